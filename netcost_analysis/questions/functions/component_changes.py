@@ -45,6 +45,10 @@ class ComponentChanges(NamedTuple):
         "repeats", or "blocks" of time of these runs, which say nothing of others.
     base_name, new_name : str
         What a reader calls the sides.
+    base_device, new_device : str
+        Of each side the device whose packets are counted; of recordings that differ all of these.
+    direction : str
+        "rx" for packets that it received, "tx" for those it sent.
     """
 
     changes: pd.DataFrame
@@ -53,14 +57,19 @@ class ComponentChanges(NamedTuple):
     observed_in: str
     base_name: str
     new_name: str
+    base_device: str
+    new_device: str
+    direction: str
 
 
 class _Run(NamedTuple):
-    # event, is_timed: of its samples. weights: by component, of each block of time. packets.
+    # event, is_timed: of its samples. weights: by component, of each block of time. packets: of
+    # these devices.
     event: str
     is_timed: bool
     weights: "dict[str, Floats]"
     packets: int
+    devices: frozenset[str]
 
 
 def _check(comparison: Comparison) -> None:
@@ -144,6 +153,9 @@ def component_changes(
         "blocks" if few else "repeats",
         comparison.named("base"),
         comparison.named("new"),
+        _devices(sides["base"]),
+        _devices(sides["new"]),
+        direction,
     )
 
 
@@ -162,6 +174,10 @@ def _sides(base: list[_Run], new: list[_Run], component: str, few: bool) -> tupl
             for side in (base, new)
         )
     )
+
+
+def _devices(side: list[_Run]) -> str:
+    return ", ".join(sorted(frozenset().union(*(one.devices for one in side))))
 
 
 def _weights(one: _Run, component: str) -> "Floats":
@@ -184,7 +200,8 @@ def _measured(run: "Run", asked: _Asked) -> _Run:
     packets = sum(one.packets for one in parts)
     if not packets:
         raise CaptureError(f"{run.name} moved no packet while samples were taken")
-    return _Run(parts[0].event, parts[0].is_timed, weights, packets)
+    devices = frozenset[str]().union(*(one.devices for one in parts))
+    return _Run(parts[0].event, parts[0].is_timed, weights, packets, devices)
 
 
 def _of_capture(capture: "Capture", asked: _Asked) -> _Run:
@@ -203,7 +220,7 @@ def _of_capture(capture: "Capture", asked: _Asked) -> _Run:
     np.add.at(sums, (of, block), rows["period"].fillna(1).to_numpy(dtype=float))
     named = dict(zip(found.components, sums, strict=True))
     weights = {name: row for name, row in named.items() if row.any()}
-    return _Run(one.event, one.is_timed, weights, moved.packets)
+    return _Run(one.event, one.is_timed, weights, moved.packets, frozenset([moved.device]))
 
 
 @component_changes.totals
@@ -223,6 +240,9 @@ def _figures(answer: "Answer[ComponentChanges]") -> dict[str, Any]:
         "is_timed": found.is_timed,
         "sampled_event": found.sampled_event,
         "observed_in": found.observed_in,
+        "base_device": found.base_device,
+        "new_device": found.new_device,
+        "direction": found.direction,
         "changed": answer.parts["changed"][:5].to_dict("records"),
     }
 

@@ -66,7 +66,9 @@ def _source(timeline: Timeline) -> "Capture":
     check=_check,
     inputs=("segments",),
     main="interrupt_components",
-    main_columns=("context", "device", "comm", "component", "samples", "hit_share"),
+    main_columns=(
+        *("context", "device", "cost_class", "comm", "component", "samples", "hit_share"),
+    ),
     rows=20,
 )
 def interrupt_components(

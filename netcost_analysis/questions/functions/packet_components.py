@@ -22,17 +22,23 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 Direction = Literal["rx", "tx"]
+LOOPBACK = "lo"
+# Of all packets that the devices carried: with less than that besides, a host talks to itself.
+_HARDLY_ANY = 0.01
 
 
 @dataclass(frozen=True)
 class Moved:
-    # What a device carried one way, from one reading of net/dev to another.
+    # What a device carried one way, from one reading of net/dev to another. share: of what all did.
+    # others: of the other devices that carried any their names, that with most first.
     device: str
     direction: Direction
     packets: int
     bytes: int
     start_ns: int
     end_ns: int
+    share: float
+    others: tuple[str, ...]
 
 
 class PacketComponents(NamedTuple):
@@ -43,7 +49,7 @@ class PacketComponents(NamedTuple):
     packet_components : pandas.DataFrame
         A row per component that has samples, falling by samples, idle left out: component, samples,
         weight, busy_share, weight_per_packet, weight_per_packet_low, weight_per_packet_high,
-        weight_per_kib.
+        weight_per_kib, weight_unit.
     sampled_event : str
         The event that was sampled.
     is_timed : bool
@@ -52,6 +58,10 @@ class PacketComponents(NamedTuple):
         The one whose packets are counted.
     direction : str
         "rx" or "tx".
+    device_share : float
+        Of the packets that all devices received or sent; NaN where that is none.
+    other_devices : str
+        Of the others that carried any their names, that with most first.
     packets : int
         That many it received or sent.
     packet_bytes : float
@@ -69,6 +79,8 @@ class PacketComponents(NamedTuple):
     is_timed: bool
     device: str
     direction: str
+    device_share: float
+    other_devices: str
     packets: int
     packet_bytes: float
     gbit_per_s: float
@@ -93,7 +105,10 @@ def _require_clock(source: "Capture") -> None:
 @question(
     check=_check,
     main="packet_components",
-    main_columns=("component", "weight_per_packet", "weight_per_packet_low", "busy_share"),
+    main_columns=(
+        *("component", "weight_per_packet", "weight_per_packet_low", "weight_per_packet_high"),
+        *("weight_unit", "busy_share"),
+    ),
     rows=30,
     may_be_0=("cpu",),
 )
@@ -115,7 +130,8 @@ def packet_components(
     bundle : Bundle
         Whose net/dev says how many packets there were.
     device : str, optional
-        Whose packets; that which carried most, and is not lo, unless given.
+        Whose packets; that which carried most unless given, and is not lo where others carried 1 %
+        of all packets.
     direction : {"rx", "tx"}
         Those it received, or those it sent.
     cpu, event, rules
@@ -170,20 +186,17 @@ def moved_while_sampled(
         first, last = before[0], after[1]
     rows = carried(bundle, whole=True, within=(first, last))
     names = list(dict.fromkeys(rows["device"]))
-    if device is not None:
-        rows = rows[rows["device"] == device]
-        if rows.empty:
-            raise AbsentError(f"no device {device!r}; there are {', '.join(names)}")
     packets, size = f"{direction}_packets", f"{direction}_bytes"
-    rows = rows[rows[packets].notna() & rows[size].notna()]
+    rows = of_all = rows[rows[packets].notna() & rows[size].notna()]
+    if device is not None:
+        if device not in names:
+            raise AbsentError(f"no device {device!r}; there are {', '.join(names)}")
+        rows = rows[rows["device"] == device]
     if rows.empty:
         raise CaptureError(f"the counters of {device or 'every device'} went backwards")
-    # Of a host's own traffic there is no other.
-    order = rows.assign(own=rows["device"] == "lo").sort_values(
-        ["own", packets], ascending=[True, False], kind="stable"
-    )
-    busy = order[order[packets] > 0]
-    row = (busy if len(busy) else order).iloc[0]
+    whole = int(of_all[packets].sum())
+    row = _busiest(rows, packets)
+    others = of_all[(of_all[packets] > 0) & (of_all["device"] != row["device"])]
     return Moved(
         str(row["device"]),
         direction,
@@ -191,7 +204,17 @@ def moved_while_sampled(
         int(row[size]),
         int(row["start_ns"]),
         int(row["end_ns"]),
+        int(row[packets]) / whole if whole else float("nan"),
+        tuple(others.sort_values(packets, ascending=False, kind="stable")["device"]),
     )
+
+
+def _busiest(rows: pd.DataFrame, packets: str) -> "pd.Series[Any]":
+    # A host's own traffic, by lo, is meant where there is hardly any other.
+    others = rows[rows["device"] != LOOPBACK]
+    few = int(others[packets].sum()) < _HARDLY_ANY * int(rows[packets].sum())
+    left = rows if others.empty or few else others
+    return left.sort_values(packets, ascending=False, kind="stable").iloc[0]
 
 
 def per_packet(
@@ -207,6 +230,7 @@ def per_packet(
     frame["weight_per_packet_low"] = low * each / packets
     frame["weight_per_packet_high"] = high * each / packets
     frame["weight_per_kib"] = frame["weight"] / ((moved.bytes / 1024) or np.nan)
+    frame["weight_unit"] = "ns" if found.is_timed else found.sampled_event
     cpus = one.samples.loc[taken, "cpu"].nunique()
     busy = float(found.busy_samples / found.samples * cpus) if found.samples else float("nan")
     rate = moved.bytes * 8 / (moved.end_ns - moved.start_ns or np.nan)
@@ -216,6 +240,8 @@ def per_packet(
         found.is_timed,
         moved.device,
         moved.direction,
+        moved.share,
+        ", ".join(moved.others),
         moved.packets,
         float(moved.bytes / packets),
         float(rate),
@@ -233,6 +259,9 @@ def _figures(answer: "Answer[PacketComponents]") -> dict[str, Any]:
         "is_timed": found.is_timed,
         "device": found.device,
         "direction": found.direction,
+        "device_share": found.device_share,
+        "other_devices": found.other_devices,
+        "was_given": answer.options.get("device") is not None,
         "packets": found.packets,
         "packet_bytes": found.packet_bytes,
         "gbit_per_s": found.gbit_per_s,
