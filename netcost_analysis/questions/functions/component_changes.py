@@ -11,7 +11,7 @@ from ...errors import LackingError
 from ...stats.change import LEAST_REPEATS, Side, adjusted, blocks, change_of, repeats
 from ..question import question
 from .components import IDLE
-from .packet_components import Direction, moved_while_sampled
+from .moved import Direction, moved_while_sampled
 from .profile import chosen_event, classified, profile, sampled
 from .rules import APPLICATION
 
@@ -247,10 +247,10 @@ def _figures(answer: "Answer[ComponentChanges]") -> dict[str, Any]:
     }
 
 
-@component_changes.plot(
-    title="Change of a packet's cost by component, with 95 % intervals; grey: may be none",
-    height=4.5,
-)
+_TITLE = "Change of a packet's cost by component, with 95 % intervals; grey: may be none"
+
+
+@component_changes.plot(title=_TITLE, height=4.5)
 def _plot(ax: "Axes", answer: "Answer[ComponentChanges]") -> None:
     from ...plots.palette import FAINT, PART
 
@@ -268,4 +268,5 @@ def _plot(ax: "Axes", answer: "Answer[ComponentChanges]") -> None:
     ax.axvline(0, color=FAINT, linewidth=0.8)
     unit = "µs" if answer.result.is_timed else answer.result.sampled_event
     ax.set_xlabel(f"{answer.result.new_name} less {answer.result.base_name} ({unit} a packet)")
+    ax.set_title(_TITLE)
     ax.margins(y=0.01)

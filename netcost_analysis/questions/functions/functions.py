@@ -11,6 +11,8 @@ from .components import IDLE, effective, weights
 from .profile import chosen_event, classified, profile, sampled
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ...capture.capture import Capture
     from ..answer import Answer
 
@@ -96,3 +98,20 @@ def functions(
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     busy = answer.frame[answer.frame["busy_share"].notna() & (answer.frame["function"] != _USER)]
     return {"largest": busy[:3].to_dict("records")}
+
+
+_TITLE = "The functions with most of the busy samples, in the colours of their components"
+
+
+@functions.plot(title=_TITLE, height=4.0)
+def _plot(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import MOST, bars
+
+    rows = answer.frame[answer.frame["busy_share"].notna()][:MOST]
+    names = rows["function"].astype(object).fillna("(no name)") + ", " + rows["component"]
+    share, low, high = (
+        100 * rows[f"busy_share{end}"].to_numpy(dtype=float) for end in ("", "_low", "_high")
+    )
+    bars(ax, names, rows["component"], share, (low, high))
+    ax.set_xlabel("share of the samples outside idle (%)")
+    ax.set_title(_TITLE)

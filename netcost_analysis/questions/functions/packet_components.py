@@ -1,44 +1,26 @@
 # What each packet cost, by component: the weight of samples over the packets moved meanwhile.
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
-from ...errors import AbsentError, ArgumentError
+from ...errors import ArgumentError
 from ...stats.counts import count_interval
 from ..devices.device_traffic import carried, comparable
 from ..question import question
-from .components import IDLE, Components, summed
-from .profile import Profile, chosen_event, classified, profile, sampled
+from .components import IDLE, parted, summed
+from .moved import Direction, Moved, moved_while_sampled
+from .profile import Classified, Profile, chosen_event, classified, profile, sampled
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
     from ..answer import Answer
-
-Direction = Literal["rx", "tx"]
-LOOPBACK = "lo"
-# Of all packets that the devices carried: with less than that besides, a host talks to itself.
-_HARDLY_ANY = 0.01
-
-
-@dataclass(frozen=True)
-class Moved:
-    # What a device carried one way, from one reading of net/dev to another. share: of what all did.
-    # others: of the other devices that carried any their names, that with most first.
-    device: str
-    direction: Direction
-    packets: int
-    bytes: int
-    start_ns: int
-    end_ns: int
-    share: float
-    others: tuple[str, ...]
 
 
 class PacketComponents(NamedTuple):
@@ -47,9 +29,10 @@ class PacketComponents(NamedTuple):
     Attributes
     ----------
     packet_components : pandas.DataFrame
-        A row per component that has samples, falling by samples, idle left out: component, samples,
-        weight, busy_share, weight_per_packet, weight_per_packet_low, weight_per_packet_high,
-        weight_per_kib, weight_unit.
+        A row per component that has samples, falling by samples, idle left out; of "interrupts off"
+        one per interrupts_off_in: component, interrupts_off_in, samples, weight, busy_share,
+        weight_per_packet, weight_per_packet_low, weight_per_packet_high, weight_per_kib,
+        weight_unit.
     sampled_event : str
         The event that was sampled.
     is_timed : bool
@@ -106,8 +89,8 @@ def _require_clock(source: "Capture") -> None:
     check=_check,
     main="packet_components",
     main_columns=(
-        *("component", "weight_per_packet", "weight_per_packet_low", "weight_per_packet_high"),
-        *("weight_unit", "busy_share"),
+        *("component", "interrupts_off_in", "weight_per_packet"),
+        *("weight_per_packet_low", "weight_per_packet_high", "weight_unit", "busy_share"),
     ),
     rows=30,
     may_be_0=("cpu",),
@@ -169,59 +152,16 @@ def packet_components(
     one.require_names(source.path)
     moved = moved_while_sampled(one, bundle, device, direction)
     taken = one.within(cpu, moved.start_ns, moved.end_ns)
-    return per_packet(one, summed(one, found, taken), taken, moved)
-
-
-def moved_while_sampled(
-    one: Profile, bundle: "Bundle", device: str | None, direction: Direction
-) -> Moved:
-    # From the reading before to that after the recorded time, where samples were taken throughout;
-    # else of all readings that were taken while samples were.
-    times = one.samples["time_ns"]
-    if not len(times):
-        raise CaptureError(f"no sample of {one.event} was taken")
-    first, last = int(times.min()), int(times.max())
-    before, after = (side.reads.get("net_dev") for side in (bundle.before, bundle.after))
-    if before and after and first <= before[0] < after[1] <= last:
-        first, last = before[0], after[1]
-    rows = carried(bundle, whole=True, within=(first, last))
-    names = list(dict.fromkeys(rows["device"]))
-    packets, size = f"{direction}_packets", f"{direction}_bytes"
-    rows = of_all = rows[rows[packets].notna() & rows[size].notna()]
-    if device is not None:
-        if device not in names:
-            raise AbsentError(f"no device {device!r}; there are {', '.join(names)}")
-        rows = rows[rows["device"] == device]
-    if rows.empty:
-        raise CaptureError(f"the counters of {device or 'every device'} went backwards")
-    whole = int(of_all[packets].sum())
-    row = _busiest(rows, packets)
-    others = of_all[(of_all[packets] > 0) & (of_all["device"] != row["device"])]
-    return Moved(
-        str(row["device"]),
-        direction,
-        int(row[packets]),
-        int(row[size]),
-        int(row["start_ns"]),
-        int(row["end_ns"]),
-        int(row[packets]) / whole if whole else float("nan"),
-        tuple(others.sort_values(packets, ascending=False, kind="stable")["device"]),
-    )
-
-
-def _busiest(rows: pd.DataFrame, packets: str) -> "pd.Series[Any]":
-    # A host's own traffic, by lo, is meant where there is hardly any other.
-    others = rows[rows["device"] != LOOPBACK]
-    few = int(others[packets].sum()) < _HARDLY_ANY * int(rows[packets].sum())
-    left = rows if others.empty or few else others
-    return left.sort_values(packets, ascending=False, kind="stable").iloc[0]
+    return per_packet(one, found, taken, moved)
 
 
 def per_packet(
-    one: Profile, found: Components, taken: "NDArray[np.bool_]", moved: Moved
+    one: Profile, classes: Classified, taken: "NDArray[np.bool_]", moved: Moved
 ) -> PacketComponents:
-    rows = found.components[found.components["component"] != IDLE]
-    frame = rows[["component", "samples", "weight", "busy_share"]].reset_index(drop=True)
+    found = summed(one, classes, taken)
+    rows = parted(one, classes, taken)
+    frame = rows[rows["component"] != IDLE].reset_index(drop=True)
+    frame["busy_share"] = frame["weight"] / (frame["weight"].sum() or np.nan)
     packets = moved.packets or np.nan
     low, high = count_interval(frame["samples"])
     # What a sample stands for, on average of the component's.
@@ -268,3 +208,32 @@ def _figures(answer: "Answer[PacketComponents]") -> dict[str, Any]:
         "busy_cores": found.busy_cores,
         "cores_per_gbit": found.cores_per_gbit,
     }
+
+
+def _title(answer: "Answer[PacketComponents]") -> str:
+    found = answer.result
+    way = "received" if found.direction == "rx" else "sent"
+    return f"What a packet that {found.device} {way} cost, by component"
+
+
+@packet_components.plot(title=_title, height=4.0)
+def _plot(ax: "Axes", answer: "Answer[PacketComponents]") -> None:
+    from .plots import MOST, bars, label_of
+
+    found = answer.result
+    rows = found.packet_components[:MOST]
+    scale = 1e-3 if found.is_timed else 1.0
+    value, low, high = (
+        scale * rows[f"weight_per_packet{end}"].to_numpy(dtype=float)
+        for end in ("", "_low", "_high")
+    )
+    bars(
+        ax,
+        [label_of(row) for row in rows.to_dict("records")],
+        rows["component"],
+        value,
+        (low, high),
+    )
+    unit = "µs" if found.is_timed else found.sampled_event
+    ax.set_xlabel(f"{unit} a packet, with 95 % intervals of the sampling")
+    ax.set_title(_title(answer))

@@ -6,7 +6,7 @@ import pytest
 
 from netcost_analysis._native import CaptureError
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.functions.components_by_size import ASIDE, GROUPS
+from netcost_analysis.questions.functions.groups import ASIDE, GROUPS
 from netcost_analysis.questions.functions.rules import OWN, folded, read, rules
 from support.stacks import capture_of, shares, stack
 
