@@ -7,6 +7,7 @@ tracepoints or alone.
 from .component_changes import component_changes
 from .components import components
 from .components_by_size import components_by_size
+from .findings import findings
 from .functions import functions
 from .interrupt_components import interrupt_components
 from .packet_components import packet_components
@@ -16,6 +17,7 @@ __all__ = [
     "component_changes",
     "components",
     "components_by_size",
+    "findings",
     "functions",
     "interrupt_components",
     "packet_components",
