@@ -47,6 +47,8 @@ class ComponentChanges(NamedTuple):
         What a reader calls the sides.
     base_device, new_device : str
         Of each side the device whose packets are counted; of recordings that differ all of these.
+    base_packet_bytes, new_packet_bytes : float
+        Mean size of these packets.
     direction : str
         "rx" for packets that it received, "tx" for those it sent.
     """
@@ -59,16 +61,19 @@ class ComponentChanges(NamedTuple):
     new_name: str
     base_device: str
     new_device: str
+    base_packet_bytes: float
+    new_packet_bytes: float
     direction: str
 
 
 class _Run(NamedTuple):
-    # event, is_timed: of its samples. weights: by component, of each block of time. packets: of
-    # these devices.
+    # event, is_timed: of its samples. weights: by component, of each block of time. packets, bytes:
+    # of these devices.
     event: str
     is_timed: bool
     weights: "dict[str, Floats]"
     packets: int
+    bytes: int
     devices: frozenset[str]
 
 
@@ -155,6 +160,8 @@ def component_changes(
         comparison.named("new"),
         _devices(sides["base"]),
         _devices(sides["new"]),
+        _packet_bytes(sides["base"]),
+        _packet_bytes(sides["new"]),
         direction,
     )
 
@@ -180,6 +187,10 @@ def _devices(side: list[_Run]) -> str:
     return ", ".join(sorted(frozenset().union(*(one.devices for one in side))))
 
 
+def _packet_bytes(side: list[_Run]) -> float:
+    return sum(one.bytes for one in side) / sum(one.packets for one in side)
+
+
 def _weights(one: _Run, component: str) -> "Floats":
     return one.weights.get(component, np.zeros(_BLOCKS))
 
@@ -201,7 +212,8 @@ def _measured(run: "Run", asked: _Asked) -> _Run:
     if not packets:
         raise CaptureError(f"{run.name} moved no packet while samples were taken")
     devices = frozenset[str]().union(*(one.devices for one in parts))
-    return _Run(parts[0].event, parts[0].is_timed, weights, packets, devices)
+    size = sum(one.bytes for one in parts)
+    return _Run(parts[0].event, parts[0].is_timed, weights, packets, size, devices)
 
 
 def _of_capture(capture: "Capture", asked: _Asked) -> _Run:
@@ -220,7 +232,8 @@ def _of_capture(capture: "Capture", asked: _Asked) -> _Run:
     np.add.at(sums, (of, block), rows["period"].fillna(1).to_numpy(dtype=float))
     named = dict(zip(found.components, sums, strict=True))
     weights = {name: row for name, row in named.items() if row.any()}
-    return _Run(one.event, one.is_timed, weights, moved.packets, frozenset([moved.device]))
+    devices = frozenset([moved.device])
+    return _Run(one.event, one.is_timed, weights, moved.packets, moved.bytes, devices)
 
 
 @component_changes.totals
@@ -242,6 +255,8 @@ def _figures(answer: "Answer[ComponentChanges]") -> dict[str, Any]:
         "observed_in": found.observed_in,
         "base_device": found.base_device,
         "new_device": found.new_device,
+        "base_packet_bytes": found.base_packet_bytes,
+        "new_packet_bytes": found.new_packet_bytes,
         "direction": found.direction,
         "changed": answer.parts["changed"][:5].to_dict("records"),
     }

@@ -112,6 +112,9 @@ def test_sides_of_different_devices_say_so(tmp_path: Path) -> None:
     words = netcost.compare(base, new).ask.functions.component_changes().words
     assert "those that eth0 received in" in words
     assert "and lo in" in words
+    # What differs in size differs in cost.
+    assert "They have 2,500 bytes on average in" in words
+    assert "and 100 in" in words
 
 
 # What a weight counts stands beside it, and both ends of its interval.
