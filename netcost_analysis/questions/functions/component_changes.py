@@ -12,8 +12,9 @@ from ...stats.change import LEAST_REPEATS, Side, adjusted, blocks, change_of, re
 from ..question import question
 from .components import IDLE
 from .moved import Direction, moved_while_sampled
-from .profile import chosen_event, classified, profile, sampled
+from .profile import classified, profile
 from .rules import APPLICATION
+from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

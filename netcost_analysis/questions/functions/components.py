@@ -8,8 +8,9 @@ import pandas as pd
 from ...stats.counts import share_interval
 from ..question import question
 from .interrupts_off import HIDDEN, interrupts_off_in
-from .profile import Classified, Profile, chosen_event, classified, profile, sampled
+from .profile import Classified, Profile, classified, profile
 from .rules import APPLICATION, UNCLASSIFIED
+from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,8 @@ from .groups import MAJOR, NIC, group_of, is_aside
 from .interrupts_off import HIDDEN, is_interrupt
 from .moved import moved_while_sampled
 from .packet_components import PacketComponents, per_packet
-from .profile import chosen_event, classified, profile, sampled
+from .profile import classified, profile
+from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,9 @@ from ...plots.palette import printable
 from .components import weights
 from .contexts import CONTEXTS, KINDS, context_of, kinds
 from .interrupts_off import HIDDEN, interrupts_off_in, is_interrupt
-from .profile import chosen_event, classify, profile, sampled
+from .profile import classify, profile
 from .rules import rules
+from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,8 @@ from ..._native import CaptureError
 from ...stats.counts import share_interval
 from ..question import question
 from .components import IDLE, effective, weights
-from .profile import chosen_event, classified, profile, sampled
+from .profile import classified, profile
+from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,8 @@ from ...units import absent
 from ..inputs import rows
 from ..question import question
 from .components import weights
-from .profile import chosen_event, classified, profile, sampled
+from .profile import classified, profile
+from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,8 @@ from ..devices.device_traffic import carried, comparable
 from ..question import question
 from .components import IDLE, parted, summed
 from .moved import Direction, Moved, moved_while_sampled
-from .profile import Classified, Profile, chosen_event, classified, profile, sampled
+from .profile import Classified, Profile, classified, profile
+from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
