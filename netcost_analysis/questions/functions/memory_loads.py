@@ -13,7 +13,8 @@ from ..question import question
 from .components import effective
 from .data_objects import data_objects
 from .data_source import BEHIND, LOAD, MISS, REMOTE, decoded
-from .profile import classified, profile, sampled
+from .profile import classified, profile
+from .sampled import sampled
 from .sampled_events import events_of
 
 if TYPE_CHECKING:
@@ -281,7 +282,7 @@ def _figures(answer: "Answer[MemoryLoads]") -> dict[str, Any]:
 )
 def _plot(ax: "Axes", answer: "Answer[MemoryLoads]") -> None:
     from ...plots.palette import COMPONENT_GROUPS
-    from .components_by_size import GROUPS, OTHER, group_of
+    from .groups import GROUPS, OTHER, group_of
 
     name = "latency_share" if answer.frame["latency_share"].notna().any() else "load_share"
     rows = answer.frame.assign(group=answer.frame["component"].map(group_of))
