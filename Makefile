@@ -98,6 +98,15 @@ lint-rust: $(VENV)/.deps
 lint-shell: $(VENV)/.deps
 	$(BIN)/shellcheck $(SHELL_SCRIPTS)
 
+MACOS := aarch64-apple-darwin
+
+# Nothing is linked, so the C code of zstd need not be compiled either.
+.PHONY: check-macos
+check-macos: ## check both crates for macOS, where rustup has its std
+	@test -d "$$(rustc --print sysroot)/lib/rustlib/$(MACOS)" || { echo "no std of $(MACOS): rustup target add $(MACOS)" >&2; exit 1; }
+	env -u PYO3_PYTHON PYO3_NO_PYTHON=1 CC_aarch64_apple_darwin=true AR_aarch64_apple_darwin=true \
+		cargo check --workspace --target $(MACOS) --manifest-path native/Cargo.toml
+
 .PHONY: format
 format: $(VENV)/.deps ## rewrite the sources as lint wants them
 	$(BIN)/ruff check --fix .

@@ -3,13 +3,16 @@
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from netcost_analysis._native import Capture, CaptureError
+from netcost_analysis._native import Capture, CaptureError, mask_recording
 from netcost_analysis.errors import LackingError
 from support.host import ROOT
+from support.mutation_worker import lay_out
+from support.mutations import Mutant, mutant
 from support.perfdata import wrapped
 from support.small_captures import small_captures
 
@@ -34,12 +37,38 @@ def cut(name: str, size: int) -> Provoked:
     return lambda path: opened(small(name)[:size], path)
 
 
+class Unchanged:
+    def replace(self, _kind: str, original: bytes) -> bytes:
+        return original
+
+    def progress(self, _fraction: float) -> None:
+        pass
+
+
+def masked(whole: bytes, path: Path) -> None:
+    path.write_bytes(whole)
+    mask_recording(path, path.with_name("masked"), Unchanged())
+
+
+def no_record(path: Path) -> None:
+    # The first record claims to have no bytes.
+    whole, at = small("file"), FIRST + 6
+    masked(whole[:at] + bytes(2) + whole[at + 2 :], path)
+
+
+def without_page(path: Path) -> object:
+    (path / "per_cpu").mkdir(parents=True)
+    (path / "header_page").write_text("\tfield: char data;\toffset:16;\tsize:0;\tsigned:1;\n")
+    return Capture(str(path))
+
+
 def shortened(path: Path) -> object:
     capture = opened(small("file"), path)
     return capture.scan(lambda _done: os.truncate(path, 200))
 
 
 VERSION_7 = next(name for name in small_captures() if small(name).startswith(b"\x17\x08Dtracing7"))
+FIRST = int.from_bytes(small("file")[40:48], "little")
 CASES: dict[str, tuple[Provoked, str, int | None]] = {
     "an image": (lambda path: opened(b"\x89PNG" + bytes(20), path), "not_a_capture", 0),
     "a line": (lambda path: opened(b"that is no event's line\n", path), "not_a_capture", None),
@@ -53,6 +82,22 @@ CASES: dict[str, tuple[Provoked, str, int | None]] = {
     "a table of events beyond the end": (cut("file", 110), "cut_short", 110),
     "a trace.dat without its end": (cut(VERSION_7, 20), "cut_short", 18),
     "a version to come": (patched(VERSION_7, 10, b"9"), "unsupported", 10),
+    "records that cannot be masked": (
+        no_record,
+        "damaged",
+        FIRST,
+    ),
+    "what is masked and no capture": (
+        lambda path: masked(b"\x7fELF" + bytes(99), path),
+        "not_a_capture",
+        0,
+    ),
+    "a gzip file that is masked and cut": (
+        lambda path: masked(small("gzip")[:-20], path),
+        "cut_short",
+        len(small("gzip")) - 20,
+    ),
+    "a copy of tracefs without a page": (without_page, "damaged", 0),
     "no such event": (lambda path: opened(small("file"), path).events("no:such"), "missing", None),
     "no such buffer": (
         lambda path: Capture(str(path.write_bytes(small("file")) and path), "none"),
@@ -74,6 +119,28 @@ def test_an_error_has_its_kind_and_its_byte(tmp_path: Path, name: str) -> None:
     with pytest.raises(CaptureError) as raised:
         provoke(tmp_path / "capture")
     assert (raised.value.kind, raised.value.offset) == (kind, offset), str(raised.value)
+
+
+# Of a folder any file may be meant; of what is packed as a whole, the bytes inside.
+def is_within(offset: int | None, one: Mutant) -> bool:
+    longest = max(map(len, one.files.values()))
+    return offset is not None and (offset <= longest or one.kind in ("gzip", "zstd"))
+
+
+def test_damage_is_at_a_byte_of_the_file(tmp_path: Path) -> None:
+    met, wrong = set(), []
+    for one in map(mutant, range(1500)):
+        path = lay_out(one, tmp_path / str(one.number))
+        out = path.with_name(f"{one.number}.masked")
+        for call in (partial(Capture, str(path)), partial(mask_recording, path, out, Unchanged())):
+            try:
+                call()
+            except CaptureError as error:
+                if error.kind in ("damaged", "cut_short"):
+                    met.add((call.func, error.kind))
+                    wrong += [] if is_within(error.offset, one) else [f"{one}: {error}"]
+    assert len(met) == 4
+    assert not wrong
 
 
 def test_what_python_itself_refuses_has_a_kind_too() -> None:

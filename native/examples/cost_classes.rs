@@ -7,9 +7,8 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::Array;
 use arrow_cast::cast;
 use arrow_schema::DataType;
-use netcost::error::Error;
 use netcost::ledger::{self, Request};
-use netcost::open::open;
+use netcost::{open, Error};
 
 fn main() -> Result<(), Error> {
     let Some(path) = std::env::args().nth(1) else {

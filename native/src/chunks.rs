@@ -42,7 +42,6 @@ impl<T> Chunks<T> {
     }
 
     /// The newest row.
-    #[inline(always)]
     pub fn last_mut(&mut self) -> Option<&mut T> {
         self.chunks.last_mut()?.last_mut()
     }

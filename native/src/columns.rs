@@ -250,11 +250,6 @@ impl EventColumns {
         self.times.len()
     }
 
-    /// Whether there is no row.
-    pub fn is_empty(&self) -> bool {
-        self.times.is_empty()
-    }
-
     /// Reads the noted rows out of the block they lie in.
     pub fn gather(&mut self, block: &[u8]) {
         let mut left = std::mem::take(&mut self.left);

@@ -108,7 +108,7 @@ pub fn counts(recording: &Recording, wanted: &[Wanted], progress: Progress<'_>) 
             let field = |name: &Option<String>| name.as_ref().map(|name| countable(format, name));
             let (key, weight) = (field(&one.key), field(&one.sum_of));
             known[of] &= key != Some(None) && weight != Some(None);
-            // Without a time nobody knows when it was, without a CPU not where.
+            // Such events cannot be counted by window and CPU.
             if !named().all(|(_, event)| event.has_time && event.has_cpu) {
                 continue;
             }

@@ -61,10 +61,10 @@ impl Kind {
 }
 
 impl Error {
-    /// The same, of this byte of the file.
-    pub(crate) fn at(mut self, byte: u64) -> Error {
-        if let Error::Capture { offset, .. } = &mut self {
-            *offset = Some(byte);
+    /// The same, with what follows from it.
+    pub(crate) fn followed_by(mut self, consequence: &str) -> Error {
+        if let Error::Capture { message, .. } = &mut self {
+            *message = format!("{message}: {consequence}");
         }
         self
     }
@@ -73,22 +73,26 @@ impl Error {
 /// The same text on one line, with what a terminal would obey spelled out: names in messages come
 /// from strangers.
 pub fn printable(message: &str) -> String {
-    // What no script has assigned is no more for a terminal than what steers it.
+    // A terminal may obey control characters, and code points that no script uses may become some.
     let is_plain = |letter: char| matches!(letter, ' '..='~' | 'µ' | '–' | '…') || letter.is_alphanumeric();
     let spelled =
         |letter: char| if is_plain(letter) { letter.to_string() } else { letter.escape_default().to_string() };
     message.chars().map(spelled).collect()
 }
 
-/// A capture error of a kind (`Refused` unless one is named), with a formatted message.
+/// A capture error of a kind, of a byte where one is given, with a formatted message. What is damaged or cut
+/// short is so at some byte.
 macro_rules! bad {
-    ($kind:ident, $($argument:tt)*) => {
+    (Damaged, $($argument:tt)*) => { compile_error!("say where: bad!(Damaged(byte), ...)") };
+    (CutShort, $($argument:tt)*) => { compile_error!("say where: bad!(CutShort(byte), ...)") };
+    ($kind:ident, $($argument:tt)*) => { $crate::error::bad!(@ $kind, None, $($argument)*) };
+    ($kind:ident($byte:expr), $($argument:tt)*) => { $crate::error::bad!(@ $kind, Some($byte), $($argument)*) };
+    (@ $kind:ident, $offset:expr, $($argument:tt)*) => {
         $crate::error::Error::Capture {
             kind: $crate::error::Kind::$kind,
-            offset: None,
+            offset: $offset,
             message: format!($($argument)*),
         }
     };
-    ($($argument:tt)*) => { $crate::error::bad!(Refused, $($argument)*) };
 }
 pub(crate) use bad;

@@ -30,7 +30,7 @@ pub struct Scan {
     pub gaps: Vec<Gap>,
     /// Sum of LOST records.
     pub lost: u64,
-    /// Losses whose number nobody knows.
+    /// Losses of an unknown number of events.
     pub lost_unknown: u64,
     /// Sum of LOST_SAMPLES records, which count the same losses again.
     pub lost_samples: u64,
@@ -181,7 +181,7 @@ impl Visitor for Decoder<'_> {
     }
 
     fn block_end(&mut self, block: &[u8]) {
-        // Where a block is small, sharing it out costs more than it saves.
+        // Dealing a small block to several threads costs more than it saves.
         const WORTH_SHARING: usize = 1 << 18;
         if block.len() < WORTH_SHARING || self.pending.len() < 2 {
             self.pending.drain(..).for_each(|slot| self.columns[slot].gather(block));
@@ -206,7 +206,7 @@ pub fn tables(
 ) -> Result<Vec<(String, RecordBatch)>> {
     let mut tables: IndexMap<&str, EventColumns, FxBuildHasher> = IndexMap::default();
     let mut slots = Vec::new();
-    // What every event of a name has: time and CPU; and whether one is a guest's.
+    // Whether all events of a name have a time and a CPU, and whether one is a guest's.
     let mut shared: FxHashMap<&str, (bool, bool, bool)> = FxHashMap::default();
     for event in recording.events.iter() {
         let (timed, placed, guest) = shared.entry(&event.name).or_insert((true, true, false));
@@ -242,7 +242,7 @@ pub fn tables(
     let labels = Labels::new(task_names.strings.values());
     let finish = |(name, columns): (&str, EventColumns)| {
         if let Some(column) = columns.overfull() {
-            return Err(bad!("column '{column}' of {name} holds more than 2 GiB: ask for fewer rows (limit)"));
+            return Err(bad!(Refused, "column '{column}' of {name} holds more than 2 GiB: ask for fewer rows (limit)"));
         }
         let comms = comm_column(&columns, &task_names, &labels, !shared[name].2);
         Ok((name.to_owned(), batch(columns.finish(comms, recording.unit))?))

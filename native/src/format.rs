@@ -2,8 +2,6 @@
 //!
 //! Offsets always come from here, never from a kernel version: distributions back-port.
 
-use crate::error::{bad, Result};
-
 /// One tracepoint's recorded layout.
 #[derive(Debug, Clone)]
 pub struct Format {
@@ -74,7 +72,7 @@ const MAX_FIELDS: usize = 256;
 impl Format {
     /// Parses the text of a `format` file; `long` is the size of the recorder's. Unparsable lines
     /// are passed over; a file without a name, an ID or any field is an error.
-    pub fn parse(system: &str, source: &str, long: usize) -> Result<Format> {
+    pub fn parse(system: &str, source: &str, long: usize) -> Result<Format, String> {
         let mut format = Format {
             system: system.to_owned(),
             name: String::new(),
@@ -110,7 +108,7 @@ impl Format {
         });
         format.fields.truncate(MAX_FIELDS);
         if format.name.is_empty() || format.id == u64::MAX || format.fields.is_empty() {
-            return Err(bad!(Damaged, "an event format of '{system}' has no name, ID or fields"));
+            return Err(format!("an event format of '{system}' has no name, ID or fields"));
         }
         Ok(format)
     }

@@ -14,7 +14,7 @@ use crate::visit::{Side, MAX_CPUS};
 pub enum Why {
     /// The recorder had no room for events.
     Lost,
-    /// What stands there in a text is no event that can be read.
+    /// A text has lines there that cannot be read.
     PassedOver,
 }
 

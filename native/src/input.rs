@@ -108,7 +108,7 @@ impl Window {
             let used = std::mem::replace(&mut self.buffer, chunk);
             self.start = HEADROOM - left;
             if let Source::Ahead { empty, .. } = &self.source {
-                // With no room for it the buffer is simply freed.
+                // If the queue of empty buffers is full, this one is freed.
                 let _ = empty.try_send(used);
             }
         }

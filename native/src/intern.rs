@@ -46,7 +46,7 @@ impl Interner {
             return *likely;
         }
         let code = self.code(bytes);
-        // What is no UTF-8 shall not be taken for what it is shown as.
+        // Bytes that are no UTF-8 are kept with replacement characters: other bytes may look the same.
         *likely = if self.get(code).as_bytes() == bytes { code } else { NONE };
         code
     }

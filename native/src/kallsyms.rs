@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// What one page of the kernel's memory has: behind the last symbol of the kernel or a module nothing tells its end.
+/// Bytes of a page of memory: nothing tells where the last symbol of the kernel or a module ends, but no later than its
+/// page does.
 const PAGE: u64 = 4096;
 
 #[derive(Debug)]
@@ -66,11 +67,6 @@ impl Kallsyms {
         }
         self.symbols.sort_by_key(|symbol| symbol.start);
         self.symbols.dedup_by_key(|symbol| symbol.start);
-    }
-
-    /// Whether there is any.
-    pub fn is_empty(&self) -> bool {
-        self.symbols.is_empty()
     }
 
     /// What lies at an address: its symbol, the module it belongs to (empty: the kernel itself), and the distance from its start.
@@ -145,14 +141,14 @@ ffffffffa0000090 t veth_xmit\t[veth]
         assert_eq!(at(0xffffffff81000200), Some(("local_one", "", 0)));
         assert_eq!(at(0xffffffffa0000091), Some(("veth_xmit", "veth", 1)));
         assert_eq!(at(0xffffffff80000000), None);
-        // Nothing tells where the last one ends: behind its page it is no longer it.
+        // Nothing tells where the last symbol ends: it is taken to reach to the end of its page.
         assert_eq!(at(0xffffffff81001fff), Some(("local_one", "", 0x1dff)));
         assert_eq!(at(0xffffffff81002000), None);
     }
 
     #[test]
     fn addresses_that_the_kernel_hides_are_none() {
-        assert!(Kallsyms::parse("0000000000000000 T _stext\n".to_owned()).is_empty());
+        assert!(Kallsyms::parse("0000000000000000 T _stext\n".to_owned()).symbols.is_empty());
     }
 
     #[test]

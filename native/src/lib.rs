@@ -7,7 +7,7 @@
 //! use arrow_array::cast::AsArray;
 //! use arrow_array::types::Int64Type;
 //! use netcost::ledger::{self, Request};
-//! use netcost::open::open;
+//! use netcost::open;
 //!
 //! let path = "../sample-data/nic-stolen-time/trace.perf.data";
 //! let recording = open(path, None, &mut || true)?;
@@ -15,42 +15,68 @@
 //! let accounted: i64 = output.sums["ns"].as_primitive::<Int64Type>().values().iter().sum();
 //! let (start_ns, end_ns) = output.window;
 //! assert_eq!(accounted, (end_ns - start_ns) * output.cpus.len() as i64);
-//! # Ok::<(), netcost::error::Error>(())
+//! # Ok::<(), netcost::Error>(())
 //! ```
 
 #![forbid(unsafe_code)]
 
-pub mod bytes;
-pub mod chains;
-pub mod chunks;
-pub mod columns;
+mod bytes;
+mod chains;
+mod chunks;
+mod columns;
+mod error;
+mod format;
+mod gaps;
+mod host;
+mod input;
+mod intern;
+mod kallsyms;
+mod names;
+mod open;
+mod payload;
+mod perf;
+mod programs;
+mod progress;
+mod recording;
+mod ring;
+mod tables;
+mod text;
+mod tracedat;
+mod tracefs;
+mod tracing;
+mod visit;
+mod watched;
+mod wrapped;
+
 pub mod counts;
-pub mod error;
 pub mod events;
-pub mod format;
-pub mod gaps;
-pub mod host;
-pub mod input;
-pub mod intern;
-pub mod kallsyms;
 pub mod kinds;
 pub mod ledger;
 pub mod lives;
 pub mod mask;
-pub mod names;
-pub mod open;
-pub mod payload;
-pub mod perf;
-pub mod programs;
-pub mod progress;
-pub mod recording;
-pub mod ring;
 pub mod stacks;
-pub mod tables;
-pub mod text;
-pub mod tracedat;
-pub mod tracefs;
-pub mod tracing;
-pub mod visit;
-pub mod watched;
-pub mod wrapped;
+
+pub use bytes::Order;
+pub use error::{printable, Error, Kind as ErrorKind, Result};
+pub use gaps::WHYS;
+pub use host::{Buffer, Guest, Host, Session};
+pub use open::{of_file as open_file, open};
+pub use perf::maps;
+pub use programs::files::Search;
+pub use progress::{Progress, Waiting};
+pub use recording::{Event, Rate, Recording, Unit};
+pub use visit::{Sample, Side, Tally, Visitor, What};
+
+/// What lies below, for the Python package, the tests and the fuzz targets: readers of single structures, files that
+/// are packed, and dictionaries of Arrow.
+pub mod parts {
+    pub use crate::bytes::until_nul;
+    pub use crate::columns::EventColumns;
+    pub use crate::format::Format;
+    pub use crate::intern::{Interner, Labels};
+    pub use crate::perf::header::{FileHeader, Magic};
+    pub use crate::ring::{Missed, PageEnd, PageLayout, Row};
+    pub use crate::tables::{batch, plain};
+    pub use crate::text::PERF_SCRIPT;
+    pub use crate::wrapped::{most, unpacker, From};
+}

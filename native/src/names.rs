@@ -48,7 +48,7 @@ impl Names {
         self.forks.sort_unstable();
         let mut inherited: FxHashMap<i32, Vec<(i64, u32)>> = FxHashMap::default();
         for (time_ns, tid, parent) in std::mem::take(&mut self.forks) {
-            // A parent may itself have its name only from its own parent, and one of its own only later.
+            // The parent's name may be one that it inherited at its own fork, or a later one of its own.
             let own = inherited.get(&parent).and_then(|names| names.last().copied());
             let latest = own.into_iter().chain(self.latest(parent, time_ns)).max_by_key(|entry| entry.0);
             let known = latest.map(|entry| entry.1).or_else(|| self.at(parent, time_ns));

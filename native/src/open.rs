@@ -72,10 +72,12 @@ fn from_unwrapped(file: Option<Arc<File>>, buffer: Option<&str>, waiting: Waitin
 
 fn read(file: Option<Arc<File>>, buffer: Option<&str>, waiting: Waiting<'_>) -> Result<Recording> {
     let (file, wrapping) = unwrapped(file, waiting)?;
+    let length = file.metadata()?.len();
     let mut recording = of_format(file, buffer, waiting)?;
     if let Some(wrapping) = wrapping {
         recording.cut |= wrapping.problem.is_some();
-        recording.notes.extend(wrapping.problem);
+        let note = |problem| format!("{problem}: the {length} bytes before that are read");
+        recording.notes.extend(wrapping.problem.map(note));
         recording.wrapping = Some(wrapping.name);
     }
     Ok(recording)
@@ -100,11 +102,10 @@ fn of_format(file: Arc<File>, buffer: Option<&str>, waiting: Waiting<'_>) -> Res
         return Ok(recording);
     }
     const ACCEPTED: &str = "perf.data, trace.dat, and the text of perf script, trace-cmd report and ftrace are read";
-    let error = match kind_of(&start) {
-        Some(kind) => bad!(NotACapture, "not a capture: {kind}; {ACCEPTED}"),
-        None => bad!(NotACapture, "not a capture: the file starts with {:02x?}; {ACCEPTED}", &start[..8]),
-    };
-    Err(error.at(0))
+    Err(match kind_of(&start) {
+        Some(kind) => bad!(NotACapture(0), "not a capture: {kind}; {ACCEPTED}"),
+        None => bad!(NotACapture(0), "not a capture: the file starts with {:02x?}; {ACCEPTED}", &start[..8]),
+    })
 }
 
 /// Most captures are of one buffer, the top one.

@@ -200,7 +200,7 @@ impl Recording {
     pub fn set_cycles_per_s(&mut self, hertz: u64) -> Result<()> {
         if self.unit != Unit::Cycles || !self.source.set_cycles_per_s(hertz) {
             return Err(bad!(
-                "cycles a second are for a trace.dat or a copy of tracefs whose clock counts cycles of unknown length: clock {} counts {}",
+                Refused, "cycles a second are for a trace.dat or a copy of tracefs whose clock counts cycles of unknown length: clock {} counts {}",
                 self.clock,
                 if self.unit == Unit::Nanoseconds { "ns" } else { "an order alone" }
             ));

@@ -21,7 +21,7 @@ pub fn batch(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
     };
     let schema = Schema::new(columns.iter().map(field).collect::<Vec<Field>>());
     let arrays = columns.into_iter().map(|column| column.1).collect();
-    RecordBatch::try_new(Arc::new(schema), arrays).map_err(|error| bad!("a table could not be built: {error}"))
+    RecordBatch::try_new(Arc::new(schema), arrays).map_err(|error| bad!(Refused, "a table could not be built: {error}"))
 }
 
 /// Rows that lie in several slices, as one iterator. It knows its length and walks inside, which

@@ -59,7 +59,7 @@ pub fn open(folder: &Path) -> Result<Recording> {
         finished: true,
         cut: false,
         host: Host {
-            // Its folder holds those that were recorded, and says nothing of others.
+            // The folder holds the CPUs that were recorded: how many there are it does not say.
             nr_cpus: None,
             long_bytes: Some(ring.layout.commit.1 as u8),
             ..Host::of_uname(Some(uname))
@@ -87,7 +87,7 @@ pub(crate) fn ring(folder: &Path) -> Result<(Ring, Vec<String>)> {
     }
     tracing.add_cmdlines(&optional(folder, "saved_cmdlines", MAX_CMDLINES));
     let layout = PageLayout::parse(&tracing.header_page, 8, 0, Order::Little)
-        .ok_or_else(|| bad!(Damaged, "damaged: header_page of the tracefs folder describes no page"))?;
+        .ok_or_else(|| bad!(Damaged(0), "damaged: header_page of the tracefs folder describes no page"))?;
     let clock = Clock::named(&text(&optional(folder, "trace_clock", MAX_TEXT)));
     let events = Arc::new(tracing.events());
     if events.is_empty() {

@@ -123,7 +123,7 @@ pub struct Tracing {
     pub kallsyms: Option<String>,
     /// Task names by pid, as the kernel had them at the end.
     pub cmdlines: Vec<(i32, String)>,
-    /// What was read, from its first byte on, where it is one behind the other.
+    /// What stands where in the bytes that were read, from the first one on and without gaps.
     pub spans: Vec<Span>,
     /// Why something could not be read.
     pub problem: Option<String>,
@@ -140,7 +140,7 @@ impl Tracing {
         let mut found = Tracing::default();
         let mut cursor = Cursor::new(bytes, Order::Little);
         match found.start(&mut cursor).and_then(|_| found.metadata(&mut cursor)) {
-            // What follows is absent from the oldest and cut from nobody's use.
+            // Symbols and task names follow. Old recordings lack them, and without them the formats are still of use.
             Some(()) => drop(found.behind_formats(&mut cursor)),
             None => found.problem = Some("the recorded event formats (TRACING_DATA) are cut short".to_owned()),
         }
@@ -253,7 +253,7 @@ impl Tracing {
     pub fn add(&mut self, system: &str, bytes: &[u8]) {
         match Format::parse(system, &text(bytes), self.long_bytes.unwrap_or(8).into()) {
             Ok(format) => self.formats.push(format),
-            Err(error) => self.problem = Some(error.to_string()),
+            Err(error) => self.problem = Some(error),
         }
     }
 }

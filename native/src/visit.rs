@@ -213,7 +213,7 @@ impl<'v> Feed<'v> {
     }
 }
 
-/// What a pass met besides what it showed.
+/// What a pass counted besides what it showed.
 #[derive(Debug, Default, Clone)]
 pub struct Tally {
     /// Records by the name of their type.
@@ -264,7 +264,7 @@ mod tests {
         feed.side(&[], &Side::of(What::Round, None, None));
         assert!(feed.progress(1.0046).is_continue());
         assert!(feed.sample(&[], SAMPLE).is_continue());
-        // The third batch is enough: nothing is shown after it.
+        // The visitor stops at the third batch: nothing is shown after it.
         assert!(feed.block_end(&[]).is_break());
         assert!(feed.sample(&[], SAMPLE).is_break());
         feed.side(&[], &Side::of(What::Round, None, None));

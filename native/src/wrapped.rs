@@ -10,17 +10,17 @@ use std::sync::Arc;
 use flate2::bufread::MultiGzDecoder;
 use tempfile::tempfile;
 
-use crate::error::{bad, Result};
+use crate::error::{bad, Error, Result};
 use crate::input::wait_for;
 use crate::progress::Waiting;
 
 /// What a whole file was compressed with, and how that ended.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Wrapping {
     /// `gzip` or `zstd`.
     pub name: &'static str,
     /// Why it could not be unpacked to its end.
-    pub problem: Option<String>,
+    pub problem: Option<Error>,
 }
 
 /// The file itself, or what it holds where it is no capture but a wrapping around one; standard
@@ -42,6 +42,7 @@ pub fn unwrapped(file: Option<Arc<File>>, waiting: Waiting<'_>) -> Result<(Arc<F
     let length = inside.metadata()?.len();
     if length >= limit {
         return Err(bad!(
+            Refused,
             "{name}-compressed, and expands from {} bytes to more than {limit}: unpack it first if it is to be trusted",
             file.metadata()?.len()
         ));
@@ -49,13 +50,16 @@ pub fn unwrapped(file: Option<Arc<File>>, waiting: Waiting<'_>) -> Result<(Arc<F
     if length == 0 {
         let why = problem.map_or("it is empty".to_owned(), |problem| problem.to_string());
         return Err(bad!(
-            Damaged,
+            Damaged(0),
             "not readable: the file is {name}-compressed, and nothing can be unpacked from byte 0 on: {why}"
-        )
-        .at(0));
+        ));
     }
-    let problem = problem.map(|error| {
-        format!("the {name} stream around the capture is damaged or cut short ({error}): the {length} bytes before that are read")
+    let packed = file.metadata()?.len();
+    let problem = problem.map(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            bad!(CutShort(packed), "the {name} stream around the capture is damaged or cut short ({error})")
+        }
+        _ => bad!(Damaged(0), "the {name} stream around the capture is damaged or cut short ({error})"),
     });
     Ok((Arc::new(inside), Some(Wrapping { name, problem })))
 }

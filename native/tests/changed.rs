@@ -6,8 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use flate2::write::GzEncoder;
-use netcost::error::{Error, Kind};
-use netcost::open::open;
+use netcost::{open, Error, ErrorKind};
 use tempfile::TempDir;
 
 /// More than is copied at once, and packs to more than that too.
@@ -71,5 +70,5 @@ fn who_does_not_wait_is_told_so() {
     let path = folder.path().join("capture");
     write(&path, gzip(&text())).expect("writes");
     let error = open(path.to_str().expect("a name"), None, &mut || false).err();
-    assert!(matches!(error, Some(Error::Capture { kind: Kind::Interrupted, offset: None, .. })), "{error:?}");
+    assert!(matches!(error, Some(Error::Capture { kind: ErrorKind::Interrupted, offset: None, .. })), "{error:?}");
 }

@@ -10,14 +10,14 @@ use arrow_array::Array;
 use arrow_cast::cast;
 use arrow_schema::DataType;
 use netcost::ledger::{self, Output, Request};
-use netcost::open;
+use netcost::open_file;
 use rayon::prelude::*;
 
 /// Runs the ledger over lines of ftrace's `trace`.
 fn ledger_of(lines: &[&str]) -> Output {
     let mut file = tempfile::tempfile().expect("a temporary file");
     file.write_all(b"# tracer: nop\n").and_then(|()| file.write_all(lines.join("\n").as_bytes())).expect("written");
-    let recording = open::of_file(Arc::new(file)).expect("a text");
+    let recording = open_file(Arc::new(file)).expect("a text");
     ledger::run(&recording, &Request::default(), &mut |_fraction| true).expect("a ledger")
 }
 

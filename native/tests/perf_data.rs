@@ -5,9 +5,8 @@ mod described;
 
 use std::collections::BTreeMap;
 
-use netcost::bytes::Order;
-use netcost::perf::header::{FileHeader, Magic};
-use netcost::visit::What;
+use netcost::parts::{FileHeader, Magic};
+use netcost::{Order, What};
 
 use described::{attr, opened, pipe, walked, Bytes, Other, Seen};
 

@@ -1,8 +1,8 @@
 //! Pages of a ring buffer: what the kernel wrote, and what it says of that itself (fixtures/marks.sh);
 //! and those that no quiet machine makes.
 
-use netcost::bytes::{until_nul, Order};
-use netcost::ring::{Missed, PageEnd, PageLayout, Row};
+use netcost::parts::{until_nul, Missed, PageEnd, PageLayout, Row};
+use netcost::Order;
 
 const TYPE_PADDING: u32 = 29;
 const TYPE_TIME_EXTEND: u32 = 30;

@@ -22,10 +22,10 @@ from .packed_sums import (
 
 _BLOCK = 512
 # A bundle of a large host with a copy of tracefs has some ten thousand.
-_MOST_MEMBERS = 100_000
+_MAX_MEMBERS = 100_000
 # What stands between two files: their headers.
-_MOST_HEADERS_BYTES = 1 << 20
-_MOST_SUMS_BYTES = 64 << 20
+_MAX_HEADERS_BYTES = 1 << 20
+_MAX_SUMS_BYTES = 64 << 20
 _AT_ONCE = 1 << 20
 # More than this is written only of what was unpacked once before to see how much it is.
 _UNCHECKED_BYTES = 256 << 20
@@ -84,7 +84,7 @@ def _named_first(path: Path) -> set[str] | None:
     source = _Source(path)
     with tarfile.open(fileobj=source, mode="r|", tarinfo=_Member) as archive:  # type: ignore[call-overload]
         while True:
-            source.room = _MOST_HEADERS_BYTES
+            source.room = _MAX_HEADERS_BYTES
             member = archive.next()
             source.room = None
             if member is None or not (member.isreg() or member.isdir()):
@@ -95,7 +95,7 @@ def _named_first(path: Path) -> set[str] | None:
             file = archive.extractfile(member)
             if file is None or PurePosixPath(member.name).parts[1:] != (SUMS,):
                 return None
-            if member.size > _MOST_SUMS_BYTES:
+            if member.size > _MAX_SUMS_BYTES:
                 return set()
             return set(parsed(file.read()))
 
@@ -190,15 +190,15 @@ def _extract(path: Path, folder: Path) -> Path:
     # "r|": front to back, nothing kept.
     with tarfile.open(fileobj=source, mode="r|", tarinfo=_Member) as archive:  # type: ignore[call-overload]
         while True:
-            source.room = _MOST_HEADERS_BYTES
+            source.room = _MAX_HEADERS_BYTES
             member = archive.next()
             source.room = None
             if member is None:
                 break
             # In streams tarfile keeps all that it has seen.
             archive.members = []
-            if len(found) >= _MOST_MEMBERS:
-                raise CaptureError(f"it holds more than {_MOST_MEMBERS} files: not a bundle")
+            if len(found) >= _MAX_MEMBERS:
+                raise CaptureError(f"it holds more than {_MAX_MEMBERS} files: not a bundle")
             name = _checked(member, folder)
             tops.add(name.parts[0])
             target, inside = folder / name, PurePosixPath(*name.parts[1:])
@@ -221,8 +221,8 @@ def _extract(path: Path, folder: Path) -> Path:
                     f"{_shown(member)} in it cannot be written: {error.strerror}"
                 ) from None
             if str(inside) == SUMS:
-                if target.stat().st_size > _MOST_SUMS_BYTES:
-                    raise CaptureError(f"its {SUMS} is larger than {_MOST_SUMS_BYTES >> 20} MiB")
+                if target.stat().st_size > _MAX_SUMS_BYTES:
+                    raise CaptureError(f"its {SUMS} is larger than {_MAX_SUMS_BYTES >> 20} MiB")
                 sums = parsed(target.read_bytes())
     require_whole(path, tops, found, sums)
     return folder / tops.pop()

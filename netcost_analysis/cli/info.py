@@ -23,7 +23,7 @@ _WIDTH = 89
 _USUAL = ("perf.data", 2)
 _WORDS = {4: "32-bit", 8: "64-bit"}
 # trace-cmd record -e all describes a thousand events and more that never happened.
-_MOST_SILENT = 12
+_MAX_SILENT = 12
 
 
 @click.command("info")
@@ -184,8 +184,8 @@ def _events(info: dict[str, Any]) -> list[tuple[str, str]]:
     width = max((len(f"{number:,}") for _, number in counts), default=0)
     lines = [f"{number:>{width},}  {name}{_how(attrs.get(name))}" for name, number in counts]
     if silent:
-        more = len(silent[_MOST_SILENT:])
-        named = silent if more < 2 else [*silent[:_MOST_SILENT], f"{more:,} more (--json has all)"]
+        more = len(silent[_MAX_SILENT:])
+        named = silent if more < 2 else [*silent[:_MAX_SILENT], f"{more:,} more (--json has all)"]
         lines.extend(wrap(f"none of {', '.join(named)}", _WIDTH))
     return [("" if i else "events", line) for i, line in enumerate(lines)]
 

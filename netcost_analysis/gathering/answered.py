@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Of errors: what a capture that has not changed will say again.
 LASTING = ("refused", "bug")
-_MOST_NS = 2**63 - 1
+_MAX_NS = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _when(capture: "Capture", one: Found) -> tuple[datetime | None, str | None]:
     stamp = capture.bundle.before.stamp.get("realtime_ns") if capture.bundle else None
     if stamp:
         return datetime.fromtimestamp(stamp / 1e9, UTC), "stamp"
-    if one.modified.isdigit() and not one.is_url and 0 < int(one.modified) < _MOST_NS:
+    if one.modified.isdigit() and not one.is_url and 0 < int(one.modified) < _MAX_NS:
         return datetime.fromtimestamp(int(one.modified) / 1e9, UTC), "file"
     return None, None
 

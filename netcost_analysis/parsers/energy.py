@@ -35,7 +35,7 @@ _ZONES = {"package": "package", "core": "cores", "uncore": "uncore", "dram": "dr
 _AGAIN = "intel-rapl-mmio"
 # More than a processor with its memory can use: a counter that grew so fast did not, and one that
 # can come round within an interval at this rate may have done so unseen.
-_MOST_WATTS = 5_000
+_MAX_WATTS = 5_000
 _MICROJOULES = re.compile(r"[0-9]{1,18}$")
 _TYPES = {
     "source": "str",
@@ -111,7 +111,7 @@ def _powercap(copies: list[Reading]) -> tuple[pd.DataFrame, list[str]]:
             start_ns, end_ns = ((one.begin_ns + one.end_ns) // 2 for one in (first, last))
             seconds = (end_ns - start_ns) / 1e9
             joules = after - before + (most if after < before else 0)
-            if seconds <= 0 or not joules <= _MOST_WATTS * seconds < most:
+            if seconds <= 0 or not joules <= _MAX_WATTS * seconds < most:
                 unknown += 1
                 continue
             error_ns = (first.end_ns - first.begin_ns + last.end_ns - last.begin_ns) // 2

@@ -21,7 +21,7 @@ _TOTALS = {
 # What --bidir calls the direction from the server.
 _OTHER = "_bidir_reverse"
 # A text of broken documents within each other is given up once so many times its length was read.
-_MOST_READINGS = 8
+_MAX_READINGS = 8
 _ENDS = ("host_total", "host_user", "host_system", "remote_total", "remote_user", "remote_system")
 
 
@@ -119,7 +119,7 @@ def _runs(text: str) -> list[dict[str, Any]]:
     runs: list[dict[str, Any]] = []
     stream: dict[str, Any] | None = None
     at, read = text.find("{"), 0
-    while at >= 0 and read <= _MOST_READINGS * len(text):
+    while at >= 0 and read <= _MAX_READINGS * len(text):
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:

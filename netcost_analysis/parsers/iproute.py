@@ -10,7 +10,7 @@ from .._native import CaptureError
 # Counters of a queueing discipline that grow, and those that go up and down.
 QDISC_COUNTERS = ("drops", "overlimits", "requeues")
 QDISC_LEVELS = ("backlog", "qlen")
-_MOST_COUNT = 1 << 63
+_MAX_COUNT = 1 << 63
 # A tunnel's "address" is of IP: 0.0.0.0 of every fallback device.
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5,}")
 
@@ -35,7 +35,7 @@ def whole(value: Any) -> int | None:
     """A count of somebody's JSON: an integer from 0 that 63 bits hold, None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int):
         return None
-    return value if 0 <= value < _MOST_COUNT else None
+    return value if 0 <= value < _MAX_COUNT else None
 
 
 def _part(value: Any, *keys: str) -> Any:

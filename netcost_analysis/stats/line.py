@@ -12,7 +12,7 @@ _RESAMPLES = 2_000
 _SEED = 6
 # Stretches of neighbouring polls that are drawn together. Few and long, for what neighbours share
 # may last: 200 of them held the truth in 77 % where each 50 polls were alike, 40 in 92 %.
-_MOST_BLOCKS, _LEAST_POLLS = 40, 10
+_MAX_BLOCKS, _MIN_POLLS = 40, 10
 # A line that is so far beside the mean of this many polls or more, for certain, is none.
 _BESIDE, _KIND, _CERTAIN = 0.25, 30, 0.99
 
@@ -50,7 +50,7 @@ def fit(work: Floats, ns: Floats) -> Line:
 
     work, ns: in order of time; at least two different works.
     """
-    blocks = int(np.clip(len(work) // _LEAST_POLLS, 2, _MOST_BLOCKS))
+    blocks = int(np.clip(len(work) // _MIN_POLLS, 2, _MAX_BLOCKS))
     which = np.arange(len(work)) * blocks // len(work)
     centre = work.mean()
     x = work - centre

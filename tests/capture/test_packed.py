@@ -199,7 +199,7 @@ def test_refuses_a_sparse_file(tmp_path: Path, unpacking: Path, netcost: Netcost
 def test_refuses_more_files_than_a_bundle_has(
     tmp_path: Path, unpacking: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packed, "_MOST_MEMBERS", 20)
+    monkeypatch.setattr(packed, "_MAX_MEMBERS", 20)
     files = {**p.bundle_files(tmp_path), **{f"f{number}": b"" for number in range(20)}}
     with pytest.raises(CaptureError, match="more than 20 files"):
         Bundle(written(tmp_path, p.members(files)))

@@ -17,7 +17,7 @@ from support.mutations import mutant
 
 WORKERS = 2
 # Enough to see what is wrong; a worker that dies costs a start.
-MOST_FINDINGS = 20
+MAX_FINDINGS = 20
 KEPT = ROOT / "build" / "mutants"
 # What has been given back is not in memory any more, so that each mutant is measured by itself; one
 # heap for all threads, so that none reserves its own in the middle of a mutant.
@@ -55,7 +55,7 @@ def run_mutants(
 
 # One worker after another, each from where the one before it died.
 def shift(tally: Tally, reader: str, first: int, count: int) -> None:
-    while first < count and len(tally.findings) < MOST_FINDINGS:
+    while first < count and len(tally.findings) < MAX_FINDINGS:
         first = until_it_dies(tally, reader, first, count) + WORKERS
 
 

@@ -9,13 +9,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 
-use netcost::error::Error;
 use netcost::events;
 use netcost::ledger::{self, Output, Request, Want};
-use netcost::open;
-use netcost::perf::maps;
-use netcost::recording::Recording;
-use netcost::text::PERF_SCRIPT;
+use netcost::parts::PERF_SCRIPT;
+use netcost::{maps, open_file, Error, Recording};
 
 const MAX_EVENTS: usize = 16;
 
@@ -23,7 +20,7 @@ const MAX_EVENTS: usize = 16;
 pub fn read(capture: &[u8]) {
     super::within(capture.len(), || {
         let file = in_memory(capture).expect("a file in memory");
-        if let Some(recording) = given(open::of_file(Arc::new(file))) {
+        if let Some(recording) = given(open_file(Arc::new(file))) {
             read_tables(&recording);
         }
     });

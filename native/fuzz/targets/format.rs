@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use arrow_array::NullArray;
 use libfuzzer_sys::fuzz_target;
-use netcost::columns::EventColumns;
-use netcost::format::Format;
-use netcost::recording::Unit;
+use netcost::parts::{EventColumns, Format};
+use netcost::Unit;
 use netcost_fuzz::within;
 
 fuzz_target!(|input: &[u8]| within(input.len(), || {

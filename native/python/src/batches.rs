@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use netcost::error::Result;
 use netcost::ledger::{self, Request, Survey, Tables};
-use netcost::recording::Recording;
+use netcost::{Recording, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -1,12 +1,9 @@
 //! What the headers and one pass over the records say, as Python's dictionaries.
 
 use arrow_array::types::{Int32Type, Int64Type};
-use netcost::bytes::Order;
 use netcost::events::Scan;
-use netcost::gaps::WHYS;
-use netcost::intern::Labels;
-use netcost::recording::{Event, Rate, Recording, Unit};
-use netcost::tables::{batch, plain};
+use netcost::parts::{batch, plain, Labels};
+use netcost::{Event, Order, Rate, Recording, Unit, WHYS};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 

@@ -17,16 +17,9 @@ use std::sync::{Arc, OnceLock, PoisonError};
 
 use arrow_array::RecordBatch;
 use netcost::counts::{self, Wanted};
-use netcost::error::{printable, Error, Kind, Result};
 use netcost::events::{self, Scan, Scanner};
 use netcost::ledger::{self, Request, Want};
-use netcost::open::open;
-use netcost::perf::maps;
-use netcost::programs::files::Search;
-use netcost::progress::Progress;
-use netcost::recording::Recording;
-use netcost::stacks;
-use netcost::visit::Visitor;
+use netcost::{maps, open, printable, stacks, Error, ErrorKind, Progress, Recording, Result, Search, Visitor};
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -402,7 +395,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(mask::field_kind, module)?)?;
     // What Python itself raises is a refusal, of no byte.
     let class = module.py().get_type::<CaptureError>();
-    class.setattr("kind", Kind::Refused.name())?;
+    class.setattr("kind", ErrorKind::Refused.name())?;
     class.setattr("offset", module.py().None())?;
     module.add("CaptureError", class)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -1,12 +1,12 @@
 //! Lives and waits, of tables that a timeline has.
 
 use arrow_array::{Array, RecordBatch};
-use netcost::error::Result;
-use netcost::intern::Interner;
 use netcost::lives::facts::Known;
 use netcost::lives::holders::{self, Wait};
 use netcost::lives::read::{self, Events};
-use netcost::lives::{of_stays, tables, Slice, Sum};
+use netcost::lives::{of_slices, tables, Slice, Sum};
+use netcost::parts::Interner;
+use netcost::Result;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::PyTable;
@@ -34,7 +34,7 @@ impl TaskEvents {
     }
 }
 
-/// What is known beside stays and sums; each kind of events as those that may tell it, the best first.
+/// What is known beside slices and sums; each kind of events as those that may tell it, the best first.
 #[derive(FromPyObject)]
 pub struct Facts {
     window: (i64, i64),
@@ -88,17 +88,17 @@ fn sums(batch: &RecordBatch, strings: &mut Interner) -> Result<Vec<Sum>> {
 pub fn lives<'py>(py: Python<'py>, slices: Vec<PyTable>, sums: PyTable, facts: Facts) -> PyResult<Bound<'py, PyDict>> {
     let found = py.detach(|| -> Result<_> {
         let mut strings = Interner::default();
-        let mut stays: Vec<Slice> = Vec::new();
+        let mut read_slices: Vec<Slice> = Vec::new();
         for batch in slices.iter().flat_map(|table| table.batches()) {
-            stays.extend(read::stays(batch, &mut strings)?);
+            read_slices.extend(read::slices(batch, &mut strings)?);
         }
         let mut rows = Vec::new();
         for batch in sums.batches() {
             rows.extend(self::sums(batch, &mut strings)?);
         }
         let known = facts.known(&mut strings);
-        let (lives, stays, away) = of_stays(stays, &rows, &known, &strings);
-        Ok((tables::lives(&lives, &strings)?, tables::away(&stays, &away, &strings)?))
+        let (lives, slices, away) = of_slices(read_slices, &rows, &known, &strings);
+        Ok((tables::lives(&lives, &strings)?, tables::away(&slices, &away, &strings)?))
     });
     let (lives, away) = found.map_err(raised)?;
     let found = PyDict::new(py);
@@ -148,16 +148,16 @@ pub fn waited_for(
             moves.extend(rows.map(|row| (tid.value(row), at.value(row), from.value(row))));
         }
         let idle = strings.code(idle.as_bytes());
-        let mut stays = Vec::new();
+        let mut held = Vec::new();
         for batch in slices.batches() {
             let [cpu, tid, begins, ends] = ["cpu", "tid", "in_ns", "out_ns"].map(|name| read::numbers(batch, name));
             let (cpu, tid, begins, ends) = (cpu?, tid?, begins?, ends?);
             let comm = read::comms(batch, "comm", &mut strings)?;
             let name = |row: usize| if tid.is_valid(row) && tid.value(row) == 0 { idle } else { comm[row] };
             let rows = 0..batch.num_rows();
-            stays.extend(rows.map(|row| (cpu.value(row), begins.value(row), ends.value(row), name(row))));
+            held.extend(rows.map(|row| (cpu.value(row), begins.value(row), ends.value(row), name(row))));
         }
-        let mut found: Vec<_> = holders::holders(waits, &moves, &stays).into_iter().collect();
+        let mut found: Vec<_> = holders::holders(waits, &moves, &held).into_iter().collect();
         let order = |name: Option<u32>| name.map(|name| strings.get(name));
         found.sort_by_key(|&((tid, comm, holder), _)| (tid, strings.get(comm), order(holder)));
         tables::holders(&found, &strings)

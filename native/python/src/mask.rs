@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use netcost::error::{self, Error, Result};
 use netcost::kinds::fields::{of_field, Shape};
 use netcost::kinds::Kind;
 use netcost::mask::{self, Changes, Replacements};
+use netcost::{Error, ErrorKind, Result};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -23,7 +23,7 @@ impl Asked<'_> {
         answer.map_err(|error| {
             let message = error.to_string();
             self.raised = Some(error);
-            Error::Capture { kind: error::Kind::Interrupted, offset: None, message }
+            Error::Capture { kind: ErrorKind::Interrupted, offset: None, message }
         })
     }
 }

@@ -5,9 +5,8 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use netcost::error::{Error, Kind};
-use netcost::mask;
-use netcost::wrapped::{most, unpacker, From};
+use netcost::parts::{most, unpacker, From};
+use netcost::{mask, Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -50,8 +49,8 @@ impl Unpacker {
         match bytes {
             Ok(bytes) => Ok(PyBytes::new(py, &bytes)),
             Err(error) if self.packing.is_some() => Err(raised(Error::Capture {
-                kind: Kind::Damaged,
-                offset: None,
+                kind: ErrorKind::Damaged,
+                offset: Some(0),
                 message: format!("damaged or cut short ({error})"),
             })),
             Err(error) => Err(error.into()),

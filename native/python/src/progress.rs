@@ -1,6 +1,6 @@
 //! How a pass reports to Python, and how Python stops it.
 
-use netcost::error::Result;
+use netcost::Result;
 use pyo3::prelude::*;
 
 use crate::raised;

@@ -20,7 +20,7 @@ const IPV4_NUMBERS: &str = "saddr daddr src_ip dst_ip";
 const IPV6: &str = "gw gw6 src dst saddr daddr primary_key6 ip6 grp";
 /// Of IPv6 with "6", "_6" or "_v6" behind them.
 const IPV6_STEMS: &str = "saddr daddr src dst gw ip addr";
-/// What may stand before the last underscore is free.
+/// Anything may stand before the last underscore.
 const HARDWARE: &str = "mac lladdr addr bssid hwaddr dmac smac da sa ra ta";
 const SOCKETS: &str = "saddr daddr laddr addr raddr src_addr srcaddr dst_addr dstaddr";
 const BEFORE_COMM: &str = "old new prev next parent child target";
@@ -32,11 +32,11 @@ pub enum Shape {
     Int,
     /// Characters.
     Text,
-    /// What nobody says.
+    /// Bytes without a declared meaning.
     Bytes,
 }
 
-/// What a field holds of which a recording has `size` bytes, whatever the declaration says.
+/// What a field holds. `size`: its bytes in the recording, whatever the declaration says.
 pub fn of_field(event: &str, field: &str, shape: Shape, size: usize) -> Kind {
     let system = event.split(':').next().unwrap_or_default();
     let low = field.to_lowercase();
@@ -44,15 +44,15 @@ pub fn of_field(event: &str, field: &str, shape: Shape, size: usize) -> Kind {
     let is_ipv6 = || size == 16 && (is(IPV6) || is_ipv6_stem(&low));
     match shape {
         _ if field.starts_with("common_") => Kind::Keep,
-        // What programs and the kernel's trace_printk write, numbers with texts between them.
+        // Written by programs or by trace_printk: text and numbers mixed.
         _ if system == "ftrace" && low == "buf" => Kind::Zero,
         Shape::Int if is_ipv6() => Kind::Ipv6,
         // IPv4 addresses where the name leaves no doubt.
         Shape::Int if size == 4 && is(IPV4_NUMBERS) => Kind::Ipv4,
         Shape::Int => Kind::Keep,
-        // Bytes: declared with another length than it has, it is a name up to its NUL all the same.
+        // Bytes too: a name whose declared length is not its own is read as bytes, and still ends at its NUL.
         Shape::Text | Shape::Bytes if is_task(&low) => Kind::Task,
-        // What programs write into the trace (trace_marker), and formats of the kernel's printk.
+        // Texts that programs write into the trace (trace_marker), and formats of trace_printk.
         Shape::Text if system == "ftrace" => Kind::Zero,
         Shape::Text if is(PATHS) => Kind::Path,
         Shape::Text if is(HOSTS) => Kind::Host,

@@ -10,15 +10,15 @@ use std::ops::Range;
 pub enum Kind {
     /// Numbers, and names that the kernel gave.
     Keep,
-    /// What nobody knows.
+    /// Of unknown meaning.
     Zero,
-    /// What is known and left out: what that is told as.
+    /// Known, and left out: how that is reported.
     Hidden(&'static str),
-    /// An option of a trace.dat that nobody knows.
+    /// An option of a trace.dat that is not known here.
     UnknownOption(u16),
     /// The same of a part of a perf.data's header.
     UnknownFeature(usize),
-    /// And of one of its records.
+    /// The same of one of its records.
     UnknownRecord(u32),
     /// The build id of the path that follows.
     BuildId,
@@ -86,34 +86,6 @@ impl Kind {
             Kind::Comment => "comment",
             Kind::Frame => "frame",
             Kind::Line => "line",
-        }
-    }
-
-    /// What an option of a trace.dat holds.
-    pub fn of_option(option: u16) -> Kind {
-        match option {
-            5 => Kind::Uname,
-            9 => Kind::Words,
-            10 => Kind::Hidden("maps of processes left out"),
-            13 => Kind::Guest,
-            // Dates, statistics, clocks and their shifts; names of events and fields, as the kernel calls them.
-            0..=14 => Kind::Keep,
-            _ => Kind::UnknownOption(option),
-        }
-    }
-
-    /// What a part of a perf.data's header holds.
-    pub fn of_feature(feature: usize) -> Kind {
-        match feature {
-            1 => Kind::TaskLines,
-            2 => Kind::Path,
-            3 => Kind::Host,
-            4..=6 | 8 | 9 => Kind::Text,
-            11 => Kind::Arguments,
-            0 | 25 | 26 => Kind::Hidden("BPF programs in the header zeroed"),
-            // Topology, names of events, clocks.
-            ..=31 => Kind::Keep,
-            _ => Kind::UnknownFeature(feature),
         }
     }
 }

@@ -24,7 +24,7 @@ enum Cycle {
     Asleep { since: i64 },
     /// A CPU recorded the cause.
     Caused { since: i64, cpu: u32 },
-    /// A CPU recorded the effect, and nobody yet the cause.
+    /// A CPU recorded the effect; the cause has not been recorded yet.
     Ahead { since: i64, cpu: u32, time_ns: i64 },
 }
 
@@ -124,7 +124,7 @@ impl Causality {
             (Cycle::Asleep { since }, true) => *cycle = Cycle::Caused { since, cpu },
             (Cycle::Asleep { since }, false) => *cycle = Cycle::Ahead { since, cpu, time_ns },
             (Cycle::Caused { since, cpu: cause }, false) => {
-                // The wakeup may share the waking's CPU, and the switch-in not.
+                // The wakeup may be on the waking's CPU, while the switch-in is on another.
                 if cause != cpu {
                     self.cycles.remove(&tid);
                     self.compared += u64::from(is_sure(since));

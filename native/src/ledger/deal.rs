@@ -90,7 +90,7 @@ impl<'s> Dealer<'s> {
     /// To no CPU yet. The machines run within `scope`, or as they are dealt to where there is but one thread.
     pub fn new(scope: &'s Scope<'static>, join: Join) -> Dealer<'s> {
         let shared = Shared { join, waiting: Mutex::default(), room: Condvar::new() };
-        // A thread of the pool that waited for room would be missing where room is made.
+        // A thread of the pool must not wait for room: it would be missing among those that make room.
         let is_alone = rayon::current_num_threads() == 1 || rayon::current_thread_index().is_some();
         Dealer { scope, is_alone, shared: Arc::new(shared), streams: Vec::new(), rounds: 0 }
     }
@@ -181,7 +181,7 @@ pub struct Dealt {
 impl Dealt {
     /// The machines in the order in which they were added, and what was told to join them.
     pub fn collect(self) -> Result<(Vec<Cpu>, Join)> {
-        let busy = || bad!("the ledger's threads did not end: this is a fault of netcost, please report it");
+        let busy = || bad!(Refused, "the ledger's threads did not end: this is a fault of netcost, please report it");
         let of = |worker: Arc<Worker>| {
             let worker = Arc::into_inner(worker).ok_or_else(busy)?;
             Ok(worker.cpu.into_inner().unwrap_or_else(PoisonError::into_inner))

@@ -18,18 +18,18 @@ pub struct Event {
     /// common_preempt_count, where recorded.
     pub preempt: Option<u8>,
     /// What happened.
-    pub what: What,
+    pub what: Tracepoint,
 }
 
 impl Event {
     /// Yet to be read.
     pub const NONE: Event =
-        Event { time_ns: 0, order: 0, pid: 0, victim: 0, flags: 0, preempt: None, what: What::Witness };
+        Event { time_ns: 0, order: 0, pid: 0, victim: 0, flags: 0, preempt: None, what: Tracepoint::Witness };
 }
 
-/// What happened, by the tracepoint.
+/// What happened: the tracepoint, with the fields that the ledger reads.
 #[derive(Debug, Clone, Copy)]
-pub enum What {
+pub enum Tracepoint {
     /// irq:softirq_raise of a vector.
     SoftirqRaise(u8),
     /// irq:softirq_entry.
@@ -56,17 +56,17 @@ pub enum What {
     Witness,
 }
 
-impl What {
+impl Tracepoint {
     /// Whether it is the entry or the exit of a softirq.
     #[inline(always)]
     pub fn is_of_softirq(&self) -> bool {
-        matches!(self, What::SoftirqEntry(_) | What::SoftirqExit(_))
+        matches!(self, Tracepoint::SoftirqEntry(_) | Tracepoint::SoftirqExit(_))
     }
 
     /// Whether it is the entry or the exit of a hardirq or vector.
     #[inline(always)]
     pub fn is_of_hardirq(&self) -> bool {
-        matches!(self, What::HardirqEntry(_) | What::HardirqExit(_))
+        matches!(self, Tracepoint::HardirqEntry(_) | Tracepoint::HardirqExit(_))
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Common {
 /// Where an event's fields lie.
 #[derive(Debug, Clone, Copy)]
 pub struct EventSchema {
-    /// Whether the common fields lie where they do since Linux 2.6.31: in one word.
+    /// Whether the common fields lie as in today's formats: in one word.
     is_usual: bool,
     /// common_flags.
     pub flags: Place,

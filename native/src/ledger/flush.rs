@@ -115,7 +115,7 @@ impl Flush {
             self.bytes.clear();
             self.tail.clear();
         }
-        // Records of one flush lie side by side, so one copy will do, unless what lies between is large.
+        // Records of one flush lie side by side: they are copied at once, unless much lies between them.
         let span = (last.0 + last.1 - first.0) as usize;
         if span <= LONGEST * 512 {
             let base = self.bytes.len() as u32;

@@ -241,7 +241,7 @@ impl Irqs {
         if let Some(device) = of_threads(&line.woken, strings) {
             return Some((1, or_named(device, strings)));
         }
-        // Where wake-ups were not recorded: more than every other handler was followed by one.
+        // Where wake-ups were not recorded: more than half of the handlers were followed by a NAPI thread.
         let followed: i64 = line.next.iter().map(|(_, count)| count).sum();
         if !facts.wakings && followed * 2 > line.entries {
             let device = of_threads(&line.next, strings).unwrap_or(NONE);

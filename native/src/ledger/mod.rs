@@ -10,10 +10,8 @@ mod counters;
 mod cpu;
 mod deal;
 mod event;
-#[allow(missing_docs)]
 mod fields;
 mod flush;
-#[allow(missing_docs)]
 mod frames;
 mod irqs;
 mod join;
@@ -31,10 +29,8 @@ mod read;
 mod refuse;
 mod request;
 mod resolve;
-#[allow(missing_docs)]
 mod rows;
 mod schema;
-#[allow(missing_docs)]
 mod segment;
 mod settings;
 mod softirq;
@@ -74,7 +70,7 @@ pub fn run_beside(
     let (mut pass, tally) = pass::pass(recording, request, None, beside, progress)?;
     refuse::refuse_reversed(&tally)?;
     if pass.cpus.is_empty() {
-        return Err(bad!("nothing to account for: the capture holds no readable sample of an interrupt, softirq, napi or scheduler event"));
+        return Err(bad!(Refused, "nothing to account for: the capture holds no readable sample of an interrupt, softirq, napi or scheduler event"));
     }
     pass.cpus.iter().for_each(|cpu| pass.counters.add(&cpu.counters));
     let mut notes = recording.notes.clone();

@@ -31,7 +31,7 @@ impl Moved {
             return;
         }
         let away = self.away.entry(part.cpu).or_default();
-        // Of those that are not told again the poll has ended otherwise.
+        // A thread that is still away is told again each time; of one that is not, the poll is over.
         away.retain(|_, in_ns| in_ns.is_some());
         away.extend(part.away.drain(..).map(|absence| (absence, None)));
         away.extend(part.back.drain(..).map(|(absence, in_ns)| (absence, Some(in_ns))));
@@ -85,7 +85,7 @@ mod tests {
         assert!(!ended_elsewhere(150) && !ended_elsewhere(901));
     }
 
-    // It never comes back: nothing is kept for it but that.
+    // The thread never comes back: only its absence is kept.
     #[test]
     fn what_is_settled_is_forgotten() {
         let mut moved = Moved::default();

@@ -19,3 +19,10 @@ pub enum Network {
     /// The question does not arise: a task's own time, idle.
     NotApplicable,
 }
+
+/// A run did something that is `network`: what it has proved to be with that.
+pub fn prove(proved: &mut Option<Network>, network: Network) {
+    if *proved != Some(Network::Yes) {
+        *proved = Some(network);
+    }
+}

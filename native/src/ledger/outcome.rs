@@ -2,32 +2,57 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::ledger::segment::Segment;
 use crate::ledger::task::NOBODY;
 use crate::ledger::thief::{Class, UNKNOWN};
 
 /// The stretch from the window's start to a CPU's first event.
 #[derive(Debug, Clone, Copy)]
 pub struct Head {
-    pub end_ns: i64,
-    pub victim: u32,
-    pub thief: u32,
-    pub class: Class,
-    /// Row of its slice, where they are kept.
-    pub slice: Option<usize>,
-    /// Why it is unknown, if it is, and how many records were lost in it.
-    pub unknown: Option<&'static str>,
-    pub lost: u64,
+    end_ns: i64,
+    victim: u32,
+    thief: u32,
+    class: Class,
+    slice: Option<usize>,
+    unknown: Option<&'static str>,
+    lost: u64,
 }
 
 impl Head {
-    /// Nobody's.
-    pub fn unknown(end_ns: i64, why: Option<&'static str>, lost: u64) -> Head {
-        Head { end_ns, victim: NOBODY, thief: UNKNOWN, class: Class::None, slice: None, unknown: why, lost }
+    /// Of a task that has run since the start; `slice`: its row, where they are kept.
+    pub fn of(end_ns: i64, victim: u32, owner: (u32, Class), slice: Option<usize>) -> Head {
+        Head { end_ns, victim, thief: owner.0, class: owner.1, slice, unknown: None, lost: 0 }
+    }
+
+    /// Nobody's: so many records were lost in it.
+    pub fn lost(end_ns: i64, why: &'static str, lost: u64) -> Head {
+        Head { unknown: Some(why), lost, ..Head::of(end_ns, NOBODY, (UNKNOWN, Class::None), None) }
     }
 
     /// It lies before the first event whose context is certain.
     pub fn doubt(&mut self) {
         self.unknown.get_or_insert("before the first event whose context is certain");
+    }
+
+    /// When the first event was.
+    pub fn end_ns(&self) -> i64 {
+        self.end_ns
+    }
+
+    /// Why it is nobody's, if it is, and how many records were lost in it.
+    pub fn unknown(&self) -> Option<(&'static str, u64)> {
+        self.unknown.map(|why| (why, self.lost))
+    }
+
+    /// Row of the slice that it belongs to.
+    pub fn slice(&self) -> Option<usize> {
+        self.slice.filter(|_| self.unknown.is_none())
+    }
+
+    /// A part of it as its owner's.
+    pub fn segment(&self, start: i64, end: i64) -> Segment {
+        let known = Segment { start, end, victim: self.victim, thief: self.thief, class: self.class, depth: 0 };
+        self.unknown.map_or(known, |_| Segment::unknown(start, end))
     }
 }
 
@@ -71,6 +96,23 @@ pub struct Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::thief::TASK;
+
+    #[test]
+    fn a_head_is_its_tasks_until_it_is_doubted() {
+        let mut head = Head::of(100, 7, (TASK, Class::None), Some(0));
+        assert_eq!((head.unknown(), head.slice(), head.segment(0, 100).victim), (None, Some(0), 7));
+        head.doubt();
+        assert_eq!((head.unknown().map(|found| found.1), head.slice()), (Some(0), None));
+        assert_eq!((head.segment(0, 100).victim, head.segment(0, 100).thief), (NOBODY, UNKNOWN));
+    }
+
+    #[test]
+    fn what_was_lost_stays_the_reason() {
+        let mut head = Head::lost(100, "records were lost", 3);
+        head.doubt();
+        assert_eq!(head.unknown(), Some(("records were lost", 3)));
+    }
 
     #[test]
     fn bits_are_numbers() {

@@ -176,7 +176,7 @@ pub fn build(pass: Pass, request: &Request, mut notes: Vec<String>) -> Result<Ou
         missing,
         survey: Arc::new(survey),
     };
-    // Giving back hundreds of megabytes takes the kernel a while that nobody needs to wait for.
+    // To free hundreds of megabytes takes time: another thread does it.
     rayon::spawn(move || drop(cpus));
     Ok(output)
 }

@@ -54,6 +54,7 @@ pub fn pass<'p>(
     let (mut cpus, join) = dealt.collect()?;
     if start > end {
         return Err(bad!(
+            Refused,
             "nothing to account for: the capture holds no sample of an interrupt, softirq, napi or scheduler event"
         ));
     }

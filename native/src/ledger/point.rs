@@ -15,7 +15,7 @@ pub enum What {
     Out(bool),
     /// Moved from a CPU to another.
     Migrate(u32, u32),
-    /// Came to its CPU unseen: since when it no longer waits nobody knows.
+    /// It runs, and its switch was not recorded: when its wait ended is not known.
     Unseen,
 }
 

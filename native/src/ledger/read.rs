@@ -2,7 +2,7 @@
 //! agree on is settled here, so that afterwards each can be accounted for alone.
 
 use crate::intern::{CommCache, Interner, NONE};
-use crate::ledger::event::{Event, Interrupt, Migrate, NapiPoll, Switch, Wakeup, What};
+use crate::ledger::event::{Event, Interrupt, Migrate, NapiPoll, Switch, Tracepoint, Wakeup};
 use crate::ledger::fields::{Common, Fields};
 use crate::ledger::network::Network;
 use crate::ledger::place::Place;
@@ -121,25 +121,25 @@ impl Reader {
         };
         let pid_at = |place: Place| place.narrow(payload).unwrap_or(-1);
         match *fields {
-            Fields::SoftirqRaise { vec: at } => *what = What::SoftirqRaise(vec(at)?),
-            Fields::SoftirqEntry { vec: at } => *what = What::SoftirqEntry(vec(at)?),
-            Fields::SoftirqExit { vec: at } => *what = What::SoftirqExit(vec(at)?),
+            Fields::SoftirqRaise { vec: at } => *what = Tracepoint::SoftirqRaise(vec(at)?),
+            Fields::SoftirqEntry { vec: at } => *what = Tracepoint::SoftirqEntry(vec(at)?),
+            Fields::SoftirqExit { vec: at } => *what = Tracepoint::SoftirqExit(vec(at)?),
             Fields::IrqEntry { irq, name } => {
                 let name = self.name(name.string(payload), 0);
-                *what = What::HardirqEntry(self.line(irq.read(payload), name));
+                *what = Tracepoint::HardirqEntry(self.line(irq.read(payload), name));
             }
-            Fields::IrqExit { irq } => *what = What::HardirqExit(self.line(irq.read(payload), NONE)),
+            Fields::IrqExit { irq } => *what = Tracepoint::HardirqExit(self.line(irq.read(payload), NONE)),
             Fields::VectorEntry { pair, vector } => {
-                *what = What::HardirqEntry(self.vector(schemas, pair, vector.read(payload)))
+                *what = Tracepoint::HardirqEntry(self.vector(schemas, pair, vector.read(payload)))
             }
             Fields::VectorExit { pair, vector } => {
-                *what = What::HardirqExit(self.vector(schemas, pair, vector.read(payload)))
+                *what = Tracepoint::HardirqExit(self.vector(schemas, pair, vector.read(payload)))
             }
             Fields::NapiPoll { napi, work, budget, dev_name } => {
                 let device = self.name(dev_name.string(payload), 1);
                 let thief = self.thieves.poll(napi.read(payload).unwrap_or(-1) as u64, device);
                 let (work, budget) = (work.narrow(payload), budget.narrow(payload));
-                *what = What::NapiPoll(NapiPoll { thief, device, work, budget });
+                *what = Tracepoint::NapiPoll(NapiPoll { thief, device, work, budget });
             }
             Fields::Switch { prev_comm, prev_state, next_pid, next_comm } => {
                 let prev = self.named(*pid, prev_comm.comm(payload));
@@ -150,22 +150,22 @@ impl Reader {
                 let next_pid = pid_at(next_pid);
                 let next = self.named(next_pid, next_comm.comm(payload));
                 *running = Running { pid: next_pid, victim: next, version: self.tasks.version };
-                *what = What::Switch(Switch { prev, prev_state, next_pid, next });
+                *what = Tracepoint::Switch(Switch { prev, prev_state, next_pid, next });
             }
             Fields::Wakeup { pid, target_cpu } => {
-                *what = What::Wakeup(self.wakeup(pid_at(pid), target_cpu.narrow(payload)))
+                *what = Tracepoint::Wakeup(self.wakeup(pid_at(pid), target_cpu.narrow(payload)))
             }
             Fields::Waking { pid, target_cpu } => {
-                *what = What::Waking(self.wakeup(pid_at(pid), target_cpu.narrow(payload)))
+                *what = Tracepoint::Waking(self.wakeup(pid_at(pid), target_cpu.narrow(payload)))
             }
             Fields::Migrate { pid, orig_cpu, dest_cpu } => {
                 let pid = pid_at(pid);
                 let victim = self.named(pid, None);
                 let (orig_cpu, dest_cpu) = (pid_at(orig_cpu), pid_at(dest_cpu));
-                *what = What::Migrate(Migrate { pid, victim, orig_cpu, dest_cpu });
+                *what = Tracepoint::Migrate(Migrate { pid, victim, orig_cpu, dest_cpu });
             }
-            Fields::Exec => *what = What::Exec,
-            Fields::Witness => *what = What::Witness,
+            Fields::Exec => *what = Tracepoint::Exec,
+            Fields::Witness => *what = Tracepoint::Witness,
         }
         Some(())
     }
@@ -208,7 +208,7 @@ impl Reader {
         let network = match self.tasks.role(pid) {
             Some(Role::Napi) => Some(Network::Yes),
             Some(_) => None,
-            // Whether it is a NAPI thread its name will tell.
+            // It has no name yet; the name will say whether it is a NAPI thread.
             None => {
                 self.unnamed_wakeups += 1;
                 Some(Network::OfThread)

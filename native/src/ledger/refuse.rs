@@ -8,14 +8,14 @@ use crate::visit::Tally;
 /// Interrupts take microseconds; ftrace's uptime counts ticks.
 const COARSEST_NS: u64 = 1_000_000;
 
-/// What cannot give true numbers gives none.
+/// Refuses a recording that cannot give true numbers.
 pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
     let clock = &recording.clock;
     match recording.unit {
         Unit::Nanoseconds => {}
         Unit::Cycles => {
             return Err(bad!(
-            "no ledger: clock {clock} counts cycles, and the capture does not say how long one is: give it (--tsc-hz), or record with -C mono"
+            Refused, "no ledger: clock {clock} counts cycles, and the capture does not say how long one is: give it (--tsc-hz), or record with -C mono"
         ))
         }
         Unit::Order => {
@@ -24,12 +24,12 @@ pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
             } else {
                 format!("clock {clock}")
             };
-            return Err(bad!("no ledger: {what} orders events and tells no durations: record with -C mono"));
+            return Err(bad!(Refused, "no ledger: {what} orders events and tells no durations: record with -C mono"));
         }
     }
     if recording.resolution_ns > COARSEST_NS {
         return Err(bad!(
-            "no ledger: clock {clock} counts in steps of {} ms, longer than what is to be measured: record with -C mono",
+            Refused, "no ledger: clock {clock} counts in steps of {} ms, longer than what is to be measured: record with -C mono",
             recording.resolution_ns / 1_000_000
         ));
     }
@@ -43,6 +43,7 @@ pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
             ": record them with capture/netcost-record"
         };
         return Err(bad!(
+            Refused,
             "no ledger: the capture has no irq, softirq, napi or sched_switch events with recorded formats{why}"
         ));
     }
@@ -72,7 +73,7 @@ pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
         } else {
             continue;
         };
-        return Err(bad!("no ledger: {name} {why}"));
+        return Err(bad!(Refused, "no ledger: {name} {why}"));
     }
     Ok(())
 }
@@ -81,7 +82,7 @@ pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
 pub fn refuse_reversed(tally: &Tally) -> Result<()> {
     if tally.reversed {
         return Err(bad!(
-            "no ledger: the times of most lines are earlier than those of the line before, as in a text with its newest lines first: turn it round (tac FILE > NEW)"
+            Refused, "no ledger: the times of most lines are earlier than those of the line before, as in a text with its newest lines first: turn it round (tac FILE > NEW)"
         ));
     }
     Ok(())

@@ -55,7 +55,7 @@ impl Names {
     ) -> Names {
         let lines = lines.iter().map(|(irq, device)| (*irq, reader.strings.code(device.as_bytes()))).collect();
         let napi = reader.tasks.napi_threads();
-        // Without sched_switch a NAPI thread may be seen by its polls only.
+        // Without sched_switch, polls may be all that shows a NAPI thread.
         let unseen = !schemas.has_switch && (!schemas.has_poll || counters.polls_without_begin > 0);
         let threads = !napi.is_empty() || unseen;
         let facts = IrqFacts { raises: schemas.has_raise, wakings: schemas.has_waking, threads, napi, lines };

@@ -57,7 +57,7 @@ impl EventSchemas {
         let mut seen: FxHashSet<&str> = FxHashSet::default();
         for event in recording.events.iter() {
             let first = seen.insert(&event.name);
-            // What a guest's CPUs did is no part of the host's time.
+            // Events of a guest's CPUs say nothing about the host's time.
             let schema = match event.format.as_ref().filter(|_| event.guest.is_none()) {
                 Some(format) if first => schemas.schema(format),
                 Some(_) => {
@@ -74,7 +74,7 @@ impl EventSchemas {
             schemas.events.push(schema);
         }
         let halves = schemas.drop_unpaired();
-        // Where some were hidden, none can be missed.
+        // If a filter hid some of them, one that is absent means nothing.
         let whole = |is_it: fn(&Fields) -> bool| {
             let pairs = schemas.events.iter().zip(recording.events.iter());
             let mut found = pairs.filter(|(schema, _)| schema.tracepoint.as_ref().is_some_and(is_it)).peekable();
@@ -89,8 +89,8 @@ impl EventSchemas {
         schemas.has_wakeup = schemas.has(|fields| matches!(fields, Fields::Wakeup { .. }));
         schemas.has_flags =
             schemas.events.iter().all(|schema| schema.tracepoint.is_none() || !schema.flags.is_absent());
-        // A text names only what has happened. The timer's interrupt does wherever vectors are recorded;
-        // where no device's handler did, nobody knows whether it would have been recorded.
+        // A text shows only events that happened. If vectors were recorded, the timer's interrupt is always among them.
+        // But if it shows no device's handler, nothing says whether handlers were recorded.
         let has_vectors = schemas.vectors.iter().any(|name| name == "local_timer" || name == "ipi");
         schemas.has_contexts = schemas.has_flags || (has_vectors && has_irqs);
         schemas.say_what_is_missing(&halves);
@@ -240,8 +240,8 @@ impl EventSchemas {
     }
 }
 
-/// The mask behind `? "+" : ""` in sched_switch's print format: 0x200 in 3.4, 0x400, 0x800 and
-/// 0x1000 later, 0x100 since 4.14, where it is spelled `(((0x0 | ... | 0x40) + 1) << 1)`.
+/// The mask behind `? "+" : ""` in sched_switch's print format: 0x200, 0x400, 0x800 or 0x1000 in older ones, 0x100 in
+/// today's, where it is spelled `(((0x0 | ... | 0x40) + 1) << 1)`.
 fn preempted_bit(print_fmt: &str) -> i64 {
     const NEWEST: i64 = 0x100;
     let Some(end) = print_fmt.find("? \"+\"") else { return NEWEST };

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::chunks::Chunks;
 use crate::ledger::settings::Settings;
+use crate::ledger::task::NOBODY;
 use crate::ledger::thief::{place, Class, IDLE, TASK, THIEF_BITS, UNKNOWN};
 
 /// An exclusive stretch of one CPU's time.
@@ -23,6 +24,13 @@ pub struct Segment {
     pub thief: u32,
     pub class: Class,
     pub depth: u8,
+}
+
+impl Segment {
+    /// Nobody's.
+    pub fn unknown(start: i64, end: i64) -> Segment {
+        Segment { start, end, victim: NOBODY, thief: UNKNOWN, class: Class::None, depth: 0 }
+    }
 }
 
 /// Time and number of segments of one owner in one bin.
@@ -348,3 +356,6 @@ fn plain_owner(segment: &Segment) -> Option<(u32, u32)> {
     let plain = segment.depth == 0 && matches!(segment.thief, TASK | IDLE | UNKNOWN);
     plain.then_some((segment.victim, segment.thief))
 }
+
+#[cfg(test)]
+mod tests;

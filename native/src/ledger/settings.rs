@@ -6,7 +6,7 @@ use crate::ledger::outcome::Outcome;
 use crate::ledger::request::{Request, Want};
 use crate::ledger::schema::EventSchemas;
 
-/// See above; none of it changes during a pass.
+/// It does not change during a pass.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// What to produce.
@@ -15,19 +15,19 @@ pub struct Settings {
     pub window: (i64, i64),
     /// Width of the bins of the sums.
     pub bin_ns: Option<i64>,
-    /// As in `EventSchemas`.
+    /// sched_switch is recorded: tasks between interrupts have names.
     pub has_switch: bool,
-    /// As there.
+    /// softirq_raise is recorded: origins come from it.
     pub has_raise: bool,
-    /// As there.
+    /// Every event says in which context it happened.
     pub has_flags: bool,
-    /// As there.
+    /// Interrupts are known, from that or from the entries and exits of vectors and devices' handlers.
     pub has_contexts: bool,
-    /// As there.
+    /// napi_poll is recorded: a NET_RX without a poll is RPS dispatch.
     pub has_poll: bool,
-    /// As there.
+    /// sched_wakeup is recorded; otherwise sched_waking stands in for it.
     pub has_wakeup: bool,
-    /// As there.
+    /// The bit of prev_state that says "preempted, still runnable".
     pub preempted_bit: i64,
     /// Whether who waited for whom is asked for.
     pub has_waits: bool,

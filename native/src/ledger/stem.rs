@@ -24,7 +24,7 @@ pub fn stem(handler: &str) -> Option<&str> {
         let length = rest.find(|c: char| !digit(c))?;
         return (length > 0 && rest[length..].starts_with('-')).then(|| &handler[.."virtio".len() + length]);
     }
-    // Which of a device's queues it is comes last.
+    // The number of the device's queue stands at the end.
     let stem = handler.trim_end_matches(digit);
     let numbered = stem.len() < handler.len();
     stem.strip_suffix(['-', '.']).filter(|stem| numbered && stem.contains(digit))

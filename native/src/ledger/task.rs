@@ -130,7 +130,7 @@ impl Victims {
 impl Tasks {
     /// None seen yet.
     pub fn new() -> Tasks {
-        // 0 is the version of what was never looked up.
+        // Version 0 means: never looked up.
         Tasks { version: 1, ..Tasks::default() }
     }
 

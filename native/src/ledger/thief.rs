@@ -137,7 +137,7 @@ pub fn turned(thief: u32, known: Network, proved: Network) -> u32 {
     turned.map_or(thief, |turned| thief | ((turned as u32 + 1) * MAX_THIEVES as u32))
 }
 
-/// What a run is whose end was not seen.
+/// What a run proved to be, if its end was not seen.
 pub fn in_doubt(known: Network, proved: Option<Network>) -> Option<Network> {
     let doubt = (known == Network::OfRun).then_some(Network::Unknown);
     proved.filter(|&proved| proved == Network::Yes).or(doubt)
@@ -180,7 +180,7 @@ impl Thieves {
     fn find(&mut self, key: (u8, i64, u64, u32), make: impl FnOnce() -> Thief) -> u32 {
         let all = &mut self.all;
         if all.len() >= MAX_THIEVES {
-            // No host has so many lines and devices; damage may. Its time stays accounted for.
+            // No host has so many lines and devices, but a damaged file may. The time is accounted for all the same.
             return self.keys.get(&key).copied().unwrap_or(UNKNOWN);
         }
         *self.keys.entry(key).or_insert_with(|| {
@@ -224,7 +224,7 @@ impl Thieves {
     /// A NAPI instance of a device.
     #[inline(always)]
     pub fn poll(&mut self, napi: u64, device: u32) -> u32 {
-        // The next poll is usually the same one's.
+        // The next poll is usually of the same device.
         if (self.poll.0, self.poll.1) != (napi, device) || self.poll.2 == UNKNOWN {
             let thief = self.find((Context::Poll as u8, 0, napi, device), || Thief {
                 context: Context::Poll,

@@ -48,7 +48,7 @@ impl Held {
         const WORTH_MOVING: usize = 1 << 12;
         let count = self.stretches.partition_point(|stretch| stretch.1 < at);
         if count > WORTH_MOVING {
-            // The last of them stays, for its running sum.
+            // The last of them is kept for its running sum.
             self.stretches.drain(..count - 1);
         }
     }
@@ -217,7 +217,7 @@ impl Waits {
         if let What::In(_, victim) = what {
             self.victims.insert(tid, victim);
         }
-        // Who is in no other state is asleep.
+        // A task without an entry is asleep.
         match next {
             State::Asleep => drop(self.states.remove(&tid)),
             next => drop(self.states.insert(tid, next)),

@@ -15,7 +15,7 @@ use crate::progress::{flow, Progress};
 use crate::recording::Recording;
 use crate::visit::{Sample, Side, Visitor, What, MAX_CPUS};
 
-/// What file order has of a CPU.
+/// A CPU, as far as the file has been read.
 #[derive(Debug)]
 struct CpuStream {
     cpu: u32,

@@ -10,7 +10,7 @@ use crate::lives::spans::Spans;
 /// In `Facts::holes`: of any CPU.
 const ANY_CPU: i64 = -1;
 
-/// What is known beside the stays.
+/// What is known beside the slices.
 #[derive(Debug, Default)]
 pub struct Known {
     /// Start and end.
@@ -55,8 +55,8 @@ fn moments(events: Option<&Events>) -> Spans {
 }
 
 impl<'k> Facts<'k> {
-    /// Of stays in any order, the idle tasks' too.
-    pub fn of(known: &'k Known, stays: &[Slice]) -> Facts<'k> {
+    /// Of slices in any order, the idle tasks' too.
+    pub fn of(known: &'k Known, slices: &[Slice]) -> Facts<'k> {
         let mut wakes = FxHashMap::default();
         for &(tid, at, ..) in known.woken.iter().flat_map(|woken| &woken.rows) {
             if at <= known.window.1 {
@@ -65,7 +65,7 @@ impl<'k> Facts<'k> {
             }
         }
         let (born, died) = (moments(known.born.as_ref()), moments(known.died.as_ref()));
-        Facts { known, holes: ownerless(known, stays), born, died, wakes }
+        Facts { known, holes: ownerless(known, slices), born, died, wakes }
     }
 
     /// A time, held within the window.
@@ -91,7 +91,7 @@ impl<'k> Facts<'k> {
 
     /// From when to when of a stretch something may have happened to a task that was lost: from the
     /// first time in it that nobody is known to have had a CPU to the last, for a wake-up may be among
-    /// what was lost first and the stay after it among what was lost last. Both are the stretch's end
+    /// what was lost first and the slice after it among what was lost last. Both are the stretch's end
     /// where no events were lost in it.
     pub fn lost_within(&self, start: i64, end: i64) -> (i64, i64) {
         let end = end.max(start);
@@ -107,7 +107,7 @@ impl<'k> Facts<'k> {
         (holes[first].0.max(start), holes[after - 1].1.min(end))
     }
 
-    /// Of a stretch between a stay on one CPU and one on another, what nobody had. Without migrations
+    /// Of a stretch between slices on two CPUs, the time in which these have no known owner. Without migrations
     /// the CPUs in between are not known: then of any.
     pub fn unseen(&self, first: i64, second: i64, start: i64, end: i64) -> i64 {
         let end = end.max(start);
@@ -120,19 +120,19 @@ impl<'k> Facts<'k> {
 }
 
 /// When nobody is known to have had a CPU: by CPU; and of any, joined, as `ANY_CPU`.
-fn ownerless(known: &Known, stays: &[Slice]) -> Spans {
+fn ownerless(known: &Known, slices: &[Slice]) -> Spans {
     let (start, end) = known.window;
     let inside = |at: i64| at.clamp(start, end);
     let mut of_cpu: FxHashMap<i64, Vec<(i64, i64)>> = known.cpus.iter().map(|&cpu| (cpu, Vec::new())).collect();
-    for stay in stays {
-        if let Some(on) = of_cpu.get_mut(&stay.cpu) {
-            on.push((stay.in_ns, stay.out_ns));
+    for slice in slices {
+        if let Some(on) = of_cpu.get_mut(&slice.cpu) {
+            on.push((slice.in_ns, slice.out_ns));
         }
     }
     let mut found: Vec<(i64, i64, i64)> = Vec::new();
     for &cpu in &known.cpus {
         let mut on = of_cpu.remove(&cpu).unwrap_or_default();
-        on.sort_by_key(|stay| stay.0);
+        on.sort_by_key(|slice| slice.0);
         let mut until = start;
         for (begin, left) in on.into_iter().chain([(end, end)]) {
             if inside(begin) > inside(until) {

@@ -17,24 +17,24 @@ pub struct Wait {
     pub end_ns: i64,
 }
 
-/// A stay of anybody: CPU, from when to when, and the name.
+/// Anybody's slice: CPU, from when to when, and the name.
 pub type Held = (i64, i64, i64, u32);
 /// A waiting task, its name, and who had the CPU.
 pub type Waiter = (i64, u32, Option<u32>);
 
 /// Time by waiting task, its name, and who had the CPU; `None` where nobody is known to have had it.
-pub fn holders(waits: Vec<Wait>, moves: &[(i64, i64, i64)], stays: &[Held]) -> FxHashMap<Waiter, i64> {
+pub fn holders(waits: Vec<Wait>, moves: &[(i64, i64, i64)], slices: &[Held]) -> FxHashMap<Waiter, i64> {
     let mut on: FxHashMap<i64, Vec<Held>> = FxHashMap::default();
-    for &stay in stays {
-        on.entry(stay.0).or_default().push(stay);
+    for &slice in slices {
+        on.entry(slice.0).or_default().push(slice);
     }
-    on.values_mut().for_each(|stays| stays.sort_by_key(|stay| stay.1));
+    on.values_mut().for_each(|slices| slices.sort_by_key(|slice| slice.1));
     let mut found: FxHashMap<Waiter, i64> = FxHashMap::default();
     for wait in cut(waits, moves) {
         let mut rest = wait.end_ns - wait.start_ns;
         let held = on.get(&wait.cpu).map_or(&[][..], Vec::as_slice);
-        let first = held.partition_point(|stay| stay.2 <= wait.start_ns);
-        for &(_, begins, ends, name) in held[first..].iter().take_while(|stay| stay.1 < wait.end_ns) {
+        let first = held.partition_point(|slice| slice.2 <= wait.start_ns);
+        for &(_, begins, ends, name) in held[first..].iter().take_while(|slice| slice.1 < wait.end_ns) {
             let ns = ends.min(wait.end_ns) - begins.max(wait.start_ns);
             if ns > 0 {
                 *found.entry((wait.tid, wait.comm, Some(name))).or_default() += ns;

@@ -1,11 +1,11 @@
-//! What a task under a name had, and what it did between its stays on CPUs.
+//! What a task under a name had, and what it did between its slices on CPUs.
 
 /// What a task under a name had, in ns; docs of the columns: `lives_of` in Python.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Life {
-    /// Without the ends at which nobody knows whether it was there.
+    /// Without the time at either end in which it may not have existed.
     pub lifetime: i64,
-    /// With them.
+    /// With that.
     pub lifetime_max: i64,
     /// As the sums have it.
     pub on_cpu: i64,
@@ -13,9 +13,9 @@ pub struct Life {
     pub waited: i64,
     /// Neither.
     pub asleep: i64,
-    /// What it may have been on a CPU that nobody is known to have had.
+    /// Time in which it may have been on a CPU of which no owner is known.
     pub unseen: i64,
-    /// What it is shown on two CPUs at once.
+    /// Time in which it is shown on two CPUs at once.
     pub twice: i64,
     /// How many tasks had the number and the name.
     pub tasks: i64,
@@ -27,11 +27,11 @@ pub struct Life {
     pub(super) last_task: Option<usize>,
 }
 
-/// What a task did before a stay.
+/// What a task did before a slice.
 #[derive(Debug, Clone, Copy)]
 pub struct Away {
-    /// The place of the stay.
-    pub stay: usize,
+    /// The place of the slice.
+    pub slice: usize,
     /// Its name then.
     pub comm: u32,
     /// From when to when it waited, within the window, where `waited` is not 0.
@@ -40,7 +40,7 @@ pub struct Away {
     pub end_ns: i64,
     /// How long it waited.
     pub waited: i64,
-    /// Of the stay, what its task is shown elsewhere at the same time.
+    /// Of the slice, what its task is shown elsewhere at the same time.
     pub twice: i64,
 }
 

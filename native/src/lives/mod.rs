@@ -2,7 +2,7 @@
 //! that executes a program goes on as another.
 //!
 //! ```text
-//!   born         |  stay  |   away: asleep, then waiting   |  stay  |  its tail: until it ended, or the window
+//!   born         |  slice  |   away: asleep, then waiting   |  slice  |  its tail: until it ended, or the window
 //!   ..its first away......|................................|........|..............................
 //! ```
 
@@ -27,17 +27,17 @@ type Lives = FxHashMap<Named, Life>;
 
 /// In order of task and of when they ended, each once: what lies across the edge of two pieces of a
 /// timeline is in both.
-pub fn ordered(mut stays: Vec<Slice>) -> Vec<Slice> {
+pub fn ordered(mut slices: Vec<Slice>) -> Vec<Slice> {
     let mut seen = FxHashSet::default();
-    stays.reverse();
-    stays.retain(|stay| seen.insert((stay.cpu, stay.tid, stay.in_ns)));
-    stays.reverse();
-    stays.sort_by_key(|stay| (stay.tid, stay.out_ns, stay.in_ns));
-    stays
+    slices.reverse();
+    slices.retain(|slice| seen.insert((slice.cpu, slice.tid, slice.in_ns)));
+    slices.reverse();
+    slices.sort_by_key(|slice| (slice.tid, slice.out_ns, slice.in_ns));
+    slices
 }
 
-/// Who came to a CPU that was not recorded may have run there: how its last stay ended says no more.
-pub fn forget_left(stays: &mut [Slice], known: &Known) {
+/// A task that was moved to a CPU that was not recorded may have run there: how its last slice ended no longer counts.
+pub fn forget_left(slices: &mut [Slice], known: &Known) {
     let mut away: FxHashMap<i64, i64> = FxHashMap::default();
     for &(tid, at, _, cpu) in known.moved.iter().flat_map(|events| &events.rows) {
         if at <= known.window.1 && cpu.is_none_or(|cpu| !known.cpus.contains(&cpu)) {
@@ -45,35 +45,35 @@ pub fn forget_left(stays: &mut [Slice], known: &Known) {
             *last = at.max(*last);
         }
     }
-    for place in 0..stays.len() {
-        let is_last = stays.get(place + 1).is_none_or(|next| next.tid != stays[place].tid);
-        let stay = &mut stays[place];
-        if is_last && away.get(&stay.tid).is_some_and(|&at| at >= stay.out_ns) {
-            (stay.runnable, stay.asleep) = (false, false);
+    for place in 0..slices.len() {
+        let is_last = slices.get(place + 1).is_none_or(|next| next.tid != slices[place].tid);
+        let slice = &mut slices[place];
+        if is_last && away.get(&slice.tid).is_some_and(|&at| at >= slice.out_ns) {
+            (slice.runnable, slice.asleep) = (false, false);
         }
     }
 }
 
-/// The lives before they are settled, and what each task did before each of its stays. `stays`:
-/// ordered, without the idle tasks; `mixed`: tasks of which a stay has more than one name.
-pub fn lived(stays: &[Slice], facts: &Facts, mixed: &FxHashSet<i64>) -> (Lives, Vec<Away>) {
-    let mut teller = Teller { facts, mixed, lives: Lives::default(), away: Vec::with_capacity(stays.len()) };
+/// The lives before they are settled, and what each task did before each of its slices. `slices`:
+/// ordered, without the idle tasks; `mixed`: tasks of which a slice has more than one name.
+pub fn lived(slices: &[Slice], facts: &Facts, mixed: &FxHashSet<i64>) -> (Lives, Vec<Away>) {
+    let mut teller = Teller { facts, mixed, lives: Lives::default(), away: Vec::with_capacity(slices.len()) };
     let mut task = 0;
     let mut before: Option<(Slice, Option<usize>)> = None;
     let mut begun = (0, 0);
-    for (place, stay) in stays.iter().enumerate() {
-        // Where a switch was not recorded, a stay can begin before its own task did.
-        let birth = facts.born.last_begun(stay.tid, stay.out_ns);
-        let same = before.filter(|(last, of)| last.tid == stay.tid && *of == birth).map(|(last, _)| last);
+    for (place, slice) in slices.iter().enumerate() {
+        // Where a switch was not recorded, a slice can begin before its own task did.
+        let birth = facts.born.last_begun(slice.tid, slice.out_ns);
+        let same = before.filter(|(last, of)| last.tid == slice.tid && *of == birth).map(|(last, _)| last);
         if same.is_none() {
             if let Some((last, of)) = before {
                 teller.tail(&last, of, task);
                 task += 1;
             }
-            begun = teller.begun(stay, birth);
+            begun = teller.begun(slice, birth);
         }
-        teller.stay(place, stay, same.as_ref(), birth, task, begun);
-        before = Some((*stay, birth));
+        teller.slice(place, slice, same.as_ref(), birth, task, begun);
+        before = Some((*slice, birth));
     }
     if let Some((last, of)) = before {
         teller.tail(&last, of, task);
@@ -109,57 +109,57 @@ impl Teller<'_> {
         }
     }
 
-    /// When a task may have begun, at the earliest and at the latest. `stay`: its first.
-    fn begun(&self, stay: &Slice, birth: Option<usize>) -> (i64, i64) {
+    /// When a task may have begun, at the earliest and at the latest. `slice`: its first.
+    fn begun(&self, slice: &Slice, birth: Option<usize>) -> (i64, i64) {
         let (facts, known) = (self.facts, self.facts.known);
-        // Its first sign of life.
-        let seen = facts.inside(stay.in_ns - stay.wait_ns.unwrap_or(0));
-        let victim = known.of_bundle.filter(|run| run.0 == stay.tid && birth.is_none() && run.1 <= seen);
+        // The first time at which it is known to exist.
+        let seen = facts.inside(slice.in_ns - slice.wait_ns.unwrap_or(0));
+        let victim = known.of_bundle.filter(|run| run.0 == slice.tid && birth.is_none() && run.1 <= seen);
         let at = birth.map_or(known.window.0, |birth| facts.born.start(birth));
         let earliest = facts.inside(victim.map_or(at, |run| run.1)).min(seen);
         let sure = birth.is_some() || victim.is_some() || (known.born.is_some() && facts.is_all_owned(earliest, seen));
         (earliest, if sure { earliest } else { seen })
     }
 
-    /// A stay, and what its task did before it. `before`: the stay before, `None` of its first; `begun`:
+    /// A slice, and what its task did before it. `before`: the slice before, `None` of its first; `begun`:
     /// when the task may have begun.
-    fn stay(
+    fn slice(
         &mut self,
         place: usize,
-        stay: &Slice,
+        slice: &Slice,
         before: Option<&Slice>,
         birth: Option<usize>,
         task: usize,
         begun: (i64, i64),
     ) {
         let facts = self.facts;
-        let waited_from = facts.inside(stay.in_ns - stay.wait_ns.unwrap_or(0));
-        let (begins, ends) = (facts.inside(stay.in_ns), facts.inside(stay.out_ns));
+        let waited_from = facts.inside(slice.in_ns - slice.wait_ns.unwrap_or(0));
+        let (begins, ends) = (facts.inside(slice.in_ns), facts.inside(slice.out_ns));
         let left_ns = before.map(|before| facts.inside(before.out_ns));
-        // Since when it is its task's only one: not before the end of the one before.
+        // Where the task is shown on two CPUs at once, this slice counts from the end of the one before.
         let entered = left_ns.map_or(begins, |left| left.max(begins));
-        // Since its task had a CPU last, or since it is there.
+        // The end of the slice before; for the first one, when the task began.
         let (since, surely_since) = left_ns.map_or(begun, |left| (left, left));
         let asleep_until = waited_from.max(since);
-        let came_from = before.map_or(stay.cpu, |before| before.cpu);
-        let unseen = facts.unseen(came_from, stay.cpu, since, asleep_until);
+        let came_from = before.map_or(slice.cpu, |before| before.cpu);
+        let unseen = facts.unseen(came_from, slice.cpu, since, asleep_until);
         let (lost_from, lost_until) = facts.lost_within(since, asleep_until);
         let lost = lost_from < asleep_until;
-        let mut known = stay.wait_ns.is_some();
+        let mut known = slice.wait_ns.is_some();
         let slept_first = known && lost && before.is_some_and(|before| before.asleep);
         let slept_before = if slept_first { (lost_from - since).max(0) } else { 0 };
-        // Who was not there yet did not sleep.
+        // It slept only while it surely existed.
         let slept_from = surely_since.max(if lost { lost_until } else { since + unseen });
         let mut slept_last = if known { (asleep_until - slept_from).max(0) } else { 0 };
         let name = before.map_or_else(|| facts.born_name(birth), |before| Some(before.comm));
-        let renamed = lost && name != Some(stay.comm);
+        let renamed = lost && name != Some(slice.comm);
         let other = name.filter(|_| renamed);
         let mut sure_since = if renamed { surely_since.max(lost_until) } else { surely_since };
-        // Where stays have several names, its last is not the one that it came back with.
-        if renamed && self.mixed.contains(&stay.tid) {
+        // Where slices have several names, `comm` is the last one, not the one with which the task came back.
+        if renamed && self.mixed.contains(&slice.tid) {
             (known, slept_last, sure_since) = (false, 0, entered);
         }
-        let comm = if renamed { stay.comm } else { name.unwrap_or(stay.comm) };
+        let comm = if renamed { slice.comm } else { name.unwrap_or(slice.comm) };
         let waited = if known { entered - asleep_until } else { 0 };
         let away = Life {
             lifetime: (entered - sure_since).max(0),
@@ -172,9 +172,9 @@ impl Teller<'_> {
             ends: Some((sure_since.min(entered), entered)),
             ..Life::default()
         };
-        self.add(stay.tid, comm, task, away);
+        self.add(slice.tid, comm, task, away);
         if let Some(other) = other {
-            // What of that was under another name, where it executed a program unseen.
+            // A part of that was under another name, if it executed a program unseen.
             let part = Life {
                 lifetime: (lost_from - surely_since).max(0),
                 lifetime_max: (lost_until - since).max(0),
@@ -182,7 +182,7 @@ impl Teller<'_> {
                 ends: Some((surely_since.min(lost_from), lost_from)),
                 ..Life::default()
             };
-            self.add(stay.tid, other, task, part);
+            self.add(slice.tid, other, task, part);
         }
         let on_cpu = ends - begins;
         let twice = entered - begins;
@@ -195,17 +195,17 @@ impl Teller<'_> {
             ends: Some((entered, ends)),
             ..Life::default()
         };
-        self.add(stay.tid, stay.comm, task, on);
-        let row = Away { stay: place, comm, start_ns: asleep_until, end_ns: entered, waited: away.waited, twice };
+        self.add(slice.tid, slice.comm, task, on);
+        let row = Away { slice: place, comm, start_ns: asleep_until, end_ns: entered, waited: away.waited, twice };
         self.away.push(row);
     }
 
-    /// When a task may have ended, at the latest and at the earliest. `last`: its last stay.
+    /// When a task may have ended, at the latest and at the earliest. `last`: its last slice.
     fn done(&self, last: &Slice, birth: Option<usize>) -> (i64, i64) {
         let (facts, known) = (self.facts, self.facts.known);
         let end = known.window.1;
         let out = facts.inside(last.out_ns);
-        // A number is given away again only after its task has ended.
+        // A tid is used again only after its task has ended.
         let again = facts.born.last_begun(last.tid, end) != birth;
         let following = if again {
             let births = facts.born.places(last.tid);
@@ -219,7 +219,7 @@ impl Teller<'_> {
             end
         };
         let exited = facts.died.last_begun(last.tid, following).map(|place| facts.died.start(place));
-        // The event comes before its last switch-out, so a stay begun before it is its last.
+        // The exit event comes before the last switch-out: a slice that began before the event is the last.
         let exited = exited.filter(|&exited| exited >= last.in_ns);
         let dead = last.dead && last.out_ns <= end;
         let latest = if dead { out } else { exited.map_or(end, |exited| exited.max(out)) };
@@ -228,17 +228,17 @@ impl Teller<'_> {
         if let Some(victim) = known.of_bundle.filter(|run| run.0 == last.tid && !gone && !dead && run.2 >= out) {
             (latest, gone) = (victim.2.clamp(out, end), true);
         }
-        // Whoever ends must run to do so: who has left a CPU alive and came to none since is there.
+        // A task must run to end: one that left its CPU alive and came to no other since still exists.
         let alive = last.asleep || last.runnable;
         let sure = dead
             || gone
             || last.out_ns >= end
             || (!again && (known.died.is_some() || (alive && known.all_cpus)) && facts.is_all_owned(out, latest));
-        // Whoever ended unseen may have executed a program before.
+        // Before an end that was not seen it may have executed a program, and had another name.
         (latest, if sure { facts.lost_within(out, latest).0 } else { out })
     }
 
-    /// What a task did after its last stay, until its end or the window's.
+    /// What a task did after its last slice, until its end or the window's.
     fn tail(&mut self, last: &Slice, birth: Option<usize>, task: usize) {
         let facts = self.facts;
         let out = facts.inside(last.out_ns);
@@ -267,32 +267,32 @@ impl Teller<'_> {
     }
 }
 
-/// Tasks of which a stay has more than one name, as the sums have them: those whose stays under a name
+/// Tasks of which a slice has more than one name, as the sums have them: those whose slices under a name
 /// do not add up to its time on CPU.
-pub fn of_several_names(stays: &[Slice], sums: &[Sum], facts: &Facts) -> FxHashSet<i64> {
+pub fn of_several_names(slices: &[Slice], sums: &[Sum], facts: &Facts) -> FxHashSet<i64> {
     let mut rest: FxHashMap<Named, i64> = FxHashMap::default();
     for sum in sums {
         *rest.entry((sum.tid, sum.comm)).or_default() += sum.ns;
     }
-    for stay in stays {
-        *rest.entry((stay.tid, stay.comm)).or_default() -= facts.inside(stay.out_ns) - facts.inside(stay.in_ns);
+    for slice in slices {
+        *rest.entry((slice.tid, slice.comm)).or_default() -= facts.inside(slice.out_ns) - facts.inside(slice.in_ns);
     }
     rest.into_iter().filter(|&(_, ns)| ns != 0).map(|((tid, _), _)| tid).collect()
 }
 
-/// The lives of tasks that had a CPU, by number and name, and what each did before its stays, which
+/// The lives of tasks that had a CPU, by number and name, and what each did before its slices, which
 /// are returned as they are numbered there.
-pub fn of_stays(
-    stays: Vec<Slice>,
+pub fn of_slices(
+    slices: Vec<Slice>,
     sums: &[Sum],
     known: &Known,
     names: &Interner,
 ) -> (Vec<LifeOf>, Vec<Slice>, Vec<Away>) {
-    let mut stays = ordered(stays);
-    forget_left(&mut stays, known);
-    let facts = Facts::of(known, &stays);
-    stays.retain(|stay| stay.tid != 0);
-    let mixed = if known.lost { of_several_names(&stays, sums, &facts) } else { FxHashSet::default() };
-    let (lives, away) = lived(&stays, &facts, &mixed);
-    (settled(lives, sums, names), stays, away)
+    let mut slices = ordered(slices);
+    forget_left(&mut slices, known);
+    let facts = Facts::of(known, &slices);
+    slices.retain(|slice| slice.tid != 0);
+    let mixed = if known.lost { of_several_names(&slices, sums, &facts) } else { FxHashSet::default() };
+    let (lives, away) = lived(&slices, &facts, &mixed);
+    (settled(lives, sums, names), slices, away)
 }

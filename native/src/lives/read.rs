@@ -10,8 +10,8 @@ use crate::error::{bad, Result};
 use crate::intern::Interner;
 use crate::lives::slice::{Slice, NOBODY};
 
-/// Bits of prev_state above these say that the task was preempted (TASK_REPORT_MAX); it was 0x80 to
-/// 0x1000 in kernels until 4.14 and is 0x100 since.
+/// Bits of prev_state above these say that the task was preempted: 0x100 (TASK_REPORT_MAX) in today's formats, up to
+/// 0x1000 in older ones.
 const ASLEEP: i64 = 0xff;
 /// EXIT_DEAD and EXIT_ZOMBIE, in either order: a task that leaves its CPU so never comes back.
 const DEAD: i64 = 0x30;
@@ -38,7 +38,7 @@ pub fn texts(table: &RecordBatch, name: &str, strings: &mut Interner) -> Option<
 }
 
 fn required<T>(column: Option<T>, name: &str) -> Result<T> {
-    column.ok_or_else(|| bad!("a table without the column '{name}'"))
+    column.ok_or_else(|| bad!(Refused, "a table without the column '{name}'"))
 }
 
 /// An integer column that has to be there.
@@ -56,13 +56,13 @@ fn at(column: &Int64Array, row: usize) -> Option<i64> {
     column.is_valid(row).then(|| column.value(row))
 }
 
-/// The stays of the table slices whose task is known.
-pub fn stays(slices: &RecordBatch, strings: &mut Interner) -> Result<Vec<Slice>> {
+/// The rows of the table slices whose task is known.
+pub fn slices(table: &RecordBatch, strings: &mut Interner) -> Result<Vec<Slice>> {
     let [cpu, tid, in_ns, out_ns, wait_ns, state] =
-        ["cpu", "tid", "in_ns", "out_ns", "wait_ns", "prev_state"].map(|name| numbers(slices, name));
+        ["cpu", "tid", "in_ns", "out_ns", "wait_ns", "prev_state"].map(|name| numbers(table, name));
     let (cpu, tid, in_ns, out_ns, wait_ns, state) = (cpu?, tid?, in_ns?, out_ns?, wait_ns?, state?);
-    let comm = comms(slices, "comm", strings)?;
-    let stay = |row: usize| {
+    let comm = comms(table, "comm", strings)?;
+    let slice = |row: usize| {
         let left = at(&state, row);
         let runnable = left.is_some_and(|state| state & ASLEEP == 0);
         Some(Slice {
@@ -77,7 +77,7 @@ pub fn stays(slices: &RecordBatch, strings: &mut Interner) -> Result<Vec<Slice>>
             asleep: left.is_some() && !runnable,
         })
     };
-    Ok((0..slices.num_rows()).filter_map(stay).collect())
+    Ok((0..table.num_rows()).filter_map(slice).collect())
 }
 
 /// Events of one kind that tell something of a task.

@@ -1,4 +1,4 @@
-//! Lives under each name of a task, as the sums have its time on CPU: a stay has one name, its last,
+//! Lives under each name of a task, as the sums have its time on CPU: a slice has one name, its last,
 //! and the sums have what its task had of it under others.
 
 use rustc_hash::FxHashMap;
@@ -41,21 +41,21 @@ pub fn settled(lives: FxHashMap<Named, Life>, sums: &[Sum], names: &Interner) ->
 fn settle(rows: &mut [LifeOf], on_cpu: &FxHashMap<Named, (i64, i64)>) {
     let of = |key: &Named| on_cpu.get(key).copied().unwrap_or_default();
     let other: Vec<i64> = rows.iter().map(|(key, life)| of(key).0 - life.on_cpu).collect();
-    // What of a task's time on CPU goes from one of its names to another. Where events contradict
-    // each other the sums can have more of a task, or less, than its stays: its life is as long.
+    // Time on CPU that moves from one of the task's names to another. Where events contradict each other, the sums can
+    // have more or less of the task than its slices: the length of its life does not follow that.
     let contradicted: i64 = other.iter().sum();
     let most = other.iter().map(|ns| ns.abs()).max().unwrap_or(0);
     let widest = other.iter().position(|ns| ns.abs() == most);
     for (place, (key, life)) in rows.iter_mut().enumerate() {
         let (ns, own) = of(key);
         life.on_cpu = ns;
-        // Before its first event on a CPU a task is said to have run itself.
+        // The sums give a task all time before its first event on a CPU.
         life.twice = life.twice.min(own);
         let moved = other[place] - if widest == Some(place) { contradicted } else { 0 };
         life.lifetime += moved - life.twice;
         life.lifetime_max += moved - life.twice;
         hold(life);
-        // A name that a task had for a part of a stay only.
+        // A name that a task had only for a part of a slice has not been counted yet.
         life.tasks = life.tasks.max(1);
     }
     pool(rows);

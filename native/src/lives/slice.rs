@@ -1,9 +1,9 @@
-//! A task's stay on a CPU, as the table slices has it.
+//! A task's slice on a CPU, as the table slices has it.
 
-/// The name of whom nobody knows.
+/// In place of a name that is not known.
 pub const NOBODY: &[u8] = b"(unknown)";
 
-/// A stay of a task on a CPU, whole, also beyond the window.
+/// A slice of a task on a CPU, whole, also beyond the window.
 #[derive(Debug, Clone, Copy)]
 pub struct Slice {
     /// Where.

@@ -30,17 +30,18 @@ pub fn lives(rows: &[LifeOf], names: &Interner) -> Result<RecordBatch> {
     plan.batch()
 }
 
-/// A row per stay, in order of task and of when it ended: its task, and what that did before.
-pub fn away(stays: &[Slice], rows: &[Away], names: &Interner) -> Result<RecordBatch> {
+/// A row per slice, in order of task and of when it ended: its task, and what that did before.
+pub fn away(slices: &[Slice], rows: &[Away], names: &Interner) -> Result<RecordBatch> {
     let labels = Labels::new(names.values());
-    let of_stay = |value: fn(&Slice) -> i64| move || plain::<Int64Type>(rows.iter().map(|row| value(&stays[row.stay])));
+    let of_stay =
+        |value: fn(&Slice) -> i64| move || plain::<Int64Type>(rows.iter().map(|row| value(&slices[row.slice])));
     let number = |value: fn(&Away) -> i64| move || plain::<Int64Type>(rows.iter().map(value));
     let mut plan = Plan::new();
-    plan.add("tid", of_stay(|stay| stay.tid))
-        .add("cpu", of_stay(|stay| stay.cpu))
-        .add("in_ns", of_stay(|stay| stay.in_ns))
+    plan.add("tid", of_stay(|slice| slice.tid))
+        .add("cpu", of_stay(|slice| slice.cpu))
+        .add("in_ns", of_stay(|slice| slice.in_ns))
         .add("comm", || labels.column(rows.iter().map(|row| row.comm)))
-        .add("stay_comm", || labels.column(rows.iter().map(|row| stays[row.stay].comm)))
+        .add("stay_comm", || labels.column(rows.iter().map(|row| slices[row.slice].comm)))
         .add("start_ns", number(|row| row.start_ns))
         .add("end_ns", number(|row| row.end_ns))
         .add("waited_ns", number(|row| row.waited))

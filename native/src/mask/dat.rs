@@ -26,17 +26,19 @@ impl Mask<'_> {
     }
 
     fn version_6(&mut self, file: &Arc<File>, headers: &Headers, out: &File) -> Result<()> {
-        out.set_len(file.metadata()?.len())?;
-        // Only damage lets what stays lie over names: those are written last.
+        let length = file.metadata()?.len();
+        out.set_len(length)?;
+        // In a damaged file a part that is kept may lie over names: names are written last.
         let stays = |kind: &Kind| matches!(kind, Kind::Keep | Kind::Text);
         let (kept, others) = headers.tracing.spans.iter().partition::<Vec<_>, _>(|(_, kind)| stays(kind));
+        let cut_short = || bad!(CutShort(length), "trace.dat cut short at byte {length}: it cannot be masked");
         for (range, kind) in kept.into_iter().chain(others) {
             let size = range.end - range.start;
             if size > MAX {
-                return Err(bad!("trace.dat with {size} bytes of headers: it cannot be masked"));
+                return Err(bad!(Refused, "trace.dat with {size} bytes of headers: it cannot be masked"));
             }
             let bytes = read_at(file, range.start, size as usize)?;
-            let mut bytes = bytes.ok_or_else(|| bad!("trace.dat cut short: it cannot be masked"))?;
+            let mut bytes = bytes.ok_or_else(cut_short)?;
             self.names.hide(*kind, &mut bytes, headers.order)?;
             out.write_all_at(&bytes, range.start)?;
         }

@@ -12,8 +12,8 @@ use crate::bytes::Order;
 use crate::error::{bad, Result};
 use crate::input::read_at;
 use crate::kinds::Kind;
-use crate::tracedat::sections::{id, packing, Section};
-use crate::tracedat::{Headers, Instance, Part};
+use crate::tracedat::sections::{packing, Section};
+use crate::tracedat::{id, Headers, Instance, Part};
 
 /// Pages that trace-cmd packs in one piece.
 const CHUNK_PAGES: usize = 10;
@@ -24,12 +24,14 @@ impl Mask<'_> {
         let packed = packing(&headers.compression).ok();
         let mut writer = Writer { out: BufWriter::new(out), order, packed, strings: Vec::new() };
         let first = read_at(file, 0, headers.first_at as usize + 8)?;
-        writer.out.write_all(&first.ok_or_else(|| bad!("trace.dat cut short: it cannot be masked"))?)?;
+        let length = file.metadata()?.len();
+        let cut_short = || bad!(CutShort(length), "trace.dat cut short at byte {length}: it cannot be masked");
+        writer.out.write_all(&first.ok_or_else(cut_short)?)?;
         let mut options = Vec::new();
         for part in &headers.parts {
             match part {
                 Part::Option(number, data) => {
-                    let (kind, mut data) = (Kind::of_option(*number), data.clone());
+                    let (kind, mut data) = (id::kind(*number), data.clone());
                     self.names.hide(kind, &mut data, order)?;
                     if !matches!(kind, Kind::Hidden(_) | Kind::UnknownOption(_)) {
                         append(&mut options, order, *number, &data);
@@ -82,7 +84,7 @@ impl Mask<'_> {
         if instance.text.is_some() {
             let (text, problem) = headers.latency(file, instance)?;
             if let Some(error) = problem {
-                return Err(bad!("{error}: it cannot be masked"));
+                return Err(error.followed_by("it cannot be masked"));
             }
             let (length, mut masked) = (text.metadata()?.len(), tempfile()?);
             self.text(&text, 0, length, &mut masked)?;

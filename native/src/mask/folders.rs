@@ -63,7 +63,7 @@ impl Mask<'_> {
         let (from, to) = (from.join(&name), to.join(&name));
         let mut bytes = read_up_to(&open_regular(&from)?, MAX)?;
         match kind {
-            // A text may be shorter than it was.
+            // In a file of its own a text may become shorter.
             Kind::Uname => bytes = self.names.uname(&text(&bytes))?.into_bytes(),
             _ => drop(self.names.hide(kind, &mut bytes, Order::Little)?),
         }

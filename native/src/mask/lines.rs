@@ -66,11 +66,10 @@ impl Mask<'_> {
         let mut done = 0;
         if !head.comm.is_empty() {
             let at = place(head.comm);
-            // A task's name may stand behind nothing but its number and a time, which older kernels' texts
-            // begin with.
+            // Before the name stand at most a number and a time, as at the beginning of older kernels' lines.
             out.extend_from_slice(&line[..at]);
             let found = self.names.replacement(Kind::Task, head.comm)?;
-            // Columns stay where they are.
+            // The columns behind keep their places.
             out.resize(out.len() + head.comm.len().saturating_sub(found.len()), b' ');
             out.extend_from_slice(found);
             done = at + head.comm.len();
@@ -80,7 +79,7 @@ impl Mask<'_> {
             let asked = [head.name, b"\0", head.text].concat();
             let masked = self.names.replacement(kind, &asked)?;
             out.extend_from_slice(masked);
-            // function_graph has events in comments, which end.
+            // function_graph writes events as comments: their end mark is kept.
             out.extend_from_slice(line.get(text_at + head.text.len()..).unwrap_or_default());
         }
         Ok(())

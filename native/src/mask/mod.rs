@@ -65,7 +65,7 @@ impl Mask<'_> {
         let (inside, wrapping) = unwrapped(Some(file), &mut || self.names.progress(0.0).is_ok())?;
         let Some(wrapping) = wrapping else { return self.plain(&inside, out) };
         if let Some(problem) = wrapping.problem {
-            return Err(bad!("{problem}; it cannot be masked: unpack it first"));
+            return Err(problem.followed_by("it cannot be masked; unpack what can be read, and mask that"));
         }
         let plain = out.with_extension("unpacked");
         self.plain(&inside, &plain)?;
@@ -91,6 +91,7 @@ impl Mask<'_> {
             return self.text(file, encoding::mark(file)?, length, &mut create(out)?);
         }
         Err(bad!(
+            NotACapture(0),
             "not a capture: perf.data, trace.dat, and the text of perf script, trace-cmd report and ftrace are masked"
         ))
     }
@@ -102,7 +103,7 @@ impl Mask<'_> {
         if tracefs::looks_like(path) {
             return self.tracefs(path, out);
         }
-        Err(bad!("no capture here: expected a perf.data folder (with 'data' inside) or a copy of tracefs (with header_page and per_cpu)"))
+        Err(bad!(NotACapture, "no capture here: expected a perf.data folder (with 'data' inside) or a copy of tracefs (with header_page and per_cpu)"))
     }
 
     /// Learns from the recorded formats what lies where.

@@ -14,7 +14,7 @@ use crate::perf::record;
 /// Bytes of names remembered of one kind; beyond that they are asked for again.
 const MAX: usize = 64 << 20;
 
-/// What the caller knows, and is told.
+/// The caller: it says what replaces what, and is told how far masking is.
 pub trait Replacements {
     /// What stands in the place of something, in no more bytes than that has.
     fn replace(&mut self, kind: Kind, original: &[u8]) -> Result<Vec<u8>>;
@@ -96,7 +96,7 @@ impl<'m> Names<'m> {
             match kind {
                 Kind::Arguments => {}
                 Kind::BuildId => build_id = place,
-                // A program is known by its build id too.
+                // A build id names a program too: it goes with the path.
                 _ if self.hide(*kind, &mut bytes[place], order)? => bytes[build_id.clone()].fill(0),
                 _ => {}
             }
@@ -181,7 +181,7 @@ impl<'m> Names<'m> {
         }
         let found = self.replacement(kind, original)?;
         let (length, changed) = (found.len(), found != original);
-        // The NUL behind it, where there is one, stays.
+        // If there is a NUL behind it, it keeps its room.
         if length > place.len().saturating_sub(1).max(size) {
             return Err(too_long(kind, size));
         }
@@ -199,7 +199,7 @@ impl<'m> Names<'m> {
         } else if first.iter().any(|&byte| byte != 0) {
             let found = self.replacement(kind, first)?;
             if found.len() != size {
-                return Err(bad!("a {} of {size} bytes got a replacement of {}", kind.name(), found.len()));
+                return Err(bad!(Refused, "a {} of {size} bytes got a replacement of {}", kind.name(), found.len()));
             }
             first.copy_from_slice(found);
         }
@@ -243,7 +243,7 @@ impl<'m> Names<'m> {
 
     /// What `uname -snrm` says, its second word another.
     pub fn uname(&mut self, uname: &str) -> Result<String> {
-        // Whatever a fuller uname says (the build's host and date) is not needed.
+        // More that uname may say (host and date of the build) is not needed.
         let mut words: Vec<String> = uname.split(' ').take(4).map(str::to_owned).collect();
         if let Some(host) = words.get_mut(1).filter(|host| !host.is_empty()) {
             *host = String::from_utf8_lossy(self.replacement(Kind::Host, host.as_bytes())?).into_owned();
@@ -258,5 +258,5 @@ impl<'m> Names<'m> {
 
 fn too_long(kind: Kind, size: usize) -> crate::error::Error {
     let kind = kind.name();
-    bad!("the map replaces a {kind} of {size} bytes by a longer one, for which a recording has no room")
+    bad!(Refused, "the map replaces a {kind} of {size} bytes by a longer one, for which a recording has no room")
 }

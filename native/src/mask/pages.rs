@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::Mask;
-use crate::error::{bad, Result};
+use crate::error::Result;
 use crate::ring::{PageLayout, Pages, Ring};
 
 impl Mask<'_> {
@@ -13,7 +13,7 @@ impl Mask<'_> {
         for count in 1u64.. {
             let (filled, problem) = pages.fill(&mut page);
             if let Some(error) = problem {
-                return Err(bad!("{error}: it cannot be masked"));
+                return Err(error.followed_by("it cannot be masked"));
             }
             if filled < layout.size {
                 let behind = if pages.are_packed() { filled } else { 0 };

@@ -11,6 +11,7 @@ use crate::error::{bad, Error, Result};
 use crate::input::read_at;
 use crate::kinds::Kind;
 use crate::perf::blocks::{self, follows, Records, Stop};
+use crate::perf::feature;
 use crate::perf::header::Section;
 use crate::perf::record::{self, kind};
 use crate::perf::recording::{Mode, Part, PerfData};
@@ -20,7 +21,6 @@ use crate::perf::stream::OLD_FEATURE_BASE;
 /// What stands before the records: attrs and their ids.
 const MAX_BEFORE: u64 = 64 << 20;
 const DATA_SIZE_AT: u64 = 48;
-const TRACING_DATA: usize = 1;
 
 impl Mask<'_> {
     /// Writes a whole perf.data to `out`; of a folder its main file.
@@ -28,11 +28,12 @@ impl Mask<'_> {
         let (around, Some(part)) = (&perf.around, perf.parts.first()) else { return Ok(()) };
         for (place, section) in around.before.iter().enumerate() {
             if around.records_at > MAX_BEFORE || section.size > 0 && section.end() > around.records_at {
-                // Ids may be anywhere: those that are behind are left out.
+                // Ids may lie anywhere in the file: those behind the records are left out.
                 if place > 1 {
                     continue;
                 }
                 return Err(bad!(
+                    Refused,
                     "a perf.data whose records begin at byte {}, before the events are described, is not masked",
                     around.records_at
                 ));
@@ -51,7 +52,8 @@ impl Mask<'_> {
             return Ok(writer.flush()?);
         }
         if written == 0 && part.start < part.end && perf.mode == Mode::File {
-            return Err(bad!("damaged at byte {}: no record before that, so there is nothing to mask", part.start));
+            let at = part.start;
+            return Err(bad!(Damaged(at), "damaged at byte {at}: no record before that, so there is nothing to mask"));
         }
         self.behind_records(perf, part, written, &mut writer)?;
         writer.flush()?;
@@ -72,8 +74,8 @@ impl Mask<'_> {
                 let mut all = others().chain([(None, records)]).filter(|(other, _)| *other != Some(*feature));
                 all.any(|(_, other)| other.offset < section.end() && section.offset < other.end())
             };
-            // What stays as it is must be nothing else's.
-            let stays = Kind::of_feature(*feature) == Kind::Keep;
+            // A part that is copied as it is must not lie over another one.
+            let stays = feature::kind(*feature) == Kind::Keep;
             let bytes = match section.filter(|section| !stays || !lies_over(section)) {
                 Some(section) => read_at(&part.file, section.offset, section.size as usize)?,
                 None => None,
@@ -82,10 +84,11 @@ impl Mask<'_> {
                 self.names.tell("damaged parts of the header left out", 1);
             }
             let mut bytes = bytes.unwrap_or_default();
+            let at = section.map_or(0, |section| section.offset);
             left = left
                 .checked_sub(bytes.len() as u64)
-                .ok_or_else(|| bad!("damaged: parts of the perf.data header lie over each other"))?;
-            self.names.hide_all(&spans::feature(*feature, &bytes, order), &mut bytes, order)?;
+                .ok_or_else(|| bad!(Damaged(at), "damaged: parts of the perf.data header lie over each other"))?;
+            self.names.hide_all(&spans::of_feature(*feature, &bytes, order), &mut bytes, order)?;
             places.extend(order.u64_bytes(next));
             places.extend(order.u64_bytes(bytes.len() as u64));
             next += bytes.len() as u64;
@@ -192,15 +195,14 @@ impl Copy<'_, '_> {
                     false => self.mask.record(self.perf, &mut bytes)?,
                 }
                 if let (Stop::Skip(_), kind::AUXTRACE) = (&stop, kind) {
-                    // Data of a tracer in the hardware, which nobody here takes apart: the record says that none
-                    // follows.
+                    // The data of a hardware tracer is not understood here: the record now says that none follows.
                     bytes[8..16].fill(0);
                     self.mask.names.tell("hardware traces (AUXTRACE) left out", 1);
                 } else if let Stop::Skip(size) = stop {
                     let Some(mut section) = read_at(&self.part.file, end, size as usize)? else {
                         return Ok(Stop::Enough);
                     };
-                    self.feature(TRACING_DATA, &mut section)?;
+                    self.feature(feature::TRACING_DATA, &mut section)?;
                     bytes.extend(section);
                 }
                 self.write(&bytes)?;
@@ -212,7 +214,7 @@ impl Copy<'_, '_> {
 
     fn feature(&mut self, feature: usize, section: &mut [u8]) -> Result<()> {
         let order = self.perf.order;
-        self.mask.names.hide_all(&spans::feature(feature, section, order), section, order)
+        self.mask.names.hide_all(&spans::of_feature(feature, section, order), section, order)
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {

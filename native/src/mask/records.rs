@@ -20,13 +20,13 @@ impl Mask<'_> {
         let trailer = if kind < kind::HEADER_ATTR { perf.layout_of_trailer(bytes, order).trailer } else { 0 };
         let end = bytes.len().saturating_sub(trailer).max(record::HEADER);
         let body = &mut bytes[..end];
-        self.names.hide_all(&spans::record(kind, body, order), body, order)
+        self.names.hide_all(&spans::of_record(kind, body, order), body, order)
     }
 
     fn sample(&mut self, perf: &PerfData, bytes: &mut [u8]) -> Result<()> {
         let order = perf.order;
         let Some(event) = perf.event_of_sample(bytes, order) else {
-            // Without its event a sample has no layout: only the id that nobody knows is left.
+            // Without its event the layout of a sample is not known: only its id is kept.
             let keep = perf.id_at.map_or(record::HEADER, |at| at + 8).min(bytes.len());
             bytes[keep..].fill(0);
             self.names.tell("samples of an unknown event zeroed", 1);

@@ -8,19 +8,8 @@ use super::repack::pack;
 use crate::bytes::Order;
 use crate::error::Result;
 use crate::ring::Packed;
-use crate::tracedat::sections::{id, FLAG_COMPRESSED};
-
-/// What trace-cmd calls its sections.
-const CALLED: [(u16, &str); 8] = [
-    (id::OPTIONS, "options"),
-    (id::HEADER_INFO, "headers"),
-    (id::FTRACE_EVENTS, "ftrace events"),
-    (id::EVENT_FORMATS, "events format"),
-    (id::KALLSYMS, "kallsyms"),
-    (id::PRINTK, "printk"),
-    (id::CMDLINES, "command lines"),
-    (id::STRINGS, "strings"),
-];
+use crate::tracedat::id;
+use crate::tracedat::sections::FLAG_COMPRESSED;
 
 /// The file being written.
 pub struct Writer {
@@ -50,12 +39,11 @@ impl Writer {
     /// A whole section; where it begins.
     pub fn section(&mut self, section: u16, body: &[u8], packed: bool) -> Result<u64> {
         let start = self.at()?;
-        let called = CALLED.iter().find(|found| found.0 == section).map_or("", |found| found.1);
         let body = match self.packed.filter(|_| packed) {
             Some(packed) => block(packed, body, self.order)?,
             None => body.to_vec(),
         };
-        self.head(section, packed, body.len() as u64, called)?;
+        self.head(section, packed, body.len() as u64, id::section_name(section))?;
         self.out.write_all(&body)?;
         Ok(start)
     }

@@ -46,7 +46,7 @@ pub fn follows_tasks(cmdline: &[String]) -> bool {
                 arguments.next();
             }
         } else if let Some(short) = argument.strip_prefix('-').filter(|short| !short.is_empty()) {
-            // Letters that take no value may stand together, before one that does.
+            // Options of one letter that take no value may stand together before one that takes a value.
             let rest = short.trim_start_matches(|letter| ALONE.contains(letter));
             if rest.starts_with(['p', 't', 'u']) {
                 return true;

@@ -56,7 +56,7 @@ impl Counters {
         let has = |bit: u64| layout.read_format & bit != 0;
         let grouped = has(read::GROUP);
         let mut words = (at..).step_by(8).map_while(|at| u64_at(record, at));
-        // A group begins with its size, a single event with its value.
+        // The first word is the size of a group, or the value of a single event.
         let Some(first) = words.next() else { return };
         for (bit, times) in
             [(read::TOTAL_TIME_ENABLED, &mut self.enabled), (read::TOTAL_TIME_RUNNING, &mut self.running)]
@@ -72,7 +72,7 @@ impl Counters {
             if has(read::LOST) {
                 words.next();
             }
-            // A single value is the event's own, whatever its id; in a group only the id tells.
+            // A single value is of the event itself; in a group the id says of which event.
             let member = if grouped { id.and_then(|id| ids.find(id)) } else { Some(event) };
             if let Some(values) = member.and_then(|member| self.member(member)) {
                 values.put(row, value);

@@ -47,17 +47,16 @@ pub fn gather(file: Arc<File>, more: Option<Vec<Arc<File>>>) -> Result<PerfData>
         return Err(bad!(NotACapture, "not a capture: the file has {length} bytes, too few for any header"));
     };
     let magic = Magic::parse(&start)
-        .ok_or_else(|| bad!(NotACapture, "not a perf.data: the file starts with {:02x?}", &start[..8]).at(0))?;
+        .ok_or_else(|| bad!(NotACapture(0), "not a perf.data: the file starts with {:02x?}", &start[..8]))?;
     let mut gathered = Gathered { order: magic.order, ..Default::default() };
     let (mode, part, finished) = match magic.header {
         PIPE_HEADER => (Mode::Pipe, gathered.read_pipe(&file, length)?, true),
         SHORT_HEADER | FILE_HEADER => gathered.read_file(&file, length, magic.header, more.is_some())?,
         size => {
             return Err(bad!(
-                Damaged,
+                Damaged(8),
                 "perf.data header claims {size} bytes at offset 8; expected {PIPE_HEADER} (pipe), {FILE_HEADER} or {SHORT_HEADER} (file)"
-            )
-            .at(8))
+            ))
         }
     };
     let mut parts = vec![part];
@@ -166,7 +165,7 @@ impl Gathered {
             let described = own_ids.first().and_then(|id| described_by_id.get(id).copied());
             let described = described.or_else(|| self.features.event_desc.get(index).map(|found| &found.0));
             let updated = || own_ids.iter().find_map(|id| updated_by_id.get(id).copied());
-            // The oldest lists say nothing of an event's type: two of one number are not told apart.
+            // The oldest lists do not have the type of an event: two events of one number cannot be told apart.
             let listed = || self.names_by_config.get(&attr.config).filter(|_| of_config[&attr.config] == 1);
             let name = format.as_ref().map(|format| format.full_name());
             let name = name.or_else(|| described.or_else(updated).or_else(listed).cloned());

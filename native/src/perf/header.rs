@@ -3,7 +3,7 @@
 use crate::bytes::{slice, text, Order};
 use crate::perf::attr::Attr;
 use crate::perf::build_ids::{self, BuildIds};
-use crate::perf::command;
+use crate::perf::{command, feature};
 use crate::tracing::Tracing;
 
 /// What a file's first 16 bytes say.
@@ -31,7 +31,7 @@ impl Magic {
         let (version, order) = match start.get(..8)? {
             b"PERFILE2" => (2, Order::Little),
             b"2ELIFREP" => (2, Order::Big),
-            // Characters, not a number: the same in either order. A header is small.
+            // This magic is text, the same in either order; but a header is small in only one of them.
             b"PERFFILE" if size(Order::Little)? < 1 << 32 => (1, Order::Little),
             b"PERFFILE" => (1, Order::Big),
             _ => return None,
@@ -101,11 +101,11 @@ fn feature_bits(words: &[u8], order: Order) -> Vec<usize> {
         (0..8 * words.len()).filter(bit).collect()
     };
     let of_64 = numbers(8);
-    if of_64.contains(&HOSTNAME) {
+    if of_64.contains(&feature::HOSTNAME) {
         return of_64;
     }
     let of_32 = numbers(4);
-    if of_32.contains(&HOSTNAME) {
+    if of_32.contains(&feature::HOSTNAME) {
         return of_32;
     }
     of_64
@@ -136,66 +136,22 @@ pub struct Features {
     pub compressed: bool,
 }
 
-const TRACING_DATA: usize = 1;
-const BUILD_ID: usize = 2;
-const HOSTNAME: usize = 3;
-const OSRELEASE: usize = 4;
-const VERSION: usize = 5;
-const ARCH: usize = 6;
-const NRCPUS: usize = 7;
-const CMDLINE: usize = 11;
-const EVENT_DESC: usize = 12;
-const COMPRESSED: usize = 27;
-
 impl Features {
-    /// Whether `read` does anything with this feature: the others need not be loaded.
-    pub fn wants(feature: usize) -> bool {
-        matches!(
-            feature,
-            TRACING_DATA
-                | BUILD_ID
-                | HOSTNAME
-                | OSRELEASE
-                | VERSION
-                | ARCH
-                | NRCPUS
-                | CMDLINE
-                | EVENT_DESC
-                | COMPRESSED
-        )
-    }
-
-    /// What a feature that `read` wants is about.
-    pub fn name(feature: usize) -> &'static str {
-        match feature {
-            TRACING_DATA => "event formats",
-            BUILD_ID => "build ids",
-            HOSTNAME => "host name",
-            OSRELEASE => "kernel",
-            VERSION => "perf version",
-            ARCH => "architecture",
-            NRCPUS => "number of CPUs",
-            CMDLINE => "command line",
-            EVENT_DESC => "event names",
-            _ => "compression",
-        }
-    }
-
     /// Takes over one feature's section. A damaged one leaves its value unknown.
     pub fn read(&mut self, feature: usize, bytes: &[u8], order: Order) {
         let string = || string_at(bytes, 0, order).map(|found| found.0);
         match feature {
-            TRACING_DATA => self.tracing = Tracing::of_perf(bytes),
-            BUILD_ID => build_ids::section(bytes, order, &mut self.build_ids),
-            HOSTNAME => self.hostname = string(),
-            OSRELEASE => self.os_release = string(),
-            VERSION => self.version = string(),
-            ARCH => self.arch = string(),
-            NRCPUS => self.nr_cpus = order.u32(bytes, 0).zip(order.u32(bytes, 4)),
-            CMDLINE => self.cmdline = strings(bytes, order),
-            EVENT_DESC => self.event_desc = event_desc(bytes, order).unwrap_or_default(),
-            // Version, then the method: perf stat notes this one too, and with none.
-            COMPRESSED => self.compressed = order.u32(bytes, 4).is_some_and(|method| method != 0),
+            feature::TRACING_DATA => self.tracing = Tracing::of_perf(bytes),
+            feature::BUILD_ID => build_ids::section(bytes, order, &mut self.build_ids),
+            feature::HOSTNAME => self.hostname = string(),
+            feature::OSRELEASE => self.os_release = string(),
+            feature::VERSION => self.version = string(),
+            feature::ARCH => self.arch = string(),
+            feature::NRCPUS => self.nr_cpus = order.u32(bytes, 0).zip(order.u32(bytes, 4)),
+            feature::CMDLINE => self.cmdline = strings(bytes, order),
+            feature::EVENT_DESC => self.event_desc = event_desc(bytes, order).unwrap_or_default(),
+            // The version, then the method. perf stat writes this part too, with method 0.
+            feature::COMPRESSED => self.compressed = order.u32(bytes, 4).is_some_and(|method| method != 0),
             _ => {}
         }
     }

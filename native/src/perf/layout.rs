@@ -4,7 +4,6 @@ use crate::bytes::{slice, u32_at, u64_at, Order};
 use crate::perf::attr::Attr;
 
 /// `PERF_SAMPLE_*`.
-#[allow(missing_docs)]
 pub mod sample {
     pub const IP: u64 = 1 << 0;
     pub const TID: u64 = 1 << 1;
@@ -34,7 +33,6 @@ pub mod sample {
 }
 
 /// `PERF_FORMAT_*`.
-#[allow(missing_docs)]
 pub mod read {
     pub const TOTAL_TIME_ENABLED: u64 = 1 << 0;
     pub const TOTAL_TIME_RUNNING: u64 = 1 << 1;

@@ -121,7 +121,7 @@ fn named(number: u16, names: &[&str]) -> u32 {
 
 fn refuse_overfull(strings: &Interner) -> Result<()> {
     match strings.is_full() {
-        true => Err(bad!("the names of mappings or symbols take more than 2 GiB")),
+        true => Err(bad!(Refused, "the names of mappings or symbols take more than 2 GiB")),
         false => Ok(()),
     }
 }

@@ -6,6 +6,7 @@ pub mod build_ids;
 mod chains;
 pub mod command;
 mod counters;
+pub(crate) mod feature;
 mod gather;
 pub mod header;
 pub mod ids;

@@ -22,7 +22,10 @@ pub fn of_folder(path: &Path) -> Result<PerfData> {
         let name = entry.file_name().to_string_lossy().into_owned();
         if let Some(number) = name.strip_prefix("data.").and_then(|number| number.parse::<u32>().ok()) {
             if !entry.path().is_file() {
-                return Err(bad!("'{name}' in the perf.data folder is no regular file; take it away to read the rest"));
+                return Err(bad!(
+                    Refused,
+                    "'{name}' in the perf.data folder is no regular file; take it away to read the rest"
+                ));
             }
             extra.push((number, name));
         }

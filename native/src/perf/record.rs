@@ -32,9 +32,9 @@ pub enum Behind {
     Words,
     /// From this byte of the record on, something of this kind.
     Is(usize, Kind),
-    /// From this byte on what nobody knows.
+    /// From this byte on, something of unknown meaning.
     Unknown(usize),
-    /// What this type alone has.
+    /// Parts that no other type has.
     Own,
 }
 
@@ -52,13 +52,12 @@ pub struct RecordType {
 macro_rules! record_types {
     ($($name:ident = $id:literal $widths:tt $behind:expr;)*) => {
         /// Numbers of the types.
-        #[allow(missing_docs)]
         pub mod kind {
             $(pub const $name: u32 = $id;)*
         }
 
         const TYPES: &[RecordType] =
-            &[$(RecordType { id: $id, name: stringify!($name), widths: &$widths, behind: $behind }),*];
+            &[$(RecordType { id: kind::$name, name: stringify!($name), widths: &$widths, behind: $behind }),*];
     };
 }
 

@@ -26,7 +26,7 @@ use crate::visit::{Sample, Side, Visitor};
 pub(super) const CONTEXT_USER_DEFERRED: u64 = -640i64 as u64;
 /// The least number of them, of which there are 4,095 at most (`PERF_CONTEXT_MAX`).
 pub const FIRST_CONTEXT: u64 = -4095i64 as u64;
-/// What follows is the program's.
+/// The addresses behind this mark are the program's.
 pub const CONTEXTS_OF_USER: [u64; 2] = [-512i64 as u64, -2560i64 as u64];
 pub(super) const CONTEXTS_OF_KERNEL: [u64; 4] = [-32i64 as u64, -128i64 as u64, -2048i64 as u64, -2176i64 as u64];
 
@@ -122,7 +122,7 @@ impl Columns {
         let mut in_user = false;
         for place in 0..count {
             match u64_at(record, at + 8 * place) {
-                // What follows is no address but what names the rest of the chain.
+                // This is no address: it says whose addresses follow.
                 Some(CONTEXT_USER_DEFERRED) => break,
                 Some(marker) if CONTEXTS_OF_USER.contains(&marker) => in_user = true,
                 Some(marker) if CONTEXTS_OF_KERNEL.contains(&marker) => in_user = false,
@@ -198,7 +198,7 @@ pub fn samples(perf: &PerfData, name: &str, limit: Option<usize>, progress: Prog
     let wanted = chosen(perf, name)?;
     let of = || (0..wanted.len()).filter(|&number| wanted[number]);
     let has = |bits: u64| of().all(|number| perf.attrs[number].has(bits));
-    // Task names are the host's.
+    // Names of tasks are known of the host only.
     let guests = of().any(|number| perf.events[number].guest.is_some());
     let named = has(sample::TID) && !guests;
     let mut sampler = Sampler {

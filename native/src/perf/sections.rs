@@ -7,8 +7,9 @@ use crate::error::{bad, Result};
 use crate::input::{read_at, Window};
 use crate::perf::attr::{Attr, SMALLEST};
 use crate::perf::blocks::is_last;
+use crate::perf::feature;
 use crate::perf::gather::{Gathered, EVENT_TYPE};
-use crate::perf::header::{Features, FileHeader, Section, FILE_HEADER};
+use crate::perf::header::{FileHeader, Section, FILE_HEADER};
 use crate::perf::record::{self, kind};
 use crate::perf::recording::{Mode, Part};
 
@@ -18,9 +19,6 @@ const MAX_ID_BYTES: u64 = 32 << 20;
 const MAX_ATTR_BYTES: u64 = 2 << 20;
 /// Records of perf's own that may stand before a file's first sample and still be looked at.
 const MAX_LEADING: usize = 1 << 16;
-
-/// The feature of a folder's main file.
-const DIR_FORMAT: usize = 24;
 
 impl Gathered {
     /// Reads a file's sections; says whether the recorder closed it.
@@ -34,7 +32,7 @@ impl Gathered {
         let size = size.min(FILE_HEADER);
         let header = read_at(file, 0, size as usize)?.and_then(|bytes| FileHeader::parse(&bytes, self.order));
         let header = header.ok_or_else(|| {
-            bad!(CutShort, "perf.data header cut short: the file has {length} bytes, the header {size}").at(length)
+            bad!(CutShort(length), "perf.data header cut short: the file has {length} bytes, the header {size}")
         })?;
         self.around.before = vec![Section { offset: 0, size }, header.attrs];
         self.around.records_at = header.data.offset;
@@ -54,7 +52,7 @@ impl Gathered {
         if finished {
             self.read_features(file, &header, directory)?;
         } else if start == end {
-            return Err(bad!(CutShort, "no records: the recording was never finished (data size 0 at offset 48), and the file ends with its header at byte {length}").at(length));
+            return Err(bad!(CutShort(length), "no records: the recording was never finished (data size 0 at offset 48), and the file ends with its header at byte {length}"));
         } else {
             self.notes.push("the recording was never finished (data size 0): records are read to the end of the file, event formats may be missing".into());
         }
@@ -63,28 +61,26 @@ impl Gathered {
     }
 
     fn read_attrs(&mut self, file: &File, header: &FileHeader) -> Result<()> {
+        let length = file.metadata()?.len();
         let damaged = || {
             bad!(
-                Damaged,
+                Damaged(header.attrs.offset.min(length)),
                 "perf.data attr table damaged: {} bytes of {}-byte entries at offset {}",
                 header.attrs.size,
                 header.attr_size,
                 header.attrs.offset
             )
-            .at(header.attrs.offset)
         };
         let smallest = SMALLEST as u64 + 16;
         if header.attr_size < smallest || header.attr_size > 1 << 16 || header.attrs.size > MAX_ATTR_BYTES {
             return Err(damaged());
         }
-        let length = file.metadata()?.len();
         if header.attrs.end() > length {
             return Err(bad!(
-                CutShort,
+                CutShort(length),
                 "cut short: the file has {length} bytes, and its table of events ends at byte {}",
                 header.attrs.end()
-            )
-            .at(length));
+            ));
         }
         let table = read_at(file, header.attrs.offset, header.attrs.size as usize)?.ok_or_else(damaged)?;
         let mut bytes_of_ids = 0u64;
@@ -101,7 +97,7 @@ impl Gathered {
     }
 
     fn read_event_types(&mut self, file: &File, section: Section) -> Result<()> {
-        // Later recorders leave it empty, or unwritten.
+        // Later recorders leave it empty, or do not write it at all.
         if section.size < MAX_ATTR_BYTES {
             if let Some(bytes) = read_at(file, section.offset, section.size as usize)? {
                 bytes.chunks_exact(EVENT_TYPE).for_each(|entry| self.name_by_config(entry));
@@ -116,7 +112,7 @@ impl Gathered {
         let mut left_out: Vec<&str> = Vec::new();
         let length = file.metadata()?.len();
         let mut end = header.data.end().saturating_add(header.features.len() as u64 * 16);
-        if header.features.contains(&DIR_FORMAT) && !directory {
+        if header.features.contains(&feature::DIR_FORMAT) && !directory {
             self.notes.push("part of a recording in a folder (perf record --threads): the events of the files beside it are not read; open the folder".to_owned());
         }
         for (index, &feature) in header.features.iter().enumerate() {
@@ -124,15 +120,11 @@ impl Gathered {
             end = end.max(section.map_or(0, |section| section.end()));
             let section = section.filter(|section| section.size <= 1 << 28);
             self.around.features.push((feature, section));
-            if !Features::wants(feature) {
-                continue;
-            }
-            match section {
-                Some(section) => match read_at(file, section.offset, section.size as usize)? {
-                    Some(bytes) => self.features.read(feature, &bytes, self.order),
-                    None => left_out.push(Features::name(feature)),
-                },
-                None => left_out.push(Features::name(feature)),
+            let Some(about) = feature::about(feature) else { continue };
+            let read = |section: Section| read_at(file, section.offset, section.size as usize);
+            match section.map(read).transpose()?.flatten() {
+                Some(bytes) => self.features.read(feature, &bytes, self.order),
+                None => left_out.push(about),
             }
         }
         if !left_out.is_empty() {

@@ -74,7 +74,7 @@ pub fn spaces(perf: &PerfData, progress: Progress<'_>) -> Result<(Spaces, Intern
         by_name.insert(strings.code(until_nul(name)), strings.code(id.as_bytes()));
     }
     if strings.is_full() {
-        return Err(bad!("the names of mappings take more than 2 GiB"));
+        return Err(bad!(Refused, "the names of mappings take more than 2 GiB"));
     }
     for mapping in spaces.mappings.iter_mut().filter(|mapping| mapping.build_id == NONE) {
         mapping.build_id = by_name.get(&mapping.filename).copied().unwrap_or(NONE);

@@ -2,6 +2,7 @@
 
 use crate::bytes::Order;
 use crate::kinds::{Kind, Span};
+use crate::perf::feature;
 use crate::perf::header::string_at;
 use crate::perf::record::{self, kind, record_type, Behind, BUILD_ID_AREA, MISC_MMAP_BUILD_ID};
 use crate::tracing::Tracing;
@@ -13,8 +14,8 @@ const BUILD_ID_NAME: usize = 36;
 const BUILD_ID_AREA_AT: u64 = 40;
 
 /// What stands where in a part of the header.
-pub fn feature(feature: usize, bytes: &[u8], order: Order) -> Vec<Span> {
-    let kind = Kind::of_feature(feature);
+pub fn of_feature(feature: usize, bytes: &[u8], order: Order) -> Vec<Span> {
+    let kind = feature::kind(feature);
     let (mut at, count) = match kind {
         Kind::TaskLines => return Tracing::of_perf(bytes).spans,
         Kind::Path => return build_ids(bytes, order),
@@ -46,7 +47,7 @@ fn build_ids(bytes: &[u8], order: Order) -> Vec<Span> {
 }
 
 /// What stands where in a record that is no sample, up to its trailer.
-pub fn record(kind: u32, body: &[u8], order: Order) -> Vec<Span> {
+pub fn of_record(kind: u32, body: &[u8], order: Order) -> Vec<Span> {
     let end = body.len() as u64;
     let behind = |at: usize, kind| vec![(0..at as u64, Kind::Keep), (at as u64..end, kind)];
     match record_type(kind).behind {
@@ -66,7 +67,7 @@ pub fn record(kind: u32, body: &[u8], order: Order) -> Vec<Span> {
         }
         Behind::Own => {
             let number = order.u64(body, 8).and_then(|number| usize::try_from(number).ok());
-            let found = feature(number.unwrap_or(usize::MAX), body.get(16..).unwrap_or_default(), order);
+            let found = of_feature(number.unwrap_or(usize::MAX), body.get(16..).unwrap_or_default(), order);
             let moved = found.into_iter().map(|(range, kind)| (range.start + 16..range.end + 16, kind));
             [(0..16, Kind::Keep)].into_iter().chain(moved).collect()
         }

@@ -7,6 +7,7 @@ use crate::bytes::text;
 use crate::error::Result;
 use crate::input::{read_at, Window};
 use crate::perf::attr::Attr;
+use crate::perf::feature;
 use crate::perf::gather::Gathered;
 use crate::perf::header::{Section, PIPE_HEADER};
 use crate::perf::record::{self, kind};
@@ -51,7 +52,7 @@ impl Gathered {
                     let extra = self.order.u32(bytes, 8).unwrap_or(0);
                     let at = offset + size as u64;
                     match read_at(file, at, extra as usize)? {
-                        Some(section) => self.features.read(1, &section, self.order),
+                        Some(section) => self.features.read(feature::TRACING_DATA, &section, self.order),
                         None => self.notes.push(format!("event formats cut short at byte {at}")),
                     }
                     extra.into()

@@ -86,7 +86,7 @@ fn fixed_part(layout: &Layout, bytes: &mut [u8]) {
 
 fn swap_parts(parts: &Parts, layout: &Layout, bytes: &mut [u8]) {
     if let Some(at) = parts.read {
-        // In the recorder's order still.
+        // This word is not turned around yet.
         let words = Order::Big.u64(bytes, at).and_then(|first| layout.read_words(first));
         reverse_words(bytes, at, words.unwrap_or(0) as usize);
     }

@@ -50,7 +50,7 @@ impl Unpacked {
             }
             self.buffer.copy_within(used..self.filled, 0);
             self.filled -= used;
-            // A full output may have left more inside the decoder.
+            // If the output is full, the decoder may hold more.
             if input.pos() >= packed.len() && produced < room {
                 return Ok(ControlFlow::Continue(()));
             }

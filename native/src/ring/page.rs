@@ -150,7 +150,7 @@ impl PageLayout {
                         }
                         TYPE_TIME_STAMP => {
                             let stamp = time & !STAMP_BITS | ((u64::from(first) << TIME_SHIFT) + delta);
-                            // Far back means that the bits above counted on.
+                            // A stamp holds only the low bits: if it lies far back, those above have been counted up.
                             let far_back = time.saturating_sub(stamp) > STAMP_BITS / 2;
                             time = if far_back { stamp.wrapping_add(STAMP_BITS + 1) } else { stamp };
                             at += 4;

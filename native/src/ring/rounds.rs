@@ -289,7 +289,7 @@ fn by_time(
     for (number, (stream, ready)) in streams.iter().zip(&ready).enumerate() {
         order.extend((stream.next..*ready).map(|place| (stream.rows[place].latest, number as u32, place as u32)));
     }
-    // Runs in order already, one per CPU; the sort only merges them.
+    // Each CPU's samples are in order already: the sort merges them.
     order.sort_by_key(|entry| entry.0);
     for &(_, number, place) in &order {
         *samples += 1;

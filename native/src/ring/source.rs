@@ -141,7 +141,7 @@ impl Pages {
         let (file, at) = (Arc::clone(&self.file), self.next);
         let Some(chunks) = &mut self.chunks else { return Ok(false) };
         let order = chunks.order;
-        let damaged = |why: &str| bad!(Damaged, "compressed pages at byte {at} are damaged ({why})").at(at);
+        let damaged = |why: &str| bad!(Damaged(at), "compressed pages at byte {at} are damaged ({why})");
         let left = match chunks.left {
             Some(left) => left,
             None => {
@@ -169,12 +169,14 @@ impl Pages {
     }
 }
 
-/// Whether ranges lie apart: only damage lets one byte of a file be several CPUs'.
-pub fn check_apart(ranges: &[(u64, u64)]) -> Result<()> {
+/// Whether ranges of a file of this length lie apart: only damage lets one byte of a file be several CPUs'.
+pub fn check_apart(ranges: &[(u64, u64)], length: u64) -> Result<()> {
     let mut ranges: Vec<&(u64, u64)> = ranges.iter().filter(|range| range.0 < range.1).collect();
     ranges.sort_unstable();
     match ranges.windows(2).find(|pair| pair[0].1 > pair[1].0) {
-        Some(pair) => Err(bad!(Damaged, "damaged: the data of two CPUs overlap at byte {}", pair[1].0).at(pair[1].0)),
-        None => Ok(()),
+        Some(&[_, &(at, _)]) => {
+            Err(bad!(Damaged(at.min(length)), "damaged: the data of two CPUs overlap at byte {at}"))
+        }
+        _ => Ok(()),
     }
 }

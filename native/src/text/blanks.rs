@@ -86,7 +86,7 @@ fn put(bytes: &[u8], room: &mut Vec<u8>) {
                 room.extend_from_slice(char.encode_utf8(&mut letter).as_bytes());
             }
         }
-        // Latin-1 has its non-breaking space in a byte.
+        // In Latin-1 a non-breaking space is one byte.
         Err(_) => room.extend(bytes.iter().map(|&byte| if matches!(byte, b'\t' | 0xa0) { b' ' } else { byte })),
     }
 }

@@ -45,7 +45,7 @@ impl Text {
             return Err(bad!(Missing, "no event '{wanted}' in this capture"));
         };
         let limit = limit.unwrap_or(usize::MAX).max(1);
-        // A tracepoint's own text has its fields, another event's the place where it happened.
+        // The text of a tracepoint has its fields, that of another event the place where it happened.
         let has_place = !self.events[number].is_tracepoint();
         let mut selection = Selection::of(self.buffer.as_bytes());
         let mut columns = Columns::default();
@@ -113,7 +113,7 @@ impl Columns {
 
     fn finish(self, text: &Text) -> Result<RecordBatch> {
         let rows = self.times.len();
-        // As with perf's own recordings, what was not recorded is null throughout.
+        // As in tables of a perf.data, a column of what was not recorded is null in all rows.
         let has_chains = !self.addresses.is_empty();
         let nulls = if has_chains { NullBuffer::new_valid(rows) } else { NullBuffer::new_null(rows) };
         let offsets = OffsetBuffer::new(ScalarBuffer::from_iter(std::iter::once(0).chain(self.ends)));

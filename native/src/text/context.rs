@@ -11,7 +11,8 @@ pub enum Column {
     IrqsOff,
     /// Which of the bits that ask for a reschedule are set.
     NeedResched,
-    /// PREEMPT_RT before 6.13 has a column for the lazy one.
+    /// A column of its own for the lazy one, on PREEMPT_RT before Linux commit 0172afefbfbd ("tracing: Record task flag
+    /// NEED_RESCHED_LAZY.").
     NeedReschedLazy,
     /// `h` hardirq, `s` softirq, `H` both, `z` NMI, `Z` NMI in a hardirq.
     Context,
@@ -61,8 +62,9 @@ impl Shown<'_> {
     }
 }
 
-// `enum trace_flag_type`. Bit 1 was IRQS_NOSUPPORT before it was NEED_RESCHED_LAZY, and bit 7
-// NEED_RESCHED_LAZY (on PREEMPT_RT) before it was BH_OFF: the letter tells which is meant.
+// `enum trace_flag_type`. Bit 1 was IRQS_NOSUPPORT before it was NEED_RESCHED_LAZY (Linux commit 0172afefbfbd), and
+// bit 7 NEED_RESCHED_LAZY (on PREEMPT_RT) before it was BH_OFF (289e7b0f7eb4, "tracing: Account bottom half disabled
+// sections."): the letter tells which is meant.
 const IRQS_OFF: u8 = 0x01;
 const IRQS_NOSUPPORT: u8 = 0x02;
 const LAZY: u8 = 0x02;

@@ -40,7 +40,7 @@ pub fn may_be(line: &[u8]) -> bool {
 pub fn parse(line: &[u8]) -> Option<Head<'_>> {
     let mut rest = Rest(line.trim_ascii());
     let mut stamp = Stamp::NONE;
-    // With another option, how long it took since the line before is in a column behind the time.
+    // With another option a column behind the time says how long ago the line before was.
     for _ in 0..2 {
         if let Some((time, after)) = column(rest.0).and_then(|(cell, after)| Some((Stamp::whole(cell)?, after))) {
             stamp = if stamp == Stamp::NONE { time } else { stamp };

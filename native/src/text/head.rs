@@ -66,14 +66,14 @@ impl<'a> Head<'a> {
         }
         match rest[..end].strip_suffix(b":") {
             _ if rest.starts_with(RECORD) => head.name = RECORD,
-            // trace_printk says where it was called; older kernels' BPF programs, an address or nothing.
+            // trace_printk writes where it was called; BPF programs of older kernels, an address or nothing.
             Some(place) if head.style != Style::Perf && is_place(place) => head.name = PRINT,
             Some(name) if (1..=LONGEST_NAME).contains(&name.len()) && name.iter().all(u8::is_ascii_graphic) => {
                 head.name = name;
                 rest = &rest[end..];
                 head.padded = rest.starts_with(b"  ");
             }
-            // The function tracer names no event, stack traces neither.
+            // Lines of the function tracer and of stack traces name no event.
             _ if memmem::find(rest, b" <-").is_some() => head.name = b"function",
             _ if rest.starts_with(b"<stack trace>") => head.name = b"kernel_stack",
             _ if rest.starts_with(b"<user stack trace>") => head.name = b"user_stack",

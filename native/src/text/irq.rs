@@ -27,7 +27,7 @@ pub const HANDLER_EXIT: Known = Known {
 pub const VECTOR: Known =
     Known { system: "irq_vectors", role: Role::Plain, fields: &[("vector", FIELDS_AT, Type::Int, 0)], read: vector };
 /// napi:napi_poll: `napi poll on napi struct 0xffff9d3d53863e88 for device eth0 work 64 budget 64`, and
-/// before v4.8 without the last two.
+/// before Linux commit 1db19db7f5ff without the last two.
 pub const NAPI_POLL: Known = Known {
     system: "napi",
     role: Role::Plain,
@@ -47,7 +47,7 @@ const BUDGET: usize = FIELDS_AT + 16;
 
 fn softirq(text: &[u8]) -> Option<Row<'_>> {
     let mut rest = Rest(text);
-    // Before v2.6.37 it was "softirq=3 action=NET_RX".
+    // Older kernels print "softirq=3 action=NET_RX".
     if !rest.eat(b"vec=") && !rest.eat(b"softirq=") {
         return None;
     }

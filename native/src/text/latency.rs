@@ -44,7 +44,7 @@ pub fn columns_before(word: &[u8]) -> usize {
     if cpu == 0 || cpu > 6 || !word.last().is_some_and(u8::is_ascii_digit) {
         return 0;
     }
-    // The last two count, so that a digit there is not yet the time's.
+    // The last two columns are counts: digits there are not the time's.
     const COLUMNS: usize = 5;
     let number = word.get(cpu + COLUMNS..).filter(|number| number.iter().all(u8::is_ascii_digit));
     match word.get(cpu..cpu + COLUMNS) {
@@ -63,7 +63,7 @@ pub fn of_perf<'a>(left: &'a [u8], stamp: Stamp) -> Option<Head<'a>> {
     if !whole || who.tid.is_none() || comm.trim_ascii().is_empty() || !rest.starts_with(b" ") {
         return None;
     }
-    // Of eight letters, more may have been cut away.
+    // A name that fills all eight letters may have been cut.
     let comm = if comm.starts_with(b" ") { comm.trim_ascii() } else { b"" };
     Some(Head::of(Who { comm, ..who }, Some(cpu as u32), Shown::Nothing, stamp))
 }

@@ -60,14 +60,14 @@ fn of_indented(line: &[u8]) -> Line<'_> {
     let rest = line.trim_ascii_start();
     match rest.first() {
         None => Line::Blank,
-        // No event is without it, and hardly a function has it in its name.
+        // Every event has a colon before a blank; names of functions hardly ever do.
         _ if memchr_iter(b':', rest).any(|colon| rest.get(colon + 1).is_some_and(|&byte| begins_blank(byte))) => {
             of_unindented(line, rest)
         }
         Some(b'#') => of_comment(rest),
         Some(b'C') if rest.ends_with(b"]") => of_unindented(line, rest),
         Some(b'0'..=b'9') if graph::may_be(rest) => of_unindented(line, rest),
-        // perf puts none behind the first, and what is pasted may be an event that was cut short.
+        // perf writes no tab behind the first word of a frame: this may be an event that was cut where it was pasted.
         Some(_) if memchr(b'\t', rest).is_some() && Frame::parse(rest).is_none() => Line::Other,
         Some(_) => Line::Frame,
     }

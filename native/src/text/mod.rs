@@ -8,20 +8,16 @@
 //! that tables and ledger read them as they read any recording's. What a text does not show is absent.
 
 pub(crate) mod blanks;
-#[allow(missing_docs)]
 mod buffers;
 mod chains;
 mod comms;
 mod context;
 pub mod encoding;
-#[allow(missing_docs)]
 mod found;
 mod frame;
 mod graph;
-#[allow(missing_docs)]
 pub(crate) mod head;
 mod irq;
-#[allow(missing_docs)]
 mod known;
 mod latency;
 pub(crate) mod line;
@@ -29,7 +25,6 @@ pub(crate) mod lines;
 mod notes;
 mod order;
 mod passed;
-#[allow(missing_docs)]
 mod preamble;
 pub(crate) mod prefix;
 mod row;
@@ -37,13 +32,10 @@ mod scan;
 mod sched;
 mod shapes;
 mod stamp;
-#[allow(missing_docs)]
 mod survey;
-#[allow(missing_docs)]
 mod switch;
 mod tracepoints;
 mod walk;
-#[allow(missing_docs)]
 mod who;
 
 use std::fs::File;
@@ -111,7 +103,7 @@ struct Reading {
     needs: u8,
 }
 
-/// What is no tracepoint has a kind that the text does not tell.
+/// Kind of events that are no tracepoints: the text does not say it.
 const OTHER_KIND: u32 = u32::MAX;
 /// Whose texts have samples.
 pub const PERF_SCRIPT: &str = "perf script";
@@ -157,7 +149,7 @@ impl Text {
             let is_tracepoint = found.is_tracepoint(survey.style());
             let attr = survey.preamble.event(&found.name);
             let print_fmt = survey.print_fmt(&known);
-            // A text says no number of an event: they are counted.
+            // A text has no IDs of events: their place is the ID.
             let format = known.format(&found.name, number as u64 + 1, found.needs(), common, print_fmt);
             readings.push(Reading { known, needs: found.needs() });
             events.push(Event {

@@ -35,7 +35,7 @@ impl Passed {
     }
 }
 
-/// What trace_printk, trace_marker and BPF programs leave may have several lines.
+/// Texts of trace_printk, trace_marker and BPF programs may have several lines.
 fn is_message(name: &[u8]) -> bool {
     let bare = name.strip_prefix(b"ftrace:").unwrap_or(name);
     matches!(bare, b"print" | b"bprint" | b"bputs" | b"tracing_mark_write" | b"bpf_trace_printk")

@@ -70,8 +70,8 @@ impl Preamble {
     /// Whether a line that is no event is known to stand where it stands.
     pub fn expects(line: &[u8]) -> bool {
         let line = line.trim_ascii();
-        // "PERF_RECORD_" alone begins what --show-round-events prints. Of several files, trace-cmd tells
-        // each one's CPUs behind its name.
+        // Lines of --show-round-events begin with "PERF_RECORD_". For several files, trace-cmd writes the CPUs of each
+        // behind its name.
         let starts: [&[u8]; 4] = [b"cpus=", b"version = ", b"trace-cmd version ", b"PERF_RECORD_"];
         starts.iter().any(|start| line.starts_with(start))
             || memmem::find(line, b": cpus=").is_some()

@@ -197,7 +197,8 @@ impl Votes {
         if line.len() > super::lines::LONGEST || line.first().is_none_or(|&byte| byte == b'#') {
             return;
         }
-        // Without its prefix a line may say less than it does: the longest of what can be read is it.
+        // A line can often be read from several places on. The longest reading is the right one: shorter ones lack
+        // fields.
         let mut whole = head(line);
         for (at, _) in line.iter().enumerate().take(LONGEST).filter(|(_, &byte)| is_blank(byte)) {
             let (before, rest) = (&line[..at], &line[at + 1..]);
@@ -213,7 +214,7 @@ impl Votes {
             else {
                 continue;
             };
-            // Not its time: that is function_graph's own.
+            // This is no prefix with a time in it, but a line of function_graph.
             if shape.ends_with(b"0.0 |") && inner.stamp == Stamp::NONE {
                 continue;
             }
@@ -344,7 +345,7 @@ mod tests {
             "a.txt:0:"
         );
         assert_eq!(shown(&lines(&|_| "+".to_owned())), "+");
-        // A buffer's name may be a number, and so may begin a task's.
+        // Names of buffers may be numbers, and names of tasks may begin with one.
         assert_eq!(shown(&lines(&|at| format!("{}: ", at % 3))), "");
         assert_eq!(shown(&lines(&|at| format!("{} x", 20 - at))), "");
         assert_eq!(shown(&lines(&|at| format!("{}:", at))[..NUMBERED as usize - 1]), "");

@@ -13,7 +13,8 @@ const PRIO_AT: usize = FIELDS_AT + 20;
 const THIRD_AT: usize = FIELDS_AT + 24;
 const FOURTH_AT: usize = FIELDS_AT + 28;
 
-/// sched:sched_wakeup, sched_wakeup_new, sched_waking; `success` until v5.14.
+/// sched:sched_wakeup, sched_wakeup_new, sched_waking; `success` before Linux commit 58b9987de86c ("sched/tracing:
+/// Remove the redundant 'success' in the sched tracepoint").
 pub const WAKEUP: Known = Known {
     system: "sched",
     role: Role::Plain,
@@ -66,7 +67,7 @@ pub const EXEC: Known = Known {
     ],
     read: exec,
 };
-/// sched:sched_process_exit; `group_dead` since v6.16.
+/// sched:sched_process_exit; newer kernels print `group_dead` too.
 pub const EXIT: Known = Known {
     system: "sched",
     role: Role::Plain,

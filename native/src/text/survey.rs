@@ -202,7 +202,7 @@ impl Survey {
             return Some(number);
         }
         let spelled = std::str::from_utf8(head.name).ok()?;
-        // Who wrote the line does not matter here: one damaged line may look like another's.
+        // Which tool wrote the line does not matter here: a damaged line may look like another tool's.
         let name = if spelled.contains(':') { spelled.to_owned() } else { full_name(spelled) };
         if self.events.len() == MAX_EVENTS && !self.events.contains_key(&name) {
             return None;

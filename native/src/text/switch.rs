@@ -18,7 +18,7 @@ pub const NEXT_PID: usize = FIELDS_AT + 48;
 const NEXT_PRIO: usize = FIELDS_AT + 52;
 /// `Row::found` of a sched_switch whose state is a number, so that its bits are the recorder's.
 pub const STATE_IS_NUMBER: u8 = 2;
-/// The bit of prev_state that stands for "preempted", where the text has letters: as since v4.14.
+/// The bit of prev_state that stands for "preempted", where the text has letters: as in today's formats.
 pub const PREEMPTED: i64 = 0x100;
 
 /// sched:sched_switch.
@@ -57,7 +57,7 @@ fn switch(text: &[u8]) -> Option<Row<'_>> {
     Some(row)
 }
 
-/// `sleep:23213 [120] S ==> records:23134 [132]`; kernels before v2.6.33 wrote "task" before it and
+/// `sleep:23213 [120] S ==> records:23134 [132]`; older kernels wrote "task" before it and
 /// the state in brackets. Plugins show no preemption: theirs is `R` like any other runnable task's.
 fn switch_of_plugin(text: &[u8]) -> Option<Row<'_>> {
     let text = text.strip_prefix(b"task ").unwrap_or(text);
@@ -88,7 +88,7 @@ fn put_state(row: &mut Row<'_>, word: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// Letters as the bits that they have since v4.14, whatever the recorder's kernel called them: a
+/// Letters as the bits that they have in today's formats, whatever the recorder's kernel called them: a
 /// letter says what a task did, its bit said something else in every few versions. What the newer
 /// kernels do not report (`K` killable, `W` waking) has no bit; `D|N` (no load) is their idle.
 fn state(word: &[u8]) -> Option<i64> {
@@ -115,7 +115,7 @@ fn state(word: &[u8]) -> Option<i64> {
     Some(bits)
 }
 
-/// Until libtraceevent 1.7 the plugin had letters of its own for two bits, whatever the kernel's meant.
+/// Older plugins have letters of their own for two bits, whatever the kernel's meant.
 fn state_of_plugin(word: &[u8]) -> Option<i64> {
     word.split(|&byte| byte == b'|').try_fold(0, |bits, part| {
         Some(

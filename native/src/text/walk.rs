@@ -301,7 +301,7 @@ impl Walk<'_> {
     #[cold]
     fn record(&mut self, head: &Head<'_>, visitor: &mut Feed<'_>) {
         let what = what(head.text);
-        // Of what was there before it began, perf says that it happened at no time.
+        // For what existed before the recording began, perf prints the time 0.
         let time_ns = Some(head.stamp.time).filter(|&time| time > 0);
         visitor.side(&self.block, &Side::of(what, time_ns, head.cpu));
         let name = head.text.split(|byte| b" :(".contains(byte)).next().unwrap_or_default();

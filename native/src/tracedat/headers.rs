@@ -29,7 +29,7 @@ pub(crate) struct Instance {
 /// What an option of version 7 brings.
 #[derive(Debug)]
 pub(crate) enum Part {
-    /// What it says itself.
+    /// Its own data.
     Option(u16, Vec<u8>),
     /// A section: its number, where it is, and what stands in it.
     Section(u16, u64, Vec<Span>),
@@ -50,8 +50,9 @@ pub(crate) struct Headers {
     pub instances: Vec<Instance>,
     /// Version 7: what its options bring, in their order.
     pub parts: Vec<Part>,
-    /// Where the place of the first of them is said, and whether they are packed.
+    /// Where the headers go on behind magic and page size; in version 7 the place of the first options is said there.
     pub first_at: u64,
+    /// Version 7: whether options are packed.
     pub packed: bool,
     pub compression: String,
     pub notes: Vec<String>,

@@ -1,6 +1,7 @@
 //! trace.dat, versions 6 and 7 (`trace-cmd.dat.v6(5)`, `trace-cmd.dat.v7(5)`).
 
 mod headers;
+pub(crate) mod id;
 mod options;
 pub(crate) mod sections;
 mod version6;
@@ -36,15 +37,16 @@ pub(crate) fn headers(file: &Arc<File>) -> Result<Headers> {
     let version = headers.tracing.start(&mut cursor);
     headers.order = cursor.order;
     let cut = |at: u64| {
-        bad!(CutShort, "trace.dat cut short: its headers should go on at byte {at}, the file ends at {length}").at(at)
+        bad!(CutShort(at), "trace.dat cut short: its headers should go on at byte {at}, the file ends at {length}")
     };
     match version.as_deref() {
         Some("6") => headers.read_version_6(file, &mut cursor).ok_or_else(|| cut(cursor.at()))?,
         Some("7") => headers.read_version_7(file, &mut cursor)?,
         Some(version) => {
-            return Err(
-                bad!(Unsupported, "a trace.dat of version {version:?} at byte 10; versions 6 and 7 are read").at(10)
-            )
+            return Err(bad!(
+                Unsupported(10),
+                "a trace.dat of version {version:?} at byte 10; versions 6 and 7 are read"
+            ))
         }
         None => return Err(cut(cursor.at())),
     }
@@ -56,7 +58,7 @@ impl Headers {
         let wanted = buffer.unwrap_or_default();
         let buffers: Vec<Buffer> = self.instances.iter().map(|instance| self.describe(instance)).collect();
         let found = self.instances.iter().position(|instance| instance.name == wanted);
-        // A recording of instances alone has nothing in the top one.
+        // If only instances were recorded, the top one is empty.
         let filled = |instance: &Instance| !instance.cpus.is_empty() || instance.text.is_some();
         let only = self.instances.iter().position(filled);
         let empty = |place: usize| !filled(&self.instances[place]);
@@ -79,7 +81,7 @@ impl Headers {
         let events = Arc::new(self.tracing.events());
         if events.is_empty() {
             return Err(match self.notes.first() {
-                Some(why) => bad!(Damaged, "no event formats: {why}"),
+                Some(why) => bad!(Damaged(self.said_at(id::EVENT_FORMATS)), "no event formats: {why}"),
                 None => bad!(Missing, "no events: the trace.dat holds no event format"),
             });
         }
@@ -139,13 +141,23 @@ impl Headers {
         let size = if instance.page_size > 0 { instance.page_size } else { self.tracing.page_size as usize };
         let long = self.tracing.long_bytes.unwrap_or(8).into();
         PageLayout::parse(&self.tracing.header_page, long, size, self.order).ok_or_else(|| {
-            bad!(Damaged, "damaged: a trace.dat whose pages have {size} bytes, with data where they end")
+            let at = self.said_at(id::HEADER_INFO);
+            bad!(Damaged(at), "damaged: a trace.dat whose pages have {size} bytes, with data where they end")
         })
+    }
+
+    /// Where a section of this number is; where the headers begin if nothing says that.
+    fn said_at(&self, section: u16) -> u64 {
+        let at = |part: &Part| match part {
+            Part::Section(number, at, _) if *number == section => Some(*at),
+            _ => None,
+        };
+        self.parts.iter().find_map(at).filter(|&at| at <= self.length).unwrap_or(self.first_at)
     }
 
     fn pages(&mut self, file: &Arc<File>, instance: &Instance, layout: &PageLayout) -> Result<Vec<(u32, Pages)>> {
         let ranges: Vec<(u64, u64)> = instance.cpus.iter().map(|cpu| (cpu.start, cpu.end)).collect();
-        check_apart(&ranges)?;
+        check_apart(&ranges, self.length)?;
         let mut cpus = Vec::new();
         for data in &instance.cpus {
             let end = data.end.min(self.length);
@@ -161,7 +173,7 @@ impl Headers {
         let room = (cpus.len() * layout.size) as u64;
         if room > (64 << 20) + 16 * self.length {
             return Err(bad!(
-                Damaged,
+                Damaged(self.said_at(id::HEADER_INFO)),
                 "damaged: {} CPUs with pages of {} bytes in a file of {}",
                 cpus.len(),
                 layout.size,

@@ -1,24 +1,10 @@
 //! What options say, in either version.
 
+use super::id;
 use crate::bytes::{text, Order};
 use crate::host::Guest;
 use crate::ring::Shift;
 use crate::tracing::Cursor;
-
-mod id {
-    pub const DATE: u16 = 1;
-    pub const CPUSTAT: u16 = 2;
-    pub const BUFFER: u16 = 3;
-    pub const TRACECLOCK: u16 = 4;
-    pub const UNAME: u16 = 5;
-    pub const OFFSET: u16 = 7;
-    pub const CPUCOUNT: u16 = 8;
-    pub const VERSION: u16 = 9;
-    pub const TRACEID: u16 = 11;
-    pub const TIME_SHIFT: u16 = 12;
-    pub const GUEST: u16 = 13;
-    pub const TSC2NSEC: u16 = 14;
-}
 
 /// Corrections kept of one guest clock: more come from damage.
 const MAX_SHIFTS: u32 = 1 << 20;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fs::File;
 
 use super::headers::{CpuData, Headers, Instance, Part};
+use super::id;
 use crate::error::{bad, Result};
 use crate::kinds::Kind;
 use crate::ring::Packed;
@@ -16,19 +17,6 @@ pub(crate) const FLAG_COMPRESSED: u16 = 1;
 const MAX_SECTIONS: usize = 1 << 10;
 /// Bytes of a section once unpacked.
 const MAX_UNPACKED: usize = 256 << 20;
-
-pub(crate) mod id {
-    pub const OPTIONS: u16 = 0;
-    pub const BUFFER: u16 = 3;
-    pub const STRINGS: u16 = 15;
-    pub const HEADER_INFO: u16 = 16;
-    pub const FTRACE_EVENTS: u16 = 17;
-    pub const EVENT_FORMATS: u16 = 18;
-    pub const KALLSYMS: u16 = 19;
-    pub const PRINTK: u16 = 20;
-    pub const CMDLINES: u16 = 21;
-    pub const BUFFER_TEXT: u16 = 22;
-}
 
 /// How a file says that it is compressed.
 pub fn packing(name: &str) -> Result<Packed> {
@@ -57,9 +45,8 @@ impl Headers {
         let start = (cursor.string(), cursor.string());
         self.first_at = cursor.at();
         let ((Some(compression), Some(_)), Some(next)) = (start, cursor.u64()) else {
-            return Err(
-                bad!(CutShort, "trace.dat cut short at byte {}: the file has {length}", cursor.at()).at(cursor.at())
-            );
+            let at = cursor.at();
+            return Err(bad!(CutShort(at), "trace.dat cut short at byte {at}: the file has {length}"));
         };
         self.compression = compression;
         let (options, whole) = self.list_options(file, next)?;
@@ -68,7 +55,7 @@ impl Headers {
             self.notes.push(format!("file cut short: it ends at byte {length}, within its options"));
         }
         if options.is_empty() {
-            return Err(bad!(Damaged, "trace.dat without options: nothing says where its events are"));
+            return Err(bad!(Damaged(self.first_at), "trace.dat without options: nothing says where its events are"));
         }
         // Formats need the size of a long, buffers the formats' page: their order in the file is free.
         let sections = options.iter().map(|(option, data)| self.metadata_section(file, *option, data));
@@ -121,7 +108,7 @@ impl Headers {
         let section = match self.section(file, at, option) {
             Ok(section) => section,
             Err(error) => {
-                // What trace_printk's formats say is not read.
+                // Formats of trace_printk are not read: nothing is lost with them.
                 self.notes.extend((option != id::PRINTK).then(|| error.to_string()));
                 return Some(Part::Section(option, at, Vec::new()));
             }
@@ -150,11 +137,11 @@ impl Headers {
     /// What a section holds, unpacked.
     pub(crate) fn section(&self, file: &File, at: u64, wanted: u16) -> Result<Section> {
         let mut cursor = Cursor::of_file(file, at, self.order);
-        let damaged = |why: &str| bad!(Damaged, "section {wanted} at byte {at} is damaged: {why}").at(at);
+        let damaged = |why: &str| bad!(Damaged(at), "section {wanted} at byte {at} is damaged: {why}");
         let (number, flags, size) = self.section_header(&mut cursor).ok_or_else(|| {
             let what = if wanted == id::OPTIONS { "its options".to_owned() } else { format!("section {wanted}") };
-            bad!(CutShort, "trace.dat cut short: {what} should be at byte {at}, the file ends at {}", self.length)
-                .at(at)
+            let length = self.length;
+            bad!(CutShort(length), "trace.dat cut short: {what} should be at byte {at}, the file ends at {length}")
         })?;
         if number != wanted {
             return Err(damaged(&format!("there is section {number}")));

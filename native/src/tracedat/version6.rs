@@ -3,18 +3,19 @@
 use std::fs::File;
 
 use super::headers::{CpuData, Headers, Instance};
+use super::id;
 use crate::kinds::Kind;
 use crate::tracing::Cursor;
 use crate::visit::MAX_CPUS;
 
 /// Bytes of the words that say what follows.
 const WORD: usize = 10;
-const OPTION_DONE: u16 = 0;
 
 impl Headers {
     /// Reads on behind the magic; `None` where the file ends too early.
     pub(super) fn read_version_6(&mut self, file: &File, cursor: &mut Cursor<'_>) -> Option<()> {
         self.version = 6;
+        self.first_at = cursor.at();
         self.tracing.metadata(cursor)?;
         self.tracing.behind_formats(cursor)?;
         let cpus = cursor.u32().filter(|&count| count <= MAX_CPUS)?;
@@ -36,12 +37,12 @@ impl Headers {
         if word.starts_with(b"options") {
             loop {
                 match cursor.u16()? {
-                    OPTION_DONE => break,
+                    id::OPTIONS => break,
                     option => {
                         let size = cursor.u32()? as usize;
                         self.tracing.hold(cursor, Kind::Keep);
                         let data = cursor.take(size)?;
-                        self.tracing.hold(cursor, Kind::of_option(option));
+                        self.tracing.hold(cursor, id::kind(option));
                         self.options.read(option, &data, self.order);
                     }
                 }

@@ -5,10 +5,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use netcost::bytes::Order;
-use netcost::open::of_file;
-use netcost::recording::Recording;
-use netcost::visit::{Sample, Side, Tally, Visitor, What};
+use netcost::{open_file, Order, Recording, Sample, Side, Tally, Visitor, What};
 
 /// Numbers and bytes, one after the other.
 #[derive(Clone)]
@@ -64,10 +61,10 @@ pub fn pipe(order: Order, config: u64, sample_type: u64, records: &Bytes) -> Vec
     head.raw(&records.bytes).bytes
 }
 
-pub fn opened(bytes: &[u8]) -> netcost::error::Result<Recording> {
+pub fn opened(bytes: &[u8]) -> netcost::Result<Recording> {
     let mut file = tempfile::tempfile().expect("a temporary file");
     file.write_all(bytes).expect("written");
-    of_file(Arc::<File>::new(file))
+    open_file(Arc::<File>::new(file))
 }
 
 /// A record that is no sample: type, bytes without its trailer, time and CPU of that, and what it says.

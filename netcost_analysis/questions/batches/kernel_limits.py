@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _SYSCTLS = ("netdev_budget", "netdev_budget_usecs", "dev_weight")
 # As the kernel's own Kconfig allows; anything else is a stranger's number.
-_MOST_HZ = 10_000
+_MAX_HZ = 10_000
 # The least and the most of what Kconfig offers.
 _USUAL_HZ = (100, 1000)
 
@@ -117,7 +117,7 @@ def limits_of(
     bundle = capture.bundle
     found, source = _settings(bundle) if bundle else ({}, "none recorded")
     known_hz = _number((bundle.kernel_config if bundle else {}).get("CONFIG_HZ"))
-    if known_hz is not None and known_hz > _MOST_HZ:
+    if known_hz is not None and known_hz > _MAX_HZ:
         known_hz = None
     return KernelLimits(
         budget or found.get("netdev_budget"),

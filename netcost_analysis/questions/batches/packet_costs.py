@@ -23,7 +23,7 @@ _SIZES = (1, 2, 4, 8, 16, 32, 64)
 # So many devices have a picture, those with most packets.
 _DEVICES = 3
 # What a poll takes at most, as a rule: beyond that the line is a guess.
-_MOST_TOGETHER = 64
+_MAX_TOGETHER = 64
 
 
 @question(
@@ -99,7 +99,7 @@ class Price(NamedTuple):
 
 def alone_and_together(cost: Any) -> Price:
     # Of a row of poll_costs with a line: as large a batch as there was.
-    together = min(int(cost["largest_batch"]), _MOST_TOGETHER)
+    together = min(int(cost["largest_batch"]), _MAX_TOGETHER)
     alone, shared = (
         packet_ns(around_ns(cost), float(cost["fixed_ns"]), float(cost["marginal_ns"]), size)
         for size in (1, together)

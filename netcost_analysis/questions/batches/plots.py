@@ -24,7 +24,7 @@ _PARTS = {
 LONGEST_LABEL = 34
 # Of a curve: labels with their values.
 LONGEST_CURVE = 46
-_MOST_POINTS = 20_000
+_MAX_POINTS = 20_000
 _SHADES = LinearSegmentedColormap.from_list("polls", ["#ffffff", KIND["poll"], KIND["hardirq"]])
 
 
@@ -117,9 +117,9 @@ def softirq_limits(
     # chains: with packets, ns, in_kthread. limits: of the host. longer_ns, fewer_packets: the
     # corner of long_softirqs.
     known = chains[chains["packets"].notna() & (chains["polls"] > 0).fillna(False)]
-    if len(known) > _MOST_POINTS:
-        longest = known["ns"].nlargest(_MOST_POINTS // 20).index
-        some = known.iloc[:: -(-len(known) // _MOST_POINTS)].index
+    if len(known) > _MAX_POINTS:
+        longest = known["ns"].nlargest(_MAX_POINTS // 20).index
+        some = known.iloc[:: -(-len(known) // _MAX_POINTS)].index
         known = known.loc[some.union(longest)]
     for scheduled, color, label in (
         (False, KIND["softirq"], "on top of the running task"),

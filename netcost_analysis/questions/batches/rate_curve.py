@@ -12,7 +12,7 @@ from ...capture.requires import unrecorded
 from ...errors import ArgumentError
 from ...stats.least_squares import line_by_sums
 from ...timeline.timeline import Timeline
-from ..completeness.missing import MOST_MISSING, network_missing
+from ..completeness.missing import MAX_MISSING, network_missing
 from ..inputs import once
 from ..question import each, question
 from .curves import RATES, bend, condition, curves_of, named
@@ -177,7 +177,7 @@ def _of_repeats(
 def _window(experiment: Experiment, name: str) -> Timeline | None:
     capture = experiment.capture(name)
     cpu = experiment.experiment.victim_cpu
-    if unrecorded(capture, *NEEDS) or network_missing(capture, cpu) > MOST_MISSING:
+    if unrecorded(capture, *NEEDS) or network_missing(capture, cpu) > MAX_MISSING:
         return None
     has_victim = capture.bundle is not None and capture.bundle.victim is not None
     cpus = None if cpu is None else [cpu]

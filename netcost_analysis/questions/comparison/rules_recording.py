@@ -8,7 +8,7 @@ from ...capture.requires import recorded_events
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...units import absent
-from ..completeness.missing import MOST_MISSING, network_missing
+from ..completeness.missing import MAX_MISSING, network_missing
 from ..inputs import once
 from ..tracing_overhead.event_cost import chosen, event_cost
 from .finding import Finding
@@ -45,8 +45,8 @@ def missing(comparison: Comparison) -> Iterator[Finding]:
             lacking.setdefault(side, []).append((share, run.name))
     for side, runs in lacking.items():
         share, name = max(runs)
-        is_much = share > MOST_MISSING
-        limit, severity = (MOST_MISSING, "refused") if is_much else (_MISSING, "warning")
+        is_much = share > MAX_MISSING
+        limit, severity = (MAX_MISSING, "refused") if is_much else (_MISSING, "warning")
         yield Finding("missing", severity, side, name, share, limit, {"more": len(runs) - 1})
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # Kinds of counts of which one that is higher than the trace's proves a loss. Packets do not: GRO
 # merges some before they are counted, and one that passes two devices counts twice.
 PROOFS = ("softirq", "irq", "vector", "switches")
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 
 
 class Row(NamedTuple):
@@ -135,7 +135,7 @@ def _missed(rows: list[Row], lost_events: int) -> list[str]:
     missing = sorted((row for row in rows if row.missing_least), key=lambda row: -row.missing_least)
     if sum(row.missing_least for row in missing) <= lost_events:
         return []
-    named = [f"{_share(row)} of {_called(row)}" for row in missing[:_MOST_NAMED]]
+    named = [f"{_share(row)} of {_called(row)}" for row in missing[:_MAX_NAMED]]
     more = len(missing) - len(named)
     return [f"misses {', '.join(named)}{f' and {more} more' if more else ''}"]
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 # Of the softirqs that the kernel counted: with more of them missing nothing is computed of a
 # packet's cost.
-MOST_MISSING = 0.05
+MAX_MISSING = 0.05
 _NETWORK = ("NET_TX", "NET_RX")
 
 

@@ -27,7 +27,7 @@ _LINES = {
     for line, events in VECTORS.items()
     for event in events
 }
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 # By CPU, kind and counter.
 Longest = dict[tuple[int, str, str], int]
 # Of a window it takes a pass over the whole capture.
@@ -217,7 +217,7 @@ def _counted(timeline: "Timeline") -> list[str]:
     found = missing(timeline)
     if not found:
         return []
-    named = [_named(one) for one in found[:_MOST_NAMED]]
+    named = [_named(one) for one in found[:_MAX_NAMED]]
     more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
     kinds = {"softirqs" if one.kind == "softirq" else "interrupts" for one in found}
     return [

@@ -11,7 +11,7 @@ from ...plots.steps import over_steps
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_CPUS = 24
+_MAX_CPUS = 24
 _COLORS = (*(KIND[one] for one in ("softirq", "poll", "hardirq", "vector", "softirq_other")),)
 _LABELS = {"ipc": "instructions per cycle", "cycles_per_packet": "cycles per packet"}
 
@@ -22,7 +22,7 @@ def _name(cpu: object) -> str:
 
 def ipc_by_cpu(ax: "Axes", rows: pd.DataFrame) -> None:
     """Draw how many instructions each CPU ran per cycle, the first of many."""
-    known = rows[rows["ipc"].notna()].head(_MOST_CPUS)
+    known = rows[rows["ipc"].notna()].head(_MAX_CPUS)
     ax.barh(range(len(known)), known["ipc"], height=0.6, color=KIND["softirq"])
     label_rows(ax, [_name(cpu) for cpu in known["cpu"]])
     ax.set_xlabel(_LABELS["ipc"])

@@ -8,7 +8,7 @@ from .checks import ENOUGH_PACKETS, LOSSES_SHARE, Flag, Row, flagged, number
 
 _SATURATED_SHARE = 0.9
 # So many counters are named.
-_MOST_NAMED = 4
+_MAX_NAMED = 4
 # Of softnet_stat: flag and severity.
 _SOFTNET = {
     "dropped": ("backlog-full", "warning"),
@@ -76,8 +76,8 @@ def full(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
             "note" if waits else "clue",
             layer=layer,
             tool=tool,
-            counters=grown[:_MOST_NAMED],
-            more=len(grown[_MOST_NAMED:]),
+            counters=grown[:_MAX_NAMED],
+            more=len(grown[_MAX_NAMED:]),
             waits=waits,
         )
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 COLUMNS = ["namespace", "device", "flag", "severity", "why"]
 _SEVERITIES = ["warning", "clue", "note"]
 # Alike flags that are shown in full.
-_MOST_ALIKE = 4
+_MAX_ALIKE = 4
 # One more is shown as well.
-_ALIKE_AT_ONCE = _MOST_ALIKE + 1
+_ALIKE_AT_ONCE = _MAX_ALIKE + 1
 
 
 class Facts(NamedTuple):
@@ -135,7 +135,7 @@ def listed(flags: pd.DataFrame) -> list[dict[str, Any]]:
     kinds = []
     for severity, flag in flags[["severity", "flag"]].drop_duplicates().to_numpy():
         alike = flags[(flags["severity"] == severity) & (flags["flag"] == flag)]
-        shown = len(alike) if len(alike) <= _ALIKE_AT_ONCE else _MOST_ALIKE
+        shown = len(alike) if len(alike) <= _ALIKE_AT_ONCE else _MAX_ALIKE
         others = alike[shown:]
         kinds.append(
             {

@@ -12,7 +12,7 @@ from ..batches.common import called, records
 from ..inputs import rows, windows
 from ..question import question
 from .metered import packets_of
-from .plots import MOST_CPUS, wakeups_by_cpu
+from .plots import MAX_CPUS, wakeups_by_cpu
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -210,7 +210,7 @@ def _figures(answer: "Answer[IdleWakeups]") -> dict[str, Any]:
 
 
 def _height(answer: "Answer[IdleWakeups]") -> float:
-    return 1.1 + 0.5 * min(len(answer.result.by_cpu), MOST_CPUS)
+    return 1.1 + 0.5 * min(len(answer.result.by_cpu), MAX_CPUS)
 
 
 @idle_wakeups.plot(title="What woke each idle CPU, wake-ups a second", height=_height)

@@ -10,13 +10,13 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from ...plots.marks import label_rows, legend_above, short
 from ...plots.palette import FAINT, INK, KIND, OUTCOME, path_colors, printable, time_unit
 
-_MOST_ROWS = 20
+_MAX_ROWS = 20
 _LONGEST = 34
 
 
 def prices(ax: Axes, frame: pd.DataFrame, name: str) -> None:
     # A bar for what a packet costs in each row; a line from its cheapest to its dearest capture.
-    rows = frame[frame["ns_per_work"].notna()][:_MOST_ROWS]
+    rows = frame[frame["ns_per_work"].notna()][:_MAX_ROWS]
     scale, unit = time_unit(float(rows["highest_ns_per_work"].max()))
     places = np.arange(len(rows))
     ax.barh(places, rows["ns_per_work"] / scale, 0.62, color=KIND["poll"])

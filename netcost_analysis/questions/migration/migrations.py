@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 # Of a page's picture: as many tasks as fit.
-_MOST_ROWS = 11
+_MAX_ROWS = 11
 
 
 @question(
@@ -149,7 +149,7 @@ def _height(answer: "Answer[pd.DataFrame]") -> float:
     # A row for each of client and server, and one for each name of the others.
     rows, tids = answer.frame, endpoints(answer.timeline)
     names = rows["comm"].where(~rows["tid"].isin(tids)).nunique() + len(tids)
-    return 1.3 + 0.24 * min(names, _MOST_ROWS)
+    return 1.3 + 0.24 * min(names, _MAX_ROWS)
 
 
 @migrations.plot(

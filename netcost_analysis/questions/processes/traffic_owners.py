@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 # Of the network's softirq time: above it what would tell more is named.
-_MOST_UNKNOWN = 0.05
+_MAX_UNKNOWN = 0.05
 # From the strongest witness to the weakest.
 _WITNESSES = ("raiser", "packet", "socket", "wake-up", "unknown")
 
@@ -104,7 +104,7 @@ def owned(owners: pd.DataFrame) -> Owned:
     return Owned(
         whole,
         pd.DataFrame(list(shares.items()), columns=["owner_known_by", "of_network_share"]),
-        shares.get("unknown", 0.0) <= _MOST_UNKNOWN,
+        shares.get("unknown", 0.0) <= _MAX_UNKNOWN,
         int(foreign["ns"].sum()),
         dict(foreign.iloc[0]) if len(foreign) else None,
     )

@@ -12,7 +12,7 @@ from ...comparison.run_set import REPEATS, run_set
 from ...errors import ArgumentError
 from ..batches.curves import PATHS, RATES, named
 from ..batches.rate_curve import NEEDS
-from ..completeness.missing import MOST_MISSING, network_missing
+from ..completeness.missing import MAX_MISSING, network_missing
 from ..inputs import once
 
 
@@ -56,7 +56,7 @@ class Step:
         return [run for run in self.runs if run.is_recorded and _has_events(run)]
 
     def _lacks_softirqs(self, run: Run) -> bool:
-        return any(network_missing(one, self.cpu) > MOST_MISSING for one in run.captures)
+        return any(network_missing(one, self.cpu) > MAX_MISSING for one in run.captures)
 
 
 def _has_events(run: Run) -> bool:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ...capture.bundle import Bundle
 
 # Further apart than this, what a packet costs is no constant either: batches grow with the rate.
-_MOST_APART = 0.2
+_MAX_APART = 0.2
 _WORTH_SAYING = 0.005
 
 
@@ -91,7 +91,7 @@ def compared(untraced: Load, traced: Load) -> Compared:
     for _, first, second in pairs:
         ends += [second.low / first.high - 1, second.high / first.low - 1]
     # The load is packets; in how many softirqs they came may be tracing's own doing.
-    refused = "loads differ" if _apart(*pairs[0][1:]) > _MOST_APART else None
+    refused = "loads differ" if _apart(*pairs[0][1:]) > _MAX_APART else None
     differ = [
         Rates(what, first.middle, second.middle)
         for what, first, second in pairs

@@ -10,7 +10,7 @@ PADDING, TIME_EXTEND, TIME_STAMP = 29, 30, 31
 DELTA_BITS, STAMP_BITS = 27, 59
 MISSED, STORED = 1 << 31, 1 << 30
 # 28 words: the longest record whose length stands in its header.
-MOST_SMALL = 112
+MAX_SMALL = 112
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Ring:
     def data(self, delta: int, payload: bytes) -> bytes:
         multiple = 8 if self.style.wide else 4
         payload += bytes(-len(payload) % multiple)
-        if self.style.wide or len(payload) > MOST_SMALL:
+        if self.style.wide or len(payload) > MAX_SMALL:
             length = self.machine.pack("I", len(payload) + 4)
             return self.head(0, delta) + length + payload
         return self.head(len(payload) // 4, delta) + payload

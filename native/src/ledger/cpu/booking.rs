@@ -3,9 +3,8 @@
 use crate::ledger::cpu::Cpu;
 use crate::ledger::rows::CoverageRow;
 use crate::ledger::segment::Segment;
-use crate::ledger::softirq::policy;
 use crate::ledger::task::NOBODY;
-use crate::ledger::thief::{displaces, softirq_thief, Class, TASK, UNKNOWN};
+use crate::ledger::thief::{displaces, Class, TASK, UNKNOWN};
 
 impl Cpu {
     /// Who owns the CPU: thief, class, depth.
@@ -17,7 +16,7 @@ impl Cpu {
             return (hardirq.interrupt.thief, hardirq.class, depth);
         }
         if let Some(softirq) = softirq {
-            return (softirq_thief(softirq.vec), softirq.class, depth);
+            return (softirq.thief(), softirq.class(), depth);
         }
         let (thief, class) = self.current.owner();
         (thief, class, depth)
@@ -32,7 +31,7 @@ impl Cpu {
         let (mut thief, mut class, depth) = self.owner();
         let mut victim = self.current.victim();
         if depth == 0 && !self.settings.has_switch {
-            // Nobody's, so of no class either: neighbours become one segment.
+            // It is nobody's time and has no class: neighbouring segments become one.
             (thief, victim, class) = (TASK, NOBODY, Class::None);
         }
         let ns = self.settings.clip(self.since, now);
@@ -45,19 +44,14 @@ impl Cpu {
     pub(super) fn book(&mut self, ns: i64, segment: Option<u64>) {
         if let Some(hardirq) = self.hardirqs.top_mut() {
             hardirq.self_ns += ns;
-            self.slice.hardirq_ns += ns;
+            self.slice.add_hardirq(ns);
         } else if let Some(softirq) = self.softirqs.open_mut() {
-            softirq.self_ns += ns;
-            if policy(softirq.vec).polls {
-                softirq.pending_ns += ns;
-            }
-            softirq.pending.extend(segment);
-            self.slice.add_softirq(softirq.vec, softirq.class, ns);
+            softirq.book(ns, segment);
+            self.slice.add_softirq(softirq.vec(), softirq.class(), ns);
         } else {
-            self.slice.task_ns += ns;
+            self.slice.add_task(ns);
             if let Some(poll) = &mut self.napi_poll {
-                poll.pending_ns += ns;
-                poll.pending.extend(segment);
+                poll.book(ns, segment);
             }
         }
     }
@@ -65,16 +59,9 @@ impl Cpu {
     /// The stretch up to `now` is nobody's: books it as unknown, inside the running slice.
     pub(super) fn unknown_until(&mut self, now: i64, why: &'static str) {
         if now > self.since {
-            self.slice.unknown_ns += self.settings.clip(self.since, now);
+            self.slice.add_unknown(self.settings.clip(self.since, now));
             let victim = if self.settings.has_switch { self.current.victim() } else { NOBODY };
-            self.tail.push(Segment {
-                start: self.since,
-                end: now,
-                victim,
-                thief: UNKNOWN,
-                class: Class::None,
-                depth: 0,
-            });
+            self.tail.push(Segment { victim, ..Segment::unknown(self.since, now) });
             self.uncovered(self.since, now, why, 0);
             self.since = now;
         }
@@ -90,12 +77,12 @@ impl Cpu {
         let (mut earliest, mut taken) = (now, 0);
         // Where no flags witness a context's absence it may have been open in an earlier slice of
         // the same task: its time there is that slice's.
-        let mut row = self.slice.row;
+        let mut row = self.slice.row();
         for segment in self.tail.newest_first() {
             if segment.start < from || segment.end <= from {
                 break;
             }
-            let earlier = segment.start < self.slice.in_ns;
+            let earlier = segment.start < self.slice.in_ns();
             if earlier && depth > 0 {
                 break;
             }
@@ -111,7 +98,7 @@ impl Cpu {
             }
         }
         self.book(-taken, None);
-        self.slice.unknown_ns += taken;
+        self.slice.add_unknown(taken);
         if earliest < self.since {
             self.uncovered(earliest, self.since, why, 0);
         }
@@ -131,11 +118,11 @@ impl Cpu {
     pub(super) fn drain(&mut self, all: bool) {
         let mut pending: Option<u64> = None;
         let mut hold = |indices: &[u64]| pending = indices.first().copied().into_iter().chain(pending).min();
-        self.softirqs.open().iter().for_each(|softirq| hold(&softirq.pending));
-        self.napi_poll.iter().for_each(|poll| hold(&poll.pending));
+        self.softirqs.open().iter().for_each(|softirq| hold(softirq.pending()));
+        self.napi_poll.iter().for_each(|poll| hold(poll.pending()));
         for parked in self.parked.values() {
-            parked.softirq.iter().for_each(|softirq| hold(&softirq.pending));
-            parked.poll.iter().for_each(|poll| hold(&poll.pending));
+            parked.softirq.iter().for_each(|softirq| hold(softirq.pending()));
+            parked.poll.iter().for_each(|poll| hold(poll.pending()));
         }
         let Cpu { number, settings, tail, finished, part, .. } = self;
         tail.drain(pending, all, |segment| {

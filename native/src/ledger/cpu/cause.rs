@@ -7,7 +7,7 @@
 //! ```
 //! try_to_wake_up runs with interrupts off: what belongs to it follows at once.
 
-use crate::ledger::event::What;
+use crate::ledger::event::Tracepoint;
 use crate::ledger::rows::Cause;
 
 /// What the next event may belong to.
@@ -46,11 +46,11 @@ impl Causes {
 
     /// An event is over.
     #[inline(always)]
-    pub fn after(&mut self, what: &What) {
-        if !matches!(what, What::Waking(_)) {
+    pub fn after(&mut self, what: &Tracepoint) {
+        if !matches!(what, Tracepoint::Waking(_)) {
             self.waking = None;
         }
-        if !matches!(what, What::Migrate(_)) {
+        if !matches!(what, Tracepoint::Migrate(_)) {
             self.migrated = None;
         }
     }
@@ -69,9 +69,9 @@ mod tests {
         assert_eq!(causes.moved(7, 1, false), Cause::Balance);
         assert_eq!(causes.woken(8), None);
         causes.waking(7);
-        causes.after(&What::Exec);
+        causes.after(&Tracepoint::Exec);
         assert_eq!(causes.moved(7, 2, true), Cause::Stopper);
-        causes.after(&What::Exec);
+        causes.after(&Tracepoint::Exec);
         assert_eq!(causes.woken(7), None);
     }
 }

@@ -129,7 +129,7 @@ mod tests {
         current.name(ksoftirqd, 5);
         assert_eq!((current.owner(), current.class_on_top()), ((TASK, Class::None), Class::Stolen));
         assert!(current.is_renamed() && !current.is_stopper());
-        // A name is the task's that had the CPU when it arrived.
+        // A name belongs to the task that had the CPU when it arrived.
         current.become_task(16, ksoftirqd);
         assert!(!current.is_renamed() && !current.is_ordinary());
         assert_eq!(current.class_on_top(), Class::Scheduled);

@@ -14,7 +14,7 @@ use crate::ledger::outcome::Head;
 use crate::ledger::rows::CoverageRow;
 use crate::ledger::segment::Segment;
 use crate::ledger::task::NOBODY;
-use crate::ledger::thief::{Class, TASK, UNKNOWN};
+use crate::ledger::thief::{Class, TASK};
 
 impl Cpu {
     /// The first event, ever or after a loss. Nothing recorded means nothing changed, so the task
@@ -34,15 +34,13 @@ impl Cpu {
         self.become_task(event.pid, event.victim);
         self.begin_slice(self.since, now);
         if self.visibility == Visibility::Never {
-            let why = untimed.map(|_| "records were lost");
-            let mut head = Head::unknown(now, why, untimed.unwrap_or(0));
-            head.thief = TASK;
-            if self.settings.has_switch {
-                (head.thief, head.class) = self.current.owner();
-                head.victim = self.current.victim();
-            }
-            head.slice = self.settings.has_slices.then_some(self.slice.row);
-            self.head = Some(head);
+            let (victim, owner) = match self.settings.has_switch {
+                true => (self.current.victim(), self.current.owner()),
+                false => (NOBODY, (TASK, Class::None)),
+            };
+            let slice = self.settings.has_slices.then_some(self.slice.row());
+            let lossy = untimed.map(|lost| Head::lost(now, "records were lost", lost));
+            self.head = Some(lossy.unwrap_or(Head::of(now, victim, owner, slice)));
             self.show_head();
         } else {
             (self.no_hardirq_ns, self.no_softirq_ns) = (self.since, self.since);
@@ -55,7 +53,7 @@ impl Cpu {
     pub(super) fn gap(&mut self, from: i64, to: i64, why: &'static str, lost: u64) {
         let from = self.since.max(from).min(to);
         if to > from {
-            self.tail.push(unknown(from, to));
+            self.tail.push(Segment::unknown(from, to));
         }
         self.uncovered(from, to, why, lost);
         self.since = self.since.max(to);
@@ -78,7 +76,7 @@ impl Cpu {
         match self.visibility {
             _ if self.untimed_loss.is_some() => {} // the next event tells how long it was
             Visibility::Never => {
-                self.head = Some(Head::unknown(until, Some(why), lost));
+                self.head = Some(Head::lost(until, why, lost));
                 self.show_head();
                 self.since = until;
             }
@@ -163,18 +161,17 @@ impl Cpu {
         let Some(outcome) = &self.settings.outcome else { return };
         let Some(head) = outcome.cpus.get(&self.number).and_then(|foreseen| foreseen.head) else { return };
         let start = outcome.start_ns;
-        let (from, to) = (start.max(self.settings.window.0), head.end_ns.min(self.settings.window.1));
-        let mut segment = unknown(from, to);
-        if let Some(why) = head.unknown {
-            self.uncovered(start, head.end_ns.max(start), why, head.lost);
+        let (from, to) = (start.max(self.settings.window.0), head.end_ns().min(self.settings.window.1));
+        if let Some((why, lost)) = head.unknown() {
+            self.uncovered(start, head.end_ns().max(start), why, lost);
         } else {
-            (segment.victim, segment.thief, segment.class) = (head.victim, head.thief, head.class);
-            self.slice.task_ns += (to - from).max(0);
-            if let Some(row) = self.rows.slices.get_mut(self.slice.row) {
+            self.slice.add_task((to - from).max(0));
+            if let Some(row) = self.rows.slices.get_mut(self.slice.row()) {
                 row.in_ns = start.min(row.in_ns);
             }
         }
         if to > from {
+            let segment = head.segment(from, to);
             self.finished.take(self.number, &segment, self.settings.bin_ns, self.settings.want.segments);
         }
     }
@@ -183,15 +180,13 @@ impl Cpu {
     fn patch_head(&mut self, start: i64) {
         let Some(head) = self.head.take() else { return };
         self.outcome.head = Some(head);
-        let (from, to) = (start.max(self.settings.window.0), head.end_ns.min(self.settings.window.1));
-        let mut segment = unknown(from, to);
-        if let Some(why) = head.unknown {
+        let (from, to) = (start.max(self.settings.window.0), head.end_ns().min(self.settings.window.1));
+        if let Some((why, lost)) = head.unknown() {
             // Before what else begins with the recording.
-            let row = CoverageRow { start_ns: start, end_ns: head.end_ns.max(start), why, lost: head.lost };
+            let row = CoverageRow { start_ns: start, end_ns: head.end_ns().max(start), why, lost };
             self.rows.coverage.insert(0, row);
         } else {
-            (segment.victim, segment.thief, segment.class) = (head.victim, head.thief, head.class);
-            if let Some(row) = head.slice.and_then(|row| self.rows.slices.get_mut(row)) {
+            if let Some(row) = head.slice().and_then(|row| self.rows.slices.get_mut(row)) {
                 (row.in_ns, row.task_ns) = (start.min(row.in_ns), row.task_ns + (to - from).max(0));
             }
             if start <= self.settings.window.1 {
@@ -200,11 +195,94 @@ impl Cpu {
             }
         }
         if to > from {
-            self.finished.take_head(self.number, &segment, self.settings.bin_ns, self.settings.want.segments);
+            self.finished.take_head(
+                self.number,
+                &head.segment(from, to),
+                self.settings.bin_ns,
+                self.settings.want.segments,
+            );
         }
     }
 }
 
-fn unknown(start: i64, end: i64) -> Segment {
-    Segment { start, end, victim: NOBODY, thief: UNKNOWN, class: Class::None, depth: 0 }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::request::Want;
+    use crate::ledger::settings::Settings;
+    use crate::ledger::task::Tasks;
+
+    fn cpu() -> Cpu {
+        let settings = Settings {
+            want: Want { segments: true, ..Want::default() },
+            window: (i64::MIN, i64::MAX),
+            bin_ns: None,
+            has_switch: true,
+            has_raise: true,
+            has_flags: true,
+            has_contexts: true,
+            has_poll: true,
+            has_wakeup: true,
+            preempted_bit: 0x100,
+            has_waits: false,
+            compares_clocks: false,
+            has_slices: false,
+            outcome: None,
+        };
+        Cpu::new(0, settings.into(), Tasks::new().shared())
+    }
+
+    /// Task `pid` is seen to run.
+    fn see(cpu: &mut Cpu, time_ns: i64, pid: i32) -> Visibility {
+        cpu.step(&mut Event { time_ns, pid, victim: pid as u32, ..Event::NONE });
+        cpu.visibility
+    }
+
+    /// Starts and victims of all segments, and what is not covered.
+    fn ended(mut cpu: Cpu) -> (Vec<(i64, u32)>, Vec<(i64, i64, u64)>) {
+        cpu.end(0, 400, true);
+        let found = cpu.found().expect("events");
+        let segments = found.finished.table.slices().flatten().map(|segment| (segment.start, segment.victim)).collect();
+        (segments, found.rows.coverage.iter().map(|row| (row.start_ns, row.end_ns, row.lost)).collect())
+    }
+
+    #[test]
+    fn the_drawn_case() {
+        let mut cpu = cpu();
+        assert_eq!(cpu.visibility, Visibility::Never);
+        assert_eq!([100, 200].map(|now| see(&mut cpu, now, 7)), [Visibility::Clear; 2]);
+        cpu.lose(Some(250), 3, "records were lost");
+        assert_eq!(cpu.visibility, Visibility::Lost(250));
+        assert_eq!(see(&mut cpu, 300, 8), Visibility::Clear);
+        assert_eq!(ended(cpu), (vec![(0, 7), (200, NOBODY), (250, 8)], vec![(200, 250, 3)]));
+    }
+
+    #[test]
+    fn where_the_first_record_was_lost_the_head_is_nobodys() {
+        let mut cpu = cpu();
+        cpu.lose(Some(250), 3, "records were lost");
+        assert_eq!(cpu.visibility, Visibility::Lost(250));
+        see(&mut cpu, 300, 8);
+        assert_eq!(ended(cpu), (vec![(0, NOBODY), (250, 8)], vec![(0, 250, 3)]));
+    }
+
+    #[test]
+    fn the_next_event_tells_how_long_a_loss_without_a_time_was() {
+        let mut cpu = cpu();
+        see(&mut cpu, 100, 7);
+        cpu.lose(None, 3, "records were lost");
+        see(&mut cpu, 300, 8);
+        assert_eq!(ended(cpu), (vec![(0, 7), (100, NOBODY), (300, 8)], vec![(100, 300, 3)]));
+    }
+
+    #[test]
+    fn nothing_is_known_while_an_event_is_throttled() {
+        let mut cpu = cpu();
+        see(&mut cpu, 100, 7);
+        cpu.throttle(150);
+        assert_eq!(see(&mut cpu, 160, 8), Visibility::Throttled(150));
+        cpu.unthrottle(200);
+        see(&mut cpu, 210, 8);
+        assert_eq!(ended(cpu), (vec![(0, 7), (150, NOBODY), (200, 8)], vec![(150, 200, 0)]));
+    }
 }

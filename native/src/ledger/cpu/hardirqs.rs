@@ -28,7 +28,7 @@ pub struct Hardirq {
     pub is_flagged: bool,
     /// Exits of its kind had been recorded when it began: its own will be.
     pub has_exit: bool,
-    /// What this run of a vector proved to be, other than its thief says.
+    /// What this run of a vector proved to be, if that is not what its thief says.
     pub proved: Option<Network>,
 }
 

@@ -8,6 +8,7 @@
 //! What can still change: the last segment ends where the next begins; slices are doubted as long as segments of them
 //! are in the tail, and get the time of a poll that goes on after them.
 
+use crate::ledger::cpu::softirq::Softirq;
 use crate::ledger::cpu::Cpu;
 use crate::ledger::left::Left;
 use crate::ledger::rows::{known, SoftirqRow};
@@ -17,7 +18,7 @@ impl Cpu {
     pub(super) fn leave(&mut self) -> Left {
         let first_open = |entry_ns: Option<i64>| entry_ns.filter(|_| !self.is_over).unwrap_or(i64::MAX);
         let parked = self.parked.values().filter_map(|parked| parked.softirq.as_ref());
-        let softirqs = parked.chain(self.softirqs.open()).map(|softirq| softirq.entry_ns).min();
+        let softirqs = parked.chain(self.softirqs.open()).map(Softirq::entry_ns).min();
         let (softirqs, hardirqs) = (first_open(softirqs), first_open(self.hardirqs.first_entry_ns()));
         let changes_since = if self.is_over { i64::MAX } else { self.changes_since() };
         let slices = if self.is_over { usize::MAX } else { self.first_changing_slice(changes_since) };
@@ -51,8 +52,8 @@ impl Cpu {
         let slices = &self.rows.slices;
         let changing = slices.rows().iter().rposition(|slice| slice.in_ns <= changes_since);
         let polls = self.parked.values().filter_map(|parked| parked.poll.as_ref()).chain(&self.napi_poll);
-        let earlier = polls.flat_map(|poll| &poll.earlier).filter(|part| self.continued(part.number));
+        let earlier = polls.flat_map(|poll| poll.earlier()).filter(|part| self.continued(part.number));
         let first = slices.first() + changing.unwrap_or(0);
-        earlier.map(|part| part.row).chain([self.slice.row]).fold(first, usize::min)
+        earlier.map(|part| part.row).chain([self.slice.row()]).fold(first, usize::min)
     }
 }

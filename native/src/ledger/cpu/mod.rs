@@ -15,8 +15,8 @@
 //! stack follows them.
 //!
 //! What is open is kept by small machines (`hardirqs`, `softirqs`, `napi_thread`, `current`, `cause`), which know no
-//! time but what they are told. What the events mean is in `on_hardirq`, `on_softirq` and `on_task`; where the recording
-//! begins, ends and has holes in `edges`. Time is booked in one place, `booking`.
+//! time but what they are told. What the events mean is in `on_hardirq`, `on_softirq` and `on_task`; where the
+//! recording begins, ends and has holes in `edges`. Time is booked in one place, `booking`.
 
 mod booking;
 mod cause;
@@ -31,9 +31,8 @@ mod on_softirq;
 mod on_task;
 mod raise;
 mod slice;
-#[allow(missing_docs)]
+mod softirq;
 mod softirqs;
-#[allow(missing_docs)]
 mod visibility;
 
 use std::sync::Arc;
@@ -41,7 +40,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::ledger::counters::Counters;
-use crate::ledger::event::{Event, What};
+use crate::ledger::event::{Event, Tracepoint};
 use crate::ledger::irqs::Irqs;
 use crate::ledger::outcome::{Head, OfCpu};
 use crate::ledger::point::{Absence, Part};
@@ -55,7 +54,8 @@ use current::Current;
 use hardirqs::Hardirqs;
 use napi_thread::{Poll, ResumedPoll};
 use slice::{Kinds, Slice};
-use softirqs::{Softirq, Softirqs};
+use softirq::Softirq;
+use softirqs::Softirqs;
 use visibility::Visibility;
 
 pub use raise::ORIGINS;
@@ -196,28 +196,28 @@ impl Cpu {
             event.flags = self.implied_flags(&event.what);
         }
         if event.flags & FLAG_NMI != 0 {
-            // It says who runs, but its context bits are those of the NMI.
+            // An event in an NMI shows who runs, but its context bits are the NMI's.
             self.last_ns = now;
             return;
         }
         self.check(event);
         match event.what {
-            What::HardirqEntry(interrupt) => self.hardirq_entry(interrupt, event),
-            What::HardirqExit(interrupt) => self.hardirq_exit(interrupt, now),
-            What::SoftirqRaise(vec) => self.softirq_raise(vec, event),
-            What::SoftirqEntry(vec) => self.softirq_entry(vec, event),
-            What::SoftirqExit(vec) => self.softirq_exit(vec, now),
-            What::NapiPoll(poll) => self.napi_poll(poll, event),
-            What::Switch(switch) => self.switch(switch, now),
-            What::Wakeup(wakeup) => self.wakeup(wakeup, event),
-            What::Waking(wakeup) => self.waking(wakeup, event),
-            What::Migrate(migrate) => self.migrate(migrate, now),
-            What::Exec => self.rows.execs.push((now, event.pid)),
-            What::Witness => {}
+            Tracepoint::HardirqEntry(interrupt) => self.hardirq_entry(interrupt, event),
+            Tracepoint::HardirqExit(interrupt) => self.hardirq_exit(interrupt, now),
+            Tracepoint::SoftirqRaise(vec) => self.softirq_raise(vec, event),
+            Tracepoint::SoftirqEntry(vec) => self.softirq_entry(vec, event),
+            Tracepoint::SoftirqExit(vec) => self.softirq_exit(vec, now),
+            Tracepoint::NapiPoll(poll) => self.napi_poll(poll, event),
+            Tracepoint::Switch(switch) => self.switch(switch, now),
+            Tracepoint::Wakeup(wakeup) => self.wakeup(wakeup, event),
+            Tracepoint::Waking(wakeup) => self.waking(wakeup, event),
+            Tracepoint::Migrate(migrate) => self.migrate(migrate, now),
+            Tracepoint::Exec => self.rows.execs.push((now, event.pid)),
+            Tracepoint::Witness => {}
         }
         let what = &event.what;
-        let opens = matches!(what, What::HardirqEntry(_)) && self.hardirqs.depth() == 1;
-        let closes = matches!(what, What::HardirqExit(_)) && self.hardirqs.is_empty();
+        let opens = matches!(what, Tracepoint::HardirqEntry(_)) && self.hardirqs.depth() == 1;
+        let closes = matches!(what, Tracepoint::HardirqExit(_)) && self.hardirqs.is_empty();
         if event.flags & FLAG_HARDIRQ == 0 || opens || closes {
             self.no_hardirq_ns = now;
         }
@@ -225,7 +225,7 @@ impl Cpu {
             self.no_softirq_ns = now;
         }
         self.causes.after(what);
-        if !matches!(what, What::HardirqExit(interrupt) if !interrupt.is_vector) {
+        if !matches!(what, Tracepoint::HardirqExit(interrupt) if !interrupt.is_vector) {
             self.last_exit = None;
         }
         self.last_ns = now;
@@ -235,8 +235,8 @@ impl Cpu {
     }
 
     /// What the flags would be if nothing was missed: texts often have none.
-    fn implied_flags(&self, what: &What) -> u8 {
-        let is_switch = matches!(what, What::Switch(_));
+    fn implied_flags(&self, what: &Tracepoint) -> u8 {
+        let is_switch = matches!(what, Tracepoint::Switch(_));
         let of_hardirq = what.is_of_hardirq();
         let hardirq = of_hardirq || (!self.hardirqs.is_empty() && !is_switch);
         let softirq = what.is_of_softirq() || (self.softirqs.open().is_some() && !is_switch);
@@ -253,16 +253,16 @@ impl Cpu {
         let in_softirq = event.flags & FLAG_SOFTIRQ != 0;
         if let Some(top) = self.hardirqs.top() {
             // A poll inside a hardirq is netpoll's; the others cannot be.
-            let ended = matches!(event.what, What::Switch(_)) || event.what.is_of_softirq();
+            let ended = matches!(event.what, Tracepoint::Switch(_)) || event.what.is_of_softirq();
             if (top.is_flagged && !in_hardirq) || ended {
                 self.abandon_hardirqs(0, event.time_ns);
             }
         } else if in_hardirq && self.since < self.no_hardirq_ns {
-            // An interrupt that may prove unrecorded: if its exit comes alone, this is its border.
+            // It may be an interrupt whose entry is missing: if only its exit comes, this is where its time may begin.
             self.close(self.no_hardirq_ns);
         }
         if let Some(softirq) = self.softirqs.open() {
-            if softirq.is_flagged && !in_softirq {
+            if softirq.is_flagged() && !in_softirq {
                 self.abandon_softirq(event.time_ns);
             }
         } else if in_softirq && self.since < self.no_softirq_ns {
@@ -275,7 +275,7 @@ impl Cpu {
         self.drain(false);
         self.part.unsettled_since = self.unsettled_since();
         for (&tid, parked) in &self.parked {
-            let part = parked.poll.as_ref().and_then(|poll| poll.earlier.last());
+            let part = parked.poll.as_ref().and_then(|poll| poll.earlier().last());
             self.part.away.extend(part.map(|part| Absence { tid, out_ns: part.out_ns, number: part.number }));
         }
         if self.settings.outcome.is_some() {

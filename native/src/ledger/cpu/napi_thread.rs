@@ -6,19 +6,15 @@
 //!           begin            preempt       resume          end    end
 //! ```
 
-use crate::ledger::segment::Segment;
+use crate::ledger::segment::{Segment, Tail};
 
 /// A poll in the making.
 #[derive(Debug, Clone)]
 pub struct Poll {
-    /// When it began.
-    pub from_ns: i64,
-    /// Its segments.
-    pub pending: Vec<u64>,
-    /// Its time in the present slice.
-    pub pending_ns: i64,
-    /// What there was of it each time that the thread was preempted in the middle.
-    pub earlier: Vec<Earlier>,
+    from_ns: i64,
+    pending: Vec<u64>,
+    pending_ns: i64,
+    earlier: Vec<Earlier>,
 }
 
 /// A part of a poll in an earlier slice.
@@ -54,6 +50,47 @@ impl Poll {
         Poll { from_ns: now, pending: Vec::new(), pending_ns: 0, earlier: Vec::new() }
     }
 
+    /// When it began.
+    pub fn from_ns(&self) -> i64 {
+        self.from_ns
+    }
+
+    /// Its segments.
+    pub fn pending(&self) -> &[u64] {
+        &self.pending
+    }
+
+    /// Its time in the present slice.
+    pub fn pending_ns(&self) -> i64 {
+        self.pending_ns
+    }
+
+    /// What there was of it each time that the thread was preempted in the middle.
+    pub fn earlier(&self) -> &[Earlier] {
+        &self.earlier
+    }
+
+    /// The thread's own time goes on, or is less.
+    #[inline(always)]
+    pub fn book(&mut self, ns: i64, segment: Option<u64>) {
+        self.pending_ns += ns;
+        self.pending.extend(segment);
+    }
+
+    /// It is over and was given to `thief`: what may have to be undone, if it was ever preempted. Whether it is one poll
+    /// the other CPUs know.
+    pub fn resumed(self, tail: &Tail, thief: u32, own: u32, row: Option<usize>) -> Option<ResumedPoll> {
+        let mut begin = 0;
+        let with_segments = |part: Earlier| {
+            let pending = &self.pending[begin..part.pending];
+            begin = part.pending;
+            let found = pending.iter().filter_map(|&index| tail.get(index));
+            (part, found.filter(|segment| segment.thief == thief).copied().collect())
+        };
+        let earlier: Vec<_> = self.earlier.into_iter().map(with_segments).collect();
+        (!earlier.is_empty()).then_some(ResumedPoll { earlier, own, row })
+    }
+
     /// The thread is preempted in the middle of it, for the `number`th time on this CPU; `row`: of its slice.
     pub fn preempt(&mut self, now: i64, row: usize, number: usize) {
         let (ns, pending) = (std::mem::take(&mut self.pending_ns), self.pending.len());
@@ -76,8 +113,7 @@ mod tests {
     fn a_poll_that_was_preempted_twice_has_two_earlier_parts() {
         let mut poll = Poll::begin(100);
         for (row, (ns, out_ns, in_ns)) in [(100, 200, 300), (50, 350, 400)].into_iter().enumerate() {
-            poll.pending.push(row as u64);
-            poll.pending_ns += ns;
+            poll.book(ns, Some(row as u64));
             poll.preempt(out_ns, row, row);
             assert_eq!(poll.resume(in_ns).map(|earlier| earlier.out_ns), Some(out_ns));
         }

@@ -87,8 +87,8 @@ impl Cpu {
                 earliest = segment.start;
             }
         }
-        self.slice.hardirq_ns -= taken;
-        self.slice.unknown_ns += taken;
+        self.slice.add_hardirq(-taken);
+        self.slice.add_unknown(taken);
         if earliest < self.since {
             self.uncovered(earliest, self.since, why, 0);
         }

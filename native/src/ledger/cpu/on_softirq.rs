@@ -1,16 +1,13 @@
 //! What raises, entries and exits of softirqs mean, and the polls in them.
 
 use crate::ledger::cpu::raise::Origin;
-use crate::ledger::cpu::softirqs::{Raised, Softirq};
+use crate::ledger::cpu::softirq::{Raised, Softirq};
 use crate::ledger::cpu::{Cpu, FLAG_HARDIRQ, FLAG_SOFTIRQ};
 use crate::ledger::event::Event;
-use crate::ledger::network::Network;
-use crate::ledger::rows::{Rows, SoftirqRow, ABSENT};
-use crate::ledger::segment::Tail;
-use crate::ledger::settings::Settings;
+use crate::ledger::network::{prove, Network};
 use crate::ledger::softirq::policy;
 use crate::ledger::task::Role;
-use crate::ledger::thief::{in_doubt, softirq_thief, turned, Class, RPS_DISPATCH};
+use crate::ledger::thief::{softirq_thief, Class};
 
 impl Cpu {
     pub(super) fn softirq_raise(&mut self, vec: u8, event: &Event) {
@@ -18,7 +15,7 @@ impl Cpu {
         let (from, inherited) = if event.flags & FLAG_HARDIRQ != 0 || !self.hardirqs.is_empty() {
             (Origin::Irq, false)
         } else if event.flags & FLAG_SOFTIRQ != 0 || open.is_some() {
-            (open.map_or(Origin::Unknown, |softirq| softirq.origin), true)
+            (open.map_or(Origin::Unknown, Softirq::origin), true)
         } else if !self.settings.has_contexts {
             // A timer or another CPU's interrupt may be what raises it.
             (Origin::Unknown, false)
@@ -44,16 +41,13 @@ impl Cpu {
 
     /// The vector's or softirq's run at hand proves to be network, or may be.
     fn proves(&mut self, event: &Event, network: Network) {
-        let proved = match (self.hardirqs.top_mut(), self.softirqs.open_mut()) {
-            (Some(hardirq), _) => &mut hardirq.proved,
+        match (self.hardirqs.top_mut(), self.softirqs.open_mut()) {
+            (Some(hardirq), _) => prove(&mut hardirq.proved, network),
             (None, Some(softirq)) if event.flags & FLAG_HARDIRQ == 0 => {
-                self.irqs.tasklets_lead |= policy(softirq.vec).tasklets;
-                &mut softirq.proved
+                self.irqs.tasklets_lead |= policy(softirq.vec()).tasklets;
+                softirq.prove(network);
             }
-            _ => return,
-        };
-        if *proved != Some(Network::Yes) {
-            *proved = Some(network);
+            _ => {}
         }
     }
 
@@ -100,7 +94,7 @@ impl Cpu {
     }
 
     pub(super) fn softirq_exit(&mut self, vec: u8, now: i64) {
-        let open = self.softirqs.open().map(|softirq| softirq.vec);
+        let open = self.softirqs.open().map(Softirq::vec);
         if open == Some(vec) {
             self.close(now);
             self.end_softirq(Some(now));
@@ -112,21 +106,8 @@ impl Cpu {
         self.doubt(self.no_softirq_ns, now, "softirq exit without its entry");
         self.rows.ended(softirq_thief(vec), 0);
         if self.settings.want.softirqs && self.settings.touches(now, now) {
-            self.rows.softirqs.push(SoftirqRow {
-                ordinal: self.softirqs.ordinal(),
-                raise_ns: ABSENT,
-                entry_ns: ABSENT,
-                exit_ns: now,
-                vec: vec.into(),
-                victim: self.current.victim(),
-                origin: Origin::Unknown.label(false),
-                in_kthread: !self.current.is_ordinary(),
-                class: Class::None,
-                self_ns: 0,
-                poll_ns: 0,
-                polls: 0,
-                packets: 0,
-            });
+            let (victim, in_kthread) = (self.current.victim(), !self.current.is_ordinary());
+            self.rows.softirqs.push(self.softirqs.row_of_exit(vec, victim, in_kthread, now));
         }
     }
 
@@ -144,8 +125,8 @@ impl Cpu {
         let (victim, in_kthread) = (self.current.victim(), !self.current.is_ordinary());
         let Cpu { softirqs, settings, tail, rows, last_ns, .. } = self;
         if let Some(softirq) = softirqs.end() {
-            finish(softirq, exit_ns, settings, tail);
-            write(softirq, victim, in_kthread, exit_ns, *last_ns, settings, rows);
+            softirq.settle(exit_ns.is_some(), settings, tail);
+            softirq.write(victim, in_kthread, exit_ns, *last_ns, settings, rows);
         }
     }
 
@@ -153,53 +134,10 @@ impl Cpu {
     pub(super) fn end_parked(&mut self) {
         for (_, parked) in std::mem::take(&mut self.parked) {
             if let Some(softirq) = &parked.softirq {
-                finish(softirq, None, &self.settings, &mut self.tail);
-                write(softirq, parked.victim, parked.in_kthread, None, self.last_ns, &self.settings, &mut self.rows);
+                softirq.settle(false, &self.settings, &mut self.tail);
+                let (victim, in_kthread) = (parked.victim, parked.in_kthread);
+                softirq.write(victim, in_kthread, None, self.last_ns, &self.settings, &mut self.rows);
             }
         }
-    }
-}
-
-/// Gives the segments of a softirq that is over to what it proved to be.
-#[inline(always)]
-fn finish(softirq: &Softirq, exit_ns: Option<i64>, settings: &Settings, tail: &mut Tail) {
-    let (policy, thief) = (policy(softirq.vec), softirq_thief(softirq.vec));
-    let is_seen = exit_ns.is_some();
-    if policy.polls && softirq.polls == 0 && settings.has_poll && is_seen {
-        tail.give(&softirq.pending, thief, RPS_DISPATCH);
-    }
-    if let Some(proved) = if is_seen { softirq.proved } else { in_doubt(policy.network, softirq.proved) } {
-        tail.give(&softirq.pending, thief, turned(thief, policy.network, proved));
-    }
-}
-
-/// Writes the row of a softirq that is over.
-#[inline(always)]
-fn write(
-    softirq: &Softirq,
-    victim: u32,
-    in_kthread: bool,
-    exit_ns: Option<i64>,
-    last_ns: i64,
-    settings: &Settings,
-    rows: &mut Rows,
-) {
-    rows.ended(softirq_thief(softirq.vec), softirq.self_ns);
-    if settings.want.softirqs && settings.touches(softirq.entry_ns, exit_ns.unwrap_or(last_ns)) {
-        rows.softirqs.push(SoftirqRow {
-            ordinal: softirq.ordinal,
-            raise_ns: softirq.raise_ns.unwrap_or(ABSENT),
-            entry_ns: softirq.entry_ns,
-            exit_ns: exit_ns.unwrap_or(ABSENT),
-            vec: softirq.vec.into(),
-            victim,
-            origin: softirq.origin.label(softirq.inherited),
-            in_kthread,
-            class: softirq.class,
-            self_ns: softirq.self_ns,
-            poll_ns: softirq.poll_ns,
-            polls: softirq.polls,
-            packets: softirq.packets,
-        });
     }
 }

@@ -3,7 +3,7 @@
 use crate::ledger::cpu::napi_thread::Poll;
 use crate::ledger::cpu::visibility::Visibility;
 use crate::ledger::cpu::{Cpu, Parked};
-use crate::ledger::event::{Event, Migrate, Switch, Wakeup, What as Happened};
+use crate::ledger::event::{Event, Migrate, Switch, Tracepoint, Wakeup};
 use crate::ledger::point::{Absence, Point, What};
 use crate::ledger::rows::{Cause, MigrationRow, SliceRow};
 use crate::ledger::task::Role;
@@ -50,7 +50,7 @@ impl Cpu {
         if self.settings.has_slices {
             self.rows.slices.push(SliceRow { victim, in_ns: now, out_ns: now, ..SliceRow::default() });
         }
-        // Whom a CPU's first event witnesses has run since before the capture.
+        // The task that a CPU's first event shows has run since before the capture.
         let since = if self.visibility == Visibility::Never { i64::MIN } else { now };
         self.part.has_events = true;
         self.point(since, self.current.tid(), What::In(row, victim));
@@ -62,11 +62,11 @@ impl Cpu {
 
     /// It ends.
     pub(super) fn end_slice(&mut self, out_ns: i64, prev_state: Option<i64>) {
-        if let Some(row) = self.rows.slices.get_mut(self.slice.row).filter(|_| self.settings.has_slices) {
+        if let Some(row) = self.rows.slices.get_mut(self.slice.row()).filter(|_| self.settings.has_slices) {
             self.slice.end(row, self.current.victim(), out_ns, prev_state);
         }
         let window = self.settings.window;
-        if self.slice.in_ns <= window.1 && out_ns >= window.0 {
+        if self.slice.in_ns() <= window.1 && out_ns >= window.0 {
             self.kinds.add(self.slice.kinds());
         }
         if self.kinds.first.is_none() {
@@ -86,7 +86,7 @@ impl Cpu {
         self.point(now, tid, What::Out(is_runnable));
         let mut poll = self.napi_poll.take().filter(|_| is_runnable);
         if let Some(poll) = &mut poll {
-            poll.preempt(now, self.slice.row, self.absences);
+            poll.preempt(now, self.slice.row(), self.absences);
             self.absences += 1;
         }
         let softirq = self.softirqs.park();
@@ -118,9 +118,9 @@ impl Cpu {
     /// An event of a task that was not switched in: the switch was not seen.
     pub(super) fn another_task(&mut self, event: &Event) {
         let now = event.time_ns;
-        let is_exec = matches!(event.what, Happened::Exec);
+        let is_exec = matches!(event.what, Tracepoint::Exec);
         if !self.settings.has_switch || is_exec {
-            // Without sched_switch that is normal; an exec gives a thread its leader's tid.
+            // Without sched_switch this is normal. An exec gives a thread the tid of its leader.
             self.close(if is_exec { now } else { self.last_ns });
             self.become_task(event.pid, event.victim);
             return;
@@ -130,7 +130,7 @@ impl Cpu {
         self.drop_hardirqs(0);
         self.end_softirq(None);
         self.end_slice(self.last_ns, None);
-        // It came back unseen, to whatever it then did.
+        // The task came back unseen: what it did since then is not known.
         if let Some(parked) = self.parked.get_mut(&event.pid) {
             parked.poll = None;
         }

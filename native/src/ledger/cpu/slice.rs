@@ -1,4 +1,10 @@
 //! The time that a task is on a CPU without a break, and what of it went to what.
+//!
+//! ```text
+//!   event     switch to A    irq 25     exit    NET_RX     exit    exit 26 (its entry is missing)   switch to B
+//!   goes to        | task     | hardirq  | task  | softirq  | task  ->  unknown                      |
+//! ```
+//! What proves doubtful, or to be a NAPI thread's poll, is taken from where it was booked first.
 
 use crate::ledger::rows::SliceRow;
 use crate::ledger::thief::Class;
@@ -26,15 +32,13 @@ impl Kinds {
 /// The slice of the running task.
 #[derive(Debug, Default)]
 pub struct Slice {
-    /// Its row, where they are kept.
-    pub row: usize,
-    /// When it began.
-    pub in_ns: i64,
-    pub task_ns: i64,
-    pub hardirq_ns: i64,
+    row: usize,
+    in_ns: i64,
+    task_ns: i64,
+    hardirq_ns: i64,
     softirq_ns: i64,
-    pub poll_ns: i64,
-    pub unknown_ns: i64,
+    poll_ns: i64,
+    unknown_ns: i64,
     by_softirq: Vec<(u8, Class, i64)>,
 }
 
@@ -46,6 +50,28 @@ impl Slice {
         *self = Slice { row, in_ns: now, by_softirq, ..Slice::default() };
     }
 
+    /// Its row, where they are kept.
+    pub fn row(&self) -> usize {
+        self.row
+    }
+
+    /// When it began.
+    pub fn in_ns(&self) -> i64 {
+        self.in_ns
+    }
+
+    /// Time of the task itself, or less of it.
+    #[inline(always)]
+    pub fn add_task(&mut self, ns: i64) {
+        self.task_ns += ns;
+    }
+
+    /// Time of interrupts in it, or less of it.
+    #[inline(always)]
+    pub fn add_hardirq(&mut self, ns: i64) {
+        self.hardirq_ns += ns;
+    }
+
     /// Time of a softirq in it, or less of it.
     #[inline(always)]
     pub fn add_softirq(&mut self, vec: u8, class: Class, ns: i64) {
@@ -54,6 +80,17 @@ impl Slice {
             Some(entry) => entry.2 += ns,
             None => self.by_softirq.push((vec, class, ns)),
         }
+    }
+
+    /// Time that nobody is known to have had.
+    pub fn add_unknown(&mut self, ns: i64) {
+        self.unknown_ns += ns;
+    }
+
+    /// So much of the task's time was a poll.
+    pub fn make_polled(&mut self, ns: i64) {
+        self.task_ns -= ns;
+        self.poll_ns += ns;
     }
 
     /// Kinds of softirq time in it.
@@ -67,5 +104,43 @@ impl Slice {
         (row.task_ns, row.hardirq_ns, row.softirq_ns) = (self.task_ns, self.hardirq_ns, self.softirq_ns);
         (row.poll_ns, row.unknown_ns) = (self.poll_ns, self.unknown_ns);
         row.by_softirq.clone_from(&self.by_softirq);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NET_RX: u8 = 3;
+
+    #[test]
+    fn the_drawn_case() {
+        let mut slice = Slice::default();
+        slice.add_softirq(NET_RX, Class::Scheduled, 9);
+        slice.begin(100, 4);
+        slice.add_task(10);
+        slice.add_hardirq(2);
+        slice.add_task(3);
+        slice.add_softirq(NET_RX, Class::Stolen, 20);
+        slice.add_softirq(NET_RX, Class::Stolen, 1);
+        slice.add_task(5);
+        slice.add_task(-5);
+        slice.add_unknown(5);
+        let mut row = SliceRow { in_ns: 100, ..SliceRow::default() };
+        slice.end(&mut row, 7, 141, Some(1));
+        assert_eq!((slice.row(), slice.in_ns()), (4, 100));
+        assert_eq!((row.task_ns, row.hardirq_ns, row.softirq_ns, row.unknown_ns), (13, 2, 21, 5));
+        assert_eq!(row.task_ns + row.hardirq_ns + row.softirq_ns + row.unknown_ns, row.out_ns - row.in_ns);
+        assert_eq!(row.by_softirq, [(NET_RX, Class::Stolen, 21)]);
+    }
+
+    #[test]
+    fn a_poll_was_the_tasks_time() {
+        let mut slice = Slice::default();
+        slice.add_task(10);
+        slice.make_polled(7);
+        let mut row = SliceRow::default();
+        slice.end(&mut row, 7, 10, None);
+        assert_eq!((row.task_ns, row.poll_ns), (3, 7));
     }
 }

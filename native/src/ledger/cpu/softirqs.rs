@@ -7,41 +7,13 @@
 //! Softirqs do not nest, but an RT kernel preempts the task of one: it waits with that task.
 
 use crate::ledger::cpu::raise::{Origin, Raises};
-use crate::ledger::network::Network;
+use crate::ledger::cpu::softirq::{Raised, Softirq};
+use crate::ledger::rows::SoftirqRow;
 use crate::ledger::softirq::{policy, VECTORS};
 use crate::ledger::thief::Class;
 
-/// A softirq that is running, or waits with its task.
-#[derive(Debug, Clone)]
-pub struct Softirq {
-    pub vec: u8,
-    pub class: Class,
-    pub origin: Origin,
-    /// Every raise of it came from a softirq.
-    pub inherited: bool,
-    pub ordinal: u32,
-    pub raise_ns: Option<i64>,
-    pub entry_ns: i64,
-    pub self_ns: i64,
-    pub poll_ns: i64,
-    pub polls: u32,
-    pub packets: u32,
-    /// Where the next poll begins.
-    pub poll_from: i64,
-    /// Segments since then, and their time in the window.
-    pub pending: Vec<u64>,
-    pub pending_ns: i64,
-    /// Its entry's flags said softirq: later events in it must too.
-    pub is_flagged: bool,
-    /// What this run proved to be, other than its thief says.
-    pub proved: Option<Network>,
-    /// Interrupt lines that raised it, and the devices that they have been credited with.
-    pub lines: Vec<i64>,
-    pub polled: Vec<u32>,
-}
-
 /// All softirqs of a CPU.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Softirqs {
     /// The present one, or the last: every packet may be one, so its lists are used again.
     run: Softirq,
@@ -50,40 +22,6 @@ pub struct Softirqs {
     raises: [Raises; VECTORS],
     /// Interrupt lines that lead to the next NET_RX.
     lines: Vec<i64>,
-}
-
-/// Where the softirq that enters comes from.
-#[derive(Debug, Clone, Copy)]
-pub struct Raised {
-    pub origin: Origin,
-    pub inherited: bool,
-    pub first_ns: Option<i64>,
-}
-
-impl Default for Softirqs {
-    fn default() -> Self {
-        let run = Softirq {
-            vec: 0,
-            class: Class::None,
-            origin: Origin::Unknown,
-            inherited: false,
-            ordinal: 0,
-            raise_ns: None,
-            entry_ns: 0,
-            self_ns: 0,
-            poll_ns: 0,
-            polls: 0,
-            packets: 0,
-            poll_from: 0,
-            pending: Vec::new(),
-            pending_ns: 0,
-            is_flagged: false,
-            proved: None,
-            lines: Vec::new(),
-            polled: Vec::new(),
-        };
-        Softirqs { run, is_open: false, ordinal: 0, raises: [Raises::default(); VECTORS], lines: Vec::new() }
-    }
 }
 
 impl Softirqs {
@@ -99,9 +37,9 @@ impl Softirqs {
         self.is_open.then_some(&mut self.run)
     }
 
-    /// How many have been entered.
-    pub fn ordinal(&self) -> u32 {
-        self.ordinal
+    /// The row of one of which nothing but its exit was seen.
+    pub fn row_of_exit(&self, vec: u8, victim: u32, in_kthread: bool, now: i64) -> SoftirqRow {
+        Softirq::unseen(vec, self.ordinal).row(victim, in_kthread, Some(now))
     }
 
     /// One is raised.
@@ -137,18 +75,11 @@ impl Softirqs {
     /// One enters.
     #[inline(always)]
     pub fn enter(&mut self, vec: u8, raised: Raised, class: Class, now: i64, is_flagged: bool) {
-        let Softirqs { run, ordinal, lines, .. } = self;
-        *ordinal += 1;
-        run.lines.clear();
+        self.ordinal += 1;
+        self.run.enter(vec, self.ordinal, raised, class, now, is_flagged);
         if policy(vec).polls {
-            std::mem::swap(&mut run.lines, lines);
+            self.run.led_by(&mut self.lines);
         }
-        run.pending.clear();
-        run.polled.clear();
-        (run.vec, run.class, run.origin, run.inherited) = (vec, class, raised.origin, raised.inherited);
-        (run.ordinal, run.raise_ns) = (*ordinal, raised.first_ns.map(|raise_ns| raise_ns.min(now)));
-        (run.entry_ns, run.poll_from, run.is_flagged, run.proved) = (now, now, is_flagged, None);
-        (run.self_ns, run.poll_ns, run.pending_ns, run.polls, run.packets) = (0, 0, 0, 0, 0);
         self.is_open = true;
     }
 
@@ -160,7 +91,7 @@ impl Softirqs {
 
     /// Its task is switched out in the middle of it.
     pub fn park(&mut self) -> Option<Softirq> {
-        std::mem::take(&mut self.is_open).then(|| std::mem::replace(&mut self.run, Softirqs::default().run))
+        std::mem::take(&mut self.is_open).then(|| std::mem::take(&mut self.run))
     }
 
     /// The task of this one is switched in again.
@@ -193,27 +124,20 @@ mod tests {
         let waiting = softirqs.park();
         assert!(softirqs.open().is_none());
         enter(&mut softirqs, TIMER, 20);
-        assert_eq!(softirqs.end().map(|ended| (ended.vec, ended.ordinal)), Some((TIMER, 2)));
+        assert_eq!(softirqs.end().map(|ended| (ended.vec(), ended.ordinal())), Some((TIMER, 2)));
         softirqs.resume(waiting);
-        let found = softirqs.open().map(|open| (open.vec, open.ordinal, open.raise_ns, open.lines.clone()));
-        assert_eq!(found, Some((NET_RX, 1, Some(5), vec![25])));
+        let open = softirqs.open().expect("it is back");
+        assert_eq!((open.vec(), open.row(7, false, None).raise_ns, open.lines()), (NET_RX, 5, [25].as_slice()));
     }
 
     #[test]
-    fn nothing_of_one_run_is_in_the_next() {
+    fn a_line_leads_to_the_first_that_polls() {
         let mut softirqs = Softirqs::default();
         softirqs.led_by(25);
-        enter(&mut softirqs, TIMER, 10);
-        if let Some(open) = softirqs.open_mut() {
-            (open.self_ns, open.polls, open.proved) = (7, 1, Some(Network::Yes));
-            open.pending.push(3);
+        for (vec, led) in [(TIMER, [].as_slice()), (NET_RX, &[25]), (NET_RX, &[])] {
+            enter(&mut softirqs, vec, 10);
+            assert_eq!(softirqs.open().map(Softirq::lines), Some(led));
+            softirqs.end();
         }
-        softirqs.end();
-        softirqs.raise(NET_RX, 30, Origin::Task(7), false);
-        enter(&mut softirqs, NET_RX, 20);
-        let open = softirqs.open().expect("it has entered");
-        assert_eq!((open.self_ns, open.polls, open.proved, open.pending.len()), (0, 0, None, 0));
-        // TIMER polls nothing: the line leads to the first NET_RX. A raise is never later than its entry.
-        assert_eq!((open.lines.as_slice(), open.raise_ns, open.origin), ([25].as_slice(), Some(20), Origin::Task(7)));
     }
 }

@@ -1,4 +1,11 @@
 //! How much of a CPU is known at present.
+//!
+//! ```text
+//!            first event            LOST                       THROTTLE               UNTHROTTLE
+//!   Never  --------------> Clear --------> Lost ...   Clear --------> Throttled ---------------> Lost
+//!     \______ LOST ______________________/^ |            ^
+//!                                           \___ event __/
+//! ```
 
 /// Whether the present owner is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
