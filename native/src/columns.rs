@@ -246,7 +246,7 @@ impl EventColumns {
     }
 
     /// Rows noted so far.
-    pub fn len(&self) -> usize {
+    pub fn row_count(&self) -> usize {
         self.times.len()
     }
 

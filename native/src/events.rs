@@ -170,7 +170,7 @@ impl Visitor for Decoder<'_> {
                 if columns.add(sample.time_ns, sample.cpu, sample.raw, sample.raw_size) {
                     self.pending.push(slot);
                 }
-                flow(columns.len() < self.limit)?;
+                flow(columns.row_count() < self.limit)?;
             }
         }
         ControlFlow::Continue(())
@@ -257,7 +257,7 @@ fn comm_column(columns: &EventColumns, names: &Names, labels: &Labels, named: bo
             let at = |(&pid, &time): (&i32, &i64)| names.at(pid, time).unwrap_or(NONE);
             labels.column(pids.iter().zip(&columns.times).map(at))
         }
-        None => labels.column(std::iter::repeat_n(NONE, columns.len())),
+        None => labels.column(std::iter::repeat_n(NONE, columns.row_count())),
     }
 }
 

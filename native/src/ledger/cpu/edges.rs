@@ -238,8 +238,10 @@ mod tests {
         cpu.visibility
     }
 
-    /// Starts and victims of all segments, and what is not covered.
-    fn ended(mut cpu: Cpu) -> (Vec<(i64, u32)>, Vec<(i64, i64, u64)>) {
+    /// Starts and victims of all segments, and what is not covered: from, to, records lost.
+    type Ended = (Vec<(i64, u32)>, Vec<(i64, i64, u64)>);
+
+    fn ended(mut cpu: Cpu) -> Ended {
         cpu.end(0, 400, true);
         let found = cpu.found().expect("events");
         let segments = found.finished.table.slices().flatten().map(|segment| (segment.start, segment.victim)).collect();

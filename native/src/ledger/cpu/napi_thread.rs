@@ -51,7 +51,7 @@ impl Poll {
     }
 
     /// When it began.
-    pub fn from_ns(&self) -> i64 {
+    pub fn start_ns(&self) -> i64 {
         self.from_ns
     }
 

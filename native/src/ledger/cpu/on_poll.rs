@@ -42,7 +42,7 @@ impl Cpu {
             let poll = std::mem::replace(open, Poll::begin(now));
             self.tail.give(poll.pending(), self.current.owner().0, thief);
             self.slice.make_polled(poll.pending_ns());
-            (row.start_ns, row.self_ns, row.class) = (poll.from_ns(), poll.pending_ns(), Class::Scheduled);
+            (row.start_ns, row.self_ns, row.class) = (poll.start_ns(), poll.pending_ns(), Class::Scheduled);
             for part in poll.earlier() {
                 row.self_ns += part.ns;
                 self.rows.make_polled(part.row, part.ns);
