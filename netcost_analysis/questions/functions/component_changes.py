@@ -37,7 +37,7 @@ class ComponentChanges(NamedTuple):
     changes : pandas.DataFrame
         A row per component, that which changed most first: component, base, base_low, base_high,
         new, new_low, new_high (weight per packet), change, change_low, change_high (new less base),
-        p_value, p_adjusted, differs ("yes", "no", or "too_few" where no repeats were made).
+        p_value, p_adjusted, differs ("yes" or "no"), weight_unit (ns, or the event).
     sampled_event : str
         The event that was sampled.
     is_timed : bool
@@ -90,7 +90,10 @@ def _check(comparison: Comparison) -> None:
 @question(
     check=_check,
     main="changes",
-    main_columns=("component", "base", "new", "change", "change_low", "change_high", "differs"),
+    main_columns=(
+        *("component", "weight_unit", "base", "new", "change", "differs"),
+        *("change_low", "change_high"),
+    ),
     rows=30,
 )
 def component_changes(
@@ -151,6 +154,7 @@ def component_changes(
     excludes = (frame["change_low"] > 0) | (frame["change_high"] < 0)
     certain = excludes & (frame["p_adjusted"] < _CERTAIN)
     frame["differs"] = np.where(certain, "yes", "no")
+    frame["weight_unit"] = "ns" if is_timed else name
     order = frame["change"].abs().sort_values(ascending=False, kind="stable").index
     return ComponentChanges(
         frame.loc[order].reset_index(drop=True),

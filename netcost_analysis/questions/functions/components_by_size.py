@@ -119,7 +119,8 @@ def components_by_size(
     sides: list[dict[str, Any]] = []
     known: set[tuple[str, bool]] = set()
     for step in experiment.steps.to_dict("records"):
-        if not experiment.has(str(step["bundle"])):
+        # One of size 0 has no stream: it is there for the energy.
+        if not (step[SIZES] > 0 and experiment.has(str(step["bundle"]))):
             continue
         capture = experiment.capture(str(step["bundle"]))
         for side, column in SIDES.items():

@@ -1,6 +1,7 @@
 # What each packet cost, of described samples between two readings of an interface's counters.
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,20 @@ def test_sizes_of_the_sample() -> None:
     per_kib = found.sides.assign(cost=found.sides["cores_per_gbit"]).sort_values("io_bytes")
     for _, side in per_kib.groupby(["protocol", "io_side"], dropna=False):
         assert side["cost"].iloc[0] > side["cost"].iloc[-1]
+
+
+# The lab's first step, for the floor of the energy.
+def test_a_step_without_a_stream_has_no_sides(tmp_path: Path) -> None:
+    folder = tmp_path / "sizes"
+    shutil.copytree(SAMPLES / "io-sizes", folder)
+    shutil.copy(folder / "tcp-64.netcost.tar.zst", folder / "idle.netcost.tar.zst")
+    lines = (folder / "steps.tsv").read_text().splitlines()
+    row = "idle\tnone\t0\t0\t1\t3.1\t0\t0\t0"
+    (folder / "steps.tsv").write_text("\n".join([lines[0], row, lines[1]]) + "\n")
+    found = netcost.open_experiment(folder).ask.functions
+    sides = found.components_by_size().result.sides
+    assert set(sides["io_bytes"]) == {64}
+    assert set(found.findings().frame["protocol"].dropna()) == {"tcp"}
 
 
 def test_other_experiments_have_no_sizes() -> None:
