@@ -1,5 +1,7 @@
 //! Rows to Arrow tables, one function a table.
 
+use std::collections::BTreeSet;
+
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, Int8Type};
 use arrow_array::{ArrayRef, RecordBatch};
 
@@ -213,10 +215,11 @@ pub fn migrations(names: &Names, cpus: &[Found], shown: &impl Fn(u32) -> bool) -
     let mut kept: Vec<&MigrationRow> = cpus.iter().flat_map(|cpu| &cpu.rows.migrations).filter(on_shown).collect();
     kept.sort_by_key(|row| (row.time_ns, row.order));
     let rows = kept.as_slice();
-    let execs: Vec<(i64, i32)> = cpus.iter().flat_map(|cpu| cpu.rows.execs.iter().copied()).collect();
+    let execs: BTreeSet<(i32, i64)> =
+        cpus.iter().flat_map(|cpu| &cpu.rows.execs).map(|exec| (exec.1, exec.0)).collect();
     let cause = |row: &&MigrationRow| {
-        let soon = |exec: &(i64, i32)| exec.1 == row.tid && (0..EXEC_WITHIN_NS).contains(&(exec.0 - row.time_ns));
-        let on_exec = row.cause == Cause::Stopper && execs.iter().any(soon);
+        let soon = (row.tid, row.time_ns)..(row.tid, row.time_ns.saturating_add(EXEC_WITHIN_NS));
+        let on_exec = row.cause == Cause::Stopper && execs.range(soon).next().is_some();
         let name = if on_exec { Cause::Exec } else { row.cause }.name();
         causes.iter().position(|known| *known == name).map_or(NONE, |index| index as u32)
     };

@@ -9,14 +9,17 @@ mod causality;
 mod counters;
 mod cpu;
 mod deal;
+mod devices;
 mod event;
 #[allow(missing_docs)]
 mod fields;
 mod flush;
 #[allow(missing_docs)]
 mod frames;
+mod held;
 mod irqs;
 mod join;
+mod losses;
 mod moved;
 mod network;
 mod output;

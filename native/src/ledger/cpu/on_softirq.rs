@@ -191,8 +191,7 @@ impl Cpu {
             (row.start_ns, row.self_ns) = (softirq.poll_from, ns);
             (row.softirq, row.class) = (Some(softirq.ordinal), softirq.class);
             softirq.poll_from = now;
-            if !softirq.polled.contains(&device) {
-                softirq.polled.push(device);
+            if softirq.polled.insert(device) {
                 self.irqs.polled(&softirq.lines, device, now);
             }
             self.tail.give(&softirq.pending, softirq_thief(softirq.vec), thief);

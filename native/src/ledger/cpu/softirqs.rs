@@ -6,10 +6,17 @@
 //! ```
 //! Softirqs do not nest, but an RT kernel preempts the task of one: it waits with that task.
 
+use rustc_hash::FxHashSet;
+
 use crate::ledger::cpu::raise::{Origin, Raises};
 use crate::ledger::network::Network;
 use crate::ledger::softirq::{policy, VECTORS};
 use crate::ledger::thief::Class;
+
+/// Interrupt lines that lead to one NET_RX; damage may have more.
+const MAX_LINES: usize = 64;
+/// Devices that hardly any softirq polls more of.
+const MANY_POLLED: usize = 64;
 
 /// A softirq that is running, or waits with its task.
 #[derive(Debug, Clone)]
@@ -37,7 +44,7 @@ pub struct Softirq {
     pub proved: Option<Network>,
     /// Interrupt lines that raised it, and the devices that they have been credited with.
     pub lines: Vec<i64>,
-    pub polled: Vec<u32>,
+    pub polled: FxHashSet<u32>,
 }
 
 /// All softirqs of a CPU.
@@ -80,7 +87,7 @@ impl Default for Softirqs {
             is_flagged: false,
             proved: None,
             lines: Vec::new(),
-            polled: Vec::new(),
+            polled: FxHashSet::default(),
         };
         Softirqs { run, is_open: false, ordinal: 0, raises: [Raises::default(); VECTORS], lines: Vec::new() }
     }
@@ -119,7 +126,7 @@ impl Softirqs {
 
     /// An interrupt line leads to the next NET_RX.
     pub fn led_by(&mut self, line: i64) {
-        if !self.lines.contains(&line) {
+        if self.lines.len() < MAX_LINES && !self.lines.contains(&line) {
             self.lines.push(line);
         }
     }
@@ -144,6 +151,10 @@ impl Softirqs {
             std::mem::swap(&mut run.lines, lines);
         }
         run.pending.clear();
+        // To clear one takes as long as it ever was large.
+        if run.polled.capacity() > MANY_POLLED {
+            run.polled = FxHashSet::default();
+        }
         run.polled.clear();
         (run.vec, run.class, run.origin, run.inherited) = (vec, class, raised.origin, raised.inherited);
         (run.ordinal, run.raise_ns) = (*ordinal, raised.first_ns.map(|raise_ns| raise_ns.min(now)));
