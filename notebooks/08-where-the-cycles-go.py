@@ -25,6 +25,8 @@ path = "../sample-data/io-sizes/tcp-1024.netcost.tar.zst"  # a capture with samp
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
 beside = {}  # what lies beside it, as open_capture takes it: {"before": "before"}
 experiment = "../sample-data/io-sizes"  # recordings over sizes of write and read; None: none
+traced = "../sample-data/stolen-time-functions.netcost.tar.zst"  # tracepoints beside; None: path
+base = "../sample-data/io-sizes/tcp-64.netcost.tar.zst"  # what to compare path with; None: nothing
 
 # %%
 import netcost_analysis as netcost
@@ -50,7 +52,8 @@ capture.ask.functions.packet_components()
 # ## The functions
 #
 # By the sample's own address, as `perf report --no-children` has them, and the component that
-# their call paths belong to.
+# their call paths belong to. Below them the paths in interrupts, under the task that had the CPU
+# (where no sample hit one, all paths); `netcost flame` draws the same to click through.
 
 # %%
 capture.ask.functions.functions()
@@ -76,6 +79,36 @@ asked = sizes or capture  # a capture says what it lacks for this
 asked.ask.functions.components_by_size()
 
 # %% [markdown]
+# ## What of document 001 holds here
+#
+# Its figures are of a NIC of 10 Gbit/s, of 2012, with the processor's counters and power meters.
+
+# %%
+asked.ask.functions.findings()
+
+# %% [markdown]
+# ## What changed from one recording to another
+#
+# Component by component, for each packet. Here writes have 64 and 1,024 bytes, and packets another
+# size as well.
+
+# %%
+netcost.compare(base, capture).ask.functions.component_changes() if base else None
+
+# %% [markdown]
+# ## Whose interrupts they hit
+#
+# Where tracepoints were recorded beside the samples, the ledger knows in which context a sample
+# was, of which device, and at whose cost.
+
+# %%
+both = netcost.open_capture(traced) if traced else capture
+both.ask.functions.interrupt_components()
+
+# %%
+both.ask.energy.idle_wakeups()
+
+# %% [markdown]
 # ## What the processor counted, and what it used of energy
 #
 # Virtual machines mostly have neither counters nor energy meters, and then there is nothing to say.
@@ -91,5 +124,7 @@ asked.ask.energy.energy_by_size()
 #
 # Samples count time by chance: an interval says how far a figure may be off by that alone. A timer
 # cannot interrupt what runs with interrupts off: such time is found where they are enabled again,
-# and is a row of its own. What else the CPUs did meanwhile is in `packet_components`;
-# `components_by_size` leaves out what is not on a packet's way.
+# and is a component of its own. Behind a `call_function_single` interrupt, which RPS sends, it is
+# what receiving it cost; on a virtual machine that is mostly its delivery by the host, and hardware
+# will show less. What else the CPUs did meanwhile is in `packet_components`; `components_by_size`
+# leaves out what is not on a packet's way.

@@ -117,7 +117,8 @@ class Document(Struct, kw_only=True):
     """A comparison. Fields may be added; those listed keep their meaning.
 
     others: what further questions about comparisons found, by name, as `netcost ask --json` has it;
-    those without an answer are not in it. verdict: the first sentences, as text.
+    those without an answer are not in it. verdict: the first sentences, as text. changes: empty of
+    recordings of samples alone, of which others has component_changes.
     """
 
     netcost_compare: int = FORMAT
@@ -170,12 +171,12 @@ def _fields(written: "WriteUp", judged: Sequence[Judged]) -> dict[str, Any]:
     }
     return {
         "netcost": __version__,
-        "verdict": as_text(changes.words),
+        "verdict": as_text(written.first.words),
         **sides,
-        "changes": _rows(changes.frame, Change),
+        "changes": [] if written.is_of_samples else _rows(changes.frame, Change),
         "cost_tree": found,
         "others": others,
-        "notes": list(changes.notes),
+        "notes": list(written.first.notes),
         "conditions": [vars(one) for one in judged],
         "commands": written.commands,
     }

@@ -1,5 +1,6 @@
 # netcost flame: samples by their call paths, as a picture or for other programs.
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,5 +110,6 @@ def _text(
 
 
 def _short(name: str) -> str:
-    # A title has room for so much; files differ in how they end.
+    # A title has room for so much; recordings differ in how their names end, packed or not.
+    name = re.sub(r"\.netcost\.tar(?:\.\w+)?$", "", name)
     return name if len(name) <= _NAME else "…" + name[1 - _NAME :]

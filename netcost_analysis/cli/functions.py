@@ -20,6 +20,7 @@ _ROWS = 20
 _COLUMNS = {
     "function": "function",
     "component": "component",
+    "interrupts_off_in": "interrupts off in",
     "busy_share": "share",
     "kernel_share": "share",
     "busy_share_low": "95 % interval",
@@ -92,6 +93,7 @@ def command(
                 **{name: getattr(found, name) for name in names},
                 "unclassified_share": _number(found.unclassified_share),
                 "components": _plain(found.components),
+                "interrupts_off": _plain(found.interrupts_off),
                 "functions": _plain(rows.frame),
             }
         )
@@ -99,6 +101,9 @@ def command(
     _say_words(parts)
     print()
     _show(found.components, wide)
+    if len(found.interrupts_off):
+        print("\nWhat interrupts were off in\n")
+        _show(found.interrupts_off, wide, _ROWS)
     if len(rows.frame):
         print("\nThe largest functions\n")
         _show(rows.frame, wide, _ROWS)

@@ -1,6 +1,7 @@
 # netcost report: the notebook on a capture, as one HTML file or as Markdown.
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,10 @@ from .main import (
     output_option,
     print_json,
 )
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+    from ..timeline.timeline import Timeline
 
 EXTRA = "a page needs the notebook tools: pip install 'netcost-analysis[report]'"
 
@@ -35,7 +40,7 @@ EXTRA = "a page needs the notebook tools: pip install 'netcost-analysis[report]'
     "--experiment",
     metavar="DIR",
     help="An experiment of capture/lab beside it, its folder or packed: a sweep for "
-    "anatomy-and-batches, a calibration for accounting.",
+    "anatomy-and-batches, a calibration for accounting, sizes for where-the-cycles-go.",
 )
 @click.option("--victim", type=TASK, help="The task it is about, instead of a chosen one.")
 @click.option("--code", is_flag=True, help="Keep the code cells in the page.")
@@ -53,7 +58,7 @@ def command(
     """Write the report on a capture: one HTML file that needs nothing else, or Markdown."""
     from ..capture.experiment import is_experiment, open_experiment
     from ..report.execution import NotebookError
-    from ..report.report import OTHERS, find_notebook, is_ours, short_name, write_report
+    from ..report.report import OF_SAMPLES, OTHERS, find_notebook, is_ours, short_name, write_report
 
     if path == "-":
         raise click.UsageError("report reads the capture more than once: give it a file")
@@ -72,12 +77,16 @@ def command(
             "them, and the experiment with --experiment; netcost sweep writes up a sweep, netcost "
             "compare repeats"
         )
-    # What the ledger refuses, it refuses here in a line, before a kernel starts.
+    if victim is not None and is_ours(source) and short_name(source) in OF_SAMPLES:
+        raise click.UsageError(f"{short_name(source)} is about no one task: leave out --victim")
     capture = opened(path)
-    timeline = capture.timeline(victim=victim)
-    _ = timeline.summary
-    if victim is not None and is_ours(source):
-        _ = timeline.victim
+    of_samples = is_ours(source) and short_name(source) in OF_SAMPLES
+    if not (_is_sampled(capture) and (of_samples or not is_ours(source))):
+        # What the ledger refuses, it refuses here in a line, before a kernel starts.
+        timeline = capture.timeline(victim=victim)
+        _require_ledger(timeline)
+        if victim is not None and is_ours(source):
+            _ = timeline.victim
     if experiment is not None:
         open_experiment(experiment)
     chosen = {
@@ -102,3 +111,29 @@ def command(
         )
     else:
         print(f"report in {output}")
+
+
+def _is_sampled(capture: "Capture") -> bool:
+    from ..errors import LackingError
+    from ..questions.functions.sampled import sampled
+
+    try:
+        sampled(capture)
+    except LackingError:
+        return False
+    return True
+
+
+def _require_ledger(timeline: "Timeline") -> None:
+    # Of a recording of samples alone the line names the notebook that is about it.
+    from .._native import CaptureError
+    from ..report.report import OF_SAMPLES
+
+    try:
+        _ = timeline.summary
+    except CaptureError as error:
+        if not _is_sampled(timeline.capture):
+            raise
+        raise CaptureError(
+            f"{error}; it has samples of functions, which --notebook {OF_SAMPLES[0]} is about"
+        ) from None

@@ -31,6 +31,7 @@ from netcost_analysis.questions.functions.component_changes import ComponentChan
 from netcost_analysis.questions.functions.components import Components
 from netcost_analysis.questions.functions.components_by_size import ComponentsBySize
 from netcost_analysis.questions.functions.counters_by_component import CountersByComponent
+from netcost_analysis.questions.functions.findings import Findings
 from netcost_analysis.questions.functions.interrupt_components import InterruptComponents
 from netcost_analysis.questions.functions.memory_loads import MemoryLoads
 from netcost_analysis.questions.functions.packet_components import PacketComponents
@@ -359,6 +360,9 @@ class ExperimentAccounting:
 class ExperimentFunctions:
     def components_by_size(self, *, event: str | None = ..., rules: str | None = ...) -> Answer[ComponentsBySize]:
         """Where a packet's time goes, by component, over sizes of write and read."""
+
+    def findings(self, *, event: str | None = ..., rules: str | None = ...) -> Answer[Findings]:
+        """Which of document 001's findings hold here, which do not, and which cannot be tested."""
 
 
 class ExperimentComparison:

@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from io import BytesIO
@@ -150,7 +150,9 @@ class Answer(Generic[Result]):
             # A question itself, which is answered like any other.
             from .completeness.unrecorded import lower_ends_of
 
-            own = (*self.timeline.notes, *lower_ends_of(self.timeline))
+            # Of a capture without a ledger nothing is to be noted of one.
+            with suppress(CaptureError):
+                own = (*self.timeline.notes, *lower_ends_of(self.timeline))
         elif own is None and {"Capture", "Bundle"} & self.sources.keys() and self.bundle:
             own = tuple(self.bundle.given)
         whole = () if self.in_window else (NO_WINDOW,)
@@ -158,10 +160,15 @@ class Answer(Generic[Result]):
 
     @property
     def coverage(self) -> "Coverages | None":
-        """How much was recorded, has an owner and was timed; None where no timeline was asked."""
+        """How much was recorded, has an owner and was timed; None where no timeline was asked.
+
+        None of a timeline without a ledger as well.
+        """
         from .completeness.coverages import coverages
 
-        return coverages(self.sources["Timeline"]) if "Timeline" in self.sources else None
+        with suppress(CaptureError):
+            return coverages(self.sources["Timeline"]) if "Timeline" in self.sources else None
+        return None
 
     @cached_property
     def figures(self) -> dict[str, Any]:

@@ -23,6 +23,10 @@ OTHERS = {
     "fleet": ("netcost fleet-report DIR", "the answers to many captures"),
     "local-traffic-regression": ("netcost compare BASE NEW", "two sides with repeats"),
 }
+# Those that take a recording of samples alone: nothing in them has to have a ledger.
+OF_SAMPLES = ("where-the-cycles-go",)
+# Parameters of a notebook that name recordings besides the capture.
+FURTHER = ("experiment", "traced", "base")
 
 
 def find_notebook(name: str | None = None) -> Path:
@@ -136,9 +140,9 @@ def _set_parameters(book: Any, values: Mapping[str, Any], notebook: str) -> None
         i for i, cell in enumerate(book.cells) if "parameters" in cell.metadata.get("tags", [])
     ]
     known = "\n".join(book.cells[i].source for i in tagged)
-    if re.search(r"^experiment\s*=", known, re.MULTILINE):
-        # The one that a notebook names is for its own capture, and no other's.
-        values = {"experiment": None} | dict(values)
+    # Those that a notebook names are for its own capture, and no other's.
+    further = [name for name in FURTHER if re.search(rf"^{name}\s*=", known, re.MULTILINE)]
+    values = dict.fromkeys(further) | dict(values)
     for name in values:
         if (tagged or name != "path") and not re.search(rf"^{name}\s*=", known, re.MULTILINE):
             raise NotebookError(f"{notebook} has no parameter {name}")

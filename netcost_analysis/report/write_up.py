@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 # What a title has room for, of a side's name.
 _NAME = 28
 _FIRST = ("changes", "cost_tree")
+_COMPONENTS = "component_changes"
 # Its words head the list of runs.
 _RUNS = "runs_compared"
 # Of the other the rows are for other programs.
@@ -86,8 +87,21 @@ class WriteUp:
         answers = {name: comparison.ask(name) for name in asked}
         # Few recordings have samples of functions: that others have none is nothing to write of.
         self.answers = {name: one for name, one in answers.items() if _lacks(one) != "samples"}
-        _ = self.answers["changes"].result
+        if not self.is_of_samples:
+            _ = self.answers["changes"].result
         self.commands = [shell(command), *recorders(comparison, experiments)]
+
+    @property
+    def is_of_samples(self) -> bool:
+        """Whether recordings have no ledger, and samples say what changed in its place."""
+        components = self.answers.get(_COMPONENTS)
+        refused = self.answers["changes"].refusal
+        return refused is not None and components is not None and components.refusal is None
+
+    @property
+    def first(self) -> "Answer[Any]":
+        """The answer whose words are the verdict."""
+        return self.answers[_COMPONENTS if self.is_of_samples else _FIRST[0]]
 
     @property
     def title(self) -> str:
@@ -104,23 +118,20 @@ class WriteUp:
     def sections(self) -> Iterator[Section]:
         """Verdict first, then the evidence, method, what was compared, and how to do it again."""
         comparison = self.comparison
-        changes, tree = (self.answers[name] for name in _FIRST)
         sides = "{} (base), {} (new)".format(*self._names)
-        yield Section("", changes.words)
+        yield Section("", self.first.words)
         common = {
             name: values[0]
             for name, values in comparison.base.labels.items()
             if name not in comparison.differs
         }
-        table = changes_text(changes.frame, self.answers["observations"].tables["spread"])
         head = f"{parameters(common)}\n\n{self._sides}".strip()
-        shown = f"{table}\n\n{intervals_text(changes.frame)}".strip("\n")
-        yield Section(f"What changed: {sides}", head=head, answer=changes, table=shown)
-        shown = "" if tree.refusal else tree_text(tree.frame, LEVELS)
-        yield Section(f"Where CPU time went: {sides}", tree.words, answer=tree, table=shown)
+        yield from (
+            self._of_samples(sides, head) if self.is_of_samples else self._of_ledger(sides, head)
+        )
         for answer in self._shown:
             name = answer.question.name
-            if name in _FIRST:
+            if name in _FIRST or answer is self.first:
                 continue
             title = f"{name.replace('_', ' ').capitalize()}: {sides}"
             yield Section(title, answer.words, answer=answer, table=_generic(answer))
@@ -129,9 +140,24 @@ class WriteUp:
         yield Section("What was compared", runs)
         yield Section(_AGAIN, "\n\n".join(map(fenced, self.commands)))
 
+    def _of_ledger(self, sides: str, head: str) -> Iterator[Section]:
+        changes, tree = (self.answers[name] for name in _FIRST)
+        table = changes_text(changes.frame, self.answers["observations"].tables["spread"])
+        shown = f"{table}\n\n{intervals_text(changes.frame)}".strip("\n")
+        yield Section(f"What changed: {sides}", head=head, answer=changes, table=shown)
+        shown = "" if tree.refusal else tree_text(tree.frame, LEVELS)
+        yield Section(f"Where CPU time went: {sides}", tree.words, answer=tree, table=shown)
+
+    def _of_samples(self, sides: str, head: str) -> Iterator[Section]:
+        # Why there is nothing else, once, for all that takes a ledger.
+        why = f"Of samples alone: {escaped(self.answers['changes'].refusal)}.\n"
+        title = f"What changed for each packet: {sides}"
+        yield Section(title, why, head, self.first, _generic(self.first))
+
     @property
     def _shown(self) -> "list[Answer[Any]]":
-        return [answer for name, answer in self.answers.items() if name not in _UNSHOWN]
+        found = [answer for name, answer in self.answers.items() if name not in _UNSHOWN]
+        return [one for one in found if one.refusal is None] if self.is_of_samples else found
 
     @property
     def _sides(self) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from netcost_analysis import open_capture
 from support.called import CLOCK, KINDS, Called, write
 from support.host import ROOT
 from support.perfdata import SampleType, cpu, recording
@@ -42,11 +43,12 @@ def test_every_sample_and_one_cpu(netcost: Netcost, path: str, tmp_path: Path) -
     target = tmp_path / "x.folded"
     netcost("flame", path, "-o", str(target), "--kind", "all")
     assert target.read_text().splitlines() == [
-        "iperf3;user_mode;do_syscall_64 3000000",
+        "iperf3;user_mode;do_syscall_64;interrupts_off:_system_call_entry 3000000",
         "openssl;user_mode;asm_sysvec_x;f 2000000",
     ]
     netcost("flame", path, "-o", str(target), "--kind", "all", "--cpu", "1", "--event", "cpu-clock")
-    assert target.read_text() == "iperf3;user_mode;do_syscall_64 3000000\n"
+    off = "interrupts_off:_system_call_entry"
+    assert target.read_text() == f"iperf3;user_mode;do_syscall_64;{off} 3000000\n"
 
 
 def test_with_a_base(netcost: Netcost, path: str, tmp_path: Path) -> None:
@@ -81,8 +83,31 @@ def test_a_bundle_counts_packets(netcost: Netcost, tmp_path: Path) -> None:
     target = tmp_path / "x.svg"
     other = SAMPLE.replace("/tcp-64.", "/tcp-1024.")
     assert netcost("flame", SAMPLE, "--base", other, "-o", str(target)).code == 0
-    title = "per packet: base tcp-1024.netcost.tar.zst, new tcp-64.netcost.tar.zst"
+    title = "per packet: base tcp-1024, new tcp-64"
     assert f"Time in interrupts by victim {title}" in target.read_text()
+
+
+# A long name ends in what tells recordings apart, not in how they are packed.
+def test_a_title_has_no_ending(netcost: Netcost, tmp_path: Path) -> None:
+    target, packed = tmp_path / "x.svg", tmp_path / f"{'a' * 40}-tcp.netcost.tar.zst"
+    packed.write_bytes(Path(SAMPLE).read_bytes())
+    assert netcost("flame", str(packed), "-o", str(target)).code == 0
+    assert f"victim: …{'a' * 25}-tcp<" in target.read_text()
+
+
+# What a timer does not see is a frame, innermost, and the totals are the same.
+def test_what_interrupts_were_off_in_is_a_frame(netcost: Netcost, tmp_path: Path) -> None:
+    target = tmp_path / "x.folded"
+    assert netcost("flame", SAMPLE, "--kind", "all", "-o", str(target)).code == 0
+    lines = [line.rpartition(" ") for line in target.read_text().splitlines()]
+    off = [(path, int(value)) for path, _, value in lines if "interrupts_off:" in path]
+    assert all(path.rpartition(";")[2].startswith("interrupts_off:") for path, _ in off)
+    parts = open_capture(SAMPLE).ask.functions.components().result.components
+    weights = parts.set_index("component")["weight"]
+    assert sum(value for _, value in off) == weights["interrupts off"]
+    assert sum(int(value) for _, _, value in lines) == weights.sum()
+    of_ipi = "handle_softirqs;interrupts_off:_call_function_single_interrupt"
+    assert any(path.endswith(of_ipi) for path, _ in off)
 
 
 @pytest.mark.parametrize(

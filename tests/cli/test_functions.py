@@ -66,6 +66,8 @@ def test_a_cpu_and_a_window(netcost: Netcost, path: str) -> None:
 def test_the_fields_in_json(netcost: Netcost, path: str) -> None:
     found = netcost("functions", path, "--json").json
     components, functions = found.pop("components"), found.pop("functions")
+    # A counter's samples are where they are.
+    assert found.pop("interrupts_off") == []
     assert found == {
         "sampled_event": "cycles",
         "is_timed": False,
@@ -78,8 +80,17 @@ def test_the_fields_in_json(netcost: Netcost, path: str) -> None:
     assert components[0]["busy_share"] is None
     assert functions[1]["function"] == "memcpy"
     docs = (ROOT / "docs" / "cli.md").read_text().partition("### functions")[2]
-    for name in (*found, "components", "functions"):
+    for name in (*found, "components", "functions", "interrupts_off"):
         assert f"`{name}`" in docs.partition("### ask")[0]
+
+
+def test_what_interrupts_were_off_in_has_a_table(netcost: Netcost, path: str) -> None:
+    run = netcost("functions", SAMPLE)
+    rows = table(run.out, "interrupts off in")
+    assert "call_function_single interrupt" in [row[0] for row in rows]
+    found = netcost("functions", SAMPLE, "--json").json["interrupts_off"]
+    assert len(found) >= len(rows)
+    assert "What interrupts were off in" not in netcost("functions", path).out
 
 
 # What has no samples outside the kernel's idle has no share of anything.

@@ -33,7 +33,11 @@ CASES = {
     "before 5.8": (
         Called(("user", "ret_from_intr", "do_IRQ", "irq_exit", "__do_softirq")),
         "stolen",
-        ("ret_from_intr", "do_IRQ", "irq_exit", "__do_softirq"),
+        # Nothing has run behind it: the timer came when it was over.
+        (
+            *("ret_from_intr", "do_IRQ", "irq_exit", "__do_softirq"),
+            "interrupts_off:_device_interrupt",
+        ),
     ),
     "an IPI": (
         Called((*SYSCALL, "asm_sysvec_call_function_single", *EXIT)),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from netcost_analysis import open_capture
+from netcost_analysis import open_capture, open_experiment
 from support.kit.lab import (
     DEFER,
     LAB,
@@ -175,10 +175,15 @@ def test_sizes_are_sampled_with_call_graphs(tmp_path: Path) -> None:
     folder = ran("io-sizes", tmp_path, "--sizes", "32768", "--duration", "1")
     _, rows = series(folder)
     assert [(row["protocol"], row["io_bytes"]) for row in rows] == [
+        ("none", "0"),
         ("tcp", "32768"),
         ("udp", "32768"),
     ]
-    for row in rows:
+    # Without a stream: the floor of what the others use.
+    idle, *streams = rows
+    assert int(idle["received_bytes"]) < 10000
+    assert "load" not in manifest_of(folder / "idle") or not manifest_of(folder / "idle")["load"]
+    for row in streams:
         assert int(row["received_bytes"]) > 100000
         assert int(row["received_packets"]) > 10
         manifest = manifest_of(folder / row["bundle"])
@@ -186,6 +191,9 @@ def test_sizes_are_sampled_with_call_graphs(tmp_path: Path) -> None:
         assert sampled["call_graph"]
         assert (folder / row["bundle"] / sampled["output"]).exists()
         assert f"--length {row['io_bytes']} " in manifest["load"]["command"]
+    sides = open_experiment(folder).ask.functions.components_by_size().result.sides
+    assert set(sides["io_bytes"]) == {32768}
+    assert set(sides["protocol"]) == {"tcp", "udp"}
 
 
 def test_each_rate_has_four_runs_with_the_interrupts_of_each(tmp_path: Path) -> None:

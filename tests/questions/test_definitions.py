@@ -33,6 +33,7 @@ QUESTIONS = {
     "questions.devices": "quiet-interface.netcost.tar.zst",
     "questions.tracing_overhead": "stolen-time-top.netcost.tar.zst",
     "questions.functions.components_by_size": "io-sizes",
+    "questions.functions.findings": "io-sizes",
     "questions.functions.interrupt_components": f"stolen-time-functions{PACKED}",
     "questions.functions": f"io-sizes/tcp-64{PACKED}",
     "questions.comparison": "local-regression",

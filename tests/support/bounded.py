@@ -53,6 +53,30 @@ def bounded(path: Path, what: str, seconds: int = 3, megabytes: int = 1024) -> s
     return said
 
 
+TIMER = """
+import sys, time
+from netcost_analysis._native import Capture
+def spent(path):
+    capture = lambda: Capture(path)
+    before = time.process_time()
+    {what}
+    return time.process_time() - before
+print(*(min(spent(path) for _ in range(5)) for path in sys.argv[1:]))
+"""
+
+
+# How many times the processor time one capture takes that another does.
+def ratio(small: Path, large: Path, what: str) -> float:
+    done = subprocess.run(
+        [sys.executable, "-c", TIMER.format(what=what), str(small), str(large)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    few, many = map(float, done.stdout.split())
+    return many / few
+
+
 def attrs(formats: tuple[Format, ...]) -> list[Attr]:
     return [Attr(one.event, one.id, (100 + place,)) for place, one in enumerate(formats)]
 

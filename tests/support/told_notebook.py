@@ -9,6 +9,7 @@ import pytest
 from IPython import display
 from matplotlib.figure import Figure
 
+from netcost_analysis.report.report import FURTHER
 from support.host import ROOT
 
 SCRIPT = ROOT / "notebooks" / "01-stolen-time.py"
@@ -53,9 +54,9 @@ def told_by(script: Path, monkeypatch: pytest.MonkeyPatch, **parameters: str | N
     monkeypatch.setattr(Figure, "savefig", _draw)
     mpl.use("agg")
     source = script.read_text()
-    if "\nexperiment = " in source:
-        # As a report does: the one that a notebook names is for its own capture.
-        parameters = {"experiment": None} | parameters
+    # As a report does: those that a notebook names are for its own capture.
+    further = [name for name in FURTHER if f"\n{name} = " in source]
+    parameters = dict.fromkeys(further) | parameters
     for name, value in parameters.items():
         line = next(line for line in source.splitlines() if line.startswith(f"{name} = "))
         source = source.replace(line, f"{name} = {value!r}")

@@ -1,5 +1,7 @@
 //! Lives and waits, of tables that a timeline has.
 
+use std::collections::BTreeSet;
+
 use arrow_array::{Array, RecordBatch};
 use netcost::lives::facts::Known;
 use netcost::lives::holders::{self, Wait};
@@ -55,7 +57,7 @@ impl Facts {
         let (born, died, woken) = (first(&self.born), first(&self.died), first(&self.woken));
         Known {
             window: self.window,
-            cpus: self.cpus.clone(),
+            cpus: self.cpus.iter().copied().collect(),
             born,
             died,
             woken,
@@ -120,6 +122,7 @@ pub fn waited_for(
     idle: String,
 ) -> PyResult<Py<PyTable>> {
     let found = py.detach(|| -> Result<RecordBatch> {
+        let cpus: BTreeSet<i64> = cpus.into_iter().collect();
         let mut strings = Interner::default();
         let mut waits = Vec::new();
         for batch in away.batches() {

@@ -95,7 +95,7 @@ pub enum Fields {
 }
 
 /// What an entry and its exit bound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pair {
     /// A softirq.
     Softirq,

@@ -7,8 +7,9 @@
 use rustc_hash::FxHashMap;
 
 use crate::intern::{Interner, NONE};
+use crate::ledger::devices::{ByName, Devices};
 use crate::ledger::network::Network;
-use crate::ledger::stem::{belongs, device_of_thread, stem};
+use crate::ledger::stem::{device_of_thread, stem};
 
 /// Tasks or devices of one line or thread that are told apart; damage may have more.
 const MAX: usize = 64;
@@ -36,8 +37,7 @@ struct Line {
 #[derive(Debug, Default)]
 pub struct Irqs {
     lines: FxHashMap<i64, Line>,
-    /// With the time of the first poll.
-    devices: Vec<(i64, u32)>,
+    devices: Devices,
     /// A tasklet raised NET_RX, or woke a NAPI thread: USB's drivers do.
     pub tasklets_lead: bool,
     /// What each NAPI thread polled.
@@ -159,7 +159,7 @@ impl Irqs {
 
     /// A poll of `device` followed a NET_RX that these lines raised.
     pub fn polled(&mut self, lines: &[i64], device: u32, now: i64) {
-        note(&mut self.devices, device, now);
+        self.devices.polled(device, now);
         for irq in lines {
             add_few(&mut self.lines.entry(*irq).or_default().devices, device, 1);
         }
@@ -178,7 +178,7 @@ impl Irqs {
             found.woken.into_iter().for_each(|(tid, count)| add_few(&mut line.woken, tid, count));
             found.next.into_iter().for_each(|(tid, count)| add_few(&mut line.next, tid, count));
         }
-        other.devices.iter().for_each(|&(at, device)| note(&mut self.devices, device, at));
+        self.devices.add(other.devices);
         self.tasklets_lead |= other.tasklets_lead;
         for (tid, polled) in other.threads {
             let known = self.threads.entry(tid).or_default();
@@ -186,9 +186,8 @@ impl Irqs {
         }
     }
 
-    /// Puts names and devices in the order in which they were met, when every CPU was added.
+    /// Puts names in the order in which they were met, when every CPU was added.
     pub fn sort(&mut self) {
-        self.devices.sort_unstable();
         for line in self.lines.values_mut() {
             line.names.sort_unstable();
             line.names.truncate(MAX_NAMES);
@@ -198,14 +197,16 @@ impl Irqs {
     /// Every line, by number. A line is of the device it led to most, if that is over half of
     /// its polls.
     pub fn resolve(&self, strings: &mut Interner, facts: &IrqFacts) -> Vec<IrqRow> {
-        let mut rows: Vec<IrqRow> = self.lines.iter().map(|(&irq, line)| self.row(irq, line, strings, facts)).collect();
+        let devices = self.devices.by_name(strings);
+        let row = |(&irq, line)| self.row(irq, line, strings, facts, &devices);
+        let mut rows: Vec<IrqRow> = self.lines.iter().map(row).collect();
         rows.sort_by_key(|row| row.irq);
         self.share_stems(&mut rows, strings);
         rows
     }
 
-    fn row(&self, irq: i64, line: &Line, strings: &mut Interner, facts: &IrqFacts) -> IrqRow {
-        let found = self.evidence(irq, line, strings, facts);
+    fn row(&self, irq: i64, line: &Line, strings: &mut Interner, facts: &IrqFacts, devices: &ByName) -> IrqRow {
+        let found = self.evidence(irq, line, strings, facts, devices);
         let (known_by, device) = found.unwrap_or((NONE, NONE));
         let shared = line.names.len() > 1;
         let network = match (found.is_some(), shared) {
@@ -219,12 +220,15 @@ impl Irqs {
     }
 
     /// How the line is known to be network, as a number in `KNOWN_BY`, and its device or `NONE`.
-    fn evidence(&self, irq: i64, line: &Line, strings: &mut Interner, facts: &IrqFacts) -> Option<(u32, u32)> {
-        let named = |strings: &Interner| {
-            let mut all =
-                self.devices.iter().map(|device| device.1).filter(|&device| strings.get(device) != "(no_device)");
-            all.find(|&device| line.names.iter().any(|&(_, name)| belongs(strings.get(name), strings.get(device))))
-        };
+    fn evidence(
+        &self,
+        irq: i64,
+        line: &Line,
+        strings: &mut Interner,
+        facts: &IrqFacts,
+        devices: &ByName,
+    ) -> Option<(u32, u32)> {
+        let named = |strings: &Interner| devices.named_after(line.names.iter().map(|&(_, name)| strings.get(name)));
         let of_threads = |threads: &[(i32, i64)], strings: &mut Interner| {
             let mut devices = Vec::new();
             let napi = threads.iter().filter(|(tid, _)| facts.napi.contains_key(tid));

@@ -1,5 +1,7 @@
 //! Why tasks were moved, and who held the CPUs between which they were.
 
+use std::collections::BTreeSet;
+
 use crate::intern::NONE;
 use crate::ledger::cpu::Found;
 use crate::ledger::rows::{Cause, MigrationRow};
@@ -18,9 +20,13 @@ pub struct Migrated {
     pub dest: u32,
 }
 
-/// Whether an exec, of a time and a tid, follows so soon that a task was moved for it.
-pub fn is_soon(row: &MigrationRow, exec: &(i64, i32)) -> bool {
-    exec.1 == row.tid && (0..EXEC_WITHIN_NS).contains(&(exec.0 - row.time_ns))
+/// Tid and time of each exec.
+pub type Execs = BTreeSet<(i32, i64)>;
+
+/// Whether a stopper moved a task for an exec: one follows soon.
+pub fn is_for_exec(row: &MigrationRow, execs: &Execs) -> bool {
+    let soon = (row.tid, row.time_ns)..(row.tid, row.time_ns.saturating_add(EXEC_WITHIN_NS));
+    row.cause == Cause::Stopper && execs.range(soon).next().is_some()
 }
 
 /// Who held a CPU at a time.
@@ -38,10 +44,10 @@ pub fn migrated(cpus: &[Found], shown: impl Fn(u32) -> bool) -> Vec<Migrated> {
     let mut kept: Vec<&MigrationRow> =
         cpus.iter().flat_map(|cpu| cpu.rows.migrations.rows()).filter(on_shown).collect();
     kept.sort_by_key(|row| (row.time_ns, row.order));
-    let execs: Vec<(i64, i32)> = cpus.iter().flat_map(|cpu| cpu.rows.execs.iter().copied()).collect();
+    let execs: Execs = cpus.iter().flat_map(|cpu| &cpu.rows.execs).map(|exec| (exec.1, exec.0)).collect();
     let told = |row: &MigrationRow| {
-        let on_exec = row.cause == Cause::Stopper && execs.iter().any(|exec| is_soon(row, exec));
-        let row = MigrationRow { cause: if on_exec { Cause::Exec } else { row.cause }, ..row.clone() };
+        let cause = if is_for_exec(row, &execs) { Cause::Exec } else { row.cause };
+        let row = MigrationRow { cause, ..row.clone() };
         let (orig, dest) = (holder(cpus, row.orig_cpu, row.time_ns), holder(cpus, row.dest_cpu, row.time_ns));
         Migrated { row, orig, dest }
     };

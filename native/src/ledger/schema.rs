@@ -1,6 +1,6 @@
 //! Which recorded events the ledger reads, and what it can say of them.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::format::Format;
 use crate::ledger::fields::{EventSchema, Fields, Pair};
@@ -15,6 +15,8 @@ pub struct EventSchemas {
     pub events: Vec<EventSchema>,
     /// Names of the interrupt vectors with entry and exit.
     pub vectors: Vec<String>,
+    /// The place of each.
+    vector_places: FxHashMap<String, u16>,
     /// sched_switch is recorded: tasks between interrupts have names.
     pub has_switch: bool,
     /// softirq_raise is recorded: origins come from it.
@@ -43,6 +45,7 @@ impl EventSchemas {
         let mut schemas = EventSchemas {
             events: Vec::new(),
             vectors: Vec::new(),
+            vector_places: FxHashMap::default(),
             has_switch: false,
             has_raise: false,
             has_flags: true,
@@ -156,12 +159,13 @@ impl EventSchemas {
 
     /// The place in `vectors` of the vector of this name.
     fn pair(&mut self, vector: &str) -> u16 {
-        let known = self.vectors.iter().position(|known| known == vector);
-        let place = known.unwrap_or_else(|| {
-            self.vectors.push(vector.to_owned());
-            self.vectors.len() - 1
-        });
-        place as u16
+        if let Some(&place) = self.vector_places.get(vector) {
+            return place;
+        }
+        let place = self.vectors.len() as u16;
+        self.vectors.push(vector.to_owned());
+        self.vector_places.insert(vector.to_owned(), place);
+        place
     }
 
     /// An entry without its exit event (or the reverse) cannot bound anything. Gives the names of what
@@ -170,16 +174,19 @@ impl EventSchemas {
         let mut halves = Vec::new();
         let mut pairs = vec![(Pair::Softirq, "irq:softirq".to_owned()), (Pair::Irq, "irq:irq_handler".to_owned())];
         pairs.extend(self.vectors.iter().enumerate().map(|(n, name)| (Pair::Vector(n as u16), name.clone())));
+        let events = || self.events.iter().filter_map(|schema| schema.tracepoint.as_ref());
+        let entries: FxHashSet<Pair> = events().filter_map(Fields::entry_of).collect();
+        let exits: FxHashSet<Pair> = events().filter_map(Fields::exit_of).collect();
         for (pair, name) in pairs {
-            let has_entry = self.has(|fields| fields.entry_of() == Some(pair));
-            if has_entry != self.has(|fields| fields.exit_of() == Some(pair)) {
-                let missing = if has_entry { "exit" } else { "entry" };
+            if entries.contains(&pair) != exits.contains(&pair) {
+                let missing = if entries.contains(&pair) { "exit" } else { "entry" };
                 halves.push((pair, format!("{name}_{missing}")));
-                for fields in self.events.iter_mut().filter_map(|schema| schema.tracepoint.as_mut()) {
-                    if fields.entry_of().or(fields.exit_of()) == Some(pair) {
-                        *fields = Fields::Witness;
-                    }
-                }
+            }
+        }
+        for fields in self.events.iter_mut().filter_map(|schema| schema.tracepoint.as_mut()) {
+            let pair = fields.entry_of().or(fields.exit_of());
+            if pair.is_some_and(|pair| entries.contains(&pair) != exits.contains(&pair)) {
+                *fields = Fields::Witness;
             }
         }
         halves

@@ -3,10 +3,13 @@
 /// Task names have 15 bytes: a longer one is cut.
 const LONGEST_COMM: usize = 15;
 
-/// `eth0`, `eth0-rx-0` and `eth0:1` belong to eth0; `eth01` does not.
-pub fn belongs(handler: &str, device: &str) -> bool {
-    let rest = handler.strip_prefix(device);
-    !device.is_empty() && rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
+/// Names of network devices have at most so many bytes.
+const LONGEST_DEVICE: usize = 15;
+
+/// What the device is called that a handler may be named after: `eth0-rx-0` after eth0 or eth0-rx, `eth01` not after eth0.
+pub fn devices_of(handler: &str) -> impl Iterator<Item = &str> {
+    let ends = (1..=LONGEST_DEVICE.min(handler.len())).filter_map(|end| handler.split_at_checked(end));
+    ends.filter(|(_, rest)| !rest.starts_with(|c: char| c.is_ascii_alphanumeric())).map(|(device, _)| device)
 }
 
 /// The part of a handler's name that all lines of one device have, and no other device's.
@@ -63,6 +66,10 @@ mod tests {
         assert_eq!(device_of_thread("napi/wan-lan-8"), Some("wan-lan"));
         assert_eq!(device_of_thread("napi/wan-lan0-8"), None);
         assert_eq!(device_of_thread("napi/enp0s31f6-"), None);
-        assert!(belongs("eth0-rx-0", "eth0") && !belongs("eth01", "eth0"));
+        let devices = |handler| devices_of(handler).collect::<Vec<_>>();
+        assert_eq!(devices("eth0-rx-0"), ["eth0", "eth0-rx", "eth0-rx-0"]);
+        assert_eq!(devices("eth01:x"), ["eth01", "eth01:x"]);
+        assert_eq!(devices("a-device-of-which-nobody-heard"), ["a", "a-device", "a-device-of"]);
+        assert_eq!(devices("\u{e9}"), ["\u{e9}"]);
     }
 }

@@ -9,6 +9,8 @@
 use rustc_hash::FxHashMap;
 
 use crate::ledger::causality::Causality;
+use crate::ledger::held::Held;
+use crate::ledger::losses::Losses;
 use crate::ledger::point::{Part, Point, What};
 use crate::ledger::rows::Answer;
 
@@ -26,43 +28,6 @@ enum State {
     },
 }
 
-/// Stretches of one CPU held by scheduled network work, in order, with their running sum.
-#[derive(Debug, Default)]
-struct Held {
-    stretches: Vec<(i64, i64, i64)>,
-}
-
-impl Held {
-    fn push(&mut self, start: i64, end: i64) {
-        match self.stretches.last_mut() {
-            Some(last) if last.1 == start => (last.1, last.2) = (end, last.2 + end - start),
-            last => {
-                let before = last.map_or(0, |last| last.2);
-                self.stretches.push((start, end, before + end - start));
-            }
-        }
-    }
-
-    /// Drops what ended before `at`: nobody who waits now began to wait on this CPU earlier.
-    fn forget(&mut self, at: i64) {
-        const WORTH_MOVING: usize = 1 << 12;
-        let count = self.stretches.partition_point(|stretch| stretch.1 < at);
-        if count > WORTH_MOVING {
-            // The last of them is kept for its running sum.
-            self.stretches.drain(..count - 1);
-        }
-    }
-
-    /// Time held before `at`.
-    fn until(&self, at: i64) -> i64 {
-        let after = self.stretches.partition_point(|stretch| stretch.0 < at);
-        match after.checked_sub(1).map(|index| self.stretches[index]) {
-            Some((_, end, sum)) => sum - (end - at).max(0),
-            None => self.stretches.first().map_or(0, |first| first.2 - (first.1 - first.0)),
-        }
-    }
-}
-
 /// The pending points and the state of every task.
 #[derive(Debug, Default)]
 pub struct Waits {
@@ -71,8 +36,8 @@ pub struct Waits {
     held: FxHashMap<u32, Held>,
     /// The CPUs that have recorded anything.
     recorded: Vec<bool>,
-    /// Losses: who was waiting when one lay in between is not known.
-    gaps: Vec<(i64, i64)>,
+    /// Who was waiting when one lay in between is not known.
+    losses: Losses,
     /// Who a tid was when it last ran.
     victims: FxHashMap<i32, u32>,
     /// Displaced time of a wait on the CPUs that the task was moved away from.
@@ -98,7 +63,7 @@ impl Waits {
             self.record(part.cpu);
         }
         self.points.append(&mut part.points);
-        self.gaps.append(&mut part.gaps);
+        part.gaps.drain(..).for_each(|(start, end)| self.losses.add(start, end));
         for (start, end) in part.held.drain(..) {
             self.held.entry(part.cpu).or_default().push(start, end);
         }
@@ -129,7 +94,7 @@ impl Waits {
             }
         }
         self.held.values_mut().for_each(|held| held.forget(here_oldest));
-        self.gaps.retain(|gap| gap.1 > waits_since);
+        self.losses.forget(waits_since);
     }
 
     /// The recording ends: whoever still waits has waited until then.
@@ -139,15 +104,11 @@ impl Waits {
             if let (State::Runnable { since, cpu, here_since, away, .. }, Some(&victim)) =
                 (state, self.victims.get(&tid))
             {
-                if self.unseen(away, []).is_none() && self.is_sure(since, end_ns) {
+                if self.unseen(away, []).is_none() && self.losses.none_between(since, end_ns) {
                     self.displace(tid, victim, cpu, here_since, end_ns);
                 }
             }
         }
-    }
-
-    fn is_sure(&self, since: i64, until: i64) -> bool {
-        is_sure(&self.gaps, since, until)
     }
 
     /// Charges what held the CPUs that a task waited for.
@@ -173,8 +134,7 @@ impl Waits {
 
     fn happen(&mut self, point: Point) {
         if let Some(causality) = &mut self.causality {
-            let gaps = &self.gaps;
-            causality.happen(&point, |since| is_sure(gaps, since, point.time_ns));
+            causality.happen(&point, |since| self.losses.none_between(since, point.time_ns));
         }
         let Point { time_ns, tid, cpu: here, what, .. } = point;
         let state = self.states.get(&tid).copied().unwrap_or(State::Asleep);
@@ -202,7 +162,7 @@ impl Waits {
             }
             (What::Migrate(..), state) => state,
             (What::In(row, victim), State::Runnable { since, woken, cpu, here_since, away }) => {
-                if self.unseen(away, []).is_none() && since <= time_ns && self.is_sure(since, time_ns) {
+                if self.unseen(away, []).is_none() && since <= time_ns && self.losses.none_between(since, time_ns) {
                     self.displace(tid, victim, cpu, here_since, time_ns);
                     if self.keeps_answers {
                         let (wake_ns, wait_ns) = (woken.then_some(since), time_ns - since);
@@ -227,11 +187,6 @@ impl Waits {
     fn held_between(&self, cpu: u32, from: i64, to: i64) -> i64 {
         self.held.get(&cpu).map_or(0, |held| (held.until(to) - held.until(from)).max(0))
     }
-}
-
-/// Whether no loss lies in between.
-fn is_sure(gaps: &[(i64, i64)], since: i64, until: i64) -> bool {
-    !gaps.iter().any(|gap| gap.0 < until && gap.1 > since)
 }
 
 #[cfg(test)]

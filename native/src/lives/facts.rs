@@ -1,6 +1,8 @@
 //! What lives are cut by: the window, who was seen to begin and to end, and when nobody is known to
 //! have had a CPU.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 
 use crate::lives::read::Events;
@@ -16,7 +18,7 @@ pub struct Known {
     /// Start and end.
     pub window: (i64, i64),
     /// Those that were recorded.
-    pub cpus: Vec<i64>,
+    pub cpus: BTreeSet<i64>,
     /// Who began and who ended, by events; `None` where such were not recorded.
     pub born: Option<Events>,
     /// See `born`.

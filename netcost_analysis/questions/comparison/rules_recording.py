@@ -7,8 +7,10 @@ from ...capture.recorder import recorder
 from ...capture.requires import recorded_events
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
+from ...errors import LackingError
 from ...units import absent
 from ..completeness.missing import MAX_MISSING, network_missing
+from ..functions.sampled import sampled
 from ..inputs import once
 from ..tracing_overhead.event_cost import chosen, event_cost
 from .finding import Finding
@@ -26,13 +28,26 @@ _TRACED, _WORTH = 0.1, 0.01
 
 
 def unreadable(comparison: Comparison) -> Iterator[Finding]:
-    # Recordings of which no time can be said, as of samples alone.
-    for side, run in recorded(comparison):
+    # Recordings of which no time can be said. Of samples alone, on both sides, there is something
+    # else to compare.
+    every, failed = list(recorded(comparison)), []
+    for side, run in every:
         try:
             measured(run)
         except CaptureError as error:
             said = str(error).removeprefix(f"{run.captures[0].path}: ")
-            yield Finding("unreadable", "refused", side, run.name, figures={"error": said})
+            failed.append(Finding("unreadable", "refused", side, run.name, figures={"error": said}))
+    if failed and len(failed) == len(every) and all(_is_sampled(run) for _, run in every):
+        yield Finding("samples_alone", "note")
+        return
+    yield from failed
+
+
+def _is_sampled(run: Run) -> bool:
+    try:
+        return all(sampled(one) for one in run.captures)
+    except LackingError:
+        return False
 
 
 def missing(comparison: Comparison) -> Iterator[Finding]:

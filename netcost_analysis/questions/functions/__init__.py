@@ -8,6 +8,7 @@ from .component_changes import component_changes
 from .components import components
 from .components_by_size import components_by_size
 from .counters_by_component import counters_by_component
+from .findings import findings
 from .functions import functions
 from .interrupt_components import interrupt_components
 from .memory_loads import memory_loads
@@ -19,6 +20,7 @@ __all__ = [
     "components",
     "components_by_size",
     "counters_by_component",
+    "findings",
     "functions",
     "interrupt_components",
     "memory_loads",

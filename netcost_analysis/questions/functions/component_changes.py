@@ -11,9 +11,10 @@ from ...errors import LackingError
 from ...stats.change import LEAST_REPEATS, Side, adjusted, blocks, change_of, repeats
 from ..question import question
 from .components import IDLE
-from .packet_components import Direction, moved_while_sampled
-from .profile import chosen_event, classified, profile, sampled
+from .moved import Direction, moved_while_sampled
+from .profile import classified, profile
 from .rules import APPLICATION
+from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +37,7 @@ class ComponentChanges(NamedTuple):
     changes : pandas.DataFrame
         A row per component, that which changed most first: component, base, base_low, base_high,
         new, new_low, new_high (weight per packet), change, change_low, change_high (new less base),
-        p_value, p_adjusted, differs ("yes", "no", or "too_few" where no repeats were made).
+        p_value, p_adjusted, differs ("yes" or "no"), weight_unit (ns, or the event).
     sampled_event : str
         The event that was sampled.
     is_timed : bool
@@ -45,6 +46,12 @@ class ComponentChanges(NamedTuple):
         "repeats", or "blocks" of time of these runs, which say nothing of others.
     base_name, new_name : str
         What a reader calls the sides.
+    base_device, new_device : str
+        Of each side the device whose packets are counted; of recordings that differ all of these.
+    base_packet_bytes, new_packet_bytes : float
+        Mean size of these packets.
+    direction : str
+        "rx" for packets that it received, "tx" for those it sent.
     """
 
     changes: pd.DataFrame
@@ -53,14 +60,22 @@ class ComponentChanges(NamedTuple):
     observed_in: str
     base_name: str
     new_name: str
+    base_device: str
+    new_device: str
+    base_packet_bytes: float
+    new_packet_bytes: float
+    direction: str
 
 
 class _Run(NamedTuple):
-    # event, is_timed: of its samples. weights: by component, of each block of time. packets.
+    # event, is_timed: of its samples. weights: by component, of each block of time. packets, bytes:
+    # of these devices.
     event: str
     is_timed: bool
     weights: "dict[str, Floats]"
     packets: int
+    bytes: int
+    devices: frozenset[str]
 
 
 def _check(comparison: Comparison) -> None:
@@ -75,7 +90,10 @@ def _check(comparison: Comparison) -> None:
 @question(
     check=_check,
     main="changes",
-    main_columns=("component", "base", "new", "change", "change_low", "change_high", "differs"),
+    main_columns=(
+        *("component", "weight_unit", "base", "new", "change", "differs"),
+        *("change_low", "change_high"),
+    ),
     rows=30,
 )
 def component_changes(
@@ -136,6 +154,7 @@ def component_changes(
     excludes = (frame["change_low"] > 0) | (frame["change_high"] < 0)
     certain = excludes & (frame["p_adjusted"] < _CERTAIN)
     frame["differs"] = np.where(certain, "yes", "no")
+    frame["weight_unit"] = "ns" if is_timed else name
     order = frame["change"].abs().sort_values(ascending=False, kind="stable").index
     return ComponentChanges(
         frame.loc[order].reset_index(drop=True),
@@ -144,6 +163,11 @@ def component_changes(
         "blocks" if few else "repeats",
         comparison.named("base"),
         comparison.named("new"),
+        _devices(sides["base"]),
+        _devices(sides["new"]),
+        _packet_bytes(sides["base"]),
+        _packet_bytes(sides["new"]),
+        direction,
     )
 
 
@@ -162,6 +186,14 @@ def _sides(base: list[_Run], new: list[_Run], component: str, few: bool) -> tupl
             for side in (base, new)
         )
     )
+
+
+def _devices(side: list[_Run]) -> str:
+    return ", ".join(sorted(frozenset().union(*(one.devices for one in side))))
+
+
+def _packet_bytes(side: list[_Run]) -> float:
+    return sum(one.bytes for one in side) / sum(one.packets for one in side)
 
 
 def _weights(one: _Run, component: str) -> "Floats":
@@ -184,7 +216,9 @@ def _measured(run: "Run", asked: _Asked) -> _Run:
     packets = sum(one.packets for one in parts)
     if not packets:
         raise CaptureError(f"{run.name} moved no packet while samples were taken")
-    return _Run(parts[0].event, parts[0].is_timed, weights, packets)
+    devices = frozenset[str]().union(*(one.devices for one in parts))
+    size = sum(one.bytes for one in parts)
+    return _Run(parts[0].event, parts[0].is_timed, weights, packets, size, devices)
 
 
 def _of_capture(capture: "Capture", asked: _Asked) -> _Run:
@@ -203,7 +237,8 @@ def _of_capture(capture: "Capture", asked: _Asked) -> _Run:
     np.add.at(sums, (of, block), rows["period"].fillna(1).to_numpy(dtype=float))
     named = dict(zip(found.components, sums, strict=True))
     weights = {name: row for name, row in named.items() if row.any()}
-    return _Run(one.event, one.is_timed, weights, moved.packets)
+    devices = frozenset([moved.device])
+    return _Run(one.event, one.is_timed, weights, moved.packets, moved.bytes, devices)
 
 
 @component_changes.totals
@@ -223,14 +258,19 @@ def _figures(answer: "Answer[ComponentChanges]") -> dict[str, Any]:
         "is_timed": found.is_timed,
         "sampled_event": found.sampled_event,
         "observed_in": found.observed_in,
+        "base_device": found.base_device,
+        "new_device": found.new_device,
+        "base_packet_bytes": found.base_packet_bytes,
+        "new_packet_bytes": found.new_packet_bytes,
+        "direction": found.direction,
         "changed": answer.parts["changed"][:5].to_dict("records"),
     }
 
 
-@component_changes.plot(
-    title="Change of a packet's cost by component, with 95 % intervals; grey: may be none",
-    height=4.5,
-)
+_TITLE = "Change of a packet's cost by component, with 95 % intervals; grey: may be none"
+
+
+@component_changes.plot(title=_TITLE, height=4.5)
 def _plot(ax: "Axes", answer: "Answer[ComponentChanges]") -> None:
     from ...plots.palette import FAINT, PART
 
@@ -248,4 +288,5 @@ def _plot(ax: "Axes", answer: "Answer[ComponentChanges]") -> None:
     ax.axvline(0, color=FAINT, linewidth=0.8)
     unit = "µs" if answer.result.is_timed else answer.result.sampled_event
     ax.set_xlabel(f"{answer.result.new_name} less {answer.result.base_name} ({unit} a packet)")
+    ax.set_title(_TITLE)
     ax.margins(y=0.01)

@@ -7,8 +7,10 @@ import pandas as pd
 
 from ...stats.counts import share_interval
 from ..question import question
-from .profile import Classified, Profile, chosen_event, classified, profile, sampled
+from .interrupts_off import HIDDEN, interrupts_off_in
+from .profile import Classified, Profile, classified, profile
 from .rules import APPLICATION, UNCLASSIFIED
+from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from ...capture.capture import Capture
     from ..answer import Answer
 
-IDLE, HIDDEN = "idle", "interrupts off"
+IDLE = "idle"
 # Of a component so many functions are named.
 _NAMED = 3
 
@@ -31,8 +33,9 @@ class Components(NamedTuple):
         A row per component that has samples, falling by samples: component, samples, weight,
         busy_share, busy_share_low, busy_share_high, deciding_functions.
     interrupts_off : pandas.DataFrame
-        Of the samples where a timer found interrupts enabled again, a row per component on whose
-        call path that was, falling by samples: component, samples, busy_share.
+        Of the samples where a timer found interrupts enabled again, a row per interrupts_off_in
+        (the interrupt that ended there, else the component of the call path), falling by samples:
+        interrupts_off_in, samples, weight, busy_share.
     sampled_event : str
         The event that was sampled.
     is_timed : bool
@@ -120,18 +123,17 @@ def components(
 
 def summed(one: Profile, found: Classified, taken: "NDArray[np.bool_]") -> Components:
     # Of the samples that are taken.
-    rows = one.samples.loc[taken, ["stack", "period"]]
-    stack = rows["stack"].to_numpy()
-    of_sample = found.of_stack[stack]
-    number = len(found.components)
-    samples = np.bincount(of_sample, minlength=number)
-    weight = weights(of_sample, rows["period"], number)
-    frame = pd.DataFrame({"component": found.components, "samples": samples, "weight": weight})
+    fine = parted(one, found, taken)
+    periods = one.samples.loc[taken, "period"]
+    stack = one.samples.loc[taken, "stack"].to_numpy()
+    by = fine.groupby("component", sort=False)
+    frame = by[["samples", "weight"]].sum().reset_index()
     is_idle = frame["component"].eq(IDLE).to_numpy()
-    busy = int(samples[~is_idle].sum())
+    weight = frame["weight"].to_numpy()
     in_kernel = (frame["component"] != APPLICATION).to_numpy() & ~is_idle
     share = weight / (weight[~is_idle].sum() or np.nan)
-    counted = effective(rows["period"], ~is_idle[of_sample])
+    busy = found.of_stack[stack] != _place(found, IDLE)
+    counted = effective(periods, busy)
     low, high = share_interval(share * counted, counted)
     for name, values in (
         ("busy_share", share),
@@ -139,37 +141,49 @@ def summed(one: Profile, found: Classified, taken: "NDArray[np.bool_]") -> Compo
         ("busy_share_high", high),
     ):
         frame[name] = np.where(is_idle, np.nan, values)
-    frame["deciding_functions"] = deciding(one, found, stack)
+    named = dict(zip(found.components, deciding(one, found, stack), strict=True))
+    frame["deciding_functions"] = frame["component"].map(named)
     kernel = weight[in_kernel].sum()
-    unnamed = weight[found.components.index(UNCLASSIFIED)]
-    frame = frame[frame["samples"] > 0]
+    unnamed = weight[(frame["component"] == UNCLASSIFIED).to_numpy()].sum()
+    hidden = fine[fine["interrupts_off_in"].notna()].drop(columns="component")
     return Components(
         frame.sort_values("samples", ascending=False, kind="stable", ignore_index=True),
-        _hidden(found, stack, rows["period"], weight[~is_idle].sum()),
+        hidden.assign(busy_share=hidden["weight"] / (weight[~is_idle].sum() or np.nan)).reset_index(
+            drop=True
+        ),
         one.event,
         one.is_timed,
-        int(samples.sum()),
-        busy,
-        int(samples[in_kernel].sum()),
+        int(frame["samples"].sum()),
+        int(busy.sum()),
+        int(frame.loc[in_kernel, "samples"].sum()),
         float(unnamed / kernel) if kernel else float("nan"),
     )
 
 
-def _hidden(
-    found: Classified, stack: "NDArray[Any]", periods: "pd.Series[Any]", busy: float
-) -> pd.DataFrame:
-    # Where interrupts were enabled again, by what the path would be without that.
-    inside = found.of_stack[stack] != found.beneath[stack]
-    beneath, number = found.beneath[stack][inside], len(found.components)
+def parted(one: Profile, found: Classified, taken: "NDArray[np.bool_]") -> pd.DataFrame:
+    # A row per component and, of interrupts off, what they were off in, falling by samples:
+    # component, interrupts_off_in, samples, weight.
+    rows = one.samples.loc[taken, ["stack", "period"]]
+    stack = rows["stack"].to_numpy()
+    names, off_in = interrupts_off_in(one, found)
+    # None stands behind all others, where -1 is.
+    known, number = [*names, None], len(names) + 1
+    group = found.of_stack[stack].astype("i8") * number + off_in[stack] % number
+    whole = len(found.components) * number
     frame = pd.DataFrame(
         {
-            "component": found.components,
-            "samples": np.bincount(beneath, minlength=number),
-            "busy_share": weights(beneath, periods[inside], number) / (busy or np.nan),
+            "component": np.repeat(np.array(found.components, dtype=object), number),
+            "interrupts_off_in": known * len(found.components),
+            "samples": np.bincount(group, minlength=whole),
+            "weight": weights(group, rows["period"], whole),
         }
     )
     frame = frame[frame["samples"] > 0]
     return frame.sort_values("samples", ascending=False, kind="stable", ignore_index=True)
+
+
+def _place(found: Classified, component: str) -> int:
+    return found.components.index(component) if component in found.components else -1
 
 
 def weights(group: "NDArray[Any]", periods: "pd.Series[Any]", number: int) -> "NDArray[np.int64]":
@@ -219,27 +233,21 @@ def _figures(answer: "Answer[Components]") -> dict[str, Any]:
         "unclassified_share": found.unclassified_share,
         "largest": [row for row in busy if row["component"] not in aside][:4],
         "hidden": hidden[0] if hidden else None,
-        "enabled_in": found.interrupts_off[:4].to_dict("records"),
+        "off_in": found.interrupts_off[:4].to_dict("records"),
     }
 
 
-@components.plot(
-    title="Share of the busy samples by component, with 95 % intervals of the sampling", height=4.5
-)
+_TITLE = "Share of the busy samples by component, with 95 % intervals of the sampling"
+
+
+@components.plot(title=_TITLE, height=4.5)
 def _plot(ax: "Axes", answer: "Answer[Components]") -> None:
-    rows = answer.frame[answer.frame["busy_share"].notna()].iloc[::-1]
+    from .plots import bars
+
+    rows = answer.frame[answer.frame["busy_share"].notna()]
     share, low, high = (
         100 * rows[f"busy_share{end}"].to_numpy(dtype=float) for end in ("", "_low", "_high")
     )
-    ax.barh(rows["component"], share, color=colour_of(rows["component"]))
-    around = [np.maximum(share - low, 0), np.maximum(high - share, 0)]
-    ax.errorbar(share, rows["component"], xerr=around, fmt="none", ecolor="#444444", capsize=2)
+    bars(ax, rows["component"], rows["component"], share, (low, high))
     ax.set_xlabel(f"share of the samples outside idle (%), event {answer.result.sampled_event}")
-    ax.margins(y=0.01)
-
-
-def colour_of(names: "pd.Series[str]") -> list[str]:
-    from ...plots.palette import COMPONENT_GROUPS
-    from .components_by_size import group_of
-
-    return [COMPONENT_GROUPS[group_of(name)] for name in names]
+    ax.set_title(_TITLE)

@@ -8,10 +8,14 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.experiment import Experiment
+from ...stats.counts import count_interval
 from ..question import question
-from .components import summed
-from .packet_components import PacketComponents, moved_while_sampled, per_packet
-from .profile import chosen_event, classified, profile, sampled
+from .groups import MAJOR, NIC, group_of, is_aside
+from .interrupts_off import HIDDEN, is_interrupt
+from .moved import moved_while_sampled
+from .packet_components import PacketComponents, per_packet
+from .profile import classified, profile
+from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,27 +25,7 @@ if TYPE_CHECKING:
 
 SIZES = "io_bytes"
 SIDES = {"transmit": "transmit_cpu", "receive": "receive_cpu"}
-# How document 001 parts the work (G. Liao, L. Bhuyan, J. Parallel Distrib. Comput. 72 (2012)), and
-# further groups of what is left.
-GROUPS = {
-    "driver": ("driver rx", "driver tx"),
-    "copy": ("copy",),
-    "buffer release": ("buffer release",),
-    "allocation": ("allocation",),
-    "protocol": ("TCP", "UDP", "IP and routing"),
-    "socket and calls": ("socket", "poll and epoll", "system call entry", "file descriptors"),
-    "softirq and interrupts": (
-        *("NAPI and softirq", "GRO", "interrupt entry", "interrupts to other CPUs"),
-        *("qdisc", "timers"),
-    ),
-    "interrupts off": ("interrupts off",),
-    "application": ("application",),
-}
-OTHER = "other"
-# Not on a packet's way: what else runs on the host, the recorder's own programs among it.
-ASIDE = ("file system", "block devices", "memory management", "processes", "tracing")
-# What it found to be the largest; and the share of driver and buffer release, besides the copy.
-MAJOR = ("driver", "copy", "buffer release")
+# The share of driver and buffer release, besides the copy, that document 001 found.
 NICS = {"large_share": 0.46, "small_share": 0.54}
 
 
@@ -51,15 +35,19 @@ class ComponentsBySize(NamedTuple):
     Attributes
     ----------
     by_size : pandas.DataFrame
-        A row per step, side and component on a packet's way: protocol, io_bytes, io_side
-        ("transmit" or "receive"), measured_cpu, component, component_group, samples, weight,
-        path_share (of their weight), weight_per_packet, weight_per_packet_low,
-        weight_per_packet_high, weight_per_kib.
+        A row per step, side and component on a packet's way, of interrupts off one per
+        interrupts_off_in: protocol, io_bytes, io_side ("transmit" or "receive"), measured_cpu,
+        component, component_group, interrupts_off_in, samples, weight, path_share (of their
+        weight), weight_per_packet, weight_per_packet_low, weight_per_packet_high, weight_per_kib,
+        weight_unit.
     sides : pandas.DataFrame
-        A row per step and side: protocol, io_bytes, io_side, measured_cpu, packets, packet_bytes,
-        gbit_per_s, busy_cores, cores_per_gbit, largest_group and largest_share (of what is on a
-        packet's way), major_share (driver, copy and buffer release, of the same), aside_share (of
-        the busy weight, what is left out of by_size).
+        A row per step and side: protocol, io_bytes, io_side, measured_cpu, device, packets,
+        packet_bytes, gbit_per_s, busy_cores, cores_per_gbit; of what is on a packet's way together
+        weight_per_packet, weight_per_packet_low, weight_per_packet_high, weight_per_kib,
+        weight_unit, and the shares driver_share, release_share, copy_share, driver_release_share,
+        major_share (driver, copy and buffer release), protocol_share, off_share (interrupts off),
+        off_interrupt_share (of these behind an interrupt), application_share, largest_group,
+        largest_share; aside_share (of the busy weight, what is left out of by_size).
     sampled_event : str
         The event that was sampled.
     is_timed : bool
@@ -86,8 +74,12 @@ def _check(experiment: Experiment) -> None:
 
 @question(
     check=_check,
-    main="by_size",
-    main_columns=("io_bytes", "io_side", "component", "weight_per_packet", "path_share"),
+    main="sides",
+    main_columns=(
+        *("protocol", "io_bytes", "io_side", "weight_per_packet", "weight_unit", "driver_share"),
+        *("copy_share", "release_share", "driver_release_share", "major_share", "protocol_share"),
+        *("off_share", "largest_group"),
+    ),
     rows=60,
 )
 def components_by_size(
@@ -118,8 +110,8 @@ def components_by_size(
     -----
     The sending CPU's samples and the receiving one's, each over the packets that the receiver's
     device took in meanwhile. Left out are idle and what is not on a packet's way: file systems,
-    block devices, memory management of tasks, processes, and tracing. Intervals and packets as in
-    packet_components(). Repeats at one size are rows of their own.
+    block devices, memory management of tasks, processes, and tracing, and interrupts off in these.
+    Intervals and packets as in packet_components(). Repeats at one size are rows of their own.
 
     Source: packet_components.
     """
@@ -127,7 +119,8 @@ def components_by_size(
     sides: list[dict[str, Any]] = []
     known: set[tuple[str, bool]] = set()
     for step in experiment.steps.to_dict("records"):
-        if not experiment.has(str(step["bundle"])):
+        # One of size 0 has no stream: it is there for the energy.
+        if not (step[SIZES] > 0 and experiment.has(str(step["bundle"]))):
             continue
         capture = experiment.capture(str(step["bundle"]))
         for side, column in SIDES.items():
@@ -139,14 +132,7 @@ def components_by_size(
             keys |= {"io_bytes": int(step[SIZES]), "io_side": side, "measured_cpu": cpu}
             frame, aside = _on_the_way(found.packet_components)
             rows.append(pd.concat([frame, pd.DataFrame(keys, index=frame.index)], axis=1))
-            is_major = frame["component_group"].isin(MAJOR)
-            by = frame.groupby("component_group")["path_share"].sum()
-            shares = {
-                "largest_group": str(by.idxmax()) if len(by) else None,
-                "largest_share": by.max(),
-                "major_share": float(frame.loc[is_major, "path_share"].sum()),
-                "aside_share": aside,
-            }
+            shares = {**_together(frame, found), "aside_share": aside}
             sides.append(keys | _figures_of(found) | shares)
     if len(known) > 1:
         raise CaptureError(
@@ -167,27 +153,53 @@ def _side(capture: "Capture", cpu: int, event: str | None, rules: str | None) ->
     if capture.bundle is None:
         raise CaptureError(f"{capture.path} is no bundle: nothing says how many packets there were")
     moved = moved_while_sampled(one, capture.bundle, None, "rx")
-    taken = one.within(cpu, moved.start_ns, moved.end_ns)
-    return per_packet(one, summed(one, found, taken), taken, moved)
+    return per_packet(one, found, one.within(cpu, moved.start_ns, moved.end_ns), moved)
 
 
 def _on_the_way(rows: pd.DataFrame) -> tuple[pd.DataFrame, float]:
     # Components on a packet's way, with their group and their share; and the share of all others.
-    is_aside = rows["component"].isin(ASIDE)
-    frame = rows[~is_aside].drop(columns="busy_share")
+    aside = is_aside(rows)
+    frame = rows[~aside].drop(columns="busy_share")
     frame.insert(1, "component_group", frame["component"].map(group_of))
-    frame.insert(4, "path_share", frame["weight"] / (frame["weight"].sum() or np.nan))
-    return frame, float(rows.loc[is_aside, "busy_share"].sum())
+    frame.insert(5, "path_share", frame["weight"] / (frame["weight"].sum() or np.nan))
+    return frame, float(rows.loc[aside, "busy_share"].sum())
+
+
+def _together(frame: pd.DataFrame, found: PacketComponents) -> dict[str, Any]:
+    # Of all that is on a packet's way: what it costs, and shares of it.
+    packets = found.packets or np.nan
+    samples, weight = frame["samples"].sum(), frame["weight"].sum()
+    low, high = (float(end) for end in count_interval(samples))
+    each = weight / samples / packets if samples else np.nan
+    by = frame.groupby("component_group")["path_share"].sum()
+    behind = frame["interrupts_off_in"].map(is_interrupt).astype(bool)
+
+    def share(*names: str) -> float:
+        return float(by.reindex(names).sum())
+
+    return {
+        "weight_per_packet": weight / packets,
+        "weight_per_packet_low": low * each,
+        "weight_per_packet_high": high * each,
+        "weight_per_kib": float(frame["weight_per_kib"].sum()),
+        "weight_unit": "ns" if found.is_timed else found.sampled_event,
+        "driver_share": share("driver"),
+        "release_share": share("buffer release"),
+        "copy_share": share("copy"),
+        "driver_release_share": share(*NIC),
+        "major_share": share(*MAJOR),
+        "protocol_share": share("protocol"),
+        "off_share": share(HIDDEN),
+        "off_interrupt_share": float(frame.loc[behind, "path_share"].sum()),
+        "application_share": share("application"),
+        "largest_group": str(by.idxmax()) if len(by) else None,
+        "largest_share": by.max(),
+    }
 
 
 def _figures_of(found: PacketComponents) -> dict[str, Any]:
-    names = ("packets", "packet_bytes", "gbit_per_s", "busy_cores", "cores_per_gbit")
+    names = ("device", "packets", "packet_bytes", "gbit_per_s", "busy_cores", "cores_per_gbit")
     return {name: getattr(found, name) for name in names}
-
-
-def group_of(component: str) -> str:
-    # What a component is drawn as.
-    return next((name for name, of in GROUPS.items() if component in of), OTHER)
 
 
 @components_by_size.totals
@@ -203,11 +215,6 @@ def _totals(answer: "Answer[ComponentsBySize]") -> dict[str, pd.DataFrame]:
 def _figures(answer: "Answer[ComponentsBySize]") -> dict[str, Any]:
     ends = answer.parts["ends"].to_dict("records")
     return {"is_timed": answer.result.is_timed, "ends": ends, "nics": NICS}
-
-
-def _of(rows: pd.DataFrame, protocol: str | None, side: str) -> "pd.Series[bool]":
-    same = rows["protocol"].isna() if protocol is None else rows["protocol"] == protocol
-    return same & (rows["io_side"] == side)
 
 
 def _panels(answer: "Answer[ComponentsBySize]") -> list[dict[str, str | None]]:
@@ -227,23 +234,37 @@ def _plot(
     protocol: str | None = None,
     io_side: str = "receive",
 ) -> None:
-    from ...plots.palette import COMPONENT_GROUPS, ink_on
+    from .plots import shares_by_size
 
-    rows = answer.result.by_size
-    by = rows[_of(rows, protocol, io_side)].pivot_table(
-        index="io_bytes", columns="component_group", values="path_share", aggfunc="sum"
-    )
-    # Repeats at one size are one bar.
-    by = by.div(by.sum(axis=1), axis=0).fillna(0)
-    below = np.zeros(len(by))
-    for name in (name for name in (*GROUPS, OTHER) if name in by):
-        colour = COMPONENT_GROUPS[name]
-        share = 100 * by[name].to_numpy()
-        bars = ax.bar(range(len(by)), share, bottom=below, color=colour, label=name, width=0.7)
-        texts = [f"{height:.0f}" if height >= 4 else "" for height in share]
-        ax.bar_label(bars, texts, label_type="center", fontsize=8, color=ink_on(colour))
-        below += share
-    ax.set_xticks(range(len(by)), [f"{size:,}" for size in by.index])
-    ax.set_xlabel("bytes of each write and read")
-    ax.set_ylabel("share of its work on packets (%)")
-    ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), reverse=True, fontsize=8)
+    shares_by_size(ax, of_protocol(answer.result.by_size, protocol), io_side)
+    ax.set_title(_title(answer, protocol, io_side))
+
+
+def _costs(answer: "Answer[ComponentsBySize]") -> list[dict[str, str | None]]:
+    protocols = dict.fromkeys(answer.result.sides["protocol"])
+    return [{"protocol": one, "per": per} for one in protocols for per in ("packet", "KiB")]
+
+
+def _cost_title(_: "Answer[ComponentsBySize]", protocol: str | None, per: str) -> str:
+    of = f"{protocol.upper()}: what" if protocol else "What"
+    return f"{of} a {per} costs the transmitting and the receiving CPU"
+
+
+@components_by_size.plot("cost", title=_cost_title, height=3.6, panels=_costs)
+def _plot_cost(
+    ax: "Axes",
+    answer: "Answer[ComponentsBySize]",
+    protocol: str | None = None,
+    per: str = "packet",
+) -> None:
+    from .plots import cost_by_size
+
+    found = answer.result
+    rows, sides = (of_protocol(one, protocol) for one in (found.by_size, found.sides))
+    cost_by_size(ax, rows, sides, per)
+    ax.set_title(_cost_title(answer, protocol, per))
+
+
+def of_protocol(rows: pd.DataFrame, protocol: str | None) -> pd.DataFrame:
+    # Of an experiment that names none all rows.
+    return rows[rows["protocol"].isna() if protocol is None else rows["protocol"] == protocol]

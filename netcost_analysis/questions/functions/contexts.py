@@ -16,12 +16,12 @@ KINDS = ("stolen", "from idle", "synchronous", "scheduled", "task", "user", "idl
 
 # Where an interrupt enters the kernel: x86 (asm_* since 5.8), arm64, and what others call it.
 _NMI = ("asm_exc_nmi", "exc_nmi", "nmi", "end_repeat_nmi", "el1h_64_fiq", "do_nmi")
-_VECTOR = (
+VECTOR = (
     *("asm_sysvec_*", "sysvec_*", "__sysvec_*", "*apic_timer_interrupt", "*reschedule_interrupt"),
     *("*call_function_interrupt", "*call_function_single_interrupt", "*irq_work_interrupt"),
     *("xen_hvm_callback_vector", "hyperv_callback_vector", "xen_evtchn_do_upcall"),
 )
-_HARDIRQ = (
+HARDIRQ = (
     *("asm_common_interrupt", "common_interrupt", "do_IRQ", "ret_from_intr"),
     *("el1_interrupt", "el0_interrupt", "el1h_64_irq*", "el1t_64_irq*"),
     *("el0t_64_irq*", "el0t_32_irq*", "el1_irq", "el0_irq*", "gic_handle_irq", "handle_irq_event*"),
@@ -29,14 +29,14 @@ _HARDIRQ = (
     *("ext_int_handler", "do_io_irq", "do_ext_irq", "handle_riscv_irq", "do_irq"),
 )
 # Its end, where it runs softirqs: what is left of an interrupt whose entry the path does not have.
-_EXIT = ("__irq_exit_rcu", "irq_exit_rcu", "irq_exit")
+EXIT = ("__irq_exit_rcu", "irq_exit_rcu", "irq_exit")
 # Behind these the interrupt is over: its return switches tasks, or works for the one it returns to.
 _RETURN = (
     *("exit_to_user_mode_loop", "irqentry_exit_to_user_mode", "exit_to_user_mode_prepare"),
     *("prepare_exit_to_usermode", "retint_user", "preempt_schedule_irq", "do_notify_resume"),
     *("arm64_preempt_schedule_irq", "raw_irqentry_exit_cond_resched", "irqentry_exit_cond_resched"),
 )
-_SOFTIRQ = ("handle_softirqs", "__do_softirq", "do_softirq", "do_softirq_own_stack")
+SOFTIRQ = ("handle_softirqs", "__do_softirq", "do_softirq", "do_softirq_own_stack")
 _NETWORK = ("net_rx_action", "net_tx_action")
 _POLL = ("__napi_poll", "napi_poll", "process_backlog", "napi_threaded_poll*")
 # Threads that exist for network work; by their names as in native/src/ledger/task.rs.
@@ -48,11 +48,11 @@ _SERVANT_NAMES = r"(?:ksoftirqd|napi|backlog_napi|ktimers|ktimersoftd|rcuc)/|vho
 
 # What a frame and those inside it run as, by plots/palette.py's KIND; later ones count first.
 _CONTEXTS = {
-    "softirq_other": _SOFTIRQ,
+    "softirq_other": SOFTIRQ,
     "softirq": _NETWORK,
     "poll": _POLL,
-    "hardirq": _HARDIRQ,
-    "vector": _VECTOR,
+    "hardirq": HARDIRQ,
+    "vector": VECTOR,
     "nmi": _NMI,
     "task": _RETURN,
 }
@@ -63,11 +63,11 @@ def context_of(one: Profile) -> "NDArray[np.int8]":
     """For each frame a place among CONTEXTS, -1 where it runs as its caller does."""
     found = np.full(len(one.frames), -1, dtype="i1")
     for name, patterns in _CONTEXTS.items():
-        found[_named(one, patterns)] = CONTEXTS.index(name)
+        found[named(one, patterns)] = CONTEXTS.index(name)
     return found
 
 
-def _named(one: Profile, patterns: tuple[str, ...]) -> "NDArray[np.bool_]":
+def named(one: Profile, patterns: tuple[str, ...]) -> "NDArray[np.bool_]":
     # Of each frame whether it is one of these functions of the kernel.
     any_of = re.compile("|".join(map(translate, patterns)))
     functions = one.frames["function"].astype("category").cat
@@ -83,14 +83,12 @@ def kinds(one: Profile) -> "tuple[NDArray[np.int8], NDArray[np.int64]]":
     returned, -1 for none. An interrupt on top of a softirq that the task runs itself is stolen,
     as in the ledger.
     """
-    interrupt = np.maximum.reduce(
-        [_named(one, names) for names in (_NMI, _VECTOR, _HARDIRQ, _EXIT)]
-    )
+    interrupt = np.maximum.reduce([named(one, names) for names in (_NMI, VECTOR, HARDIRQ, EXIT)])
     # Frames are innermost first: what is before the first return is inside it.
-    returned = _first(one, _named(one, _RETURN))
+    returned = first_of(one, named(one, _RETURN))
     entry = _last(one, interrupt, returned)
-    softirq = _last(one, _named(one, _SOFTIRQ), returned)
-    servant = _last(one, _named(one, _SERVANT), one.begins[1:])
+    softirq = _last(one, named(one, SOFTIRQ), returned)
+    servant = _last(one, named(one, _SERVANT), one.begins[1:])
     stack = one.samples["stack"].to_numpy()
     in_interrupt, is_idle = entry[stack] >= 0, _is_idle(one)
     in_softirq = softirq[stack] >= 0
@@ -128,7 +126,7 @@ def _served(one: Profile) -> "NDArray[np.bool_]":
     return found
 
 
-def _first(one: Profile, is_named: "NDArray[np.bool_]") -> "NDArray[np.int64]":
+def first_of(one: Profile, is_named: "NDArray[np.bool_]") -> "NDArray[np.int64]":
     # Of each stack its first frame of these, else where it ends.
     here = np.flatnonzero(is_named[one.places])
     at = np.searchsorted(here, one.begins[:-1])

@@ -9,9 +9,10 @@ from ..._native import CaptureError
 from ...errors import ArgumentError
 from ..devices.device_traffic import comparable
 from ..question import question
-from .packet_components import Direction, Moved, moved_while_sampled
-from .profile import profile, sampled
+from .moved import Direction, Moved, moved_while_sampled
+from .profile import profile
 from .rules import UNCLASSIFIED
+from .sampled import sampled
 from .sampled_events import (
     CYCLES,
     Event,
@@ -258,7 +259,7 @@ def _figures(answer: "Answer[CountersByComponent]") -> dict[str, Any]:
 )
 def _plot(ax: "Axes", answer: "Answer[CountersByComponent]") -> None:
     from ...plots.palette import COMPONENT_GROUPS, ink_on
-    from .components_by_size import GROUPS, OTHER, group_of
+    from .groups import GROUPS, OTHER, group_of
 
     rows = answer.result.by_event
     rows = rows[rows["busy_share"].notna()]
@@ -285,12 +286,9 @@ def _plot(ax: "Axes", answer: "Answer[CountersByComponent]") -> None:
     panels=lambda answer: [{}] if answer.frame["ipc"].notna().any() else [],
 )
 def _plot_ipc(ax: "Axes", answer: "Answer[CountersByComponent]") -> None:
-    from .components import colour_of
+    from .plots import bars
 
-    rows = answer.frame[answer.frame["ipc"].notna()].iloc[::-1]
+    rows = answer.frame[answer.frame["ipc"].notna()]
     value, low, high = (rows[f"ipc{end}"].to_numpy(dtype=float) for end in _ENDS)
-    ax.barh(rows["component"], value, color=colour_of(rows["component"]))
-    around = [np.maximum(value - low, 0), np.maximum(high - value, 0)]
-    ax.errorbar(value, rows["component"], xerr=around, fmt="none", ecolor="#444444", capsize=2)
+    bars(ax, rows["component"], rows["component"], value, (low, high))
     ax.set_xlabel("instructions per cycle")
-    ax.margins(y=0.01)

@@ -12,8 +12,11 @@ from ..._native import CaptureError
 from ...plots.palette import printable
 from .components import weights
 from .contexts import CONTEXTS, KINDS, context_of, kinds
-from .profile import chosen_event, profile, sampled
+from .interrupts_off import HIDDEN, interrupts_off_in, is_interrupt
+from .profile import classify, profile
 from .programs import labels
+from .rules import rules
+from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -213,6 +216,7 @@ def _flat(side: Paths, names: dict[str, int], code: dict[str, int]) -> tuple["ND
         [number(name) if name else code[NO_NAME] for name in labels(one)], dtype="i8"
     )
     own_context = context_of(one)
+    off_names, off_in = interrupts_off_in(one, classify(one, rules()))
     begin = one.begins[side.stacks]
     # The kernel's frames are inside those of user mode, of which one is kept where they have no
     # names.
@@ -220,15 +224,19 @@ def _flat(side: Paths, names: dict[str, int], code: dict[str, int]) -> tuple["ND
     in_kernel = kernel[side.ends] - kernel[begin]
     in_user = side.ends - begin - in_kernel
     nameless = np.zeros_like(in_user) if "dso" in one.frames else np.minimum(in_user, 1)
-    full = 1 + np.where(nameless > 0, 1, in_user) + in_kernel
+    # Innermost, what a timer does not see.
+    off = off_in[side.stacks]
+    has_off = (off >= 0).astype("i8")
+    full = 1 + np.where(nameless > 0, 1, in_user) + in_kernel + has_off
     lengths = np.minimum(full, _DEPTH)
     begins = np.append(0, np.cumsum(lengths))[:-1]
     path = np.repeat(np.arange(len(lengths)), lengths)
     depth = np.arange(int(lengths.sum())) - begins[path]
     is_cut = (full > _DEPTH)[path]
     # How many frames are inside this one. Those of the outer part are counted from outside.
-    within = np.where(is_cut & (depth > _OUTER), _DEPTH, full[path]) - 1 - depth
-    is_named = depth > nameless[path]
+    within = np.where(is_cut & (depth > _OUTER), _DEPTH, full[path]) - 1 - depth - has_off[path]
+    is_off = within < 0
+    is_named = (depth > nameless[path]) & ~is_off
     place = one.places[np.where(is_named, begin[path] + within, 0)]
     task = np.array([number(label) for label in side.labels], dtype="i8")
     flat = np.where(is_named, of_frame[place], code[USER])
@@ -238,7 +246,19 @@ def _flat(side: Paths, names: dict[str, int], code: dict[str, int]) -> tuple["ND
     idle = np.array([label in (IDLE, SWAPPER) for label in side.labels], dtype=bool)
     context[is_root] = np.where(idle, CONTEXTS.index("idle"), CONTEXTS.index("task"))
     flat[is_cut & (depth == _OUTER)] = code[LEFT_OUT]
+    hidden = np.array([number(f"{HIDDEN}: {name}") for name in off_names], dtype="i8")
+    flat[is_off] = hidden[off[path[is_off]]]
+    # An interrupt's is in its colour; of a path, in that of the frame around it.
+    as_interrupt = np.array([_context_of(name) for name in off_names], dtype="i1")
+    context[is_off] = as_interrupt[off[path[is_off]]]
     return flat, context, lengths, begins
+
+
+def _context_of(off_in: str) -> int:
+    if not is_interrupt(off_in):
+        return -1
+    is_hardirq = off_in in ("device interrupt", "interrupt")
+    return CONTEXTS.index("hardirq" if is_hardirq else "vector")
 
 
 def cleaned(name: str) -> str:

@@ -1,19 +1,25 @@
 # In which functions the CPUs' time went, as perf report --no-children has it.
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from ..._native import CaptureError
 from ...stats.counts import share_interval
 from ..question import question
 from .components import IDLE, effective, weights
-from .profile import chosen_event, classified, profile, sampled
+from .profile import classified, profile
 from .rules import APPLICATION
+from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ...capture.capture import Capture
     from ..answer import Answer
+    from .flame import Kind, Paths
 
 _USER = "(user mode)"
 
@@ -109,3 +115,65 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     rows = answer.frame[answer.frame["component"] != APPLICATION]
     busy = rows[rows["busy_share"].notna()]
     return {"largest": busy[:3].to_dict("records")}
+
+
+_TITLE = "The functions with most of the busy samples, in the colours of their components"
+
+
+@functions.plot(title=_TITLE, height=4.0)
+def _plot(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import MOST, bars
+
+    rows = answer.frame[answer.frame["busy_share"].notna()][:MOST]
+    names = rows["function"].astype(object).fillna("(no name)") + ", " + rows["component"]
+    share, low, high = (
+        100 * rows[f"busy_share{end}"].to_numpy(dtype=float) for end in ("", "_low", "_high")
+    )
+    bars(ax, names, rows["component"], share, (low, high))
+    ax.set_xlabel("share of the samples outside idle (%)")
+    ax.set_title(_TITLE)
+
+
+_GRAPHS = {
+    "stolen": "Time in interrupts, under the task they ran on",
+    "all": "Time by call path, without idle",
+}
+
+
+def _graphs(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+    # Of a whole recording: in interrupts where samples hit any, else of all.
+    if not len(answer.frame) or {"start_s", "end_s"} & answer.options.keys():
+        return []
+    for kind in _GRAPHS:
+        with suppress(CaptureError):
+            _paths(answer, kind)
+            return [{"kind": kind}]
+    return []
+
+
+def _paths(answer: "Answer[pd.DataFrame]", kind: str) -> "Paths":
+    from .flame import paths
+
+    options = answer.options
+    which: Kind = "stolen" if kind == "stolen" else "all"
+    return paths(answer.capture, which, options.get("event"), options.get("cpu"), idle=False)
+
+
+def _graph_title(_: "Answer[pd.DataFrame]", kind: str) -> str:
+    return f"{_GRAPHS[kind]} (flame graph)"
+
+
+@functions.plot(
+    "flame",
+    title=_graph_title,
+    height=4.5,
+    panels=_graphs,
+    choices=lambda _: [{"kind": kind} for kind in _GRAPHS],
+)
+def _plot_flame(ax: "Axes", answer: "Answer[pd.DataFrame]", kind: str = "all") -> None:
+    from .flame import graph
+    from .flame_picture import flame
+
+    found = _paths(answer, kind)
+    flame(ax, graph([found]), "ns" if found.one.is_timed else found.one.event)
+    ax.set_title(_graph_title(answer, kind))

@@ -7,12 +7,15 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...timeline.timeline import Timeline
+from ...units import absent
 from ..inputs import rows
 from ..question import question
 from .components import weights
-from .profile import chosen_event, classified, profile, sampled
+from .profile import classified, profile
+from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from ...capture.capture import Capture
@@ -66,7 +69,9 @@ def _source(timeline: Timeline) -> "Capture":
     check=_check,
     inputs=("segments",),
     main="interrupt_components",
-    main_columns=("context", "device", "comm", "component", "samples", "hit_share"),
+    main_columns=(
+        *("context", "device", "cost_class", "comm", "component", "samples", "hit_share"),
+    ),
     rows=20,
 )
 def interrupt_components(
@@ -173,3 +178,23 @@ def _figures(answer: "Answer[InterruptComponents]") -> dict[str, Any]:
         "interrupt_samples": found.interrupt_samples,
         "largest": found.interrupt_components[:4].to_dict("records"),
     }
+
+
+_TITLE = "What was done in interrupt context, by context, cost and component"
+
+
+@interrupt_components.plot(
+    title=_TITLE, height=4.0, panels=lambda answer: [{}] if len(answer.frame) else []
+)
+def _plot(ax: "Axes", answer: "Answer[InterruptComponents]") -> None:
+    from .plots import MOST, bars
+
+    rows = answer.frame[:MOST]
+    names = [
+        ", ".join(str(row[key]) for key in ("component", *_KEYS[:-1]) if not absent(row[key]))
+        for row in rows.to_dict("records")
+    ]
+    share = 100 * rows["hit_share"].to_numpy(dtype=float)
+    bars(ax, names, rows["component"], share)
+    ax.set_xlabel("share of the samples in interrupt context (%)")
+    ax.set_title(_TITLE)

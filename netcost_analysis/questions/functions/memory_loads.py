@@ -13,7 +13,8 @@ from ..question import question
 from .components import effective
 from .data_objects import data_objects
 from .data_source import BEHIND, LOAD, MISS, REMOTE, decoded
-from .profile import classified, profile, sampled
+from .profile import classified, profile
+from .sampled import sampled
 from .sampled_events import events_of
 
 if TYPE_CHECKING:
@@ -164,7 +165,9 @@ class _Loads(NamedTuple):
 
 @once
 def _loads(source: "Capture", event: str) -> _Loads:
-    samples = profile(source, event).samples
+    # The pass that keeps each stack once leaves out what only loads have; its rows are the same.
+    stack = profile(source, event).samples["stack"]
+    samples = source.samples(event).assign(stack=stack)
     said = decoded(samples["data_src"].to_numpy(dtype="u8"))
     objects = data_objects(source, samples)
     absent = pd.Series(np.nan, index=samples.index)
@@ -279,7 +282,7 @@ def _figures(answer: "Answer[MemoryLoads]") -> dict[str, Any]:
 )
 def _plot(ax: "Axes", answer: "Answer[MemoryLoads]") -> None:
     from ...plots.palette import COMPONENT_GROUPS
-    from .components_by_size import GROUPS, OTHER, group_of
+    from .groups import GROUPS, OTHER, group_of
 
     name = "latency_share" if answer.frame["latency_share"].notna().any() else "load_share"
     rows = answer.frame.assign(group=answer.frame["component"].map(group_of))

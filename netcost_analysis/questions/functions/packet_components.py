@@ -1,38 +1,27 @@
 # What each packet cost, by component: the weight of samples over the packets moved meanwhile.
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
-from ...errors import AbsentError, ArgumentError
+from ...errors import ArgumentError
 from ...stats.counts import count_interval
 from ..devices.device_traffic import carried, comparable
 from ..question import question
-from .components import IDLE, Components, summed
-from .profile import Profile, chosen_event, classified, profile, sampled
+from .components import IDLE, parted, summed
+from .moved import Direction, Moved, moved_while_sampled
+from .profile import Classified, Profile, classified, profile
+from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
     from ..answer import Answer
-
-Direction = Literal["rx", "tx"]
-
-
-@dataclass(frozen=True)
-class Moved:
-    # What a device carried one way, from one reading of net/dev to another.
-    device: str
-    direction: Direction
-    packets: int
-    bytes: int
-    start_ns: int
-    end_ns: int
 
 
 class PacketComponents(NamedTuple):
@@ -41,9 +30,10 @@ class PacketComponents(NamedTuple):
     Attributes
     ----------
     packet_components : pandas.DataFrame
-        A row per component that has samples, falling by samples, idle left out: component, samples,
-        weight, busy_share, weight_per_packet, weight_per_packet_low, weight_per_packet_high,
-        weight_per_kib.
+        A row per component that has samples, falling by samples, idle left out; of "interrupts off"
+        one per interrupts_off_in: component, interrupts_off_in, samples, weight, busy_share,
+        weight_per_packet, weight_per_packet_low, weight_per_packet_high, weight_per_kib,
+        weight_unit.
     sampled_event : str
         The event that was sampled.
     is_timed : bool
@@ -52,6 +42,10 @@ class PacketComponents(NamedTuple):
         The one whose packets are counted.
     direction : str
         "rx" or "tx".
+    device_share : float
+        Of the packets that all devices received or sent; NaN where that is none.
+    other_devices : str
+        Of the others that carried any their names, that with most first.
     packets : int
         That many it received or sent.
     packet_bytes : float
@@ -69,6 +63,8 @@ class PacketComponents(NamedTuple):
     is_timed: bool
     device: str
     direction: str
+    device_share: float
+    other_devices: str
     packets: int
     packet_bytes: float
     gbit_per_s: float
@@ -93,7 +89,10 @@ def _require_clock(source: "Capture") -> None:
 @question(
     check=_check,
     main="packet_components",
-    main_columns=("component", "weight_per_packet", "weight_per_packet_low", "busy_share"),
+    main_columns=(
+        *("component", "interrupts_off_in", "weight_per_packet"),
+        *("weight_per_packet_low", "weight_per_packet_high", "weight_unit", "busy_share"),
+    ),
     rows=30,
     may_be_0=("cpu",),
 )
@@ -115,7 +114,8 @@ def packet_components(
     bundle : Bundle
         Whose net/dev says how many packets there were.
     device : str, optional
-        Whose packets; that which carried most, and is not lo, unless given.
+        Whose packets; that which carried most unless given, and is not lo where others carried 1 %
+        of all packets.
     direction : {"rx", "tx"}
         Those it received, or those it sent.
     cpu, event, rules
@@ -153,52 +153,16 @@ def packet_components(
     one.require_names(source.path)
     moved = moved_while_sampled(one, bundle, device, direction)
     taken = one.within(cpu, moved.start_ns, moved.end_ns)
-    return per_packet(one, summed(one, found, taken), taken, moved)
-
-
-def moved_while_sampled(
-    one: Profile, bundle: "Bundle", device: str | None, direction: Direction
-) -> Moved:
-    # From the reading before to that after the recorded time, where samples were taken throughout;
-    # else of all readings that were taken while samples were.
-    times = one.samples["time_ns"]
-    if not len(times):
-        raise CaptureError(f"no sample of {one.event} was taken")
-    first, last = int(times.min()), int(times.max())
-    before, after = (side.reads.get("net_dev") for side in (bundle.before, bundle.after))
-    if before and after and first <= before[0] < after[1] <= last:
-        first, last = before[0], after[1]
-    rows = carried(bundle, whole=True, within=(first, last))
-    names = list(dict.fromkeys(rows["device"]))
-    if device is not None:
-        rows = rows[rows["device"] == device]
-        if rows.empty:
-            raise AbsentError(f"no device {device!r}; there are {', '.join(names)}")
-    packets, size = f"{direction}_packets", f"{direction}_bytes"
-    rows = rows[rows[packets].notna() & rows[size].notna()]
-    if rows.empty:
-        raise CaptureError(f"the counters of {device or 'every device'} went backwards")
-    # Of a host's own traffic there is no other.
-    order = rows.assign(own=rows["device"] == "lo").sort_values(
-        ["own", packets], ascending=[True, False], kind="stable"
-    )
-    busy = order[order[packets] > 0]
-    row = (busy if len(busy) else order).iloc[0]
-    return Moved(
-        str(row["device"]),
-        direction,
-        int(row[packets]),
-        int(row[size]),
-        int(row["start_ns"]),
-        int(row["end_ns"]),
-    )
+    return per_packet(one, found, taken, moved)
 
 
 def per_packet(
-    one: Profile, found: Components, taken: "NDArray[np.bool_]", moved: Moved
+    one: Profile, classes: Classified, taken: "NDArray[np.bool_]", moved: Moved
 ) -> PacketComponents:
-    rows = found.components[found.components["component"] != IDLE]
-    frame = rows[["component", "samples", "weight", "busy_share"]].reset_index(drop=True)
+    found = summed(one, classes, taken)
+    rows = parted(one, classes, taken)
+    frame = rows[rows["component"] != IDLE].reset_index(drop=True)
+    frame["busy_share"] = frame["weight"] / (frame["weight"].sum() or np.nan)
     packets = moved.packets or np.nan
     low, high = count_interval(frame["samples"])
     # What a sample stands for, on average of the component's.
@@ -207,6 +171,7 @@ def per_packet(
     frame["weight_per_packet_low"] = low * each / packets
     frame["weight_per_packet_high"] = high * each / packets
     frame["weight_per_kib"] = frame["weight"] / ((moved.bytes / 1024) or np.nan)
+    frame["weight_unit"] = "ns" if found.is_timed else found.sampled_event
     cpus = one.samples.loc[taken, "cpu"].nunique()
     busy = float(found.busy_samples / found.samples * cpus) if found.samples else float("nan")
     rate = moved.bytes * 8 / (moved.end_ns - moved.start_ns or np.nan)
@@ -216,6 +181,8 @@ def per_packet(
         found.is_timed,
         moved.device,
         moved.direction,
+        moved.share,
+        ", ".join(moved.others),
         moved.packets,
         float(moved.bytes / packets),
         float(rate),
@@ -233,9 +200,41 @@ def _figures(answer: "Answer[PacketComponents]") -> dict[str, Any]:
         "is_timed": found.is_timed,
         "device": found.device,
         "direction": found.direction,
+        "device_share": found.device_share,
+        "other_devices": found.other_devices,
+        "was_given": answer.options.get("device") is not None,
         "packets": found.packets,
         "packet_bytes": found.packet_bytes,
         "gbit_per_s": found.gbit_per_s,
         "busy_cores": found.busy_cores,
         "cores_per_gbit": found.cores_per_gbit,
     }
+
+
+def _title(answer: "Answer[PacketComponents]") -> str:
+    found = answer.result
+    way = "received" if found.direction == "rx" else "sent"
+    return f"What a packet that {found.device} {way} cost, by component"
+
+
+@packet_components.plot(title=_title, height=4.0)
+def _plot(ax: "Axes", answer: "Answer[PacketComponents]") -> None:
+    from .plots import MOST, bars, label_of
+
+    found = answer.result
+    rows = found.packet_components[:MOST]
+    scale = 1e-3 if found.is_timed else 1.0
+    value, low, high = (
+        scale * rows[f"weight_per_packet{end}"].to_numpy(dtype=float)
+        for end in ("", "_low", "_high")
+    )
+    bars(
+        ax,
+        [label_of(row) for row in rows.to_dict("records")],
+        rows["component"],
+        value,
+        (low, high),
+    )
+    unit = "µs" if found.is_timed else found.sampled_event
+    ax.set_xlabel(f"{unit} a packet, with 95 % intervals of the sampling")
+    ax.set_title(_title(answer))

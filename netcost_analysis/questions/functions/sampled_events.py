@@ -10,7 +10,8 @@ from ...errors import AbsentError, LackingError
 from ...parsers.perf_stat import plain_event
 from ...stats.counts import count_interval, ratio_interval, share_interval
 from .components import IDLE, weights
-from .profile import TIMERS, Profile, base_name, classified, profile, sampled
+from .profile import Profile, classified, profile
+from .sampled import TIMERS, base_name, sampled
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -7,9 +7,10 @@ import pandas as pd
 
 from ..question import question
 from .components import IDLE
-from .profile import chosen_event, classified, profile, sampled
+from .profile import classified, profile
 from .rules import UNCLASSIFIED
 from .rules import rules as rules_of
+from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture

@@ -54,6 +54,14 @@ SOFTIRQ = "net_rx_action < handle_softirqs < __irq_exit_rcu < sysvec_apic_timer_
         ("ovs_flow_tbl_lookup [openvswitch] < netif_receive_skb", "Open vSwitch"),
         ("br_handle_frame < __netif_receive_skb_core < process_backlog", "bridge"),
         ("pv_native_safe_halt < default_idle < do_idle < cpu_startup_entry", "idle"),
+        # A socket's read(2) and write(2), and what a file system does behind the same.
+        ("rw_verify_area < vfs_read < ksys_read < do_syscall_64", "file descriptors"),
+        ("__fget_light < ksys_write < do_syscall_64", "file descriptors"),
+        ("do_iter_readv_writev < vfs_writev < do_writev < do_syscall_64", "file descriptors"),
+        ("sock_write_iter < vfs_write < ksys_write < do_syscall_64", "socket"),
+        ("tcp_sendmsg < sock_write_iter < vfs_write < ksys_write", "TCP"),
+        ("ext4_file_read_iter < vfs_read < ksys_read < do_syscall_64", "file system"),
+        ("ksys_sync < __do_sys_sync < do_syscall_64", "file system"),
     ],
     ids=lambda text: text.split(" < ")[0],
 )
@@ -152,7 +160,7 @@ def test_samples_of_a_guest_are_not_named_after_the_hosts_kernel(
     chain = (CONTEXT_GUEST_KERNEL, ip, ip + EACH) if with_chain else ()
     one = Sample(Where(0, 1, 500, 500), ip=ip, mode=mode, callchain=chain)
     capture = capture_of(tmp_path / "r", one, stack("vfs_read"), symbols=symbols)
-    assert shares(capture) == {"application": 1, "file system": 1}
+    assert shares(capture) == {"application": 1, "file descriptors": 1}
     names = capture.ask.functions.functions().frame["function"]
     assert sorted(names) == ["(user mode)", "vfs_read"]
 
@@ -180,7 +188,7 @@ def test_the_precise_address_is_the_innermost_frame(tmp_path: Path) -> None:
         at(USER, "user", CONTEXT_KERNEL, ips[1], CONTEXT_USER, USER),
         symbols=symbols,
     )
-    assert shares(capture) == {"file system": 2, "application": 1}
+    assert shares(capture) == {"file descriptors": 2, "application": 1}
 
 
 def test_a_window_and_a_cpu_choose_samples(tmp_path: Path) -> None:
@@ -205,7 +213,7 @@ def test_functions_of_bpf_are_named_by_the_recording(tmp_path: Path) -> None:
     made = KernelSymbol(address, 64, "anything_at_all", where=Where(0, 1))
     one = Sample(Where(0, 2, 500, 500), ip=address + 8, callchain=(CONTEXT_KERNEL, address + 8))
     capture = capture_of(tmp_path / "r", made, one, stack("vfs_read"))
-    assert shares(capture) == {"XDP and BPF": 1, "file system": 1}
+    assert shares(capture) == {"XDP and BPF": 1, "file descriptors": 1}
     [row] = capture.ask.functions.functions().frame.query("module == 'bpf'").to_dict("records")
     assert row["function"] == "anything_at_all"
 
@@ -213,7 +221,7 @@ def test_functions_of_bpf_are_named_by_the_recording(tmp_path: Path) -> None:
 def test_the_event_that_time_goes_by_is_taken_unless_another_is_named(tmp_path: Path) -> None:
     told = [stack(SEND, event=0), stack("vfs_read", event=1)]
     capture = capture_of(tmp_path / "r", *told, attrs=[CLOCK, CYCLES])
-    assert shares(capture) == {"file system": 1}
+    assert shares(capture) == {"file descriptors": 1}
     assert shares(capture, event="cpu-clock") == {"TCP": 1}
     with pytest.raises(ArgumentError, match="it holds cycles, cpu-clock"):
         shares(capture, event="branches")

@@ -9,6 +9,7 @@ import pytest
 
 from netcost_analysis import open_capture
 from support.device_bundles import bundle
+from support.host import SAMPLES
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.stacks import CLOCK, CYCLES, Stack, capture_of, stack
@@ -76,6 +77,17 @@ def test_a_timers_samples_are_of_what_it_interrupted(tmp_path: Path) -> None:
     assert set(answer.frame["cost_class"]) == {"stolen"}
     assert (answer.result.interrupt_samples, answer.result.window_samples) == (2, 3)
     assert answer.frame["hit_share"].sum() == pytest.approx(1)
+
+
+# Rows that differ in their cost class alone do not read the same.
+def test_the_words_tell_cost_classes_apart() -> None:
+    capture = open_capture(SAMPLES / "stolen-time-functions.netcost.tar.zst")
+    answer = capture.ask.functions.interrupt_components()
+    assert "cost class" in answer._table.header
+    parts = [line.partition("% of these ")[2] for line in answer.words.splitlines()]
+    assert len({part.rstrip(";.") for part in parts if part}) == 4
+    assert "stolen from iperf3" in answer.words
+    assert "synchronous in iperf3" in answer.words
 
 
 # A counter's interrupt is an NMI, or ends within a vector that it is of.

@@ -1,6 +1,7 @@
 # What each packet cost, of described samples between two readings of an interface's counters.
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -71,13 +72,61 @@ def test_the_samples_between_two_readings_over_the_packets_between_them(tmp_path
 
 def test_a_device_a_direction_and_a_cpu(tmp_path: Path) -> None:
     ask = recorded(tmp_path).ask.functions
-    assert ask.packet_components(direction="tx").result.packets == 5
+    assert ask.packet_components(device="eth0", direction="tx").result.packets == 5
     assert ask.packet_components(device="lo").result.packets == 9_000
     assert ask.packet_components(cpu=0).result.busy_cores == pytest.approx(0.75)
     assert set(ask.packet_components(cpu=1).frame["component"]) == {"application"}
     for given in ({"device": "eth7"}, {"direction": "up"}, {"cpu": 7}):
         with pytest.raises(ArgumentError):
             ask.packet_components(**given)
+
+
+# eth0 received 9 packets and lo nearly all: a host that talks to itself.
+@pytest.mark.parametrize(
+    ("eth0", "lo", "device", "share"),
+    [(9, 59_615, "lo", 59_615 / 59_624), (500, 59_500, "lo", 119 / 120), (610, 59_390, "eth0", 0)],
+)
+def test_the_device_is_lo_where_the_others_carried_hardly_any(
+    tmp_path: Path, eth0: int, lo: int, device: str, share: float
+) -> None:
+    counts = net_dev(eth0=(100 * eth0, 10 + eth0, 0, 0), lo=(100 * lo, lo, 0, 0))
+    capture, again = (recorded(tmp_path / at, **{"after/net_dev": counts}) for at in ("a", "b"))
+    answer = capture.ask.functions.packet_components()
+    other = {"lo": "eth0", "eth0": "lo"}[device]
+    assert (answer.result.device, answer.result.other_devices) == (device, other)
+    assert answer.result.device_share == pytest.approx(share or 610 / 60_000)
+    assert f"({other}) are chosen with `device`" in answer.words
+    given = capture.ask.functions.packet_components(device=other)
+    assert given.result.device == other
+    assert "chosen with" not in given.words
+    # A comparison takes the same, and says so.
+    changes = netcost.compare(capture, again).ask.functions.component_changes
+    assert (changes().result.base_device, changes().result.new_device) == (device, device)
+    assert f"those that {device} received; `device` chooses" in changes().words
+    assert changes(device=other).result.new_device == other
+
+
+def test_sides_of_different_devices_say_so(tmp_path: Path) -> None:
+    base = recorded(tmp_path / "base")
+    after = net_dev(eth0=(900, 19, 0, 0), lo=(9_000_000, 90_000, 0, 0))
+    new = recorded(tmp_path / "new", **{"after/net_dev": after})
+    words = netcost.compare(base, new).ask.functions.component_changes().words
+    assert "those that eth0 received in" in words
+    assert "and lo in" in words
+    # What differs in size differs in cost.
+    assert "They have 2,500 bytes on average in" in words
+    assert "and 100 in" in words
+
+
+# What a weight counts stands beside it, and both ends of its interval.
+def test_a_weight_has_its_unit(tmp_path: Path) -> None:
+    answer = recorded(tmp_path / "timer").ask.functions.packet_components()
+    assert set(answer.frame["weight_unit"]) == {"ns"}
+    shown = answer._table.header
+    assert {"weight per packet low", "weight per packet high", "weight unit"} <= set(shown)
+    cycles = replace(CYCLES, clock="monotonic")
+    counted = recorded(tmp_path / "cycles", attr=cycles).ask.functions.packet_components()
+    assert set(counted.frame["weight_unit"]) == {"cycles"}
 
 
 def test_without_packets_nothing_costs_anything(tmp_path: Path) -> None:
@@ -136,6 +185,20 @@ def test_sizes_of_the_sample() -> None:
     per_kib = found.sides.assign(cost=found.sides["cores_per_gbit"]).sort_values("io_bytes")
     for _, side in per_kib.groupby(["protocol", "io_side"], dropna=False):
         assert side["cost"].iloc[0] > side["cost"].iloc[-1]
+
+
+# The lab's first step, for the floor of the energy.
+def test_a_step_without_a_stream_has_no_sides(tmp_path: Path) -> None:
+    folder = tmp_path / "sizes"
+    shutil.copytree(SAMPLES / "io-sizes", folder)
+    shutil.copy(folder / "tcp-64.netcost.tar.zst", folder / "idle.netcost.tar.zst")
+    lines = (folder / "steps.tsv").read_text().splitlines()
+    row = "idle\tnone\t0\t0\t1\t3.1\t0\t0\t0"
+    (folder / "steps.tsv").write_text("\n".join([lines[0], row, lines[1]]) + "\n")
+    found = netcost.open_experiment(folder).ask.functions
+    sides = found.components_by_size().result.sides
+    assert set(sides["io_bytes"]) == {64}
+    assert set(found.findings().frame["protocol"].dropna()) == {"tcp"}
 
 
 def test_other_experiments_have_no_sizes() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from netcost_analysis._native import CaptureError
 from netcost_analysis.errors import ArgumentError
+from netcost_analysis.questions.functions.groups import ASIDE, GROUPS
 from netcost_analysis.questions.functions.rules import OWN, folded, read, rules
 from support.stacks import capture_of, shares, stack
 
@@ -128,7 +129,7 @@ def test_what_everyone_calls_is_named_by_no_rule(function: str) -> None:
 
 COMPONENTS = """driver rx; driver tx; NAPI and softirq; GRO; XDP and BPF; bridge; Open vSwitch;
 netfilter; IP and routing; UDP; TCP; socket; copy; allocation; buffer release; qdisc; timers;
-interrupts off;
+interrupts off; file descriptors;
 system call entry; scheduling; interrupt entry; hypervisor pauses; file system; vhost and tun;
 poll and epoll; idle"""
 
@@ -169,3 +170,12 @@ def test_no_pattern_stands_twice() -> None:
 )
 def test_names_are_folded(symbol: str, function: str) -> None:
     assert folded(symbol) == function
+
+
+# What the pictures put together is what rules name: a name that none defines is in no picture.
+def test_groups_are_of_components_that_there_are() -> None:
+    named = {rule.component for rule in rules()} | {"application"}
+    grouped = [name for of in GROUPS.values() for name in of]
+    assert set(grouped) | set(ASIDE) <= named
+    assert len(set(grouped)) == len(grouped)
+    assert not set(grouped) & set(ASIDE)

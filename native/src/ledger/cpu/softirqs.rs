@@ -12,6 +12,9 @@ use crate::ledger::rows::SoftirqRow;
 use crate::ledger::softirq::{policy, VECTORS};
 use crate::ledger::thief::Class;
 
+/// Interrupt lines that lead to one NET_RX; damage may have more.
+const MAX_LINES: usize = 64;
+
 /// All softirqs of a CPU.
 #[derive(Debug, Default)]
 pub struct Softirqs {
@@ -57,7 +60,7 @@ impl Softirqs {
 
     /// An interrupt line leads to the next NET_RX.
     pub fn led_by(&mut self, line: i64) {
-        if !self.lines.contains(&line) {
+        if self.lines.len() < MAX_LINES && !self.lines.contains(&line) {
             self.lines.push(line);
         }
     }

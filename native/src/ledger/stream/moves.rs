@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use rustc_hash::FxHashMap;
 
 use crate::intern::NONE;
-use crate::ledger::migrated::{is_soon, Migrated, EXEC_WITHIN_NS};
+use crate::ledger::migrated::{is_for_exec, Execs, Migrated, EXEC_WITHIN_NS};
 use crate::ledger::rows::{Cause, MigrationRow, SliceRow};
 
 /// Time and order: no two events have both.
@@ -55,13 +55,13 @@ impl Stays {
 pub struct Moves {
     waiting: BTreeMap<Key, Waiting>,
     stays: FxHashMap<u32, Stays>,
-    execs: Vec<(i64, i32)>,
+    execs: Execs,
 }
 
 impl Moves {
     /// Takes a CPU's migrations and execs. `is_told`: whether slices of a CPU come.
     pub fn take(&mut self, rows: Vec<MigrationRow>, execs: &mut Vec<(i64, i32)>, is_told: impl Fn(u32) -> bool) {
-        self.execs.append(execs);
+        self.execs.extend(execs.drain(..).map(|exec| (exec.1, exec.0)));
         for row in rows {
             let key = (row.time_ns, row.order);
             let mut unknown = 0;
@@ -109,13 +109,13 @@ impl Moves {
                 break;
             }
             let mut migrated = first.remove().migrated;
-            if by_stopper && execs.iter().any(|exec| is_soon(&migrated.row, exec)) {
+            if is_for_exec(&migrated.row, execs) {
                 migrated.row.cause = Cause::Exec;
             }
             told.push(migrated);
         }
         let oldest = waiting.first_key_value().map_or(known_ns, |first| first.0 .0.min(known_ns));
-        execs.retain(|exec| exec.0 >= oldest);
+        execs.retain(|exec| exec.1 >= oldest);
         told
     }
 }
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(told(&mut moves, 1000), []);
         moves.take(vec![], &mut vec![(900, 7), (EXEC_WITHIN_NS + 50, 7)], |_| false);
         assert_eq!(told(&mut moves, EXEC_WITHIN_NS + 50), [(50, NONE, NONE, Cause::Exec)]);
-        assert_eq!(moves.execs, [(EXEC_WITHIN_NS + 50, 7)]);
+        assert_eq!(moves.execs, Execs::from([(7, EXEC_WITHIN_NS + 50)]));
     }
 
     #[test]

@@ -1,0 +1,80 @@
+# Where a capture's functions were sampled, and by which event.
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...capture.recorder import is_perf
+from ...errors import AbsentError, LackingError
+from ..inputs import once
+
+if TYPE_CHECKING:
+    from ...capture.bundle import Bundle
+    from ...capture.capture import Capture
+
+# Events that a timer takes, whose samples count ns.
+TIMERS = ("cpu-clock", "task-clock")
+# Where cycles were recorded beside others, they are what time goes by.
+_PREFERRED = ("cycles", "cpu-cycles", "cpu_core/cycles/", *TIMERS)
+_HOW = "netcost-record --profile functions, or perf record -a -g --kcore, takes them"
+
+
+@once
+def sampled(capture: "Capture") -> "Capture":
+    # Where a capture's functions were sampled: there, or in a recording beside it in the bundle.
+    # Raises CaptureError where they were not.
+    if _events(capture):
+        return capture
+    beside = _beside(capture.bundle) if capture.bundle else None
+    if beside is not None:
+        from ...capture.capture import Capture
+
+        other = Capture(beside, beside=capture.beside.of_samples)
+        if _events(other):
+            return other
+    raise LackingError("samples", f"no samples of functions were taken: {_HOW}")
+
+
+def _beside(bundle: "Bundle") -> Path | None:
+    # Only a folder in the bundle: a link could lead anywhere.
+    said = bundle.manifest_json.get("samples_of_functions")
+    name = said.get("output") if isinstance(said, dict) else None
+    if not isinstance(name, str) or name in ("", ".", "..") or "/" in name:
+        return None
+    path = Path(bundle.path, name)
+    data = path / "data"
+    found = path.is_dir() and data.is_file() and not path.is_symlink() and not data.is_symlink()
+    return path if found else None
+
+
+def _events(capture: "Capture") -> list[str]:
+    # Those that were sampled, the one that time goes by first. Only headers are read.
+    if not is_perf(capture.header) and not is_text(capture):
+        return []
+    names = dict.fromkeys(one["name"] for one in capture.header["events"] if not one["tracepoint"])
+    found = [name for name in names if base_name(name) != "dummy"]
+    order = {name: at for at, name in enumerate(_PREFERRED)}
+    return sorted(found, key=lambda name: order.get(base_name(name), len(order)))
+
+
+def is_text(capture: "Capture") -> bool:
+    # Of perf script a text has names beside the addresses.
+    return str(capture.header["format"]) == "text"
+
+
+def base_name(event: str) -> str:
+    # Without perf's modifiers: cycles:ukH.
+    return event.partition(":")[0]
+
+
+def chosen_event(capture: "Capture", event: str | None = None) -> str:
+    # The one asked for, else that which tells where time went.
+    found = _events(capture)
+    if event is None:
+        if len(found) == 1:
+            # Counting them takes a pass over the recording.
+            return found[0]
+        counts = capture.info["events"]
+        return next((name for name in found if counts.get(name)), found[0])
+    if event in found:
+        return event
+    raise AbsentError(f"no samples of {event} in this capture; it holds {', '.join(found)}")
