@@ -2,7 +2,6 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::ledger::segment::Segment;
 use crate::ledger::task::NOBODY;
 use crate::ledger::thief::{Class, UNKNOWN};
 
@@ -49,10 +48,12 @@ impl Head {
         self.slice.filter(|_| self.unknown.is_none())
     }
 
-    /// A part of it as its owner's.
-    pub fn segment(&self, start: i64, end: i64) -> Segment {
-        let known = Segment { start, end, victim: self.victim, thief: self.thief, class: self.class, depth: 0 };
-        self.unknown.map_or(known, |_| Segment::unknown(start, end))
+    /// Victim, thief and class; nobody's where it is unknown.
+    pub fn owner(&self) -> (u32, u32, Class) {
+        match self.unknown {
+            None => (self.victim, self.thief, self.class),
+            Some(_) => (NOBODY, UNKNOWN, Class::None),
+        }
     }
 }
 
@@ -101,10 +102,10 @@ mod tests {
     #[test]
     fn a_head_is_its_tasks_until_it_is_doubted() {
         let mut head = Head::of(100, 7, (TASK, Class::None), Some(0));
-        assert_eq!((head.unknown(), head.slice(), head.segment(0, 100).victim), (None, Some(0), 7));
+        assert_eq!((head.unknown(), head.slice(), head.owner()), (None, Some(0), (7, TASK, Class::None)));
         head.doubt();
         assert_eq!((head.unknown().map(|found| found.1), head.slice()), (Some(0), None));
-        assert_eq!((head.segment(0, 100).victim, head.segment(0, 100).thief), (NOBODY, UNKNOWN));
+        assert_eq!(head.owner(), (NOBODY, UNKNOWN, Class::None));
     }
 
     #[test]

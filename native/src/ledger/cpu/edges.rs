@@ -171,7 +171,7 @@ impl Cpu {
             }
         }
         if to > from {
-            let segment = head.segment(from, to);
+            let segment = segment_of(&head, from, to);
             self.finished.take(self.number, &segment, self.settings.bin_ns, self.settings.want.segments);
         }
     }
@@ -197,12 +197,17 @@ impl Cpu {
         if to > from {
             self.finished.take_head(
                 self.number,
-                &head.segment(from, to),
+                &segment_of(&head, from, to),
                 self.settings.bin_ns,
                 self.settings.want.segments,
             );
         }
     }
+}
+
+fn segment_of(head: &Head, start: i64, end: i64) -> Segment {
+    let (victim, thief, class) = head.owner();
+    Segment { start, end, victim, thief, class, depth: 0 }
 }
 
 #[cfg(test)]
