@@ -5,9 +5,24 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 _PATIENCE_S = 1.0
+
+
+class Amount(NamedTuple):
+    """What there is to do in all."""
+
+    events: int
+    size: int
+
+    def done(self, fraction: float) -> str:
+        """So much of it, for a bar."""
+        events, size = self.events / 1e6, self.size / 1e6
+        return (
+            f" {events * fraction:,.1f} of {events:,.1f} M events, "
+            f"{size * fraction:,.0f} of {size:,.0f} MB"
+        )
 
 
 def is_watched() -> bool:
@@ -23,8 +38,9 @@ def is_watched() -> bool:
 
 
 @contextmanager
-def progress(label: str) -> Iterator[Callable[[float], None] | None]:
+def progress(label: str, of: Amount | None = None) -> Iterator[Callable[[float], None] | None]:
     # Yields what native calls now and then with the fraction done, or None where nobody watches.
+    # of: where that is known, the bar says how much of it is done, and what time is left.
     if not is_watched():
         yield None
         return
@@ -43,8 +59,11 @@ def progress(label: str) -> Iterator[Callable[[float], None] | None]:
                 total=100,
                 desc=label,
                 leave=False,
-                bar_format="{desc} {percentage:3.0f} %|{bar}| {elapsed}",
+                bar_format="{desc} {percentage:3.0f} %|{bar}|{postfix} {elapsed}"
+                + ("<{remaining}" if of else ""),
             )
+        if of is not None:
+            bar.set_postfix_str(of.done(fraction), refresh=False)
         bar.update(100 * fraction - bar.n)
 
     try:
