@@ -20,7 +20,7 @@ class Amount(NamedTuple):
         """So much of it, for a bar."""
         events, size = self.events / 1e6, self.size / 1e6
         return (
-            f" {events * fraction:,.1f} of {events:,.1f} M events, "
+            f"{events * fraction:,.1f} of {events:,.1f} M events, "
             f"{size * fraction:,.0f} of {size:,.0f} MB"
         )
 
@@ -35,6 +35,10 @@ def is_watched() -> bool:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return getattr(shell, "kernel", None) is not None
+
+
+def _of(label: str, of: Amount | None, fraction: float) -> str:
+    return label if of is None else f"{label}: {of.done(fraction)}"
 
 
 @contextmanager
@@ -57,13 +61,13 @@ def progress(label: str, of: Amount | None = None) -> Iterator[Callable[[float],
 
             bar = tqdm(
                 total=100,
-                desc=label,
+                desc=_of(label, of, fraction),
                 leave=False,
-                bar_format="{desc} {percentage:3.0f} %|{bar}|{postfix} {elapsed}"
+                bar_format="{desc} {percentage:3.0f} %|{bar}| {elapsed}"
                 + ("<{remaining}" if of else ""),
             )
         if of is not None:
-            bar.set_postfix_str(of.done(fraction), refresh=False)
+            bar.set_description_str(_of(label, of, fraction), refresh=False)
         bar.update(100 * fraction - bar.n)
 
     try:

@@ -43,8 +43,12 @@ class _Sink:
         self.closed = True
 
     def append(self) -> None:
-        with self._path.open("ab") as file:
-            file.write(self._held)
+        try:
+            with self._path.open("ab") as file:
+                file.write(self._held)
+        except OSError as error:
+            # Of a write the system does not say to which file.
+            raise OSError(error.errno, error.strerror, str(self._path)) from None
         self._held.clear()
 
 
