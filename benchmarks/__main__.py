@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import cores, first, fleet, functions, questions, recording, text, trace_dat
+from benchmarks import cores, first, fleet, functions, large, questions, recording, text, trace_dat
 from benchmarks.measure import Figure, Way, compare
 from benchmarks.page import machine, page, table
 
@@ -37,6 +37,12 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--capture", type=Path, help="measure on this perf.data")
     parser.add_argument("--synthetic", action="store_true", help="do not record")
+    parser.add_argument(
+        "--large",
+        type=float,
+        metavar="GB",
+        help="also 1, 4 and 16 times the capture; the largest of so many gigabytes, on disk",
+    )
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -60,6 +66,7 @@ def main() -> int:
             None if arguments.synthetic else functions.measure(Path(folder), arguments.repeats)
         )
         ring = None if arguments.synthetic else trace_dat.measure(Path(folder), arguments.repeats)
+        grown = None if arguments.large is None else large.measure(path, arguments.large)
     printed = table(figures, events)
     print(machine())
     print(printed)
@@ -72,6 +79,9 @@ def main() -> int:
     print(first.table(answered))
     print(fleet.table(many))
     print(fleet.targets(many))
+    if grown is not None:
+        print(large.table(grown))
+        print(large.targets(grown))
     if ring is not None:
         print(trace_dat.table(ring))
         print(trace_dat.targets(ring))
@@ -89,6 +99,7 @@ def main() -> int:
             + questions.section(asked)
             + first.section(answered)
             + fleet.section(many)
+            + (large.section(grown) if grown is not None else "")
         )
     return 0
 

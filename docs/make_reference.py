@@ -51,7 +51,8 @@ _TABLE_HEAD = "| question | answers | asked of | needs | parameters |\n|---|---|
 _COLUMNS_HEAD = """# Columns and figures
 
 Every column and figure of the answers: its type in pandas, what it counts, what it is. A name means
-the same in every answer; a table of an answer with several is named QUESTION.TABLE. Times in ns are
+the same in every answer; a table of an answer with several is named QUESTION.TABLE. TABLE.COLUMN is
+of a [timeline's table](tables.md), where the name alone means something else. Times in ns are
 lengths unless they are called instants, which are on the capture's clock; a share is of 1, and
 shown in percent. Written by `make reference` from `netcost_analysis/columns.toml`.
 """

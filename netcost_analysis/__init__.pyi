@@ -13,6 +13,8 @@ from .comparison.comparison import compare as compare
 from .comparison.run import Run as Run
 from .comparison.run_set import RunSet as RunSet
 from .comparison.run_set import run_set as run_set
+from .export.dataset import Exported as Exported
+from .export.dataset import ExportedTable as ExportedTable
 from .fleet.fleet import Fleet as Fleet
 from .fleet.fleet import open_fleet as open_fleet
 from .gathering.gather import Gathered as Gathered

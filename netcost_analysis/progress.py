@@ -5,9 +5,24 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 _PATIENCE_S = 1.0
+
+
+class Amount(NamedTuple):
+    """What there is to do in all."""
+
+    events: int
+    size: int
+
+    def done(self, fraction: float) -> str:
+        """So much of it, for a bar."""
+        events, size = self.events / 1e6, self.size / 1e6
+        return (
+            f"{events * fraction:,.1f} of {events:,.1f} M events, "
+            f"{size * fraction:,.0f} of {size:,.0f} MB"
+        )
 
 
 def is_watched() -> bool:
@@ -22,9 +37,14 @@ def is_watched() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
+def _of(label: str, of: Amount | None, fraction: float) -> str:
+    return label if of is None else f"{label}: {of.done(fraction)}"
+
+
 @contextmanager
-def progress(label: str) -> Iterator[Callable[[float], None] | None]:
+def progress(label: str, of: Amount | None = None) -> Iterator[Callable[[float], None] | None]:
     # Yields what native calls now and then with the fraction done, or None where nobody watches.
+    # of: where that is known, the bar says how much of it is done, and what time is left.
     if not is_watched():
         yield None
         return
@@ -41,10 +61,13 @@ def progress(label: str) -> Iterator[Callable[[float], None] | None]:
 
             bar = tqdm(
                 total=100,
-                desc=label,
+                desc=_of(label, of, fraction),
                 leave=False,
-                bar_format="{desc} {percentage:3.0f} %|{bar}| {elapsed}",
+                bar_format="{desc} {percentage:3.0f} %|{bar}| {elapsed}"
+                + ("<{remaining}" if of else ""),
             )
+        if of is not None:
+            bar.set_description_str(_of(label, of, fraction), refresh=False)
         bar.update(100 * fraction - bar.n)
 
     try:

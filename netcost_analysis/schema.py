@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 class Column:
     """A column, or a figure of an answer.
 
-    name: QUESTION.NAME of what only that answer has, as a table of it. type: pandas' dtype of the
-    column, list[str] or list[int64] (Arrow's), "table", or "figures" for several under one name.
-    unit: what a value counts: ns, share (0 to 1), 1/s, bytes, packets, id (a number that names
-    something), address, ... or None. instant: of ns, whether they are on the capture's clock and no
-    duration. definition: Markdown.
+    name: QUESTION.NAME of what only that answer has, as a table of it; TABLE.NAME of what a
+    timeline's table has under a name that means something else elsewhere. type: pandas' dtype of
+    the column, list[str] or list[int64] (Arrow's), "table", or "figures" for several under one
+    name. unit: what a value counts: ns, share (0 to 1), 1/s, bytes, packets, id (a number that
+    names something), address, ... or None. instant: of ns, whether they are on the capture's clock
+    and no duration. definition: Markdown.
     """
 
     name: str

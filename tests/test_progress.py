@@ -47,3 +47,17 @@ def test_silent_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     watch(monkeypatch)
     monkeypatch.setenv("NETCOST_PROGRESS", "0")
     assert not run()
+
+
+def test_a_bar_says_how_much_of_it_is_done(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch(monkeypatch)
+    clock = iter(range(100))
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    with module.progress("reading", module.Amount(45_500_000, 3_700_000_000)) as advance:
+        assert advance is not None
+        advance(0.5)
+    said = capsys.readouterr().err
+    assert "22.8 of 45.5 M events, 1,850 of 3,700 MB" in said
+    assert "<" in said

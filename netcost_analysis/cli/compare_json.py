@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct, field
 
 from .._native import __version__
-from ..questions.completeness.provenance import checksum
+from ..capture.checksum import checksum
 from ..report.identities import recorder
 from ..units import absent
 from .fail_if import Judged

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _SUBCOMMANDS = (
     "ask",
     "compare",
+    "convert",
     "energy",
     "events",
     "fleet",

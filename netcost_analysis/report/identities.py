@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..capture.checksum import checksum
 from ..display.templates import Markdown, escaped, one_line
-from ..questions.completeness.provenance import checksum
 from ..questions.completeness.words import quick_verdict
 from ..units import plural
 from .plain import shell

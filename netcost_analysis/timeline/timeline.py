@@ -14,14 +14,17 @@ from ..progress import progress
 from ..units import duration, not_recorded, ranges, share
 from .by import By
 from .facts import Missing
+from .room import require_room, too_large
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     import pandas as pd
 
     from .._native import ArrowTable
     from ..capture.capture import Capture
+    from ..export.dataset import Exported
     from ..questions.accessors import RecordingAsk
     from .aggregate import Owned
     from .task import Task
@@ -98,13 +101,15 @@ class Timeline:
         self._owned: dict[str, list[Owned]] = {}
         self._summary: dict[str, Any] | None = None
 
-    def load(self, *tables: str) -> "Timeline":
+    def load(self, *tables: str, allow_large: bool = False) -> "Timeline":
         """Compute the named tables, those not yet there, in one pass.
 
         Parameters
         ----------
         *tables : str
             Any of segments, softirqs, hardirqs, polls, slices, migrations, coverage, displaced.
+        allow_large : bool
+            Compute them however much memory they take.
 
         Returns
         -------
@@ -115,13 +120,20 @@ class Timeline:
         ------
         ValueError
             For another table.
+        CaptureError
+            For tables that would take more than half of the memory that there is: how many rows,
+            how many GiB, and the ways on.
         """
         unknown = set(tables) - set(TABLES)
         if unknown:
             raise ArgumentError(
                 f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}"
             )
-        missing = [table for table in self._together(tables) if table not in self._tables]
+        missing = self._missing(self._together(tables))
+        if missing and not allow_large and too_large(self, missing):
+            # Perhaps only what nobody has asked for.
+            missing = self._missing(tables)
+            require_room(self, missing)
         if missing or self._summary is None:
             result = self._pass(missing)
             # Those of a pass before stay: frames may have been made of them.
@@ -134,6 +146,9 @@ class Timeline:
             if self._summary is None or "clocks" in result["summary"]["missing"]:
                 self._summary = result["summary"]
         return self
+
+    def _missing(self, tables: tuple[str, ...]) -> list[str]:
+        return [table for table in tables if table not in self._tables]
 
     def _together(self, tables: tuple[str, ...]) -> tuple[str, ...]:
         # Of a small capture more tables take less time than another pass. Counting events is one.
@@ -248,6 +263,56 @@ class Timeline:
         # Native clips to the capture; what is further than 64 bits reach is clipped here.
         since = round(min(max(seconds, -_FAR_S), _FAR_S) * 1e9)
         return min(max(self.capture.start_ns + since, -_LAST_NS), _LAST_NS)
+
+    def to_parquet(
+        self,
+        folder: "str | Path",
+        tables: "Sequence[str] | None" = None,
+        *,
+        events: "Sequence[str]" = (),
+        samples: "Sequence[str]" = (),
+        overwrite: bool = False,
+    ) -> "Exported":
+        """Write tables as a dataset of Parquet files, whole or not at all; netcost convert does.
+
+        A folder for each table, a file for each CPU, rows by time; pandas, Polars, DuckDB and Spark
+        read the folder of a table. Memory does not grow with the capture, but for events and
+        samples. What it is of, columns and their units: docs/tables.md#as-parquet.
+
+        Parameters
+        ----------
+        folder : str or Path
+            One that is not there yet.
+        tables : sequence of str, optional
+            Any of segments, softirqs, hardirqs, polls, slices, migrations, coverage, sums, irqs;
+            all of them unless given.
+        events : sequence of str
+            Tracepoints whose events are written too, a table of each.
+        samples : sequence of str
+            Other events whose samples are, as Capture.samples() names them.
+        overwrite : bool
+            Replace a dataset that is there.
+
+        Returns
+        -------
+        Exported
+            What was written: rows, files and bytes by table.
+
+        Raises
+        ------
+        ValueError
+            For another table, and a folder that is there, unless it is a dataset to be replaced.
+        CaptureError
+            For a capture that cannot be told apart into owners, and events or samples that it does
+            not have or that do not fit into memory.
+        OSError
+            Where it cannot be written: then nothing is.
+        """
+        from ..export.dataset import write_dataset
+
+        return write_dataset(
+            self, folder, tables, events=events, samples=samples, overwrite=overwrite
+        )
 
     def table(self, name: str) -> "ArrowTable":
         """A table as Arrow, without pandas.

@@ -56,6 +56,10 @@ WRONG = {
     "conditions": (("nothing", 2), ("nothing > 5", 2), ("batch_mean > five", 2)),
     "sweep output": (("x.csv", 2), ("x", 2)),
     "compare output": (("x.csv", 2), ("x", 2)),
+    "convert output": ((NIC, 2), (f"{NIC}/manifest.json", 2), ("no/where", 1)),
+    "tables": (("nothing", 2), ("", 2), ("segments,nothing", 2)),
+    "events": (("nothing", 1), ("napi:nothing", 1), (",", 2)),
+    "samples": (("nothing", 1), (",", 2)),
     "fleet output": ((NIC, 2), (f"{NIC}/manifest.json", 2)),
     "fleet-report output": (("x.csv", 2), ("x", 2)),
     "scheduler": (("nothing://there", 1),),
@@ -69,6 +73,7 @@ WRONG = {
 WORDS = {
     "ask": ("stolen", NIC),
     "compare": (NIC, VETH),
+    "convert": (NIC, "-o", "out"),
     "sweep": (SWEEP,),
     "fleet": (NIC, "-o", "out"),
     "functions": (FUNCTIONS,),

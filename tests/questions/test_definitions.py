@@ -5,9 +5,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from pyarrow import table
 
 from netcost_analysis import open_capture
 from netcost_analysis.capture.experiment import is_experiment
+from netcost_analysis.export.dataset import TABLES
 from netcost_analysis.questions.answer import Answer, parts
 from netcost_analysis.questions.ask import questions
 from netcost_analysis.schema import column, columns
@@ -106,9 +108,16 @@ def test_every_column_is_defined(name: str) -> None:
     assert declared <= found | {"comm", "tid", "cpu"}
 
 
-# What no answer has is not declared.
+# What no answer has is not declared, nor a table of the timeline as TABLE.COLUMN.
 def test_what_is_declared_is_in_an_answer() -> None:
     found = {one for name in questions() for one in names_in(name, answered(name).parts)}
+    timeline = open_capture(SAMPLES / "veth-stolen-time").timeline()
+    found |= {
+        f"{name}.{one}"
+        for name in TABLES
+        for one in table(timeline.table(name)).column_names
+        if column(f"{name}.{one}")
+    }
     assert {one.name for one in map(column, found) if one} == set(columns())
 
 

@@ -6,10 +6,10 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.capture import Capture
+from ...capture.checksum import checksum
 from ...capture.manifest import Load, Manifest
 from ...capture.recorder import recorder
 from ...comparison.comparison import Comparison
-from ..completeness.provenance import checksum
 from ..question import question
 
 if TYPE_CHECKING:

@@ -1,10 +1,10 @@
 """What figures are of, and what made them."""
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._native import __version__
+from ...capture.checksum import checksum, checksum_of_all
 from ..question import question
 
 if TYPE_CHECKING:
@@ -74,31 +74,3 @@ def versions() -> tuple[str, ...]:
     from importlib.metadata import version
 
     return tuple(f"{name} {version(name)}" for name in _LIBRARIES)
-
-
-def checksum(capture: "Capture") -> str | None:
-    # SHA-256 of the file that was opened, or of a folder's recording; None where that is no file.
-    path = Path(capture.path)
-    if path.is_dir() and capture.bundle is not None:
-        path = capture.bundle.trace
-    return _digest(path) if path.is_file() else None
-
-
-def checksum_of_all(path: Path) -> str:
-    """Of a file, or of what sha256sum prints of a folder's files in the order of their names."""
-    if path.is_file():
-        return _digest(path)
-    import hashlib
-
-    whole = hashlib.sha256()
-    names = (str(one.relative_to(path)) for one in path.rglob("*") if one.is_file())
-    for name in sorted(names):
-        whole.update(f"{_digest(path / name)}  ./{name}\n".encode(errors="surrogateescape"))
-    return whole.hexdigest()
-
-
-def _digest(path: Path) -> str:
-    import hashlib
-
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -4,8 +4,9 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._native import __version__
+from ...capture.checksum import checksum_of_all
 from ...capture.experiment import Experiment
-from ..completeness.provenance import checksum_of_all, versions
+from ..completeness.provenance import versions
 from ..question import question
 
 if TYPE_CHECKING:

@@ -1,0 +1,117 @@
+# Whether time for an event and memory stay as they are when captures grow: 1, 4 and 16 times a
+# recorded capture, one after the other on disk.
+#     python -m benchmarks.large CAPTURE GIGABYTES [WAY...]
+
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks import recording
+from benchmarks.measure import Run, Way, run
+from benchmarks.repeat import repeat
+
+TIMES = (1, 4, 16)
+_NOTEBOOKS = ("stolen-time", "anatomy-and-batches", "devices")
+WAYS = ("ledger", "stolen", "convert", *(f"report {name}" for name in _NOTEBOOKS))
+# By how much the largest may be above the smallest.
+_FLAT = 1.2
+
+
+@dataclass(frozen=True)
+class Measured:
+    way: str
+    times: int
+    events: int
+    gigabytes: float
+    run: Run
+
+    @property
+    def event_ns(self) -> float:
+        """CPU time for an event: neighbours on the machine move wall time more."""
+        return self.run.cpu_seconds / self.events * 1e9
+
+
+def measure(path: Path, gigabytes: float, ways: tuple[str, ...] = WAYS) -> list[Measured]:
+    """Of captures that `path` is repeated to; the largest has at least so many gigabytes."""
+    copies = max(1, -int(-gigabytes * 1e9 // (TIMES[-1] * path.stat().st_size)))
+    found = []
+    with TemporaryDirectory() as folder:
+        for times in TIMES:
+            made = Path(folder) / f"{times}.perf.data"
+            repeat(path, copies * times, made)
+            events, size = recording.samples(made), made.stat().st_size / 1e9
+            for way in ways:
+                out = Path(folder) / "out"
+                done = run(Way(way, command(way, made, out)))
+                found.append(Measured(way, times, events, size, done))
+                print(f"{times} x {way}: {done.seconds:.1f} s", file=sys.stderr)
+                shutil.rmtree(out, ignore_errors=True)
+            made.unlink()
+    return found
+
+
+def command(way: str, path: Path, out: Path) -> tuple[str, ...]:
+    netcost = (sys.executable, "-m", "netcost_analysis")
+    name, _, notebook = way.partition(" ")
+    words = {
+        "convert": ("-o", str(out)),
+        "report": ("-o", str(out.with_suffix(".html")), "--notebook", notebook),
+    }
+    return (*netcost, name, str(path), *words.get(name, ()))
+
+
+def rows(found: list[Measured]) -> list[tuple[str, ...]]:
+    return [
+        (
+            *(one.way, str(one.times), f"{one.gigabytes:.2f}", f"{one.events / 1e6:.1f}"),
+            *(f"{one.run.seconds:.1f}", f"{one.event_ns:.0f}", f"{one.run.peak_mib:.0f}"),
+        )
+        for one in sorted(found, key=lambda one: WAYS.index(one.way))
+    ]
+
+
+HEAD = ("way", "times", "GB", "M events", "time (s)", "CPU time for an event (ns)", "peak (MiB)")
+
+
+def table(found: list[Measured]) -> str:
+    lines = [HEAD, ("---",) * len(HEAD), *rows(found)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def targets(found: list[Measured]) -> str:
+    lines = ["| target: 16 times against 4 | wanted | measured | |", "|---|---|---|---|"]
+    for way in dict.fromkeys(one.way for one in found):
+        # What starting costs is part of the smallest, and no event's.
+        before, last = (one for one in found if one.way == way and one.times != TIMES[0])
+        for what, of in (
+            ("CPU time for an event", last.event_ns / before.event_ns),
+            ("peak", last.run.peak_mib / before.run.peak_mib),
+        ):
+            verdict = "met" if of <= _FLAT else "**missed**"
+            lines.append(f"| {way}: {what} | {_FLAT:g} | {of:.2f} | {verdict} |")
+    return "\n".join(lines)
+
+
+def section(found: list[Measured]) -> str:
+    return f"""
+## Large captures
+
+A recorded capture written 1, 4 and 16 times over with shifted times (`benchmarks/repeat.py`), each
+way as a process of its own, once.
+
+{table(found)}
+
+{targets(found)}
+"""
+
+
+def main(capture: str, gigabytes: str, *ways: str) -> None:
+    found = measure(Path(capture), float(gigabytes), ways or WAYS)
+    print(table(found))
+    print(targets(found))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,38 @@
+"""By which a recording is known, wherever its file is."""
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .capture import Capture
+
+
+def file_of(capture: "Capture") -> Path | None:
+    """The file that was opened, or a bundle folder's recording; None where that is no file."""
+    path = Path(capture.path)
+    if path.is_dir() and capture.bundle is not None:
+        path = capture.bundle.trace
+    return path if path.is_file() else None
+
+
+def checksum(capture: "Capture") -> str | None:
+    """SHA-256 of that file; None where there is none."""
+    path = file_of(capture)
+    return None if path is None else _digest(path)
+
+
+def checksum_of_all(path: Path) -> str:
+    """Of a file, or of what sha256sum prints of a folder's files in the order of their names."""
+    if path.is_file():
+        return _digest(path)
+    whole = hashlib.sha256()
+    names = (str(one.relative_to(path)) for one in path.rglob("*") if one.is_file())
+    for name in sorted(names):
+        whole.update(f"{_digest(path / name)}  ./{name}\n".encode(errors="surrogateescape"))
+    return whole.hexdigest()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

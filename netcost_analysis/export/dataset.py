@@ -1,0 +1,207 @@
+"""A timeline's tables written as a dataset: a folder for each table, files for each CPU.
+
+    DIR/netcost.json                      what it is of, what was written
+    DIR/segments/cpu-0000-0000.parquet    CPU 0, its first file; a large capture has several
+    DIR/segments/cpu-0001-0000.parquet
+    DIR/sums/part-0000.parquet            tables that no CPU's are, or that are small
+
+The CPU is a column, and not in a folder's name: of cpu=3 pandas would make a category.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..capture.checksum import file_of
+from ..errors import ArgumentError
+from ..progress import Amount
+from ..timeline.batches import STREAMED, arrow_batches
+from .described import SORTED, Described, described, plain
+from .folder import require_free, whole, write_mark
+from .identity import identity
+from .partition import Partition
+from .recorded import recorded_of
+
+if TYPE_CHECKING:
+    from ..timeline.timeline import Timeline
+
+# Of a few rows, written at once.
+_SMALL = ("sums", "irqs")
+TABLES = (*STREAMED, *_SMALL)
+# Bytes of rows that wait for their row group to fill, over all tables and CPUs.
+_MOST_WAITING = 64 << 20
+# Rows of a batch over all tables.
+_BATCH_ROWS = 100_000
+# A table by CPU has one of them.
+_CPU_COLUMNS = ("cpu", "common_cpu")
+
+
+@dataclass(frozen=True)
+class ExportedTable:
+    """A table that was written.
+
+    Attributes
+    ----------
+    folder : str
+        Within the dataset's.
+    rows, files, bytes : int
+        How many there are.
+    sorted_by : tuple of str
+        The column by which the rows of each CPU are sorted; of two the first where it is known.
+    """
+
+    folder: str
+    rows: int
+    files: int
+    bytes: int
+    sorted_by: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A dataset that was written.
+
+    Attributes
+    ----------
+    folder : str
+        Where it is.
+    recording : dict
+        What it is of, as netcost.json has it: docs/tables.md#as-parquet.
+    tables : dict of str to ExportedTable
+        By the table's name its folder within the dataset's, rows, files, bytes, and the columns by
+        which each CPU's rows are sorted.
+    """
+
+    folder: str
+    recording: dict[str, Any]
+    tables: dict[str, ExportedTable]
+
+
+def write_dataset(
+    timeline: "Timeline",
+    folder: str | Path,
+    tables: Sequence[str] | None = None,
+    *,
+    events: Sequence[str] = (),
+    samples: Sequence[str] = (),
+    overwrite: bool = False,
+) -> Exported:
+    """Timeline.to_parquet(), which says what it takes and raises."""
+    chosen = TABLES if tables is None else tuple(dict.fromkeys(tables))
+    unknown = set(chosen) - set(TABLES)
+    if unknown or not (chosen or events or samples):
+        named = ", ".join(sorted(unknown)) or "named"
+        raise ArgumentError(f"no table {named} to write; there are {', '.join(TABLES)}")
+    require_free(folder, overwrite)
+    recorded = recorded_of(timeline.capture, events, samples)
+    of = identity(timeline, ledger=bool(chosen))
+    with whole(folder, overwrite) as draft:
+        writer = _Writer(draft, of)
+        for name in chosen:
+            writer.start(name, name, SORTED.get(name, ()), own=True)
+        for one in recorded:
+            writer.start(one.name, one.folder, one.sorted_by, own=False)
+        _write_ledger(writer, timeline, chosen)
+        for one in recorded:
+            writer.add(one.name, one.read(timeline))
+        written = writer.close()
+        write_mark(draft, {**of, "tables": {name: asdict(one) for name, one in written.items()}})
+    return Exported(str(folder), of, written)
+
+
+def _write_ledger(writer: "_Writer", timeline: "Timeline", chosen: tuple[str, ...]) -> None:
+    for name in _SMALL:
+        if name in chosen:
+            writer.add(name, pa.table(timeline.table(name)))
+    streamed = tuple(name for name in STREAMED if name in chosen)
+    if not streamed:
+        return
+    path = file_of(timeline.capture)
+    amount = Amount(timeline.capture.event_count, path.stat().st_size if path else 0)
+    for batch in arrow_batches(timeline, streamed, _BATCH_ROWS, amount):
+        for name, rows in batch.items():
+            writer.add(name, pa.table(rows))
+
+
+class _Writer:
+    # Rows of all tables, each to the partition of its CPU.
+    def __init__(self, folder: Path, of: dict[str, Any]) -> None:
+        self._folder, self._of = folder, of
+        self._tables: dict[str, _Table] = {}
+
+    def start(self, name: str, folder: str, sorted_by: tuple[str, ...], own: bool) -> None:
+        (self._folder / folder).mkdir(parents=True)
+        self._tables[name] = _Table(name, folder, sorted_by, own)
+
+    def add(self, name: str, rows: Any) -> None:
+        table = self._tables[name]
+        rows = plain(rows, table.names)
+        if table.described is None:
+            table.described = described(name, rows.schema, self._of, table.sorted_by, table.own)
+        for stem, part in _by_cpu(rows, name in _SMALL):
+            if stem not in table.partitions:
+                folder = self._folder / table.folder
+                table.partitions[stem] = Partition(folder, stem, table.described)
+            table.partitions[stem].add(part)
+        self._relieve()
+
+    def _relieve(self) -> None:
+        # The fullest first: its row group is the least small.
+        parts = [one for table in self._tables.values() for one in table.partitions.values()]
+        waiting = sum(one.waiting for one in parts)
+        for one in sorted(parts, key=lambda one: -one.waiting):
+            if waiting <= _MOST_WAITING:
+                return
+            waiting -= one.waiting
+            one.write()
+
+    def close(self) -> dict[str, ExportedTable]:
+        return {name: table.close(self._folder) for name, table in self._tables.items()}
+
+
+class _Table:
+    def __init__(self, name: str, folder: str, sorted_by: tuple[str, ...], own: bool) -> None:
+        self.name, self.folder, self.sorted_by, self.own = name, folder, sorted_by, own
+        self.described: Described | None = None
+        self.names: dict[str, Any] = {}
+        self.partitions: dict[str, Partition] = {}
+
+    def close(self, folder: Path) -> ExportedTable:
+        parts = self.partitions.values()
+        if not parts:
+            # A table without rows has a file that says its columns.
+            assert self.described is not None
+            parts = {"": Partition(folder / self.folder, "part", self.described)}.values()
+        for one in parts:
+            one.close()
+        return ExportedTable(
+            self.folder,
+            sum(one.rows for one in parts),
+            sum(one.files for one in parts),
+            sum(one.bytes for one in parts),
+            self.sorted_by,
+        )
+
+
+def _by_cpu(rows: Any, small: bool) -> "list[tuple[str, Any]]":
+    # What the files' names begin with, and the rows; a CPU's follow each other.
+    column = next((name for name in _CPU_COLUMNS if name in rows.column_names), None)
+    if not len(rows):
+        return []
+    if column is None or small:
+        return [("part", rows)]
+    cpus = rows.column(column).fill_null(-1).to_numpy()
+    edges = [0, *(np.flatnonzero(np.diff(cpus)) + 1), len(cpus)]
+    return [
+        (_stem(int(cpus[begin])), rows.slice(begin, end - begin)) for begin, end in pairwise(edges)
+    ]
+
+
+def _stem(cpu: int) -> str:
+    # In the order of their numbers, as readers go through files by name.
+    return f"cpu-{cpu:04}" if cpu >= 0 else "no-cpu"

@@ -1,0 +1,137 @@
+"""Recorded events and samples as tables of a dataset. They are read whole, so they have to fit."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .._native import CaptureError
+from ..capture.event_names import require_event
+from ..capture.recorder import is_perf, require_samples
+from ..progress import progress
+from ..timeline.room import PART, available
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+    from ..timeline.timeline import Timeline
+
+# Rows by which it is known how large one is.
+_FEW = 10_000
+# The rows, in order, and a CPU's share of them once more.
+_COPIES = 3
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One event's records as a table.
+
+    name: as of its table, events.SYSTEM:EVENT or samples.EVENT. folder: within the dataset's.
+    event: the recording's name for it. sampled: whether it has samples, not fields.
+    """
+
+    name: str
+    folder: str
+    event: str
+    sampled: bool
+    sorted_by: tuple[str, ...] = ("time_ns",)
+
+    def read(self, timeline: "Timeline") -> Any:
+        """Its rows of a window and CPUs, by CPU and time, as an Arrow table.
+
+        Raises CaptureError for more than the memory holds.
+        """
+        native = timeline.capture.native
+        read = native.samples if self.sampled else native.events
+        self._require_room(timeline.capture, read)
+        with progress(f"decoding {self.event}") as advance:
+            rows = pa.table(read(self.event, None, advance))
+        rows = _within(rows, timeline)
+        keys = [name for name in (_cpu_of(rows), _time_of(rows)) if name is not None]
+        if not keys:
+            return rows
+        return rows.take(pc.sort_indices(rows, [(name, "ascending") for name in keys]))
+
+    def _require_room(self, capture: "Capture", read: Any) -> None:
+        count, free = capture.info["events"].get(self.event, 0), available()
+        if count <= _FEW or free is None:
+            return
+        few = pa.table(read(self.event, _FEW, None))
+        needed = _COPIES * few.nbytes * count // max(len(few), 1)
+        if needed > PART * free:
+            raise CaptureError(
+                f"{self.event} has {count:,} rows, which would take some {needed / 2**30:.1f} GiB "
+                f"of the {free / 2**30:.1f} GiB of memory that there are: leave it out"
+            )
+
+
+def recorded_of(
+    capture: "Capture", events: Sequence[str], samples: Sequence[str]
+) -> list[Recorded]:
+    """The tables of these events and samples.
+
+    Raises CaptureError for what the capture does not have, with the nearest names.
+    """
+    known = capture.header.get("events", ())
+    found: list[Recorded] = []
+    for sampled, names in ((False, events), (True, samples)):
+        kind, taken = "samples" if sampled else "events", set[str]()
+        for name in names:
+            event = require_event(name, known, fields=not sampled and is_perf(capture.header))
+            if sampled:
+                require_samples(capture.header, event)
+            table = f"{kind}.{event}"
+            if any(one.name == table for one in found):
+                continue
+            folder = _free(folder_name(event), taken)
+            found.append(Recorded(table, f"{kind}/{folder}", event, sampled))
+    return found
+
+
+def folder_name(name: str) -> str:
+    """An event's name as that of a folder, whatever a stranger's capture has in it."""
+    # Readers leave out what begins with a dot or an underscore, and take = for a partition's key.
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", name.replace(":", ".")).lstrip("._-")[:100] or "event"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    free, number = name, 1
+    while free.lower() in taken:
+        number += 1
+        free = f"{name}-{number}"
+    taken.add(free.lower())
+    return free
+
+
+def _cpu_of(rows: Any) -> str | None:
+    # A tracepoint may have a field of its own that is called cpu.
+    return next((name for name in ("common_cpu", "cpu") if name in rows.column_names), None)
+
+
+def _time_of(rows: Any) -> str | None:
+    names = ("time_ns", "time_cycles", "time_order")
+    return next((name for name in names if name in rows.column_names), None)
+
+
+def _within(rows: Any, timeline: "Timeline") -> Any:
+    windowed = timeline.start_s is not None or timeline.end_s is not None
+    if not windowed and not timeline.cpus:
+        return rows
+    selection = timeline.selection
+    kept = pa.array(np.ones(len(rows), bool))
+    if timeline.cpus:
+        cpu = _cpu_of(rows)
+        if cpu is None:
+            raise CaptureError("these events do not say on which CPU they happened")
+        wanted = pa.array(timeline.cpus, pa.int64())
+        kept = pc.and_(kept, pc.is_in(rows.column(cpu).cast(pa.int64()), wanted))
+    if windowed and "time_ns" not in rows.column_names:
+        raise CaptureError("these events have no times in seconds: leave out the window")
+    if selection["start_ns"] is not None and windowed:
+        kept = pc.and_(kept, pc.greater_equal(rows.column("time_ns"), selection["start_ns"]))
+    if selection["end_ns"] is not None and windowed:
+        kept = pc.and_(kept, pc.less(rows.column("time_ns"), selection["end_ns"]))
+    return rows.filter(kept)

@@ -1,0 +1,89 @@
+# netcost convert: what it writes, says and refuses; the tables themselves: tests/export.
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from netcost_analysis.export.dataset import TABLES
+from support.host import ROOT
+from support.kept import kept
+from support.run_cli import Netcost
+
+NIC = str(ROOT / "sample-data" / "nic-stolen-time")
+SAMPLES = str(ROOT / "sample-data" / "io-sizes" / "tcp-64.netcost.tar.zst")
+
+
+def test_it_says_what_it_wrote(netcost: Netcost, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run = netcost("convert", NIC, "-o", str(out))
+    assert (run.code, run.err) == (0, "")
+    assert run.out.splitlines()[1].split()[:2] == ["segments", "15,584"]
+    assert run.out.splitlines()[-1] == f"pandas.read_parquet('{out}/segments')"
+    assert sorted(path.name for path in out.iterdir()) == sorted([*TABLES, "netcost.json"])
+
+
+def test_json(netcost: Netcost, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    said = netcost("convert", NIC, "-o", str(out), "--tables", "polls, sums", "--json").json
+    assert said["folder"] == str(out)
+    assert list(said["tables"]) == ["polls", "sums"]
+    polls = said["tables"]["polls"]
+    assert polls["rows"] == 2939
+    assert polls["bytes"] == sum(one.stat().st_size for one in (out / "polls").iterdir())
+    written = json.loads((out / "netcost.json").read_text())
+    assert written["netcost_dataset"] == 1
+    assert {**written, **said["recording"]} == written
+    assert written["tables"] == said["tables"]
+
+
+def test_events_and_samples_by_name_and_all(netcost: Netcost, tmp_path: Path) -> None:
+    def tables(path: str, *words: str) -> list[str]:
+        name = f"out{len(list(tmp_path.iterdir()))}"
+        run = netcost("convert", path, "-o", str(tmp_path / name), *words, "--json")
+        return list(run.json["tables"])
+
+    few = ("--tables", "irqs")
+    assert tables(NIC, *few, "--events", "napi_poll,irq:softirq_exit") == [
+        *("irqs", "events.napi:napi_poll", "events.irq:softirq_exit")
+    ]
+    every = tables(NIC, *few, "--events", "--samples")
+    recorded = [name for name, count in kept("nic-stolen-time").info["events"].items() if count]
+    assert every == ["irqs", *(f"events.{name}" for name in recorded)]
+    # A recording of samples alone has no ledger.
+    assert tables(SAMPLES, "--tables", "none", "--samples") == ["samples.cpu-clock"]
+
+
+def test_a_window(netcost: Netcost, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = ("--start", "0.2", "--end", "0.4", "--cpu", "0", "--events", "napi:napi_poll")
+    assert netcost("convert", NIC, "-o", str(out), *words).code == 0
+    segments, polls = (
+        pd.read_parquet(out / "segments"),
+        pd.read_parquet(out / "events/napi.napi_poll"),
+    )
+    assert (segments["end_ns"].max() - segments["start_ns"].min()) == 200_000_000
+    assert set(segments["cpu"]) == set(polls["common_cpu"]) == {0}
+    assert polls["time_ns"].between(segments["start_ns"].min(), segments["end_ns"].max()).all()
+
+
+def test_a_folder_that_is_there(netcost: Netcost, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = ("convert", NIC, "-o", str(out), "--tables", "irqs")
+    assert netcost(*words).code == 0
+    run = netcost(*words)
+    assert (run.code, run.out) == (2, "")
+    assert "--overwrite" in run.err
+    assert netcost(*words, "--overwrite").code == 0
+    (out / "netcost.json").unlink()
+    run = netcost(*words, "--overwrite")
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert "is no dataset of netcost" in run.err
+
+
+def test_a_capture_without_a_ledger_is_refused(netcost: Netcost, tmp_path: Path) -> None:
+    path = tmp_path / "perf.data"
+    path.write_bytes(b"PERFILE2" + bytes(200))
+    run = netcost("convert", str(path), "-o", str(tmp_path / "out"))
+    assert (run.code, run.out, run.err.count("\n")) == (1, "", 1)
+    assert list(tmp_path.iterdir()) == [path]
