@@ -542,7 +542,11 @@ class Timeline:
     def _by_context(self) -> dict[str, int]:
         from .aggregate import summed
 
-        return summed((row.context, row.ns) for row in self.owned_by())
+        if "comm" in self._owned:
+            return summed((row.context, row.ns) for row in self._owned["comm"])
+        # Rows of all owners would be kept, which an export has no use for.
+        sums = self.columns("sums")
+        return summed(zip(sums["context"], sums["ns"], strict=True))
 
     @cached_property
     def recorded(self) -> float | None:
