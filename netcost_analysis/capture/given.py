@@ -1,16 +1,13 @@
 """What is given beside a recording, and its files, each read whole and checked for what it is."""
 
-import re
 from pathlib import Path
 from typing import NamedTuple
 
 from .._native import CaptureError, Unpacker
 from ..errors import ArgumentError, require_text
+from ..parsers.kallsyms import has_addresses, has_symbols
 from .folder import Folder, read_text
 
-# A line of /proc/kallsyms, and one whose address is not hidden.
-_SYMBOL = re.compile(r"^[0-9a-f]{8,16} [A-Za-z] \S", re.MULTILINE)
-_PLACED = re.compile(r"^0*[1-9a-f][0-9a-f]* [A-Za-z] \S", re.MULTILINE)
 # A number in MHz or GHz is none of these.
 _SLOWEST_HZ, _FASTEST_HZ = 1e6, 1e11
 # Four times what the longest configurations have.
@@ -105,12 +102,11 @@ def kallsyms_text(path: Path) -> str:
     if path.stat() and not path.is_file():
         raise CaptureError(f"{path} is no regular file")
     text = read_kallsyms(path)
-    symbols = _SYMBOL.search(text)
-    if not symbols:
+    if not has_symbols(text):
         raise CaptureError(
             f'{path} is no copy of /proc/kallsyms: no line is as "ffffffff81000000 T _stext"'
         )
-    if not _PLACED.search(text):
+    if not has_addresses(text):
         raise CaptureError(
             f"{path} has no addresses: the kernel shows them to root alone, so copy /proc/kallsyms "
             "as root, since the boot that was recorded"

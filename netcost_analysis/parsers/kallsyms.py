@@ -1,11 +1,25 @@
 # /proc/kallsyms: a symbol a line, "ffffffff81000000 T name [module]".
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _HIGHEST = 2**64
+# A line, and one whose address is not hidden.
+_SYMBOL = re.compile(r"^[0-9a-f]{8,16} [A-Za-z] \S", re.MULTILINE)
+_PLACED = re.compile(r"^0*[1-9a-f][0-9a-f]* [A-Za-z] \S", re.MULTILINE)
+
+
+def has_symbols(text: str) -> bool:
+    # Whether it is such a text at all.
+    return _SYMBOL.search(text) is not None
+
+
+def has_addresses(text: str) -> bool:
+    # The kernel shows them to root alone; zeros stand for hidden ones.
+    return _PLACED.search(text) is not None
 
 
 def parse_kallsyms(text: str) -> "pd.DataFrame":

@@ -201,6 +201,8 @@ class Ask:
             raise ArgumentError(
                 f"{asked.name} has no parameter {', '.join(sorted(unknown))}; it has {known}"
             )
+        # What is no number is wrong whatever the recording lacks.
+        asked.check_numbers(options)
         sources: dict[str, Any] = {self._kind: self._source}
         try:
             sources = self._sources(asked)

@@ -113,7 +113,7 @@ class Question(Generic[Given, Result]):
 
         ArgumentError for a number, as a width or how many, that is not above 0.
         """
-        self._check_numbers(self.signature.bind(*given, **named).arguments)
+        self.check_numbers(self.signature.bind(*given, **named).arguments)
         if self.needs:
             self.require(given[0])
         if self.inputs:
@@ -122,7 +122,8 @@ class Question(Generic[Given, Result]):
             preload(timeline, self.inputs)
         return self.function(*given, **named)
 
-    def _check_numbers(self, given: Mapping[str, Any]) -> None:
+    def check_numbers(self, given: Mapping[str, Any]) -> None:
+        """Raises ArgumentError for a number, as a width or how many, that is not above 0."""
         for name, value in given.items():
             kind = str(getattr(self.parameters.get(name), "annotation", ""))
             # A task is one by number, or by name.

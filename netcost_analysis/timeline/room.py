@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
+from ..parsers.meminfo import parse_available_memory
 
 if TYPE_CHECKING:
     from .timeline import Timeline
@@ -43,11 +44,10 @@ def available() -> int | None:
 
 def _of_host() -> int | None:
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
+        text = Path("/proc/meminfo").read_text()
     except OSError:
         return None
-    found = (line.split()[1] for line in lines if line.startswith("MemAvailable:"))
-    return next((int(kib) * 1024 for kib in found), None)
+    return parse_available_memory(text)
 
 
 def _address_space() -> int | None:

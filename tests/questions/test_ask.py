@@ -157,7 +157,7 @@ def test_what_a_capture_lacks_is_said_without_a_guard(tmp_path: Path) -> None:
     codes = unanswered.frame.set_index("question")["missing"]
     wanted = {"poll_costs": "events", "device_totals": "bundle", "accounts": "victim"}
     assert {name: codes[name] for name in wanted} == wanted
-    others = {"", "samples", "experiment", "comparison"}
+    others = {"", "samples", "experiment", "comparison", "fleet"}
     assert set(ask.table["missing"]) == {*others, *wanted.values()}
 
 
@@ -289,7 +289,8 @@ def test_a_number_is_above_0(name: str, parameter: str, number: int) -> None:
     given: dict[str, Any] = {parameter: (number,) if several else number}
     capture = kept(SAMPLED if one.topic == "functions" else NIC)
     if parameter in one.may_be_0 and not number:
-        assert capture.ask(name, **given).refusal is None
+        # No machine at hand has the processor's counters.
+        assert str(capture.ask(name, **given).refusal) == str(capture.ask(name).refusal)
         return
     least = "0 or more" if parameter in one.may_be_0 else "above 0"
     with pytest.raises(ArgumentError, match=f"{name}: {parameter} has to be {least}, not {number}"):

@@ -68,7 +68,7 @@ def test_the_table_says_what_each_shows() -> None:
     told = set(re.findall(r"^\| `([a-z0-9-]+)`", table, re.M))
     folders = {path.parent.name for path in SAMPLES.glob("*/manifest.json")}
     single = {name_of(path) for path in PACKED if path.parent == SAMPLES}
-    assert told == folders | single | {path.name for path in SERIES}
+    assert told == folders | single | {path.name for path in SERIES} | {"fleet"}
 
 
 @pytest.mark.parametrize("packed", PACKED, ids=name_of)
