@@ -11,7 +11,8 @@ from netcost_analysis import open_capture
 from support.host import ROOT, require_root_tracing, require_tool
 from support.kit.record import RECORD, VICTIM, ended, manifest_of, nothing_left, stub
 
-pytestmark = pytest.mark.live
+# Sampling in every CPU with addresses of data disturbs who samples beside it.
+pytestmark = pytest.mark.alone
 
 OPTIONS = ["--victim", VICTIM, "--cpus", "0", "--sidecars", "none", "--interval", "0"]
 
