@@ -46,6 +46,7 @@ pub mod ring;
 pub mod stacks;
 pub mod tables;
 pub mod text;
+pub mod together;
 pub mod tracedat;
 pub mod tracefs;
 pub mod tracing;

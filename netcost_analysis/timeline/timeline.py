@@ -92,6 +92,7 @@ class Timeline:
         self._frames: dict[str, pd.DataFrame] = {}
         self._by_thief: dict[str, pd.DataFrame] = {}
         self._owned: dict[str, list[Owned]] = {}
+        self._task_events: dict[str, ArrowTable | None] | None = None
         self._summary: dict[str, Any] | None = None
 
     def load(self, *tables: str) -> "Timeline":
@@ -117,7 +118,24 @@ class Timeline:
             raise ArgumentError(
                 f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}"
             )
-        missing = [table for table in self._together(tables) if table not in self._tables]
+        return self if self._has(tables) else self.read(*self._together(tables))
+
+    def read(self, *tables: str) -> "Timeline":
+        """Compute these tables, those not yet there, and no other.
+
+        load() computes more of a small capture at once, for what is asked next.
+
+        Parameters
+        ----------
+        *tables : str
+            As load() takes them.
+
+        Returns
+        -------
+        Timeline
+            This one.
+        """
+        missing = [table for table in tables if table not in self._tables]
         if missing or self._summary is None:
             result = self._pass(missing)
             # Those of a pass before stay: frames may have been made of them.
@@ -130,6 +148,9 @@ class Timeline:
             if self._summary is None or "clocks" in result["summary"]["missing"]:
                 self._summary = result["summary"]
         return self
+
+    def _has(self, tables: tuple[str, ...]) -> bool:
+        return self._summary is not None and set(tables) <= set(self._tables)
 
     def _together(self, tables: tuple[str, ...]) -> tuple[str, ...]:
         # Of a small capture more tables take less time than another pass. Counting events is one.
@@ -159,8 +180,14 @@ class Timeline:
         recorded = self.capture.info["cpus"] if self.cpus else []
         for cpu in set(self.cpus or ()).difference(recorded):
             raise AbsentError(not_recorded(cpu, recorded))
+        from ..questions.lives import task_events
+
+        counts = self.capture.ahead.take()
+        # When tasks were there is asked of all CPUs' slices.
+        has_lives = "slices" in tables and self.cpus is None
+        tasks = task_events(self._absolute(self.end_s)) if has_lives else []
         with progress("computing the timeline") as advance:
-            return self.capture.native.timeline(
+            result = self.capture.native.timeline(
                 tables,
                 start_ns=self._absolute(self.start_s),
                 end_ns=self._absolute(self.end_s),
@@ -168,8 +195,27 @@ class Timeline:
                 bin_ns=bin_ns,
                 clock_doubt=self.capture.bundle.clock_doubt if self.capture.bundle else None,
                 lines=self._bundle_lines,
+                counts=counts,
+                task_events=tasks,
                 progress=advance,
             )
+        self.capture.ahead.keep(counts, result["counts"])
+        if tasks:
+            names = (name for name, *_ in tasks)
+            self._task_events = dict(zip(names, result["task_events"], strict=True))
+        return result
+
+    @property
+    def task_events(self) -> "dict[str, ArrowTable | None]":
+        """By event what it tells of tasks (questions/lives.py), None where that is nothing."""
+        if self._task_events is None:
+            from ..questions.lives import task_events
+
+            tasks = task_events(self._absolute(self.end_s))
+            with progress("reading the events") as advance:
+                found = self.capture.native.task_events(tasks, advance)
+            self._task_events = dict(zip((name for name, *_ in tasks), found, strict=True))
+        return self._task_events
 
     @cached_property
     def _bundle_lines(self) -> dict[int, str] | None:

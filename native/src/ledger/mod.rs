@@ -49,7 +49,8 @@ use rayon::prelude::*;
 use crate::error::{bad, Result};
 use crate::progress::Progress;
 use crate::recording::Recording;
-use crate::visit::{Both, Tally, Visitor};
+use crate::together::Together;
+use crate::visit::{Tally, Visitor};
 use causality::Causality;
 use cpu::{Cpu, Found};
 use deal::Dealer;
@@ -65,14 +66,14 @@ pub use request::{Request, Want};
 
 /// Runs the ledger over a recording.
 pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> Result<Output> {
-    run_beside(recording, request, None, progress).map(|(output, _)| output)
+    run_beside(recording, request, &mut [], progress).map(|(output, _)| output)
 }
 
 /// The same, and shows the pass to `beside` too; what the pass met besides.
 pub fn run_beside(
     recording: &Recording,
     request: &Request,
-    beside: Option<&mut dyn Visitor>,
+    beside: &mut [&mut dyn Visitor],
     progress: Progress<'_>,
 ) -> Result<(Output, Tally)> {
     let schemas = EventSchemas::of(recording);
@@ -80,13 +81,13 @@ pub fn run_beside(
     let has_waits = request.want.slices || request.want.displaced;
     let causality = Causality::of(recording, request.clock_doubt.as_deref()).filter(|_| has_waits);
     let settings = Arc::new(Settings::of(&schemas, request, causality.is_some()));
-    let join = Join::new(Waits::new(causality));
+    let join = Join::new(Waits::new(causality, request.want.slices));
     let walked = rayon::in_place_scope(|scope| -> Result<_> {
         let dealer = Dealer::new(scope, join);
         let mut walk = Walk::new(recording, schemas, settings, dealer, progress);
         let tally = match beside {
-            None => recording.walk(&mut walk),
-            Some(beside) => recording.walk(&mut Both(&mut walk, beside)),
+            [] => recording.walk(&mut walk),
+            beside => recording.walk(&mut Together(&mut walk, beside)),
         }?;
         walk.settle_present();
         Ok((walk.schemas, walk.reader, walk.dealer.end(), walk.counters, walk.window, walk.lost, tally))

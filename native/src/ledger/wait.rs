@@ -56,16 +56,17 @@ pub struct Waits {
     moved: FxHashMap<i32, Vec<(u32, i64)>>,
     /// (cpu, victim) to displaced time.
     pub displaced: FxHashMap<(u32, u32), i64>,
-    /// Answers not yet taken.
+    /// Answers not yet taken, where slices are kept for them.
     pub answers: Vec<Answer>,
+    has_slices: bool,
     /// Whether the CPUs' clocks agree, where that is to be shown.
     pub causality: Option<Causality>,
 }
 
 impl Waits {
     /// Nobody waits yet. `causality`: where the clocks are to be compared.
-    pub fn new(causality: Option<Causality>) -> Waits {
-        Waits { causality, ..Waits::default() }
+    pub fn new(causality: Option<Causality>, has_slices: bool) -> Waits {
+        Waits { causality, has_slices, ..Waits::default() }
     }
 
     /// Takes what a CPU tells.
@@ -175,12 +176,8 @@ impl Waits {
             (What::In(row, victim), State::Runnable { since, woken, cpu, here_since, away }) => {
                 if self.unseen(away, []).is_none() && since <= time_ns && self.losses.none_between(since, time_ns) {
                     self.displace(tid, victim, cpu, here_since, time_ns);
-                    self.answers.push(Answer {
-                        cpu: here,
-                        row,
-                        wake_ns: woken.then_some(since),
-                        wait_ns: time_ns - since,
-                    });
+                    let (wake_ns, wait_ns) = (woken.then_some(since), time_ns - since);
+                    self.answers.extend(self.has_slices.then_some(Answer { cpu: here, row, wake_ns, wait_ns }));
                 }
                 self.moved.remove(&tid);
                 State::Running
@@ -212,7 +209,7 @@ mod tests {
 
     /// What CPUs 0 and 1 tell of these points, stretches that network work held CPU 0, and losses.
     fn settled(points: &[Point], held: &[(i64, i64)], gaps: &[(i64, i64)]) -> Waits {
-        let mut waits = Waits::default();
+        let mut waits = Waits::new(None, true);
         let (points, held, gaps) = (points.to_vec(), held.to_vec(), gaps.to_vec());
         waits.take(&mut Part { cpu: 1, has_events: true, ..Part::default() });
         waits.take(&mut Part { points, held, gaps, has_events: true, ..Part::default() });
