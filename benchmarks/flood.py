@@ -1,5 +1,6 @@
 # A sender that drains its own loopback socket: every datagram is one raise, NET_RX softirq and
-# backlog poll. `flood.py SECONDS [CPU...]`: one on each of these CPUs.
+# backlog poll. `flood.py SECONDS [CPU[:SHARE]...]`: one on each of these CPUs, for this share of
+# the time.
 
 import os
 import signal
@@ -14,13 +15,18 @@ def main(seconds: float, *cpus: str) -> None:
     for cpu in cpus[1:]:
         others.append(os.fork())
         if others[-1] == 0:
-            os.sched_setaffinity(0, {int(cpu)})
-            flood(seconds)
+            flood(seconds, pinned(cpu))
             return
     if cpus:
-        os.sched_setaffinity(0, {int(cpus[0])})
         signal.signal(signal.SIGTERM, lambda *_: end(others))
-    flood(seconds)
+    flood(seconds, pinned(cpus[0]) if cpus else 1)
+
+
+# The share of the time that is meant for this CPU.
+def pinned(cpu: str) -> float:
+    number, _, share = cpu.partition(":")
+    os.sched_setaffinity(0, {int(number)})
+    return float(share or 1)
 
 
 def end(others: list[int]) -> None:
@@ -29,7 +35,7 @@ def end(others: list[int]) -> None:
     os._exit(128 + signal.SIGTERM)
 
 
-def flood(seconds: float) -> None:
+def flood(seconds: float, share: float) -> None:
     receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     receiver.bind(("127.0.0.1", 0))
     receiver.setblocking(False)
@@ -37,11 +43,13 @@ def flood(seconds: float) -> None:
     sender.connect(receiver.getsockname())
     until = time.monotonic() + seconds
     payload = b"x" * 64
-    while time.monotonic() < until:
+    while (begin := time.monotonic()) < until:
         for _ in range(64):
             sender.send(payload)
         for _ in range(64):
             receiver.recv(100)
+        if share < 1:
+            time.sleep((time.monotonic() - begin) * (1 / share - 1))
 
 
 if __name__ == "__main__":

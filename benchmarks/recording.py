@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,20 +28,18 @@ def samples(path: Path) -> int:
 _BYTES_PER_EVENT = 82
 
 
-def record(path: Path, wanted: int, everywhere: bool = False) -> str | None:
+def record(path: Path, wanted: int, floods: Sequence[str] = ()) -> str | None:
     """
     Record until the capture holds ``wanted`` events and not many more: hosts differ in how many
     the flood causes a second.
 
-    :param everywhere: a flood on each CPU, rather than one for all of them
+    :param floods: a flood on each of these CPUs, as flood.py takes them, rather than one for all
     :returns: how it was made, or None where this host cannot record tracepoints
     """
     perf = shutil.which("perf")
     if perf is None:
         return None
-    flood = [sys.executable, str(ROOT / "benchmarks" / "flood.py"), "120"]
-    if everywhere:
-        flood += [str(cpu) for cpu in sorted(os.sched_getaffinity(0))]
+    flood = [sys.executable, str(ROOT / "benchmarks" / "flood.py"), "120", *floods]
     options = ["-a", "-k", "CLOCK_MONOTONIC", "-c", "1", "-m", "16M", "-B", "-N", "-q"]
     options += [f"--max-size={wanted * _BYTES_PER_EVENT}B"]
     command = [perf, "record", *options, "-o", str(path), "-e", ",".join(EVENTS), "--", *flood]
