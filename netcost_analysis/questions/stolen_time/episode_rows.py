@@ -1,6 +1,8 @@
 # Which segments make up an episode, and what there is to say of each. Pure functions of frames,
 # sorted by CPU and time.
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -13,13 +15,22 @@ _STOLEN = ("stolen", "stolen_or_synchronous")
 Mask = npt.NDArray[np.bool_]
 
 
-def mark(segments: pd.DataFrame, softirqs: pd.DataFrame, gap_ns: int) -> npt.NDArray[np.int64]:
-    # The number of the episode that each segment belongs to, -1 for none; rising along the rows.
+class Marked(NamedTuple):
+    # number: of the episode that each segment belongs to, -1 for none; rising along the rows.
+    # doubted: the task's own time that is one if the softirq which follows had been raised before
+    # it, and is not known yet.
+    number: npt.NDArray[np.int64]
+    doubted: Mask
+
+
+def mark(segments: pd.DataFrame, softirqs: pd.DataFrame, gap_ns: int) -> Marked:
+    # softirqs: those that entered before the segments ended, as far as they are over.
     taken = _taken(segments)
-    inside = taken | _bridges(segments, softirqs, taken, gap_ns)
+    bridges, doubted = _bridges(segments, softirqs, taken, gap_ns)
+    inside = taken | bridges
     follows = inside & _shifted(inside) & _same_task(segments)
     number = np.cumsum(inside & ~follows) - 1
-    return np.where(inside, number, -1)
+    return Marked(np.where(inside, number, -1), doubted)
 
 
 def _taken(segments: pd.DataFrame) -> Mask:
@@ -47,11 +58,15 @@ def _short(segments: pd.DataFrame, gap_ns: int) -> Mask:
     return own & ((segments["end_ns"] - segments["start_ns"]).to_numpy() <= gap_ns)
 
 
-def _bridges(segments: pd.DataFrame, softirqs: pd.DataFrame, taken: Mask, gap_ns: int) -> Mask:
-    # The task's own, between two that are taken, with the softirq that follows pending already.
+def _bridges(
+    segments: pd.DataFrame, softirqs: pd.DataFrame, taken: Mask, gap_ns: int
+) -> tuple[Mask, Mask]:
+    # The task's own, between two that are taken, with the softirq that follows pending already; and
+    # those of which that is not known yet.
     same = _same_task(segments)
     after = np.concatenate([(taken & same)[1:], [False]]) if len(segments) else taken
     bridge = _short(segments, gap_ns) & _shifted(taken) & same & after
+    doubted = np.zeros(len(segments), dtype=bool)
     places = np.flatnonzero(bridge)
     gaps = segments.iloc[places][["cpu", "start_ns", "end_ns"]].astype("int64")
     entries = softirqs[softirqs["entry_ns"].notna()][["cpu", "entry_ns", "raise_ns"]]
@@ -62,26 +77,38 @@ def _bridges(segments: pd.DataFrame, softirqs: pd.DataFrame, taken: Mask, gap_ns
     raised = found["raise_ns"].astype("Int64")
     pending = found["entry_ns"].notna() & (raised <= found["start_ns"]).fillna(True)
     bridge[places] = pending.astype(bool).to_numpy()
-    return bridge
+    # Softirqs come in the order of their entries: with a later one there, it was none.
+    latest = gaps["cpu"].map(entries.groupby("cpu")["entry_ns"].max())
+    doubted[places] = ~(gaps["end_ns"] <= latest).to_numpy(dtype=bool)
+    return bridge, doubted
 
 
-def latest(
-    segments: pd.DataFrame, numbers: npt.NDArray[np.int64], gap_ns: int
-) -> "pd.Series[bool]":
-    # Which rows may go on in a later window: of each CPU its last episode where that lies at the
-    # end, and always the last segment, with the one before it for what ran before.
+def unfinished(segments: pd.DataFrame, marked: Marked) -> Mask:
+    # Which rows may go on in a later batch: of each CPU its last segment, with what of an episode
+    # is before it, and the row before that, for what ran before; never half of an episode.
     cpu = segments["cpu"].to_numpy()
-    open_ = (numbers >= 0) | _short(segments, gap_ns)
-    final = np.ones(len(cpu), dtype=bool)
-    final[:-1] = cpu[1:] != cpu[:-1]
-    # From the end backwards: as long as rows are open.
-    closed = pd.Series(np.where(open_ | final, 0, 1))[::-1]
-    rest = closed.groupby(cpu[::-1]).cumsum()[::-1].to_numpy() == 0
-    # The row before the first of them, too.
-    rest |= np.concatenate([rest[1:] & (cpu[1:] == cpu[:-1]), [False]]) if len(cpu) else rest
-    # Not half of an episode that ended.
-    of_rest = np.isin(numbers, numbers[rest & (numbers >= 0)])
-    return pd.Series(rest | of_rest, index=segments.index)
+    rest = np.zeros(len(cpu), dtype=bool)
+    outside = np.flatnonzero((marked.number < 0) & ~marked.doubted)
+    for last in np.flatnonzero(np.append(cpu[1:] != cpu[:-1], True)) if len(cpu) else ():
+        before = int(np.searchsorted(outside, last)) - 1
+        since = np.searchsorted(cpu, cpu[last])
+        rest[max(since, outside[before] if before >= 0 else 0) : last + 1] = True
+    return rest
+
+
+def longest(
+    segments: pd.DataFrame, number: npt.NDArray[np.int64], victim: Task | None, most: int
+) -> tuple[int, npt.NDArray[np.int64]]:
+    # How many episodes a victim has, and the numbers of the longest of them: most alone are told.
+    rows = segments.assign(episode=number)[number >= 0]
+    rows = rows_of(rows, victim)
+    of = rows["episode"].to_numpy()
+    begins = np.flatnonzero(np.append(True, of[1:] != of[:-1])) if len(of) else of
+    ends = np.append(begins[1:], len(of)) - 1 if len(of) else of
+    wall = rows["end_ns"].to_numpy()[ends] - rows["start_ns"].to_numpy()[begins]
+    # Rows are by CPU and time, and so are equals.
+    order = np.argsort(-wall, kind="stable")[:most]
+    return len(begins), of[begins][order]
 
 
 def describe(
