@@ -1,7 +1,6 @@
 # What the tables of this topic share: NET_RX rows, gaps in the record, quantiles. Pure functions of
 # frames.
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +8,9 @@ import pandas as pd
 
 from ...display.tables import plain as plain_value
 from ...spans import Floats, Ints, Spans, columns, spans_of
-from ...stats.quantiles import spread
+from ...stats.histogram import Histogram, spread_of
 from ...timeline.timeline import Timeline
-from ..inputs import fold, once, rows
+from ..inputs import once, rows
 
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
@@ -29,18 +28,6 @@ def net_rx(softirqs: pd.DataFrame) -> pd.DataFrame:
     # The NET_RX of the softirqs table, from their entry to their exit.
     whole = softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()
     return plain(softirqs[(softirqs["action"].astype(object) == "NET_RX") & whole])
-
-
-@fold("softirqs")
-def net_rx_softirqs(kept: pd.DataFrame | None, softirqs: pd.DataFrame) -> pd.DataFrame:
-    # Of net_rx() what answers by single softirqs take.
-    return pd.concat([kept, net_rx(softirqs)[_OF_NET_RX]])
-
-
-_OF_NET_RX = [
-    *("cpu", "entry_ns", "exit_ns", "in_kthread"),
-    *("polls", "packets", "self_ns", "outside_polls_ns"),
-]
 
 
 def int64(values: "pd.Series[int]", absent: int = -1) -> Ints:
@@ -72,12 +59,9 @@ def gaps_between(irqs: pd.DataFrame, record: Spans | None) -> "pd.Series[int]":
     return gap_ns.mask(gap_ns.index.isin(known.index[crossed]))
 
 
-def spread_of(frame: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
-    # Mean, quantiles and the longest of a column by its keys; nulls left out, NA where all are.
-    groups = frame.assign(**{value: frame[value].astype("Float64")}).groupby(
-        list(keys), dropna=False
-    )[value]
-    return spread(groups).round().astype("Int64")
+def rounded_spread(counted: Histogram) -> pd.DataFrame:
+    # Mean, quantiles and the longest by its keys, in whole ns.
+    return spread_of(counted).round().astype("Int64")
 
 
 def called(device: object) -> str:
