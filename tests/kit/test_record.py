@@ -1,7 +1,6 @@
 # netcost-record: a bundle is whole or it is not there, and nothing else is left behind.
 
 import os
-import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -245,19 +244,3 @@ def test_a_missing_program_is_one_line(tmp_path: Path, temporary: dict[str, str]
     done = ended([RECORD, "-o", tmp_path / "b"], env={**temporary, "PATH": path})
     assert done.returncode == 1
     assert done.stderr == "netcost-record: taskset is not installed, and needed\n"
-
-
-def test_help_lists_every_option() -> None:
-    done = ended([RECORD, "--help"])
-    assert done.returncode == 0
-    assert done.stderr == ""
-    for option in ("--duration", "--cpus", "--profile", "--victim-cpu", "--load", "--baseline"):
-        assert option in done.stdout
-    for option in ("--tool", "--buffer", "--clock", "--compress", "--netns", "--note"):
-        assert option in done.stdout
-    for option in ("--interval", "--sidecars", "--daemon", "--calibrate", "--check", "--min-free"):
-        assert option in done.stdout
-    profiles = re.search(r"of what each\s+consists: ([a-z ]+);", done.stdout)
-    assert profiles
-    kept = (RECORD.parent / "profiles").iterdir()
-    assert sorted(profiles[1].split()) == sorted(path.stem for path in kept)

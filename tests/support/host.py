@@ -47,8 +47,8 @@ def changes_host(command: Sequence[Any]) -> bool:
         require_alone()
     if {"perf", "record"} <= names or {"ip", "add"} <= names:
         return True
-    # Checked by shellcheck they are but text.
-    return "shellcheck" not in names and any(
+    # Checked by shellcheck they are but text, and asked for help they only print.
+    return not names & {"shellcheck", "--help"} and any(
         path == capture / "netcost-record" or path.parent == capture / "lab" for path in paths[:2]
     )
 
