@@ -15,6 +15,10 @@ class ArrowTable(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 Progress = Callable[[float], object]
+# Tracepoints, the field to tell them apart by, a field to add up, windows.
+Count = tuple[Sequence[str], str | None, str | None, Sequence[tuple[int, int]]]
+# A tracepoint, its fields of the task, of its name and of its CPU, and until when the last counts.
+TaskEvent = tuple[str, str, str | None, str | None, int | None]
 
 class CaptureError(Exception):
     """A capture that cannot give what was asked; one line: what is wrong, where, what to do.
@@ -65,7 +69,7 @@ class Capture:
     def kallsyms(self) -> str | None: ...
     def counts(
         self,
-        wanted: Sequence[tuple[Sequence[str], str | None, str | None, Sequence[tuple[int, int]]]],
+        wanted: Sequence[Count],
         progress: Progress | None = None,
     ) -> list[list[dict[tuple[int, int], int]] | None]:
         """Events of tracepoints within windows by CPU and a field's value, in one pass.
@@ -83,8 +87,24 @@ class Capture:
         bin_ns: int | None = None,
         clock_doubt: str | None = None,
         lines: dict[int, str] | None = None,
+        counts: Sequence[Count] | None = None,
+        task_events: Sequence[TaskEvent] | None = None,
         progress: Progress | None = None,
-    ) -> dict[str, Any]: ...
+    ) -> dict[str, Any]:
+        """The ledger in one pass, with what counts() and task_events() would return beside it.
+
+        counts is None there where one of them could not be counted, or none was asked for.
+        """
+
+    def task_events(
+        self, wanted: Sequence[TaskEvent], progress: Progress | None = None
+    ) -> list[ArrowTable | None]:
+        """Events of tasks, in one pass: time_ns, tid, and where the event has them comm and cpu.
+
+        None of an event that tells not when or whom. Of one with a last time only the last of each
+        task and CPU until then, in order of time.
+        """
+
     def batches(
         self,
         tables: Sequence[str],

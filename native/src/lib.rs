@@ -41,6 +41,7 @@ mod recording;
 mod ring;
 mod tables;
 mod text;
+mod together;
 mod tracedat;
 mod tracefs;
 mod tracing;

@@ -45,6 +45,11 @@ def fits(timeline: "Timeline") -> bool:
     return int(timeline.sums()["segments"].sum()) <= _MOST_SEGMENTS
 
 
+def surely_fits(timeline: "Timeline") -> bool:
+    """The same as far as that is known without a pass."""
+    return timeline.capture.has_at_most(_MOST_SEGMENTS)
+
+
 def preload(timeline: "Timeline", tables: tuple[str, ...]) -> None:
     """Compute tables in one pass, where they fit into memory; else each is read when it is used."""
     if fits(timeline):

@@ -14,6 +14,7 @@ mod settle;
 pub mod slice;
 mod spans;
 pub mod tables;
+pub mod task_events;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

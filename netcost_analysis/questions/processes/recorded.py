@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from ...frames import to_frame
+from ...progress import progress
 from ...timeline.aggregate import plain_names
 
 if TYPE_CHECKING:
@@ -23,6 +25,28 @@ FREED = ("skb:kfree_skb", "skbaddr")
 READY = ("sock:sk_data_ready", "skaddr")
 WOKEN = ("sched:sched_waking", "pid")
 WAKE_UP = ("sched:sched_wakeup", "pid")
+
+
+def all_recorded(capture: "Capture") -> "dict[tuple[str, str], pd.DataFrame]":
+    # Every event that tells whose traffic a softirq worked on, as recorded() returns each: in one
+    # pass. Wake-ups where nothing tells who woke; buffers where any was received.
+    counts = capture.info["events"]
+    wanted = [RECEIVED, READY, WOKEN if counts.get(WOKEN[0]) else WAKE_UP]
+    if counts.get(RECEIVED[0]):
+        wanted += (QUEUED, COPIED, CONSUMED, FREED)
+    seen = [name for name, _ in wanted if counts.get(name)]
+    with progress("decoding") as advance:
+        tables = capture.native.all_events(advance, seen) if seen else {}
+    found = {}
+    for event in wanted:
+        name, field = event
+        table = tables.pop(name, None)
+        if table is None:
+            # Of one that cannot be shown this says why.
+            found[event] = recorded(capture, event)
+        else:
+            found[event] = in_columns(to_frame(table), field)
+    return found
 
 
 def recorded(capture: "Capture", event: tuple[str, str]) -> pd.DataFrame:

@@ -21,20 +21,21 @@ def traffic_parts(timeline: Timeline) -> pd.DataFrame:
     # sender_tid, sender_comm, receiver_tid, receiver_comm, receiver_known_by.
     softirqs, polls = rows(timeline, "softirqs", "polls")
     capture = timeline.capture
-    received = r.recorded(capture, r.RECEIVED)
+    recorded = r.all_recorded(capture)
+    received = recorded[r.RECEIVED]
     frame = units(softirqs, received)
     queued, taken = r.empty(), r.empty().assign(kind="")
     if len(received) and not timeline.missing["clocks"]:
-        queued = r.recorded(capture, r.QUEUED)
+        queued = recorded[r.QUEUED]
         kinds = {r.COPIED: "taken", r.CONSUMED: "taken", r.FREED: "freed"}
-        frames = [r.recorded(capture, event).assign(kind=kind) for event, kind in kinds.items()]
+        frames = [recorded[event].assign(kind=kind) for event, kind in kinds.items()]
         frames = [one for one in frames if len(one)]
         taken = pd.concat(frames, ignore_index=True) if frames else taken.assign(kind="")
-    woken = r.recorded(capture, r.WOKEN)
+    woken = recorded.get(r.WOKEN, r.empty())
     if not len(woken):
-        woken = r.recorded(capture, r.WAKE_UP)
+        woken = recorded[r.WAKE_UP] if r.WAKE_UP in recorded else r.recorded(capture, r.WAKE_UP)
     by_packet = packet_endpoints(frame, received, queued, taken)
-    by_waking = woken_by(frame, softirqs, woken, r.recorded(capture, r.READY))
+    by_waking = woken_by(frame, softirqs, woken, recorded[r.READY])
     of = softirq_rows(softirqs, polls, polled=len(polls) > 0)
     return renamed(parts_of(of, frame, by_packet, by_waking), timeline.sums())
 
