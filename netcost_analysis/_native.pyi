@@ -3,7 +3,7 @@
 Tables arrive as Arrow: `pyarrow.table(x)` takes them without a copy.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 __version__: str
@@ -153,16 +153,23 @@ def flame_svg(lines: Sequence[str], title: str, subtitle: str) -> str:
     lines: in order, so that what has a caller in common stands together; no frame has a space.
     """
 
-def lives(slices: Sequence[ArrowTable], sums: ArrowTable, facts: object) -> dict[str, ArrowTable]:
-    """When tasks were there: the tables lives and away of questions/lives.py; facts: its Facts."""
+def lives(slices: Iterable[ArrowTable], sums: ArrowTable, facts: object) -> dict[str, ArrowTable]:
+    """When tasks were there: the tables lives and away of questions/lives.py; facts: its Facts.
+
+    slices: the table in pieces, each read before the next is taken.
+    """
 
 def waited_for(
-    away: ArrowTable, slices: ArrowTable, migrations: ArrowTable, cpus: Sequence[int], idle: str
+    away: ArrowTable,
+    slices: Iterable[ArrowTable],
+    migrations: Iterable[ArrowTable],
+    cpus: Sequence[int],
+    idle: str,
 ) -> ArrowTable:
     """Who had the CPU that tasks waited for: tid, comm, holder_comm, ns.
 
-    away: of lives(); slices, migrations: of cpus; idle: the name of the idle task. holder_comm is
-    null where nobody is known to have had the CPU.
+    away: of lives(); slices, migrations: the tables of cpus in pieces; idle: the name of the idle
+    task. holder_comm is null where nobody is known to have had the CPU.
     """
 
 def mask_recording(path: str, out: str, replacements: Replacements) -> dict[str, int]: ...

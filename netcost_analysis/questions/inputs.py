@@ -34,6 +34,8 @@ Source = TypeVar("Source")
 Given = ParamSpec("Given")
 # Their tables take some 500 MB.
 _MOST_SEGMENTS = 3_000_000
+# Rows of a piece that native reads: of slices some 20 MB.
+_PIECE = 50_000
 # Windows are made of bins of a fixed width, so this bounds how unevenly a burst can fill one.
 _BINS = 1_000
 
@@ -42,7 +44,7 @@ def fits(timeline: "Timeline") -> bool:
     """Whether its tables fit into memory, all at once."""
     if timeline.capture.event_count <= _MOST_SEGMENTS or not timeline.duration_ns:
         return True
-    return int(timeline.sums()["segments"].sum()) <= _MOST_SEGMENTS
+    return sum(map(int, timeline.columns("sums")["segments"])) <= _MOST_SEGMENTS
 
 
 def surely_fits(timeline: "Timeline") -> bool:
@@ -196,14 +198,12 @@ def windows(timeline: "Timeline") -> "Iterator[Timeline]":
         yield capture.timeline(start_s, end_s, timeline.cpus)
 
 
-def arrow(timeline: "Timeline", table: str) -> "ArrowTable":
-    """A table as native has it, for what native pairs."""
-    return timeline.load(table).table(table)
-
-
-def arrows(timeline: "Timeline", table: str) -> "list[ArrowTable]":
-    """The same of each of windows()."""
-    return [arrow(window, table) for window in windows(timeline)]
+def arrows(timeline: "Timeline", table: str) -> "Iterator[ArrowTable]":
+    """A table as native has it, for what native pairs; in pieces where all of it may not fit."""
+    if fits(timeline):
+        yield timeline.load(table).table(table)
+    else:
+        yield from (batch[table] for batch in timeline.arrow_batches(table, rows=_PIECE))
 
 
 def _edges(timeline: "Timeline") -> Iterator[tuple[int, int]]:

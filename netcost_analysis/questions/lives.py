@@ -7,7 +7,8 @@ from .. import _native
 from ..capture.manifest import Victim
 from ..capture.requires import unrecorded
 from ..timeline.task_events import EXIT, FORK, MIGRATED, NEW, WAKES
-from .inputs import arrows, once
+from . import inputs
+from .inputs import once
 
 if TYPE_CHECKING:
     from .._native import ArrowTable
@@ -79,7 +80,7 @@ def lives_of(timeline: "Timeline") -> dict[str, "ArrowTable"]:
     """
     whole = everywhere(timeline)
     facts = facts_of(whole)
-    return _native.lives(arrows(whole, "slices"), whole.table("sums"), facts)
+    return _native.lives(inputs.arrows(whole, "slices"), whole.table("sums"), facts)
 
 
 def facts_of(whole: "Timeline") -> Facts:
