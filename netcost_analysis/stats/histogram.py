@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pandas.core.groupby import DataFrameGroupBy
 
 # Different values, over all keys, up to which every value is counted by itself: some 50 MB.
-MOST_VALUES = 200_000
+MAX_VALUES = 200_000
 # Of an octave: a bin is at most a 128th of its values wide.
 _PARTS = 128
 _BIN = ["low", "high"]
@@ -39,7 +39,7 @@ class Histogram(NamedTuple):
 
 
 def histogram(
-    values: "pd.Series[int]", keys: pd.DataFrame, most_values: int = MOST_VALUES
+    values: "pd.Series[int]", keys: pd.DataFrame, most_values: int = MAX_VALUES
 ) -> Histogram:
     """Count integers.
 
@@ -69,7 +69,7 @@ def histogram(
     return _within(Histogram(counts, totals.astype("int64"), False), most_values)
 
 
-def merged(one: Histogram | None, other: Histogram, most_values: int = MOST_VALUES) -> Histogram:
+def merged(one: Histogram | None, other: Histogram, most_values: int = MAX_VALUES) -> Histogram:
     """Two histograms as one; into which parts values were dealt before makes no difference.
 
     Parameters

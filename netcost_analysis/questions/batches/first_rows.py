@@ -3,12 +3,12 @@
 import pandas as pd
 
 # Of softirqs or runs, some 250 bytes each. Of a window with more, its rows up to a time are shown.
-MOST_ROWS = 400_000
+MAX_ROWS = 400_000
 
 
 class FirstRows:
     # Keeps those of least `by`, of the same by CPU and their order there.
-    def __init__(self, by: str, most: int = MOST_ROWS) -> None:
+    def __init__(self, by: str, most: int = MAX_ROWS) -> None:
         self._by, self._most = by, most
         self._parts: list[pd.DataFrame] = []
         self._held = 0

@@ -209,7 +209,9 @@ def run_rounds(ax: Axes, runs: pd.DataFrame, most: int = 10) -> None:
     rounds = np.arange(1, most + 1)
     highest = runs.groupby("rounds_made")["run_count"].sum().max() if len(runs) else 1
     for place, (chosen, color, label) in enumerate(kinds):
-        counts = runs[chosen].groupby("rounds_made")["run_count"].sum().reindex(rounds, fill_value=0)
+        counts = (
+            runs[chosen].groupby("rounds_made")["run_count"].sum().reindex(rounds, fill_value=0)
+        )
         ax.bar(rounds + 0.2 * (place - 1.5), counts, 0.2, color=color, label=label)
     limit(ax, most + 0.5, f"MAX_SOFTIRQ_RESTART {most}")
     ax.set_yscale("log")

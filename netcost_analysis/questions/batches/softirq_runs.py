@@ -71,7 +71,9 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     runs, limits = answer.tables["by_kind"], answer.parts["kernel_limits"]
     outside = runs[~runs["in_kthread"]]
-    number = {name: int(of["run_count"].sum()) for name, of in (("all", runs), ("outside", outside))}
+    number = {
+        name: int(of["run_count"].sum()) for name, of in (("all", runs), ("outside", outside))
+    }
     return {
         "runs": number["all"],
         "outside": number["outside"],

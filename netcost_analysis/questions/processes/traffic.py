@@ -112,6 +112,8 @@ def _owners(timeline: Timeline) -> _Owners:
 
 @fold("softirqs")
 def _announced(pairs: pd.DataFrame | None, softirqs: pd.DataFrame, events: _Events) -> pd.DataFrame:
+    # Softirqs are told by their place.
+    softirqs = softirqs.reset_index(drop=True)
     near = _near(events, softirqs)
     frame = e.units(softirqs, near.received)
     sockets = e.sockets_in(frame, softirqs, near.ready)
@@ -126,6 +128,7 @@ def _summed(
     events: _Events,
     owners: _Owners,
 ) -> Traffic:
+    softirqs = softirqs.reset_index(drop=True)
     near = _near(events, softirqs)
     frame = e.units(softirqs, near.received)
     by_waking = e.with_sockets(
