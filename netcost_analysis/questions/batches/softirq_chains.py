@@ -66,7 +66,8 @@ def chains_from(
 
 @softirq_chains.totals
 def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # Of all chains. in_all: None for a share of none; by_device: the mean of each part.
+    # Of all chains. in_all: None for a share of none; by_device: the mean of each part; raised:
+    # how many by each origin, and in which interrupts.
     sums = paired(answer.timeline).chain_sums
     in_kthread = sums.count("in_kthread")
     number, own = sum(in_kthread.values()), in_kthread.get("yes", 0)
@@ -76,18 +77,21 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
         "in_kthread_share": own / number if number else None,
     }
     assert sums.by_device is not None
-    return {"in_all": in_all, "by_device": mean_parts(sums.by_device)}
+    raised = {
+        "origins": sums.count("origin"),
+        "raises_known": bool(sums.count("raised").get("yes")),
+        "interrupts": dict(list(sums.count("name").items())[:4]),
+    }
+    return {"in_all": in_all, "raised": raised, "by_device": mean_parts(sums.by_device)}
 
 
 @softirq_chains.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    sums, parts = paired(answer.timeline).chain_sums, answer.tables["by_device"]
+    parts = answer.tables["by_device"]
     polled = parts[parts["poll_ns"] > 0].head(1)
     return {
         **answer.parts["in_all"],
-        "origins": sums.count("origin"),
-        "raises_known": bool(sums.count("raised").get("yes")),
-        "interrupts": dict(list(sums.count("name").items())[:4]),
+        **answer.parts["raised"],
         "means": next(iter(records(polled.assign(device=polled["device"].map(called)))), None),
         "listed": len(answer.frame),
     }

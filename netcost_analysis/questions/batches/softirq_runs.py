@@ -59,32 +59,28 @@ def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
 
 @softirq_runs.totals
 def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # by_kind: how many runs, of all.
+    # by_kind: how many runs, of all. in_all: sums of them; several, most_rounds: of those outside
+    # kernel threads.
     hz = answer.options.get("hz")
-    return {
-        "kernel_limits": limits_of(answer.capture, hz=hz),
-        "by_kind": paired(answer.timeline, hz).run_counts,
+    runs, limits = paired(answer.timeline, hz).run_counts, limits_of(answer.capture, hz=hz)
+    outside = runs[~runs["in_kthread"]]
+    number, own = int(runs["run_count"].sum()), int(outside["run_count"].sum())
+    in_all = {
+        "runs": number,
+        "outside": own,
+        "several": int(outside.loc[outside["rounds_made"] > 1, "run_count"].sum()),
+        "most_rounds": int(outside["rounds_made"].max()) if len(outside) else 0,
+        "in_kthread": number - own,
+        "reasons": runs.groupby("end_reason")["run_count"].sum().to_dict(),
+        "jiffies": limits.softirq_jiffies,
+        "tick_ns": limits.tick_ns,
     }
+    return {"kernel_limits": limits, "by_kind": runs, "in_all": in_all}
 
 
 @softirq_runs.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    runs, limits = answer.tables["by_kind"], answer.parts["kernel_limits"]
-    outside = runs[~runs["in_kthread"]]
-    number = {
-        name: int(of["run_count"].sum()) for name, of in (("all", runs), ("outside", outside))
-    }
-    return {
-        "runs": number["all"],
-        "outside": number["outside"],
-        "several": int(outside.loc[outside["rounds_made"] > 1, "run_count"].sum()),
-        "most_rounds": int(outside["rounds_made"].max()) if len(outside) else 0,
-        "in_kthread": number["all"] - number["outside"],
-        "reasons": runs.groupby("end_reason")["run_count"].sum().to_dict(),
-        "jiffies": limits.softirq_jiffies,
-        "tick_ns": limits.tick_ns,
-        "listed": len(answer.frame),
-    }
+    return {**answer.parts["in_all"], "listed": len(answer.frame)}
 
 
 @softirq_runs.plot(
