@@ -143,6 +143,26 @@ class Ask:
             raise ArgumentError(no_question(name))
         return self._answer(asked, options)
 
+    def prepare(self, *names: str) -> None:
+        """Read a recording that is larger than memory once for several questions.
+
+        Each of them is answered the same, and as fast, after it; without it each reads the
+        recording for itself. Of a recording that fits into memory nothing happens.
+
+        Parameters
+        ----------
+        *names : str
+            Topics, and questions.
+
+        Raises
+        ------
+        ArgumentError
+            For a name that there is not.
+        """
+        from .prepare import prepare
+
+        prepare(self, self._whole, names)
+
     def __getattr__(self, name: str) -> "Topic":
         if name not in TOPICS:
             raise AttributeError(f"no topic {name!r}; there are {', '.join(TOPICS)}")

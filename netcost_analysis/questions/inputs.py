@@ -16,7 +16,8 @@ several tables takes all of them, rows(), where they may be more than memory hol
 windows().
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import update_wrapper
 from inspect import signature
 from itertools import pairwise
@@ -36,6 +37,8 @@ Given = ParamSpec("Given")
 _MOST_SEGMENTS = 3_000_000
 # Rows of a piece that native reads: of slices some 20 MB.
 _PIECE = 50_000
+# Of a batch, over all tables: what pandas makes of one takes several times as much for a moment.
+_ROWS = 250_000
 # Windows are made of bins of a fixed width, so this bounds how unevenly a burst can fill one.
 _BINS = 1_000
 
@@ -104,7 +107,7 @@ def batches(timeline: "Timeline", *tables: str) -> "Iterator[tuple[pd.DataFrame,
     if fits(timeline) or "displaced" in tables:
         yield _whole(timeline, *tables)
     else:
-        yield from timeline.batches(*tables)
+        yield from timeline.batches(*tables, rows=_ROWS)
 
 
 def _whole(timeline: "Timeline", *tables: str) -> "tuple[pd.DataFrame, ...]":
@@ -141,17 +144,70 @@ class Fold(Generic[State]):
 
     def __init__(self, step: Callable[..., State], tables: tuple[str, ...]) -> None:
         self.step, self.tables = step, tables
-        self._folded = once(self._fold)
+        self._kept: WeakKeyDictionary[Timeline, dict[tuple[Any, ...], State]] = WeakKeyDictionary()
 
     def __call__(self, timeline: "Timeline", **parameters: Any) -> State:
-        return self._folded(timeline, **parameters)
+        known, key = self._kept.get(timeline, {}), _key(parameters)
+        if key not in known:
+            asked = Asked(self, parameters)
+            if _noted is not None and timeline is _noted.timeline:
+                _noted.asked.append(asked)
+                raise Later
+            together(timeline, [asked])
+            known = self._kept[timeline]
+        return known[key]
 
-    def _fold(self, timeline: "Timeline", /, **parameters: Any) -> State:
-        state: State | None = None
-        for frames in batches(timeline, *self.tables):
-            state = self.step(state, *frames, **parameters)
-        assert state is not None
-        return state
+    def keep(self, timeline: "Timeline", parameters: dict[str, Any], state: State) -> None:
+        """What calling it will return."""
+        self._kept.setdefault(timeline, {})[_key(parameters)] = state
+
+
+def _key(parameters: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(sorted(parameters.items()))
+
+
+class Asked(NamedTuple):
+    """A fold of a timeline, and the parameters of its step."""
+
+    fold: Fold[Any]
+    parameters: dict[str, Any]
+
+
+def together(timeline: "Timeline", asked: "Sequence[Asked]") -> None:
+    """Go through a timeline's rows once for several folds: each keeps its state."""
+    tables = list(dict.fromkeys(table for one in asked for table in one.fold.tables))
+    states: list[Any] = [None] * len(asked)
+    for frames in batches(timeline, *tables):
+        named = dict(zip(tables, frames, strict=True))
+        for place, (of, parameters) in enumerate(asked):
+            own = (named[table] for table in of.tables)
+            states[place] = of.step(states[place], *own, **parameters)
+    for (of, parameters), state in zip(asked, states, strict=True):
+        of.keep(timeline, parameters, state)
+
+
+class Later(BaseException):
+    """A fold that is to be computed together with others: see prepare.py."""
+
+
+class _Noted(NamedTuple):
+    timeline: "Timeline"
+    asked: list[Asked]
+
+
+# Of which timeline folds are noted instead of being computed.
+_noted: _Noted | None = None
+
+
+@contextmanager
+def noting(timeline: "Timeline") -> "Iterator[list[Asked]]":
+    """While it lasts a fold of a timeline that is not known is noted, and raises Later."""
+    global _noted
+    before, _noted = _noted, _Noted(timeline, [])
+    try:
+        yield _noted.asked
+    finally:
+        _noted = before
 
 
 def fold(*tables: str) -> "Callable[[Callable[..., State]], Fold[State]]":

@@ -7,22 +7,23 @@ from .resampling import Ints
 
 # Of an octave. A bin is at most an eighth of its lower end wide.
 PARTS = 8
-_BITS = 3
 
 
-def bins(values: Ints) -> tuple[Ints, Ints]:
+def bins(values: Ints, parts: int = PARTS) -> tuple[Ints, Ints]:
     """The bin of each value: its lowest and its highest integer.
 
     Parameters
     ----------
     values : numpy.ndarray
         Integers, 0 or more.
+    parts : int
+        Of an octave, a power of two: a bin is at most one of so many parts of its lower end wide.
 
     Returns
     -------
     tuple of numpy.ndarray
-        low and high, both within the bin. Below 16 each integer has a bin of its own; above, each
-        power of two is parted into 8 bins of the same width.
+        low and high, both within the bin. Below twice the parts each integer has a bin of its own;
+        above, each power of two is parted into so many bins of the same width.
 
     Notes
     -----
@@ -37,6 +38,6 @@ def bins(values: Ints) -> tuple[Ints, Ints]:
         more = rest >= (np.int64(1) << step)
         exponent[more] += step
         rest[more] >>= step
-    shift = np.maximum(exponent - _BITS, 0)
+    shift = np.maximum(exponent - (parts.bit_length() - 1), 0)
     low = (whole >> shift) << shift
     return low, low + (np.int64(1) << shift) - 1

@@ -41,24 +41,49 @@ class Line:
     bent: "Bent | None"
 
 
-def fit(work: Floats, ns: Floats) -> Line:
+class Parts(NamedTuple):
+    """Polls in order of time, summed in parts: neighbours of one kind (see kinds()).
+
+    first: the place of a part's first poll among all, or near it. sums: a row per part: how many
+    polls, and the sums of work, ns, work squared and work * ns. squares: the sum of ns squared, of
+    all polls. work: each that occurs, rising.
+    """
+
+    first: Ints
+    kind: Ints
+    sums: Ints
+    squares: float
+    work: Ints
+
+
+def kinds(work: Ints) -> Ints:
+    """Which polls are alike: those of 1, 2, 3 to 4, 5 to 8, ... packets."""
+    return np.ceil(np.log2(work)).astype("int64")
+
+
+def fit(work: Ints, ns: Ints) -> Line:
+    """line_of() polls one by one: work and ns in order of time."""
+    sums: Ints = np.stack([np.ones_like(work), work, ns, work * work, work * ns], axis=1)
+    squares = float((ns.astype("float64") ** 2).sum())
+    return line_of(Parts(np.arange(len(work)), kinds(work), sums, squares, np.unique(work)))
+
+
+def line_of(polls: Parts) -> Line:
     """The line by least squares; its intervals are the middle of fixed and of marginal.
 
     Least squares, so that the line's sum over all polls is their sum: shares of a CPU are sums. A
     poll's scatter grows with its packets, and neighbours share a cache, a burst, a hypervisor's
     pause: stretches of neighbours are resampled, which needs neither even scatter nor independence.
 
-    work, ns: in order of time; at least two different works.
+    polls: of at least two different works.
     """
-    blocks = int(np.clip(len(work) // _MIN_POLLS, 2, _MAX_BLOCKS))
-    which = np.arange(len(work)) * blocks // len(work)
-    centre = work.mean()
-    x = work - centre
-    sums: Floats = np.stack(
-        [np.bincount(which, values, blocks) for values in (np.ones_like(x), x, ns, x * x, x * ns)],
-        axis=1,
-    )
-    fixed_ns, marginal_ns = line_by_sums(sums.sum(axis=0), centre)
+    number = int(polls.sums[:, 0].sum())
+    blocks = int(np.clip(number // _MIN_POLLS, 2, _MAX_BLOCKS))
+    which = polls.first * blocks // number
+    count, work, ns, _, products = map(float, polls.sums.sum(axis=0))
+    centre = work / count
+    sums = _centred(_by_block(polls.sums, which, blocks), centre)
+    fixed_ns, marginal_ns = map(float, line_by_sums(sums.sum(axis=0), centre))
     draws = drawn(blocks, _RESAMPLES, np.random.default_rng(_SEED))
     # So few stretches say less of their scatter than the normal distribution supposes.
     times = wider(blocks)
@@ -67,27 +92,39 @@ def fit(work: Floats, ns: Floats) -> Line:
         point + times * (values - point)
         for point, values in ((fixed_ns, fixed), (marginal_ns, marginal))
     )
-    scatter = float(((ns - ns.mean()) ** 2).sum())
-    rest = float(((ns - fixed_ns - marginal_ns * work) ** 2).sum())
-    r_squared = 1 - rest / scatter if scatter else float("nan")
-    line = Line(float(fixed_ns), float(marginal_ns), r_squared, fixed, marginal, None)
-    return replace(line, bent=_bent(line, work, ns, which, draws))
+    scatter = polls.squares - ns * ns / count
+    # Of the line's own normal equations.
+    rest = max(polls.squares - fixed_ns * ns - marginal_ns * products, 0.0)
+    r_squared = 1 - rest / scatter if scatter > 0 else float("nan")
+    line = Line(fixed_ns, marginal_ns, r_squared, fixed, marginal, None)
+    return replace(line, bent=_bent(line, polls, which, draws))
 
 
-def _bent(line: Line, work: Floats, ns: Floats, which: Ints, draws: Floats) -> Bent | None:
-    # Polls of 1, 2, 3 to 4, 5 to 8, ... packets: the means of their time beside the line's.
-    kinds = np.ceil(np.log2(work)).astype("int64")
+def _by_block(sums: Ints, which: Ints, blocks: int) -> Floats:
+    # Whole numbers are added as such: in which parts they came changes no digit.
+    found = np.zeros((blocks, sums.shape[1]), dtype="int64")
+    np.add.at(found, which, sums)
+    return found.astype("float64")
+
+
+def _centred(sums: Floats, centre: float) -> Floats:
+    # The same with work counted from the centre.
+    count, work, ns, squares, products = sums.T
+    x, xx = work - centre * count, squares - 2 * centre * work + centre * centre * count
+    return np.stack([count, x, ns, xx, products - centre * ns], axis=1)
+
+
+def _bent(line: Line, polls: Parts, which: Ints, draws: Floats) -> Bent | None:
+    # The means of each kind's time beside the line's.
     blocks, times = draws.shape[1], wider(draws.shape[1])
+    of_work = kinds(polls.work)
     worst, found = _BESIDE, None
-    for kind in np.unique(kinds):
-        here = kinds == kind
-        if here.sum() < _KIND:
+    for kind in np.unique(polls.kind):
+        here = polls.kind == kind
+        number, packets, took = _by_block(polls.sums[here], which[here], blocks)[:, :3].T
+        if number.sum() < _KIND:
             continue
-        number, packets, took = (
-            np.bincount(which[here], values, blocks)
-            for values in (np.ones(int(here.sum())), work[here], ns[here])
-        )
-        mean, size = ns[here].mean(), work[here].mean()
+        mean, size = took.sum() / number.sum(), packets.sum() / number.sum()
         beside = mean - line.fixed_ns - line.marginal_ns * size
         counts = draws @ number
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -95,6 +132,7 @@ def _bent(line: Line, work: Floats, ns: Floats, which: Ints, draws: Floats) -> B
         low, high = middle(beside + times * (each - beside), (1 - _CERTAIN) / 2)
         surely = max(low, -high) / mean if mean > 0 else 0.0
         if surely > worst:
-            least, most = int(work[here].min()), int(work[here].max())
-            worst, found = surely, Bent(least, most, float(mean), float(mean - beside))
+            own = polls.work[of_work == kind]
+            worst = surely
+            found = Bent(int(own[0]), int(own[-1]), float(mean), float(mean - beside))
     return found

@@ -315,7 +315,11 @@ def test_by_is_what_a_row_is_of(name: str) -> None:
 
 
 def test_what_is_asked_has_nothing_but_topics_to_complete() -> None:
-    assert {one for one in dir(kept(NIC).ask) if not one.startswith("_")} == {*TOPICS, "table"}
+    assert {one for one in dir(kept(NIC).ask) if not one.startswith("_")} == {
+        *TOPICS,
+        "prepare",
+        "table",
+    }
 
 
 def test_a_picture_is_drawn_where_it_is_wanted() -> None:

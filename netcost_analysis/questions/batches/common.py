@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from ...display.tables import plain as plain_value
-from ...spans import Floats, Ints, columns, spans_of
+from ...spans import Floats, Ints, Spans, columns, spans_of
 from ...stats.quantiles import spread
-from ..inputs import fold
+from ...timeline.timeline import Timeline
+from ..inputs import fold, once, rows
 
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
@@ -52,22 +53,28 @@ def floats(values: "pd.Series[int]") -> Floats:
     return np.asarray(values.to_numpy(dtype="float64"))
 
 
-def gaps_between(irqs: pd.DataFrame, coverage: pd.DataFrame | None) -> "pd.Series[int]":
+@once
+def record_gaps(timeline: Timeline) -> Spans:
+    # Where a CPU's record has gaps: a row for each loss, so that there are few.
+    return spans_of(rows(timeline, "coverage")[0], group="cpu")
+
+
+def gaps_between(irqs: pd.DataFrame, record: Spans | None) -> "pd.Series[int]":
     # Time from the interrupt before of the same line and CPU to each, in order; NA for the first
-    # and across a gap of that CPU's record.
+    # and across a gap of that CPU's record (record_gaps()).
     line = irqs.groupby(["cpu", "context", "irq", "name"], dropna=False)["entry_ns"]
     before = line.shift()
     gap_ns = (irqs["entry_ns"] - before).astype("Int64")
-    if coverage is None:
+    if record is None:
         return gap_ns
     known = irqs.assign(before=before)[before.notna()]
-    crossed = spans_of(coverage, group="cpu").crossed(*columns(known, "cpu", "before", "entry_ns"))
+    crossed = record.crossed(*columns(known, "cpu", "before", "entry_ns"))
     return gap_ns.mask(gap_ns.index.isin(known.index[crossed]))
 
 
-def spread_of(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
+def spread_of(frame: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
     # Mean, quantiles and the longest of a column by its keys; nulls left out, NA where all are.
-    groups = rows.assign(**{value: rows[value].astype("Float64")}).groupby(
+    groups = frame.assign(**{value: frame[value].astype("Float64")}).groupby(
         list(keys), dropna=False
     )[value]
     return spread(groups).round().astype("Int64")

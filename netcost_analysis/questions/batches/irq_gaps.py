@@ -7,7 +7,7 @@ import pandas as pd
 from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
-from .common import gaps_between, plain, records, spread_of
+from .common import gaps_between, plain, record_gaps, records, spread_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,10 +47,10 @@ def irq_gaps(timeline: Timeline) -> pd.DataFrame:
     -----
     Source: hardirqs. What spans a gap of the record is not measured.
     """
-    hardirqs, coverage = rows(timeline, "hardirqs", "coverage")
+    (hardirqs,) = rows(timeline, "hardirqs")
     irqs = plain(hardirqs[hardirqs["entry_ns"].notna()])
     irqs = irqs.sort_values(["cpu", "entry_ns"], kind="stable", ignore_index=True)
-    irqs["gap_ns"] = gaps_between(irqs, coverage)
+    irqs["gap_ns"] = gaps_between(irqs, record_gaps(timeline))
     irqs = irqs.rename(columns={"context": "irq_context"})
     keys = ["cpu", "irq_context", "irq", "name"]
     groups = irqs.groupby(keys, dropna=False)

@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from ...timeline.timeline import Timeline
 from ..question import question
-from .softirq_chains import softirq_chains
+from .paired import INPUTS, Picked, paired
 
 if TYPE_CHECKING:
     from ..answer import Answer
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
     may_be_0=("longer_ns", "fewer_packets", "longest"),
-    inputs=("softirqs", "hardirqs", "polls", "coverage"),
+    inputs=INPUTS,
     main_columns=(
         *("wall_ns", "cpu", "comm", "device", "polls", "packets"),
         *("poll_ns", "outside_polls_ns", "nested_ns", "entry_ns", "picked"),
@@ -46,8 +45,8 @@ def long_softirqs(
     Returns
     -------
     pandas.DataFrame
-        Rows of softirq_chains, the longest first, with picked: "few packets" or "longest". What an
-        interrupt, or on PREEMPT_RT another task, had of one is nested_ns.
+        Rows of softirq_chains, the longest first, 400,000 at most, with picked: "few packets" or
+        "longest". What an interrupt, or on PREEMPT_RT another task, had of one is nested_ns.
 
     Raises
     ------
@@ -58,15 +57,7 @@ def long_softirqs(
     -----
     Source: softirq_chains.
     """
-    chains = softirq_chains(timeline)
-    few = (chains["packets"] < fewer_packets).fillna(False).astype(bool)
-    strange = (chains["wall_ns"] >= longer_ns) & few
-    regardless = chains["wall_ns"].nlargest(max(longest, 0)).index
-    rows = chains[strange | chains.index.isin(regardless)]
-    picked = np.where(strange.loc[rows.index], "few packets", "longest").astype(object)
-    return rows.assign(picked=picked).sort_values(
-        "wall_ns", ascending=False, kind="stable", ignore_index=True
-    )
+    return paired(timeline, picked=Picked(longer_ns, fewer_packets, longest)).picked
 
 
 @long_softirqs.figures

@@ -7,8 +7,8 @@ from ...timeline.timeline import Timeline
 from ..question import question
 from .common import called
 from .packet_costs import alone_and_together
+from .paired import INPUTS, paired
 from .poll_costs import costs_from, gathered
-from .softirq_chains import softirq_chains
 
 if TYPE_CHECKING:
     from ..answer import Answer
@@ -57,7 +57,7 @@ class NetRxTotals(NamedTuple):
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
-    inputs=("softirqs", "hardirqs", "polls", "coverage"),
+    inputs=INPUTS,
     rows=0,
 )
 def net_rx_totals(timeline: Timeline) -> NetRxTotals:
@@ -82,11 +82,12 @@ def net_rx_totals(timeline: Timeline) -> NetRxTotals:
     -----
     Source: sums of softirq_chains, and the costs of poll_costs.
     """
-    chains = softirq_chains(timeline)
-    polled = chains[(chains["polls"] > 0).fillna(False)]
-    sent = chains[(chains["polls"] == 0).fillna(False)]
+    by_polls = paired(timeline).chain_sums.by_polls
+    assert by_polls is not None
+    every = by_polls.sum()
+    polled, sent = (by_polls[by_polls.index == has].sum() for has in (1, 0))
     cpu_ns = timeline.duration_ns * len(timeline.summary["cpus"])
-    own = int((polled["poll_ns"] + polled["outside_polls_ns"]).sum())
+    own = int(polled["own_ns"])
     device: dict[str, Any] = dict.fromkeys(NetRxTotals._fields[-6:])
     recorded = not unrecorded(timeline.capture, "napi:napi_poll")
     costs = costs_from(gathered(timeline)) if recorded else None
@@ -99,16 +100,16 @@ def net_rx_totals(timeline: Timeline) -> NetRxTotals:
             price = fitted.iloc[0]
             device |= {"priced_device": price["device"], **alone_and_together(price)._asdict()}
     return NetRxTotals(
-        len(chains),
-        int(chains["wall_ns"].sum()),
-        len(polled),
-        int(polled["polls"].sum()),
-        int(polled["packets"].sum()),
+        int(every["softirqs"]),
+        int(every["wall_ns"]),
+        int(polled["softirqs"]),
+        int(polled["polls"]),
+        int(polled["packets"]),
         own,
         own / cpu_ns if cpu_ns else None,
-        int(polled["poll_ns"].sum()) / own if own else None,
-        len(sent),
-        int((sent["wall_ns"] - sent["nested_ns"]).sum()),
+        int(polled["poll_ns"]) / own if own else None,
+        int(sent["softirqs"]),
+        int(sent["unnested_ns"]),
         **device,
     )
 

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ...errors import ArgumentError
-from ...stats.line import fit
+from ...stats.line import line_of
 from ...stats.resampling import middle
 from ...timeline.timeline import Timeline
 from ..question import each, question
-from .common import called, floats
-from .poll_costs import Gathered, around_ns, costs_from, gathered, packet_ns
+from .common import called
+from .paired import INPUTS
+from .poll_costs import around_ns, batches_of, costs_from, gathered, packet_ns
+from .poll_sums import Gathered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +30,7 @@ _MAX_TOGETHER = 64
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
-    inputs=("softirqs", "hardirqs", "polls"),
+    inputs=INPUTS,
     main_columns=("device", "batch", "packet_ns", "packet_low_ns", "packet_high_ns", "fixed_share"),
     rows=len(_SIZES),
 )
@@ -72,11 +74,9 @@ def packets_from(work: Gathered, sizes: tuple[int, ...] = _SIZES) -> pd.DataFram
     rows = []
     costs = costs_from(work)
     for cost in costs[costs["refused"].isna() & costs["doubt"].isna()].to_dict("records"):
-        of_device = work.polls[work.polls["device"] == cost["device"]]
-        whole = of_device["self_ns"].notna() & ~of_device["cut"]
-        full = of_device[(of_device["work"] > 0).fillna(False) & whole]
-        batch, ns = floats(full["work"]), floats(full["self_ns"])
-        line = fit(batch, ns)
+        device = cost["device"]
+        batch, _ = batches_of(work.sizes.loc[[device]].groupby(level="work").sum())
+        line = line_of(work.stretches.parts(device, None, batch))
         around = around_ns(cost)
         for size in sizes:
             total = packet_ns(around, line.fixed_ns, line.marginal_ns, size)

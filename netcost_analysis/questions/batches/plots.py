@@ -185,7 +185,7 @@ def softirq_limits(
 
 def run_rounds(ax: Axes, runs: pd.DataFrame, most: int = 10) -> None:
     # Draw how many rounds the runs of softirqs made, and after which something was pending. runs:
-    # as softirq_runs returns it. most: rounds that the kernel allows, marked.
+    # softirq_runs.by_kind. most: rounds that the kernel allows, marked.
     kinds: tuple[tuple[pd.Series[bool], str, str], ...] = (
         (~runs["in_kthread"] & ~runs["still_pending"], KIND["poll"], "nothing pending"),
         (~runs["in_kthread"] & runs["still_pending"], KIND["softirq"], "something still pending"),
@@ -207,12 +207,15 @@ def run_rounds(ax: Axes, runs: pd.DataFrame, most: int = 10) -> None:
             (runs["in_kthread"], PART["scheduled"], "in a kernel thread"),
         )
     rounds = np.arange(1, most + 1)
+    highest = runs.groupby("rounds_made")["run_count"].sum().max() if len(runs) else 1
     for place, (chosen, color, label) in enumerate(kinds):
-        counts = runs.loc[chosen, "rounds_made"].value_counts().reindex(rounds, fill_value=0)
+        counts = (
+            runs[chosen].groupby("rounds_made")["run_count"].sum().reindex(rounds, fill_value=0)
+        )
         ax.bar(rounds + 0.2 * (place - 1.5), counts, 0.2, color=color, label=label)
     limit(ax, most + 0.5, f"MAX_SOFTIRQ_RESTART {most}")
     ax.set_yscale("log")
-    ax.set_ylim(0.7, max(int(runs["rounds_made"].value_counts().max()) if len(runs) else 1, 2) * 3)
+    ax.set_ylim(0.7, max(int(highest), 2) * 3)
     plain_log(ax.yaxis)
     ax.set_xticks(rounds)
     ax.set_xlim(0.4, most + 0.7)

@@ -1,21 +1,24 @@
 # What a poll costs however few packets it has.
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from ...display.templates import as_text, render
-from ...stats.line import Line, fit
-from ...stats.resampling import Floats, middle
+from ...stats.line import Line, Parts, line_of
+from ...stats.resampling import Floats, Ints, middle
 from ...timeline.by import DeviceBy, check_by
 from ...timeline.timeline import Timeline
-from ..inputs import once, rows, window_of
+from ..inputs import window_of
 from ..question import question
-from .common import called, floats, int64, net_rx, plain, records
+from .common import called, records
+from .paired import INPUTS, paired
 from .poll_sizes import mean_batch, timed
-from .softirq_chains import chains_from
+from .poll_sums import NO_WORK, Gathered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +35,7 @@ _WHY = Path(__file__).with_name("poll_costs_why.md")
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
     may_be_0=("min_polls", "min_works"),
-    inputs=("softirqs", "hardirqs", "polls"),
+    inputs=INPUTS,
     main_columns=("device", "fixed_ns", "marginal_ns", "batch_mean", "doubt", "refused"),
     rows=0,
 )
@@ -85,53 +88,9 @@ def poll_costs(
     return frame
 
 
-class Gathered(NamedTuple):
-    # polls: cpu, device, end_ns, work, self_ns; outside_polls_ns, irq_ns and raised, what of
-    # the softirq's own time and of the interrupt that raised it falls to the poll; again,
-    # whether the same softirq polled the same device once more; cut, whether the window holds
-    # a part of it: no line is laid through these. lines: cpu, device, irqs, irq_ns of
-    # devices' own interrupt lines, which are not in polls.
-    polls: pd.DataFrame
-    lines: pd.DataFrame
-
-
-@once
 def gathered(timeline: Timeline) -> Gathered:
     # Polls with their share of what surrounds them.
-    softirqs, hardirqs, polls = rows(timeline, "softirqs", "hardirqs", "polls")
-    window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
-    table = plain(polls)
-    table["device"] = table["device"].fillna("(no_device)")
-    table["ordinal"] = int64(table["softirq_ordinal"])
-    chains = chains_from(softirqs, hardirqs, polls)
-    whole = net_rx(softirqs)
-    of_line = _lines_with_device(hardirqs)
-    # A line's interrupts are counted whole, below, whether they raised anything or not.
-    by_line = chains["irq"].isin(of_line["irq"]) & (chains["irq_context"] == "hardirq")
-    chains["raiser_ns"] = chains["irq_ns"].mask(by_line)
-    shares = whole[["cpu", "ordinal", "outside_polls_ns", "polls"]].merge(
-        chains[["cpu", "ordinal", "raiser_ns"]], on=["cpu", "ordinal"], how="left"
-    )
-    table = table.merge(shares, on=["cpu", "ordinal"], how="left")
-    for name, of in (("outside_polls_ns", "outside_polls_ns"), ("irq_ns", "raiser_ns")):
-        table[name] = (table[of].astype("Float64") / table["polls"]).fillna(0.0).astype("float64")
-    table["raised"] = (table["raiser_ns"].notna() / table["polls"]).fillna(0.0).astype("float64")
-    table = table.sort_values(["cpu", "end_ns"], kind="stable", ignore_index=True)
-    inside = table["ordinal"] >= 0
-    table["again"] = table.duplicated(["cpu", "ordinal", "device"], keep="last") & inside
-    cut = (table["start_ns"] < window[0]) | (table["end_ns"] > window[1])
-    table["cut"] = cut.fillna(False).astype(bool)
-    columns = [
-        *("cpu", "device", "end_ns", "work", "self_ns"),
-        *("outside_polls_ns", "irq_ns", "raised", "again", "cut"),
-    ]
-    lines = of_line.groupby(["cpu", "device"])["self_ns"].agg(irqs="size", irq_ns="sum")
-    return Gathered(table[columns], lines.reset_index())
-
-
-def _lines_with_device(hardirqs: pd.DataFrame) -> pd.DataFrame:
-    lines = plain(hardirqs[(hardirqs["context"] == "hardirq") & hardirqs["device"].notna()])
-    return lines[["cpu", "irq", "device", "self_ns"]]
+    return paired(timeline).gathered
 
 
 def costs_from(
@@ -141,13 +100,19 @@ def costs_from(
 ) -> pd.DataFrame:
     # poll_costs() of what was gathered.
     keys = ["device", "cpu"] if by == "cpu" else ["device"]
+    around = work.around.groupby(level=keys).sum()
     rows = []
-    for key, group in work.polls.groupby(keys, sort=True):
+    key: Any
+    for key, sizes in work.sizes.groupby(level=keys, sort=True):
         name, cpu = (*key, None)[:2]
         lines = work.lines[work.lines["device"] == name]
         if cpu is not None:
             lines = lines[lines["cpu"] == cpu]
-        rows.append({"device": name, "cpu": cpu, **_row(group, lines, limits)})
+        at = key if len(keys) > 1 else name
+        own = around.loc[at] if at in around.index else around.sum() * 0
+        sizes = sizes.groupby(level="work").sum()
+        parts = partial(work.stretches.parts, name, cpu)
+        rows.append({"device": name, "cpu": cpu, **_row(sizes, own, lines, parts, limits)})
     table = pd.DataFrame(rows, columns=["device", "cpu", *_COLUMNS])
     counts = ("cpu", *_COLUMNS[: _COLUMNS.index("batch_mean")])
     kinds = dict.fromkeys(counts, "Int64")
@@ -167,32 +132,38 @@ _COLUMNS = [
 
 
 def _row(
-    polls: pd.DataFrame, lines: pd.DataFrame, limits: tuple[int, int, float]
+    sizes: pd.DataFrame,
+    around: "pd.Series[float]",
+    lines: pd.DataFrame,
+    parts: Callable[[Ints], Parts],
+    limits: tuple[int, int, float],
 ) -> dict[str, object]:
-    known = polls[polls["self_ns"].notna() & polls["work"].notna() & ~polls["cut"]]
-    full = known[known["work"] > 0]
-    empty = known[known["work"] == 0]
-    batch, ns = floats(full["work"]), floats(full["self_ns"])
-    count = max(len(polls), 1)
+    # sizes: of Gathered, by work. parts: of the polls that a line is laid through.
+    known = sizes[sizes.index != NO_WORK]
+    batch, full = batches_of(sizes)
+    empty = known.loc[known.index == 0].sum()
+    number = int(full["whole"].sum())
+    count, has_work = max(int(sizes["polls"].sum()), 1), bool(known["polls"].any())
+    mean, spread = _mean_and_spread(batch, full["whole"])
     row: dict[str, object] = {
-        "polls": len(polls),
-        "packets": polls["work"].sum() if polls["work"].notna().any() else None,
-        "empty_polls": len(empty) if polls["work"].notna().any() else None,
-        "distinct_batches": len(np.unique(batch)),
-        "largest_batch": int(batch.max()) if len(batch) else None,
-        "batch_mean": mean_batch(polls["work"].value_counts()),
-        "batch_spread": batch.std() / batch.mean() if len(batch) else None,
-        "poll_mean_ns": ns.mean() if len(ns) else None,
-        "empty_poll_ns": empty["self_ns"].astype("float64").mean() if len(empty) else None,
-        "irqs_per_poll": (lines["irqs"].sum() + polls["raised"].sum()) / count,
-        "irq_per_poll_ns": (lines["irq_ns"].sum() + polls["irq_ns"].sum()) / count,
-        "outside_polls_per_poll_ns": polls["outside_polls_ns"].sum() / count,
-        "refused": _refusal(batch, bool(polls["work"].notna().any()), *limits),
+        "polls": int(sizes["polls"].sum()),
+        "packets": int((known["polls"] * known.index).sum()) if has_work else None,
+        "empty_polls": int(empty["whole"]) if has_work else None,
+        "distinct_batches": len(batch),
+        "largest_batch": int(batch[-1]) if len(batch) else None,
+        "batch_mean": mean_batch(known["polls"]),
+        "batch_spread": spread / mean if number else None,
+        "poll_mean_ns": full["whole_ns"].sum() / number if number else None,
+        "empty_poll_ns": empty["whole_ns"] / empty["whole"] if empty["whole"] else None,
+        "irqs_per_poll": (lines["irqs"].sum() + around["raised"]) / count,
+        "irq_per_poll_ns": (lines["irq_ns"].sum() + around["irq_ns"]) / count,
+        "outside_polls_per_poll_ns": around["outside_polls_ns"] / count,
+        "refused": _refusal(number, len(batch), spread / mean, has_work, *limits),
     }
-    figures: dict[str, Any] = {**row, "with_packets": len(batch)}
+    figures: dict[str, Any] = {**row, "with_packets": number}
     figures |= dict(zip(("min_polls", "min_works", "min_spread"), limits, strict=True))
     if row["refused"] is None:
-        line = fit(batch, ns)
+        line = line_of(parts(batch))
         row |= _line(line)
         figures |= row | (line.bent._asdict() if line.bent else {})
     if row["refused"] or row["doubt"]:
@@ -200,17 +171,38 @@ def _row(
     return row
 
 
+def batches_of(sizes: pd.DataFrame) -> tuple[Ints, pd.DataFrame]:
+    # The batches that a line can be laid through, rising, and their rows of Gathered.sizes by work.
+    full = sizes[(sizes.index > 0) & (sizes["whole"] > 0)].sort_index()
+    return full.index.to_numpy(dtype="int64"), full
+
+
+def _mean_and_spread(batch: Ints, polls: "pd.Series[int]") -> tuple[float, float]:
+    # Of the batches, so many polls each: NaN without any.
+    count = polls.to_numpy(dtype="float64")
+    if not len(batch):
+        return float("nan"), float("nan")
+    mean = float((batch * count).sum() / count.sum())
+    return mean, float(np.sqrt(((batch - mean) ** 2 * count).sum() / count.sum()))
+
+
 def _refusal(
-    work: Floats, has_work: bool, min_polls: int, min_works: int, min_spread: float
+    polls: int,
+    works: int,
+    spread: float,
+    has_work: bool,
+    min_polls: int,
+    min_works: int,
+    min_spread: float,
 ) -> str | None:
-    # Why no line can be laid through these polls; None where one can.
+    # Why no line can be laid through these polls; None where one can. spread: over the mean batch.
     if not has_work:
         return "no work field"
-    if len(work) < min_polls:
+    if polls < min_polls:
         return "few polls"
-    if len(np.unique(work)) < min_works:
+    if works < min_works:
         return "few sizes"
-    return "similar sizes" if work.std() / work.mean() < min_spread else None
+    return "similar sizes" if spread < min_spread else None
 
 
 def _line(line: Line) -> dict[str, object]:

@@ -16,7 +16,8 @@ from ..completeness.missing import MAX_MISSING, network_missing
 from ..inputs import once
 from ..question import each, question
 from .curves import RATES, bend, condition, curves_of, named
-from .poll_costs import MIN_POLLS, MIN_SPREAD, Gathered, gathered
+from .poll_costs import MIN_POLLS, MIN_SPREAD, gathered
+from .poll_sums import Gathered, work_is_known
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,7 +138,7 @@ def _curve(experiment: Experiment, curves: tuple[str, ...] | None) -> pd.DataFra
         except CaptureError:
             # Recorded without a trace, or with one that is no account of whole CPUs.
             continue
-        if timeline is None or polled is None or not polled.polls["work"].notna().any():
+        if timeline is None or polled is None or not work_is_known(polled):
             continue
         known = [key for key in keys if steps[key].nunique() > 1]
         # What all steps have in common tells no curves apart.
@@ -194,23 +195,25 @@ def _scheduled(timeline: Timeline) -> int:
 def summed(work: Gathered) -> pd.DataFrame:
     # By device: the sums that a line and the shares follow from. Polls without a begin have no
     # time.
-    polls = work.polls[work.polls["self_ns"].notna() & work.polls["work"].notna()]
-    size, ns = polls["work"].astype("float64"), polls["self_ns"].astype("float64")
-    full = (size > 0).astype("float64")
-    columns = polls[["device", "outside_polls_ns", "irq_ns"]].assign(
-        polls=full,
-        packets=size,
-        poll_ns=ns * full,
-        squares=size * size,
-        products=size * ns,
-        empty_polls=1 - full,
-        empty_ns=ns * (1 - full),
-        again=polls["again"].astype("float64"),
+    sizes = work.sizes[work.sizes["known"] > 0].reset_index()
+    full = (sizes["work"] > 0).astype("int64")
+    packets = sizes["work"] * sizes["known"]
+    columns = sizes[["device"]].assign(
+        polls=full * sizes["known"],
+        packets=packets,
+        poll_ns=full * sizes["known_ns"],
+        squares=sizes["work"] * packets,
+        products=sizes["work"] * sizes["known_ns"],
+        empty_polls=(1 - full) * sizes["known"],
+        empty_ns=(1 - full) * sizes["known_ns"],
     )
-    table = columns.groupby("device")[_SUMS].sum()
+    table = columns.groupby("device").sum().astype("float64")
+    around = work.around.groupby(level="device").sum().reindex(table.index, fill_value=0)
+    table["outside_polls_ns"] = around["known_outside_polls_ns"]
     own = work.lines.groupby("device")["irq_ns"].sum().reindex(table.index, fill_value=0)
-    table["irq_ns"] += own.astype("float64")
-    return table.reset_index()
+    table["irq_ns"] = around["known_irq_ns"] + own.astype("float64")
+    table["again"] = around["again"].astype("float64")
+    return table[_SUMS].reset_index()
 
 
 def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:

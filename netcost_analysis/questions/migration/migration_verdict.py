@@ -13,11 +13,10 @@ from ...timeline.aggregate import of_tasks
 from ...timeline.task import Task, comm_of, rows_of
 from ...timeline.timeline import Timeline
 from ..processes.endpoints import endpoints
-from ..processes.run_queue import waited_within
+from ..processes.stays import stays_by_task
 from ..question import question
 from ..stolen_time.victim import asked_or_given
 from .interval import FEWEST
-from .lives import stays
 from .migration_effect import HORIZON_NS, at_horizon, effect_figures, effect_of, measured
 from .migrations import incomparable, migrations
 
@@ -155,19 +154,19 @@ def verdict_of(
 ) -> Verdict:
     """The verdict on one task, on those of a name, or on all. everyone: migrations()."""
     moved = rows_of(everyone, victim)
-    sums, own_stays = (
-        rows_of(rows, victim) for rows in (of_tasks(timeline.sums()), stays(timeline))
+    sums, stays = (
+        rows_of(of_tasks(rows), victim)
+        for rows in (timeline.sums(), stays_by_task(timeline).reset_index())
     )
     on_cpu_ns = int(sums["ns"].sum())
     own_ns = int(sums["ns"][(sums["context"] == "task").to_numpy()].sum())
-    window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
-    wanted_ns = on_cpu_ns + waited_within(own_stays, window)
+    wanted_ns = on_cpu_ns + int(stays["waited_ns"].sum())
     problem = incomparable(timeline, moved)
     row = pd.Series({"studied": 0, "effect": nan, "effect_low": nan, "effect_high": nan})
     if problem is None:
         effect = effect_of(timeline, victim, (horizon_ns,), by_cause=False)
         row = effect[effect["measure"] == "run"].iloc[0]
-    several = victim is None or own_stays["tid"].nunique() > 1
+    several = victim is None or stays["tid"].nunique() > 1
     return judged(
         *(len(moved), timeline.duration_ns, horizon_ns, wanted_ns, own_ns, row),
         several=several,

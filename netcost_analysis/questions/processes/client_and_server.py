@@ -10,14 +10,14 @@ from ...display.tables import listed
 from ...timeline.aggregate import of_tasks
 from ...timeline.task import Task, comm_of, require_task, rows_of
 from ...timeline.timeline import Timeline
-from ..inputs import in_window, rows
+from ..inputs import Window, added, fold, window_of
 from ..question import question
 from .context_switches import context_switches
 from .endpoints import NEEDS, require_endpoints, require_pair
 from .recorded import RECEIVED
-from .run_queue import waited_within
 from .softirq_time import NETWORK, softirq_time
-from .traffic_parts import traffic_parts
+from .stays import stays_by_task
+from .traffic import Traffic, traffic
 from .transferred import sent_of
 
 if TYPE_CHECKING:
@@ -94,14 +94,14 @@ def client_and_server(
     """
     for task in (client, server):
         require_task(timeline, task)
-    slices, migrations = rows(timeline, "slices", "migrations")
-    parts = traffic_parts(timeline)
-    pair = require_endpoints(parts, client, server)
+    sums = traffic(timeline)
+    pair = require_endpoints(sums, client, server)
     bytes_sent, packets = sent_of(timeline)
     if packets is None and not unrecorded(timeline.capture, RECEIVED[0]):
-        packets = len(rows_of(rows_of(parts, pair[0], "sender_"), pair[1], "receiver_"))
+        sent = rows_of(sums.by_pair.reset_index(), pair[0], "sender_")
+        packets = int(rows_of(sent, pair[1], "receiver_")["units"].sum())
     sides = [
-        {"side": side, **_of_task(timeline, task, parts, slices, migrations)}
+        {"side": side, **_of_task(timeline, task, sums)}
         for side, task in zip(("client", "server"), pair, strict=True)
     ]
     frame = pd.DataFrame(sides)
@@ -117,25 +117,30 @@ def client_and_server(
     return frame.join(pd.DataFrame(paces, columns=list(Pace._fields), dtype="float64"))
 
 
-def _of_task(
-    timeline: Timeline,
-    task: Task,
-    parts: pd.DataFrame,
-    slices: pd.DataFrame,
-    migrations: pd.DataFrame,
-) -> dict[str, Any]:
+@fold("migrations")
+def _moved(counts: pd.DataFrame | None, migrations: pd.DataFrame, window: Window) -> pd.DataFrame:
+    # By task and the CPUs between which it was moved: how often, within the window.
+    keys = ["tid", "comm", "orig_cpu", "dest_cpu"]
+    names = migrations["comm"].astype(object)
+    part = migrations[keys].assign(comm=names, count=window.has(migrations["time_ns"]))
+    return added(counts, part.groupby(keys, dropna=False)[["count"]].sum().astype("int64"))
+
+
+def _of_task(timeline: Timeline, task: Task, traffic_of: Traffic) -> dict[str, Any]:
     sums = rows_of(of_tasks(timeline.sums()), task)
     if not len(sums):
         raise CaptureError(f"no task {task!r} ran in the window")
     softirqs = rows_of(softirq_time(timeline), task)
-    stays, moved = rows_of(slices, task), rows_of(migrations, task)
+    window = window_of(timeline)
+    stays = rows_of(stays_by_task(timeline).reset_index(), task)
+    moved = rows_of(_moved(timeline, window=window).reset_index(), task)
     on_cpu_ns = int(sums["ns"].sum())
-    begin = stays["in_ns"].where(stays["wait_ns"].isna(), stays["in_ns"] - stays["wait_ns"])
-    window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
-    wait_ns = waited_within(stays, window) if not timeline.missing["clocks"] else None
-    alive_ns = min(int(stays["out_ns"].max()), window[1]) - max(int(begin.min()), window[0])
+    wait_ns = int(stays["waited_ns"].sum()) if not timeline.missing["clocks"] else None
+    end_ns = min(int(stays["out_ns"].max()), window.end_ns)
+    alive_ns = end_ns - max(int(stays["begun_ns"].min()), window.start_ns)
     # A name may be of many tasks, each asleep in its own time.
     alone = stays["tid"].nunique() == 1 and wait_ns is not None and _everywhere(timeline, moved)
+    owned = rows_of(traffic_of.by_owner.reset_index(), task, "owner_")
     switched = rows_of(context_switches(timeline), task)
     return {
         "tid": pd.NA if isinstance(task, str) else task,
@@ -144,16 +149,16 @@ def _of_task(
         "task_ns": int(sums["ns"][(sums["context"] == "task").to_numpy()].sum()),
         "all_softirq_ns": int(softirqs["ns"].sum()),
         "network_softirq_ns": int(softirqs["ns"][softirqs["action"].isin(NETWORK)].sum()),
-        "owned_ns": int(rows_of(parts, task, "owner_")["ns"].sum()),
+        "owned_ns": int(owned["ns"].sum()),
         "waited_ns": pd.NA if wait_ns is None else wait_ns,
         "asleep_between_ns": max(alive_ns - on_cpu_ns - (wait_ns or 0), 0) if alone else pd.NA,
         **{name: int(switched[name].sum()) for name in ("switches", "voluntary", "involuntary")},
-        "migrations": int(in_window(moved["time_ns"], timeline).sum()),
+        "migrations": int(moved["count"].sum()),
     }
 
 
 def _everywhere(timeline: Timeline, moved: pd.DataFrame) -> bool:
-    # Whether the timeline has all CPUs on which the task can have been. moved: its migrations.
+    # Whether the timeline has all CPUs on which the task can have been. moved: of _moved().
     here = set(timeline.summary["cpus"])
     known = set(moved["orig_cpu"].dropna()) | set(moved["dest_cpu"].dropna())
     return here >= set(timeline.capture.info["cpus"]) and here >= known

@@ -1,6 +1,5 @@
 # Which two tasks of this host talk to each other: the endpoints of local traffic.
 
-import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.requires import ProfileError, unmet
@@ -8,8 +7,8 @@ from ...timeline.aggregate import of_tasks
 from ...timeline.facts import groups
 from ...timeline.task import Task
 from ...timeline.timeline import Timeline
+from .traffic import Traffic, traffic
 from .traffic_pairs import pairs_of
-from .traffic_parts import traffic_parts
 
 # Without these nobody knows who talks to whom, or whether they had a CPU.
 NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "sched:sched_switch")
@@ -21,7 +20,7 @@ def endpoints(timeline: Timeline) -> tuple[int, ...]:
     # The tids of client and server, as client_and_server() chooses them; () where none are seen.
     if unmet(timeline.capture, groups(NEEDS)):
         return ()
-    pair = chosen_endpoints(traffic_parts(timeline))
+    pair = chosen_endpoints(traffic(timeline))
     ran = set(of_tasks(timeline.sums())["tid"])
     return tuple(int(tid) for tid in pair) if pair and ran.issuperset(pair) else ()
 
@@ -29,14 +28,12 @@ def endpoints(timeline: Timeline) -> tuple[int, ...]:
 def require_pair(timeline: Timeline) -> None:
     # Raises CaptureError where no pair is seen. Of a very large capture only the answer tells.
     if timeline.excerpt is timeline:
-        require_endpoints(traffic_parts(timeline), None, None)
+        require_endpoints(traffic(timeline), None, None)
 
 
-def require_endpoints(
-    parts: pd.DataFrame, client: Task | None, server: Task | None
-) -> tuple[Task, Task]:
+def require_endpoints(sums: Traffic, client: Task | None, server: Task | None) -> tuple[Task, Task]:
     # Client and server: those named, and for None the one of them that exchanged most packets.
-    # parts: of traffic_parts(). Raises CaptureError where no pair is seen, or both are the same.
+    # Raises CaptureError where no pair is seen, or both are the same.
     if client is not None and client == server:
         raise CaptureError(
             f"client and server are both {client!r}: where they share a name, give their tids "
@@ -44,7 +41,7 @@ def require_endpoints(
         )
     if client is not None and server is not None:
         return client, server
-    pair = chosen_endpoints(parts, client, server)
+    pair = chosen_endpoints(sums, client, server)
     if pair is None:
         raise ProfileError(
             "no two tasks of this host were seen to send packets to each other; name them "
@@ -55,25 +52,29 @@ def require_endpoints(
 
 
 def chosen_endpoints(
-    parts: pd.DataFrame, client: Task | None = None, server: Task | None = None
+    sums: Traffic, client: Task | None = None, server: Task | None = None
 ) -> tuple[int, int] | None:
     # The tids of the two that exchanged most packets, of those that are named so.
-    pairs = pairs_of(parts)
+    pairs = pairs_of(sums.by_pair)
     sent = pairs.groupby(["sender_tid", "receiver_tid"])["units"].sum().reset_index()
     back = sent.rename(columns={"sender_tid": "receiver_tid", "receiver_tid": "sender_tid"})
     # Either direction of every pair, with what went each way.
     both = sent.merge(back, on=["sender_tid", "receiver_tid"], how="outer", suffixes=("", "_back"))
     both = both.fillna({"units": 0, "units_back": 0})
-    raised = parts[(parts["owner_known_by"] == "raiser").to_numpy()]["owner_tid"].value_counts()
+    owners = sums.by_owner.reset_index()
+    owners = owners[(owners["owner_known_by"] == "raiser").to_numpy()]
+    raised = owners.groupby("owner_tid")["units"].sum()
     both["raised"] = both["sender_tid"].map(raised).fillna(0).astype("int64")
     both["known"] = both["units"] + both["units_back"]
     both["few"] = both["known"] < _FEW
     both["way"] = both["units"].where(~both["few"], both["raised"])
+    named = sums.by_end.reset_index()
     for side, task in (("sender", client), ("receiver", server)):
         if isinstance(task, int):
             both = both[(both[f"{side}_tid"] == task).to_numpy(dtype=bool)]
         elif task is not None:
-            tids = parts.loc[(parts[f"{side}_comm"] == task).to_numpy(), f"{side}_tid"].unique()
+            own = (named["side"] == side) & (named["comm"] == task)
+            tids = named["tid"][own.to_numpy(dtype=bool)].unique()
             both = both[both[f"{side}_tid"].isin(tids).to_numpy()]
     if not len(both):
         return None

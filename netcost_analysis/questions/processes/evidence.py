@@ -13,6 +13,8 @@ without any is one unit. Whom a unit was for is known, from the strongest witnes
 - wake-up: the unit woke a task.
 """
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -92,6 +94,11 @@ def packet_endpoints(
     # recorded() events that end a packet, with kind: "taken" (skb_copy_datagram_iovec, consume_skb)
     # or "freed" (kfree_skb). Returns sender_tid, sender_comm, receiver_tid, receiver_comm, NA where
     # not known; index as frame.
+    return packets_in(frame, packets_of(received, queued, taken))
+
+
+def packets_of(received: pd.DataFrame, queued: pd.DataFrame, taken: pd.DataFrame) -> pd.DataFrame:
+    # What packet_endpoints() returns of each receipt, with what and start_ns (Int64).
     # An address is used again and again: a receipt belongs to what was done with its address just
     # before and just after. Only what tasks do counts, not what softirqs do in their time.
     parts = [queued.assign(kind="queued"), received.assign(kind="received"), taken]
@@ -108,7 +115,11 @@ def packet_endpoints(
         columns[f"{side}_comm"] = beside["comm"].astype(object).where(good, None)
     both = pd.DataFrame(columns).assign(what=events["what"], start_ns=events["time_ns"])
     both = both[(events["kind"] == "received").to_numpy()].drop_duplicates(["what", "start_ns"])
-    both = both.astype({"what": "Int64", "start_ns": "Int64"})
+    return both.astype({"what": "Int64", "start_ns": "Int64"})
+
+
+def packets_in(frame: pd.DataFrame, both: pd.DataFrame) -> pd.DataFrame:
+    # packet_endpoints() of units(), of what packets_of() returns.
     joined = frame[["what", "start_ns"]].merge(both, on=["what", "start_ns"], how="left")
     return joined.drop(columns=["what", "start_ns"]).set_index(frame.index)
 
@@ -125,36 +136,68 @@ def woken_by(
     # The task that each unit woke, or whose socket it announced data on.
     # frame: units(). woken, ready: recorded() sched_waking and sk_data_ready. Returns tid (Int64),
     # comm, known_by ("wake-up", "socket", or None); index as frame.
+    by_waking = woken_in(frame, softirqs, of_clients(woken))
+    sockets = sockets_in(frame, softirqs, ready)
+    return with_sockets(by_waking, sockets, owners_of(announced(sockets, by_waking)))
+
+
+def of_clients(woken: pd.DataFrame) -> pd.DataFrame:
+    # Of sched_waking those of tasks that do not exist for softirqs.
     tasks = of_tasks(woken.assign(tid=woken["what"]).astype({"tid": "Int64"}))
-    tasks = tasks[~tasks["name"].astype(str).str.contains(SERVANTS).to_numpy(dtype=bool)]
-    wakings = woken.loc[tasks.index]
-    unit = in_units(wakings, frame, softirqs)
-    wakings = wakings.assign(unit=unit)[(unit >= 0).to_numpy()]
-    wakings = wakings.sort_values("time_ns", kind="stable")
-    first = wakings.drop_duplicates("unit").set_index("unit")
+    # Names are few, and events many.
+    servants = [name for name in tasks["name"].unique() if re.search(SERVANTS, str(name))]
+    return woken.loc[tasks.index[~tasks["name"].isin(servants).to_numpy(dtype=bool)]]
+
+
+def woken_in(frame: pd.DataFrame, softirqs: pd.DataFrame, wakings: pd.DataFrame) -> pd.DataFrame:
+    # woken_by() without sockets. wakings: of of_clients().
+    first = _first(wakings, in_units(wakings, frame, softirqs))
     tid = first["what"].reindex(frame.index).astype("Int64")
     comm = first["name"].reindex(frame.index)
     result = pd.DataFrame({"tid": tid, "comm": comm, "known_by": None}, index=frame.index)
     result.loc[tid.notna().to_numpy(), "known_by"] = "wake-up"
+    return result
 
-    unit = in_units(ready, frame, softirqs)
-    told = ready.assign(unit=unit)[(unit >= 0).to_numpy()].sort_values("time_ns", kind="stable")
-    told = told.drop_duplicates("unit").set_index("unit")
-    owner = _owners_of_sockets(told["what"], result)
-    by_socket = told["what"][told["what"].isin(owner.index)]
+
+def sockets_in(
+    frame: pd.DataFrame, softirqs: pd.DataFrame, ready: pd.DataFrame
+) -> "pd.Series[int]":
+    # The socket that each unit first announced data on, by unit; those that announced any.
+    return _first(ready, in_units(ready, frame, softirqs))["what"]
+
+
+def _first(events: pd.DataFrame, unit: "pd.Series[int]") -> pd.DataFrame:
+    # The first event of each unit, by unit.
+    inside = events.assign(unit=unit)[(unit >= 0).to_numpy()]
+    inside = inside.sort_values("time_ns", kind="stable")
+    return inside.drop_duplicates("unit").set_index("unit")
+
+
+def with_sockets(
+    by_waking: pd.DataFrame, sockets: "pd.Series[int]", owner: pd.DataFrame
+) -> pd.DataFrame:
+    # woken_by() of what woken_in(), sockets_in() and owners_of() return.
+    by_socket = sockets[sockets.isin(owner.index)]
+    result = by_waking.copy()
     result.loc[by_socket.index, "tid"] = by_socket.map(owner["tid"]).astype("Int64")
     result.loc[by_socket.index, "comm"] = by_socket.map(owner["comm"])
     result.loc[by_socket.index, "known_by"] = "socket"
     return result
 
 
-def _owners_of_sockets(sockets: "pd.Series[int]", woken: pd.DataFrame) -> pd.DataFrame:
-    # By socket address, the one task that units announcing data on it woke: nine in ten of them.
-    pairs = woken.loc[sockets.index].assign(socket=sockets)
+def announced(sockets: "pd.Series[int]", by_waking: pd.DataFrame) -> pd.DataFrame:
+    # How often units that announced data on a socket woke a task: count by socket, tid, comm.
+    pairs = by_waking.loc[sockets.index].assign(socket=sockets)
     pairs = pairs[pairs["tid"].notna().to_numpy()]
+    return pairs.groupby(["socket", "tid", "comm"]).size().rename("count").to_frame()
+
+
+def owners_of(pairs: pd.DataFrame) -> pd.DataFrame:
+    # By socket address, the one task that units announcing data on it woke: nine in ten of them.
+    # pairs: of announced().
     if not len(pairs):
         return pd.DataFrame({"tid": pd.Series(dtype="Int64"), "comm": pd.Series(dtype=object)})
-    counts = pairs.groupby(["socket", "tid", "comm"]).size().rename("count").reset_index()
+    counts = pairs.reset_index()
     whole = counts.groupby("socket")["count"].transform("sum")
     sure = counts[(counts["count"] >= 0.9 * whole).to_numpy()]
     return sure.drop_duplicates("socket").set_index("socket")[["tid", "comm"]]

@@ -4,10 +4,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...timeline.aggregate import plain_names
 from ...timeline.by import By, victim_keys
-from ..inputs import rows
-from .traffic_parts import traffic_parts
+from .traffic import traffic
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -22,17 +20,9 @@ def own_stolen(timeline: "Timeline", by: By) -> pd.DataFrame:
     # stolen(). Returns own_ns and own_max_ns (int64) by victim: of class stolen the parts whose
     # owner, by its socket or its packet, is the task or one of the same command; and with those
     # that have no such owner, and what of class stolen_or_synchronous is not another's. Source:
-    # traffic_parts().
-    parts = traffic_parts(timeline)
-    # NAPI threads' polls come after the softirqs, and are nobody's loss.
-    [softirqs] = rows(timeline, "softirqs")
-    parts = parts[(parts["softirq"] < len(softirqs)).to_numpy()]
-    parts = parts[(parts["is_network"] == "yes").to_numpy()]
-    of = softirqs[["cpu", "cost_class"]].astype(object).reset_index(drop=True)
-    parts = parts.join(of, on="softirq")
-    parts = parts[
-        plain_names(parts["cost_class"]).isin(_STOLEN) & (parts["tid"] != 0).fillna(False)
-    ]
+    # traffic().
+    parts = traffic(timeline).by_class.reset_index()
+    parts = parts[parts["cost_class"].isin(_STOLEN) & (parts["tid"] != 0).fillna(False)]
     own = (parts["owner_tid"] == parts["tid"]).fillna(False).astype(bool)
     if by in ("comm", "device"):
         own |= parts["owner_comm"] == parts["comm"]

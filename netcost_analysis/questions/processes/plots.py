@@ -123,26 +123,30 @@ def endpoints(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
 
 def waits(ax: Axes, rows: pd.DataFrame) -> None:
     # Draw how long tasks waited for a CPU: the share of waits that were longer. rows: tid, comm,
-    # waited_after, wait_ns of some tasks, a curve for each and what it waited after.
-    known = rows[rows["wait_ns"].notna().to_numpy()]
+    # waited_after, low and high (ends of a bin of lengths, ns), count of some tasks, a curve for
+    # each and what it waited after.
     colors = [KIND["softirq"], PART["stolen_network"], KIND["softirq_other"], PART["stolen_other"]]
     styles = {"wake-up": "-", "runnable": (0, (4, 2))}
-    tasks = known.groupby(["tid", "comm"]).size().sort_values(ascending=False).index[: len(colors)]
+    tasks = rows.groupby(["tid", "comm"])["count"].sum().sort_values(ascending=False)
     named = {"wake-up": "after a wake-up", "runnable": "after leaving a CPU runnable"}
-    for color, (tid, comm) in zip(colors, tasks, strict=False):
-        own = known[((known["tid"] == tid) & (known["comm"] == comm)).to_numpy(dtype=bool)]
+    for color, (tid, comm) in zip(colors, tasks.index, strict=False):
+        own = rows[((rows["tid"] == tid) & (rows["comm"] == comm)).to_numpy(dtype=bool)]
         for after, name in named.items():
-            ns = np.sort(own["wait_ns"][own["waited_after"] == after].to_numpy("float64"))
-            if len(ns) < 2:
+            some = own[(own["waited_after"] == after).to_numpy(dtype=bool)].sort_values("low")
+            count = some["count"].to_numpy("int64")
+            whole = int(count.sum())
+            if whole < 2:
                 continue
-            longer = 100 * (1 - np.arange(len(ns)) / len(ns))
+            # So many are as long or longer.
+            longer = 100 * (whole - np.cumsum(count) + count) / whole
+            ns = (some["low"].to_numpy("float64") + some["high"].to_numpy("float64")) / 2
             ax.step(
                 np.maximum(ns, 100) / 1e3,
                 longer,
                 where="post",
                 color=color,
                 linestyle=styles[after],
-                label=f"{short(comm, 16)} {tid}, {name} ({len(ns):,})",
+                label=f"{short(comm, 16)} {tid}, {name} ({whole:,})",
             )
     ax.set_xscale("log")
     ax.set_yscale("log")

@@ -17,6 +17,9 @@ _HARDIRQ, _SOFTIRQ = 0x08, 0x10
 # What stays of each event: time, CPU, who was current, in which context, and what it is about.
 COLUMNS = ("time_ns", "cpu", "tid", "comm", "in_hardirq", "in_softirq", "what", "name")
 
+# So many events.
+_SMALL = 3_000_000
+
 QUEUED = ("net:net_dev_queue", "skbaddr")
 RECEIVED = ("net:netif_receive_skb", "skbaddr")
 COPIED = ("skb:skb_copy_datagram_iovec", "skbaddr")
@@ -28,13 +31,15 @@ WAKE_UP = ("sched:sched_wakeup", "pid")
 
 
 def all_recorded(capture: "Capture") -> "dict[tuple[str, str], pd.DataFrame]":
-    # Every event that tells whose traffic a softirq worked on, as recorded() returns each: in one
-    # pass. Wake-ups where nothing tells who woke; buffers where any was received.
+    # Every event that tells whose traffic a softirq worked on, as recorded() returns each. Wake-ups
+    # where nothing tells who woke; buffers where any was received.
     counts = capture.info["events"]
     wanted = [RECEIVED, READY, WOKEN if counts.get(WOKEN[0]) else WAKE_UP]
     if counts.get(RECEIVED[0]):
         wanted += (QUEUED, COPIED, CONSUMED, FREED)
-    seen = [name for name, _ in wanted if counts.get(name)]
+    # Together they take one pass, and more memory for a moment.
+    fits = capture.event_count <= _SMALL
+    seen = [name for name, _ in wanted if counts.get(name) and fits]
     with progress("decoding") as advance:
         tables = capture.native.all_events(advance, seen) if seen else {}
     found = {}

@@ -1,17 +1,17 @@
 # How long tasks waited, runnable, for a CPU.
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ...stats.quantiles import spread
+from ...stats.histogram import Histogram, histogram, merged, spread_of
 from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.by import TaskBy
 from ...timeline.timeline import Timeline
-from ..inputs import in_window, rows
+from ..inputs import Window, added, fold, window_of
 from ..question import question
-from ..stolen_time.lives import away_of, lived_by, names_then
+from ..stolen_time.lives import Names, lived_by, names_of
 from .endpoints import endpoints
 from .keys import task_keys
 
@@ -62,17 +62,19 @@ def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     Source: slices, and lives.
     """
     keys = task_keys(by)
-    waits = waits_of(*rows(timeline, "slices"))
-    if by != "cpu":
-        waits["comm"] = names_then(waits, away_of(timeline))
-    inside = in_window(waits["in_ns"], timeline)
-    waits = waits[inside]
-    frame = run_queue_from(waits, keys)
+    found = _waits(
+        timeline, keys=tuple(keys), names=_names(timeline, by), window=window_of(timeline)
+    )
+    frame = found.sums.reset_index()
     of = [*keys, "waited_after"]
-    # The time of its life that is compared is the window's.
-    cut = (waits["in_ns"] - int(timeline.summary["start_ns"])).clip(lower=0)
-    within = waits.assign(ns=waits["wait_ns"].clip(upper=cut)).groupby(of, dropna=False)["ns"]
-    frame = frame.join(within.sum(min_count=1).rename("waited_ns"), on=of)
+    for name in ("ns", "waited_ns"):
+        frame[name] = frame[name].astype("Int64").where(frame["known"] > 0)
+    lengths = spread_of(found.lengths).astype({"longest_ns": "Int64"})
+    frame = frame.drop(columns="known").join(lengths, on=of)
+    frame = frame[[*of, "waits", "ns", *lengths, "waited_ns"]]
+    frame = frame.sort_values(
+        "ns", ascending=False, kind="stable", ignore_index=True, na_position="last"
+    )
     lived = lived_by(timeline, by).astype("float64")
     at = pd.MultiIndex.from_frame(frame[keys]) if len(keys) > 1 else pd.Index(frame[keys[0]])
     ns = frame["waited_ns"].astype("Float64").astype("float64")
@@ -98,25 +100,40 @@ def waits_of(slices: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def run_queue_from(waits: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    # run_queue() on what waits_of() returns, without shares.
-    groups = waits.groupby([*keys, "waited_after"], dropna=False)
-    frame = groups.size().rename("waits").to_frame()
-    known = waits[waits["wait_ns"].notna().to_numpy()]
-    ns = known["wait_ns"].astype("int64").groupby([known[key] for key in [*keys, "waited_after"]])
-    frame["ns"] = ns.sum().astype("Int64").reindex(frame.index)
-    frame = frame.join(spread(ns).astype({"longest_ns": "Int64"})).reset_index()
-    return frame.sort_values(
-        "ns", ascending=False, kind="stable", ignore_index=True, na_position="last"
-    )
+class _Waits(NamedTuple):
+    # By keys and waited_after. sums: waits, how many; known, of how many the length is known; of
+    # these ns and waited_ns (within the window). lengths: of the known ones.
+    sums: pd.DataFrame
+    lengths: Histogram
 
 
-def waited_within(slices: pd.DataFrame, window: tuple[int, int]) -> int:
-    # Time that tasks waited in a window; a wait that began before it counts from its start.
-    known = slices[slices["wait_ns"].notna().to_numpy()]
-    ends = known["in_ns"].to_numpy(dtype="int64")
-    begins = ends - known["wait_ns"].to_numpy(dtype="int64")
-    return int((ends.clip(*window) - begins.clip(*window)).sum())
+@fold("slices")
+def _waits(
+    before: _Waits | None,
+    slices: pd.DataFrame,
+    keys: tuple[str, ...],
+    names: "Names | None",
+    window: Window,
+) -> _Waits:
+    waits = waits_of(slices)
+    waits = waits[window.has(waits["in_ns"])]
+    if names is not None:
+        waits["comm"] = names.then(waits)
+    of = [*keys, "waited_after"]
+    known = waits["wait_ns"].notna()
+    # The time of its life that is compared is the window's.
+    cut = (waits["in_ns"] - window.start_ns).clip(lower=0)
+    ns = waits["wait_ns"].fillna(0).astype("int64")
+    counted = waits[of].assign(waits=1, known=known, ns=ns, waited_ns=ns.clip(upper=cut))
+    sums = counted.groupby(of, dropna=False).sum().astype("int64")
+    lengths = histogram(ns[known], waits[of][known])
+    if before is None:
+        return _Waits(sums, lengths)
+    return _Waits(added(before.sums, sums), merged(before.lengths, lengths))
+
+
+def _names(timeline: Timeline, by: str) -> "Names | None":
+    return None if by == "cpu" else names_of(timeline)
 
 
 @run_queue.totals
@@ -154,5 +171,8 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 def _longer(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     from .plots import waits
 
-    every = waits_of(*rows(answer.timeline, "slices"))
-    waits(ax, every[every["tid"].isin(_subjects(answer)).to_numpy(dtype=bool)])
+    timeline = answer.timeline
+    names, window = names_of(timeline), window_of(timeline)
+    lengths = _waits(timeline, keys=("tid", "comm"), names=names, window=window).lengths
+    counts = lengths.counts.reset_index()
+    waits(ax, counts[counts["tid"].isin(_subjects(answer)).to_numpy(dtype=bool)])

@@ -9,7 +9,7 @@ from ...timeline.timeline import Timeline
 from ..question import question
 from .evidence import SERVANTS
 from .recorded import RECEIVED, WOKEN
-from .traffic_parts import OWNER, traffic_parts
+from .traffic import traffic
 
 if TYPE_CHECKING:
     from ..answer import Answer
@@ -67,11 +67,7 @@ def traffic_owners(timeline: Timeline) -> pd.DataFrame:
     is shared evenly over its packets; ns adds up to that of softirq_time(). Between CPUs whose
     clocks disagree packets are not followed.
     """
-    parts = traffic_parts(timeline)
-    groups = parts.groupby(["tid", "comm", *OWNER, "is_network"], dropna=False)
-    frame = groups["ns"].sum().to_frame()
-    frame.insert(0, "softirqs", groups["softirq"].nunique())
-    frame = frame.reset_index()
+    frame = traffic(timeline).by_owner.drop(columns="units").reset_index()
     whole = int(frame["ns"].sum())
     frame["softirq_share"] = frame["ns"] / whole if whole else float("nan")
     order = ["is_network", "ns"]

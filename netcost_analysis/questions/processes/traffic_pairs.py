@@ -8,7 +8,7 @@ from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
 from ..question import question
 from .recorded import RECEIVED
-from .traffic_parts import ENDPOINTS, traffic_parts
+from .traffic import traffic
 
 if TYPE_CHECKING:
     from ..answer import Answer
@@ -48,22 +48,15 @@ def traffic_pairs(timeline: Timeline) -> pd.DataFrame:
     Source: as traffic_owners(). The sender raised the softirq, or queued the packet. A reply, such
     as TCP's acknowledgements, is a pair the other way round.
     """
-    return pairs_of(traffic_parts(timeline))
+    return pairs_of(traffic(timeline).by_pair)
 
 
-def pairs_of(parts: pd.DataFrame) -> pd.DataFrame:
-    # traffic_pairs() on what traffic_parts() returns.
-    known = parts["sender_tid"].notna() & parts["receiver_tid"].notna()
-    known &= (parts["sender_tid"] != parts["receiver_tid"]).fillna(False)
-    rows = parts[known.to_numpy(dtype=bool)]
-    keys = [name for name in ENDPOINTS if name != "receiver_known_by"]
-    groups = rows.groupby(keys, dropna=False)
-    frame = groups.size().rename("units").to_frame()
-    frame["softirqs"] = groups["softirq"].nunique()
-    frame["ns"] = groups["ns"].sum()
-    named = rows[(rows["receiver_known_by"] == "packet").to_numpy()].groupby(keys).size()
-    frame["by_packet_share"] = named.reindex(frame.index, fill_value=0) / frame["units"]
-    frame = frame.reset_index()
+def pairs_of(by_pair: pd.DataFrame) -> pd.DataFrame:
+    # traffic_pairs() on Traffic.by_pair: without what a task sent to itself.
+    frame = by_pair.reset_index()
+    frame = frame[(frame["sender_tid"] != frame["receiver_tid"]).to_numpy(dtype=bool)]
+    frame["by_packet_share"] = frame["by_packet"] / frame["units"]
+    frame = frame[[*by_pair.index.names, "units", "softirqs", "ns", "by_packet_share"]]
     return frame.sort_values("units", ascending=False, kind="stable", ignore_index=True)
 
 

@@ -3,49 +3,22 @@
 import pandas as pd
 
 from ...timeline.aggregate import NOBODY, plain_names
-from ...timeline.timeline import Timeline
-from ..inputs import once, rows
-from . import recorded as r
-from .evidence import packet_endpoints, units, woken_by
-from .softirq_time import NETWORK, softirq_rows
+from .softirq_time import NETWORK
 
 OWNER = ("owner_tid", "owner_comm", "owner_known_by")
 ENDPOINTS = ("sender_tid", "sender_comm", "receiver_tid", "receiver_comm", "receiver_known_by")
 
 
-@once
-def traffic_parts(timeline: Timeline) -> pd.DataFrame:
-    # Every softirq in parts, a part for each packet, with all that is known of whose it is. Returns
-    # columns softirq (number of the row in softirqs, those of NAPI threads' polls after it), tid,
-    # comm, is_network, ns, owner_tid, owner_comm, owner_known_by, and the packet's endpoints:
-    # sender_tid, sender_comm, receiver_tid, receiver_comm, receiver_known_by.
-    softirqs, polls = rows(timeline, "softirqs", "polls")
-    capture = timeline.capture
-    recorded = r.all_recorded(capture)
-    received = recorded[r.RECEIVED]
-    frame = units(softirqs, received)
-    queued, taken = r.empty(), r.empty().assign(kind="")
-    if len(received) and not timeline.missing["clocks"]:
-        queued = recorded[r.QUEUED]
-        kinds = {r.COPIED: "taken", r.CONSUMED: "taken", r.FREED: "freed"}
-        frames = [recorded[event].assign(kind=kind) for event, kind in kinds.items()]
-        frames = [one for one in frames if len(one)]
-        taken = pd.concat(frames, ignore_index=True) if frames else taken.assign(kind="")
-    woken = recorded.get(r.WOKEN, r.empty())
-    if not len(woken):
-        woken = recorded[r.WAKE_UP] if r.WAKE_UP in recorded else r.recorded(capture, r.WAKE_UP)
-    by_packet = packet_endpoints(frame, received, queued, taken)
-    by_waking = woken_by(frame, softirqs, woken, recorded[r.READY])
-    of = softirq_rows(softirqs, polls, polled=len(polls) > 0)
-    return renamed(parts_of(of, frame, by_packet, by_waking), timeline.sums())
-
-
-def renamed(parts: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
-    # Other tasks than the current one under the name they had longest: what stands beside a number
-    # in an event of ftrace's is any name the task ever had.
+def longest_names(sums: pd.DataFrame) -> "pd.Series[str]":
+    # By tid the name that it had longest.
     named = sums[sums["comm"].notna().to_numpy()]
     ns = named["ns"].groupby([named["tid"], plain_names(named["comm"])]).sum().sort_values()
-    longest = ns.reset_index().drop_duplicates("tid", keep="last").set_index("tid")["comm"]
+    return ns.reset_index().drop_duplicates("tid", keep="last").set_index("tid")["comm"]
+
+
+def renamed(parts: pd.DataFrame, longest: "pd.Series[str]") -> pd.DataFrame:
+    # Other tasks than the current one under the name they had longest: what stands beside a number
+    # in an event of ftrace's is any name the task ever had.
     parts = parts.copy()
     for side in ("owner", "sender", "receiver"):
         name = parts[f"{side}_tid"].map(longest)
@@ -57,7 +30,11 @@ def renamed(parts: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
 def parts_of(
     rows: pd.DataFrame, frame: pd.DataFrame, by_packet: pd.DataFrame, by_waking: pd.DataFrame
 ) -> pd.DataFrame:
-    # traffic_parts() on softirq_rows(), units() and what is known of them.
+    # A part for each packet, with all that is known of whose it is, of softirq_rows(), units() and
+    # what is known of them. Returns columns softirq (number of the row in softirqs, those of NAPI
+    # threads' polls after it), tid, comm, is_network, ns, owner_tid, owner_comm, owner_known_by,
+    # and the packet's endpoints: sender_tid, sender_comm, receiver_tid, receiver_comm,
+    # receiver_known_by.
     threads = rows.iloc[frame["softirq"].nunique() :]
     parts = frame[["softirq", "ns"]].join(rows.drop(columns="ns"), on="softirq")
     network = parts["action"].isin(NETWORK).to_numpy()

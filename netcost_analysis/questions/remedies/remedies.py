@@ -57,7 +57,7 @@ class Host(NamedTuple):
 
 @question(
     needs=("softirqs", "on_cpu"),
-    inputs=TABLES,
+    inputs=(*TABLES, "coverage"),
     main_columns=(
         *("remedy", "rank", "finding", "gain_max_ns", "gain_max_share", "removable_ns"),
         *("certainty", "payer"),

@@ -13,7 +13,7 @@ from ..inputs import rows, windows
 from ..question import question
 from ..stolen import loss_of
 from .episodes import counted_if
-from .lives import away_of, names_then
+from .lives import names_of
 from .threads import Gathered, handovers_of, stays_of
 from .waiting import displaced_in, held_in, held_of, moved, runnable, waits_of
 
@@ -139,7 +139,7 @@ def handovers(timeline: Timeline) -> Handovers:
     if timeline.cpus is not None:
         everywhere = timeline.capture.timeline(timeline.start_s, timeline.end_s)
     cpus = timeline.summary["cpus"]
-    away = away_of(timeline) if across else None
+    names = names_of(timeline) if across else None
     threads = Gathered()
     held: list[pd.DataFrame] = []
     waits: list[pd.DataFrame] = []
@@ -151,12 +151,12 @@ def handovers(timeline: Timeline) -> Handovers:
         end_ns = int(window.summary["end_ns"])
         threads.add(ours[ours["cpu"].isin(cpus)], softirqs, hardirqs, polls, end_ns)
         held.append(held_of(segments[segments["cpu"].isin(cpus)]))
-        if away is not None:
+        if names is not None:
             others = slices[slices["tid"].notna() & (slices["tid"] != 0)]
             others = others[~others.index.isin(ours.index)]
             moves.append(migrations)
             waited = waits_of(others)
-            waited["comm"] = names_then(waited, away, "end_ns")
+            waited["comm"] = names.then(waited, "end_ns")
             waited = moved(waited, pd.concat(moves))
             # Of a wait that has ended, all that was held meanwhile is known by now.
             behind = held_in(spans_of(pd.concat(held), group="cpu"), waited) > 0

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ...frames import to_frame
+from ..inputs import once
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -15,15 +16,29 @@ def away_of(timeline: "Timeline") -> pd.DataFrame:
     return to_frame(timeline.table("away")).astype({"comm": object, "stay_comm": object})
 
 
-def names_then(waits: pd.DataFrame, away: pd.DataFrame, at: str = "in_ns") -> "pd.Series[str]":
-    """Under which name each wait began; its own comm where that is not known.
+class Names:
+    """Under which name each stay's wait began.
 
-    waits: cpu, tid, comm and, as at, when the stay began that ended it. away: as away_of() returns
-    it.
+    away: as away_of() returns it.
     """
-    names = away.set_index(["cpu", "tid", "in_ns"])["comm"]
-    keys = pd.MultiIndex.from_frame(waits[["cpu", "tid", at]].astype("int64"))
-    return pd.Series(names.reindex(keys).to_numpy(), index=waits.index).fillna(waits["comm"])
+
+    def __init__(self, away: pd.DataFrame) -> None:
+        self._of_stay = away.set_index(["cpu", "tid", "in_ns"])["comm"]
+
+    def then(self, waits: pd.DataFrame, at: str = "in_ns") -> "pd.Series[str]":
+        """The name of each wait's task as it began; its own comm where that is not known.
+
+        waits: cpu, tid, comm and, as at, when the stay began that ended it.
+        """
+        keys = pd.MultiIndex.from_frame(waits[["cpu", "tid", at]].astype("int64"))
+        names = pd.Series(self._of_stay.reindex(keys).to_numpy(), index=waits.index)
+        return names.fillna(waits["comm"])
+
+
+@once
+def names_of(timeline: "Timeline") -> Names:
+    """Those of a timeline's waits."""
+    return Names(away_of(timeline))
 
 
 def lived_by(timeline: "Timeline", by: str) -> pd.DataFrame:

@@ -7,7 +7,8 @@ import pandas as pd
 
 from ...spans import Spans
 from ..batches.kernel_limits import KernelLimits
-from ..batches.softirq_runs import runs_of, stopped_by
+from ..batches.paired import stopped_by
+from ..batches.rounds import runs_of
 from .waiting import held_in, runnable
 
 # ktimers (timers on PREEMPT_RT) and vhost are scheduled as well, but the network's softirqs are not

@@ -17,7 +17,7 @@ from netcost_analysis.questions.batches import (
     softirq_runs,
     softirq_sizes,
 )
-from netcost_analysis.questions.batches.softirq_chains import parts_of
+from netcost_analysis.questions.batches.chain_sums import parts_of
 from netcost_analysis.timeline.timeline import Timeline
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h

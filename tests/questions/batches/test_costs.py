@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from netcost_analysis.questions.batches.packet_costs import alone_and_together, packets_from
-from netcost_analysis.questions.batches.poll_costs import Gathered, costs_from
+from netcost_analysis.questions.batches.pairing import Settled
+from netcost_analysis.questions.batches.poll_costs import costs_from
 from netcost_analysis.questions.batches.poll_sizes import by_work, counted, mean_batch, sizes_of
+from netcost_analysis.questions.batches.poll_sums import Gathered, PollSums
 from netcost_analysis.questions.batches.rate_curve import curve_from, rate_curve, summed
 from netcost_analysis.questions.inputs import Window
 from support.sweeps import Told, sweep
@@ -16,25 +18,38 @@ from support.sweeps import Told, sweep
 FIXED, MARGINAL, CORE, IRQ = 1_500.0, 400.0, 120.0, 300.0
 
 
-def gathered(work: list[int], ns: list[float] | None = None, device: str = "eth0") -> Gathered:
+def polls_of(
+    work: list[int], ns: list[float] | None = None, device: str = "eth0", has_work: bool = True
+) -> pd.DataFrame:
     own = ns if ns is not None else [FIXED + MARGINAL * size for size in work]
-    polls = pd.DataFrame(
+    return pd.DataFrame(
         {
             "cpu": 0,
             "device": device,
-            "start_ns": range(len(work)),
+            "start_ns": pd.array(range(len(work)), dtype="Int64"),
             "end_ns": range(len(work)),
-            "work": pd.array(work, dtype="Int64"),
+            "work": pd.array(work if has_work else [pd.NA] * len(work), dtype="Int64"),
             "self_ns": pd.array(np.round(own), dtype="Int64"),
-            "outside_polls_ns": CORE,
-            "irq_ns": IRQ,
-            "raised": 1.0,
-            "again": False,
-            "cut": False,
+            "softirq_ordinal": pd.array(range(len(work)), dtype="Int64"),
         }
     )
-    lines = pd.DataFrame({"cpu": [], "device": [], "irqs": [], "irq_ns": []})
-    return Gathered(polls, lines)
+
+
+# Each poll in a softirq of its own, which a vector raised.
+def gathered(work: list[int], ns: list[float] | None = None, has_work: bool = True) -> Gathered:
+    polls = polls_of(work, ns, has_work=has_work)
+    keys = polls[["cpu", "softirq_ordinal"]].rename(columns={"softirq_ordinal": "ordinal"})
+    chains = keys.assign(
+        polls=1, outside_polls_ns=CORE, irq=pd.NA, irq_context="vector", irq_ns=IRQ
+    ).astype({"irq": "Int64", "outside_polls_ns": "int64", "irq_ns": "Int64"})
+    polled = keys.assign(device="eth0", polls=1, known=1, last_known=1)
+    sums = PollSums(Window(0, 2**62, False))
+    sums.add(NO_IRQS, polls)
+    sums.take(Settled(chains, pd.DataFrame(), polled))
+    return sums.gathered()
+
+
+NO_IRQS = pd.DataFrame({name: [] for name in ("cpu", "context", "device", "irq", "self_ns")})
 
 
 def test_a_line_without_scatter_comes_back_exactly() -> None:
@@ -57,7 +72,7 @@ def test_a_mean_batch_is_of_polls_that_received_any() -> None:
     work = [0, 3, 5, 0, 10, 2]
     costs = costs_from(gathered(work))
     assert costs["batch_mean"].tolist() == [5.0]
-    polls = gathered(work).polls.assign(budget=pd.array([64] * 6, dtype="Int64"))
+    polls = polls_of(work).assign(budget=pd.array([64] * 6, dtype="Int64"))
     counts = counted.step(None, polls, window=Window(0, 2**62, False))
     assert mean_batch(by_work(sizes_of(counts))) == 5.0
     step = {"curve": "all steps", "bundle": "b", "cpu_ns": 10**6, "window_ns": 10**6}
@@ -120,9 +135,7 @@ def test_what_cannot_be_told_is_refused(work: list[int], reason: str | None) -> 
 
 
 def test_without_a_work_field_there_is_no_line() -> None:
-    work = gathered([1] * 300)
-    work.polls["work"] = pd.array([pd.NA] * 300, dtype="Int64")
-    row = costs_from(work).iloc[0]
+    row = costs_from(gathered([1] * 300, has_work=False)).iloc[0]
     assert (row["refused"], row["why"]) == (
         "no work field",
         "this kernel's napi_poll has no work field",

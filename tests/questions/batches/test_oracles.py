@@ -26,7 +26,7 @@ from netcost_analysis.questions.batches import (
     squeezes,
 )
 from netcost_analysis.questions.batches.common import int64
-from netcost_analysis.questions.batches.softirq_runs import rounds_of
+from netcost_analysis.questions.batches.rounds import rounds_of
 from netcost_analysis.timeline.timeline import Timeline
 from support.host import SAMPLES, require_tool
 from support.kept import kept_experiment

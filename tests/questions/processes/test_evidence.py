@@ -5,6 +5,7 @@ import pandas as pd
 from netcost_analysis.questions.processes.evidence import inside, packet_endpoints, units, woken_by
 from netcost_analysis.questions.processes.recorded import empty
 from netcost_analysis.questions.processes.softirq_time import softirq_rows
+from netcost_analysis.questions.processes.traffic import summed
 from netcost_analysis.questions.processes.traffic_owners import owned
 from netcost_analysis.questions.processes.traffic_pairs import pairs_of
 from netcost_analysis.questions.processes.traffic_parts import parts_of
@@ -152,7 +153,7 @@ def test_owners_from_the_strongest_witness_to_the_weakest() -> None:
         [2, OTHER, "packet", 80],
     ]
     assert frame["ns"].sum() == THREE["self_ns"].sum()
-    pairs = pairs_of(frame)
+    pairs = pairs_of(summed(frame, softirq_rows(THREE, POLLS, polled=True)).by_pair)
     assert pairs[
         ["sender_tid", "receiver_tid", "units", "by_packet_share"]
     ].to_numpy().tolist() == [[CLIENT, SERVER, 1, 1.0]]

@@ -15,7 +15,7 @@ from netcost_analysis.questions.processes import (
     waits_of,
 )
 from netcost_analysis.questions.processes.context_switches import switch_kinds
-from netcost_analysis.questions.processes.traffic_parts import traffic_parts
+from netcost_analysis.questions.processes.traffic_pairs import traffic_pairs
 from support.host import SAMPLES, require_tool
 from support.oracle import run
 
@@ -190,14 +190,11 @@ def test_owners_add_up(path: Path) -> None:
 # iperf3 says which packets there were: each is a softirq's, raised by the client, for the server.
 def test_the_client_s_packets_are_those_of_iperf3(local: netcost.Timeline) -> None:
     ends = client_and_server(local).set_index("side")
-    parts = traffic_parts(local)
-    between = parts[
-        (parts["sender_tid"] == ends.loc["client", "tid"])
-        & (parts["receiver_tid"] == ends.loc["server", "tid"])
-    ]
+    pairs = traffic_pairs(local).set_index(["sender_tid", "receiver_tid"])
+    between = pairs["units"].get((ends.loc["client", "tid"], ends.loc["server", "tid"]))
     sent = int(ends.loc["client", "sent_packets"])
     # Beside the datagrams there is the control connection.
-    assert sent <= len(between) <= sent + 20
+    assert sent <= between.sum() <= sent + 20
     assert ends.loc["client", "sent_bytes"] == 1400 * sent
     # The server was started first, so its number is the lower one.
     assert ends.loc["server", "tid"] < ends.loc["client", "tid"]

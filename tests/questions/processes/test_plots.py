@@ -90,18 +90,20 @@ def test_waits_fall_to_the_longest(ax: Axes) -> None:
         {
             "tid": pd.array([1] * 5, dtype="Int64"),
             "comm": "a",
-            "waited_after": ["wake-up"] * 4 + ["unknown"],
-            "wait_ns": pd.array([1_000, 3_000, 2_000, 4_000, pd.NA], dtype="Int64"),
+            "waited_after": ["wake-up"] * 4 + ["runnable"],
+            "low": [1_000, 3_000, 2_000, 4_000, 9_000],
+            "high": [1_000, 3_000, 2_000, 4_000, 9_000],
+            "count": [1, 2, 1, 1, 1],
         }
     )
     plots.waits(ax, rows)
     [curve] = ax.get_lines()
     assert np.asarray(curve.get_xdata()).tolist() == [1, 2, 3, 4]
-    assert np.asarray(curve.get_ydata()).tolist() == [100, 75, 50, 25]
+    assert np.asarray(curve.get_ydata()).tolist() == [100, 80, 60, 20]
 
 
 def test_no_waits(ax: Axes) -> None:
-    columns = ["tid", "comm", "waited_after", "wait_ns"]
+    columns = ["tid", "comm", "waited_after", "low", "high", "count"]
     plots.waits(ax, pd.DataFrame({name: [] for name in columns}))
     assert legend(ax) == []
 

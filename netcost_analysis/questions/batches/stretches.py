@@ -1,0 +1,71 @@
+# Polls in order of time, summed in stretches of neighbours, over batches: as long ones as it takes
+# to have no more than so many. Where there are fewer polls than that, each is a stretch.
+
+import numpy as np
+import pandas as pd
+
+from ...stats.line import Parts, kinds
+from ...stats.resampling import Ints
+
+_MOST = 100_000
+_OWNER = ["device", "cpu"]
+_KEYS = [*_OWNER, "stretch", "kind"]
+_LINE = ["polls", "packets", "ns", "squares", "products"]
+# The sum of ns squared, in two parts, of which either stays within 64 bits.
+_SQUARED = ["high", "low"]
+
+
+class Stretches:
+    # Sums by device, CPU, number of the stretch, and kind as stats/line.py has them.
+    def __init__(self) -> None:
+        self._sums: pd.DataFrame | None = None
+        self._seen: pd.Series[int] | None = None
+        # A stretch is of so many polls, as a power of two.
+        self._power = 0
+
+    def add(self, polls: pd.DataFrame) -> None:
+        # The next polls: device, cpu, end_ns, and, of those with packets, work and self_ns.
+        rows = polls.sort_values(["cpu", "end_ns"], kind="stable", ignore_index=True)
+        groups = rows.groupby(_OWNER)
+        place = groups.cumcount().to_numpy(dtype="int64")
+        if self._seen is not None and len(rows):
+            owners = pd.MultiIndex.from_frame(rows[_OWNER])
+            place = place + self._seen.reindex(owners, fill_value=0).to_numpy(dtype="int64")
+        number = groups.size()
+        self._seen = number if self._seen is None else self._seen.add(number, fill_value=0)
+        work, ns = (rows[name].to_numpy(dtype="int64") for name in ("work", "self_ns"))
+        # 64 bits hold the square of four seconds.
+        squared = np.minimum(ns, 2**32 - 1).astype("uint64") ** np.uint64(2)
+        table = rows[_OWNER].assign(
+            stretch=place >> self._power,
+            kind=kinds(work),
+            polls=1,
+            packets=work,
+            ns=ns,
+            squares=work * work,
+            products=work * ns,
+            high=(squared >> np.uint64(32)).astype("int64"),
+            low=(squared & np.uint64(2**32 - 1)).astype("int64"),
+        )
+        self._sums = pd.concat([self._sums, table.groupby(_KEYS)[_LINE + _SQUARED].sum()])
+        self._sums = self._sums.groupby(level=_KEYS).sum()
+        while len(self._sums) > _MOST and self._power < 62:
+            self._power += 1
+            longer = self._sums.reset_index()
+            longer["stretch"] //= 2
+            self._sums = longer.groupby(_KEYS).sum()
+
+    def parts(self, device: str, cpu: int | None, work: Ints) -> Parts:
+        # What a line is laid through: of a device, or of it on one CPU. work: each that occurs.
+        assert self._sums is not None
+        assert self._seen is not None
+        sums = self._sums.reset_index()
+        sums = sums[(sums["device"] == device) & ((sums["cpu"] == cpu) | (cpu is None))]
+        # CPU after CPU, each in order of time.
+        seen: pd.Series[int] = self._seen.xs(device, level="device")
+        before = seen.cumsum() - seen if cpu is None else seen * 0
+        within = sums["stretch"].to_numpy(dtype="int64") << self._power
+        first = sums["cpu"].map(before).to_numpy(dtype="int64") + within
+        high, low = (int(sums[name].sum()) for name in _SQUARED)
+        line = np.asarray(sums[_LINE].to_numpy(dtype="int64"))
+        return Parts(first, sums["kind"].to_numpy(), line, float((high << 32) + low), work)

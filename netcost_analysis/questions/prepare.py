@@ -1,0 +1,58 @@
+"""One pass over a recording larger than memory for all that several questions fold of it.
+
+```text
+   question A  --> fold 1, not known: noted, Later   \\
+   question B  --> fold 2, not known: noted, Later    > together(fold 1, fold 2): one pass
+   question A again --> fold 1 is known --> answer   /
+```
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ArgumentError
+from .inputs import Asked, Later, fits, noting, together
+
+if TYPE_CHECKING:
+    from ..timeline.timeline import Timeline
+    from .ask import Ask
+    from .question import Question
+
+
+def prepare(ask: "Ask", timeline: "Timeline", names: Iterable[str]) -> None:
+    """Compute what questions, asked without parameters, fold of a timeline that does not fit.
+
+    names: of topics and questions. Each is asked until it wants a fold that nobody has computed;
+    what all of them want is one pass, and so on until every one has its answer. The states of one
+    pass are in memory together.
+    """
+    waiting = list(_named(names))
+    if fits(timeline):
+        return
+    while waiting:
+        wanted: list[Asked] = []
+        still = []
+        for one in waiting:
+            with noting(timeline) as noted:
+                try:
+                    answer = ask(one.name)
+                    # What is computed of its rows, too.
+                    _ = answer.refusal or (answer.parts, answer.figures)
+                except Later:
+                    still.append(one)
+                wanted += [new for new in noted if new not in wanted]
+        if wanted:
+            together(timeline, wanted)
+        waiting = still
+
+
+def _named(names: Iterable[str]) -> "Iterator[Question[Any, Any]]":
+    from .ask import TOPICS, no_question, questions, questions_of
+
+    for name in names:
+        known = questions_of(name) if name in TOPICS else questions()
+        if name not in TOPICS and name not in known:
+            raise ArgumentError(no_question(name))
+        of = known.values() if name in TOPICS else (known[name],)
+        # What is asked of an experiment, say, has no rows.
+        yield from (one for one in of if "Timeline" in one.sources)

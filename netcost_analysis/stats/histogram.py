@@ -1,0 +1,183 @@
+"""How long things take, of values that are never all in memory: counts that add up."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from .bins import bins
+from .quantiles import QUANTILES
+from .resampling import Floats, Ints
+
+if TYPE_CHECKING:
+    from pandas.core.groupby import DataFrameGroupBy
+
+# Different values, over all keys, up to which every value is counted by itself: some 50 MB.
+MAX_VALUES = 200_000
+# Of an octave: a bin is at most a 128th of its values wide.
+_PARTS = 128
+_BIN = ["low", "high"]
+
+
+class Histogram(NamedTuple):
+    """How often each value occurred, by key; merging two is adding them up.
+
+    Attributes
+    ----------
+    counts : pandas.DataFrame
+        A row per key and value, or bin of values, that occurred: index the keys, low and high (the
+        bin's ends, for a single value twice itself); count (int64).
+    totals : pandas.DataFrame
+        A row per key: count, total, least and most (int64), all exact.
+    is_binned : bool
+        Whether values are in bins, for there were more than could be kept apart.
+    """
+
+    counts: pd.DataFrame
+    totals: pd.DataFrame
+    is_binned: bool
+
+
+def histogram(
+    values: "pd.Series[int]", keys: pd.DataFrame, most_values: int = MAX_VALUES
+) -> Histogram:
+    """Count integers.
+
+    Parameters
+    ----------
+    values : pandas.Series
+        0 or more, without nulls.
+    keys : pandas.DataFrame
+        Columns that tell apart what is counted, a row for each value; nulls are a key too.
+    most_values : int
+        With more different ones, over all keys, they are put into bins.
+
+    Returns
+    -------
+    Histogram
+        Of these values alone.
+    """
+    names = list(keys)
+    frame = keys.assign(low=values.astype("int64"))
+    frame = frame.assign(high=frame["low"], count=1)
+    groups = frame.groupby(names, dropna=False, observed=True)
+    of = groups["low"]
+    totals = pd.DataFrame(
+        {"count": of.size(), "total": of.sum(), "least": of.min(), "most": of.max()}
+    )
+    counts = frame.groupby([*names, *_BIN], dropna=False, observed=True)[["count"]].sum()
+    return _within(Histogram(counts, totals.astype("int64"), False), most_values)
+
+
+def merged(one: Histogram | None, other: Histogram, most_values: int = MAX_VALUES) -> Histogram:
+    """Two histograms as one; into which parts values were dealt before makes no difference.
+
+    Parameters
+    ----------
+    one, other : Histogram
+        By the same keys; None for one of nothing.
+    most_values : int
+        As histogram() takes it.
+
+    Returns
+    -------
+    Histogram
+        Of the values of both.
+    """
+    if one is None:
+        return other
+    # What was counted by itself goes where the other's values are.
+    binned = one.is_binned or other.is_binned
+    one, other = (_binned(part) if binned else part for part in (one, other))
+    counts = _by_index(pd.concat([one.counts, other.counts])).sum()
+    totals = _by_index(pd.concat([one.totals, other.totals])).agg(
+        {"count": "sum", "total": "sum", "least": "min", "most": "max"}
+    )
+    return _within(Histogram(counts, totals, binned), most_values)
+
+
+def _by_index(frame: pd.DataFrame) -> "DataFrameGroupBy[Any, Any]":
+    return frame.groupby(level=list(range(frame.index.nlevels)), dropna=False, sort=True)
+
+
+def _within(counted: Histogram, most_values: int) -> Histogram:
+    return _binned(counted) if len(counted.counts) > most_values else counted
+
+
+def _binned(counted: Histogram) -> Histogram:
+    if counted.is_binned:
+        return counted
+    rows = counted.counts.reset_index()
+    rows["low"], rows["high"] = bins(rows["low"].to_numpy(), _PARTS)
+    names = [str(name) for name in counted.counts.index.names]
+    counts = rows.groupby(names, dropna=False, observed=True)[["count"]].sum()
+    return Histogram(counts, counted.totals, True)
+
+
+def spread_of(counted: Histogram) -> pd.DataFrame:
+    """What is usual and what is not, of each key.
+
+    Parameters
+    ----------
+    counted : Histogram
+        Of lengths, ns.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By key mean_ns, median_ns, p90_ns, p99_ns (float64) and longest_ns (int64). mean_ns and
+        longest_ns are exact, and the others too unless values are in bins: then they are off by
+        less than 1 % of what they say (docs/definitions.md).
+
+    Notes
+    -----
+    A quantile between two values lies on the line between them, as in numpy and pandas.
+    """
+    totals = counted.totals
+    frame = pd.DataFrame({"mean_ns": totals["total"] / totals["count"]})
+    for name, at in QUANTILES.items():
+        frame[name] = quantile(counted, at)
+    return frame.assign(longest_ns=totals["most"])
+
+
+def quantile(counted: Histogram, at: float) -> "pd.Series[float]":
+    """One quantile of each key.
+
+    Parameters
+    ----------
+    counted : Histogram
+        Of any integers.
+    at : float
+        From 0 to 1.
+
+    Returns
+    -------
+    pandas.Series
+        By key, float64; as spread_of() has it.
+    """
+    totals = counted.totals
+    names = [str(name) for name in totals.index.names]
+    rows = counted.counts.reset_index().sort_values([*names, "low"], kind="stable")
+    # Keys in one order in both: a key's values follow each other, and begin behind the last one's.
+    sizes = rows.groupby(names, dropna=False, sort=True)["count"].sum()
+    begins = np.cumsum(sizes.to_numpy()) - sizes.to_numpy()
+    ends = np.cumsum(rows["count"].to_numpy())
+    rank = at * (sizes.to_numpy() - 1)
+    below = rank.astype("int64")
+    first, second = (
+        _value(rows, ends, begins + np.minimum(below + step, sizes.to_numpy() - 1))
+        for step in (0, 1)
+    )
+    found = pd.Series(first + (second - first) * (rank - below), index=sizes.index)
+    found = found.reindex(totals.index) if not found.index.equals(totals.index) else found
+    # No value of a bin's that did not occur at its end.
+    return found.clip(lower=totals["least"].astype("float64"), upper=totals["most"])
+
+
+def _value(rows: pd.DataFrame, ends: Ints, places: Ints) -> Floats:
+    # The values at some places of all in order; within a bin they are taken to lie evenly.
+    row = np.searchsorted(ends, places, side="right")
+    low, high, count = (rows[name].to_numpy("int64")[row] for name in (*_BIN, "count"))
+    before = places - (ends[row] - count)
+    value: Floats = low + (high - low) * (before + 0.5) / count
+    return value
