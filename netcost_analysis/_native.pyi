@@ -147,6 +147,51 @@ class Replacements(Protocol):
 def columns(table: ArrowTable) -> dict[str, list[Any]]:
     """A table's columns as lists of int, bool, str and None, for answers without pandas."""
 
+# Component, functions, modules, under, until, timer; functions that end interrupts; their entries.
+NativeRule = tuple[int, Sequence[str], Sequence[str], Sequence[str], Sequence[str], str]
+NativeRules = tuple[Sequence[NativeRule], Sequence[str], Sequence[str]]
+
+def parts(
+    capture: Capture,
+    name: str,
+    rules: NativeRules,
+    is_timed: bool,
+    kallsyms: str | None = None,
+    programs: bool = False,
+    search: Sequence[str] | None = None,
+    cpu: int | None = None,
+    start_ns: int | None = None,
+    end_ns: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Samples of one event, summed up by all that questions about components tell apart.
+
+    parts: (function, module, dso, in_kernel), (component, that by all rules but a timer's, the
+    function that decided, the entry of an interrupt that had ended), (samples, weight, squares);
+    questions/samples/parts.py. cpus: that have samples. has_names: whether any frame has.
+    """
+
+def classify(
+    begins: bytes,
+    places: bytes,
+    leaves: bytes,
+    samples: bytes,
+    in_kernel: Sequence[bool],
+    names: Sequence[tuple[str, str]],
+    is_timed: bool,
+    rules: NativeRules,
+) -> list[bytes]:
+    """Component, deciding frame, component beneath and ended interrupt of each stack.
+
+    Numbers as bytes, of questions/functions/profile.py's Profile and Classified.
+    """
+
+def folded(symbol: str) -> str:
+    """A symbol's function: without the endings of what the compiler parted from it."""
+
+def matching(patterns: Sequence[str], names: Sequence[str]) -> list[bool]:
+    """Of each name whether one of the patterns, as in a shell, is of it."""
+
 def flame_svg(lines: Sequence[str], title: str, subtitle: str) -> str:
     """A flame graph as SVG, of folded stacks: `outermost;inner 12`.
 

@@ -4,6 +4,7 @@
 mod alloc;
 mod batches;
 mod columns;
+mod components;
 mod describe;
 mod flame;
 mod lives;
@@ -290,6 +291,14 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Capture>()?;
     module.add_class::<packed::Unpacker>()?;
     module.add_function(wrap_pyfunction!(columns::columns, module)?)?;
+    for function in [
+        wrap_pyfunction!(components::classify, module)?,
+        wrap_pyfunction!(components::folded, module)?,
+        wrap_pyfunction!(components::matching, module)?,
+        wrap_pyfunction!(components::parts, module)?,
+    ] {
+        module.add_function(function)?;
+    }
     module.add_function(wrap_pyfunction!(flame::flame_svg, module)?)?;
     module.add_function(wrap_pyfunction!(lives::lives, module)?)?;
     module.add_function(wrap_pyfunction!(lives::waited_for, module)?)?;
