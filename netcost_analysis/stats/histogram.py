@@ -181,3 +181,32 @@ def _value(rows: pd.DataFrame, ends: Ints, places: Ints) -> Floats:
     before = places - (ends[row] - count)
     value: Floats = low + (high - low) * (before + 0.5) / count
     return value
+
+
+def narrowed(counted: Histogram, by: str, where: dict[str, Any]) -> Histogram:
+    """A part of one, told apart by a single key.
+
+    Parameters
+    ----------
+    counted : Histogram
+        By keys of these names.
+    by : str
+        The key that stays.
+    where : dict
+        The values that others have to have; over what is not named, counts add up.
+
+    Returns
+    -------
+    Histogram
+        Of those alone.
+    """
+    counts, totals = counted.counts, counted.totals
+    for name, value in where.items():
+        counts = counts[counts.index.get_level_values(name) == value]
+        totals = totals[totals.index.get_level_values(name) == value]
+    how = {"count": "sum", "total": "sum", "least": "min", "most": "max"}
+    return Histogram(
+        counts.groupby(level=[by, *_BIN]).sum(),
+        totals.groupby(level=by).agg(how),
+        counted.is_binned,
+    )

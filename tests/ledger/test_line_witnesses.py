@@ -8,8 +8,8 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.naming import bundle_lines
-from netcost_analysis.questions.devices.device_lines import evidence
 from support.host import SAMPLES
+from support.line_evidence import evidence_of
 from support.native_tables import Answer
 from support.nic_captures import CASES, Case
 from support.perfdata import Cpu, cpu
@@ -114,7 +114,7 @@ def test_a_samples_lines_are_the_same_by_name_and_by_raise(path: Path) -> None:
     timeline = netcost.open_capture(path).timeline()
     assert timeline.capture.bundle is not None
     by_name = bundle_lines(timeline.capture.bundle)
-    led = evidence(timeline.hardirqs, timeline.softirqs, timeline.polls)
+    led = evidence_of(timeline.hardirqs, timeline.softirqs, timeline.polls)
     most = led[(led["polled"] * 2 > led["raised"]) & (led["device"] != "(no_device)")]
     by_raise = dict(zip(most["irq"], most["device"], strict=True))
     both = set(by_name) & set(by_raise)

@@ -1,7 +1,6 @@
 # What the tables of this topic share: NET_RX rows, gaps in the record, quantiles. Pure functions of
 # frames.
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +8,9 @@ import pandas as pd
 
 from ...display.tables import plain as plain_value
 from ...spans import Floats, Ints, Spans, columns, spans_of
-from ...stats.quantiles import spread
+from ...stats.histogram import Histogram, spread_of
 from ...timeline.timeline import Timeline
-from ..inputs import fold, once, rows
+from ..inputs import once, rows
 
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
@@ -31,21 +30,18 @@ def net_rx(softirqs: pd.DataFrame) -> pd.DataFrame:
     return plain(softirqs[(softirqs["action"].astype(object) == "NET_RX") & whole])
 
 
-@fold("softirqs")
-def net_rx_softirqs(kept: pd.DataFrame | None, softirqs: pd.DataFrame) -> pd.DataFrame:
-    # Of net_rx() what answers by single softirqs take.
-    return pd.concat([kept, net_rx(softirqs)[_OF_NET_RX]])
-
-
-_OF_NET_RX = [
-    *("cpu", "entry_ns", "exit_ns", "in_kthread"),
-    *("polls", "packets", "self_ns", "outside_polls_ns"),
-]
-
-
 def int64(values: "pd.Series[int]", absent: int = -1) -> Ints:
     # A masked column as plain integers; absent where it is null.
     return np.asarray(values.fillna(absent).to_numpy(dtype="int64"))
+
+
+def in_order(rows: pd.DataFrame, *names: str) -> pd.DataFrame:
+    # Rows by columns of integers without nulls, numbered anew, equal ones as they stood: several
+    # times as fast as sort_values(), and what is in order already is not copied.
+    order = np.lexsort([rows[name].to_numpy("int64") for name in reversed(names)])
+    if not (order[1:] < order[:-1]).any():
+        return rows.reset_index(drop=True)
+    return rows.take(order).reset_index(drop=True)
 
 
 def floats(values: "pd.Series[int]") -> Floats:
@@ -72,12 +68,9 @@ def gaps_between(irqs: pd.DataFrame, record: Spans | None) -> "pd.Series[int]":
     return gap_ns.mask(gap_ns.index.isin(known.index[crossed]))
 
 
-def spread_of(frame: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
-    # Mean, quantiles and the longest of a column by its keys; nulls left out, NA where all are.
-    groups = frame.assign(**{value: frame[value].astype("Float64")}).groupby(
-        list(keys), dropna=False
-    )[value]
-    return spread(groups).round().astype("Int64")
+def rounded_spread(counted: Histogram) -> pd.DataFrame:
+    # Mean, quantiles and the longest by its keys, in whole ns.
+    return spread_of(counted).round().astype("Int64")
 
 
 def called(device: object) -> str:

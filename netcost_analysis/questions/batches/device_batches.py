@@ -7,7 +7,15 @@ import pandas as pd
 from ...timeline.timeline import Timeline
 from ..inputs import window_of
 from ..question import question
-from .poll_sizes import budget_of, by_work, mean_batch, poll_sizes, timed, traps_of
+from .poll_sizes import (
+    budget_of,
+    by_work,
+    mean_batch,
+    poll_sizes,
+    timed,
+    times_by_work,
+    traps_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -164,8 +172,8 @@ def _sizes(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     choices=lambda answer: _with_work(answer.frame),
 )
 def _cost(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
-    from ...plots.batches import cost_per_packet
+    from ...plots.batches import cost_by_batch
 
     polls = timed(answer.timeline, window=window_of(answer.timeline))
-    cost_per_packet(ax, polls[polls["device"] == device])
+    cost_by_batch(ax, times_by_work(polls, device))
     ax.set_title(device)

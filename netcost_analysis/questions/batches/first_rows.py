@@ -3,7 +3,7 @@
 import pandas as pd
 
 # Of softirqs or runs, some 250 bytes each. Of a window with more, its rows up to a time are shown.
-MAX_ROWS = 400_000
+MAX_ROWS = 200_000
 
 
 class FirstRows:

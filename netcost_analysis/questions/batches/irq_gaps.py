@@ -4,10 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...spans import Spans
+from ...stats.histogram import Histogram, histogram, merged
 from ...timeline.timeline import Timeline
-from ..inputs import rows
+from ..inputs import added, fold
 from ..question import question
-from .common import gaps_between, plain, record_gaps, records, spread_of
+from .common import plain, record_gaps, records, rounded_spread
+from .line_gaps import LineGaps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 _LINES = 8
+_KEYS = ["cpu", "irq_context", "irq", "name"]
 
 
 @question(
@@ -47,25 +51,46 @@ def irq_gaps(timeline: Timeline) -> pd.DataFrame:
     -----
     Source: hardirqs. What spans a gap of the record is not measured.
     """
-    (hardirqs,) = rows(timeline, "hardirqs")
-    irqs = plain(hardirqs[hardirqs["entry_ns"].notna()])
-    irqs = irqs.sort_values(["cpu", "entry_ns"], kind="stable", ignore_index=True)
-    irqs["gap_ns"] = gaps_between(irqs, record_gaps(timeline))
-    irqs = irqs.rename(columns={"context": "irq_context"})
-    keys = ["cpu", "irq_context", "irq", "name"]
-    groups = irqs.groupby(keys, dropna=False)
-    table = pd.DataFrame(
-        {
-            "device": groups["device"].first(),
-            "interrupts": groups.size().astype("int64"),
-            "ns": groups["self_ns"].sum().astype("int64"),
-            "gaps": groups["gap_ns"].count().astype("int64"),
-        }
-    ).join(spread_of(irqs, keys, "gap_ns"))
+    found = _counted(timeline, record=record_gaps(timeline))
+    assert found.lengths is not None
+    table = found.counts.join(found.devices)[["device", "interrupts", "ns", "gaps"]]
+    table = table.join(rounded_spread(found.lengths))
     seconds = timeline.duration_ns / 1e9 or float("nan")
     table.insert(2, "interrupts_per_s", table["interrupts"] / seconds)
     table = table.sort_values("interrupts", ascending=False, kind="stable")
     return table.reset_index()
+
+
+class _Lines:
+    # By _KEYS. counts: interrupts, ns, gaps (how many were measured); devices: of a line; lengths:
+    # of the gaps.
+    def __init__(self, record: Spans) -> None:
+        self._gaps = LineGaps(record)
+        self.counts: pd.DataFrame = pd.DataFrame()
+        self.devices: pd.DataFrame = pd.DataFrame()
+        self.lengths: Histogram | None = None
+
+    def add(self, hardirqs: pd.DataFrame) -> None:
+        rows = self._gaps.add(plain(hardirqs[hardirqs["entry_ns"].notna()]))
+        rows = rows.rename(columns={"context": "irq_context"})
+        known = rows["gap_ns"].notna()
+        counts = rows[_KEYS].assign(interrupts=1, ns=rows["self_ns"], gaps=known)
+        counts = counts.groupby(_KEYS, dropna=False).sum().astype("int64")
+        devices = rows.groupby(_KEYS, dropna=False)[["device"]].first()
+        if self.lengths is not None:
+            counts = added(self.counts, counts)
+            devices = pd.concat([self.devices, devices])
+            devices = devices.groupby(level=_KEYS, dropna=False).first()
+        self.counts, self.devices = counts, devices
+        lengths = histogram(rows.loc[known, "gap_ns"].astype("int64"), rows.loc[known, _KEYS])
+        self.lengths = merged(self.lengths, lengths)
+
+
+@fold("hardirqs")
+def _counted(before: _Lines | None, hardirqs: pd.DataFrame, record: Spans) -> _Lines:
+    state = before or _Lines(record)
+    state.add(hardirqs)
+    return state
 
 
 @irq_gaps.figures

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from ...spans import Spans
-from .common import gaps_between
+from .common import gaps_between, in_order
 
 _LINE = ["cpu", "context", "irq", "name"]
 
@@ -16,7 +16,7 @@ class LineGaps:
 
     def add(self, irqs: pd.DataFrame) -> pd.DataFrame:
         # The next interrupts, plain and with an entry: by CPU and time, with gap_ns.
-        rows = irqs.sort_values(["cpu", "entry_ns"], kind="stable")
+        rows = in_order(irqs, "cpu", "entry_ns")
         before = 0 if self._last is None else len(self._last)
         rows = pd.concat([self._last, rows], ignore_index=True)
         rows["gap_ns"] = gaps_between(rows, self._record)

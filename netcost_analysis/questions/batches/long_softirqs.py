@@ -45,7 +45,7 @@ def long_softirqs(
     Returns
     -------
     pandas.DataFrame
-        Rows of softirq_chains, the longest first, 400,000 at most, with picked: "few packets" or
+        Rows of softirq_chains, the longest first, 200,000 at most, with picked: "few packets" or
         "longest". What an interrupt, or on PREEMPT_RT another task, had of one is nested_ns.
 
     Raises

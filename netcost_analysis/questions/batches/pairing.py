@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ...spans import Spans
-from .common import int64, plain
+from .common import in_order, int64, plain
 from .raisers import PAYLOAD, Raisers
 from .rounds import AT_ONCE_NS, LATER_RUNS, at_an_exit, numbered, pending_after, runs_from, whole
 
@@ -65,7 +65,7 @@ class Pairing:
     def _settled(self, matched: pd.DataFrame, later: int) -> tuple[Settled, pd.DataFrame]:
         # What has so many runs behind it on its CPU, and the rows to keep.
         rows = pd.concat([self._rows, matched.assign(told=False)], ignore_index=True)
-        rows = rows.sort_values(["cpu", "entry_ns", "ordinal"], kind="stable", ignore_index=True)
+        rows = in_order(rows, "cpu", "entry_ns", "ordinal")
         rows = rows.astype({"told": bool, "between": bool})
         number, rows["round"] = numbered(rows, rows["between"].to_numpy())
         rows["call"] = number

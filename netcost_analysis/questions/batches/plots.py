@@ -108,15 +108,14 @@ def spreads(ax: Axes, rows: pd.DataFrame, labels: Sequence[str], what: str) -> N
 
 def softirq_limits(
     ax: Axes,
-    chains: pd.DataFrame,
+    known: pd.DataFrame,
     limits: KernelLimits,
     longer_ns: int = 20_000_000,
     fewer_packets: int = 64,
 ) -> None:
     # Draw each NET_RX by its packets and its time, with the limits of both, and what is strange.
-    # chains: with packets, ns, in_kthread. limits: of the host. longer_ns, fewer_packets: the
+    # known: with packets, ns, in_kthread. limits: of the host. longer_ns, fewer_packets: the
     # corner of long_softirqs.
-    known = chains[chains["packets"].notna() & (chains["polls"] > 0).fillna(False)]
     if len(known) > _MAX_POINTS:
         longest = known["ns"].nlargest(_MAX_POINTS // 20).index
         some = known.iloc[:: -(-len(known) // _MAX_POINTS)].index

@@ -16,23 +16,18 @@ _MARKERS = "os^D"
 _LINE = PART["stolen_network"]
 
 
-def poll_cost(ax: Axes, polls: pd.DataFrame, cost: "pd.Series[Any]") -> None:
-    # Draw what the polls of a device took by their packets, and the line through them. polls: of
-    # that device, with work and self_ns. cost: its row of poll_costs; without a line (NA) only the
-    # polls are drawn.
-    known = polls[["work", "self_ns"]].dropna()
-    known = known[known["work"] > 0].astype("float64")
-    groups = known.groupby("work")["self_ns"]
-    table = groups.quantile(np.array([0.25, 0.75])).unstack()
+def poll_cost(ax: Axes, times: pd.DataFrame, cost: "pd.Series[Any]") -> None:
+    # Draw what the polls of a device took by their packets, and the line through them. times: of
+    # that device, as times_by_work returns it. cost: its row of poll_costs; without a line (NA)
+    # only the polls are drawn.
     # The line is laid through means, and sums of them are what a CPU pays.
-    mean = groups.mean().to_numpy()
-    scale, unit = time_unit(float(mean.max()) if len(table) else 0)
-    few = (groups.size() < 5).to_numpy()
-    works = table.index.to_numpy()
+    mean, works = times["mean_ns"].to_numpy(), times.index.to_numpy()
+    scale, unit = time_unit(float(mean.max()) if len(times) else 0)
+    few = (times["polls"] < 5).to_numpy()
     ax.vlines(
         works,
-        table[0.25] / scale,
-        table[0.75] / scale,
+        times["low_ns"] / scale,
+        times["high_ns"] / scale,
         color=KIND["poll"],
         linewidth=2.5,
         label="middle half of the polls",

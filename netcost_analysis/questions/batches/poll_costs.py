@@ -17,7 +17,7 @@ from ..inputs import window_of
 from ..question import question
 from .common import called, records
 from .paired import INPUTS, paired
-from .poll_sizes import mean_batch, timed
+from .poll_sizes import mean_batch, timed, times_by_work
 from .poll_sums import NO_WORK, Gathered
 
 if TYPE_CHECKING:
@@ -266,8 +266,7 @@ def _with_polls(answer: "Answer[pd.DataFrame]", rows: pd.DataFrame) -> list[dict
 
 def _of_panel(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) -> pd.DataFrame:
     polls = timed(answer.timeline, window=window_of(answer.timeline))
-    here = polls["device"] == device
-    return polls[here if cpu is None else here & (polls["cpu"] == cpu)]
+    return times_by_work(polls, device, cpu)
 
 
 def _title(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ...display.figures import figures
+from ...stats.histogram import Histogram, histogram, merged, narrowed, quantile
 from ...timeline.by import DeviceBy, check_by
 from ...timeline.timeline import Timeline
 from ..inputs import Window, added, fold, window_of
@@ -105,12 +106,26 @@ def sizes_of(counts: pd.DataFrame, by: DeviceBy = "cpu") -> pd.DataFrame:
 
 
 @fold("polls")
-def timed(kept: pd.DataFrame | None, polls: pd.DataFrame, *, window: Window) -> pd.DataFrame:
-    # Polls that received packets in a known time, and lie whole in the window: device, cpu, work,
-    # self_ns.
+def timed(counted: Histogram | None, polls: pd.DataFrame, *, window: Window) -> Histogram:
+    # Own times of polls that received packets in a known time, and lie whole in the window, by
+    # device, cpu and work.
     known = (polls["work"] > 0).fillna(False) & polls["self_ns"].notna() & window.holds(polls)
-    part = plain(polls.loc[known, ["device", "cpu", "work", "self_ns"]])
-    return pd.concat([kept, part.fillna({"device": "(no_device)"})])
+    rows = plain(polls.loc[known, ["device", "cpu", "work", "self_ns"]])
+    keys = rows[["device", "cpu", "work"]].fillna({"device": "(no_device)"})
+    lengths = histogram(rows["self_ns"].astype("int64"), keys.astype({"work": "int64"}))
+    return merged(counted, lengths)
+
+
+def times_by_work(counted: Histogram, device: str, cpu: int | None = None) -> pd.DataFrame:
+    # Of timed() what polls of a device, or of it on one CPU, took by work: polls, mean_ns, and
+    # low_ns, median_ns, high_ns (a quarter of them took less, half, and three).
+    where = {"device": device} if cpu is None else {"device": device, "cpu": cpu}
+    own = narrowed(counted, "work", where)
+    table = pd.DataFrame({"polls": own.totals["count"]})
+    table["mean_ns"] = own.totals["total"] / own.totals["count"]
+    for name, at in (("low_ns", 0.25), ("median_ns", 0.5), ("high_ns", 0.75)):
+        table[name] = quantile(own, at)
+    return table
 
 
 def work_known(timeline: Timeline) -> bool:

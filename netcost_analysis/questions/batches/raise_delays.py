@@ -1,13 +1,14 @@
 # Time from a softirq's raise to its entry.
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...stats.histogram import Histogram, histogram, merged
 from ...timeline.timeline import Timeline
-from ..inputs import fold
+from ..inputs import added, fold
 from ..question import question
-from .common import plain, records, spread_of
+from .common import plain, records, rounded_spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,27 +55,30 @@ def raise_delays(timeline: Timeline) -> pd.DataFrame:
     -----
     Source: softirqs.
     """
-    rows = _delayed(timeline)
-    rows = rows.assign(
-        held=(rows["delay_ns"] <= 0).fillna(False).astype(bool),
-        delay_ns=rows["delay_ns"].clip(lower=0),
-    )
-    groups = rows.groupby(_KEYS, dropna=False)
-    table = pd.DataFrame(
-        {
-            "softirqs": groups.size().astype("int64"),
-            "raises_known": groups["delay_ns"].count().astype("int64"),
-            "clamped": groups["held"].sum().astype("int64"),
-        }
-    ).join(spread_of(rows, _KEYS, "delay_ns"))
+    found = _delayed(timeline)
+    table = found.counts.join(rounded_spread(found.delays))
     return table.sort_values("softirqs", ascending=False, kind="stable").reset_index()
 
 
+class _Delayed(NamedTuple):
+    # By _KEYS. counts: softirqs, raises_known, clamped; delays: of known raises, not below 0.
+    counts: pd.DataFrame
+    delays: Histogram
+
+
 @fold("softirqs")
-def _delayed(kept: pd.DataFrame | None, softirqs: pd.DataFrame) -> pd.DataFrame:
+def _delayed(before: _Delayed | None, softirqs: pd.DataFrame) -> _Delayed:
     rows = softirqs[softirqs["entry_ns"].notna()]
+    keys = plain(rows[_KEYS])
     delay = (rows["entry_ns"] - rows["raise_ns"]).astype("Int64")
-    return pd.concat([kept, plain(rows[_KEYS]).assign(delay_ns=delay)])
+    known = delay.notna()
+    clamped = (delay <= 0).fillna(False).astype("int64")
+    counted = keys.assign(softirqs=1, raises_known=known.astype("int64"), clamped=clamped)
+    counts = counted.groupby(_KEYS, dropna=False).sum()
+    delays = histogram(delay[known].clip(lower=0).astype("int64"), keys[known])
+    if before is None:
+        return _Delayed(counts, delays)
+    return _Delayed(added(before.counts, counts), merged(before.delays, delays))
 
 
 def _of_net_rx(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 
 from ...spans import Flags, Ints, spans_of
-from .common import int64, plain
+from .common import in_order, int64, plain
 
 # kernel/softirq.c, the same since 3.9.
 MAX_SOFTIRQ_RESTART = 10
@@ -49,7 +49,7 @@ def runs_from(rows: pd.DataFrame) -> pd.DataFrame:
 def whole(softirqs: pd.DataFrame) -> pd.DataFrame:
     # Those that were seen from entry to exit, in order.
     rows = plain(softirqs[softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()])
-    return rows.sort_values(["cpu", "entry_ns", "ordinal"], kind="stable", ignore_index=True)
+    return in_order(rows, "cpu", "entry_ns", "ordinal")
 
 
 def rounds_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> pd.DataFrame:
@@ -112,7 +112,7 @@ def interrupted(rows: pd.DataFrame, hardirqs: pd.DataFrame) -> Flags:
     since = entry.copy()
     since[1:] = int64(rows["exit_ns"])[:-1]
     of_both = hardirqs[hardirqs["entry_ns"].notna() & hardirqs["exit_ns"].notna()]
-    of_both = of_both.sort_values(["cpu", "exit_ns"], kind="stable")
+    of_both = in_order(of_both, "cpu", "exit_ns")
     last = spans_of(of_both, "exit_ns", "exit_ns", "cpu").last_begun(cpu, entry)
     found = last >= 0
     found[found] = int64(of_both["entry_ns"])[last[found]] >= since[found]

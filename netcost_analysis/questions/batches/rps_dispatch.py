@@ -1,13 +1,15 @@
 # NET_RX softirqs that polled nothing: they only steer packets to another CPU.
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...stats.histogram import Histogram, histogram, merged
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
+from ..inputs import added, fold
 from ..question import question
-from .common import net_rx_softirqs, records
+from .common import net_rx, records, rounded_spread
 from .softnet import readings_of, with_missing
 
 if TYPE_CHECKING:
@@ -44,20 +46,37 @@ def rps_dispatch(timeline: Timeline) -> pd.DataFrame:
     -----
     Source: softirqs, and the bundle's softnet_stat.
     """
-    rows = net_rx_softirqs(timeline)
-    sent = rows[rows["polls"] == 0].groupby("cpu")["self_ns"]
+    found = _counted(timeline)
     index = pd.Index(sorted(timeline.summary["cpus"]), name="cpu")
     table = pd.DataFrame(index=index)
-    table["net_rx"] = rows.groupby("cpu").size().reindex(index, fill_value=0).astype("int64")
-    table["dispatches"] = sent.size().reindex(index, fill_value=0).astype("int64")
+    table["net_rx"] = found.net_rx["net_rx"].reindex(index, fill_value=0).astype("int64")
+    sent, spread = found.sent.totals, rounded_spread(found.sent)
+    table["dispatches"] = sent["count"].reindex(index, fill_value=0).astype("int64")
     table["dispatch_share"] = table["dispatches"] / table["net_rx"].where(table["net_rx"] > 0)
-    table["ns"] = sent.sum().reindex(index, fill_value=0).astype("int64")
-    table["median_ns"] = sent.median().reindex(index).round().astype("Int64")
-    table["longest_ns"] = sent.max().reindex(index).astype("Int64")
+    table["ns"] = sent["total"].reindex(index, fill_value=0).astype("int64")
+    table["median_ns"] = spread["median_ns"].reindex(index)
+    table["longest_ns"] = spread["longest_ns"].reindex(index)
     counted, _ = readings_of(timeline)
     received = pd.Series(dtype="Int64") if counted is None else counted["received_rps"]
     table["received_rps"] = received.reindex(index).astype("Int64")
     return with_missing(table.reset_index(), proved_softirqs(timeline.capture))
+
+
+class _Sent(NamedTuple):
+    # By CPU. net_rx: how many; sent: own times of those without a poll.
+    net_rx: pd.DataFrame
+    sent: Histogram
+
+
+@fold("softirqs")
+def _counted(before: _Sent | None, softirqs: pd.DataFrame) -> _Sent:
+    rows = net_rx(softirqs)[["cpu", "polls", "self_ns"]]
+    number = rows.groupby("cpu").size().to_frame("net_rx")
+    own = rows[rows["polls"] == 0]
+    sent = histogram(own["self_ns"].astype("int64"), own[["cpu"]])
+    if before is None:
+        return _Sent(number, sent)
+    return _Sent(added(before.net_rx, number), merged(before.sent, sent))
 
 
 @rps_dispatch.figures

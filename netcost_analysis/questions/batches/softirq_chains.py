@@ -40,7 +40,7 @@ def softirq_chains(timeline: Timeline) -> pd.DataFrame:
         outside_polls_ns, nested_ns, wall_ns. NA: polls, packets and device where napi_poll was not
         recorded; irq and its columns where no interrupt is known to have raised it; poll_ns,
         outside_polls_ns and nested_ns where the window holds a part of it only. Of more than
-        400,000 those that began first.
+        200,000 those that began first.
 
     Raises
     ------

@@ -36,7 +36,7 @@ def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     -------
     pandas.DataFrame
         A row per run: cpu, call, start_ns, end_ns, wall_ns, in_kthread, tid, comm, rounds_made,
-        softirqs, net_rx, packets, still_pending, end_reason. Of more than 400,000 those that
+        softirqs, net_rx, packets, still_pending, end_reason. Of more than 200,000 those that
         began first.
 
     Raises

@@ -1,7 +1,7 @@
 # What softnet_stat and /proc/softirqs counted, beside what the trace shows over the same time.
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -98,21 +98,50 @@ def _ends(
     return begun, ended, times
 
 
+class Times(NamedTuple):
+    # When softnet_stat was read first and last: the first reading's begin and end, the last one's;
+    # and when the first reading of /proc/softirqs began, and the last one ended.
+    from_ns: int
+    inner_from_ns: int
+    inner_to_ns: int
+    to_ns: int
+    softirqs_from_ns: int
+    softirqs_to_ns: int
+
+
+def times_of(counted: pd.DataFrame | None) -> Times | None:
+    # Of grown(): the same for every CPU.
+    if counted is None or not len(counted):
+        return None
+    return Times(*(int(counted[name].iloc[0]) for name in Times._fields))
+
+
+def count_of(sums: pd.DataFrame, name: str) -> "pd.Series[int]":
+    # How many have a mark, by CPU; NA where that is not known of each. sums: of squeezed.py.
+    return sums[name].astype("Int64").mask(sums[f"{name}_unknown"] > 0)
+
+
 def compared(
-    rows: pd.DataFrame, cpus: list[int], counted: pd.DataFrame | None, why: str | None
+    sums: pd.DataFrame, cpus: list[int], counted: pd.DataFrame | None, why: str | None
 ) -> pd.DataFrame:
     # A row per recorded CPU: both counts over the same time, and what explains the difference. A
     # reading takes its time: what ended between its begin and its end may be in it or not, so low
-    # is of the time between the readings, high of that and both readings.
+    # is of the time between the readings, high of that and both readings. sums: of squeezed.py.
     table = pd.DataFrame({"cpu": sorted(cpus)})
     if counted is None:
         for name in _COMPARED[1:-2]:
             table[name] = pd.array([pd.NA] * len(table), dtype="Int64")
         return table.assign(verdict="unknown", why=_sentence(why))
     table = table.merge(counted.drop(columns="received_rps").reset_index(), on="cpu", how="left")
-    found = [_traced(rows, place) for place in table.to_dict("records")]
-    names = ["squeezes_low", "squeezes_high", "softirqs_traced", "packets_traced"]
-    table[names] = pd.DataFrame(found, index=table.index, columns=names).astype("Int64")
+    known = table["from_ns"].notna().to_numpy(dtype=bool)
+    for name, of in _TRACED.items():
+        if of not in sums:
+            table[name] = pd.array([pd.NA] * len(table), dtype="Int64")
+            continue
+        counts = count_of(sums, of) if f"{of}_unknown" in sums else sums[of].astype("Int64")
+        here = table["cpu"].isin(counts.index).to_numpy(dtype=bool)
+        values = counts.reindex(table["cpu"]).array
+        table[name] = pd.Series(values, index=table.index).mask(~here, 0).mask(~known)
     verdicts = [_verdict(row) for row in table.to_dict("records")]
     table[["verdict", "why"]] = np.array(verdicts, dtype=object).reshape(-1, 2)
     return table[list(_COMPARED)].astype({"start_ns": "Int64", "end_ns": "Int64"})
@@ -125,19 +154,13 @@ _COMPARED = (
 )
 
 
-def _traced(rows: pd.DataFrame, place: dict[Any, Any]) -> list[Any]:
-    if pd.isna(place["from_ns"]):
-        return [pd.NA] * 4
-    here = rows[rows["cpu"] == place["cpu"]]
-    inner = here["exit_ns"].between(place["inner_from_ns"], place["inner_to_ns"])
-    outer = here["exit_ns"].between(place["from_ns"], place["to_ns"])
-    entered = here["entry_ns"].between(place["softirqs_from_ns"], place["softirqs_to_ns"])
-    return [
-        here.loc[inner, "low"].sum(skipna=False),
-        here.loc[outer, "high"].sum(skipna=False),
-        int(entered.sum()),
-        here.loc[outer, "packets"].sum(),
-    ]
+# From which sum each count comes.
+_TRACED = {
+    "squeezes_low": "inner_low",
+    "squeezes_high": "outer_high",
+    "softirqs_traced": "entered",
+    "packets_traced": "packets",
+}
 
 
 def _verdict(row: dict[Any, Any]) -> tuple[str, str | None]:

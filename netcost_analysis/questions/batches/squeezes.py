@@ -6,12 +6,12 @@ import pandas as pd
 
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
-from ..inputs import rows as rows_of
+from ..inputs import fold
 from ..question import question
-from .common import int64, net_rx, net_rx_softirqs, plain, records
+from .common import records
 from .kernel_limits import KernelLimits, limits_of
-from .poll_sizes import work_known
-from .softnet import compared, readings_of, with_missing
+from .softnet import Times, compared, count_of, readings_of, times_of, with_missing
+from .squeezed import Squeezed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,73 +93,37 @@ def squeezes(
     softirqs and polls, the bundle's settings and softnet_stat.
     """
     limits = limits_of(timeline.capture, budget, usecs, hz)
-    softirqs, polls = rows_of(timeline, "softirqs", "polls")
-    rows = marked(softirqs, polls, limits)
-    cpus = timeline.summary["cpus"]
     counted, why = readings_of(timeline)
-    table = with_missing(by_cpu(rows, cpus), proved_softirqs(timeline.capture), "with_polls")
-    return Exhaustion(limits, table, compared(rows, cpus, counted, why))
+    sums = _summed(timeline, limits=limits, times=times_of(counted)).by_cpu
+    cpus = timeline.summary["cpus"]
+    table = with_missing(by_cpu(sums, cpus), proved_softirqs(timeline.capture), "with_polls")
+    return Exhaustion(limits, table, compared(sums, cpus, counted, why))
 
 
-def marked(softirqs: pd.DataFrame, polls: pd.DataFrame, limits: KernelLimits) -> pd.DataFrame:
-    # NET_RX with cpu, entry_ns, exit_ns, packets, polls, full (polls that used their budget), and
-    # whether it was squeezed: budget, low, high (boolean, NA where the limits are unknown).
-    rows = net_rx(softirqs)
-    inside = plain(polls[polls["softirq_ordinal"].notna()])
-    inside = inside.assign(
-        ordinal=int64(inside["softirq_ordinal"]),
-        full=(inside["work"] == inside["budget"]).fillna(False)
-        & (inside["budget"] > 0).fillna(False),
-    )
-    groups = inside.groupby(["cpu", "ordinal"])
-    last = pd.DataFrame({"last_ns": groups["end_ns"].max(), "full": groups["full"].sum()})
-    last = last.reset_index().astype({"cpu": rows["cpu"].dtype, "ordinal": "int64"})
-    rows = rows.merge(last, on=["cpu", "ordinal"], how="left")
-    has_work = not len(polls) or bool(polls["work"].notna().any())
-    # The check stands after a poll: a NET_RX without one is never squeezed.
-    polled = rows["polls"] > 0
-    elapsed = (rows["last_ns"] - rows["entry_ns"]).astype("Int64").fillna(0)
-    longest = (rows["exit_ns"] - rows["entry_ns"]).astype("Int64")
-    none = pd.Series(pd.NA, index=rows.index, dtype="boolean")
-    by_budget = none
-    if limits.netdev_budget is not None and has_work:
-        by_budget = (polled & (rows["packets"] >= limits.netdev_budget)).astype("boolean")
-    surely, perhaps = none, none
-    if limits.net_rx_jiffies is not None and limits.tick_ns is not None:
-        # Of J jiffies between J - 1 and J ticks must pass: the first began before.
-        span = limits.net_rx_jiffies * limits.tick_ns
-        surely = (polled & (elapsed >= span)).astype("boolean")
-        perhaps = (polled & (longest > span - limits.tick_ns)).astype("boolean")
-    columns = ["cpu", "entry_ns", "exit_ns", "polls", "packets", "full", "in_kthread"]
-    return rows[columns].assign(
-        full=rows["full"].astype("Int64").fillna(0),
-        budget=by_budget,
-        low=by_budget | surely,
-        high=by_budget | perhaps,
-        time_low=surely & ~by_budget,
-        time_high=perhaps & ~by_budget,
-    )
+@fold("softirqs", "polls")
+def _summed(
+    before: Squeezed | None,
+    softirqs: pd.DataFrame,
+    polls: pd.DataFrame,
+    *,
+    limits: KernelLimits,
+    times: Times | None,
+) -> Squeezed:
+    state = before or Squeezed(limits, times)
+    state.add(softirqs, polls)
+    return state
 
 
-def by_cpu(rows: pd.DataFrame, cpus: list[int]) -> pd.DataFrame:
-    # A row per recorded CPU.
-    groups = rows.groupby("cpu")
-    polled = rows[rows["polls"] > 0].groupby("cpu")
-    table = pd.DataFrame(
-        {
-            "with_polls": polled.size(),
-            "full_polls": groups["full"].sum(),
-            "by_budget": _count(rows, "budget"),
-            "by_time_low": _count(rows, "time_low"),
-            "by_time_high": _count(rows, "time_high"),
-            "squeezes_low": _count(rows, "low"),
-            "squeezes_high": _count(rows, "high"),
-        },
-        index=pd.Index(sorted(cpus), name="cpu"),
-    ).astype("Int64")
-    for name, column in _MARKS.items():
+def by_cpu(sums: pd.DataFrame, cpus: list[int]) -> pd.DataFrame:
+    # A row per recorded CPU, of summed().
+    table = pd.DataFrame(index=pd.Index(sorted(cpus), name="cpu"))
+    table["with_polls"], table["full_polls"] = sums["with_polls"], sums["full"]
+    for name, mark in _MARKS.items():
+        table[name] = count_of(sums, mark)
+    table = table.astype("Int64")
+    for name, mark in _MARKS.items():
         # No NET_RX of a CPU: none of them was squeezed, where the limits are known at all.
-        if not rows[column].isna().any():
+        if not sums[f"{mark}_unknown"].any():
             table[name] = table[name].fillna(0)
     return table.fillna({"with_polls": 0, "full_polls": 0}).reset_index()
 
@@ -171,10 +135,6 @@ _MARKS = {
     "squeezes_low": "low",
     "squeezes_high": "high",
 }
-
-
-def _count(rows: pd.DataFrame, column: str) -> "pd.Series[int]":
-    return rows.groupby("cpu")[column].agg(lambda marks: marks.sum(skipna=False)).astype("Int64")
 
 
 @squeezes.figures
@@ -192,10 +152,12 @@ def _figures(answer: "Answer[Exhaustion]") -> dict[str, Any]:
 
 
 def _with_packets(answer: "Answer[Exhaustion]") -> pd.DataFrame:
-    rows = net_rx_softirqs(answer.timeline)
-    if not work_known(answer.timeline):
-        return rows[:0]
-    return rows.assign(ns=(rows["exit_ns"] - rows["entry_ns"]).astype("int64"))
+    # packets, ns and in_kthread of NET_RX, each that occurred once.
+    counted, _ = readings_of(answer.timeline)
+    found = _summed(answer.timeline, limits=answer.result.limits, times=times_of(counted))
+    assert found.lengths is not None
+    rows = found.lengths.counts.reset_index().rename(columns={"low": "ns"})
+    return rows if found.has_work else rows[:0]
 
 
 @squeezes.plot(

@@ -6,6 +6,7 @@ import pandas as pd
 
 from ...stats.line import Parts, kinds
 from ...stats.resampling import Ints
+from .common import in_order
 
 _MOST = 100_000
 _OWNER = ["device", "cpu"]
@@ -25,7 +26,7 @@ class Stretches:
 
     def add(self, polls: pd.DataFrame) -> None:
         # The next polls: device, cpu, end_ns, and, of those with packets, work and self_ns.
-        rows = polls.sort_values(["cpu", "end_ns"], kind="stable", ignore_index=True)
+        rows = in_order(polls, "cpu", "end_ns")
         groups = rows.groupby(_OWNER)
         place = groups.cumcount().to_numpy(dtype="int64")
         if self._seen is not None and len(rows):

@@ -1,15 +1,16 @@
 # What the scheduler did to each task of a timeline, block by block of its time.
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import pandas as pd
 
 from ...capture.requires import unrecorded
 from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.timeline import Timeline
-from ..inputs import in_window, rows
+from ..inputs import Window, added, fold, window_of
 from ..migration.migrations import incomparable, migrations
-from ..processes.context_switches import switch_kinds
+from ..processes.context_switches import decided_by, kinds_of, waits_after
 from ..processes.run_queue import waits_of
 
 _KEYS = ["block", "tid", "comm", "what"]
@@ -23,63 +24,85 @@ def scheduled(timeline: Timeline, block_of: Blocks) -> pd.DataFrame | None:
     # (ns until the task ran). None where nobody knows when tasks waited and slept.
     if unrecorded(timeline.capture, "sched:sched_switch") or timeline.missing["clocks"]:
         return None
-    (slices,) = rows(timeline, "slices")
-    parts = [_switches(slices), _waits(slices, timeline), _asleep(slices, timeline)]
+    window = window_of(timeline)
+    found = _stays(timeline, window=window, block_of=block_of)
+    switches = found.switches.reset_index()
+    switches["what"] = kinds_of(switches["state"], decided_by(found.waits))
+    parts = [switches.drop(columns="state"), found.sums.reset_index()]
     if not unrecorded(timeline.capture, "sched:sched_migrate_task"):
         moved = migrations(timeline)
         if incomparable(timeline, moved):
             return None
-        parts.append(
-            pd.DataFrame(
-                {
-                    "at": moved["time_ns"],
-                    "tid": moved["tid"].astype("Int64"),
-                    "comm": plain_names(moved["comm"]),
-                    "what": "migration",
-                    "ns": moved["until_run_ns"],
-                }
-            )
-        )
+        rows = moved.assign(ns=moved["until_run_ns"], what="migration")
+        parts.append(_summed(rows, moved["time_ns"], window, block_of).reset_index())
     every = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
-    every = every[in_window(every["at"], timeline)]
-    every = every.assign(
-        block=block_of(every["at"]), count=1, ns=every["ns"].astype("Int64").fillna(0).astype(int)
-    )
     return every.groupby(_KEYS, dropna=False)[["count", "ns"]].sum().reset_index()
 
 
-def _switches(slices: pd.DataFrame) -> pd.DataFrame:
-    kinds = switch_kinds(slices)
-    kept = kinds[["tid", "comm"]].assign(at=kinds["out_ns"], what=kinds["kind"], ns=0)
-    found: pd.DataFrame = kept
-    return found
+class _Stays(NamedTuple):
+    # By block, tid and comm count and ns. switches: by state too, in which a task was left; waits:
+    # as waits_after(). sums: by what too. last: the last stay of each task.
+    switches: pd.DataFrame
+    waits: frozenset[tuple[int, bool]]
+    sums: pd.DataFrame
+    last: pd.DataFrame
 
 
-def _waits(slices: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
-    waits = waits_of(slices)
-    waits = waits[waits["wait_ns"].notna().to_numpy()]
-    within = (waits["in_ns"] - int(timeline.summary["start_ns"])).clip(lower=0)
-    ns = waits["wait_ns"].clip(upper=within)
-    found: pd.DataFrame = waits[["tid", "comm"]].assign(
-        at=waits["in_ns"], what=waits["waited_after"], ns=ns
-    )
-    return found
+@fold("slices")
+def _stays(before: _Stays | None, slices: pd.DataFrame, window: Window, block_of: Blocks) -> _Stays:
+    stays = of_tasks(slices)[["tid", "comm", "in_ns", "out_ns", "wake_ns", "wait_ns", "prev_state"]]
+    stays = stays.assign(comm=plain_names(stays["comm"]), is_new=True)
+    if before is not None:
+        stays = pd.concat([before.last.assign(is_new=False), stays])
+    stays = stays.sort_values(["tid", "in_ns"], kind="stable", ignore_index=True)
+    waits = waits_after(stays) | (frozenset() if before is None else before.waits)
+    asleep = _asleep(stays, window)
+    new = stays[stays["is_new"]]
+    left = new[new["prev_state"].notna()]
+    left = left.assign(state=left["prev_state"].astype("int64"), ns=0)
+    switches = _summed(left, left["out_ns"], window, block_of, "state")
+    parts = [_waits(slices, window), asleep]
+    sums = added(*(_summed(part, part["in_ns"], window, block_of) for part in parts))
+    if before is not None:
+        switches, sums = added(before.switches, switches), added(before.sums, sums)
+    last = stays.drop(columns="is_new").drop_duplicates("tid", keep="last")
+    return _Stays(switches, waits, sums, last)
 
 
-def _asleep(slices: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
-    # What client_and_server() calls asleep_between_ns, gap by gap.
-    stays = of_tasks(slices).sort_values(["tid", "in_ns"], kind="stable")
-    end = (stays["in_ns"] - stays["wait_ns"].fillna(0)).astype("Int64")
-    begin = stays.groupby("tid", observed=True)["out_ns"].shift(1).astype("Int64")
-    start_ns, end_ns = (int(timeline.summary[name]) for name in ("start_ns", "end_ns"))
-    ns = end.clip(start_ns, end_ns) - begin.clip(start_ns, end_ns)
-    found = pd.DataFrame(
+def _summed(
+    rows: pd.DataFrame, at: "pd.Series[int]", window: Window, block_of: Blocks, by: str = "what"
+) -> pd.DataFrame:
+    # Rows with tid, comm, ns and `by`, of those times in the window.
+    inside = window.has(at).fillna(False).to_numpy(dtype=bool)
+    rows, at = rows[inside], at[inside]
+    table = pd.DataFrame(
         {
-            "at": stays["in_ns"],
-            "tid": stays["tid"].astype("Int64"),
-            "comm": plain_names(stays["comm"]),
-            "what": "asleep",
-            "ns": ns,
+            "block": block_of(at),
+            "tid": rows["tid"].astype("Int64"),
+            "comm": plain_names(rows["comm"]),
+            by: rows[by],
+            "count": 1,
+            "ns": rows["ns"].astype("Int64").fillna(0).astype("int64"),
         }
     )
-    return found[(ns > 0).fillna(False).to_numpy(dtype=bool)]
+    return table.groupby(["block", "tid", "comm", by], dropna=False).sum()
+
+
+def _waits(slices: pd.DataFrame, window: Window) -> pd.DataFrame:
+    waits = waits_of(slices)
+    waits = waits[waits["wait_ns"].notna().to_numpy()]
+    within = (waits["in_ns"] - window.start_ns).clip(lower=0)
+    ns = waits["wait_ns"].clip(upper=within)
+    found: pd.DataFrame = waits.assign(what=waits["waited_after"], ns=ns)
+    return found
+
+
+def _asleep(stays: pd.DataFrame, window: Window) -> pd.DataFrame:
+    # What client_and_server() calls asleep_between_ns, gap by gap. stays: of each task in order.
+    end = (stays["in_ns"] - stays["wait_ns"].fillna(0)).astype("Int64")
+    begin = stays.groupby("tid")["out_ns"].shift(1).astype("Int64")
+    within = (window.start_ns, window.end_ns)
+    ns = end.clip(*within) - begin.clip(*within)
+    here = (ns > 0).fillna(False).to_numpy(dtype=bool) & stays["is_new"].to_numpy(dtype=bool)
+    found: pd.DataFrame = stays.assign(what="asleep", ns=ns)[here]
+    return found

@@ -8,8 +8,9 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.naming import buses, fitting
 from ...capture.requires import unrecorded
-from ..inputs import Window, added, fold, once, rows, window_of
+from ..inputs import Window, added, fold, once, window_of
 from ..question import question
+from .line_evidence import TABLES, Evidence
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -58,7 +59,7 @@ def device_lines(timeline: "Timeline") -> pd.DataFrame:
 # Of one timeline several questions of a page ask it.
 @once
 def _lines(timeline: "Timeline") -> pd.DataFrame:
-    hardirqs, softirqs, polls = rows(timeline, "hardirqs", "softirqs", "polls")
+    found = _evidence(timeline)
     lines = timeline.irqs[["irq", "name", "device", "is_network", "known_by"]].copy()
     lines["name"] = lines["name"].astype(object).where(lines["name"].notna(), None)
     counted = counted_interrupts(timeline)
@@ -76,9 +77,10 @@ def _lines(timeline: "Timeline") -> pd.DataFrame:
         ],
         ignore_index=True,
     )
-    raisers = evidence(numbered(hardirqs, split), softirqs, polls)
+    raisers = evidence(found.raisers(), split)
     labels, addresses = _of_bundle(timeline)
-    table = _by_most(mapped(lines, raisers, _devices(timeline, polls), labels, addresses), raisers)
+    devices = _devices(timeline, found.devices)
+    table = _by_most(mapped(lines, raisers, devices, labels, addresses), raisers)
     table = table.merge(
         numbered(counted, split).groupby("irq", as_index=False)["interrupts"].sum(),
         on="irq",
@@ -197,64 +199,33 @@ def mapped(
     return frame
 
 
-def _devices(timeline: "Timeline", polls: pd.DataFrame) -> list[str]:
+def _devices(timeline: "Timeline", polled: set[str]) -> list[str]:
     # The names of interfaces: those that were polled, and those of the bundle's net/dev.
-    polled = polls["device"].dropna().unique()
-    names = {str(name) for name in polled if name != "(no_device)"}
+    names = polled - {"(no_device)"}
     bundle = timeline.capture.bundle
     if bundle is not None:
         names |= {str(name) for name in bundle.before.net_dev.index}
     return sorted(names - {"lo", ""})
 
 
-def evidence(hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
-    # What the NET_RX softirqs polled that each line raised. Takes the timeline's tables. Returns a
-    # row per (irq, device): raised, the NET_RX softirqs that the line raised, and polled, those of
-    # them in which the device was polled. A softirq is the line's whose handler ran on that CPU
-    # when it was raised.
-    net_rx = softirqs[(softirqs["action"] == "NET_RX") & softirqs["raise_ns"].notna()]
-    raises = pd.DataFrame(
-        {
-            "cpu": net_rx["cpu"].to_numpy(),
-            "at_ns": net_rx["raise_ns"].astype("int64").to_numpy(),
-            "ordinal": net_rx["ordinal"].to_numpy(),
-        }
-    )
-    ran = hardirqs[
-        (hardirqs["context"] == "hardirq")
-        & hardirqs["entry_ns"].notna()
-        & hardirqs["exit_ns"].notna()
-        & hardirqs["irq"].notna()
-    ]
-    handlers = pd.DataFrame(
-        {
-            "cpu": ran["cpu"].to_numpy(),
-            "at_ns": ran["entry_ns"].astype("int64").to_numpy(),
-            "exit_ns": ran["exit_ns"].astype("int64").to_numpy(),
-            "irq": ran["irq"].astype("int64").to_numpy(),
-        }
-    )
-    found = pd.merge_asof(
-        raises.sort_values("at_ns", kind="stable"),
-        handlers.sort_values("at_ns", kind="stable"),
-        on="at_ns",
-        by="cpu",
-    )
-    found = found[found["exit_ns"] >= found["at_ns"]].astype({"irq": "int64"})
-    of = polls[polls["softirq_ordinal"].notna() & polls["device"].notna()]
-    seen = pd.DataFrame(
-        {
-            "cpu": of["cpu"].to_numpy(),
-            "ordinal": of["softirq_ordinal"].astype("int64").to_numpy(),
-            "device": of["device"].astype(object).to_numpy(),
-        }
-    ).drop_duplicates()
-    raised = found.groupby("irq").size().rename("raised").reset_index()
-    raisers = found.merge(seen, on=["cpu", "ordinal"]).groupby(["irq", "device"]).size()
-    pairs = raisers.rename("polled").reset_index()
-    return (
-        raised.merge(pairs, on="irq", how="left").fillna({"polled": 0}).astype({"polled": "int64"})
-    )
+@fold(*TABLES)
+def _evidence(
+    before: Evidence | None, hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame
+) -> Evidence:
+    state = before or Evidence()
+    state.add(hardirqs, softirqs, polls)
+    return state
+
+
+def evidence(raisers: pd.DataFrame, split: Mapping[tuple[int, str], int]) -> pd.DataFrame:
+    # What the NET_RX softirqs polled that each line raised. raisers: of Evidence. split: as
+    # shared_lines returns it. Returns a row per (irq, device): raised, the NET_RX softirqs that the
+    # line raised, and polled, those of them in which the device was polled.
+    rows = numbered(raisers, split)
+    raised = rows.drop_duplicates(["irq", "name"]).groupby("irq")["raised"].sum()
+    pairs = rows[rows["device"].notna()].groupby(["irq", "device"])["polled"].sum()
+    table = raised.reset_index().merge(pairs.reset_index(), on="irq", how="left")
+    return table.fillna({"polled": 0}).astype({"polled": "int64"})
 
 
 def counted_interrupts(timeline: "Timeline") -> pd.DataFrame:

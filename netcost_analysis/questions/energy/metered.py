@@ -12,7 +12,8 @@ from ...capture.requires import unrecorded
 from ...parsers.counters import counters
 from ...parsers.energy import SOURCES, Energy, energy
 from ...timeline.timeline import Timeline
-from ..inputs import once, rows, window_of, windows
+from ..batches.poll_sizes import counted
+from ..inputs import once, window_of
 
 # What one usually asks about, the whole before its parts; others behind, as they come.
 DOMAINS = ("package", "cores", "uncore", "dram", "psys")
@@ -120,13 +121,8 @@ def packets_of(timeline: Timeline) -> tuple[str | None, int | None]:
     # A packet that passes several devices is one: those of the device with most, and which.
     if unrecorded(timeline.capture, "napi:napi_poll"):
         return None, None
-    found = []
-    for window in windows(timeline):
-        (polls,) = rows(window, "polls")
-        inside = polls[window_of(window).has(polls["end_ns"]).to_numpy(dtype=bool)]
-        device = inside["device"].astype(object).where(inside["device"].notna(), "(no_device)")
-        found.append(inside["work"].fillna(0).astype("int64").groupby(device).sum())
-    packets = pd.concat(found).groupby(level=0).sum()
+    counts = counted(timeline, window=window_of(timeline))
+    packets = counts["packets"].groupby(level="device").sum()
     if not len(packets):
         return None, 0
     return str(packets.idxmax()), int(packets.max())

@@ -8,23 +8,17 @@ import pandas as pd
 from ..._native import CaptureError
 from ...timeline.timeline import Timeline
 from ...units import absent
-from ..inputs import rows
+from ..inputs import fold, once
 from ..question import question
 from ..samples.sampled import chosen_event, sampled
 from .profile import classified, profile
-from .weights import weights
+from .sampled_segments import KEYS, SampledSegments, Taken
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from ...capture.capture import Capture
     from ..answer import Answer
-
-_CONTEXTS = ("hardirq", "vector", "softirq", "poll")
-# The vector in which a timer's samples are taken.
-_TIMER = "local_timer"
-_KEYS = ["context", "device", "cost_class", "comm", "component"]
 
 
 class InterruptComponents(NamedTuple):
@@ -108,66 +102,34 @@ def interrupt_components(
     """
     source = _source(timeline)
     chosen = chosen_event(source, event)
-    one, found = profile(source, chosen), classified(source, chosen, rules)
-    one.require_names(source.path)
-    (segments,) = rows_of(timeline)
-    place = _segment_of(one.samples, segments)
-    inside = place >= 0
-    if one.is_timed:
-        place = _interrupted(place, segments)
-    there = segments.iloc[place[inside]]
-    known = there["context"].isin(_CONTEXTS).to_numpy()
-    taken = one.samples[inside][known]
-    frame = there.loc[known, ["context", "device", "cost_class", "comm"]].astype(object)
-    frame = frame.where(frame.notna(), None).reset_index(drop=True)
-    of = found.of_stack[taken["stack"].to_numpy()]
-    frame["component"] = np.array(found.components, dtype=object)[of]
-    group = frame.groupby(_KEYS, dropna=False, sort=False).ngroup().to_numpy()
-    number = int(group.max()) + 1 if len(group) else 0
-    summed = frame.groupby(group).first() if number else frame
-    summed["samples"] = np.bincount(group, minlength=number)
-    summed["weight"] = weights(group, taken["period"], number)
+    one = profile(source, chosen)
+    found = _hit(timeline, taken=_taken(timeline, chosen, rules))
+    if not found.segments:
+        raise CaptureError("the window holds no segment")
+    assert found.sums is not None
+    summed = found.sums.reset_index()
     summed["hit_share"] = summed["weight"] / (summed["weight"].sum() or np.nan)
     order = summed.sort_values("samples", ascending=False, kind="stable", ignore_index=True)
-    return InterruptComponents(order, one.event, len(taken), int(inside.sum()))
+    hits = int(summed["samples"].sum())
+    return InterruptComponents(order, one.event, hits, found.inside)
 
 
-def rows_of(timeline: Timeline) -> tuple[pd.DataFrame, ...]:
-    found = rows(timeline, "segments")
-    if not len(found[0]):
-        raise CaptureError("the window holds no segment")
-    return found
+@once
+def _taken(timeline: Timeline, event: str, rules: str | None) -> Taken:
+    source = _source(timeline)
+    one, found = profile(source, event), classified(source, event, rules)
+    one.require_names(source.path)
+    stack = one.samples["stack"].to_numpy()
+    component = np.array(found.components, dtype=object)[found.of_stack[stack]]
+    weight = one.samples["period"].fillna(1).to_numpy(dtype="i8")
+    return Taken(one.samples, component, weight, one.is_timed)
 
 
-def _segment_of(samples: pd.DataFrame, segments: pd.DataFrame) -> "NDArray[np.int64]":
-    # Of each sample the place of the segment that holds its time, -1 for none.
-    found = np.full(len(samples), -1, dtype="i8")
-    cpus, times = samples["cpu"].to_numpy(), samples["time_ns"].to_numpy()
-    of_cpu = segments["cpu"].to_numpy()
-    start, end = (segments[name].to_numpy() for name in ("start_ns", "end_ns"))
-    for cpu in np.unique(of_cpu):
-        own, mine = np.flatnonzero(of_cpu == cpu), np.flatnonzero(cpus == cpu)
-        at = np.searchsorted(start[own], times[mine], side="right") - 1
-        place = own[np.maximum(at, 0)]
-        inside = (at >= 0) & (times[mine] < end[place])
-        found[mine[inside]] = place[inside]
-    return found
-
-
-def _interrupted(place: "NDArray[np.int64]", segments: pd.DataFrame) -> "NDArray[np.int64]":
-    # For samples within the timer's own vector the segment before it, of the same CPU.
-    names = segments["name"].astype(object).to_numpy()
-    timer = (segments["context"] == "vector").to_numpy() & (names == _TIMER)
-    cpu = segments["cpu"].to_numpy()
-    found = place.copy()
-    # What the vector interrupted may have been cut in two by another one.
-    while True:
-        here = (found > 0) & timer[np.maximum(found, 0)]
-        before = np.maximum(found - 1, 0)
-        here &= cpu[before] == cpu[np.maximum(found, 0)]
-        if not here.any():
-            return found
-        found[here] -= 1
+@fold("segments")
+def _hit(before: SampledSegments | None, segments: pd.DataFrame, taken: Taken) -> SampledSegments:
+    state = before or SampledSegments(taken)
+    state.add(segments)
+    return state
 
 
 @interrupt_components.figures
@@ -191,7 +153,7 @@ def _plot(ax: "Axes", answer: "Answer[InterruptComponents]") -> None:
 
     rows = answer.frame[:MOST]
     names = [
-        ", ".join(str(row[key]) for key in ("component", *_KEYS[:-1]) if not absent(row[key]))
+        ", ".join(str(row[key]) for key in ("component", *KEYS[:-1]) if not absent(row[key]))
         for row in rows.to_dict("records")
     ]
     share = 100 * rows["hit_share"].to_numpy(dtype=float)

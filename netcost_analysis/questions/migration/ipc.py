@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .lives import Counts
+from .lives import Counts, Lives
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
@@ -47,6 +47,14 @@ def instructions_and_cycles(capture: "Capture") -> tuple[Counts | None, Counts |
         None if frame is None or not len(frame) else _counts(frame) for frame in found
     )
     return instructions, cycles
+
+
+def with_counters(lives: Lives, capture: "Capture") -> Lives:
+    # Lives with what was sampled of the tasks' instructions and cycles.
+    instructions, cycles = instructions_and_cycles(capture)
+    if instructions is None or cycles is None:
+        return lives
+    return Lives(**{**vars(lives), "instructions": instructions, "cycles": cycles})
 
 
 def bare_name(event: str) -> str:

@@ -1,6 +1,6 @@
 # What tasks did over time: ran, waited, were interrupted; and when each was there at all.
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ from ...coverage import joined
 from ...spans import Flags, Floats, Ints, Spans, columns, spans_of
 from ...timeline.aggregate import of_tasks
 from ..inputs import fold, rows
+from .passed import CONTEXTS, Passed, moments_of, passed
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 # ones TASK_PARKED: such a thread is as good as gone, too.
 _DEAD = 0x70
 MEASURES = ("run", "wait", "softirq")
-_STAY = ["cpu", "tid", "comm", "in_ns", "out_ns", "wait_ns", "wake_ns", "prev_state"]
-_SOFTIRQ = ("softirq", "poll")
+_STAY = ["tid", "in_ns", "out_ns", "wait_ns", "wake_ns", "prev_state"]
+_NO_SEGMENTS = pd.DataFrame(columns=["tid", "context", "start_ns", "end_ns"], dtype="int64")
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,10 @@ class Lives:
     time of a sample, None without counters.
     """
 
-    own: Spans
+    own: Spans | Passed
     on_cpu: Spans
     waiting: Spans
-    softirq: Spans
+    softirq: Spans | Passed
     gaps: Spans
     window: tuple[int, int]
     born: Spans
@@ -96,26 +97,44 @@ class Counts:
 
 
 @fold("slices")
-def stays(parts: pd.DataFrame | None, slices: pd.DataFrame) -> pd.DataFrame:
-    """The stays of tasks on CPUs, without the idle tasks'."""
-    return pd.concat([parts, of_tasks(slices)[_STAY]])
+def _stays(
+    parts: list[pd.DataFrame] | None, slices: pd.DataFrame, tids: tuple[int, ...] | None
+) -> list[pd.DataFrame]:
+    rows = of_tasks(slices)[_STAY]
+    if tids is not None:
+        rows = rows[rows["tid"].isin(tids).to_numpy(dtype=bool)]
+    return [*(parts or []), rows]
 
 
-@fold("segments")
-def _owned(parts: pd.DataFrame | None, segments: pd.DataFrame) -> pd.DataFrame:
-    own = of_tasks(segments)[["tid", "context", "start_ns", "end_ns"]]
-    return pd.concat([parts, own[own["context"].isin(("task", *_SOFTIRQ))]])
+def stays(timeline: "Timeline", tids: "pd.Index[int] | None" = None) -> pd.DataFrame:
+    """The stays on CPUs of some tasks, or of all but the idle one."""
+    wanted = None if tids is None else tuple(sorted(int(tid) for tid in tids))
+    return pd.concat(_stays(timeline, tids=wanted), ignore_index=True)
+
+
+def wakes_of(slices: pd.DataFrame) -> Spans:
+    woken = slices[(slices["wake_ns"].notna() & slices["tid"].fillna(0).ne(0)).to_numpy(dtype=bool)]
+    return spans_of(woken, "wake_ns", "wake_ns")
 
 
 def lives_of(timeline: "Timeline", tids: "pd.Index[int] | None" = None) -> Lives:
-    """The lives of some tasks, or of all but the idle one."""
+    """The lives of some tasks, or of all but the idle one; without own and softirq: with_passed().
+
+    What a task did itself is summed between moments, when these are known.
+    """
     capture = timeline.capture
     forked = None
     if capture.info["events"].get("sched:sched_process_fork"):
         forked = capture.events("sched:sched_process_fork")
     window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
     (coverage,) = rows(timeline, "coverage")
-    return lives_from(_owned(timeline), stays(timeline), coverage, window, forked, tids)
+    return lives_from(_NO_SEGMENTS, stays(timeline, tids), coverage, window, forked, tids)
+
+
+def with_passed(lives: Lives, timeline: "Timeline", tids: Ints, times: Ints) -> Lives:
+    """Lives with own and softirq, for stretches between these moments of these tasks."""
+    own, softirq = passed(timeline, moments_of(tids, times))
+    return replace(lives, own=own, softirq=softirq)
 
 
 def lives_from(
@@ -142,10 +161,10 @@ def lives_from(
     gaps = np.array(joined(zip(*columns(coverage, "start_ns", "end_ns"), strict=True)), "int64")
     gaps = gaps.reshape(-1, 2)
     return Lives(
-        own=spans_of(owned[(context == "task").to_numpy()]),
+        own=spans_of(owned[context.isin(CONTEXTS["own"]).to_numpy()]),
         on_cpu=spans_of(own_stays, "in_ns", "out_ns"),
         waiting=spans_of(waits, "from_ns", "in_ns"),
-        softirq=spans_of(owned[context.isin(_SOFTIRQ).to_numpy()]),
+        softirq=spans_of(owned[context.isin(CONTEXTS["softirq"]).to_numpy()]),
         gaps=Spans(np.zeros(len(gaps), dtype="int64"), *gaps.T),
         window=window,
         born=born,

@@ -70,6 +70,19 @@ def study(
     return Study(tids[kept][matched], times[kept][matched], controls[matched], why)
 
 
+def moments_in(studies: dict[int, Study]) -> tuple[Ints, Ints]:
+    # Where windows begin and end: whose, and when.
+    tids, times = [np.empty(0, "int64")], [np.empty(0, "int64")]
+    for width_ns, found in studies.items():
+        every = np.concatenate([found.times[:, None], found.controls], axis=1)
+        group = np.repeat(found.tids, every.shape[1])
+        usable = (every >= 0).reshape(-1)
+        for shift in (-width_ns, 0, width_ns):
+            tids.append(group[usable])
+            times.append(every.reshape(-1)[usable] + shift)
+    return np.concatenate(tids), np.concatenate(times)
+
+
 def _count(migrated: Spans, tids: Ints, times: Ints, width_ns: int) -> Ints:
     # Migrations of the task in (time - 2 widths, time + width): what an earlier one did must not be
     # in the window before.

@@ -12,18 +12,18 @@ from ...spans import Flags, Floats, Ints, Spans, spans_of
 from ...timeline.aggregate import plain_names
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
+from ..inputs import once
 from ..question import question
 from ..stolen_time.victim import asked_or_given
 from .interval import FEWEST, Compared, interval
-from .ipc import instructions_and_cycles
-from .lives import MEASURES, Lives, lives_of, stays
-from .matching import LEFT_OUT, Study, study
+from .ipc import with_counters
+from .lives import MEASURES, Lives, lives_of, stays, wakes_of, with_passed
+from .matching import LEFT_OUT, Study, moments_in, study
 from .migrations import incomparable, migrations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...capture.capture import Capture
     from ..answer import Answer
 
 WIDTHS_NS = (1_000_000, 10_000_000, 100_000_000)
@@ -95,13 +95,14 @@ def migration_effect(
     Of more than 5,000 migrations a sample is studied. A task that was never migrated has rows that
     say 0. Source: the tables migrations, slices, segments, coverage.
     """
-    return effect_of(timeline, asked_or_given(timeline, victim), widths_ns, by_cause)
+    return effect_of(timeline, asked_or_given(timeline, victim), tuple(widths_ns), by_cause)
 
 
+@once
 def effect_of(
     timeline: Timeline,
     victim: Task | None,
-    widths_ns: Sequence[int] = WIDTHS_NS,
+    widths_ns: tuple[int, ...] = WIDTHS_NS,
     by_cause: bool = True,
 ) -> pd.DataFrame:
     # migration_effect() of one victim, or for None of all tasks together.
@@ -110,22 +111,11 @@ def effect_of(
     problem = incomparable(timeline, moved)
     if problem is not None:
         raise CaptureError(f"migration_effect: {problem}")
-    lives = lives_of(timeline, pd.Index(moved["tid"].unique()))
-    lives = with_counters(lives, timeline.capture)
-    wakes = wakes_of(stays(timeline))
-    return migration_effect_from(moved, lives, wakes, widths_ns, by_cause, everyone)
-
-
-def with_counters(lives: Lives, capture: "Capture") -> Lives:
-    instructions, cycles = instructions_and_cycles(capture)
-    if instructions is None or cycles is None:
-        return lives
-    return Lives(**{**vars(lives), "instructions": instructions, "cycles": cycles})
-
-
-def wakes_of(slices: pd.DataFrame) -> Spans:
-    woken = slices[(slices["wake_ns"].notna() & slices["tid"].fillna(0).ne(0)).to_numpy(dtype=bool)]
-    return spans_of(woken, "wake_ns", "wake_ns")
+    # Of all that were moved: the same stays for whichever victim.
+    tids = pd.Index(everyone["tid"].unique())
+    lives = with_counters(lives_of(timeline, tids), timeline.capture)
+    wakes = wakes_of(stays(timeline, tids))
+    return migration_effect_from(moved, lives, wakes, widths_ns, by_cause, everyone, timeline)
 
 
 def migration_effect_from(
@@ -135,9 +125,10 @@ def migration_effect_from(
     widths_ns: Sequence[int] = WIDTHS_NS,
     by_cause: bool = True,
     everyone: pd.DataFrame | None = None,
+    timeline: Timeline | None = None,
 ) -> pd.DataFrame:
     # migration_effect() on migrations(), lives and wake-ups. everyone: the migrations of all tasks,
-    # where moved are some of them.
+    # where moved are some of them. timeline: whose segments tell what lives_of() leaves out.
     whole = moved if everyone is None else everyone
     migrated = spans_of(whole, "time_ns", "time_ns")
     counters = lives.instructions is not None and lives.cycles is not None
@@ -148,11 +139,16 @@ def migration_effect_from(
     asked = moved.reset_index(drop=True)
     if len(asked) > MOST:
         asked = asked.sample(MOST, random_state=_SEED).sort_index().reset_index(drop=True)
+    studies = {
+        int(width_ns): study(asked, lives, wakes, migrated, int(width_ns), DRAWS, _SEED)
+        for width_ns in widths_ns
+    }
+    if timeline is not None:
+        lives = with_passed(lives, timeline, *moments_in(studies))
     rows = []
-    for width_ns in widths_ns:
-        found = study(asked, lives, wakes, migrated, int(width_ns), DRAWS, _SEED)
+    for width_ns, found in studies.items():
         of_each = asked["cause"].to_numpy(dtype=object)[found.left_out.isna().to_numpy()]
-        changes = {name: _changes(lives, name, found, int(width_ns)) for name in measures}
+        changes = {name: _changes(lives, name, found, width_ns) for name in measures}
         for cause in causes:
             within = np.ones(len(asked), bool) if cause == "all" else asked["cause"] == cause
             why = found.left_out[np.asarray(within)]
@@ -161,10 +157,10 @@ def migration_effect_from(
             rows += [
                 {
                     "cause": cause,
-                    "width_ns": int(width_ns),
+                    "width_ns": width_ns,
                     "measure": name,
                     "migrations": len(why),
-                    **_summary(found, here, changes[name], int(width_ns), lives.window),
+                    **_summary(found, here, changes[name], width_ns, lives.window),
                     **counts,
                 }
                 for name in measures

@@ -17,7 +17,7 @@ from ..processes.stays import stays_by_task
 from ..question import question
 from ..stolen_time.victim import asked_or_given
 from .interval import FEWEST
-from .migration_effect import HORIZON_NS, at_horizon, effect_figures, effect_of, measured
+from .migration_effect import HORIZON_NS, WIDTHS_NS, at_horizon, effect_figures, effect_of, measured
 from .migrations import incomparable, migrations
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def migration_verdict(
         studied = subjects[int(named["migrations"].to_numpy().argmax())][1]
     if incomparable(timeline, rows_of(everyone, studied)) is not None:
         return MigrationVerdict(verdicts, pd.DataFrame())
-    return MigrationVerdict(verdicts, effect_of(timeline, studied, by_cause=False))
+    return MigrationVerdict(verdicts, _studied(timeline, studied, WIDTHS_NS, horizon_ns))
 
 
 def verdict_of(
@@ -164,7 +164,7 @@ def verdict_of(
     problem = incomparable(timeline, moved)
     row = pd.Series({"studied": 0, "effect": nan, "effect_low": nan, "effect_high": nan})
     if problem is None:
-        effect = effect_of(timeline, victim, (horizon_ns,), by_cause=False)
+        effect = _studied(timeline, victim, (horizon_ns,), horizon_ns)
         row = effect[effect["measure"] == "run"].iloc[0]
     several = victim is None or stays["tid"].nunique() > 1
     return judged(
@@ -172,6 +172,15 @@ def verdict_of(
         several=several,
         problem=problem,
     )
+
+
+def _studied(
+    timeline: Timeline, victim: Task | None, widths_ns: tuple[int, ...], horizon_ns: int
+) -> pd.DataFrame:
+    # migration_effect() of all causes at some widths; all that are read in one pass.
+    every = tuple(dict.fromkeys((*WIDTHS_NS, int(horizon_ns))))
+    effect = effect_of(timeline, victim, every, by_cause=False)
+    return effect[effect["width_ns"].isin(widths_ns).to_numpy()].reset_index(drop=True)
 
 
 def judged(

@@ -9,7 +9,7 @@ from ...units import ranges
 from ..inputs import in_window, rows
 from ..processes.endpoints import endpoints
 from ..question import question
-from .lives import stays
+from .next_stay import next_stays
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,16 +63,7 @@ def migrations(timeline: Timeline) -> pd.DataFrame:
     frame = frame.sort_values("time_ns", kind="stable", ignore_index=True)
     holder = frame["dest_holder_tid"].astype("Int64")
     frame["dest_idle"] = (holder == 0).astype("boolean")
-    later = stays(timeline)[["tid", "in_ns", "cpu"]].rename(columns={"cpu": "ran_on"})
-    later = later.astype({"tid": "int64", "in_ns": "int64", "ran_on": "Int64"})
-    next_stay = pd.merge_asof(
-        frame[["time_ns", "tid"]].astype({"time_ns": "int64"}),
-        later.sort_values("in_ns", kind="stable"),
-        left_on="time_ns",
-        right_on="in_ns",
-        by="tid",
-        direction="forward",
-    )
+    next_stay = next_stays(timeline, frame)
     came = next_stay["ran_on"].notna() & (not timeline.missing["clocks"])
     until = next_stay["in_ns"].astype("Int64") - frame["time_ns"].astype("Int64")
     frame["until_run_ns"] = until.mask(~came)

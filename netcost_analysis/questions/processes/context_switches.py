@@ -54,7 +54,7 @@ def context_switches(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     keys = task_keys(by)
     found = _switches(timeline, window=window_of(timeline))
     counted = found.counts.reset_index()
-    counted["kind"] = _kinds(counted["state"], _decided(found.waits))
+    counted["kind"] = kinds_of(counted["state"], decided_by(found.waits))
     frame = counted.groupby(keys, dropna=False)["switches"].sum().to_frame()
     for kind in ("voluntary", "involuntary", "undecided"):
         of_kind = counted[counted["kind"] == kind].groupby(keys, dropna=False)["switches"].sum()
@@ -88,7 +88,7 @@ def _switches(before: _Switches | None, slices: pd.DataFrame, window: Window) ->
     stays = stays.sort_values(["tid", "in_ns"], kind="stable")
     known = frozenset() if before is None else before.waits
     last = stays.drop_duplicates("tid", keep="last")
-    return _Switches(counts, known | _waits(stays), last)
+    return _Switches(counts, known | waits_after(stays), last)
 
 
 def _named(rows: pd.DataFrame) -> pd.DataFrame:
@@ -106,13 +106,13 @@ def switch_kinds(slices: pd.DataFrame) -> pd.DataFrame:
     # slices: of a timeline. Returns the stays that a switch ended, of tasks: cpu, tid, comm, in_ns,
     # out_ns, kind ("voluntary", "involuntary" or "undecided"); index as slices.
     rows = of_tasks(slices)
-    decided = _decided(_waits(rows.sort_values(["tid", "in_ns"], kind="stable")))
+    decided = decided_by(waits_after(rows.sort_values(["tid", "in_ns"], kind="stable")))
     rows = rows[rows["prev_state"].notna().to_numpy()]
-    kind = _kinds(rows["prev_state"].astype("int64"), decided)
+    kind = kinds_of(rows["prev_state"].astype("int64"), decided)
     return _named(rows).assign(in_ns=rows["in_ns"], out_ns=rows["out_ns"], kind=kind)
 
 
-def _kinds(state: "pd.Series[int]", decided: dict[int, str]) -> "pd.Series[str]":
+def kinds_of(state: "pd.Series[int]", decided: dict[int, str]) -> "pd.Series[str]":
     kind = pd.Series("voluntary", index=state.index, dtype=object)
     kind[state == 0] = "involuntary"
     high = state >= _FIRST_MOVING_BIT
@@ -120,7 +120,7 @@ def _kinds(state: "pd.Series[int]", decided: dict[int, str]) -> "pd.Series[str]"
     return kind
 
 
-def _waits(stays: pd.DataFrame) -> frozenset[tuple[int, bool]]:
+def waits_after(stays: pd.DataFrame) -> frozenset[tuple[int, bool]]:
     # Of each stay that ended in a state whose bits have moved, and of a known wait after it: that
     # state, and whether a wake-up began the wait. stays: of each task in order.
     following = stays.groupby("tid", observed=True)[["wake_ns", "wait_ns"]].shift(-1)
@@ -130,7 +130,7 @@ def _waits(stays: pd.DataFrame) -> frozenset[tuple[int, bool]]:
     return frozenset(zip(state.tolist(), woken.tolist(), strict=True))
 
 
-def _decided(waits: frozenset[tuple[int, bool]]) -> dict[int, str]:
+def decided_by(waits: frozenset[tuple[int, bool]]) -> dict[int, str]:
     # The ledger read the bit in the recorded format: whom it saw leave runnable waits from then on
     # until its next stay, and no wake-up began that wait. One such pair decides for a state.
     slept = {state: "voluntary" for state, woken in waits if woken}

@@ -9,8 +9,10 @@ from ...timeline.task import Task, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.common import plain
 from ..batches.poll_costs import around_ns, costs_from, gathered
-from ..inputs import rows
+from ..inputs import fold
 from .robbed import STOLEN
+
+_KEYS = ["tid", "comm", "cost_class", "device"]
 
 
 class Saved(NamedTuple):
@@ -24,21 +26,31 @@ class Saved(NamedTuple):
 
 def saved(timeline: Timeline, victim: Task, unsaid_ns: float) -> Saved:
     # unsaid_ns: what a device without a line took below this counts in full.
-    polls = plain(rows(timeline, "polls")[0])
-    own = rows_of(polls, victim)
-    own = own[own["cost_class"].isin(STOLEN)]
+    sums = rows_of(_summed(timeline).reset_index(), victim)
+    own = sums[sums["cost_class"].isin(STOLEN)]
     if not len(own):
         return Saved()
     costs = costs_from(gathered(timeline)).set_index("device")
     return of_polls(own.fillna({"device": "(no_device)"}), costs, unsaid_ns)
 
 
+@fold("polls")
+def _summed(before: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
+    # By tid, comm, cost_class and device: polls, work, self_ns, and the largest budget.
+    part = plain(polls[[*_KEYS, "work", "self_ns", "budget"]]).assign(polls=1)
+    if before is not None:
+        part = pd.concat([before.reset_index(), part])
+    how = {"polls": "sum", "work": "sum", "self_ns": "sum", "budget": "max"}
+    return part.groupby(_KEYS, dropna=False).agg(how)
+
+
 def of_polls(polls: pd.DataFrame, costs: pd.DataFrame, unsaid_ns: float) -> Saved:
-    # polls: device, work, budget, self_ns. costs: of poll_costs(), by device.
+    # polls: sums of some: device, polls (how many), work, self_ns, budget (the largest). costs: of
+    # poll_costs(), by device.
     least = most = 0.0
     for device, of in polls.groupby("device", sort=True):
         cost: Any = costs.loc[device]
-        around, count = around_ns(cost), len(of)
+        around, count = around_ns(cost), int(of["polls"].sum())
         took = float(of["self_ns"].sum()) + count * around
         if not (pd.isna(cost["refused"]) and pd.isna(cost["doubt"])):
             if took >= unsaid_ns:

@@ -1,6 +1,9 @@
 # Which segments make up an episode, and what there is to say of each. Pure functions of frames,
 # sorted by CPU and time.
 
+from itertools import pairwise
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -10,16 +13,27 @@ from ...timeline.kinds import KIND_COLUMNS, kinds_of
 from ...timeline.task import Task, rows_of
 
 _STOLEN = ("stolen", "stolen_or_synchronous")
+# A softirq comes when it is over; where none comes, so many segments later none is waited for.
+_REACH = 4_096
 Mask = npt.NDArray[np.bool_]
 
 
-def mark(segments: pd.DataFrame, softirqs: pd.DataFrame, gap_ns: int) -> npt.NDArray[np.int64]:
-    # The number of the episode that each segment belongs to, -1 for none; rising along the rows.
+class Marked(NamedTuple):
+    # number: of the episode that each segment belongs to, -1 for none; rising along the rows.
+    # doubted: the task's own time that is one if the softirq which follows had been raised before
+    # it, and is not known yet.
+    number: npt.NDArray[np.int64]
+    doubted: Mask
+
+
+def mark(segments: pd.DataFrame, softirqs: pd.DataFrame, gap_ns: int) -> Marked:
+    # softirqs: those that entered before the segments ended, as far as they are over.
     taken = _taken(segments)
-    inside = taken | _bridges(segments, softirqs, taken, gap_ns)
+    bridges, doubted = _bridges(segments, softirqs, taken, gap_ns)
+    inside = taken | bridges
     follows = inside & _shifted(inside) & _same_task(segments)
     number = np.cumsum(inside & ~follows) - 1
-    return np.where(inside, number, -1)
+    return Marked(np.where(inside, number, -1), doubted)
 
 
 def _taken(segments: pd.DataFrame) -> Mask:
@@ -47,11 +61,15 @@ def _short(segments: pd.DataFrame, gap_ns: int) -> Mask:
     return own & ((segments["end_ns"] - segments["start_ns"]).to_numpy() <= gap_ns)
 
 
-def _bridges(segments: pd.DataFrame, softirqs: pd.DataFrame, taken: Mask, gap_ns: int) -> Mask:
-    # The task's own, between two that are taken, with the softirq that follows pending already.
+def _bridges(
+    segments: pd.DataFrame, softirqs: pd.DataFrame, taken: Mask, gap_ns: int
+) -> tuple[Mask, Mask]:
+    # The task's own, between two that are taken, with the softirq that follows pending already; and
+    # those of which that is not known yet.
     same = _same_task(segments)
     after = np.concatenate([(taken & same)[1:], [False]]) if len(segments) else taken
     bridge = _short(segments, gap_ns) & _shifted(taken) & same & after
+    doubted = np.zeros(len(segments), dtype=bool)
     places = np.flatnonzero(bridge)
     gaps = segments.iloc[places][["cpu", "start_ns", "end_ns"]].astype("int64")
     entries = softirqs[softirqs["entry_ns"].notna()][["cpu", "entry_ns", "raise_ns"]]
@@ -62,26 +80,45 @@ def _bridges(segments: pd.DataFrame, softirqs: pd.DataFrame, taken: Mask, gap_ns
     raised = found["raise_ns"].astype("Int64")
     pending = found["entry_ns"].notna() & (raised <= found["start_ns"]).fillna(True)
     bridge[places] = pending.astype(bool).to_numpy()
-    return bridge
+    # Softirqs come in the order of their entries: with a later one there, it was none.
+    latest = gaps["cpu"].map(entries.groupby("cpu")["entry_ns"].max().astype("Int64"))
+    behind = segments.groupby("cpu").cumcount(ascending=False).to_numpy()[places]
+    unknown = (gaps["end_ns"] > latest.astype("Int64")).fillna(True).to_numpy(dtype=bool)
+    doubted[places] = unknown & (behind < _REACH)
+    return bridge, doubted
 
 
-def latest(
-    segments: pd.DataFrame, numbers: npt.NDArray[np.int64], gap_ns: int
-) -> "pd.Series[bool]":
-    # Which rows may go on in a later window: of each CPU its last episode where that lies at the
-    # end, and always the last segment, with the one before it for what ran before.
+def unfinished(segments: pd.DataFrame, marked: Marked) -> Mask:
+    # Which rows may go on in a later batch: of each CPU its last segment, and from the first that
+    # is doubted on all; with what of an episode is before them, and the row before that, for what
+    # ran before. Never half of an episode.
     cpu = segments["cpu"].to_numpy()
-    open_ = (numbers >= 0) | _short(segments, gap_ns)
-    final = np.ones(len(cpu), dtype=bool)
-    final[:-1] = cpu[1:] != cpu[:-1]
-    # From the end backwards: as long as rows are open.
-    closed = pd.Series(np.where(open_ | final, 0, 1))[::-1]
-    rest = closed.groupby(cpu[::-1]).cumsum()[::-1].to_numpy() == 0
-    # The row before the first of them, too.
-    rest |= np.concatenate([rest[1:] & (cpu[1:] == cpu[:-1]), [False]]) if len(cpu) else rest
-    # Not half of an episode that ended.
-    of_rest = np.isin(numbers, numbers[rest & (numbers >= 0)])
-    return pd.Series(rest | of_rest, index=segments.index)
+    rest = np.zeros(len(cpu), dtype=bool)
+    outside = np.flatnonzero((marked.number < 0) & ~marked.doubted)
+    doubted = np.flatnonzero(marked.doubted)
+    begins = np.flatnonzero(np.append(True, cpu[1:] != cpu[:-1])) if len(cpu) else ()
+    for begin, end in pairwise([*begins, len(cpu)]):
+        first = np.searchsorted(doubted, begin)
+        open_ = min(end - 1, doubted[first] if first < len(doubted) else end)
+        before = np.searchsorted(outside, open_) - 1
+        since = outside[before] if before >= 0 else begin
+        rest[max(begin, since) : end] = True
+    return rest
+
+
+def longest(
+    segments: pd.DataFrame, number: npt.NDArray[np.int64], victim: Task | None, most: int
+) -> tuple[int, npt.NDArray[np.int64]]:
+    # How many episodes a victim has, and the numbers of the longest of them: most alone are told.
+    rows = segments.assign(episode=number)[number >= 0]
+    rows = rows_of(rows, victim)
+    of = rows["episode"].to_numpy()
+    begins = np.flatnonzero(np.append(True, of[1:] != of[:-1])) if len(of) else of
+    ends = np.append(begins[1:], len(of)) - 1 if len(of) else of
+    wall = rows["end_ns"].to_numpy()[ends] - rows["start_ns"].to_numpy()[begins]
+    # Rows are by CPU and time, and so are equals.
+    order = np.argsort(-wall, kind="stable")[:most]
+    return len(begins), of[begins][order]
 
 
 def describe(

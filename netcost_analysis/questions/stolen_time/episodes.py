@@ -1,17 +1,18 @@
 """The longest episodes of interrupts on top of a task, in which it did not run."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from ...timeline.aggregate import known_if
 from ...timeline.task import Task, label_of
 from ...timeline.timeline import Timeline
-from ..inputs import rows, windows
+from ..carried import appended, behind, largest
+from ..inputs import fold
 from ..question import question
-from .episode_rows import describe, latest, mark
-from .joining import joined
+from .episode_rows import describe, longest, mark, unfinished
 from .victim import asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 # 0.6 to 8 us in the sample data, the slowest of them emulated.
 GAP_NS = 10_000
 _BARS, _PARTS = 8, 3
+# What is read of the tables.
+_SEGMENT = [
+    *("cpu", "start_ns", "end_ns", "context", "tid", "comm", "id", "name", "napi", "device"),
+    *("cost_class", "is_network"),
+]
+_SOFTIRQ = ["cpu", "entry_ns", "raise_ns"]
+_POLL = ["cpu", "end_ns", "work"]
 
 
 @dataclass(frozen=True)
@@ -83,63 +91,76 @@ def episodes(
 
     Notes
     -----
-    Source: segments, softirqs and polls; of a large capture window by window. An episode is as much
-    of one CPU's time, without a break, as is stolen or stolen_or_synchronous on top of one task, or
-    that task's own, no longer than gap_ns, between two of these, up to the entry of a softirq that
-    had been raised before (or whose raise is not known). From an interrupt's exit to the softirq's
-    entry, and from one softirq to the next, no event tells the kernel from the task.
+    Source: segments, softirqs and polls. An episode is as much of one CPU's time, without a break,
+    as is stolen or stolen_or_synchronous on top of one task, or that task's own, no longer than
+    gap_ns, between two of these, up to the entry of a softirq that had been raised before (or whose
+    raise is not known). From an interrupt's exit to the softirq's entry, and from one softirq to
+    the next, no event tells the kernel from the task.
     """
     victim = asked_or_chosen(timeline, victim)
-    polled = not timeline.missing["polls"]
-    found: list[tuple[pd.DataFrame, pd.DataFrame]] = []
-    count = 0
-    rest: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame] | None = None
-
-    def add(segments: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame) -> None:
-        nonlocal count
-        frame, parts = describe(segments, mark(segments, softirqs, gap_ns), polls, victim)
-        frame.index += count
-        parts["episode"] += count
-        count += len(frame)
-        found.append(longest([*found, (frame, parts)], most))
-        del found[:-1]
-
-    for window in windows(timeline):
-        segments, softirqs, polls = rows(window, "segments", "softirqs", "polls")
-        if rest is not None:
-            segments = joined(rest[0], segments)
-            softirqs = pd.concat([rest[1], softirqs]).drop_duplicates(["cpu", "ordinal"])
-            polls = pd.concat([rest[2], polls]).drop_duplicates(["cpu", "end_ns", "napi", "work"])
-        open_ = latest(segments, mark(segments, softirqs, gap_ns), gap_ns)
-        add(segments[~open_], softirqs, polls)
-        segments = segments[open_]
-        since = segments["start_ns"].min() if len(segments) else window.summary["end_ns"]
-        near = softirqs["exit_ns"].isna() | (softirqs["exit_ns"] >= since).fillna(True)
-        rest = segments, softirqs[near], polls[polls["end_ns"] >= since]
-    if rest is not None:
-        add(*rest)
-    frame, parts = found[-1]
-    order = frame.sort_values("wall_ns", ascending=False, kind="stable").index
-    renamed = {number: place for place, number in enumerate(order)}
-    frame = frame.loc[order].reset_index(drop=True).rename_axis("episode")
-    parts = parts.assign(episode=parts["episode"].map(renamed).astype("int64"))
+    asked: dict[str, Any] = {"victim": victim, "most": most, "gap_ns": gap_ns}
+    last = _closed(_gathered(timeline, **asked), is_over=True, **asked)
+    assert last.episodes is not None
+    assert last.parts is not None
+    frame = last.episodes.reset_index(drop=True).rename_axis("episode")
+    places = dict(zip(last.episodes.index, frame.index, strict=True))
+    parts = last.parts.assign(episode=last.parts["episode"].map(places).astype("int64"))
     parts = parts.sort_values(["episode", "ns"], ascending=[True, False], kind="stable")
-    return Episodes(counted_if(polled, frame), parts.reset_index(drop=True), count)
+    frame = counted_if(not timeline.missing["polls"], frame)
+    return Episodes(frame, parts.reset_index(drop=True), last.total)
+
+
+class _Gathered(NamedTuple):
+    # The longest episodes that are over, with their parts, and of how many; and rows of what may go
+    # on.
+    episodes: pd.DataFrame | None
+    parts: pd.DataFrame | None
+    total: int
+    segments: pd.DataFrame
+    softirqs: pd.DataFrame
+    polls: pd.DataFrame
+
+
+@fold("segments", "softirqs", "polls")
+def _gathered(
+    before: _Gathered | None,
+    segments: pd.DataFrame,
+    softirqs: pd.DataFrame,
+    polls: pd.DataFrame,
+    **asked: Any,
+) -> _Gathered:
+    tables = (segments[_SEGMENT], softirqs[_SOFTIRQ], polls[_POLL])
+    if before is None:
+        return _closed(_Gathered(None, None, 0, *tables), is_over=False, **asked)
+    rest = (before.segments, before.softirqs, before.polls)
+    rows = (appended(one, more) for one, more in zip(rest, tables, strict=True))
+    return _closed(_Gathered(*before[:3], *rows), is_over=False, **asked)
+
+
+def _closed(of: _Gathered, victim: Task | None, most: int, gap_ns: int, is_over: bool) -> _Gathered:
+    # What is over is told, and its rows let go.
+    segments, softirqs, polls = of.segments, of.softirqs, of.polls
+    marked = mark(segments, softirqs, gap_ns)
+    rest = unfinished(segments, marked) & (not is_over)
+    count, chosen = longest(segments, np.where(rest, -1, marked.number), victim, most)
+    kept = np.where(np.isin(marked.number, chosen) & ~rest, marked.number, -1)
+    frame, parts = describe(segments, kept, polls, victim)
+    frame.index += of.total
+    parts["episode"] += of.total
+    found = largest(of.episodes, frame, ["wall_ns", "cpu", "start_ns"], most)
+    parts = pd.concat([of.parts, parts])
+    parts = parts[parts["episode"].isin(found.index)]
+    segments = segments[rest]
+    since = segments.groupby("cpu")["start_ns"].min()
+    softirqs = softirqs[behind(softirqs, "entry_ns", since)]
+    polls = polls[behind(polls, "end_ns", since)]
+    return _Gathered(found, parts, of.total + count, segments, softirqs, polls)
 
 
 def counted_if(polled: bool, frame: pd.DataFrame) -> pd.DataFrame:
     # polls and packets as Int64, NA where polls were not recorded.
     polls, packets = (known_if(polled, frame[name]) for name in ("polls", "packets"))
     return frame.assign(polls=polls, packets=packets)
-
-
-def longest(
-    found: list[tuple[pd.DataFrame, pd.DataFrame]], most: int
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    frame = pd.concat([one for one, _ in found])
-    frame = frame.sort_values("wall_ns", ascending=False, kind="stable").head(most)
-    parts = pd.concat([one for _, one in found])
-    return frame, parts[parts["episode"].isin(frame.index)]
 
 
 @episodes.figures

@@ -9,19 +9,22 @@ from ...spans import spans_of
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import kernel_limits
-from ..inputs import rows, windows
+from ..inputs import fold
 from ..question import question
 from ..stolen import loss_of
 from .episodes import counted_if
-from .lives import names_of
-from .threads import Gathered, handovers_of, stays_of
+from .lives import Names, names_of
+from .threads import Polled, Stays, handovers_of, is_of_threads, stays_of
 from .waiting import displaced_in, held_in, held_of, moved, runnable, waits_of
+from .waking import Wakes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..answer import Answer
 
+_LAST = ["cpu", "tid", "comm", "out_ns", "prev_state"]
+_MOVE = ["tid", "time_ns", "orig_cpu"]
 _TABLES = ("slices", "segments", "softirqs", "hardirqs", "polls", "migrations")
 _THREADS, _LANES, _TASKS = 3, 8, 7
 # Less, and it is told in the tables only.
@@ -127,59 +130,86 @@ def handovers(timeline: Timeline) -> Handovers:
 
     Notes
     -----
-    Source: slices, segments, softirqs, hardirqs, polls, migrations; of a large capture window by
-    window. A hand-over begins when such a thread is woken and ends when it goes back to sleep: all
-    its stays on the CPU in between, those after a preemption too. Those without network work are
-    left out. All work of NAPI's own threads (threaded NAPI, backlog threads) is handed over from
-    the start, and wake_reason says so.
+    Source: slices, segments, softirqs, hardirqs, polls, migrations; slices once more before that
+    where the capture is large. A hand-over begins when such a thread is woken and ends when it goes
+    back to sleep: all its stays on the CPU in between, those after a preemption too. Those without
+    network work are left out. All work of NAPI's own threads (threaded NAPI, backlog threads) is
+    handed over from the start, and wake_reason says so.
     """
     across = not timeline.missing["clocks"]
     # Who waited for one of some CPUs may have come back on another.
     everywhere = timeline
     if timeline.cpus is not None:
         everywhere = timeline.capture.timeline(timeline.start_s, timeline.end_s)
-    cpus = timeline.summary["cpus"]
     names = names_of(timeline) if across else None
-    threads = Gathered()
-    held: list[pd.DataFrame] = []
-    waits: list[pd.DataFrame] = []
-    moves: list[pd.DataFrame] = []
-    last: list[pd.DataFrame] = []
-    for window in windows(everywhere):
-        slices, segments, softirqs, hardirqs, polls, migrations = rows(window, *_TABLES)
-        ours = stays_of(slices)
-        end_ns = int(window.summary["end_ns"])
-        threads.add(ours[ours["cpu"].isin(cpus)], softirqs, hardirqs, polls, end_ns)
-        held.append(held_of(segments[segments["cpu"].isin(cpus)]))
-        if names is not None:
-            others = slices[slices["tid"].notna() & (slices["tid"] != 0)]
-            others = others[~others.index.isin(ours.index)]
-            moves.append(migrations)
-            waited = waits_of(others)
-            waited["comm"] = names.then(waited, "end_ns")
-            waited = moved(waited, pd.concat(moves))
-            # Of a wait that has ended, all that was held meanwhile is known by now.
-            behind = held_in(spans_of(pd.concat(held), group="cpu"), waited) > 0
-            waits.append(waited[behind])
-            # By when they ended: a switch that was not recorded can let a stay begin early.
-            newest = pd.concat([*last, others]).sort_values("out_ns", kind="stable")
-            last = [newest.drop_duplicates("tid", keep="last")]
-    sums = spans_of(pd.concat(held), group="cpu")
-    stays, frame = handovers_of(threads, sums, kernel_limits(timeline.capture))
+    stays = stays_of(everywhere, tuple(timeline.summary["cpus"]))
+    found = _gathered(everywhere, stays=stays, cpus=tuple(timeline.summary["cpus"]), names=names)
+    sums = spans_of(pd.concat(found.held), group="cpu")
+    rows = stays.rows.join(found.polled.frame())
+    limits = kernel_limits(timeline.capture)
+    worked, frame = handovers_of(rows, sums, limits, found.wakes.frame())
     frame = counted_if(not timeline.missing["polls"], frame)
     frame["displaced_all_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
     frame["displaced_tasks"] = frame["displaced_all_ns"]
+    waits = list(found.waits)
     if not across:
-        return Handovers(frame, displaced_in(stays, waits_of(slices[:0]), sums))
+        return Handovers(frame, displaced_in(worked, waits[0][:0], sums))
     if not everywhere.summary["lost_events"]:
-        waits.append(moved(_still(pd.concat(last), timeline), pd.concat(moves)))
+        waits.append(moved(_still(found.last, timeline), found.moves))
     every = pd.concat(waits).drop_duplicates(["cpu", "tid", "start_ns", "end_ns"])
-    pairs = displaced_in(stays, every, sums)
+    pairs = displaced_in(worked, every, sums)
     group = pairs.groupby("handover")["ns"]
     for name, values in (("displaced_all_ns", group.sum()), ("displaced_tasks", group.size())):
         frame[name] = values.reindex(frame.index, fill_value=0).astype("Int64")
     pairs = pairs.sort_values(["handover", "ns"], ascending=[True, False], kind="stable")
     return Handovers(frame, pairs.reset_index(drop=True))
+
+
+class _Gathered(NamedTuple):
+    # held: of held_of(). waits: those for a CPU that such a thread had meanwhile. last: the last
+    # stay of each other task; moves: migrations since.
+    wakes: Wakes
+    polled: Polled
+    held: list[pd.DataFrame]
+    waits: list[pd.DataFrame]
+    last: pd.DataFrame
+    moves: pd.DataFrame
+
+
+@fold(*_TABLES)
+def _gathered(
+    of: _Gathered | None,
+    slices: pd.DataFrame,
+    segments: pd.DataFrame,
+    softirqs: pd.DataFrame,
+    hardirqs: pd.DataFrame,
+    polls: pd.DataFrame,
+    migrations: pd.DataFrame,
+    *,
+    stays: Stays,
+    cpus: tuple[int, ...],
+    names: Names | None,
+) -> _Gathered:
+    others = slices[slices["tid"].notna() & (slices["tid"] != 0) & ~is_of_threads(slices)]
+    last, moves = others[_LAST].astype({"comm": object}), migrations[_MOVE]
+    if of is None:
+        of = _Gathered(Wakes(stays.rows), Polled(stays), [], [], last[:0], moves[:0])
+    of.wakes.add(softirqs, hardirqs)
+    of.polled.add(polls)
+    of.held.append(held_of(segments[segments["cpu"].isin(cpus)]))
+    moves = pd.concat([of.moves, moves])
+    waited = waits_of(others)
+    if names is not None:
+        waited["comm"] = names.then(waited, "end_ns")
+    waited = moved(waited, moves)
+    of.waits.append(waited[held_in(stays.on_cpu, waited) > 0])
+    # By when they ended: a switch that was not recorded can let a stay begin early.
+    newest = pd.concat([of.last, last]).sort_values("out_ns", kind="stable")
+    last = newest.drop_duplicates("tid", keep="last").reset_index(drop=True)
+    # Who left a CPU before it was moved may wait since.
+    out_ns = moves["tid"].map(last.set_index("tid")["out_ns"])
+    moves = moves[((moves["time_ns"] > out_ns) | out_ns.isna()).to_numpy(dtype=bool)]
+    return of._replace(last=last, moves=moves)
 
 
 def _still(last: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:

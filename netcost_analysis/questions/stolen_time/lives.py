@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 import pandas as pd
+import pyarrow as pa
 
 from ...frames import to_frame
 from ..inputs import once
@@ -19,26 +20,38 @@ def away_of(timeline: "Timeline") -> pd.DataFrame:
 class Names:
     """Under which name each stay's wait began.
 
-    away: as away_of() returns it.
+    away: cpu, tid, in_ns, comm and stay_comm (categories) of lives_of()'s table.
     """
 
     def __init__(self, away: pd.DataFrame) -> None:
-        self._of_stay = away.set_index(["cpu", "tid", "in_ns"])["comm"]
+        # Hardly any task is called otherwise as it waits than as it ran then.
+        before, own = (
+            away["comm"].cat,
+            away["stay_comm"].cat.set_categories(away["comm"].cat.categories),
+        )
+        renamed = (before.codes >= 0) & (before.codes != own.cat.codes)
+        rows = away[renamed.to_numpy()]
+        keys = pd.MultiIndex.from_frame(rows[["cpu", "tid", "in_ns"]].astype("int64"))
+        self._of_stay = pd.Series(rows["comm"].astype(object).to_numpy(), index=keys)
 
     def then(self, waits: pd.DataFrame, at: str = "in_ns") -> "pd.Series[str]":
         """The name of each wait's task as it began; its own comm where that is not known.
 
         waits: cpu, tid, comm and, as at, when the stay began that ended it.
         """
-        keys = pd.MultiIndex.from_frame(waits[["cpu", "tid", at]].astype("int64"))
-        names = pd.Series(self._of_stay.reindex(keys).to_numpy(), index=waits.index)
-        return names.fillna(waits["comm"])
+        few = waits[waits["tid"].isin(self._of_stay.index.unique("tid")).to_numpy(dtype=bool)]
+        keys = pd.MultiIndex.from_frame(few[["cpu", "tid", at]].astype("int64"))
+        known = pd.Series(self._of_stay.reindex(keys).to_numpy(), index=few.index)
+        names = waits["comm"].copy()
+        names.update(known.dropna())
+        return names
 
 
 @once
 def names_of(timeline: "Timeline") -> Names:
     """Those of a timeline's waits."""
-    return Names(away_of(timeline))
+    away = pa.table(timeline.table("away"))
+    return Names(to_frame(away.select(["cpu", "tid", "in_ns", "comm", "stay_comm"])))
 
 
 def lived_by(timeline: "Timeline", by: str) -> pd.DataFrame:

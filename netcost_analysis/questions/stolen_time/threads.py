@@ -1,116 +1,87 @@
 # The stays of ksoftirqd and of NAPI's threads, put together into stretches of work, and what they
 # were woken for.
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from ...spans import Spans
+from ...spans import Spans, spans_of
 from ..batches.kernel_limits import KernelLimits
 from ..batches.paired import stopped_by
-from ..batches.rounds import runs_of
+from ..inputs import fold, once
 from .waiting import held_in, runnable
+from .waking import WAKE_NS
+
+if TYPE_CHECKING:
+    from ...timeline.timeline import Timeline
 
 # ktimers (timers on PREEMPT_RT) and vhost are scheduled as well, but the network's softirqs are not
 # handed over to them; irq threads run what is theirs from the start.
 _THREADS = ("ksoftirqd/", "napi/", "backlog_napi/")
-# From the last softirq's exit, or the raise, to the wake-up: 3 us in the sample data, 15 emulated.
-_WAKE_NS = 50_000
-# Softirqs so much older than a window's end may be those before a wake-up in the next.
-_REACH_NS = 50_000_000
 _PARTS = ("softirq_ns", "poll_ns")
 _STAY = ("cpu", "tid", "comm", "in_ns", "out_ns", "wake_ns", "wait_ns", "prev_state")
 
 
-def stays_of(slices: pd.DataFrame) -> pd.DataFrame:
-    # The slices of these threads.
-    comm = slices["comm"].astype("string")
-    return slices[comm.str.startswith(_THREADS).fillna(False).astype(bool) & slices["tid"].notna()]
+def is_of_threads(slices: pd.DataFrame) -> "pd.Series[bool]":
+    # Which slices are of these threads.
+    names = [one for one in slices["comm"].dropna().unique() if str(one).startswith(_THREADS)]
+    return slices["comm"].isin(names) & slices["tid"].notna()
 
 
-class Gathered:
-    # What the windows of a timeline hold of these threads.
-    def __init__(self) -> None:
-        self.stays: list[pd.DataFrame] = []
-        self.polls: list[pd.DataFrame] = []
-        self.wakes: list[pd.DataFrame] = []
-        self._recent: tuple[pd.DataFrame, pd.DataFrame] | None = None
-
-    def add(
-        self,
-        ours: pd.DataFrame,
-        softirqs: pd.DataFrame,
-        hardirqs: pd.DataFrame,
-        polls: pd.DataFrame,
-        end_ns: int,
-    ) -> None:
-        # ours: their stays; end_ns: of the window that the rows are of.
-        stays = ours[[*_STAY, *_PARTS]].astype({"comm": object, "tid": "int64"})
-        self.stays.append(stays)
-        polls = polls[polls["tid"].isin(stays["tid"])]
-        self.polls.append(polls[["cpu", "tid", "end_ns", "work", "napi"]])
-        if self._recent is not None:
-            softirqs = pd.concat([self._recent[0], softirqs]).drop_duplicates(["cpu", "ordinal"])
-            hardirqs = pd.concat([self._recent[1], hardirqs])
-        self.wakes.append(wakes_of(stays, softirqs, hardirqs))
-        since_ns = end_ns - _REACH_NS
-        self._recent = _after(softirqs, since_ns), _after(hardirqs, since_ns)
+@fold("slices")
+def _stays(before: list[pd.DataFrame] | None, slices: pd.DataFrame) -> list[pd.DataFrame]:
+    ours = slices[is_of_threads(slices)][[*_STAY, *_PARTS]]
+    return [*(before or []), ours.astype({"comm": object, "tid": "int64"})]
 
 
-def _after(rows: pd.DataFrame, since_ns: int) -> pd.DataFrame:
-    return rows[(rows["exit_ns"] > since_ns).fillna(True)]
+@dataclass(frozen=True, eq=False)
+class Stays:
+    # rows: of these threads on some CPUs, by tid and time. spans: of the same, by tid; on_cpu: by
+    # CPU.
+    rows: pd.DataFrame
+    spans: Spans
+    on_cpu: Spans
 
 
-def wakes_of(stays: pd.DataFrame, softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> pd.DataFrame:
-    # What came right before each wake-up: cpu, tid, wake_ns; call_ns, rounds, on_comm of the run of
-    # softirqs that ended then, NA where none did or what the thread ran first was raised after
-    # them; and raised_ns, when that was.
-    woken = stays[stays["wake_ns"].notna()][["cpu", "tid", "wake_ns", "in_ns"]].astype("int64")
-    woken = woken.sort_values("wake_ns", kind="stable")
-    _, runs = runs_of(softirqs, hardirqs)
-    names = {"end_ns": "exit_ns", "wall_ns": "call_ns", "rounds_made": "rounds", "comm": "on_comm"}
-    before = runs.rename(columns=names)[["cpu", *names.values()]].astype(
-        {"cpu": "int64", "on_comm": object, "call_ns": "Int64", "rounds": "Int64"}
-    )
-    found = pd.merge_asof(
-        woken,
-        before.sort_values("exit_ns", kind="stable"),
-        left_on="wake_ns",
-        right_on="exit_ns",
-        by="cpu",
-        tolerance=_WAKE_NS,
-    )
-    ran = softirqs[softirqs["entry_ns"].notna() & softirqs["tid"].notna()]
-    ran = ran[["tid", "entry_ns", "raise_ns"]].astype({"tid": "int64", "entry_ns": "int64"})
-    found = pd.merge_asof(
-        found.sort_values("in_ns", kind="stable"),
-        ran.sort_values("entry_ns", kind="stable"),
-        left_on="in_ns",
-        right_on="entry_ns",
-        by="tid",
-        direction="forward",
-    )
-    found["raised_ns"] = found["raise_ns"].astype("Int64")
-    later = (found["raised_ns"] > found["exit_ns"]) & (found["raised_ns"] <= found["wake_ns"])
-    later = later.fillna(False).astype(bool)
-    for name in ("call_ns", "rounds", "on_comm"):
-        found[name] = found[name].mask(later)
-    return found[["cpu", "tid", "wake_ns", "call_ns", "rounds", "on_comm", "raised_ns"]]
+@once
+def stays_of(timeline: "Timeline", cpus: tuple[int, ...]) -> Stays:
+    rows = pd.concat(_stays(timeline), ignore_index=True)
+    rows = rows[rows["cpu"].isin(cpus)]
+    rows = rows.sort_values(["tid", "in_ns"], kind="stable", ignore_index=True)
+    spans, on_cpu = (spans_of(rows, "in_ns", "out_ns", group) for group in ("tid", "cpu"))
+    return Stays(rows, spans, on_cpu)
+
+
+class Polled:
+    # Polls that ended in each stay: how many, their packets, and of how many these are unknown.
+    def __init__(self, stays: Stays) -> None:
+        self._stays = stays
+        self._sums = np.zeros((len(stays.rows), 3), dtype="int64")
+
+    def add(self, polls: pd.DataFrame) -> None:
+        of = polls["tid"].isin(self._stays.rows["tid"].unique()) & polls["end_ns"].notna()
+        ended = polls[of.to_numpy(dtype=bool)]
+        tids, ends = (ended[name].to_numpy("int64") for name in ("tid", "end_ns"))
+        place = self._stays.spans.last_begun(tids, ends)
+        inside = place >= 0
+        inside[inside] = ends[inside] <= self._stays.spans.ends[place[inside]]
+        work, unknown = ended["work"].fillna(0).to_numpy("int64"), ended["work"].isna().to_numpy()
+        values = np.column_stack((np.ones_like(work), work, unknown))
+        np.add.at(self._sums, place[inside], values[inside])
+
+    def frame(self) -> pd.DataFrame:
+        # By the index of the stays' rows.
+        return pd.DataFrame(self._sums, columns=["polls", "packets", "unknown"])
 
 
 def handovers_of(
-    threads: Gathered, held: Spans, limits: KernelLimits
+    rows: pd.DataFrame, held: Spans, limits: KernelLimits, wakes: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     # The stays of stretches with network work, with the number of theirs (handover), and those
-    # stretches.
-    keys = ["cpu", "tid", "comm", "in_ns"]
-    rows = pd.concat(threads.stays)
-    # A stay that a window's edge cuts is in both, with its parts divided.
-    group = rows.groupby(keys)
-    parts = group[["wake_ns", "wait_ns"]].first().join(group["prev_state"].last())
-    parts = parts.join(group["out_ns"].max()).join(group[list(_PARTS)].sum())
-    stays = parts.reset_index()
-    stays = stays.sort_values(["tid", "in_ns"], kind="stable", ignore_index=True)
+    # stretches. rows: of Stays, with polls, packets and unknown; wakes: of Wakes.
+    stays = rows.copy()
     spans = stays.rename(columns={"in_ns": "start_ns", "out_ns": "end_ns"})
     stays["network_ns"] = held_in(held, spans)
     same = (stays["tid"] == stays["tid"].shift()) & (stays["cpu"] == stays["cpu"].shift())
@@ -123,10 +94,10 @@ def handovers_of(
     in_time = order.sort_values(["began", "stretch"])["stretch"]
     numbers = {stretch: number for number, stretch in enumerate(in_time)}
     stays["handover"] = stays["stretch"].map(numbers).astype("int64")
-    return stays, _described(stays, threads, limits)
+    return stays, _described(stays, wakes, limits)
 
 
-def _described(stays: pd.DataFrame, threads: Gathered, limits: KernelLimits) -> pd.DataFrame:
+def _described(stays: pd.DataFrame, wakes: pd.DataFrame, limits: KernelLimits) -> pd.DataFrame:
     group = stays.assign(on_cpu_ns=stays["out_ns"] - stays["in_ns"]).groupby("handover")
     frame = group[["cpu", "tid", "comm", "wake_ns"]].first()
     frame["start_ns"], frame["end_ns"] = group["in_ns"].first(), group["out_ns"].last()
@@ -140,8 +111,10 @@ def _described(stays: pd.DataFrame, threads: Gathered, limits: KernelLimits) -> 
         frame[name] = first[of].astype("Int64")
     state = stays.drop_duplicates("handover", keep="last").set_index("handover")["prev_state"]
     frame["cut"] = (state.isna() | runnable(state)).reindex(frame.index)
-    frame["polls"], frame["packets"] = _polled(stays, frame, pd.concat(threads.polls))
-    wakes = pd.concat(threads.wakes).drop_duplicates(["cpu", "tid", "wake_ns"])
+    sums = group[["polls", "packets", "unknown"]].sum()
+    frame["polls"] = sums["polls"]
+    frame["packets"] = sums["packets"].astype("Int64").mask(sums["unknown"] > 0)
+    wakes = wakes.drop_duplicates(["cpu", "tid", "wake_ns"])
     wakes = wakes.astype({"wake_ns": "Int64", "cpu": frame["cpu"].dtype})
     came = frame[["cpu", "tid", "wake_ns"]].merge(wakes, "left", on=["cpu", "tid", "wake_ns"])
     came.index = frame.index
@@ -163,21 +136,5 @@ def _wake_reason(comm: str, wake_ns: Any, call_ns: Any, raised_ns: Any, limit: s
     if pd.notna(call_ns):
         return limit
     # raise_softirq_irqoff wakes it where no interrupt's exit would run the softirq.
-    near = pd.notna(raised_ns) and 0 <= int(wake_ns) - int(raised_ns) <= _WAKE_NS
+    near = pd.notna(raised_ns) and 0 <= int(wake_ns) - int(raised_ns) <= WAKE_NS
     return "raise" if near else "unknown"
-
-
-def _polled(
-    stays: pd.DataFrame, frame: pd.DataFrame, polls: pd.DataFrame
-) -> "tuple[pd.Series[int], pd.Series[int]]":
-    # Polls that ended in the stays of each, and their packets: NA where work was not recorded.
-    ended = polls.drop_duplicates(["cpu", "tid", "end_ns", "napi"])[["tid", "end_ns", "work"]]
-    ended = ended.astype({"tid": "int64", "end_ns": "int64"}).sort_values("end_ns", kind="stable")
-    spans = stays[["tid", "in_ns", "out_ns", "handover"]].sort_values("in_ns", kind="stable")
-    found = pd.merge_asof(ended, spans, left_on="end_ns", right_on="in_ns", by="tid")
-    found = found[found["end_ns"] <= found["out_ns"]]
-    group = found.groupby("handover")["work"]
-    count = group.size().reindex(frame.index, fill_value=0).astype("int64")
-    packets = group.sum(min_count=1).reindex(frame.index).astype("Int64").where(count > 0, 0)
-    unknown = found[found["work"].isna()]["handover"].unique()
-    return count, packets.mask(frame.index.isin(unknown))

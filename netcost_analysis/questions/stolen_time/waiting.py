@@ -4,7 +4,7 @@
 import numpy as np
 import pandas as pd
 
-from ...spans import Ints, Spans, columns
+from ...spans import Ints, Spans, columns, spans_of
 
 # Bits of prev_state above these say that the task was preempted (TASK_REPORT_MAX); it was 0x80 to
 # 0x1000 in kernels until 4.14 and is 0x100 since.
@@ -21,7 +21,11 @@ def held_of(segments: pd.DataFrame) -> pd.DataFrame:
     # Stretches in which scheduled network work had a CPU: cpu, start_ns, end_ns (int64).
     work = segments["context"].isin(["task", "softirq", "poll"])
     work &= (segments["cost_class"] == "scheduled") & (segments["is_network"] == "yes")
-    return segments[work][["cpu", "start_ns", "end_ns"]].astype("int64")
+    rows = segments[work][["cpu", "start_ns", "end_ns"]].astype("int64")
+    # Of those that meet one is made.
+    apart = (rows["cpu"] != rows["cpu"].shift()) | (rows["start_ns"] != rows["end_ns"].shift())
+    ends = rows["end_ns"].to_numpy()[apart.shift(-1, fill_value=True).to_numpy(dtype=bool)]
+    return rows[apart].assign(end_ns=ends)
 
 
 def waits_of(slices: pd.DataFrame) -> pd.DataFrame:
@@ -45,9 +49,16 @@ def moved(waits: pd.DataFrame, migrations: pd.DataFrame) -> pd.DataFrame:
     moves = migrations[migrations["tid"].isin(waits["tid"])]
     moves = moves[["tid", "time_ns", "orig_cpu"]].astype("int64")
     numbered = waits.rename_axis("wait").reset_index()
-    inside = numbered.merge(moves, on="tid")
+    numbered = numbered.sort_values(["tid", "start_ns"], kind="stable", ignore_index=True)
+    # A task waits for one CPU at a time.
+    wait = spans_of(numbered).last_begun(*columns(moves, "tid", "time_ns"))
+    inside = numbered.iloc[wait].reset_index(drop=True)
+    for name in ("time_ns", "orig_cpu"):
+        inside[name] = moves[name].to_numpy()
     inside = inside[
-        (inside["time_ns"] > inside["start_ns"]) & (inside["time_ns"] < inside["end_ns"])
+        (wait >= 0)
+        & (inside["time_ns"] > inside["start_ns"])
+        & (inside["time_ns"] < inside["end_ns"])
     ]
     if not len(inside):
         return waits

@@ -14,8 +14,9 @@ from netcost_analysis.questions.batches import kernel_limits
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits, limits_of
 from netcost_analysis.questions.batches.poll_sizes import counted as counted_polls
 from netcost_analysis.questions.batches.poll_sizes import sizes_of
-from netcost_analysis.questions.batches.softnet import compared
-from netcost_analysis.questions.batches.squeezes import by_cpu, marked
+from netcost_analysis.questions.batches.softnet import compared, times_of
+from netcost_analysis.questions.batches.squeezed import Squeezed
+from netcost_analysis.questions.batches.squeezes import by_cpu
 from netcost_analysis.questions.inputs import Window
 from support.host import ROOT
 from support.kept import kept
@@ -106,8 +107,11 @@ def test_ordinary_sizes_are_no_trap() -> None:
     assert sizes((0, 0, 9, "eth0", 5, 64, 9, 1))["trap"].isna().all()
 
 
-def squeezed(*rows: tuple[Any, ...], limits: KernelLimits = LIMITS) -> pd.DataFrame:
-    # Rows: cpu, entry, last poll's end, exit, packets, polls. One poll stands for all.
+def squeezed(
+    *rows: tuple[Any, ...], limits: KernelLimits = LIMITS, counted: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    # Rows: cpu, entry, last poll's end, exit, packets, polls. One poll stands for all. counted:
+    # what the kernel counted, beside which they are put.
     softirqs = pd.DataFrame(
         [
             (cpu, place, entry, leave, "NET_RX", number, packets, False)
@@ -122,7 +126,9 @@ def squeezed(*rows: tuple[Any, ...], limits: KernelLimits = LIMITS) -> pd.DataFr
             if number
         )
     )
-    return marked(softirqs, told, limits)
+    found = Squeezed(limits, times_of(counted))
+    found.add(softirqs, told)
+    return found.by_cpu
 
 
 @pytest.mark.parametrize(
@@ -202,7 +208,8 @@ ROWS = (
 def test_against_softnet_within_what_a_reading_takes(
     squeezes: int, softirqs: int, verdict: str, why: str | None
 ) -> None:
-    (row,) = compared(squeezed(*ROWS), [0], counted(squeezes, softirqs), None).to_dict("records")
+    read = counted(squeezes, softirqs)
+    (row,) = compared(squeezed(*ROWS, counted=read), [0], read, None).to_dict("records")
     # Surely between the readings: one. Perhaps: also those that ended while one was made.
     assert (row["squeezes_low"], row["squeezes_high"], row["softirqs_traced"]) == (1, 3, 3)
     assert row["verdict"] == verdict
@@ -214,9 +221,8 @@ def test_without_readings_the_verdict_says_why() -> None:
     assert table["verdict"].unique().tolist() == ["unknown"]
     assert table["why"].unique().tolist() == ["softnet_stat was not read twice within the capture"]
     assert table["softnet_squeezes"].isna().all()
-    (row,) = compared(squeezed(*ROWS, limits=KernelLimits()), [0], counted(1), None).to_dict(
-        "records"
-    )
+    sums = squeezed(*ROWS, limits=KernelLimits(), counted=counted(1))
+    (row,) = compared(sums, [0], counted(1), None).to_dict("records")
     assert (row["verdict"], row["why"]) == ("unknown", "the limits were not recorded")
 
 

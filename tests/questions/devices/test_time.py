@@ -18,9 +18,10 @@ from netcost_analysis.questions.devices import (
     device_time,
     device_time_series,
 )
-from netcost_analysis.questions.devices.device_lines import evidence, mapped
+from netcost_analysis.questions.devices.device_lines import mapped
 from support.device_bundles import bundle, link, net_dev, opened
 from support.host import SAMPLES
+from support.line_evidence import evidence_of
 from support.oracle import perf_kwork
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
@@ -246,15 +247,17 @@ def test_a_line_is_mapped_by_polls_then_by_name_then_by_bus() -> None:
 # The handler ran on CPU 0 from 100 to 110: it raised at 105 and not at 120, nor on CPU 1.
 def test_evidence_is_of_raises_while_the_handler_ran() -> None:
     hardirqs = pd.DataFrame(
-        {"cpu": [0], "entry_ns": [100], "exit_ns": [110], "irq": [32], "context": ["hardirq"]}
+        {"cpu": [0], "entry_ns": [100], "exit_ns": [110], "irq": [32], "context": "hardirq"}
     ).astype({"entry_ns": "Int64", "exit_ns": "Int64", "irq": "Int64"})
+    hardirqs["name"] = "virtio0-input.0"
     softirqs = pd.DataFrame(
-        {"cpu": [0, 0, 1], "ordinal": [0, 1, 0], "raise_ns": [105, 120, 105], "action": "NET_RX"}
-    ).astype({"raise_ns": "Int64"})
+        {"cpu": [0, 0, 1], "ordinal": [0, 1, 0], "raise_ns": [105, 120, 105], "entry_ns": 130}
+    ).astype({"raise_ns": "Int64", "entry_ns": "Int64"})
+    softirqs = softirqs.assign(exit_ns=softirqs["entry_ns"] + 20, action="NET_RX")
     polls = pd.DataFrame(
         {"cpu": [0, 0, 1], "softirq_ordinal": [0, 1, 0], "device": ["eth0", "eth1", "eth2"]}
     ).astype({"softirq_ordinal": "Int64"})
-    assert evidence(hardirqs, softirqs, polls).to_dict("records") == [
+    assert evidence_of(hardirqs, softirqs, polls).to_dict("records") == [
         {"irq": 32, "raised": 1, "device": "eth0", "polled": 1}
     ]
 

@@ -9,8 +9,8 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.questions.migration.ipc import bare_name, instructions_and_cycles
 from netcost_analysis.questions.migration.lives import Counts as Occurrences
-from netcost_analysis.questions.migration.lives import lives_from
-from netcost_analysis.questions.migration.migration_effect import migration_effect_from, wakes_of
+from netcost_analysis.questions.migration.lives import lives_from, wakes_of
+from netcost_analysis.questions.migration.migration_effect import migration_effect_from
 from netcost_analysis.questions.migration.migration_verdict import judged
 from support.perfdata import Attr, Counts, FinishedRound, Sample, SampleType, Where, write_file
 from support.perfdata.attr import READ_GROUP, READ_ID, TYPE_HARDWARE

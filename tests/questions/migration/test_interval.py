@@ -8,8 +8,8 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.questions.migration import migrations
 from netcost_analysis.questions.migration.interval import Compared, interval
-from netcost_analysis.questions.migration.lives import Lives, lives_from, lives_of
-from netcost_analysis.questions.migration.migration_effect import migration_effect_from, wakes_of
+from netcost_analysis.questions.migration.lives import Lives, lives_from, lives_of, wakes_of
+from netcost_analysis.questions.migration.migration_effect import migration_effect_from
 from netcost_analysis.questions.migration.migration_verdict import Verdict, judged
 from netcost_analysis.spans import Flags
 from support.host import ROOT
@@ -186,7 +186,7 @@ def test_wake_ups_called_migrations_by_lot_explain_nothing() -> None:
             chosen = np.random.default_rng(seed).choice(stayed, 40, replace=False)
             called = pd.DataFrame({"time_ns": np.sort(chosen), "tid": tid, "cause": "wake-up"})
             everyone = pd.concat([called, real[["time_ns", "tid", "cause"]]])
-            rows = migration_effect_from(called, lives, wakes, [2 * MS], False, everyone)
+            rows = migration_effect_from(called, lives, wakes, [2 * MS], False, everyone, timeline)
             row = rows.set_index("measure").loc["run"]
             given = (len(called), timeline.duration_ns, 2 * MS, own_ns, own_ns, row)
             said.append(judged(*given).explains)

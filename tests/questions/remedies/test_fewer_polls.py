@@ -21,7 +21,8 @@ def costs(refused: str | None = None, doubt: str | None = None) -> pd.DataFrame:
 
 
 def polls(*work: int, own: int = 10_000) -> pd.DataFrame:
-    return pd.DataFrame({"device": "eth0", "work": work, "budget": 64, "self_ns": own})
+    columns = {"device": "eth0", "polls": 1, "work": work, "budget": 64, "self_ns": own}
+    return pd.DataFrame(columns)
 
 
 # 150 packets in 30 polls fill 3 of 64: 27 less, each the fixed part and 500 ns around it.

@@ -156,6 +156,7 @@ def test_who_waited_is_what_the_ledger_says(sample: str) -> None:
 def test_in_pieces_it_is_the_same(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = handovers(netcost.open_capture(SAMPLES / sample).timeline())
     monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 1_900)
+    monkeypatch.setattr(inputs, "_ROWS", 1_000)
     pieces = handovers(netcost.open_capture(SAMPLES / sample).timeline())
     pd.testing.assert_frame_equal(whole.handovers, pieces.handovers)
     pd.testing.assert_frame_equal(whole.displaced, pieces.displaced)

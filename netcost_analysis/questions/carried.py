@@ -1,0 +1,52 @@
+"""Rows that a batch leaves for the next: what questions that pair rows carry between batches."""
+
+import pandas as pd
+from pandas.api.types import union_categoricals
+
+from ..spans import Flags
+
+
+def appended(rest: pd.DataFrame | None, rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows that are left of batches before, and a batch's: by CPU, each in the order of its table.
+
+    rest: None for none; of the same columns.
+    """
+    if rest is None or not len(rest):
+        return rows.reset_index(drop=True)
+    if not len(rows):
+        return rest.reset_index(drop=True)
+    # Each batch has the names that occur in it; as objects they would take many times as long.
+    named = [name for name in rows if isinstance(rows[name].dtype, pd.CategoricalDtype)]
+    columns = {
+        name: union_categoricals([rest[name], rows[name]])
+        if name in named
+        else pd.concat([rest[name], rows[name]], ignore_index=True)
+        for name in rows
+    }
+    both = pd.DataFrame(columns, copy=False)
+    return both.sort_values("cpu", kind="stable", ignore_index=True)
+
+
+def behind(rows: pd.DataFrame, time: str, since: "pd.Series[int]") -> Flags:
+    """Which rows have a time, and that no earlier than what since says of their CPU.
+
+    since: ns by CPU; of a CPU that it does not have nothing is left behind.
+    """
+    # As nullable integers: a time of day has more digits than a float.
+    at = rows[time].astype("Int64")
+    first = rows["cpu"].map(since.astype("Int64")).astype("Int64")
+    late: Flags = ((at >= first) | first.isna()).fillna(False).to_numpy(dtype=bool)
+    return late & at.notna().to_numpy(dtype=bool)
+
+
+def largest(
+    found: pd.DataFrame | None, more: pd.DataFrame, by: list[str], most: int
+) -> pd.DataFrame:
+    """So many rows with the largest values of the first column of by; the further ones break ties.
+
+    found: what this returned of batches before. by: the further columns rise, and tell rows apart,
+    so that into which batches rows were dealt makes no difference.
+    """
+    both = more if found is None else pd.concat([found, more])
+    order = [False, *[True] * (len(by) - 1)]
+    return both.sort_values(by, ascending=order, kind="stable").head(most)
