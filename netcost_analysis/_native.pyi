@@ -3,7 +3,7 @@
 Tables arrive as Arrow: `pyarrow.table(x)` takes them without a copy.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 __version__: str
@@ -15,6 +15,10 @@ class ArrowTable(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 Progress = Callable[[float], object]
+# Tracepoints, the field to tell them apart by, a field to add up, windows.
+Count = tuple[Sequence[str], str | None, str | None, Sequence[tuple[int, int]]]
+# A tracepoint, its fields of the task, of its name and of its CPU, and until when the last counts.
+TaskEvent = tuple[str, str, str | None, str | None, int | None]
 
 class CaptureError(Exception):
     """A capture that cannot give what was asked; one line: what is wrong, where, what to do.
@@ -65,7 +69,7 @@ class Capture:
     def kallsyms(self) -> str | None: ...
     def counts(
         self,
-        wanted: Sequence[tuple[Sequence[str], str | None, str | None, Sequence[tuple[int, int]]]],
+        wanted: Sequence[Count],
         progress: Progress | None = None,
     ) -> list[list[dict[tuple[int, int], int]] | None]:
         """Events of tracepoints within windows by CPU and a field's value, in one pass.
@@ -83,8 +87,24 @@ class Capture:
         bin_ns: int | None = None,
         clock_doubt: str | None = None,
         lines: dict[int, str] | None = None,
+        counts: Sequence[Count] | None = None,
+        task_events: Sequence[TaskEvent] | None = None,
         progress: Progress | None = None,
-    ) -> dict[str, Any]: ...
+    ) -> dict[str, Any]:
+        """The ledger in one pass, with what counts() and task_events() would return beside it.
+
+        counts is None there where one of them could not be counted, or none was asked for.
+        """
+
+    def task_events(
+        self, wanted: Sequence[TaskEvent], progress: Progress | None = None
+    ) -> list[ArrowTable | None]:
+        """Events of tasks, in one pass: time_ns, tid, and where the event has them comm and cpu.
+
+        None of an event that tells not when or whom. Of one with a last time only the last of each
+        task and CPU until then, in order of time.
+        """
+
     def batches(
         self,
         tables: Sequence[str],
@@ -127,22 +147,74 @@ class Replacements(Protocol):
 def columns(table: ArrowTable) -> dict[str, list[Any]]:
     """A table's columns as lists of int, bool, str and None, for answers without pandas."""
 
+# Component, functions, modules, under, until, timer; functions that end interrupts; their entries.
+NativeRule = tuple[int, Sequence[str], Sequence[str], Sequence[str], Sequence[str], str]
+NativeRules = tuple[Sequence[NativeRule], Sequence[str], Sequence[str]]
+
+def parts(
+    capture: Capture,
+    name: str,
+    rules: NativeRules,
+    is_timed: bool,
+    kallsyms: str | None = None,
+    programs: bool = False,
+    search: Sequence[str] | None = None,
+    cpu: int | None = None,
+    start_ns: int | None = None,
+    end_ns: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Samples of one event, summed up by all that questions about components tell apart.
+
+    parts: (function, module, dso, in_kernel), (component, that by all rules but a timer's, the
+    function that decided, the entry of an interrupt that had ended), (samples, weight, squares);
+    questions/samples/parts.py. cpus: that have samples. has_names: whether any frame has.
+    """
+
+def classify(
+    begins: bytes,
+    places: bytes,
+    leaves: bytes,
+    samples: bytes,
+    in_kernel: Sequence[bool],
+    names: Sequence[tuple[str, str]],
+    is_timed: bool,
+    rules: NativeRules,
+) -> list[bytes]:
+    """Component, deciding frame, component beneath and ended interrupt of each stack.
+
+    Numbers as bytes, of questions/functions/profile.py's Profile and Classified.
+    """
+
+def folded(symbol: str) -> str:
+    """A symbol's function: without the endings of what the compiler parted from it."""
+
+def matching(patterns: Sequence[str], names: Sequence[str]) -> list[bool]:
+    """Of each name whether one of the patterns, as in a shell, is of it."""
+
 def flame_svg(lines: Sequence[str], title: str, subtitle: str) -> str:
     """A flame graph as SVG, of folded stacks: `outermost;inner 12`.
 
     lines: in order, so that what has a caller in common stands together; no frame has a space.
     """
 
-def lives(slices: Sequence[ArrowTable], sums: ArrowTable, facts: object) -> dict[str, ArrowTable]:
-    """When tasks were there: the tables lives and away of questions/lives.py; facts: its Facts."""
+def lives(slices: Iterable[ArrowTable], sums: ArrowTable, facts: object) -> dict[str, ArrowTable]:
+    """When tasks were there: the tables lives and away of questions/lives.py; facts: its Facts.
+
+    slices: the table in pieces, each read before the next is taken.
+    """
 
 def waited_for(
-    away: ArrowTable, slices: ArrowTable, migrations: ArrowTable, cpus: Sequence[int], idle: str
+    away: ArrowTable,
+    slices: Iterable[ArrowTable],
+    migrations: Iterable[ArrowTable],
+    cpus: Sequence[int],
+    idle: str,
 ) -> ArrowTable:
     """Who had the CPU that tasks waited for: tid, comm, holder_comm, ns.
 
-    away: of lives(); slices, migrations: of cpus; idle: the name of the idle task. holder_comm is
-    null where nobody is known to have had the CPU.
+    away: of lives(); slices, migrations: the tables of cpus in pieces; idle: the name of the idle
+    task. holder_comm is null where nobody is known to have had the CPU.
     """
 
 def mask_recording(path: str, out: str, replacements: Replacements) -> dict[str, int]: ...

@@ -125,6 +125,6 @@ asked.ask.energy.energy_by_size()
 # Samples count time by chance: an interval says how far a figure may be off by that alone. A timer
 # cannot interrupt what runs with interrupts off: such time is found where they are enabled again,
 # and is a component of its own. Behind a `call_function_single` interrupt, which RPS sends, it is
-# what receiving it cost; on a virtual machine that is mostly its delivery by the host, and hardware
-# will show less. What else the CPUs did meanwhile is in `packet_components`; `components_by_size`
-# leaves out what is not on a packet's way.
+# what receiving it cost, on a virtual machine with its delivery by the host; how much of that there
+# is on hardware was not measured. What else the CPUs did meanwhile is in `packet_components`;
+# `components_by_size` leaves out what is not on a packet's way.

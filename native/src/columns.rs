@@ -186,7 +186,7 @@ impl Column {
 }
 
 /// The bytes a text or array field stands for; empty where its pointer leaves the payload.
-fn field_bytes<'a>(field: &Field, block: &'a [u8], (start, size): (u32, u32)) -> &'a [u8] {
+pub fn field_bytes<'a>(field: &Field, block: &'a [u8], (start, size): (u32, u32)) -> &'a [u8] {
     let payload = slice(block, start as usize, size as usize).unwrap_or_default();
     let found = match field.kind {
         Kind::DataLoc(_) | Kind::RelLoc(_) => u32_at(payload, field.offset).and_then(|word| {

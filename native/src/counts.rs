@@ -8,8 +8,9 @@ use crate::bytes::slice;
 use crate::error::Result;
 use crate::events::missing;
 use crate::format::{Field, Format, Kind};
-use crate::progress::{flow, Progress};
+use crate::progress::Progress;
 use crate::recording::{Event, Recording, Unit};
+use crate::together::{Reporter, Together};
 use crate::visit::{Sample, Visitor};
 
 /// What to count.
@@ -36,12 +37,14 @@ struct Part {
     fixed_size: u32,
 }
 
-struct Counter<'a> {
+/// Counts what a pass shows.
+pub struct Counter<'a> {
     wanted: &'a [Wanted],
     /// By number of the event.
     parts: Vec<Vec<Part>>,
     found: Vec<Vec<Counts>>,
-    progress: Progress<'a>,
+    /// Which can be counted.
+    known: Vec<bool>,
 }
 
 impl Visitor for Counter<'_> {
@@ -65,14 +68,10 @@ impl Visitor for Counter<'_> {
         }
         ControlFlow::Continue(())
     }
-
-    fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
-        flow((self.progress)(fraction))
-    }
 }
 
 /// An integer field's value; unsigned ones of 64 bits wrap.
-fn integer(field: &Field, payload: &[u8]) -> i64 {
+pub fn integer(field: &Field, payload: &[u8]) -> i64 {
     let bytes = slice(payload, field.offset, field.size).unwrap_or_default();
     let mut wide = [0; 8];
     wide[..bytes.len()].copy_from_slice(bytes);
@@ -84,44 +83,62 @@ fn integer(field: &Field, payload: &[u8]) -> i64 {
     }
 }
 
-fn countable(format: &Format, name: &str) -> Option<Field> {
+/// A field that holds an integer.
+pub fn countable(format: &Format, name: &str) -> Option<Field> {
     let known = |field: &&Field| matches!(field.kind, Kind::Int { .. } | Kind::Bool) && field.size <= 8;
     format.field(name).filter(known).cloned()
 }
 
-/// Counts, all in one pass: for each of the wanted a map per window, or nothing where one of its
-/// tracepoints lacks the field, or the clock does not count nanoseconds.
-pub fn counts(recording: &Recording, wanted: &[Wanted], progress: Progress<'_>) -> Result<Vec<Option<Vec<Counts>>>> {
-    let mut counter = Counter {
-        wanted,
-        parts: recording.events.iter().map(|_| Vec::new()).collect(),
-        found: wanted.iter().map(|one| vec![Counts::default(); one.windows.len()]).collect(),
-        progress,
-    };
-    let mut known = vec![recording.unit == Unit::Nanoseconds; wanted.len()];
-    for (of, one) in wanted.iter().enumerate() {
-        for name in &one.names {
-            let named = || recording.events.iter().enumerate().filter(|(_, event)| event.name == *name);
-            let shown = |event: &&(usize, &Event)| event.1.has_payload && event.1.format.is_some();
-            let format = named().find(|event| shown(&event)).and_then(|(_, event)| event.format.as_deref());
-            let format = format.ok_or_else(|| missing(recording, name))?;
-            let field = |name: &Option<String>| name.as_ref().map(|name| countable(format, name));
-            let (key, weight) = (field(&one.key), field(&one.sum_of));
-            known[of] &= key != Some(None) && weight != Some(None);
-            // Such events cannot be counted by window and CPU.
-            if !named().all(|(_, event)| event.has_time && event.has_cpu) {
-                continue;
-            }
-            let fixed_size = format.fixed_size() as u32;
-            for (number, _) in named().filter(|event| shown(&event)) {
-                let (key, weight) = (key.clone().flatten(), weight.clone().flatten());
-                counter.parts[number].push(Part { of, key, weight, fixed_size });
+impl<'a> Counter<'a> {
+    /// Nothing counted yet; an error where one of the tracepoints cannot be.
+    pub fn new(recording: &Recording, wanted: &'a [Wanted]) -> Result<Counter<'a>> {
+        let mut counter = Counter {
+            wanted,
+            parts: recording.events.iter().map(|_| Vec::new()).collect(),
+            found: wanted.iter().map(|one| vec![Counts::default(); one.windows.len()]).collect(),
+            known: vec![recording.unit == Unit::Nanoseconds; wanted.len()],
+        };
+        for (of, one) in wanted.iter().enumerate() {
+            for name in &one.names {
+                counter.add(recording, of, one, name)?;
             }
         }
+        Ok(counter)
     }
-    if known.contains(&true) {
-        recording.walk(&mut counter)?;
+
+    fn add(&mut self, recording: &Recording, of: usize, one: &Wanted, name: &str) -> Result<()> {
+        let named = || recording.events.iter().enumerate().filter(|(_, event)| event.name == name);
+        let shown = |event: &&(usize, &Event)| event.1.has_payload && event.1.format.is_some();
+        let format = named().find(|event| shown(&event)).and_then(|(_, event)| event.format.as_deref());
+        let format = format.ok_or_else(|| missing(recording, name))?;
+        let field = |name: &Option<String>| name.as_ref().map(|name| countable(format, name));
+        let (key, weight) = (field(&one.key), field(&one.sum_of));
+        self.known[of] &= key != Some(None) && weight != Some(None);
+        // Without a time nobody knows when it was, without a CPU not where.
+        if !named().all(|(_, event)| event.has_time && event.has_cpu) {
+            return Ok(());
+        }
+        let fixed_size = format.fixed_size() as u32;
+        for (number, _) in named().filter(|event| shown(&event)) {
+            let (key, weight) = (key.clone().flatten(), weight.clone().flatten());
+            self.parts[number].push(Part { of, key, weight, fixed_size });
+        }
+        Ok(())
     }
-    let found = counter.found.into_iter().zip(known);
-    Ok(found.map(|(found, known)| known.then_some(found)).collect())
+
+    /// For each of the wanted a map per window, or nothing where one of its tracepoints lacks the field, or the clock
+    /// does not count nanoseconds.
+    pub fn finish(self) -> Vec<Option<Vec<Counts>>> {
+        let found = self.found.into_iter().zip(self.known);
+        found.map(|(found, known)| known.then_some(found)).collect()
+    }
+}
+
+/// Counts, all in one pass: see `Counter`.
+pub fn counts(recording: &Recording, wanted: &[Wanted], progress: Progress<'_>) -> Result<Vec<Option<Vec<Counts>>>> {
+    let mut counter = Counter::new(recording, wanted)?;
+    if counter.known.contains(&true) {
+        recording.walk(&mut Together(&mut Reporter(progress), &mut [&mut counter]))?;
+    }
+    Ok(counter.finish())
 }

@@ -14,7 +14,8 @@ use crate::names::{Names, TaskNames};
 use crate::progress::{flow, Progress};
 use crate::recording::{Event, Recording, Source};
 use crate::tables::batch;
-use crate::visit::{Both, Sample, Side, Tally, Visitor, What};
+use crate::together::{Reporter, Together};
+use crate::visit::{Sample, Side, Tally, Visitor, What};
 use arrow_array::{ArrayRef, RecordBatch};
 
 /// What one pass over a recording found in it.
@@ -79,19 +80,6 @@ impl<'r> Scanner<'r> {
     }
 }
 
-/// Tells how far a pass is, and nothing of what it shows.
-struct Reporter<'p>(Progress<'p>);
-
-impl Visitor for Reporter<'_> {
-    fn samples(&mut self, _block: &[u8], _samples: &[Sample]) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-
-    fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
-        flow((self.0)(fraction))
-    }
-}
-
 impl Visitor for Scanner<'_> {
     fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
         for sample in samples {
@@ -143,7 +131,7 @@ fn fixed_size(event: &Event) -> u32 {
 /// Counts everything.
 pub fn scan(recording: &Recording, progress: Progress<'_>) -> Result<Scan> {
     let mut scanner = Scanner::new(recording);
-    let tally = recording.walk(&mut Both(&mut Reporter(progress), &mut scanner))?;
+    let tally = recording.walk(&mut Together(&mut Reporter(progress), &mut [&mut scanner]))?;
     Ok(scanner.finish(tally))
 }
 

@@ -1,37 +1,36 @@
 //! The kernel's functions by address, from `/proc/kallsyms` and what perf recorded of BPF programs.
 
 use std::cmp::Ordering;
-use std::ops::Range;
 
 /// Bytes of a page of memory: nothing tells where the last symbol of the kernel or a module ends, but no later than its
 /// page does.
 const PAGE: u64 = 4096;
 
+/// Bytes of a short line.
+const LINE: usize = 40;
+
 #[derive(Debug)]
-struct Symbol {
+struct Symbol<'t> {
     start: u64,
     end: u64,
-    /// Where name and module lie in the text; an empty module is the kernel itself.
-    name: Range<usize>,
-    module: Range<usize>,
+    name: &'t str,
+    /// Empty for the kernel itself.
+    module: &'t str,
     kind: u8,
 }
 
 /// Symbols of a running kernel.
 #[derive(Debug, Default)]
-pub struct Kallsyms {
-    text: String,
-    symbols: Vec<Symbol>,
+pub struct Kallsyms<'t> {
+    symbols: Vec<Symbol<'t>>,
 }
 
-impl Kallsyms {
+impl<'t> Kallsyms<'t> {
     /// Reads the lines `ffffffff81000000 T name [module]`; what is none is left out. Which of several symbols of
     /// one address counts, and where the last of a module ends, is as in perf (`tools/perf/util/symbol.c`), so that
     /// figures are the same.
-    pub fn parse(text: String) -> Kallsyms {
-        let mut symbols: Vec<Symbol> = Vec::new();
-        let base = text.as_ptr() as usize;
-        let place = |part: &str| part.as_ptr() as usize - base..part.as_ptr() as usize - base + part.len();
+    pub fn parse(text: &'t str) -> Kallsyms<'t> {
+        let mut symbols: Vec<Symbol<'_>> = Vec::with_capacity(text.len() / LINE);
         for line in text.lines() {
             let mut words = line.split_ascii_whitespace();
             let (Some(address), Some(kind), Some(name)) = (words.next(), words.next(), words.next()) else { continue };
@@ -39,30 +38,19 @@ impl Kallsyms {
             let (Ok(start), [kind]) = (u64::from_str_radix(address, 16), kind.as_bytes()) else { continue };
             // Code and data; without root the kernel shows 0 for every address.
             if start > 0 && b"TWDB".contains(&kind.to_ascii_uppercase()) {
-                let module = module.map_or(0..0, place);
-                symbols.push(Symbol { start, end: start, name: place(name), module, kind: *kind });
+                symbols.push(Symbol { start, end: start, name, module: module.unwrap_or_default(), kind: *kind });
             }
         }
-        let mut found = Kallsyms { text, symbols };
-        found.settle();
-        found
+        settle(&mut symbols);
+        Kallsyms { symbols }
     }
 
     /// Adds what came while recording was under way, where nothing else is known.
-    pub fn add(&mut self, live: &[(u64, u64, String)]) {
+    pub fn add(&mut self, live: &'t [(u64, u64, String)]) {
         for (start, length, name) in live {
             if self.find(*start).is_none() {
-                let at = self.text.len();
-                self.text.push_str(name);
-                let (name, module) = (at..self.text.len(), self.text.len()..self.text.len() + BPF.len());
-                self.text.push_str(BPF);
-                self.symbols.push(Symbol {
-                    start: *start,
-                    end: start.saturating_add(*length),
-                    name,
-                    module,
-                    kind: b't',
-                });
+                let end = start.saturating_add(*length);
+                self.symbols.push(Symbol { start: *start, end, name, module: BPF, kind: b't' });
             }
         }
         self.symbols.sort_by_key(|symbol| symbol.start);
@@ -70,50 +58,44 @@ impl Kallsyms {
     }
 
     /// What lies at an address: its symbol, the module it belongs to (empty: the kernel itself), and the distance from its start.
-    pub fn find(&self, address: u64) -> Option<(&str, &str, u64)> {
+    pub fn find(&self, address: u64) -> Option<(&'t str, &'t str, u64)> {
         let after = self.symbols.partition_point(|symbol| symbol.start <= address);
         let symbol = self.symbols.get(after.checked_sub(1)?).filter(|symbol| address < symbol.end)?;
-        Some((&self.text[symbol.name.clone()], &self.text[symbol.module.clone()], address - symbol.start))
+        Some((symbol.name, symbol.module, address - symbol.start))
     }
+}
 
-    fn settle(&mut self) {
-        let Kallsyms { text, symbols } = self;
-        // The file has each module's symbols in order, and perf keeps the order of equals.
-        symbols.sort_by_key(|symbol| symbol.start);
-        symbols.dedup_by(|second, first| {
-            let same = first.start == second.start;
-            if same && better(text, second, first) == Ordering::Greater {
-                std::mem::swap(first, second);
-            }
-            same
-        });
-        let module = |symbol: &Symbol| text[symbol.module.clone()].as_bytes().to_vec();
-        let next: Vec<Option<u64>> = symbols
-            .iter()
-            .zip(symbols.iter().skip(1).map(Some).chain(std::iter::once(None)))
-            .map(|(one, next)| next.filter(|next| module(next) == module(one)).map(|next| next.start))
-            .collect();
-        for (symbol, next) in symbols.iter_mut().zip(next) {
-            symbol.end = next.unwrap_or_else(|| {
-                symbol.start.saturating_add(PAGE).checked_next_multiple_of(PAGE).unwrap_or(u64::MAX)
-            });
+fn settle(symbols: &mut Vec<Symbol<'_>>) {
+    // The file has each module's symbols in order, and perf keeps the order of equals.
+    symbols.sort_by_key(|symbol| symbol.start);
+    symbols.dedup_by(|second, first| {
+        let same = first.start == second.start;
+        if same && better(second, first) == Ordering::Greater {
+            std::mem::swap(first, second);
         }
+        same
+    });
+    let mut next: Option<(u64, &str)> = None;
+    for symbol in symbols.iter_mut().rev() {
+        let here = next.filter(|next| next.1 == symbol.module).map(|next| next.0);
+        symbol.end = here
+            .unwrap_or_else(|| symbol.start.saturating_add(PAGE).checked_next_multiple_of(PAGE).unwrap_or(u64::MAX));
+        next = Some((symbol.start, symbol.module));
     }
 }
 
 const BPF: &str = "bpf";
 
 /// Whether the first of two symbols of one address is the one to show.
-fn better(text: &str, one: &Symbol, other: &Symbol) -> Ordering {
-    let name = |symbol: &Symbol| &text[symbol.name.clone()];
-    let strong = |symbol: &Symbol| !symbol.kind.eq_ignore_ascii_case(&b'w');
-    let global = |symbol: &Symbol| strong(symbol) && symbol.kind.is_ascii_uppercase();
-    let underscores = |symbol: &Symbol| name(symbol).bytes().take_while(|&byte| byte == b'_').count();
+fn better(one: &Symbol<'_>, other: &Symbol<'_>) -> Ordering {
+    let strong = |symbol: &Symbol<'_>| !symbol.kind.eq_ignore_ascii_case(&b'w');
+    let global = |symbol: &Symbol<'_>| strong(symbol) && symbol.kind.is_ascii_uppercase();
+    let underscores = |symbol: &Symbol<'_>| symbol.name.bytes().take_while(|&byte| byte == b'_').count();
     strong(one)
         .cmp(&strong(other))
         .then(global(one).cmp(&global(other)))
         .then(underscores(other).cmp(&underscores(one)))
-        .then(name(one).len().cmp(&name(other).len()))
+        .then(one.name.len().cmp(&other.name.len()))
 }
 
 #[cfg(test)]
@@ -134,7 +116,7 @@ ffffffffa0000090 t veth_xmit\t[veth]
 
     #[test]
     fn an_address_is_in_the_symbol_before_it() {
-        let known = Kallsyms::parse(TEXT.to_owned());
+        let known = Kallsyms::parse(TEXT);
         let at = |address| known.find(address);
         assert_eq!(at(0xffffffff81000004), Some(("srso_alias_untrain_ret", "", 4)));
         assert_eq!(at(0xffffffff810001ff), Some(("helper.isra.0", "", 0x1bf)));
@@ -148,14 +130,15 @@ ffffffffa0000090 t veth_xmit\t[veth]
 
     #[test]
     fn addresses_that_the_kernel_hides_are_none() {
-        assert!(Kallsyms::parse("0000000000000000 T _stext\n".to_owned()).symbols.is_empty());
+        assert!(Kallsyms::parse("0000000000000000 T _stext\n").symbols.is_empty());
     }
 
     #[test]
     fn a_program_of_bpf_is_found_where_nothing_else_is() {
-        let mut known = Kallsyms::parse(TEXT.to_owned());
+        let mut known = Kallsyms::parse(TEXT);
         let program = |start, name: &str| (start, 16, name.to_owned());
-        known.add(&[program(0xffffffffc0000000, "bpf_prog_1"), program(0xffffffff81000008, "hidden")]);
+        let live = [program(0xffffffffc0000000, "bpf_prog_1"), program(0xffffffff81000008, "hidden")];
+        known.add(&live);
         assert_eq!(known.find(0xffffffffc000000f), Some(("bpf_prog_1", "bpf", 15)));
         assert_eq!(known.find(0xffffffffc0000010), None);
         assert_eq!(known.find(0xffffffff81000009), Some(("srso_alias_untrain_ret", "", 9)));

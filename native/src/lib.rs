@@ -41,6 +41,7 @@ mod recording;
 mod ring;
 mod tables;
 mod text;
+mod together;
 mod tracedat;
 mod tracefs;
 mod tracing;
@@ -48,6 +49,7 @@ mod visit;
 mod watched;
 mod wrapped;
 
+pub mod components;
 pub mod counts;
 pub mod events;
 pub mod kinds;
@@ -57,6 +59,7 @@ pub mod mask;
 pub mod stacks;
 
 pub use bytes::Order;
+pub use chains::Selection;
 pub use error::{printable, Error, Kind as ErrorKind, Result};
 pub use gaps::WHYS;
 pub use host::{Buffer, Guest, Host, Session};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 
 use crate::bytes::Order;
-use crate::chains::{Chains, Wanted};
-use crate::error::{bad, Result};
+use crate::chains::{Chains, Selection, Sums, Wanted};
+use crate::error::{bad, Error, Result};
 use crate::format::Format;
 use crate::host::{Buffer, Host, Session};
 use crate::progress::Progress;
@@ -155,7 +155,12 @@ pub trait Source: Debug + Send + Sync {
     }
 
     /// The same samples with each different chain once, where it can.
-    fn chains(&self, _wanted: Wanted<'_>, _progress: Progress<'_>) -> Result<Option<Chains>> {
+    fn chains(&self, _wanted: Wanted<'_>, _progress: Progress<'_>) -> Result<Option<Chains<RecordBatch>>> {
+        Ok(None)
+    }
+
+    /// Sums of a selection of them by chain, where it can.
+    fn sums(&self, _wanted: Wanted<'_>, _of: Selection, _progress: Progress<'_>) -> Result<Option<Chains<Sums>>> {
         Ok(None)
     }
 
@@ -190,10 +195,17 @@ impl Recording {
     }
 
     /// The same with each different chain once.
-    pub fn chains(&self, wanted: Wanted<'_>, progress: Progress<'_>) -> Result<Chains> {
-        let format = self.format;
-        unchanged(&self.files, self.source.chains(wanted, progress))?
-            .ok_or_else(|| bad!(Missing, "a {format} capture has no samples with addresses: they have no stacks"))
+    pub fn chains(&self, wanted: Wanted<'_>, progress: Progress<'_>) -> Result<Chains<RecordBatch>> {
+        unchanged(&self.files, self.source.chains(wanted, progress))?.ok_or_else(|| self.without_stacks())
+    }
+
+    /// Sums of a selection of them, by chain.
+    pub fn sums(&self, wanted: Wanted<'_>, of: Selection, progress: Progress<'_>) -> Result<Chains<Sums>> {
+        unchanged(&self.files, self.source.sums(wanted, of, progress))?.ok_or_else(|| self.without_stacks())
+    }
+
+    fn without_stacks(&self) -> Error {
+        bad!(Missing, "a {} capture has no samples with addresses: they have no stacks", self.format)
     }
 
     /// Says how many cycles of the clock make a second, where the capture does not.

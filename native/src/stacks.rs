@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field};
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::chains::{Chain, Chains, User, Wanted, HEAD};
+use crate::chains::{Chain, Chains, User, Wanted};
 use crate::error::Result;
 use crate::intern::{Interner, Labels, NONE};
 use crate::kallsyms::Kallsyms;
@@ -45,19 +45,48 @@ pub struct Request {
     pub search: Option<Search>,
 }
 
+impl Request {
+    /// What a pass over the samples of the events of this name is asked for.
+    pub(crate) fn wanted<'a>(&self, name: &'a str) -> Wanted<'a> {
+        let user = match (self.kernel_only, self.programs) {
+            (true, false) => User::Merged,
+            (true, true) => User::Leaf,
+            (false, _) => User::Whole,
+        };
+        Wanted { name, user, mapped: self.programs }
+    }
+
+    /// The names of the frames of what it gathered.
+    pub(crate) fn named<S>(&self, recording: &Recording, found: &Chains<S>) -> Named {
+        let text = self.kallsyms.as_ref().or(recording.host.kallsyms.as_ref());
+        let mut symbols = Kallsyms::parse(text.map_or("", String::as_str));
+        symbols.add(&found.came);
+        named(found, &symbols, self.search.as_ref())
+    }
+}
+
 /// Samples of the events of this name, with their stacks.
 pub fn stacks(recording: &Recording, name: &str, request: &Request, progress: Progress<'_>) -> Result<Stacks> {
-    let user = match (request.kernel_only, request.programs) {
-        (true, false) => User::Merged,
-        (true, true) => User::Leaf,
-        (false, _) => User::Whole,
-    };
-    let found = recording.chains(Wanted { name, user, mapped: request.programs }, progress)?;
-    let text = request.kallsyms.as_ref().or(recording.host.kallsyms.as_ref());
-    let mut symbols = Kallsyms::parse(text.cloned().unwrap_or_default());
-    symbols.add(&found.came);
-    let (stacks, frames) = tables(&found, &symbols, request.search.as_ref())?;
+    let found = recording.chains(request.wanted(name), progress)?;
+    let named = request.named(recording, &found);
+    let frames = frame_table(&named.rows, &named.strings, found.spaces.is_some())?;
+    let item = Arc::new(Field::new("item", DataType::Int32, false));
+    let values = plain::<Int32Type>(named.places.into_iter());
+    let list = LargeListArray::new(item, OffsetBuffer::new(ScalarBuffer::from(named.begins)), values, None);
+    let stacks = batch(vec![("frames".into(), Arc::new(list) as ArrayRef)])?;
     Ok(Stacks { samples: found.samples, stacks, frames })
+}
+
+/// Different stacks, and what their frames are called.
+pub(crate) struct Named {
+    /// Different frames.
+    pub(crate) rows: IndexSet<Row, FxBuildHasher>,
+    /// The strings in them.
+    pub(crate) strings: Interner,
+    /// Of each stack its frames, the innermost first.
+    pub(crate) places: Vec<i32>,
+    /// Where each begins in `places`, and behind the last where that ends.
+    pub(crate) begins: Vec<i64>,
 }
 
 /// The different frames of chains, and of each chain which they are.
@@ -65,10 +94,10 @@ fn different(chains: &IndexSet<Chain, FxBuildHasher>, mapped: bool) -> (IndexSet
     let mut frames: IndexSet<Frame, FxBuildHasher> = IndexSet::default();
     let mut of_chains = Vec::new();
     for chain in chains {
-        let kernel = chain[0] as usize;
-        for (place, &address) in chain[HEAD..].iter().enumerate() {
+        let kernel = chain.of.kernel as usize;
+        for (place, address) in chain.frames().enumerate() {
             let in_kernel = place < kernel;
-            let process = (mapped && !in_kernel).then_some((chain[1] as u32 as i32, chain[2] as u32));
+            let process = (mapped && !in_kernel).then_some(chain.of.process);
             // What a program was at when the kernel took over is no call.
             let returns = !in_kernel && place > kernel;
             let frame = Frame { address, in_kernel, process, returns: process.is_some() && returns };
@@ -78,7 +107,7 @@ fn different(chains: &IndexSet<Chain, FxBuildHasher>, mapped: bool) -> (IndexSet
     (frames, of_chains)
 }
 
-fn tables(found: &Chains, symbols: &Kallsyms, search: Option<&Search>) -> Result<(RecordBatch, RecordBatch)> {
+fn named<S>(found: &Chains<S>, symbols: &Kallsyms<'_>, search: Option<&Search>) -> Named {
     let (frames, of_chains) = different(&found.chains, found.spaces.is_some());
     let mut strings = Interner::default();
     let known = frames_of_programs(&frames, found.spaces.as_ref(), search, &mut strings);
@@ -109,31 +138,28 @@ fn tables(found: &Chains, symbols: &Kallsyms, search: Option<&Search>) -> Result
     let (mut places, mut ends): (Vec<i32>, Vec<i64>) = (Vec::with_capacity(of_chains.len()), vec![0]);
     let mut left = of_chains.as_slice();
     for chain in &found.chains {
-        let (own, rest) = left.split_at(chain.len() - HEAD);
+        let (own, rest) = left.split_at(chain.frames().len());
         for &frame in own {
             places.extend(&expanded[begins[frame as usize] as usize..begins[frame as usize + 1] as usize]);
         }
         left = rest;
         ends.push(places.len() as i64);
     }
-    let item = Arc::new(Field::new("item", DataType::Int32, false));
-    let values = plain::<Int32Type>(places.into_iter());
-    let list = LargeListArray::new(item, OffsetBuffer::new(ScalarBuffer::from(ends)), values, None);
-    let stacks = batch(vec![("frames".into(), Arc::new(list) as ArrayRef)])?;
-    Ok((stacks, frame_table(&rows, &strings, found.spaces.is_some())?))
+    Named { rows, strings, places, begins: ends }
 }
 
+/// A different frame; what are strings, as codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Row {
-    address: u64,
-    in_kernel: bool,
-    symbol: u32,
-    module: u32,
-    offset: Option<u64>,
-    dso: u32,
-    build_id: u32,
-    file_offset: Option<u64>,
-    inlined: bool,
+pub(crate) struct Row {
+    pub(crate) address: u64,
+    pub(crate) in_kernel: bool,
+    pub(crate) symbol: u32,
+    pub(crate) module: u32,
+    pub(crate) offset: Option<u64>,
+    pub(crate) dso: u32,
+    pub(crate) build_id: u32,
+    pub(crate) file_offset: Option<u64>,
+    pub(crate) inlined: bool,
 }
 
 fn frame_table(rows: &IndexSet<Row, FxBuildHasher>, strings: &Interner, programs: bool) -> Result<RecordBatch> {

@@ -126,34 +126,6 @@ pub trait Visitor {
     }
 }
 
-/// Shows one pass to two visitors, samples in the order that the first asks for. What the first has enough of ends it.
-pub struct Both<'v>(pub &'v mut dyn Visitor, pub &'v mut dyn Visitor);
-
-impl Visitor for Both<'_> {
-    fn by_time(&self) -> bool {
-        self.0.by_time()
-    }
-
-    fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
-        let _ = self.1.samples(block, samples);
-        self.0.samples(block, samples)
-    }
-
-    fn side(&mut self, side: &Side<'_>) {
-        self.1.side(side);
-        self.0.side(side);
-    }
-
-    fn block_end(&mut self, block: &[u8]) {
-        self.1.block_end(block);
-        self.0.block_end(block);
-    }
-
-    fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
-        self.0.progress(fraction)
-    }
-}
-
 /// Collects samples into batches: a pass is compiled once, not once for each visitor, and makes one dynamic call a batch.
 pub struct Feed<'v> {
     visitor: &'v mut dyn Visitor,

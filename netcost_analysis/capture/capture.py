@@ -12,6 +12,7 @@ from ..display.tables import summary_html, summary_text
 from ..errors import require_text
 from ..progress import progress
 from ..units import duration, not_recorded, plural, share
+from .ahead import Ahead
 from .bundle import bundle_at
 from .event_names import require_event
 from .given import Beside, kallsyms_text
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
     from ..questions.accessors import RecordingAsk
     from ..timeline.timeline import Timeline
+
+# Bytes that an event takes at least, on average (docs/capture.md), in recordings of perf or texts,
+# and in those of rings; how many bytes a packed one stands for.
+_EVENT_BYTES, _RING_EVENT_BYTES, _PACKED = 72, 32, 10
 
 
 def open_capture(
@@ -119,6 +124,8 @@ class Capture:
         What was given beside it.
     native : object
         The recording as the native reader has it: no part of what is kept stable.
+    ahead : object
+        What is counted beside a timeline's pass: no part of it either.
     """
 
     def __init__(
@@ -142,6 +149,7 @@ class Capture:
 
             # Native says what went wrong, not with which file.
             raise type(error)(f"{named(self._trace)}: {error}") from None
+        self.ahead = Ahead()
         self._is_bundle = self.bundle is not None
         self.beside = beside or Beside()
         self._kallsyms = None
@@ -220,6 +228,29 @@ class Capture:
         except CaptureError as error:
             return str(error)
         return None
+
+    def has_at_most(self, events: int) -> bool:
+        """Whether it holds no more events than so many, as far as its bytes tell: without a pass.
+
+        Parameters
+        ----------
+        events : int
+            How many.
+
+        Returns
+        -------
+        bool
+            False also where nobody knows its bytes.
+        """
+        path = Path(self._trace)
+        if not path.exists():
+            return False
+        files = path.rglob("*") if path.is_dir() else [path]
+        size = sum(one.stat().st_size for one in files if one.is_file())
+        is_packed = self.header["compressed"] or self.header["wrapped"]
+        is_ring = self.header["format"] in ("trace.dat", "tracefs")
+        each = _RING_EVENT_BYTES if is_ring else _EVENT_BYTES
+        return size * (_PACKED if is_packed else 1) <= events * each
 
     @property
     def event_count(self) -> int:

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..display.tables import Table, share_between
+from ..units import absent, printable, share
 from .main import capture_arguments, json_option, opened, print_json, window_options
 from .sampled import names_options, wants_user
 from .table import by_importance, left_out, say, show, wide_option
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..capture.capture import Capture
-    from ..questions.answer import Answer
+    from ..questions.samples.summed import Row
 
 _ROWS = 20
 # In this order, on a terminal as many as fit it.
@@ -78,109 +78,101 @@ def command(
     if unclassified:
         _unclassified(capture, {"event": event, "rules": rules}, wide, as_json)
         return
-    cpu = cpus[0] if cpus else None
-    asked: dict[str, Any] = {"event": event, "rules": rules, "cpu": cpu}
-    asked |= {"start_s": start, "end_s": end}
-    parts, rows = (
-        capture.ask.functions.components(**asked),
-        capture.ask.functions.functions(**asked, user=wants_user(user)),
-    )
-    found = parts.result
+    from ..display.templates import one_line
+    from ..questions.samples.parts import Asked, parts
+    from ..questions.samples.sampled import sampled
+    from ..questions.samples.summed import functions_of, summed
+    from ..questions.samples.words import component_figures, component_words
+
+    asked = Asked(cpus[0] if cpus else None, event, start, end, rules)
+    source = sampled(capture)
+    found = summed(parts(source, asked))
+    with_users = wants_user(user)
+    rows = functions_of(parts(source, asked, with_users), with_users)
     if as_json:
         names = ("sampled_event", "is_timed", "samples", "busy_samples", "kernel_samples")
         print_json(
             {
                 **{name: getattr(found, name) for name in names},
-                "unclassified_share": _number(found.unclassified_share),
-                "components": _plain(found.components),
-                "interrupts_off": _plain(found.interrupts_off),
-                "functions": _plain(rows.frame),
+                "unclassified_share": _plain(found.unclassified_share),
+                "components": _listed(found.components),
+                "interrupts_off": _listed(found.interrupts_off),
+                "functions": _listed(rows),
             }
         )
         return
-    _say_words(parts)
+    say(component_words(component_figures(found), one_line, one_line))
     print()
     _show(found.components, wide)
-    if len(found.interrupts_off):
+    if found.interrupts_off:
         print("\nWhat interrupts were off in\n")
         _show(found.interrupts_off, wide, _ROWS)
-    if len(rows.frame):
+    if rows:
         print("\nThe largest functions\n")
-        _show(rows.frame, wide, _ROWS)
+        _show(rows, wide, _ROWS)
 
 
 def _unclassified(capture: "Capture", asked: dict[str, Any], wide: bool, as_json: bool) -> None:
+    from ..display.export import rows
+    from ..display.templates import as_text
+
     answer = capture.ask.functions.unclassified(**asked)
     found = answer.result
+    unclassified, twice = rows(found.unclassified), rows(found.claimed_twice)
     if as_json:
         print_json(
             {
                 "kernel_samples": found.kernel_samples,
                 "unclassified_samples": found.unclassified_samples,
-                "unclassified": _plain(found.unclassified),
-                "claimed_twice": _plain(found.claimed_twice),
+                "unclassified": unclassified,
+                "claimed_twice": twice,
             }
         )
         return
-    _say_words(answer)
-    if len(found.unclassified):
-        print("\nFunctions that no rule names\n")
-        _show(found.unclassified, wide, _ROWS)
-    if len(found.claimed_twice):
-        print("\nFunctions that rules of several components name\n")
-        _show(found.claimed_twice, wide, _ROWS)
-
-
-def _say_words(answer: "Answer[Any]") -> None:
-    from ..display.templates import as_text
-    from ..units import printable
-
     say("\n".join(map(printable, as_text(answer.words).split("\n"))))
+    if unclassified:
+        print("\nFunctions that no rule names\n")
+        _show(unclassified, wide, _ROWS)
+    if twice:
+        print("\nFunctions that rules of several components name\n")
+        _show(twice, wide, _ROWS)
 
 
-def _show(frame: "pd.DataFrame", wide: bool, most: int | None = None) -> None:
-    from ..display.tables import Table
-
-    cut = most is not None and sys.stdout.isatty() and len(frame) > most
-    shown = frame[:most] if cut else frame
+def _show(rows: "list[Row]", wide: bool, most: int | None = None) -> None:
+    cut = most is not None and sys.stdout.isatty() and len(rows) > most
+    shown = rows[:most] if cut else rows
+    first = rows[0] if rows else {}
     names = {
         name: head
         for name, head in _COLUMNS.items()
-        if name in frame and (name != "dso" or frame[name].notna().any())
+        if name in first and (name != "dso" or not all(absent(row[name]) for row in rows))
     }
-    columns = {head: _cells(shown, name) for name, head in names.items()}
     table = Table(
-        list(columns),
-        [list(row) for row in zip(*columns.values(), strict=True)],
-        left={place for place, head in enumerate(columns) if head not in _RIGHT},
+        list(names.values()),
+        [[_cell(row, name) for name in names] for row in shown],
+        left={place for place, head in enumerate(names.values()) if head not in _RIGHT},
     )
-    missing = show(
-        table, by_importance(table, [head for head in columns if head != "module"]), wide
-    )
-    rows = f"the first {most} of {len(frame):,} rows: a pipe or --json gets all" if cut else ""
-    left_out(missing, len(columns), rows, names=False)
+    heads = table.header
+    missing = show(table, by_importance(table, [head for head in heads if head != "module"]), wide)
+    said = f"the first {most} of {len(rows):,} rows: a pipe or --json gets all" if cut else ""
+    left_out(missing, len(heads), said, names=False)
 
 
-def _cells(frame: "pd.DataFrame", name: str) -> list[str]:
-    from ..display.tables import share_between
-    from ..units import absent, printable, share
-
+def _cell(row: "Row", name: str) -> str:
+    value = row[name]
+    if absent(value):
+        return ""
     if name.endswith("_low"):
         # Both ends in one column.
-        ends = zip(frame[name], frame[name.replace("_low", "_high")], strict=True)
-        return ["" if absent(low) else share_between(low, high) for low, high in ends]
+        return share_between(value, row[name.replace("_low", "_high")])
     if name.endswith("_share"):
-        return [share(value) for value in frame[name]]
-    if name == "samples":
-        return [f"{value:,}" for value in frame[name]]
-    return ["" if absent(value) else printable(value) for value in frame[name]]
+        return share(value)
+    return f"{value:,}" if name == "samples" else printable(value)
 
 
-def _plain(frame: "pd.DataFrame") -> list[dict[str, Any]]:
-    from ..display.export import rows
-
-    return rows(frame)
+def _listed(rows: "list[Row]") -> "list[Row]":
+    return [{name: _plain(value) for name, value in row.items()} for row in rows]
 
 
-def _number(value: float) -> float | None:
-    return None if value != value else value
+def _plain(value: Any) -> Any:
+    return None if absent(value) else value

@@ -115,7 +115,7 @@ def command(
 
 def _is_sampled(capture: "Capture") -> bool:
     from ..errors import LackingError
-    from ..questions.functions.sampled import sampled
+    from ..questions.samples.sampled import sampled
 
     try:
         sampled(capture)

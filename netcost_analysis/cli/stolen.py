@@ -51,14 +51,16 @@ def command(
     from ..questions.completeness.words import quick_verdict
     from ..questions.network_cost import network_cost
     from ..questions.network_words import network_words
+    from ..questions.one_pass import read_for_stolen
     from ..questions.stolen import Loss, loss_of, losses
 
     capture = opened(path)
     timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
-    # In one pass.
-    timeline.load("displaced", "slices")
-    if victim in (None, ALL):
-        victim, lost = None, losses(timeline)
+    if victim == ALL:
+        victim = None
+    read_for_stolen(timeline, lives=as_json or victim is not None)
+    if victim is None:
+        lost = losses(timeline)
         everyone = [Loss(one, row, lost.plain_parts([one])) for one, row in lost.rows().items()]
     else:
         everyone = [loss_of(timeline, victim)]

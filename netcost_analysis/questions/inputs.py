@@ -35,6 +35,8 @@ Source = TypeVar("Source")
 Given = ParamSpec("Given")
 # Their tables take some 500 MB.
 _MOST_SEGMENTS = 3_000_000
+# Rows of a piece that native reads: of slices some 20 MB.
+_PIECE = 50_000
 # Of a batch, over all tables: what pandas makes of one takes several times as much for a moment.
 _ROWS = 250_000
 # Windows are made of bins of a fixed width, so this bounds how unevenly a burst can fill one.
@@ -45,7 +47,12 @@ def fits(timeline: "Timeline") -> bool:
     """Whether its tables fit into memory, all at once."""
     if timeline.capture.event_count <= _MOST_SEGMENTS or not timeline.duration_ns:
         return True
-    return int(timeline.sums()["segments"].sum()) <= _MOST_SEGMENTS
+    return sum(map(int, timeline.columns("sums")["segments"])) <= _MOST_SEGMENTS
+
+
+def surely_fits(timeline: "Timeline") -> bool:
+    """The same as far as that is known without a pass."""
+    return timeline.capture.has_at_most(_MOST_SEGMENTS)
 
 
 def preload(timeline: "Timeline", tables: tuple[str, ...]) -> None:
@@ -247,14 +254,12 @@ def windows(timeline: "Timeline") -> "Iterator[Timeline]":
         yield capture.timeline(start_s, end_s, timeline.cpus)
 
 
-def arrow(timeline: "Timeline", table: str) -> "ArrowTable":
-    """A table as native has it, for what native pairs."""
-    return timeline.load(table).table(table)
-
-
-def arrows(timeline: "Timeline", table: str) -> "list[ArrowTable]":
-    """The same of each of windows()."""
-    return [arrow(window, table) for window in windows(timeline)]
+def arrows(timeline: "Timeline", table: str) -> "Iterator[ArrowTable]":
+    """A table as native has it, for what native pairs; in pieces where all of it may not fit."""
+    if fits(timeline):
+        yield timeline.load(table).table(table)
+    else:
+        yield from (batch[table] for batch in timeline.arrow_batches(table, rows=_PIECE))
 
 
 def _edges(timeline: "Timeline") -> Iterator[tuple[int, int]]:

@@ -16,6 +16,7 @@ from ..timeline.aggregate import (
 )
 from ..timeline.by import By, check_by
 from ..timeline.timeline import Timeline
+from .completeness.completeness import of_interrupts_ahead
 from .completeness.unrecorded import note_of, unrecorded_ns
 from .question import question
 
@@ -299,6 +300,7 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
     Source: the timeline's sums, that is its segments summed by owner.
     """
     check_by(by)
+    of_interrupts_ahead(timeline.capture)
     rows = timeline.owned_by(by)
     interrupts = [row for row in rows if row.context in INTERRUPT_CONTEXTS]
     surely = [row for row in interrupts if row.cost_class == "stolen"]

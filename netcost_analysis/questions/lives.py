@@ -6,28 +6,25 @@ from typing import TYPE_CHECKING, NamedTuple
 from .. import _native
 from ..capture.manifest import Victim
 from ..capture.requires import unrecorded
-from ..progress import progress
-from .inputs import arrows
+from ..timeline.task_events import EXIT, FORK, MIGRATED, NEW, WAKES
+from . import inputs
+from .inputs import once
 
 if TYPE_CHECKING:
     from .._native import ArrowTable
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
 
-_FORK, _NEW = "sched:sched_process_fork", "sched:sched_wakeup_new"
-_EXIT, _MIGRATED = "sched:sched_process_exit", "sched:sched_migrate_task"
-_WAKES = ("sched:sched_wakeup", "sched:sched_waking")
-
 
 class TaskEvents(NamedTuple):
     """Events that tell something of a task.
 
-    table: None where there were none; tid, comm, cpu: which fields say whom, its name there, and
+    table: None where there were none; tid, comm, cpu: which columns say whom, its name there, and
     the CPU that it comes to, where it matters.
     """
 
     table: "ArrowTable | None"
-    tid: str
+    tid: str = "tid"
     comm: str | None = None
     cpu: str | None = None
 
@@ -57,8 +54,11 @@ class Facts:
 
 def everywhere(timeline: "Timeline") -> "Timeline":
     """The timeline with all recorded CPUs: a life is not of one CPU."""
-    if timeline.cpus is None:
-        return timeline
+    return timeline if timeline.cpus is None else _of_all_cpus(timeline)
+
+
+@once
+def _of_all_cpus(timeline: "Timeline") -> "Timeline":
     return timeline.capture.timeline(timeline.start_s, timeline.end_s)
 
 
@@ -80,32 +80,27 @@ def lives_of(timeline: "Timeline") -> dict[str, "ArrowTable"]:
     """
     whole = everywhere(timeline)
     facts = facts_of(whole)
-    return _native.lives(arrows(whole, "slices"), whole.table("sums"), facts)
+    return _native.lives(inputs.arrows(whole, "slices"), whole.table("sums"), facts)
 
 
 def facts_of(whole: "Timeline") -> Facts:
     """The facts of a timeline of all recorded CPUs."""
     capture, summary, lost = whole.capture, whole.summary, whole.recorded not in (None, 1)
     all_cpus = capture.info.get("nr_cpus") == len(capture.info["cpus"])
-    born = _recorded(capture, TaskEvents(None, "child_pid", "child_comm"), _FORK)
-    born |= _recorded(capture, TaskEvents(None, "pid", "comm"), _NEW)
-    died = _recorded(capture, TaskEvents(None, "pid"), _EXIT)
-    woken = _recorded(capture, TaskEvents(None, "pid"), *_WAKES)
-    moved = (
-        {} if all_cpus else _recorded(capture, TaskEvents(None, "pid", cpu="target_cpu"), *_WAKES)
-    )
-    if not all_cpus:
-        moved |= _recorded(capture, TaskEvents(None, "pid", cpu="dest_cpu"), _MIGRATED)
+    born = _recorded(capture, TaskEvents(None, comm="comm"), FORK, NEW)
+    died = _recorded(capture, TaskEvents(None), EXIT)
+    woken = _recorded(capture, TaskEvents(None), *WAKES)
+    coming = () if all_cpus else (*WAKES, MIGRATED)
+    moved = _recorded(capture, TaskEvents(None, cpu="cpu"), *coming)
     woken = dict(list(woken.items())[:1])
-    wanted = dict.fromkeys([*born, *died, *woken, *moved])
-    seen = [name for name in wanted if capture.info["events"].get(name)]
-    with progress("decoding") as advance:
-        tables = capture.native.all_events(advance, seen) if seen else {}
+    counts, told = capture.info["events"], whole.task_events
 
     def read(kinds: dict[str, TaskEvents]) -> list[TaskEvents]:
         # What cannot be shown as a table tells nothing, not even that it did not happen.
-        known = ((name, one) for name, one in kinds.items() if name in tables or name not in seen)
-        return [one._replace(table=tables.get(name)) for name, one in known]
+        known = (one for one in kinds if told[one] is not None or not counts.get(one))
+        return [
+            kinds[name]._replace(table=told[name] if counts.get(name) else None) for name in known
+        ]
 
     return Facts(
         (int(summary["start_ns"]), int(summary["end_ns"])),
@@ -117,7 +112,7 @@ def facts_of(whole: "Timeline") -> Facts:
         _of_bundle(capture),
         all_cpus,
         # A CPU that lost events may have lost the migrations that it would have told of.
-        moves_known=not lost and not unrecorded(capture, _MIGRATED),
+        moves_known=not lost and not unrecorded(capture, MIGRATED),
         lost=lost,
     )
 

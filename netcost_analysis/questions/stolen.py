@@ -17,8 +17,10 @@ from ..timeline.by import By, check_by
 from ..timeline.task import Task, by_of, is_of, no_such_task
 from ..timeline.timeline import Timeline
 from ..units import absent
+from .completeness.completeness import of_interrupts_ahead
 from .completeness.unrecorded import Unrecorded, unrecorded_ns
 from .inputs import displaced_waits
+from .one_pass import OWNERS
 from .question import question
 from .taken import Taken, by_device, by_softirq
 
@@ -31,8 +33,6 @@ _MASKED = (
     *("on_cpu_ns", "task_min_ns", "task_ns", "displaced_ns", "monitor_ns"),
     *("stolen_own_ns", "stolen_own_max_ns"),
 )
-# Events that may name the owner of a softirq's traffic.
-_OWNERS = ("net:netif_receive_skb", "sock:sk_data_ready")
 
 
 class Stolen(NamedTuple):
@@ -153,6 +153,7 @@ class Losses(PerVictim):
 def losses(timeline: Timeline, by: By = "comm") -> Losses:
     """stolen() without pandas, but where packets name owners."""
     check_by(by)
+    of_interrupts_ahead(timeline.capture)
     # First: its pass brings the sums too.
     waits = displaced_waits(timeline)
     bundle = timeline.capture.bundle
@@ -257,7 +258,7 @@ def together(rows: list[dict[str, Any]], nobodys_ns: int) -> dict[str, Any]:
 def _own(timeline: Timeline, by: By) -> dict[Victim, tuple[int, int]] | None:
     # What worked on each victim's own traffic, at least and at most; None where nothing tells.
     counts = timeline.capture.info["events"]
-    if not any(counts.get(event) for event in _OWNERS):
+    if not any(counts.get(event) for event in OWNERS):
         return None
     from .processes.own import own_stolen
 
@@ -274,11 +275,11 @@ def _unseen(timeline: Timeline, by: By) -> dict[Victim, int]:
         return summed((row.cpu, row.ns) for row in nobodys)
     if timeline.missing["on_cpu"] or not whole:
         return {}
-    # Only here: it takes the table of stays, and most captures lost nothing.
-    unseen = lives_by(timeline.columns("lives"), by, "unseen_ns")
     if by != "tid" and timeline.recorded not in (None, 1):
         # Tasks of any name may have lived within what was lost.
-        return dict.fromkeys(unseen, whole)
+        return {victim_of(row, by): whole for row in timeline.owned_by(by) if row.tid}
+    # Only here: it takes the table of stays, and most captures lost nothing.
+    unseen = lives_by(timeline.columns("lives"), by, "unseen_ns")
     # The sum over the tasks of a name can be more than was lost at all.
     return {victim: min(ns, whole) for victim, ns in unseen.items()}
 

@@ -73,7 +73,7 @@ def holders(timeline: Timeline, by: By = "comm") -> dict[str, list[Any]]:
         raise ArgumentError("by='cpu': a CPU waits for nobody; one of comm, tid")
     inputs.preload(timeline, ("slices", "migrations"))
     cpus = list(timeline.summary["cpus"])
-    slices, migrations = (inputs.arrow(timeline, name) for name in ("slices", "migrations"))
+    slices, migrations = (inputs.arrows(timeline, name) for name in ("slices", "migrations"))
     waits = _native.waited_for(timeline.table("away"), slices, migrations, cpus, _IDLE)
     found = _native.columns(waits)
     keys = [found[key] for key in victim_keys(by)]

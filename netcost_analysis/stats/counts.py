@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .shares import Z as _Z
+from .shares import wilson
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Interval = tuple[NDArray[np.float64], NDArray[np.float64]]
     Sides = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
-
-# The normal distribution's 97.5 %.
-_Z = 1.959963984540054
 
 
 def share_interval(count: "ArrayLike", of: float) -> "Interval":
@@ -22,8 +22,7 @@ def share_interval(count: "ArrayLike", of: float) -> "Interval":
     k = np.minimum(np.asarray(count, dtype=float), of)
     if of == 0:
         return np.full_like(k, np.nan), np.full_like(k, np.nan)
-    middle = (k + _Z**2 / 2) / (of + _Z**2)
-    half = _Z / (of + _Z**2) * np.sqrt(k * (of - k) / of + _Z**2 / 4)
+    middle, half = wilson(k, of, np.sqrt)
     return np.maximum(middle - half, 0), np.minimum(middle + half, 1)
 
 

@@ -15,6 +15,7 @@ from ..units import duration, not_recorded, ranges, share
 from .by import By
 from .facts import Missing
 from .room import require_room, too_large
+from .task_events import task_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,6 +100,7 @@ class Timeline:
         self._frames: dict[str, pd.DataFrame] = {}
         self._by_thief: dict[str, pd.DataFrame] = {}
         self._owned: dict[str, list[Owned]] = {}
+        self._task_events: dict[str, ArrowTable | None] | None = None
         self._summary: dict[str, Any] | None = None
 
     def load(self, *tables: str, allow_large: bool = False) -> "Timeline":
@@ -129,11 +131,32 @@ class Timeline:
             raise ArgumentError(
                 f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}"
             )
-        missing = self._missing(self._together(tables))
-        if missing and not allow_large and too_large(self, missing):
+        missing = self._missing(tables)
+        if not missing and self._summary is not None:
+            return self
+        together = self._missing(self._together(tables))
+        if together and not allow_large and too_large(self, together):
             # Perhaps only what nobody has asked for.
-            missing = self._missing(tables)
-            require_room(self, missing)
+            together = missing
+            require_room(self, together)
+        return self.read(*together)
+
+    def read(self, *tables: str) -> "Timeline":
+        """Compute these tables, those not yet there, and no other, however large they are.
+
+        load() computes more of a small capture at once, for what is asked next.
+
+        Parameters
+        ----------
+        *tables : str
+            As load() takes them.
+
+        Returns
+        -------
+        Timeline
+            This one.
+        """
+        missing = self._missing(tables)
         if missing or self._summary is None:
             result = self._pass(missing)
             # Those of a pass before stay: frames may have been made of them.
@@ -174,11 +197,34 @@ class Timeline:
             )
 
     def _pass(self, tables: list[str], bin_ns: int | None = None) -> dict[str, Any]:
-        selection = self.selection
+        selection, counts = self.selection, self.capture.ahead.take()
+        # When tasks were there is asked of all CPUs' slices.
+        has_lives = "slices" in tables and self.cpus is None
+        tasks = task_events(self._absolute(self.end_s)) if has_lives else []
         with progress("computing the timeline") as advance:
-            return self.capture.native.timeline(
-                tables, bin_ns=bin_ns, progress=advance, **selection
+            result = self.capture.native.timeline(
+                tables,
+                bin_ns=bin_ns,
+                counts=counts,
+                task_events=tasks,
+                progress=advance,
+                **selection,
             )
+        self.capture.ahead.keep(counts, result["counts"])
+        if tasks:
+            names = (name for name, *_ in tasks)
+            self._task_events = dict(zip(names, result["task_events"], strict=True))
+        return result
+
+    @property
+    def task_events(self) -> "dict[str, ArrowTable | None]":
+        """By event what it tells of tasks (task_events.py), None where that is nothing."""
+        if self._task_events is None:
+            tasks = task_events(self._absolute(self.end_s))
+            with progress("reading the events") as advance:
+                found = self.capture.native.task_events(tasks, advance)
+            self._task_events = dict(zip((name for name, *_ in tasks), found, strict=True))
+        return self._task_events
 
     @property
     def selection(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-# ledger and stolen answer before pandas could be imported: on native's plain columns.
+# ledger, stolen and functions answer before pandas could be imported: on native's plain columns.
 
 import json
 import subprocess
@@ -32,8 +32,18 @@ def test_neither_needs_pandas(sample: str) -> None:
     tid = next(row.tid for row in kept(path).timeline().owned_by() if row.comm == "openssl")
     victims = (["--victim", "openssl"], ["--victim", str(tid)])
     asked += [["stolen", path, *words] for words in ([], *victims, window)]
+    _check([[*words, *form] for words in asked for form in ([], ["--json"])])
+
+
+def test_functions_need_none() -> None:
+    path = str(ROOT / "sample-data" / "io-sizes" / "udp-64.netcost.tar.zst")
+    asked = [["functions", path, *words] for words in ([], ["--user"], ["--cpu", "0"])]
+    asked.append(["functions", path, "--start", "0.2", "--end", "0.6"])
+    _check([[*words, *form] for words in asked for form in ([], ["--json"])])
+
+
+def _check(commands: list[list[str]]) -> None:
     # One after another: what is loaded by any of them is there from then on.
-    commands = [[*words, *form] for words in asked for form in ([], ["--json"])]
     words = [sys.executable, "-c", WATCH, json.dumps(commands)]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

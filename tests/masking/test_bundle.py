@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from netcost_analysis import Bundle, CaptureError, open_capture
 from netcost_analysis.masking import mask
-from netcost_analysis.masking.texts import Texts
+from netcost_analysis.masking.texts import MASKED, Texts
 from netcost_analysis.questions.accounting import estimates
 from support import packed_bundles as p
 from support.masking import files, found_in, ledger
@@ -178,6 +178,18 @@ def test_it_answers_the_same(tmp_path: Path) -> None:
     assert other.bundle.victim is not None
     kept = asdict(one.bundle.victim) | {"command": other.bundle.victim.command}
     assert kept == asdict(other.bundle.victim)
+
+
+# perf's own events are no names; what a user called one is.
+def test_events_that_were_sampled_stay_but_for_names_in_them(tmp_path: Path) -> None:
+    source, target = written(tmp_path / "in"), tmp_path / "out"
+    manifest = json.loads((source / "manifest.json").read_text())
+    others = ["instructions", "cache-misses", "cpu_core/cycles/", "cpu/event=1,name=alices-tool/"]
+    sampled = {"output": "functions.perf.data", "event": "cycles", "other_events": others}
+    (source / "manifest.json").write_text(json.dumps({**manifest, "samples_of_functions": sampled}))
+    mask(source, target)
+    said = json.loads((target / "manifest.json").read_text())["samples_of_functions"]
+    assert said == {**sampled, "other_events": [*others[:3], MASKED]}
 
 
 def test_texts_and_trace_say_the_same_names(tmp_path: Path) -> None:

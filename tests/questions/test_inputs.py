@@ -155,13 +155,13 @@ def test_inputs_are_declared(name: str, monkeypatch: pytest.MonkeyPatch) -> None
             read.update(tables)
         return dealt(of, *tables)
 
-    def paired(of: netcost.Timeline, table: str) -> Any:
+    def paired(of: netcost.Timeline, table: str) -> Iterator[Any]:
         if of is timeline:
             read.add(table)
-        return of.load(table).table(table)
+        yield of.load(table).table(table)
 
     monkeypatch.setattr(inputs, "batches", noted)
-    monkeypatch.setattr(inputs, "arrow", paired)
+    monkeypatch.setattr(inputs, "arrows", paired)
     timeline.ask(name)
     assert read == set(OWN[name].inputs)
 

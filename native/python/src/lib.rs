@@ -4,22 +4,24 @@
 mod alloc;
 mod batches;
 mod columns;
+mod components;
 mod describe;
 mod flame;
 mod lives;
 mod mask;
 mod packed;
 mod progress;
+mod timeline;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::RecordBatch;
-use netcost::counts::{self, Wanted};
-use netcost::events::{self, Scan, Scanner};
-use netcost::ledger::{self, Request, Want};
-use netcost::{maps, open, printable, stacks, Error, ErrorKind, Progress, Recording, Result, Search, Visitor};
+use netcost::counts;
+use netcost::events::{self, Scan};
+use netcost::lives::task_events;
+use netcost::{maps, open, printable, stacks, Error, ErrorKind, Progress, Recording, Result, Search};
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -209,16 +211,29 @@ impl Capture {
     fn counts(
         &self,
         py: Python<'_>,
-        wanted: Vec<(Vec<String>, Option<String>, Option<String>, Vec<(i64, i64)>)>,
+        wanted: Vec<timeline::Count>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<Option<Vec<counts::Counts>>>> {
-        let named = |(names, key, sum_of, windows)| Wanted { names, key, sum_of, windows };
-        let wanted: Vec<Wanted> = wanted.into_iter().map(named).collect();
+        let wanted: Vec<_> = wanted.into_iter().map(timeline::count).collect();
         pass(py, progress, |progress| counts::counts(&self.recording, &wanted, progress))
     }
 
-    /// The ledger, in one pass.
-    #[pyo3(signature = (tables, start_ns=None, end_ns=None, cpus=None, bin_ns=None, clock_doubt=None, lines=None, progress=None))]
+    /// What events tell of tasks, in one pass: (name, field of the task, of its name, of its CPU, last until) to a table
+    /// each, or `None`.
+    #[pyo3(signature = (wanted, progress=None))]
+    fn task_events(
+        &self,
+        py: Python<'_>,
+        wanted: Vec<timeline::TaskEvent>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<Option<Py<PyTable>>>> {
+        let wanted: Vec<_> = wanted.into_iter().map(timeline::task_event).collect();
+        let found = pass(py, progress, |progress| task_events::task_events(&self.recording, &wanted, progress))?;
+        found.into_iter().map(|found| found.map(|batch| table(py, batch)).transpose()).collect()
+    }
+
+    /// The ledger, and what is asked for beside it, in one pass.
+    #[pyo3(signature = (tables, start_ns=None, end_ns=None, cpus=None, bin_ns=None, clock_doubt=None, lines=None, counts=None, task_events=None, progress=None))]
     #[allow(clippy::too_many_arguments)]
     fn timeline<'py>(
         &self,
@@ -230,49 +245,14 @@ impl Capture {
         bin_ns: Option<i64>,
         clock_doubt: Option<String>,
         lines: Option<HashMap<i64, String>>,
+        counts: Option<Vec<timeline::Count>>,
+        task_events: Option<Vec<timeline::TaskEvent>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let window = (start_ns, end_ns, bin_ns);
-        let request = self.request(py, want(&tables)?, window, cpus, clock_doubt, lines)?;
-        // Most who ask for a ledger ask what is in the capture too: one pass tells both.
-        let mut scanner = self.scan.get().is_none().then(|| Scanner::new(&self.recording));
-        let beside = scanner.as_mut().map(|scanner| scanner as &mut (dyn Visitor + Send));
-        let (output, tally) = pass(py, progress, |progress| {
-            ledger::run_beside(&self.recording, &request, beside.map(|beside| beside as &mut dyn Visitor), progress)
-        })?;
-        if let Some(scanner) = scanner {
-            self.scan.get_or_init(|| scanner.finish(tally));
-        }
-        if bin_ns.is_none() {
-            *self.surveyed.lock().unwrap_or_else(PoisonError::into_inner) = Some(output.survey);
-        }
-        let found = PyDict::new(py);
-        let shown = PyDict::new(py);
-        for (name, rows) in output.tables {
-            shown.set_item(name, table(py, rows)?)?;
-        }
-        found.set_item("tables", shown)?;
-        found.set_item("sums", table(py, output.sums)?)?;
-        found.set_item("displaced", table(py, output.displaced)?)?;
-        found.set_item("irqs", table(py, output.irqs)?)?;
-        found.set_item("longest", table(py, output.longest)?)?;
-        let summary = PyDict::new(py);
-        summary.set_item("start_ns", output.window.0)?;
-        summary.set_item("end_ns", output.window.1)?;
-        summary.set_item("resolution_ns", self.recording.resolution_ns)?;
-        summary.set_item("cpus", output.cpus)?;
-        summary.set_item("notes", printed(&output.notes))?;
-        summary.set_item("lost_events", output.lost.0)?;
-        summary.set_item("lost_unplaced", output.lost.1)?;
-        summary.set_item("lost_unknown", output.counters.lost_unknown)?;
-        summary.set_item("disagreements", output.counters.disagreements)?;
-        summary.set_item("orphan_exits", output.counters.orphan_exits)?;
-        summary.set_item("repeats_dropped", output.counters.repeats)?;
-        summary.set_item("backwards", output.counters.backwards)?;
-        summary.set_item("polls_without_begin", output.counters.polls_without_begin)?;
-        summary.set_item("missing", output.missing)?;
-        found.set_item("summary", summary)?;
-        Ok(found)
+        let request = timeline::request(self, py, timeline::want(&tables)?, window, cpus, clock_doubt, lines)?;
+        let beside = timeline::Beside::of(counts, task_events);
+        timeline::timeline(self, py, &request, &beside, progress)
     }
 
     /// The same tables, a batch of rows after the other.
@@ -290,7 +270,7 @@ impl Capture {
         rows: usize,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<batches::Batches> {
-        let want = want(&tables)?;
+        let want = timeline::want(&tables)?;
         if want.displaced || rows == 0 {
             let why = if want.displaced {
                 "displaced has sums, not rows: timeline() tells them"
@@ -299,86 +279,10 @@ impl Capture {
             };
             return Err(PyValueError::new_err(why));
         }
-        let request = self.request(py, want, (start_ns, end_ns, None), cpus, clock_doubt, lines)?;
+        let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, clock_doubt, lines)?;
         let (recording, surveyed) = (Arc::clone(&self.recording), Arc::clone(&self.surveyed));
         batches::Batches::new(batches::Source { recording, surveyed, request, rows }, tables, progress)
     }
-}
-
-impl Capture {
-    /// What Python asks a pass for; `window`: start, end, and width of bins.
-    fn request(
-        &self,
-        py: Python<'_>,
-        want: Want,
-        window: (Option<i64>, Option<i64>, Option<i64>),
-        cpus: Option<Vec<u32>>,
-        clock_doubt: Option<String>,
-        lines: Option<HashMap<i64, String>>,
-    ) -> PyResult<Request> {
-        let (start_ns, end_ns, bin_ns) = window;
-        let mut lines: Vec<(i64, String)> = lines.unwrap_or_default().into_iter().collect();
-        // As a hash map has them, no two lists of the same would be equal.
-        lines.sort_unstable();
-        let mut request = Request { want, window: None, cpus, bin_ns, clock_doubt, lines };
-        if start_ns.is_some() || end_ns.is_some() || bin_ns.is_some() {
-            request.window = self.window(py, start_ns, end_ns, bin_ns)?;
-        }
-        Ok(request)
-    }
-
-    /// The absolute window of a request; bins must not be so narrow that they outnumber events.
-    fn window(
-        &self,
-        py: Python<'_>,
-        start_ns: Option<i64>,
-        end_ns: Option<i64>,
-        bin_ns: Option<i64>,
-    ) -> PyResult<Option<(i64, i64)>> {
-        const MAX_BINS: i64 = 1_000_000;
-        let Some(whole) = self.scanned(py, None)?.window else { return Ok(None) };
-        let window = (start_ns.unwrap_or(whole.0).max(whole.0), end_ns.unwrap_or(whole.1).min(whole.1));
-        if window.0 > window.1 {
-            let message =
-                format!("the window lies outside the capture, which has times from {} to {} ns", whole.0, whole.1);
-            return Err(CaptureError::new_err(message));
-        }
-        if let Some(width) = bin_ns {
-            let cpus = self.scanned(py, None)?.cpus.len().max(1) as i64;
-            if width <= 0 {
-                return Err(PyValueError::new_err("bin_ns must be positive"));
-            }
-            if (window.1 - window.0) / width > MAX_BINS / cpus {
-                let most = "at most a million bins over all CPUs";
-                return Err(CaptureError::new_err(format!(
-                    "bins of {width} ns are too narrow for this window: {most}"
-                )));
-            }
-        }
-        Ok(Some(window))
-    }
-}
-
-fn want(tables: &[String]) -> PyResult<Want> {
-    let mut want = Want::default();
-    for name in tables {
-        let flag = match name.as_str() {
-            "segments" => &mut want.segments,
-            "softirqs" => &mut want.softirqs,
-            "hardirqs" => &mut want.hardirqs,
-            "polls" => &mut want.polls,
-            "slices" => &mut want.slices,
-            "migrations" => &mut want.migrations,
-            "displaced" => &mut want.displaced,
-            "coverage" => &mut want.coverage,
-            _ => {
-                let known = "segments, softirqs, hardirqs, polls, slices, migrations, displaced, coverage";
-                return Err(PyValueError::new_err(format!("no table '{name}'; there are {known}")));
-            }
-        };
-        *flag = true;
-    }
-    Ok(want)
 }
 
 #[pymodule(gil_used = false)]
@@ -387,6 +291,14 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Capture>()?;
     module.add_class::<packed::Unpacker>()?;
     module.add_function(wrap_pyfunction!(columns::columns, module)?)?;
+    for function in [
+        wrap_pyfunction!(components::classify, module)?,
+        wrap_pyfunction!(components::folded, module)?,
+        wrap_pyfunction!(components::matching, module)?,
+        wrap_pyfunction!(components::parts, module)?,
+    ] {
+        module.add_function(function)?;
+    }
     module.add_function(wrap_pyfunction!(flame::flame_svg, module)?)?;
     module.add_function(wrap_pyfunction!(lives::lives, module)?)?;
     module.add_function(wrap_pyfunction!(lives::waited_for, module)?)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use arrow_array::{Array, RecordBatch};
 use netcost::lives::facts::Known;
-use netcost::lives::holders::{self, Wait};
+use netcost::lives::holders::{self, Held, Wait};
 use netcost::lives::read::{self, Events};
 use netcost::lives::{of_slices, tables, Slice, Sum};
 use netcost::parts::Interner;
@@ -84,16 +84,28 @@ fn sums(batch: &RecordBatch, strings: &mut Interner) -> Result<Vec<Sum>> {
     Ok((0..batch.num_rows()).filter_map(sum).collect())
 }
 
-/// When each task was there, as the tables lives and away. `slices`: the table in one piece or
-/// several, of all CPUs.
-#[pyfunction]
-pub fn lives<'py>(py: Python<'py>, slices: Vec<PyTable>, sums: PyTable, facts: Facts) -> PyResult<Bound<'py, PyDict>> {
-    let found = py.detach(|| -> Result<_> {
-        let mut strings = Interner::default();
-        let mut read_slices: Vec<Slice> = Vec::new();
-        for batch in slices.iter().flat_map(|table| table.batches()) {
-            read_slices.extend(read::slices(batch, &mut strings)?);
+/// What is read of the pieces of a table, each of which is gone before the next is made.
+fn read_each<T>(pieces: &Bound<'_, PyAny>, mut read: impl FnMut(&RecordBatch) -> Result<Vec<T>>) -> PyResult<Vec<T>> {
+    let mut found = Vec::new();
+    for piece in pieces.try_iter()? {
+        for batch in piece?.extract::<PyTable>()?.batches() {
+            found.extend(read(batch).map_err(raised)?);
         }
+    }
+    Ok(found)
+}
+
+/// When each task was there, as the tables lives and away. `slices`: pieces of the table, of all CPUs.
+#[pyfunction]
+pub fn lives<'py>(
+    py: Python<'py>,
+    slices: Bound<'py, PyAny>,
+    sums: PyTable,
+    facts: Facts,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut strings = Interner::default();
+    let read_slices: Vec<Slice> = read_each(&slices, |batch| read::slices(batch, &mut strings))?;
+    let found = py.detach(|| -> Result<_> {
         let mut rows = Vec::new();
         for batch in sums.batches() {
             rows.extend(self::sums(batch, &mut strings)?);
@@ -109,21 +121,41 @@ pub fn lives<'py>(py: Python<'py>, slices: Vec<PyTable>, sums: PyTable, facts: F
     Ok(found)
 }
 
+/// Task, when, and from which CPU.
+fn moves(batch: &RecordBatch) -> Result<Vec<(i64, i64, i64)>> {
+    let (tid, at, from) =
+        (read::numbers(batch, "tid")?, read::numbers(batch, "time_ns")?, read::numbers(batch, "orig_cpu")?);
+    let rows = (0..batch.num_rows()).filter(|&row| tid.is_valid(row) && from.is_valid(row));
+    Ok(rows.map(|row| (tid.value(row), at.value(row), from.value(row))).collect())
+}
+
+/// `idle`: the name of the idle tasks.
+fn held(batch: &RecordBatch, idle: u32, strings: &mut Interner) -> Result<Vec<Held>> {
+    let [cpu, tid, begins, ends] = ["cpu", "tid", "in_ns", "out_ns"].map(|name| read::numbers(batch, name));
+    let (cpu, tid, begins, ends) = (cpu?, tid?, begins?, ends?);
+    let comm = read::comms(batch, "comm", strings)?;
+    let name = |row: usize| if tid.is_valid(row) && tid.value(row) == 0 { idle } else { comm[row] };
+    Ok((0..batch.num_rows()).map(|row| (cpu.value(row), begins.value(row), ends.value(row), name(row))).collect())
+}
+
 /// Who had the CPU that tasks waited for: tid, comm, holder_comm (null where nobody is known to have
-/// had it), ns. `away`: as `lives` has it; `slices` and `migrations`: of `cpus`; `idle`: the holder's
+/// had it), ns. `away`: as `lives` has it; `slices` and `migrations`: pieces of the tables of `cpus`; `idle`: the holder's
 /// name where that is the idle task.
 #[pyfunction]
 pub fn waited_for(
     py: Python<'_>,
     away: PyTable,
-    slices: PyTable,
-    migrations: PyTable,
+    slices: Bound<'_, PyAny>,
+    migrations: Bound<'_, PyAny>,
     cpus: Vec<i64>,
     idle: String,
 ) -> PyResult<Py<PyTable>> {
+    let mut strings = Interner::default();
+    let idle = strings.code(idle.as_bytes());
+    let moves = read_each(&migrations, moves)?;
+    let held = read_each(&slices, |batch| held(batch, idle, &mut strings))?;
     let found = py.detach(|| -> Result<RecordBatch> {
         let cpus: BTreeSet<i64> = cpus.into_iter().collect();
-        let mut strings = Interner::default();
         let mut waits = Vec::new();
         for batch in away.batches() {
             let [cpu, tid, start, end, waited] =
@@ -141,24 +173,6 @@ pub fn waited_for(
                 })
             };
             waits.extend((0..batch.num_rows()).filter_map(wait));
-        }
-        let mut moves = Vec::new();
-        for batch in migrations.batches() {
-            let (tid, at, from) =
-                (read::numbers(batch, "tid")?, read::numbers(batch, "time_ns")?, read::numbers(batch, "orig_cpu")?);
-            let known = |row: &usize| tid.is_valid(*row) && from.is_valid(*row);
-            let rows = (0..batch.num_rows()).filter(known);
-            moves.extend(rows.map(|row| (tid.value(row), at.value(row), from.value(row))));
-        }
-        let idle = strings.code(idle.as_bytes());
-        let mut held = Vec::new();
-        for batch in slices.batches() {
-            let [cpu, tid, begins, ends] = ["cpu", "tid", "in_ns", "out_ns"].map(|name| read::numbers(batch, name));
-            let (cpu, tid, begins, ends) = (cpu?, tid?, begins?, ends?);
-            let comm = read::comms(batch, "comm", &mut strings)?;
-            let name = |row: usize| if tid.is_valid(row) && tid.value(row) == 0 { idle } else { comm[row] };
-            let rows = 0..batch.num_rows();
-            held.extend(rows.map(|row| (cpu.value(row), begins.value(row), ends.value(row), name(row))));
         }
         let mut found: Vec<_> = holders::holders(waits, &moves, &held).into_iter().collect();
         let order = |name: Option<u32>| name.map(|name| strings.get(name));

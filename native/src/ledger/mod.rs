@@ -60,14 +60,14 @@ pub use survey::Survey;
 
 /// Runs the ledger over a recording.
 pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> Result<Output> {
-    run_beside(recording, request, None, progress).map(|(output, _)| output)
+    run_beside(recording, request, &mut [], progress).map(|(output, _)| output)
 }
 
 /// The same, and shows the pass to `beside` too; what the pass met besides.
 pub fn run_beside(
     recording: &Recording,
     request: &Request,
-    beside: Option<&mut dyn Visitor>,
+    beside: &mut [&mut dyn Visitor],
     progress: Progress<'_>,
 ) -> Result<(Output, Tally)> {
     let (mut pass, tally) = pass::pass(recording, request, None, beside, progress)?;
@@ -104,5 +104,5 @@ pub fn run_in_batches(
         return Err(bad!(Refused, "batches need a first pass over the same window, CPUs and lines"));
     }
     let batches = Batches { survey, rows, sink };
-    pass::pass(recording, request, Some(batches), None, progress).map(|_| ())
+    pass::pass(recording, request, Some(batches), &mut [], progress).map(|_| ())
 }

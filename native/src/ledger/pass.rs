@@ -19,14 +19,15 @@ use crate::ledger::wait::Waits;
 use crate::ledger::walk::Walk;
 use crate::progress::Progress;
 use crate::recording::Recording;
-use crate::visit::{Both, Tally, Visitor};
+use crate::together::Together;
+use crate::visit::{Tally, Visitor};
 
 /// What is found, and what the pass met besides.
 pub fn pass<'p>(
     recording: &Recording,
     request: &Request,
     batches: Option<Batches<'p>>,
-    beside: Option<&mut dyn Visitor>,
+    beside: &mut [&mut dyn Visitor],
     progress: Progress<'p>,
 ) -> Result<(Pass, Tally)> {
     let schemas = EventSchemas::of(recording);
@@ -42,8 +43,8 @@ pub fn pass<'p>(
         let dealer = Dealer::new(scope, join);
         let mut walk = Walk::new(recording, schemas, settings, dealer, stream, progress);
         let tally = match beside {
-            None => recording.walk(&mut walk),
-            Some(beside) => recording.walk(&mut Both(&mut walk, beside)),
+            [] => recording.walk(&mut walk),
+            beside => recording.walk(&mut Together(&mut walk, beside)),
         };
         walk.settle_present();
         // Why a stream ended says more than that the walk did.

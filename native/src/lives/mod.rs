@@ -14,6 +14,7 @@ mod settle;
 pub mod slice;
 mod spans;
 pub mod tables;
+pub mod task_events;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -24,17 +25,6 @@ pub use settle::{settled, Sum};
 pub use slice::Slice;
 
 type Lives = FxHashMap<Named, Life>;
-
-/// In order of task and of when they ended, each once: what lies across the edge of two pieces of a
-/// timeline is in both.
-pub fn ordered(mut slices: Vec<Slice>) -> Vec<Slice> {
-    let mut seen = FxHashSet::default();
-    slices.reverse();
-    slices.retain(|slice| seen.insert((slice.cpu, slice.tid, slice.in_ns)));
-    slices.reverse();
-    slices.sort_by_key(|slice| (slice.tid, slice.out_ns, slice.in_ns));
-    slices
-}
 
 /// A task that was moved to a CPU that was not recorded may have run there: how its last slice ended no longer counts.
 pub fn forget_left(slices: &mut [Slice], known: &Known) {
@@ -283,12 +273,13 @@ pub fn of_several_names(slices: &[Slice], sums: &[Sum], facts: &Facts) -> FxHash
 /// The lives of tasks that had a CPU, by number and name, and what each did before its slices, which
 /// are returned as they are numbered there.
 pub fn of_slices(
-    slices: Vec<Slice>,
+    mut slices: Vec<Slice>,
     sums: &[Sum],
     known: &Known,
     names: &Interner,
 ) -> (Vec<LifeOf>, Vec<Slice>, Vec<Away>) {
-    let mut slices = ordered(slices);
+    // In order of task and of when they ended.
+    slices.sort_by_key(|slice| (slice.tid, slice.out_ns, slice.in_ns));
     forget_left(&mut slices, known);
     let facts = Facts::of(known, &slices);
     slices.retain(|slice| slice.tid != 0);

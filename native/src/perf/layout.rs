@@ -41,6 +41,17 @@ pub mod read {
     pub const LOST: u64 = 1 << 4;
 }
 
+/// Parts whose place is the same in every sample.
+const FIXED: u64 = sample::IDENTIFIER
+    | sample::IP
+    | sample::TID
+    | sample::TIME
+    | sample::ADDR
+    | sample::ID
+    | sample::STREAM_ID
+    | sample::CPU
+    | sample::PERIOD;
+
 const BRANCH_HW_INDEX: u64 = 1 << 17;
 const BRANCH_COUNTERS: u64 = 1 << 19;
 
@@ -198,6 +209,18 @@ impl Layout {
         } else {
             Some(each + times)
         }
+    }
+
+    /// Where a whole sample record has its callchain, if any.
+    #[inline(always)]
+    pub fn callchain(&self, record: &[u8]) -> Option<Option<(usize, usize)>> {
+        if self.sample_type & !FIXED != sample::CALLCHAIN {
+            let (parts, true) = self.parts(record, Order::Little) else { return None };
+            return Some(parts.callchain);
+        }
+        let count = u64_at(record, self.tail)?;
+        after_words(record, self.tail, count.checked_add(1)?)?;
+        Some(Some((self.tail + 8, count as usize)))
     }
 
     /// Where a sample record keeps the rest, and whether it is whole: one that ends before its last

@@ -21,6 +21,7 @@ mod sections;
 mod source;
 mod spaces;
 pub mod spans;
+mod stacked;
 pub(crate) mod stream;
 mod swap;
 mod unpack;

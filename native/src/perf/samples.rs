@@ -26,9 +26,11 @@ use crate::visit::{Sample, Side, Visitor};
 pub(super) const CONTEXT_USER_DEFERRED: u64 = -640i64 as u64;
 /// The least number of them, of which there are 4,095 at most (`PERF_CONTEXT_MAX`).
 pub const FIRST_CONTEXT: u64 = -4095i64 as u64;
-/// The addresses behind this mark are the program's.
-pub const CONTEXTS_OF_USER: [u64; 2] = [-512i64 as u64, -2560i64 as u64];
-pub(super) const CONTEXTS_OF_KERNEL: [u64; 4] = [-32i64 as u64, -128i64 as u64, -2048i64 as u64, -2176i64 as u64];
+pub(super) const CONTEXT_KERNEL: u64 = -128i64 as u64;
+pub(super) const CONTEXT_USER: u64 = -512i64 as u64;
+/// The addresses behind these marks are the program's.
+pub const CONTEXTS_OF_USER: [u64; 2] = [CONTEXT_USER, -2560i64 as u64];
+pub(super) const CONTEXTS_OF_KERNEL: [u64; 4] = [-32i64 as u64, CONTEXT_KERNEL, -2048i64 as u64, -2176i64 as u64];
 
 /// Fields of one word each that a sample may have: name, sample_type bit, and place.
 type Extra = (&'static str, u64, fn(&Layout, &Parts) -> Option<usize>);

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 
 use crate::bytes::Order;
-use crate::chains::{Chains, Wanted};
+use crate::chains::{Chains, Selection, Sums, Wanted};
 use crate::error::Result;
 use crate::host::{Host, Session};
-use crate::perf::chains::chains;
 use crate::perf::recording::{Mode, PerfData};
 use crate::perf::samples::samples;
+use crate::perf::stacked::{sums, table};
 use crate::progress::Progress;
 use crate::recording::{Recording, Source, Unit};
 use crate::visit::{Tally, Visitor};
@@ -24,8 +24,12 @@ impl Source for PerfData {
         samples(self, name, limit, progress).map(Some)
     }
 
-    fn chains(&self, wanted: Wanted<'_>, progress: Progress<'_>) -> Result<Option<Chains>> {
-        chains(self, wanted, progress).map(Some)
+    fn chains(&self, wanted: Wanted<'_>, progress: Progress<'_>) -> Result<Option<Chains<RecordBatch>>> {
+        table(self, wanted, progress).map(Some)
+    }
+
+    fn sums(&self, wanted: Wanted<'_>, of: Selection, progress: Progress<'_>) -> Result<Option<Chains<Sums>>> {
+        sums(self, wanted, of, progress).map(Some)
     }
 
     fn may_repeat(&self) -> bool {

@@ -10,8 +10,8 @@ from ...comparison.run import Run
 from ...errors import LackingError
 from ...units import absent
 from ..completeness.missing import MAX_MISSING, network_missing
-from ..functions.sampled import sampled
 from ..inputs import once
+from ..samples.sampled import sampled
 from ..tracing_overhead.event_cost import chosen, event_cost
 from .finding import Finding
 from .measured import measured

@@ -11,7 +11,7 @@ from ..question import question
 from . import counted
 from .counted import Counted
 from .known import Completeness, Row, Verdict, judged, unknown, with_rows
-from .recorded import Seen, Wanted, seen
+from .recorded import Seen, Wanted, see_ahead, seen
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
@@ -104,9 +104,18 @@ def of_interrupts(capture: "Capture") -> Completeness:
     """completeness() of softirqs, handlers and vectors alone: what figures of time need."""
     found = _known.get(capture) or _interrupts_known.get(capture)
     if found is None:
-        found = written(capture) or _compared(capture, _interrupts_alone)
+        found = written(capture) or _compared(
+            capture, lambda side: _interrupts_alone(side.bundle, side.within)
+        )
         _interrupts_known[capture] = found
     return found
+
+
+def of_interrupts_ahead(capture: "Capture") -> None:
+    """Have the next timeline's pass count what of_interrupts() will compare."""
+    known = capture in _known or capture in _interrupts_known or written(capture) is not None
+    if capture.bundle is not None and not known:
+        see_ahead(capture, _wanted(_interrupts_alone(capture.bundle)))
 
 
 def written(capture: "Capture") -> Completeness | None:
@@ -213,34 +222,36 @@ def _everything(side: Beside) -> list[_Part]:
     # Of all CPUs together, so of no use where some were not recorded.
     switches = side.within(counted.switches(bundle)) if side.cpus is None else None
     return [
-        *_interrupts_alone(side),
+        *_interrupts_within(side),
         # Before 4.8 polls do not say how many packets they took.
         _Part(side.within(counted.packets(bundle)), (_POLL,), _packets, sum_of="work"),
         _Part(switches, (_SWITCH,), _switches),
     ]
 
 
-def _interrupts_alone(side: Beside) -> list[_Part]:
-    interrupts = side.within(counted.interrupts(side.bundle))
+def _interrupts_within(side: Beside) -> list[_Part]:
+    return _interrupts_alone(side.bundle, side.within)
+
+
+def _interrupts_alone(
+    bundle: "Bundle", within: Callable[[Counted | None], Counted | None] = lambda count: count
+) -> list[_Part]:
+    interrupts = within(counted.interrupts(bundle))
     return [
-        _Part(side.within(counted.softirqs(side.bundle)), (_SOFTIRQ,), _softirqs, key="vec"),
+        _Part(within(counted.softirqs(bundle)), (_SOFTIRQ,), _softirqs, key="vec"),
         _Part(interrupts, (_HANDLER,), _interrupts, key="irq"),
         *(_Part(interrupts, names, partial(_vector, line)) for line, names in VECTORS.items()),
     ]
 
 
+def _wanted(parts: list[_Part]) -> list[Wanted]:
+    read = ((part, part.counts) for part in parts if part.counts)
+    return [Wanted(of.window, part.names, part.key, part.sum_of) for part, of in read]
+
+
 def _rows(side: Beside, parts: list[_Part]) -> list[list[Row] | None]:
     # None for a part that could not be compared.
-    found = iter(
-        seen(
-            side.capture,
-            [
-                Wanted(part.counts.window, part.names, part.key, part.sum_of)
-                for part in parts
-                if part.counts
-            ],
-        )
-    )
+    found = iter(seen(side.capture, _wanted(parts)))
     return [
         part.rows(part.counts, known) if part.counts and (known := next(found)) else None
         for part in parts

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .counted import Window
 
 if TYPE_CHECKING:
+    from ...capture.ahead import Count
     from ...capture.capture import Capture
 
 Counts = dict[tuple[int, int], int]
@@ -16,7 +17,7 @@ class Wanted(NamedTuple):
     # Tracepoints to count together. key: the field to tell events apart by, None for CPUs alone.
     # sum_of: a field to add up instead of counting.
     window: Window
-    names: Sequence[str]
+    names: tuple[str, ...]
     key: str | None = None
     sum_of: str | None = None
 
@@ -32,13 +33,24 @@ def seen(capture: "Capture", wanted: Sequence[Wanted]) -> list[Seen | None]:
 
     None where not all of them were recorded, or one lacks such a field.
     """
-    whole = _whole(capture)
-    asked = [one for one in wanted if set(one.names) <= whole]
-    found = capture.native.counts(
-        [(one.names, one.key, one.sum_of, [one.window.outer, one.window.inner]) for one in asked]
-    )
+    asked = _countable(capture, wanted)
+    found = capture.ahead.counts([_native(one) for one in asked], capture.native.counts)
     known = dict(zip(asked, found, strict=True))
     return [Seen(*counts) if (counts := known.get(one)) else None for one in wanted]
+
+
+def see_ahead(capture: "Capture", wanted: Sequence[Wanted]) -> None:
+    """Have the next timeline's pass count them."""
+    capture.ahead.want(_native(one) for one in _countable(capture, wanted))
+
+
+def _countable(capture: "Capture", wanted: Sequence[Wanted]) -> list[Wanted]:
+    whole = _whole(capture)
+    return [one for one in wanted if set(one.names) <= whole]
+
+
+def _native(one: Wanted) -> "Count":
+    return (one.names, one.key, one.sum_of, (one.window.outer, one.window.inner))
 
 
 def _whole(capture: "Capture") -> set[str]:

@@ -10,11 +10,11 @@ from ...comparison.comparison import Comparison
 from ...errors import LackingError
 from ...stats.change import LEAST_REPEATS, Side, adjusted, blocks, change_of, repeats
 from ..question import question
-from .components import IDLE
+from ..samples.parts import IDLE
+from ..samples.rules import APPLICATION
+from ..samples.sampled import chosen_event, sampled
 from .moved import Direction, moved_while_sampled
 from .profile import classified, profile
-from .rules import APPLICATION
-from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

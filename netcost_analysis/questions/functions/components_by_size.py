@@ -10,12 +10,12 @@ from ..._native import CaptureError
 from ...capture.experiment import Experiment
 from ...stats.counts import count_interval
 from ..question import question
+from ..samples.interrupts import HIDDEN, is_interrupt
+from ..samples.sampled import chosen_event, sampled
 from .groups import MAJOR, NIC, group_of, is_aside
-from .interrupts_off import HIDDEN, is_interrupt
 from .moved import moved_while_sampled
 from .packet_components import PacketComponents, per_packet
 from .profile import classified, profile
-from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

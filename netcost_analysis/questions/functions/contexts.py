@@ -1,11 +1,12 @@
 # At whose cost a sample's time was, as its call path shows it, and what each frame runs as.
 
 import re
-from fnmatch import translate
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._native import matching
+from ..samples.interrupts import EXIT, HARDIRQ, SOFTIRQ, VECTOR
 from .profile import Profile
 
 if TYPE_CHECKING:
@@ -14,29 +15,13 @@ if TYPE_CHECKING:
 # Every sample is of one of these. "task" is the kernel's work for the task itself.
 KINDS = ("stolen", "from idle", "synchronous", "scheduled", "task", "user", "idle")
 
-# Where an interrupt enters the kernel: x86 (asm_* since 5.8), arm64, and what others call it.
 _NMI = ("asm_exc_nmi", "exc_nmi", "nmi", "end_repeat_nmi", "el1h_64_fiq", "do_nmi")
-VECTOR = (
-    *("asm_sysvec_*", "sysvec_*", "__sysvec_*", "*apic_timer_interrupt", "*reschedule_interrupt"),
-    *("*call_function_interrupt", "*call_function_single_interrupt", "*irq_work_interrupt"),
-    *("xen_hvm_callback_vector", "hyperv_callback_vector", "xen_evtchn_do_upcall"),
-)
-HARDIRQ = (
-    *("asm_common_interrupt", "common_interrupt", "do_IRQ", "ret_from_intr"),
-    *("el1_interrupt", "el0_interrupt", "el1h_64_irq*", "el1t_64_irq*"),
-    *("el0t_64_irq*", "el0t_32_irq*", "el1_irq", "el0_irq*", "gic_handle_irq", "handle_irq_event*"),
-    *("hardware_interrupt_common*", "do_interrupt*", "timer_interrupt", "io_int_handler"),
-    *("ext_int_handler", "do_io_irq", "do_ext_irq", "handle_riscv_irq", "do_irq"),
-)
-# Its end, where it runs softirqs: what is left of an interrupt whose entry the path does not have.
-EXIT = ("__irq_exit_rcu", "irq_exit_rcu", "irq_exit")
 # Behind these the interrupt is over: its return switches tasks, or works for the one it returns to.
 _RETURN = (
     *("exit_to_user_mode_loop", "irqentry_exit_to_user_mode", "exit_to_user_mode_prepare"),
     *("prepare_exit_to_usermode", "retint_user", "preempt_schedule_irq", "do_notify_resume"),
     *("arm64_preempt_schedule_irq", "raw_irqentry_exit_cond_resched", "irqentry_exit_cond_resched"),
 )
-SOFTIRQ = ("handle_softirqs", "__do_softirq", "do_softirq", "do_softirq_own_stack")
 _NETWORK = ("net_rx_action", "net_tx_action")
 _POLL = ("__napi_poll", "napi_poll", "process_backlog", "napi_threaded_poll*")
 # Threads that exist for network work; by their names as in native/src/ledger/task.rs.
@@ -69,9 +54,8 @@ def context_of(one: Profile) -> "NDArray[np.int8]":
 
 def named(one: Profile, patterns: tuple[str, ...]) -> "NDArray[np.bool_]":
     # Of each frame whether it is one of these functions of the kernel.
-    any_of = re.compile("|".join(map(translate, patterns)))
     functions = one.frames["function"].astype("category").cat
-    is_named = np.array([bool(any_of.fullmatch(name)) for name in functions.categories] + [False])
+    is_named = np.array([*matching(patterns, list(functions.categories)), False])
     found: NDArray[np.bool_] = is_named[functions.codes] & one.frames["in_kernel"].to_numpy()
     return found
 

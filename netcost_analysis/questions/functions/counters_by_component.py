@@ -9,10 +9,10 @@ from ..._native import CaptureError
 from ...errors import ArgumentError
 from ..devices.device_traffic import comparable
 from ..question import question
+from ..samples.rules import UNCLASSIFIED
+from ..samples.sampled import sampled
 from .moved import Direction, Moved, moved_while_sampled
 from .profile import profile
-from .rules import UNCLASSIFIED
-from .sampled import sampled
 from .sampled_events import (
     CYCLES,
     Event,

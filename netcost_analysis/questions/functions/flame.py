@@ -10,13 +10,14 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...plots.palette import printable
-from .components import weights
+from ..samples.interrupts import HIDDEN, is_interrupt
+from ..samples.rules import rules
+from ..samples.sampled import chosen_event, sampled
 from .contexts import CONTEXTS, KINDS, context_of, kinds
-from .interrupts_off import HIDDEN, interrupts_off_in, is_interrupt
+from .interrupts_off import interrupts_off_in
 from .profile import classify, profile
 from .programs import labels
-from .rules import rules
-from .sampled import chosen_event, sampled
+from .weights import weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

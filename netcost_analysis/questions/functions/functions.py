@@ -3,16 +3,15 @@
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
-from ...stats.counts import share_interval
 from ..question import question
-from .components import IDLE, effective, weights
-from .profile import classified, profile
-from .rules import APPLICATION
-from .sampled import chosen_event, sampled
+from ..samples.parts import Asked, parts
+from ..samples.rules import APPLICATION
+from ..samples.sampled import sampled
+from ..samples.summed import functions_of
+from .framed import SHARES, framed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from ...capture.capture import Capture
     from ..answer import Answer
     from .flame import Kind, Paths
-
-_USER = "(user mode)"
 
 
 @question(
@@ -73,41 +70,9 @@ def functions(
 
     Source: perf's samples, and questions/functions/components.toml.
     """
-    source = sampled(capture)
-    chosen = chosen_event(source, event)
-    one = profile(source, chosen, user=user)
-    found = classified(source, chosen, rules, user)
-    one.require_names(source.path)
-    rows = one.samples.loc[one.taken(source, cpu, start_s, end_s), ["stack", "period"]]
-    stack = rows["stack"].to_numpy()
-    leaf = one.frames.iloc[one.leaves]
-    names = leaf["function"].astype(object)
-    if not user:
-        names = names.where(leaf["in_kernel"].to_numpy(), _USER)
-    keys = pd.DataFrame(
-        {
-            "function": names.to_numpy(),
-            "module": leaf["module"].astype(object).to_numpy(),
-            "dso": leaf["dso"].astype(object).to_numpy() if user else None,
-            "component": np.array(found.components, dtype=object)[found.of_stack],
-        }
-    )
-    group = keys.groupby(
-        ["function", "module", "dso", "component"], dropna=False, sort=False
-    ).ngroup()
-    of_sample = group.to_numpy()[stack]
-    number = int(group.max()) + 1 if len(group) else 0
-    frame = keys.groupby(group.to_numpy()).first() if number else keys
-    frame["samples"] = np.bincount(of_sample, minlength=number)
-    frame["weight"] = weights(of_sample, rows["period"], number)
-    is_idle = frame["component"].eq(IDLE).to_numpy()
-    share = frame["weight"].to_numpy() / (frame["weight"][~is_idle].sum() or np.nan)
-    counted = effective(rows["period"], ~is_idle[of_sample])
-    low, high = share_interval(share * counted, counted)
-    ends = {"busy_share": share, "busy_share_low": low, "busy_share_high": high}
-    frame = frame.assign(**{name: np.where(is_idle, np.nan, of) for name, of in ends.items()})
-    frame = frame[frame["samples"] > 0]
-    return frame.sort_values("samples", ascending=False, kind="stable", ignore_index=True)
+    found = parts(sampled(capture), Asked(cpu, event, start_s, end_s, rules), user)
+    keys = ("function", "module", "dso", "component")
+    return framed(functions_of(found, user), (*keys, "samples", "weight", *SHARES))
 
 
 @functions.figures

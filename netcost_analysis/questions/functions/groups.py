@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from .interrupts_off import HIDDEN, is_interrupt
+from ..samples.interrupts import HIDDEN, is_interrupt
 
 # G. Liao, L. Bhuyan, J. Parallel Distrib. Comput. 72 (2012); and further groups of what is left.
 GROUPS = {

@@ -10,9 +10,9 @@ from ...timeline.timeline import Timeline
 from ...units import absent
 from ..inputs import rows
 from ..question import question
-from .components import weights
+from ..samples.sampled import chosen_event, sampled
 from .profile import classified, profile
-from .sampled import chosen_event, sampled
+from .weights import weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

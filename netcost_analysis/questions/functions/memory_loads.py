@@ -10,12 +10,12 @@ from ...errors import AbsentError, LackingError
 from ...stats.counts import share_interval
 from ..inputs import once
 from ..question import question
-from .components import effective
+from ..samples.sampled import sampled
 from .data_objects import data_objects
 from .data_source import BEHIND, LOAD, MISS, REMOTE, decoded
 from .profile import classified, profile
-from .sampled import sampled
 from .sampled_events import events_of
+from .weights import effective
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,10 +10,13 @@ from ...errors import ArgumentError
 from ...stats.counts import count_interval
 from ..devices.device_traffic import carried, comparable
 from ..question import question
-from .components import IDLE, parted, summed
+from ..samples.parts import IDLE
+from ..samples.sampled import chosen_event, sampled
+from ..samples.summed import parted, summed
+from .framed import framed
 from .moved import Direction, Moved, moved_while_sampled
 from .profile import Classified, Profile, classified, profile
-from .sampled import chosen_event, sampled
+from .profile_parts import parts_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -159,8 +162,9 @@ def packet_components(
 def per_packet(
     one: Profile, classes: Classified, taken: "NDArray[np.bool_]", moved: Moved
 ) -> PacketComponents:
-    found = summed(one, classes, taken)
-    rows = parted(one, classes, taken)
+    parts = parts_of(one, classes, taken)
+    found = summed(parts)
+    rows = framed(parted(parts), ("component", "interrupts_off_in", "samples", "weight"))
     frame = rows[rows["component"] != IDLE].reset_index(drop=True)
     frame["busy_share"] = frame["weight"] / (frame["weight"].sum() or np.nan)
     packets = moved.packets or np.nan

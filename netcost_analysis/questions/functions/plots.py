@@ -8,8 +8,8 @@ import pandas as pd
 
 from ...plots.palette import COMPONENT_GROUPS, INK, ink_on, printable
 from ...units import absent
+from ..samples.interrupts import HIDDEN
 from .groups import GROUPS, INTERRUPT, IPI, MAJOR, NIC, OTHER, PATH, group_of, off_part
-from .interrupts_off import HIDDEN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,19 +2,19 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ..._native import CaptureError
-from ...errors import AbsentError
+from ... import _native
 from ...frames import to_frame
 from ...progress import progress
 from ..inputs import once
-from .rules import APPLICATION, UNCLASSIFIED, Rule, folded, rules
-from .sampled import TIMERS, base_name, is_text
+from ..samples.parts import require_cpu, require_names, search
+from ..samples.rules import Rule, components_of, native_rules, rules
+from ..samples.sampled import TIMERS, base_name, is_text
 from .text_stacks import text_stacks
 
 if TYPE_CHECKING:
@@ -68,44 +68,18 @@ class Profile:
         """Of each frame its function and module, "" where there is none."""
         return self.frames[["function", "module"]].astype(object).fillna("")
 
-    @cached_property
-    def busiest(self) -> "NDArray[np.intp]":
-        """Of each function of the kernel the innermost frame in which most of its samples are.
-
-        Functions that have it in less than half of them are left out.
-        """
-        at = pd.Series(np.bincount(self.leaves, self.weights, len(self.frames)))
-        at = at[self.frames["in_kernel"].to_numpy()]
-        by = at.groupby(self.names["function"].to_numpy()[at.index])
-        most = at[(at == by.transform("max")) & (at > by.transform("sum") / 2)]
-        return most.index.to_numpy()
-
     def require_names(self, path: str) -> None:
         """Raises CaptureError where the kernel's frames have no names."""
-        if self.in_kernel.any() and self.frames["symbol"].isna().all():
-            raise CaptureError(
-                f"{path} does not say what the kernel's functions are called: record with "
-                "netcost-record --profile functions, or perf record --kcore, as root; or give a "
-                "copy of /proc/kallsyms of that boot (--kallsyms)"
-            )
-
-    def taken(
-        self, source: "Capture", cpu: int | None, start_s: float | None, end_s: float | None
-    ) -> "NDArray[np.bool_]":
-        """Which samples are of a CPU, and of a stretch of the recording, None for all."""
-        source.timeline(start_s, end_s).require_inside()
-        given = (start_s, end_s)
-        start, end = (at if at is None else source.start_ns + round(at * 1e9) for at in given)
-        return self.within(cpu, start, end)
+        known = bool(self.frames["symbol"].notna().any())
+        require_names(path, bool(self.in_kernel.any()), known)
 
     def within(
         self, cpu: int | None, start_ns: int | None = None, end_ns: int | None = None
     ) -> "NDArray[np.bool_]":
-        """The same, by ns of the capture's clock."""
+        """Which samples are of a CPU, and of a stretch of the recording's clock, None for all."""
         known = np.ones(len(self.samples), dtype=bool)
         if cpu is not None:
-            if cpu not in set(self.samples["cpu"]):
-                raise AbsentError(f"no sample is of CPU {cpu}")
+            require_cpu(cpu, set(self.samples["cpu"]))
             known &= self.samples["cpu"].eq(cpu).to_numpy(dtype=bool)
         times = self.samples["time_ns"].to_numpy()
         if start_ns is not None:
@@ -124,15 +98,14 @@ def profile(
     # it has none, or they have no stacks.
     if is_text(capture):
         return Profile(event, *text_stacks(capture, event))
-    given = capture.beside.symbols
-    search = None if not user else [] if given is None else [str(given)]
     text = capture.kallsyms_beside()
+    where = search(capture) if user else None
     with progress(f"reading the samples of {event}") as advance:
-        found = capture.native.stacks(event, text, kernel_only, user, search, advance)
+        found = capture.native.stacks(event, text, kernel_only, user, where, advance)
     stacks = pa.table(found["stacks"]).column("frames").combine_chunks()
     frames = to_frame(found["frames"])
     symbols = frames["symbol"].cat
-    frames["function"] = symbols.codes.map(dict(enumerate(map(folded, symbols.categories))))
+    frames["function"] = symbols.codes.map(dict(enumerate(map(_native.folded, symbols.categories))))
     return Profile(
         event,
         to_frame(found["samples"]),
@@ -148,85 +121,31 @@ class Classified:
 
     components: their names, UNCLASSIFIED and APPLICATION first. of_stack: for each stack a place
     among them. decided_by: for each stack the frame (a place in Profile.frames) that a rule names,
-    -1 where none does. beneath: of_stack by all rules but those of a timer's samples.
+    -1 where none does. beneath: of_stack by all rules but those of a timer's samples. ended: for
+    each stack the entry of an interrupt that had ended with nothing run behind it, -1 for none.
     """
 
     components: list[str]
     of_stack: "NDArray[np.int16]"
     decided_by: "NDArray[np.int32]"
     beneath: "NDArray[np.int16]"
+    ended: "NDArray[np.int32]"
 
 
 def classify(one: Profile, given: list[Rule]) -> Classified:
     # Innermost first, the first frame that a rule names decides; of several rules the first.
-    components = [UNCLASSIFIED, APPLICATION, *dict.fromkeys(rule.component for rule in given)]
-    code = {name: at for at, name in enumerate(components)}
-    inside = one.frames["in_kernel"].to_numpy()
-    numbers, distinct = pd.MultiIndex.from_frame(one.names).factorize()
-    taken = [rule for rule in given if not rule.timer]
-    # Per different function the rules that name it, up to the first that asks for nothing more.
-    named = [_candidates(taken, function, module) for function, module in distinct]
-    begins, places = one.begins, one.places
-    of_place = numbers[places]
-    known = inside[places]
-    found = np.full(len(places), -1, dtype="i4")
-    for rank in range(max(map(len, named), default=0)):
-        rule_of = np.array([own[rank] if rank < len(own) else -1 for own in named], dtype="i4")
-        rule = np.where(known & (found < 0), rule_of[of_place], -1)
-        for number in np.unique(rule[rule >= 0]):
-            here = rule == number
-            if taken[number].under:
-                here &= _under(taken[number], distinct, of_place, begins)
-            found[here] = number
-    chosen, frame_of = _first(found, begins)
-    of_rule = np.array([code[rule.component] for rule in taken], dtype="i2")
-    of_stack = np.where(chosen >= 0, of_rule[chosen], 0).astype("i2")
-    decided = np.where(chosen >= 0, places[frame_of], -1).astype("i4")
-    of_stack[~one.in_kernel] = code[APPLICATION]
-    decided[~one.in_kernel] = -1
-    beneath = of_stack.copy()
-    if one.is_timed:
-        _take_timers(one, given, code, of_stack, decided)
-    return Classified(components, of_stack, decided, beneath)
-
-
-def _take_timers(
-    one: Profile,
-    given: list[Rule],
-    code: dict[str, int],
-    of_stack: "NDArray[np.int16]",
-    decided: "NDArray[np.int32]",
-) -> None:
-    # Interrupts enabled again: such samples are of what ran without them.
-    names = one.names.iloc[one.leaves]
-    for rule in reversed([rule for rule in given if rule.timer]):
-        named = {pair: rule.names(*pair) for pair in set(names.itertuples(index=False, name=None))}
-        here = np.array([named[pair] for pair in names.itertuples(index=False, name=None)], bool)
-        here &= one.in_kernel
-        if rule.timer == "address":
-            here &= np.isin(one.leaves, one.busiest)
-        of_stack[here], decided[here] = code[rule.component], one.leaves[here]
-
-
-def _candidates(given: list[Rule], function: str, module: str) -> list[int]:
-    own = []
-    for number, rule in enumerate(given):
-        if function and rule.names(function, module):
-            own.append(number)
-            if not rule.under:
-                break
-    return own
-
-
-def _under(
-    rule: Rule, distinct: Any, of_place: "NDArray[Any]", begins: "NDArray[np.int64]"
-) -> "NDArray[np.bool_]":
-    # Whether a function that the rule wants is at or outside each frame, with none of until before.
-    wanted = np.array([rule.is_under(function) for function, _ in distinct], dtype=bool)[of_place]
-    end = np.array([rule.ends_at(function) for function, _ in distinct], dtype=bool)[of_place]
-    nearest = _next(wanted)
-    stays: NDArray[np.bool_] = nearest < np.repeat(begins[1:], np.diff(begins))
-    return stays & (nearest <= _next(end))
+    told = _native.classify(
+        one.begins.astype("<i8").tobytes(),
+        one.places.astype("<i4").tobytes(),
+        one.leaves.astype("<i4").tobytes(),
+        one.weights.astype("<u8").tobytes(),
+        one.frames["in_kernel"].tolist(),
+        list(one.names.itertuples(index=False, name=None)),
+        one.is_timed,
+        native_rules(given),
+    )
+    kinds = zip(told, ("<i2", "<i4", "<i2", "<i4"), strict=True)
+    return Classified(components_of(given), *(np.frombuffer(of, kind) for of, kind in kinds))
 
 
 def _next(true: "NDArray[np.bool_]") -> "NDArray[np.int64]":
@@ -234,16 +153,6 @@ def _next(true: "NDArray[np.bool_]") -> "NDArray[np.int64]":
     at = np.where(true, np.arange(len(true)), len(true))
     following: NDArray[np.int64] = np.minimum.accumulate(at[::-1])[::-1]
     return following
-
-
-def _first(
-    found: "NDArray[np.int32]", begins: "NDArray[np.int64]"
-) -> "tuple[NDArray[np.int32], NDArray[np.int64]]":
-    # Of each stack the first frame with a rule: the rule, -1 for none, and the frame.
-    first = _next(found >= 0)[begins[:-1]] if len(found) else begins[:-1]
-    none = first >= begins[1:]
-    first = np.where(none, begins[:-1], first)
-    return np.where(none, -1, found[first]), first
 
 
 @once

@@ -9,9 +9,10 @@ import numpy as np
 from ...errors import AbsentError, LackingError
 from ...parsers.perf_stat import plain_event
 from ...stats.counts import count_interval, ratio_interval, share_interval
-from .components import IDLE, weights
+from ..samples.parts import IDLE
+from ..samples.sampled import TIMERS, base_name, sampled
 from .profile import Profile, classified, profile
-from .sampled import TIMERS, base_name, sampled
+from .weights import weights
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

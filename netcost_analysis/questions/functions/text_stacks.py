@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from .rules import folded
+from ..._native import folded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 
 from ..question import question
-from .components import IDLE
+from ..samples.parts import IDLE
+from ..samples.rules import UNCLASSIFIED
+from ..samples.rules import rules as rules_of
+from ..samples.sampled import chosen_event, sampled
 from .profile import classified, profile
-from .rules import UNCLASSIFIED
-from .rules import rules as rules_of
-from .sampled import chosen_event, sampled
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
@@ -113,13 +113,16 @@ def _twice(one: Any, found: Any, own: str | None) -> pd.DataFrame:
     ).astype("i8")
     names = one.names.assign(samples=counts)
     by = names[counts > 0].groupby(["function", "module"], sort=False)["samples"].sum()
+    functions, modules = ([str(pair[at]) for pair in by.index] for at in (0, 1))
+    named = [rule.names(functions, modules) for rule in given]
     rows = []
-    for (function, module), samples in by.items():
+    for at, samples in enumerate(by):
         claims = list(
-            dict.fromkeys(rule.component for rule in given if rule.names(function, module))
+            dict.fromkeys(rule.component for rule, of in zip(given, named, strict=True) if of[at])
         )
         if len(claims) > 1:
-            rows.append((function, module or None, claims[0], ", ".join(claims[1:]), samples))
+            pair = functions[at], modules[at] or None
+            rows.append((*pair, claims[0], ", ".join(claims[1:]), samples))
     columns = ["function", "module", "component", "further_components", "samples"]
     frame = pd.DataFrame(rows, columns=columns).astype({"samples": "int64"})
     return frame.sort_values("samples", ascending=False, kind="stable", ignore_index=True)

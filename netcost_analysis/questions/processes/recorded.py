@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from ...frames import to_frame
+from ...progress import progress
 from ...timeline.aggregate import plain_names
 
 if TYPE_CHECKING:
@@ -15,6 +17,9 @@ _HARDIRQ, _SOFTIRQ = 0x08, 0x10
 # What stays of each event: time, CPU, who was current, in which context, and what it is about.
 COLUMNS = ("time_ns", "cpu", "tid", "comm", "in_hardirq", "in_softirq", "what", "name")
 
+# So many events.
+_SMALL = 3_000_000
+
 QUEUED = ("net:net_dev_queue", "skbaddr")
 RECEIVED = ("net:netif_receive_skb", "skbaddr")
 COPIED = ("skb:skb_copy_datagram_iovec", "skbaddr")
@@ -23,6 +28,30 @@ FREED = ("skb:kfree_skb", "skbaddr")
 READY = ("sock:sk_data_ready", "skaddr")
 WOKEN = ("sched:sched_waking", "pid")
 WAKE_UP = ("sched:sched_wakeup", "pid")
+
+
+def all_recorded(capture: "Capture") -> "dict[tuple[str, str], pd.DataFrame]":
+    # Every event that tells whose traffic a softirq worked on, as recorded() returns each. Wake-ups
+    # where nothing tells who woke; buffers where any was received.
+    counts = capture.info["events"]
+    wanted = [RECEIVED, READY, WOKEN if counts.get(WOKEN[0]) else WAKE_UP]
+    if counts.get(RECEIVED[0]):
+        wanted += (QUEUED, COPIED, CONSUMED, FREED)
+    # Together they take one pass, and more memory for a moment.
+    fits = capture.event_count <= _SMALL
+    seen = [name for name, _ in wanted if counts.get(name) and fits]
+    with progress("decoding") as advance:
+        tables = capture.native.all_events(advance, seen) if seen else {}
+    found = {}
+    for event in wanted:
+        name, field = event
+        table = tables.pop(name, None)
+        if table is None:
+            # Of one that cannot be shown this says why.
+            found[event] = recorded(capture, event)
+        else:
+            found[event] = in_columns(to_frame(table), field)
+    return found
 
 
 def recorded(capture: "Capture", event: tuple[str, str]) -> pd.DataFrame:

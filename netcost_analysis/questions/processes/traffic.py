@@ -80,20 +80,21 @@ def traffic(timeline: Timeline) -> Traffic:
 
 @once
 def _events(timeline: Timeline) -> _Events:
-    capture = timeline.capture
-    received = r.recorded(capture, r.RECEIVED)
+    recorded = r.all_recorded(timeline.capture)
+    received = recorded[r.RECEIVED]
     queued, taken = r.empty(), r.empty().assign(kind="")
     if len(received) and not timeline.missing["clocks"]:
-        queued = r.recorded(capture, r.QUEUED)
+        queued = recorded[r.QUEUED]
         kinds = {r.COPIED: "taken", r.CONSUMED: "taken", r.FREED: "freed"}
-        frames = [r.recorded(capture, event).assign(kind=kind) for event, kind in kinds.items()]
+        frames = [recorded[event].assign(kind=kind) for event, kind in kinds.items()]
         frames = [one for one in frames if len(one)]
         taken = pd.concat(frames, ignore_index=True) if frames else taken
-    woken = r.recorded(capture, r.WOKEN)
+    woken = recorded.get(r.WOKEN, r.empty())
     if not len(woken):
-        woken = r.recorded(capture, r.WAKE_UP)
+        known = recorded.get(r.WAKE_UP)
+        woken = r.recorded(timeline.capture, r.WAKE_UP) if known is None else known
     packets = e.packets_of(received, queued, taken).sort_values("start_ns", kind="stable")
-    wakings, ready = e.of_clients(woken), r.recorded(capture, r.READY)
+    wakings, ready = e.of_clients(woken), recorded[r.READY]
     names = longest_names(timeline.sums())
     return _Events(_sorted(received), packets, _sorted(wakings), _sorted(ready), names)
 

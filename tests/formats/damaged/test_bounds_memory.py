@@ -21,10 +21,21 @@ from support.bounded import (
     exit_sample,
     pipe,
     put,
+    sample,
     switch,
 )
-from support.perfdata import Attr, Encoder, Format, Sample, Where, write_file, write_pipe
+from support.perfdata import (
+    Attr,
+    Encoder,
+    FinishedRound,
+    Format,
+    Sample,
+    Where,
+    write_file,
+    write_pipe,
+)
 from support.perfdata import tracepoints as t
+from support.perfdata.formats import Value
 from support.perfdata.machine import X86_64, Machine
 
 
@@ -150,3 +161,24 @@ def test_many_tasks_and_many_cpus(tmp_path: Path) -> None:
     put(rows, COMMON_PID, 20_001 + cpus)
     path = pipe(tmp_path / "tasks", formats, switched.tobytes() + rows.tobytes())
     bounded(path, "capture().timeline([])", seconds=6)
+
+
+# Who was displaced, of a capture with a million switches and wake-ups: no row of them is kept.
+def test_stolen_of_many_switches(tmp_path: Path) -> None:
+    formats, count = (t.SCHED_SWITCH, t.SCHED_WAKEUP), 300_000
+    woken: dict[str, Value] = {"comm": "a", "pid": 8, "prio": 120, "target_cpu": 0}
+    happened = [
+        (7, sample(formats, t.SCHED_WAKEUP, woken)),
+        (7, switch(formats, 7, 8)),
+        (8, switch(formats, 8, 7)),
+    ]
+    steps = [block(formats, count, one) for _, one in happened]
+    for step, (rows, (pid, _)) in enumerate(zip(steps, happened, strict=True)):
+        put(rows, TIME, 2000 + 10 * np.arange(count) + step, "<i8")
+        put(rows, COMMON_PID, np.full(count, pid))
+    every, end = np.concatenate(steps, axis=1), Encoder([]).encode(FinishedRound())
+    rounds = (every[at : at + 12_000].tobytes() + end for at in range(0, count, 12_000))
+    path = pipe(tmp_path / "switches", formats, b"".join(rounds))
+    command = "sys.argv = ['netcost', 'stolen', sys.argv[1]]; main()"
+    what = f"from netcost_analysis.cli.main import main; {command}"
+    assert "displaced" in bounded(path, what, seconds=10, megabytes=112)

@@ -10,8 +10,9 @@ from pathlib import Path
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from netcost_analysis.questions.functions.rules import APPLICATION, UNCLASSIFIED, Rule, folded
-from netcost_analysis.questions.functions.rules import rules as rules_of
+from netcost_analysis._native import folded
+from netcost_analysis.questions.samples.rules import APPLICATION, UNCLASSIFIED, Rule
+from netcost_analysis.questions.samples.rules import rules as rules_of
 from support.stacks import CLOCK, CYCLES, USER, Stack, capture_of, stack
 
 NAMES = ("a", "ab", "abc.isra.0", "b [mod]", "bc [other]", "c+0x80", "c", "?")

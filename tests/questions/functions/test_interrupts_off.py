@@ -6,7 +6,7 @@ import pytest
 
 from netcost_analysis import Capture, open_capture
 from netcost_analysis.questions.functions.groups import is_aside
-from netcost_analysis.questions.functions.interrupts_off import interrupt_of
+from netcost_analysis.questions.samples.interrupts import interrupt_of
 from support.host import SAMPLES
 from support.kept import kept_experiment
 from support.stacks import CLOCK, capture_of, stack

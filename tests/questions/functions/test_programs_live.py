@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from netcost_analysis import open_capture
-from netcost_analysis.questions.functions.rules import folded
+from netcost_analysis._native import folded
 from support.host import require_root_tracing, require_tool
 from support.programs import compiled
 

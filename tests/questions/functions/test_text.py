@@ -66,6 +66,15 @@ def test_without_call_chains_they_are_told_by_where_they_are(tmp_path: Path) -> 
     assert found == {"TCP": 1, "unclassified": 1, "application": 1}
 
 
+# A text's frames of programs are one, without a name.
+def test_functions_of_programs_have_no_names(tmp_path: Path) -> None:
+    capture = read(tmp_path / "t", TOLD)
+    rows = capture.ask.functions.functions(user=True).frame
+    told = rows[rows["component"] == "application"]
+    assert told[["function", "dso"]].isna().all(axis=None)
+    assert (told["samples"].tolist(), rows["samples"].sum()) == ([1], len(TOLD))
+
+
 def test_windows_and_graphs_take_it_too(netcost: Netcost, tmp_path: Path) -> None:
     path = read(tmp_path / "t", TOLD).path
     found = netcost("functions", path, "--start", "1.5", "--end", "2.5", "--json").json

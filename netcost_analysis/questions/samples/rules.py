@@ -1,32 +1,25 @@
 # Which component a function belongs to: the rules of components.toml, before them those of a user's
 # own file.
 
-import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fnmatch import translate
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..._native import CaptureError
+from ..._native import CaptureError, matching
 from ...errors import ArgumentError
+from .interrupts import ENDS, HARDIRQ, VECTOR
 
-OWN = Path(__file__).with_name("components.toml")
+if TYPE_CHECKING:
+    from ..._native import NativeRules
+
+OWN = Path(__file__).parents[1] / "functions" / "components.toml"
 # What no rule names, and what rules do not name.
 UNCLASSIFIED, APPLICATION = "unclassified", "application"
 _LISTS = ("functions", "modules", "under", "until")
 _FIELDS = {"component", "timer", *_LISTS}
-_ENDINGS = re.compile(
-    r"(?:\.(?:isra|constprop|part|cold|llvm|lto_priv|localalias|clone|cfi_jt|cfi)(?:\.\d+)*)+$"
-)
-# In front of a function whose address is called for: room that the kernel has there to patch.
-_PREFIX = "__pfx_"
-
-
-def folded(symbol: str) -> str:
-    # A symbol's function: what the compiler parted from it or made a variant of is it, too.
-    return _ENDINGS.sub("", symbol.removeprefix(_PREFIX)) or symbol
 
 
 @dataclass(frozen=True)
@@ -40,24 +33,11 @@ class Rule:
     timer: str = ""
     place: str = field(default="", compare=False)
 
-    @cached_property
-    def _names(self) -> "list[re.Pattern[str]]":
-        return [_any_of(one) for one in (self.functions, self.modules, self.under, self.until)]
-
-    def names(self, function: str, module: str) -> bool:
-        functions, modules, _, _ = self._names
-        return bool(functions.fullmatch(function) or (module and modules.fullmatch(module)))
-
-    def is_under(self, function: str) -> bool:
-        return bool(self._names[2].fullmatch(function))
-
-    def ends_at(self, function: str) -> bool:
-        return bool(self._names[3].fullmatch(function))
-
-
-def _any_of(patterns: tuple[str, ...]) -> "re.Pattern[str]":
-    # Of no pattern one that nothing is.
-    return re.compile("|".join(map(translate, patterns)) if patterns else r"(?!)")
+    def names(self, functions: Sequence[str], modules: Sequence[str]) -> list[bool]:
+        # Of functions, in these modules, "" for the kernel's own.
+        by_name, by_module = matching(self.functions, functions), matching(self.modules, modules)
+        both = zip(by_name, by_module, modules, strict=True)
+        return [name or bool(module and known) for name, known, module in both]
 
 
 def read(path: Path) -> list[Rule]:
@@ -109,3 +89,18 @@ def rules(own: str | Path | None = None) -> list[Rule]:
     if not path.is_file():
         raise ArgumentError(f"no file of rules {own}")
     return [*read(path), *_ours()]
+
+
+def components_of(given: list[Rule]) -> list[str]:
+    # Their names: places in this list are what native has for them.
+    return [UNCLASSIFIED, APPLICATION, *dict.fromkeys(rule.component for rule in given)]
+
+
+def native_rules(given: list[Rule]) -> "NativeRules":
+    # As native takes them, with what tells where an interrupt had ended.
+    code = {name: at for at, name in enumerate(components_of(given))}
+    rules = [
+        (code[rule.component], rule.functions, rule.modules, rule.under, rule.until, rule.timer)
+        for rule in given
+    ]
+    return rules, ENDS, (*VECTOR, *HARDIRQ)

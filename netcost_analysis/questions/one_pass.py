@@ -1,0 +1,37 @@
+# What netcost stolen reads of a capture: in one pass, as far as that is known before it.
+
+from typing import TYPE_CHECKING
+
+from .completeness.completeness import of_interrupts_ahead
+from .inputs import surely_fits
+from .lives import everywhere
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+    from ..timeline.timeline import Timeline
+
+# Events that may name the owner of a softirq's traffic.
+OWNERS = ("net:netif_receive_skb", "sock:sk_data_ready")
+# So many events: their rows take less time than another pass.
+_SMALL = 1_000_000
+
+
+def read_for_stolen(timeline: "Timeline", lives: bool) -> None:
+    """What losses() takes, and a verdict; lives: lifetimes() and waited_for() too."""
+    capture, whole = timeline.capture, everywhere(timeline)
+    of_interrupts_ahead(capture)
+    # Most captures have some time of which nobody knows whose it was: whose it may have been the
+    # stays tell. Of a large one they are read when it is known that they are needed, and fit.
+    stays: tuple[str, ...] = ("slices",) if capture.has_at_most(_SMALL) else ()
+    if lives and surely_fits(timeline):
+        stays = ("slices", "migrations")
+    packets = ("softirqs", "polls") if _names_owners(capture) else ()
+    timeline.read("displaced", *packets, *(stays if whole is timeline else ()))
+    if lives and stays and whole is not timeline:
+        whole.read("displaced", *packets, *stays)
+
+
+def _names_owners(capture: "Capture") -> bool:
+    events = capture.header.get("events") or ()
+    is_named = any(event["name"] in OWNERS for event in events)
+    return is_named and capture.has_at_most(_SMALL)

@@ -1,0 +1,25 @@
+# The events that tell when a task was there, as native gathers them beside the ledger's pass.
+
+FORK, NEW = "sched:sched_process_fork", "sched:sched_wakeup_new"
+EXIT, MIGRATED = "sched:sched_process_exit", "sched:sched_migrate_task"
+WAKES = ("sched:sched_wakeup", "sched:sched_waking")
+# By event the fields that say whom, its name there, and the CPU that it comes to.
+_TOLD = {
+    FORK: ("child_pid", "child_comm", None),
+    NEW: ("pid", "comm", None),
+    EXIT: ("pid", None, None),
+    **dict.fromkeys(WAKES, ("pid", None, "target_cpu")),
+    MIGRATED: ("pid", None, "dest_cpu"),
+}
+# Of these the last of each task tells all.
+_LAST = (*WAKES, MIGRATED)
+_LATEST_NS = 2**63 - 1
+
+# Event; the fields of the task, its name and its CPU; until when only the last of each counts.
+TaskEvent = tuple[str, str, str | None, str | None, int | None]
+
+
+def task_events(end_ns: int | None) -> list[TaskEvent]:
+    """What native is to gather, up to a window's end."""
+    end_ns = _LATEST_NS if end_ns is None else end_ns
+    return [(name, *of, end_ns if name in _LAST else None) for name, of in _TOLD.items()]
