@@ -12,12 +12,11 @@ from netcost_analysis.questions import inputs
 from netcost_analysis.questions.ask import questions
 from support.kept import kept
 
-# One of a NIC's interrupts, one of TCP over loopback with losses, one with migrations, one idle.
+# One of a NIC's interrupts, one in which ksoftirqd runs, one of two tasks that talk and are moved.
 SAMPLES = (
     "nic-stolen-time",
-    "stolen-time-tcp.netcost.tar.zst",
+    "stolen-time-top.netcost.tar.zst",
     "local-migrations.netcost.tar.zst",
-    "quiet-interface.netcost.tar.zst",
 )
 TOPICS = ("stolen_time", "processes", "migration", "remedies", "tracing_overhead")
 ASKED = [

@@ -2,7 +2,8 @@
 # what an event costs comes after its time was taken, for the most part.
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,9 @@ from ..._native import CaptureError
 from ...capture.event_names import require_event
 from ...capture.recorder import is_perf
 from ...progress import progress
-from ..inputs import rows
+from ...spans import columns
+from ..carried import appended
+from ..inputs import fold
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
@@ -65,46 +68,98 @@ def counted(timeline: "Timeline", cost: "pd.Series[Any]") -> pd.DataFrame:
     # The segments' owners, as in the sums, with events and what they cost (COSTS), float64. cost: a
     # row of event_cost. Of a large capture a stretch from its middle, scaled up to all of it.
     detail = timeline.excerpt
-    (segments,) = rows(detail, "segments")
     start_ns, end_ns = (int(detail.summary[name]) for name in ("start_ns", "end_ns"))
     times = event_times(timeline.capture, start_ns, end_ns, detail.summary["cpus"])
     each = {name: cost[f"event_{name.removeprefix('cost_')}"] for name in COSTS}
     # Times in steps leave open how much later the next event was.
     slack = int(detail.summary["resolution_ns"] or 1) - 1
-    found = events_in(segments, times, each, end_ns, slack)
-    owned = segments[_OWNER].assign(ns=segments["end_ns"] - segments["start_ns"], **found)
-    owned["segments"] = 0
-    totals = ["ns", "segments", "events", *COSTS]
-    group = owned.groupby(_OWNER, dropna=False, observed=True)[totals]
-    frame = group.sum(min_count=1).reset_index()
+    events = Events(by_cpu(times), each, end_ns, slack)
+    del times
+    found = _counted(detail, events=events)
+    frame = _summed(found.sums, _owned(found.rest, events.within(found.rest))).reset_index()
+    # The fold is kept with the timeline.
+    events.times.clear()
     if detail is not timeline and detail.duration_ns:
         frame[["events", *COSTS]] *= timeline.duration_ns / detail.duration_ns
     return frame
 
 
-def events_in(
-    segments: pd.DataFrame, times: pd.DataFrame, each: dict[str, Any], end_ns: int, slack: int
-) -> dict[str, npt.NDArray[np.float64]]:
-    # Of each segment (by CPU and time) how many events it holds, and what they cost: each of them
-    # what it is said to, or the time to that CPU's next event where that is less. NaN where no cost
-    # is said.
-    size = len(segments)
-    result = {name: np.zeros(size) for name in ("events", *COSTS)}
-    for name, ns in each.items():
-        if pd.isna(ns):
-            result[name][:] = np.nan
-    cpus, starts = segments["cpu"].to_numpy(), segments["start_ns"].to_numpy("int64")
-    for cpu, some in times.groupby("cpu"):
-        places = np.flatnonzero(cpus == cpu)
-        if not len(places):
-            continue
-        at = np.sort(some["time_ns"].to_numpy("int64"))
-        within = np.searchsorted(starts[places], at, side="right") - 1
-        within = np.maximum(within, 0)
-        result["events"][places] = np.bincount(within, minlength=len(places))
-        gap = np.diff(at, append=max(end_ns, int(at[-1]))) + slack
-        for name, ns in each.items():
-            if not pd.isna(ns):
-                costs = np.minimum(gap, int(ns))
-                result[name][places] = np.bincount(within, weights=costs, minlength=len(places))
-    return result
+class _Counted(NamedTuple):
+    # By _OWNER; and the last segment of each CPU: which events are in it the next one's start says.
+    sums: pd.DataFrame | None
+    rest: pd.DataFrame
+
+
+@fold("segments")
+def _counted(before: _Counted | None, segments: pd.DataFrame, events: "Events") -> _Counted:
+    rows = appended(before and before.rest, segments[[*_OWNER, "start_ns", "end_ns"]])
+    is_last = ~rows["cpu"].duplicated(keep="last").to_numpy()
+    cpus, at = columns(rows[is_last], "cpu", "start_ns")
+    starts = dict(zip(cpus.tolist(), at.tolist(), strict=True))
+    part = _owned(rows[~is_last], events.within(rows[~is_last], starts))
+    return _Counted(_summed(before and before.sums, part), rows[is_last])
+
+
+def _owned(segments: pd.DataFrame, found: dict[str, npt.NDArray[np.float64]]) -> pd.DataFrame:
+    owned = segments[_OWNER].assign(ns=segments["end_ns"] - segments["start_ns"], **found)
+    owned["segments"] = 0
+    totals = ["ns", "segments", "events", *COSTS]
+    # Names as such: each batch has the categories that occur in it.
+    sums = owned.groupby(_OWNER, dropna=False, observed=True)[totals].sum(min_count=1).reset_index()
+    names = [one for one in _OWNER if isinstance(sums[one].dtype, pd.CategoricalDtype)]
+    return sums.astype(dict.fromkeys(names, object)).set_index(_OWNER)
+
+
+def _summed(sums: pd.DataFrame | None, more: pd.DataFrame) -> pd.DataFrame:
+    if sums is None:
+        return more
+    both = pd.concat([sums, more])
+    return both.groupby(level=list(range(len(_OWNER))), dropna=False).sum(min_count=1)
+
+
+def by_cpu(times: pd.DataFrame) -> dict[int, npt.NDArray[np.int64]]:
+    # The times of event_times(), sorted.
+    cpus, at = columns(times, "cpu", "time_ns")
+    return {int(cpu): np.sort(at[cpus == cpu]) for cpu in np.unique(cpus)}
+
+
+@dataclass(eq=False)
+class Events:
+    # times: of by_cpu(). each: what one is said to cost, by COSTS. taken: how many of each CPU were
+    # in segments before.
+    times: dict[int, npt.NDArray[np.int64]]
+    each: dict[str, Any]
+    end_ns: int
+    slack: int
+    taken: dict[int, int] = field(default_factory=dict)
+
+    def within(
+        self, segments: pd.DataFrame, until: dict[int, int] | None = None
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        # Of each segment (by CPU and time) how many events it holds, and what they cost: each of
+        # them what it is said to, or the time to that CPU's next event where that is less. NaN
+        # where no cost is said. until: by CPU, when the next segment starts; None for the last.
+        size = len(segments)
+        result = {name: np.zeros(size) for name in ("events", *COSTS)}
+        for name, ns in self.each.items():
+            if pd.isna(ns):
+                result[name][:] = np.nan
+        cpus, starts = segments["cpu"].to_numpy(), segments["start_ns"].to_numpy("int64")
+        for cpu, every in self.times.items():
+            places = np.flatnonzero(cpus == cpu)
+            if not len(places):
+                continue
+            first, last = self.taken.get(cpu, 0), len(every)
+            if until is not None:
+                last = int(np.searchsorted(every, until[cpu]))
+            self.taken[cpu] = max(first, last)
+            at = every[first:last]
+            following = np.append(every[first + 1 : last + 1], max(self.end_ns, int(every[-1])))
+            within = np.maximum(np.searchsorted(starts[places], at, side="right") - 1, 0)
+            result["events"][places] = np.bincount(within, minlength=len(places))
+            gap = following[: len(at)] - at + self.slack
+            for name, ns in self.each.items():
+                if not pd.isna(ns):
+                    costs = np.minimum(gap, int(ns))
+                    result[name][places] = np.bincount(within, costs, minlength=len(places))
+        return result

@@ -120,6 +120,7 @@ def test_of_one_victim_and_of_nobody(tmp_path: Path) -> None:
 def test_in_pieces_it_is_the_same(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = episodes(netcost.open_capture(SAMPLES / sample).timeline(), ALL)
     monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 1_900)
+    monkeypatch.setattr(inputs, "_ROWS", 1_000)
     pieces = episodes(netcost.open_capture(SAMPLES / sample).timeline(), ALL)
     pd.testing.assert_frame_equal(whole.episodes, pieces.episodes)
     pd.testing.assert_frame_equal(whole.parts, pieces.parts)
