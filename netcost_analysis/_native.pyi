@@ -67,6 +67,11 @@ class Capture:
     def mappings(self, progress: Progress | None = None) -> ArrowTable: ...
     def kernel_symbols(self, progress: Progress | None = None) -> ArrowTable: ...
     def kallsyms(self) -> str | None: ...
+    def event_times(
+        self, start_ns: int, end_ns: int, cpus: Sequence[int], progress: Progress | None = None
+    ) -> ArrowTable:
+        """A row per tracepoint's event in a window, ends included: cpu, time_ns, in their order."""
+
     def counts(
         self,
         wanted: Sequence[Count],

@@ -123,7 +123,7 @@ impl Visitor for Scanner<'_> {
 }
 
 /// What a payload of this event has at least; 0 where none is expected.
-fn fixed_size(event: &Event) -> u32 {
+pub fn fixed_size(event: &Event) -> u32 {
     let format = event.format.as_ref().filter(|_| event.has_payload);
     format.map_or(0, |format| format.fixed_size() as u32)
 }

@@ -57,6 +57,7 @@ pub mod ledger;
 pub mod lives;
 pub mod mask;
 pub mod stacks;
+pub mod times;
 
 pub use bytes::Order;
 pub use chains::Selection;

@@ -21,7 +21,7 @@ use arrow_array::RecordBatch;
 use netcost::counts;
 use netcost::events::{self, Scan};
 use netcost::lives::task_events;
-use netcost::{maps, open, printable, stacks, Error, ErrorKind, Progress, Recording, Result, Search};
+use netcost::{maps, open, printable, stacks, times, Error, ErrorKind, Progress, Recording, Result, Search};
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -203,6 +203,20 @@ impl Capture {
             found.set_item(name, table(py, batch)?)?;
         }
         Ok(found)
+    }
+
+    /// When tracepoints happened on these CPUs, within a window, as an Arrow table.
+    #[pyo3(signature = (start_ns, end_ns, cpus, progress=None))]
+    fn event_times(
+        &self,
+        py: Python<'_>,
+        start_ns: i64,
+        end_ns: i64,
+        cpus: Vec<u32>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Py<PyTable>> {
+        let window = (start_ns, end_ns);
+        table(py, pass(py, progress, |progress| times::event_times(&self.recording, window, &cpus, progress))?)
     }
 
     /// How many events lie within windows, in one pass: by CPU and the value of a field.

@@ -1,18 +1,14 @@
 # How many events happened while whom had a CPU. A segment's events are those from its start on:
 # what an event costs comes after its time was taken, for the most part.
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pyarrow as pa
 
-from ..._native import CaptureError
-from ...capture.event_names import require_event
-from ...capture.recorder import is_perf
+from ...frames import to_frame
 from ...progress import progress
 from ...spans import columns
 from ..carried import appended
@@ -22,46 +18,14 @@ if TYPE_CHECKING:
     from ...capture.capture import Capture
     from ...timeline.timeline import Timeline
 
-# More at once would take too much memory: then one tracepoint at a time.
-_MOST_EVENTS = 5_000_000
 COSTS = ("cost_low_ns", "cost_ns", "cost_high_ns")
 _OWNER = ["cpu", "tid", "comm", "context", "id", "name", "device", "cost_class", "is_network"]
 
 
 def event_times(capture: "Capture", start_ns: int, end_ns: int, cpus: list[int]) -> pd.DataFrame:
-    # A row per event of a tracepoint in the window, ends included: cpu, time_ns (int64).
-    parts: list[npt.NDArray[np.int64]] = [np.empty((0, 2), dtype="int64")]
-    for table in _tables(capture):
-        if "time_ns" not in table.column_names:
-            continue
-        # Only these columns: names and flags as pandas has them take longer than decoding.
-        table = table.select(["common_cpu", "time_ns"]).drop_null()
-        on, at = (column.to_numpy().astype("int64", copy=False) for column in table.columns)
-        inside = (at >= start_ns) & (at <= end_ns) & np.isin(on, cpus)
-        parts.append(np.column_stack((on[inside], at[inside])))
-    return pd.DataFrame(np.concatenate(parts), columns=["cpu", "time_ns"])
-
-
-def _tables(capture: "Capture") -> Iterator[pa.Table]:
-    counts = capture.info["events"]
-    if sum(counts.values()) <= _MOST_EVENTS:
-        with progress("decoding") as advance:
-            tables = capture.native.all_events(advance)
-        yield from map(pa.table, tables.values())
-        return
-    for name, number in counts.items():
-        if number and (table := _events(capture, name)) is not None:
-            yield table
-
-
-def _events(capture: "Capture", name: str) -> "pa.Table | None":
-    # Without fields, so no tracepoint: what it costs is not an event's.
-    try:
-        require_event(name, capture.header.get("events", ()), fields=is_perf(capture.header))
-        with progress(f"decoding {name}") as advance:
-            return pa.table(capture.native.events(name, None, advance))
-    except CaptureError:
-        return None
+    # A row per event of a tracepoint in the window, ends included: cpu, time_ns (int64), by these.
+    with progress("decoding") as advance:
+        return to_frame(capture.native.event_times(start_ns, end_ns, cpus, advance))
 
 
 def counted(timeline: "Timeline", cost: "pd.Series[Any]") -> pd.DataFrame:
@@ -118,9 +82,9 @@ def _summed(sums: pd.DataFrame | None, more: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_cpu(times: pd.DataFrame) -> dict[int, npt.NDArray[np.int64]]:
-    # The times of event_times(), sorted.
+    # The times of event_times().
     cpus, at = columns(times, "cpu", "time_ns")
-    return {int(cpu): np.sort(at[cpus == cpu]) for cpu in np.unique(cpus)}
+    return {int(cpu): at[cpus == cpu] for cpu in np.unique(cpus)}
 
 
 @dataclass(eq=False)
