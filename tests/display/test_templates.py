@@ -18,6 +18,7 @@ from netcost_analysis.display.templates import (
     escaped,
     joined,
 )
+from netcost_analysis.questions.samples.words import component_words
 from netcost_analysis.units import printable
 from support.host import ROOT
 
@@ -93,7 +94,26 @@ def test_a_template_computes_nothing(path: Path) -> None:
         if not isinstance(node, nodes.Filter) or node.name in COMPUTING
     ]
     assert not found
-    # What is not escaped is a macro's result, and nothing of a capture's.
+    # What is not escaped is a macro's result, and nothing of a capture's, or was escaped before.
     for node in tree.find_all(nodes.Filter):
         if node.name == "markdown":
-            assert isinstance(node.node, nodes.Call), f"{path.name}:{node.lineno}"
+            is_whole = isinstance(node.node, nodes.Name) and node.node.name == "paragraph"
+            assert is_whole or isinstance(node.node, nodes.Call), f"{path.name}:{node.lineno}"
+
+
+# The paragraph that `netcost functions` writes without templates, and components.md as it is.
+def test_names_of_a_capture_are_escaped_in_a_paragraph() -> None:
+    hostile = "<b>*x*</b>`"
+    row = {"component": hostile, "busy_share": 0.5, "busy_share_low": 0.4, "busy_share_high": 0.6}
+    figures = {
+        "sampled_event": hostile,
+        "busy_samples": 10,
+        "largest": [row],
+        "hidden": {"busy_share": 0.1, "deciding_functions": hostile},
+        "off_in": [{"busy_share": 0.1, "interrupts_off_in": hostile}],
+        "unclassified_share": 0.01,
+    }
+    said = component_words(figures, escaped, code)
+    assert said.count(escaped(hostile)) == 2
+    assert said.count(code(hostile)) == 2
+    assert hostile not in said.replace(code(hostile), "")

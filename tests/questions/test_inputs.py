@@ -117,24 +117,26 @@ def fresh(name: str = "") -> netcost.Timeline:
     return Capture.timeline(kept(kept_energy()[0] if is_metered else sample))
 
 
-# Every row is in the batch in which it ends; one without an end in the last.
+# As native deals them: a row is in the batch in which it and all before it on its CPU have ended.
+# One whose end was not seen had ended as what follows began.
 def dealt(timeline: netcost.Timeline, *tables: str) -> Iterator[tuple[pd.DataFrame, ...]]:
     timeline.load(*tables)
     start, end = timeline.summary["start_ns"], timeline.summary["end_ns"]
     edges = np.linspace(start, end, 4)[1:-1]
     frames = {name: getattr(timeline, name) for name in tables}
-    places = {
-        name: np.where(
-            frame[ENDS[name]].isna(),
-            len(edges),
-            np.searchsorted(edges, frame[ENDS[name]].fillna(0).to_numpy("int64")),
-        )
-        if name in ENDS
-        else np.zeros(len(frame), int)
-        for name, frame in frames.items()
-    }
+    places = {name: _batch(frame, name, edges) for name, frame in frames.items()}
     for number in range(len(edges) + 1):
         yield tuple(frame[places[name] == number] for name, frame in frames.items())
+
+
+def _batch(frame: pd.DataFrame, name: str, edges: Any) -> Any:
+    if name not in ENDS:
+        return np.zeros(len(frame), int)
+    began = frame.get("entry_ns", pd.Series(0, index=frame.index)).fillna(0)
+    ended = frame[ENDS[name]].fillna(began).to_numpy("int64")
+    places = pd.Series(np.searchsorted(edges, ended))
+    cpus = frame["cpu"].to_numpy() if "cpu" in frame else np.zeros(len(frame), int)
+    return places.groupby(cpus).cummax().to_numpy()
 
 
 @pytest.mark.parametrize("name", OWN)

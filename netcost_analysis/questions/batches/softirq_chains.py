@@ -6,7 +6,7 @@ import pandas as pd
 
 from ...timeline.timeline import Timeline
 from ..question import question
-from .chain_sums import mean_parts
+from .chain_sums import ChainSums, mean_parts
 from .common import called, records
 from .paired import CHAIN, INPUTS, paired
 from .pairing import Pairing
@@ -66,8 +66,8 @@ def chains_from(
 
 @softirq_chains.totals
 def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # Of all chains. in_all: None for a share of none; by_device: the mean of each part; raised:
-    # how many by each origin, and in which interrupts.
+    # Of all chains. in_all: None for a share of none; by_device: the mean of each part; by_origin
+    # and by_interrupt: by what, and in which interrupts, softirqs were raised, most often first.
     sums = paired(answer.timeline).chain_sums
     in_kthread = sums.count("in_kthread")
     number, own = sum(in_kthread.values()), in_kthread.get("yes", 0)
@@ -75,14 +75,21 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
         "softirqs": number,
         "in_kthread": own,
         "in_kthread_share": own / number if number else None,
+        "raises_known": sums.count("raised").get("yes", 0),
     }
     assert sums.by_device is not None
-    raised = {
-        "origins": sums.count("origin"),
-        "raises_known": bool(sums.count("raised").get("yes")),
-        "interrupts": dict(list(sums.count("name").items())[:4]),
+    return {
+        "in_all": in_all,
+        "by_device": mean_parts(sums.by_device),
+        "by_origin": _counts(sums, "origin"),
+        "by_interrupt": _counts(sums, "name"),
     }
-    return {"in_all": in_all, "raised": raised, "by_device": mean_parts(sums.by_device)}
+
+
+def _counts(sums: ChainSums, what: str) -> pd.DataFrame:
+    found = sums.count(what)
+    counts = {what: pd.Series(list(found), dtype="str"), "softirqs": list(found.values())}
+    return pd.DataFrame(counts).astype({"softirqs": "int64"})
 
 
 @softirq_chains.figures
@@ -91,7 +98,8 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     polled = parts[parts["poll_ns"] > 0].head(1)
     return {
         **answer.parts["in_all"],
-        **answer.parts["raised"],
+        "origins": records(answer.tables["by_origin"]),
+        "interrupts": records(answer.tables["by_interrupt"].head(4)),
         "means": next(iter(records(polled.assign(device=polled["device"].map(called)))), None),
         "listed": len(answer.frame),
     }

@@ -59,28 +59,32 @@ def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
 
 @softirq_runs.totals
 def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # by_kind: how many runs, of all. in_all: sums of them; several, most_rounds: of those outside
-    # kernel threads.
+    # by_kind: how many runs, of all. by_reason, in_all: sums of them.
     hz = answer.options.get("hz")
     runs, limits = paired(answer.timeline, hz).run_counts, limits_of(answer.capture, hz=hz)
     outside = runs[~runs["in_kthread"]]
     number, own = int(runs["run_count"].sum()), int(outside["run_count"].sum())
     in_all = {
-        "runs": number,
-        "outside": own,
-        "several": int(outside.loc[outside["rounds_made"] > 1, "run_count"].sum()),
+        "run_count": number,
+        "outside_count": own,
+        "several_rounds_count": int(outside.loc[outside["rounds_made"] > 1, "run_count"].sum()),
         "most_rounds": int(outside["rounds_made"].max()) if len(outside) else 0,
-        "in_kthread": number - own,
-        "reasons": runs.groupby("end_reason")["run_count"].sum().to_dict(),
-        "jiffies": limits.softirq_jiffies,
-        "tick_ns": limits.tick_ns,
+        "in_kthread_count": number - own,
     }
-    return {"kernel_limits": limits, "by_kind": runs, "in_all": in_all}
+    by_reason = runs.groupby("end_reason")["run_count"].sum().reset_index()
+    return {"kernel_limits": limits, "by_kind": runs, "by_reason": by_reason, "in_all": in_all}
 
 
 @softirq_runs.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    return {**answer.parts["in_all"], "listed": len(answer.frame)}
+    limits, reasons = answer.parts["kernel_limits"], answer.tables["by_reason"]
+    return {
+        **answer.parts["in_all"],
+        "reasons": dict(zip(reasons["end_reason"], reasons["run_count"], strict=True)),
+        "jiffies": limits.softirq_jiffies,
+        "tick_ns": limits.tick_ns,
+        "listed": len(answer.frame),
+    }
 
 
 @softirq_runs.plot(

@@ -76,8 +76,16 @@ def _check(experiment: Experiment) -> None:
     check=_check,
     main="sides",
     main_columns=(
-        *("protocol", "io_bytes", "io_side", "weight_per_packet", "weight_unit", "driver_share"),
-        *("copy_share", "release_share", "driver_release_share", "major_share", "protocol_share"),
+        *("protocol", "io_bytes", "io_side", "component", "weight_per_packet", "weight_unit"),
+        *(
+            "interrupts_off_in",
+            "driver_share",
+            "copy_share",
+            "release_share",
+            "driver_release_share",
+            "major_share",
+            "protocol_share",
+        ),
         *("off_share", "largest_group"),
     ),
     rows=60,

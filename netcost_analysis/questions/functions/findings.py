@@ -49,8 +49,8 @@ class Findings(NamedTuple):
     check=lambda experiment: components_by_size.check and components_by_size.check(experiment),
     main="findings",
     main_columns=(
-        *("claim", "document_figure", "protocol", "io_side", "ours_low", "ours_high"),
-        *("ours_unit", "holds", "holds_without_interrupts", "why", "document_place"),
+        *("claim", "holds", "protocol", "io_side", "document_figure", "ours_low", "ours_high"),
+        *("ours_unit", "holds_without_interrupts", "why", "document_place"),
     ),
     rows=40,
 )

@@ -93,8 +93,8 @@ def _require_clock(source: "Capture") -> None:
     check=_check,
     main="packet_components",
     main_columns=(
-        *("component", "interrupts_off_in", "weight_per_packet"),
-        *("weight_per_packet_low", "weight_per_packet_high", "weight_unit", "busy_share"),
+        *("component", "weight_per_packet", "weight_unit", "interrupts_off_in"),
+        *("weight_per_packet_low", "weight_per_packet_high", "busy_share"),
     ),
     rows=30,
     may_be_0=("cpu",),
