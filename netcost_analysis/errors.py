@@ -65,13 +65,15 @@ def _line(text: str) -> str:
 _FEW_NAMES = 10
 
 
-def no_task(task: int | str, known: Sequence[str], near: Sequence[str] = ()) -> str:
+def no_task(
+    task: int | str, known: Sequence[str], near: Sequence[str] = (), where: str = ""
+) -> str:
     """The line about a task that nobody saw, with the names near it.
 
     known: those there are, the most important first: a few of them where none is near. near: those
-    to name, where they are not to be found by their letters.
+    to name, where they are not to be found by their letters. where: of the window, if not all.
     """
-    return f"no task {task!r} in the window; there are {_near(str(task), known, near[:3])}"
+    return f"no task {task!r} in the window{where}; there are {_near(str(task), known, near[:3])}"
 
 
 def no_such(what: str, wanted: object, known: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, overload
 
 from ..errors import AbsentError, no_task
+from ..units import ranges
 from .aggregate import Victim, plain_names, summed, victim_of
 from .by import By
 
@@ -45,7 +46,9 @@ def no_such_task(timeline: "Timeline", task: Task) -> AbsentError:
     by_name = isinstance(task, str)
     ns = summed((row.comm if by_name else str(row.tid), row.ns) for row in rows)
     called = {f"{row.tid} (named {row.comm!r})": 0 for row in rows if row.comm == str(task)}
-    return AbsentError(no_task(task, sorted(ns, key=lambda one: -ns[one]), list(called)))
+    where = f" on CPU {ranges(timeline.cpus)}" if timeline.cpus else ""
+    known = sorted(ns, key=lambda one: -ns[one])
+    return AbsentError(no_task(task, known, list(called), where))
 
 
 def rows_of(rows: "pd.DataFrame", task: Task | None, prefix: str = "") -> "pd.DataFrame":

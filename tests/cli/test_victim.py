@@ -97,6 +97,11 @@ def test_a_name_of_digits(netcost: Netcost, path: str, words: tuple[str, ...]) -
     said = "no task 7 in the window; there are 600 (named '7') and 1 more"
     assert (run.code, run.err) == (1, f"netcost: {path}: {said}\n")
     assert netcost(*words, path, "--victim", "600").code == 0
+
+
+def test_who_is_not_on_a_cpu(netcost: Netcost, path: str) -> None:
+    run = netcost("stolen", path, "--victim", "nobody", "--cpu", "0")
+    assert "no task 'nobody' in the window on CPU 0; there are" in run.err
     timeline = open_capture(path).timeline()
     assert timeline.ask.stolen_time.headline(victim="7").figures["victim"] == "7"
     assert timeline.ask.stolen_time.headline(victim=600).figures["victim"] == "7 (600)"
