@@ -22,8 +22,8 @@ def read_for_stolen(timeline: "Timeline", lives: bool) -> None:
     of_interrupts_ahead(capture)
     # Most captures have some time of which nobody knows whose it was: whose it may have been the
     # stays tell. Of a large one they are read when it is known that they are needed, and fit.
-    stays: tuple[str, ...] = ("slices",) if capture.has_at_most(_SMALL) else ()
-    if lives and surely_fits(timeline):
+    stays: tuple[str, ...] = ("slices",) if surely_fits(timeline) else ()
+    if lives and stays:
         stays = ("slices", "migrations")
     packets = ("softirqs", "polls") if _names_owners(capture) else ()
     timeline.read("displaced", *packets, *(stays if whole is timeline else ()))

@@ -163,9 +163,9 @@ def test_many_tasks_and_many_cpus(tmp_path: Path) -> None:
     bounded(path, "capture().timeline([])", seconds=6)
 
 
-# Who was displaced, of a capture with a million switches and wake-ups: no row of them is kept.
+# Who was displaced, of a capture with two million switches and wake-ups: no row of them is kept.
 def test_stolen_of_many_switches(tmp_path: Path) -> None:
-    formats, count = (t.SCHED_SWITCH, t.SCHED_WAKEUP), 300_000
+    formats, count = (t.SCHED_SWITCH, t.SCHED_WAKEUP), 650_000
     woken: dict[str, Value] = {"comm": "a", "pid": 8, "prio": 120, "target_cpu": 0}
     happened = [
         (7, sample(formats, t.SCHED_WAKEUP, woken)),
