@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use arrow_array::types::Int64Type;
 use arrow_array::RecordBatch;
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
 use crate::error::Result;
 use crate::events::fixed_size;
@@ -46,8 +47,9 @@ pub fn event_times(
     progress: Progress<'_>,
 ) -> Result<RecordBatch> {
     let events = &recording.events;
-    let tells = |name: &str| events.iter().filter(|event| event.name == name).all(|one| one.has_time && one.has_cpu);
-    let counts = |event: &Event| event.format.is_some() && event.has_payload && tells(&event.name);
+    let untold = events.iter().filter(|event| !event.has_time || !event.has_cpu);
+    let untold: FxHashSet<&str> = untold.map(|event| event.name.as_str()).collect();
+    let counts = |event: &Event| event.format.is_some() && event.has_payload && !untold.contains(event.name.as_str());
     let mut times = Times {
         fixed_sizes: events.iter().map(|event| counts(event).then(|| fixed_size(event))).collect(),
         window,

@@ -12,8 +12,8 @@ answer needs, its state:
 A batch has rows of each table that a fold names, in the tables' order; every row is in one batch,
 no earlier than it ends, with what native says of it as a whole. A timeline that fits into memory is
 one batch. No question reads a table otherwise: tests/questions/test_inputs.py. What pairs rows of
-several tables takes all of them, rows(), where they may be more than memory holds window by window,
-windows().
+several tables carries those that wait for theirs (carried.py). rows() are all of a table, for what
+is small or a part of a capture; windows() cut a large one for what still takes them so.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -21,7 +21,7 @@ def read_for_stolen(timeline: "Timeline", lives: bool) -> None:
     capture, whole = timeline.capture, everywhere(timeline)
     of_interrupts_ahead(capture)
     # Most captures have some time of which nobody knows whose it was: whose it may have been the
-    # stays tell. Of a large one they are read when it is known that they are needed, and fit.
+    # stays tell. Of a large one they are read in pieces, when it is known that they are needed.
     stays: tuple[str, ...] = ("slices",) if surely_fits(timeline) else ()
     if lives and stays:
         stays = ("slices", "migrations")

@@ -8,8 +8,7 @@ from ...timeline.timeline import Timeline
 from ..question import question
 from .chain_sums import ChainSums, mean_parts
 from .common import called, records
-from .paired import CHAIN, INPUTS, paired
-from .pairing import Pairing
+from .paired import INPUTS, paired
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,16 +51,6 @@ def softirq_chains(timeline: Timeline) -> pd.DataFrame:
     Source: softirqs, hardirqs, polls and coverage. Definitions: docs/definitions.md.
     """
     return paired(timeline).chains
-
-
-def chains_from(
-    softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame
-) -> pd.DataFrame:
-    # softirq_chains() of three tables, whatever was recorded and whatever gaps the record has.
-    pairing = Pairing()
-    told = pairing.add(softirqs, hardirqs, polls).chains, pairing.rest().chains
-    rows = pd.concat(told, ignore_index=True)[list(CHAIN)]
-    return rows.sort_values(["cpu", "entry_ns", "ordinal"], kind="stable", ignore_index=True)
 
 
 @softirq_chains.totals

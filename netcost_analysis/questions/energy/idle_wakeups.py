@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 # From an interrupt on an idle CPU to its softirqs, or to the task that it woke, the idle task runs:
 # nine in ten such stretches last less than 10 µs in the samples, and no new interrupt ends them.
 GAP_NS = 20_000
-WAKERS = ("network interrupt", "IPI", "timer", "other interrupt", "unrecorded")
 
 
 class IdleWakeups(NamedTuple):
