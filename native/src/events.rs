@@ -101,8 +101,10 @@ impl Visitor for Scanner<'_> {
     }
 
     fn side(&mut self, side: &Side<'_>) {
-        if let (What::Lost(_) | What::LostUnknown | What::PassedOver | What::Throttle(..), Some(time)) =
-            (&side.what, side.time_ns)
+        if let (
+            What::Lost(_) | What::LostUnknown | What::Overwritten | What::PassedOver | What::Throttle(..),
+            Some(time),
+        ) = (&side.what, side.time_ns)
         {
             (self.first, self.last) = (self.first.min(time), self.last.max(time));
         }
@@ -115,6 +117,7 @@ impl Visitor for Scanner<'_> {
                 self.scan.lost_unknown += 1;
                 self.gaps.loss(side, 0, Why::Lost);
             }
+            What::Overwritten => self.gaps.loss(side, 0, Why::Overwritten),
             What::PassedOver => self.gaps.loss(side, 0, Why::PassedOver),
             What::LostSamples(count) => self.scan.lost_samples = self.scan.lost_samples.saturating_add(count),
             _ => {}

@@ -14,12 +14,14 @@ use crate::visit::{Side, MAX_CPUS};
 pub enum Why {
     /// The recorder had no room for events.
     Lost,
+    /// The recorder kept the newest events, and had no room for these.
+    Overwritten,
     /// A text has lines there that cannot be read.
     PassedOver,
 }
 
 /// The reasons in words, in their order.
-pub const WHYS: [&str; 2] = ["events were lost", "lines that could not be read"];
+pub const WHYS: [&str; 3] = ["events were lost", "overwritten", "lines that could not be read"];
 
 /// Such a stretch. Those of one CPU do not overlap.
 #[derive(Debug, Clone, Copy)]

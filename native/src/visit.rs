@@ -95,6 +95,8 @@ pub enum What {
     Lost(u64),
     /// Samples lost at this place, nobody knows how many.
     LostUnknown,
+    /// The ring had room for nothing earlier of this CPU, and kept the newest: it begins here.
+    Overwritten,
     /// Parts of a recording at this place could not be read, and may have been samples.
     PassedOver,
     /// Samples lost in all, without a place.

@@ -64,8 +64,6 @@ pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
             "does not say on which CPU it happened: record with -a"
         } else if event.follows_command {
             "followed one command only, so other tasks' time is missing: record with -a"
-        } else if event.newest_first {
-            "was recorded with --overwrite, which writes each CPU's events newest first: record without it"
         } else if schema.pid.is_absent() {
             "does not say which task was running (its text has no pid): take the text with pids, or the recording itself"
         } else if !event.has_payload {

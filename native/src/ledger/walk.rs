@@ -214,7 +214,10 @@ impl Visitor for Walk<'_, '_> {
         if side.guest {
             return;
         }
-        let is_place = matches!(side.what, What::Lost(_) | What::LostUnknown | What::PassedOver | What::Throttle(..));
+        let is_place = matches!(
+            side.what,
+            What::Lost(_) | What::LostUnknown | What::Overwritten | What::PassedOver | What::Throttle(..)
+        );
         if let Some(time) = side.time_ns.filter(|_| is_place) {
             self.window = (self.window.0.min(time), self.window.1.max(time));
         }
@@ -244,6 +247,7 @@ impl Visitor for Walk<'_, '_> {
                 self.counters.lost_unknown += 1;
                 self.lose(side, 0, "an unknown number of records was lost", None);
             }
+            What::Overwritten => self.lose(side, 0, "overwritten", None),
             What::PassedOver => self.lose(side, 0, "lines that could not be read", None),
             What::LostSamples(count) => self.lost.1 = self.lost.1.saturating_add(*count),
             What::Throttle(begins, event) => {

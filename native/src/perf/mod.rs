@@ -13,6 +13,7 @@ pub mod ids;
 pub mod layout;
 pub mod maps;
 mod naming;
+mod newest_first;
 pub mod open;
 pub mod record;
 pub mod recording;

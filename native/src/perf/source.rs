@@ -17,7 +17,7 @@ use crate::visit::{Tally, Visitor};
 
 impl Source for PerfData {
     fn walk(&self, visitor: &mut dyn Visitor) -> Result<Tally> {
-        self.walk_records(visitor)
+        self.walk_in_time(visitor)
     }
 
     fn samples(&self, name: &str, limit: Option<usize>, progress: Progress<'_>) -> Result<Option<RecordBatch>> {
@@ -33,7 +33,7 @@ impl Source for PerfData {
     }
 
     fn may_repeat(&self) -> bool {
-        true
+        !self.events.iter().any(|event| event.newest_first)
     }
 
     fn is_whole(&self, event: u32, record: &[u8]) -> bool {

@@ -65,6 +65,7 @@ FLAG_BITS = {
     "comm_exec": 24,
     "use_clockid": 25,
     "context_switch": 26,
+    "write_backward": 27,
     "namespaces": 28,
     "ksymbol": 29,
     "bpf_event": 30,

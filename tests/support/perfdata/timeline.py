@@ -11,6 +11,7 @@ from . import happenings as h
 from . import tracepoints as t
 from .attr import USUAL, Attr, SampleType
 from .container import write_directory, write_file
+from .encoder import Encoder
 from .features import Header
 from .formats import Format
 from .machine import X86_64, Machine
@@ -67,6 +68,8 @@ class Recording:
     known: tuple[h.Task, ...] = ()
     # Records that perf wrote after those, before any sample.
     beside: tuple[Record, ...] = ()
+    # Bytes of each CPU's ring, of which perf wrote the newest at the end (--overwrite).
+    overwritten: int | None = None
     # What every attr, and every sample, has beside what is said here.
     attr: Mapping[str, Any] = field(default_factory=dict)
     sample: Mapping[str, Any] = field(default_factory=dict)
@@ -77,6 +80,8 @@ class Recording:
         flags = {"disabled", "inherit", "sample_id_all", "exclude_guest"} | (
             {"freq"} if self.frequency else set()
         )
+        if self.overwritten is not None:
+            flags |= {"write_backward"}
         return [
             Attr(
                 one.event,
@@ -143,6 +148,9 @@ class Recording:
 
     def records(self) -> list[Record | Sample]:
         """All records as one reader writes them: each round holds each CPU's share in turn."""
+        if self.overwritten is not None:
+            rings = [self.newest_first(one, self.overwritten) for one in self.cpus]
+            return [*(record for ring in rings for record in ring), FinishedRound(), *self._first()]
         rounds = [split(self.ring(one)) for one in self.cpus]
         result: list[Record | Sample] = self._first()
         for number in range(max(map(len, rounds), default=0)):
@@ -150,6 +158,17 @@ class Recording:
                 result.extend(shares[number] if number < len(shares) else [])
             result.append(FinishedRound())
         return result
+
+    def newest_first(self, one: Cpu, size: int) -> list[Record | Sample]:
+        encoder = Encoder(self.attrs(), self.machine)
+        kept: list[Record | Sample] = []
+        for record in reversed(self.ring(one)):
+            if not isinstance(record, FinishedRound):
+                size -= len(encoder.encode(record))
+                if size < 0:
+                    break
+                kept.append(record)
+        return kept
 
     def _first(self) -> list[Record | Sample]:
         return [*(Comm(task.tgid, task.tid, task.comm) for task in self.known), *self.beside]

@@ -1,0 +1,101 @@
+# Rings that kept the newest events (perf record --overwrite): every CPU begins where its oldest kept
+# event is, and before that its time is unknown.
+#
+#   CPU 0  |  overwritten  | NET_RX NET_RX NET_RX ...     a full ring
+#   CPU 1  | openssl                                      a ring with room: nothing was overwritten
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from netcost_analysis import open_capture
+from netcost_analysis._native import Capture
+from support.native_tables import Answer, assert_conserved, by
+from support.perfdata import Recording, cpu, recording, write_file
+from support.perfdata import happenings as h
+from support.run_cli import Netcost
+from support.told import NET_RX, OPENSSL, UDPSINK
+
+STEPS, STEP = 3_000, 10_000
+RING = 256 << 10
+BUSY = cpu(
+    0,
+    *(
+        told
+        for now in range(1_000_000, 1_000_000 + STEPS * STEP, STEP)
+        for told in (
+            h.IrqEntry(now, 32),
+            h.SoftirqRaise(now + 100, NET_RX),
+            h.IrqExit(now + 200, 32),
+            h.SoftirqEntry(now + 300, NET_RX),
+            h.NapiPoll(now + 1_200, "eth0", 8),
+            h.SoftirqExit(now + 1_300, NET_RX),
+        )
+    ),
+    task=OPENSSL,
+)
+QUIET = cpu(1, h.Switch(1_500_000, UDPSINK), h.Switch(1_600_000, OPENSSL))
+END = 1_000_000 + STEPS * STEP - STEP + 1_300
+
+
+def told(path: Path, overwritten: int | None = RING, **written: Any) -> Path:
+    return recording(BUSY, QUIET, overwritten=overwritten).write(path, **written)
+
+
+def oldest_kept(told: Recording) -> int:
+    assert told.overwritten is not None
+    return min(one.where.time for one in told.newest_first(told.cpus[0], told.overwritten))  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("written", [{}, {"mode": "pipe"}, {"compressed": 1}])
+def test_before_the_oldest_kept_event_time_is_unknown(
+    tmp_path: Path, written: dict[str, Any]
+) -> None:
+    path = told(tmp_path / "trace", **written)
+    begin = oldest_kept(recording(BUSY, QUIET, overwritten=RING))
+    assert 1_500_000 < begin < END - 100 * STEP
+    got = Answer(path)
+    assert_conserved(got)
+    coverage = open_capture(path).timeline().coverage
+    assert [tuple(row) for row in coverage.itertuples(index=False)] == [
+        (0, 1_500_000, begin, "overwritten", 0)
+    ]
+    owned = by(got.sums, ("cpu", "context"), lambda row: row["ns"])
+    assert owned[0, "unknown"] == begin - 1_500_000
+    assert {context for cpu, context in owned if cpu == 1} == {"task"}
+    assert owned[1, "task"] == END - 1_500_000
+
+
+def test_what_was_kept_is_what_the_whole_recording_has_there(tmp_path: Path) -> None:
+    kept = Capture(str(told(tmp_path / "kept"))).timeline(["segments"])["tables"]["segments"]
+    whole = Capture(str(told(tmp_path / "whole", None))).timeline(["segments"])["tables"]
+    begin = oldest_kept(recording(BUSY, QUIET, overwritten=RING)) + STEP
+
+    def rows(table: Any) -> list[dict[str, Any]]:
+        return [row for row in pa.table(table).to_pylist() if row["start_ns"] > begin]
+
+    assert rows(kept) == rows(whole["segments"])
+    assert len(rows(kept)) > 1_000
+
+
+# The same records in the order of time, as a recording without --overwrite would have them.
+def test_events_are_those_of_the_records_turned_round(tmp_path: Path) -> None:
+    turned = recording(BUSY, QUIET, overwritten=RING)
+    rings = [turned.newest_first(one, RING)[::-1] for one in turned.cpus]
+    plain = recording(BUSY, QUIET)
+    records = [record for ring in rings for record in ring]
+    (tmp_path / "forward").write_bytes(write_file(plain.attrs(), plain.formats, records))
+    forward = Capture(str(tmp_path / "forward")).all_events()
+    backward = Capture(str(turned.write(tmp_path / "backward"))).all_events()
+    assert forward.keys() == backward.keys()
+    for name, table in forward.items():
+        assert pa.table(backward[name]).equals(pa.table(table)), name
+
+
+def test_info_says_what_was_overwritten(tmp_path: Path, netcost: Netcost) -> None:
+    done = netcost("info", str(told(tmp_path / "trace")))
+    assert [line for line in done.out.splitlines() if line.startswith("gap")] == [
+        "gap        CPU 0, at 0 for 24.1 ms: overwritten"
+    ]
