@@ -95,7 +95,7 @@ pub enum What {
     Lost(u64),
     /// Samples lost at this place, nobody knows how many.
     LostUnknown,
-    /// The ring had room for nothing earlier of this CPU, and kept the newest: it begins here.
+    /// The ring kept the newest events of this CPU, which begin here, and no earlier ones.
     Overwritten,
     /// Parts of a recording at this place could not be read, and may have been samples.
     PassedOver,

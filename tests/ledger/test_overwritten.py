@@ -1,5 +1,5 @@
-# Rings that kept the newest events (perf record --overwrite): every CPU begins where its oldest kept
-# event is, and before that its time is unknown.
+# Rings that kept the newest events (perf record --overwrite): every CPU begins where its oldest
+# kept event is, and before that its time is unknown.
 #
 #   CPU 0  |  overwritten  | NET_RX NET_RX NET_RX ...     a full ring
 #   CPU 1  | openssl                                      a ring with room: nothing was overwritten

@@ -44,7 +44,7 @@ impl Mask<'_> {
             Line::Event(head) => self.event(line, &head, Kind::Event, out),
             Line::Record(head) => self.event(line, &head, Kind::Record, out),
             Line::Blank => Ok(()),
-            Line::Lost(..) => {
+            Line::Lost(..) | Line::Begun(_) => {
                 out.extend_from_slice(line);
                 Ok(())
             }

@@ -57,7 +57,7 @@ fn worth(line: &[u8]) -> u32 {
             let read = read(&head).map_or(0, |row| 1 + row.found.count_ones());
             2 + said.map(u32::from).iter().sum::<u32>() + read
         }
-        Line::Lost(..) | Line::Record(_) | Line::Comment => 2,
+        Line::Lost(..) | Line::Begun(_) | Line::Record(_) | Line::Comment => 2,
         Line::Frame if Frame::parse(line).is_some() => 1,
         Line::Frame | Line::Blank | Line::Other => 0,
     }

@@ -18,6 +18,8 @@ pub enum Line<'a> {
     /// Events that a CPU's ring had no room for, between its last line and its next: CPU, their number
     /// where the kernel kept it, and the buffer.
     Lost(u32, Option<u64>, &'a [u8]),
+    /// A CPU's oldest event comes next: its ring had been full, and those before it were overwritten.
+    Begun(u32),
     /// A record that is no sample, which `perf script` prints if told to.
     Record(Head<'a>),
     /// A header's or a divider's.
@@ -111,7 +113,7 @@ fn of_comment(line: &[u8]) -> Line<'_> {
         return Line::Comment;
     }
     match cpu(&mut rest) {
-        Some(cpu) if rest.eat(b" buffer started") => Line::Lost(cpu, None, b""),
+        Some(cpu) if rest.eat(b" buffer started") => Line::Begun(cpu),
         _ => Line::Comment,
     }
 }
@@ -196,7 +198,7 @@ mod tests {
         assert_eq!(lost("  CPU:1 [LOST EVENTS]"), Some((1, None)));
         assert_eq!(lost("CPU:12 [7 EVENTS DROPPED]"), Some((12, Some(7))));
         assert_eq!(lost("CPU:12 [EVENTS DROPPED]"), Some((12, None)));
-        assert_eq!(lost("##### CPU 3 buffer started ####"), Some((3, None)));
+        assert!(matches!(Line::of(b"##### CPU 3 buffer started ####"), Line::Begun(3)));
         assert!(matches!(Line::of(b"foo: CPU:1 [7 EVENTS DROPPED]"), Line::Lost(1, Some(7), b"foo")));
         for other in ["CPU:1", "CPU:1 [LOST x EVENTS]", "CPU:x [LOST 1 EVENTS]", "CPU:99999999 [LOST 1 EVENTS]"] {
             assert_eq!(lost(other), None, "{other}");

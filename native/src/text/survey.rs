@@ -110,6 +110,7 @@ impl Survey {
                 self.tells_losses = true;
                 self.selection.marks(buffer);
             }
+            Line::Begun(_) => self.tells_losses = true,
             Line::Record(head) => self.tells_losses |= head.text.windows(4).any(|word| word == b"LOST"),
             Line::Comment => self.preamble.comment(line),
             Line::Frame => self.frames += 1,

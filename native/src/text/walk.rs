@@ -132,10 +132,15 @@ struct Loss {
     count: u64,
     /// Whether the kernel kept no number at some place.
     unknown: bool,
+    /// Whether its ring kept nothing earlier.
+    overwritten: bool,
 }
 
 impl Loss {
     fn tell(&self, cpu: u32, until_ns: Option<i64>, block: &[u8], visitor: &mut Feed<'_>) {
+        if self.overwritten {
+            visitor.side(block, &Side::of(What::Overwritten, until_ns, Some(cpu)));
+        }
         if self.count > 0 {
             visitor.side(block, &Side::of(What::Lost(self.count), until_ns, Some(cpu)));
         }
@@ -167,6 +172,10 @@ impl Walk<'_> {
                     if self.selection.marks(buffer) {
                         self.lose(cpu, count);
                     }
+                    LOSSES
+                }
+                Line::Begun(cpu) => {
+                    self.begin(cpu);
                     LOSSES
                 }
                 Line::Record(head) => {
@@ -296,6 +305,11 @@ impl Walk<'_> {
         let loss = self.losses.entry(cpu).or_default();
         loss.count = loss.count.saturating_add(count.unwrap_or(0));
         loss.unknown |= count.is_none();
+    }
+
+    #[cold]
+    fn begin(&mut self, cpu: u32) {
+        self.losses.entry(cpu).or_default().overwritten = true;
     }
 
     #[cold]

@@ -8,6 +8,7 @@ import pytest
 
 from netcost_analysis._native import Capture
 from support.live import EVENTS
+from support.native_tables import rows
 from support.text_compared import ABSENT, assert_same, by_cpu, tables
 from support.text_ftrace import Instance, recorded
 from support.tracedat.live import load
@@ -113,7 +114,8 @@ def test_what_was_overwritten_is_said(tmp_path: Path) -> None:
     starts = re.findall(
         r"^##### CPU \d+ buffer started ####$", (tmp_path / "trace").read_text(), re.M
     )
-    assert (trace["lost_events"], trace["lost_unknown"]) == (0, len(starts))
+    assert (trace["lost_events"], trace["lost_unknown"]) == (0, 0)
+    assert [gap["why"] for gap in rows(trace["coverage"])] == len(starts) * ["overwritten"] != []
     assert [note for note in trace["notes"] if "the kernel's buffer was full" in note]
 
 
