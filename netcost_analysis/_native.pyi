@@ -38,9 +38,19 @@ class Capture:
     ) -> None: ...
     def header(self) -> dict[str, Any]: ...
     def scan(self, progress: Progress | None = None) -> dict[str, Any]: ...
+    def is_surveyed(self) -> bool:
+        """Whether a pass found out what is said of the whole recording."""
+
     def events(
-        self, name: str, limit: int | None = None, progress: Progress | None = None
-    ) -> ArrowTable: ...
+        self,
+        name: str,
+        limit: int | None = None,
+        progress: Progress | None = None,
+        window: tuple[int, int] | None = None,
+        cpus: Sequence[int] | None = None,
+    ) -> ArrowTable:
+        """One tracepoint's events, in ns and of CPUs where these are given, both ends included."""
+
     def all_events(
         self, progress: Progress | None = None, names: Sequence[str] | None = None
     ) -> dict[str, ArrowTable]: ...

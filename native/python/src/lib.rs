@@ -83,6 +83,11 @@ fn table(py: Python<'_>, batch: RecordBatch) -> PyResult<Py<PyTable>> {
 }
 
 impl Capture {
+    /// Whether a scan has found that a pass can tell when a window is over.
+    fn in_order(&self) -> bool {
+        self.scan.get().is_some_and(|scan| scan.in_order)
+    }
+
     fn scanned(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<&Scan> {
         if let Some(scan) = self.scan.get() {
             return Ok(scan);
@@ -110,6 +115,11 @@ impl Capture {
     /// What the headers say.
     fn header<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         describe::header(py, &self.recording)
+    }
+
+    /// Whether a pass has found out what is said of the whole recording: then one over a window reads no further.
+    fn is_surveyed(&self) -> bool {
+        batches::whole(&self.surveyed).is_some()
     }
 
     /// Counts everything in one pass; later calls answer at once.
@@ -172,18 +182,21 @@ impl Capture {
         self.recording.host.kallsyms.as_deref()
     }
 
-    /// One tracepoint's events as an Arrow table.
-    #[pyo3(signature = (name, limit=None, progress=None))]
+    /// One tracepoint's events as an Arrow table; those within a window and of these CPUs, where such are given.
+    #[pyo3(signature = (name, limit=None, progress=None, window=None, cpus=None))]
     fn events(
         &self,
         py: Python<'_>,
         name: &str,
         limit: Option<usize>,
         progress: Option<Py<PyAny>>,
+        window: Option<(i64, i64)>,
+        cpus: Option<Vec<u32>>,
     ) -> PyResult<Py<PyTable>> {
         let wanted = [name.to_owned()];
+        let within = events::Within { window, cpus, in_order: self.in_order() };
         let mut tables =
-            pass(py, progress, |progress| events::tables(&self.recording, Some(&wanted), limit, progress))?;
+            pass(py, progress, |progress| events::tables(&self.recording, Some(&wanted), limit, &within, progress))?;
         let (_, found) = tables.pop().ok_or_else(|| raised(events::missing(&self.recording, name)))?;
         let rows = limit.map_or(found.num_rows(), |limit| limit.min(found.num_rows()));
         table(py, found.slice(0, rows))
@@ -199,7 +212,9 @@ impl Capture {
     ) -> PyResult<Bound<'py, PyDict>> {
         let found = PyDict::new(py);
         let names = names.as_deref();
-        for (name, batch) in pass(py, progress, |progress| events::tables(&self.recording, names, None, progress))? {
+        for (name, batch) in pass(py, progress, |progress| {
+            events::tables(&self.recording, names, None, &events::Within::default(), progress)
+        })? {
             found.set_item(name, table(py, batch)?)?;
         }
         Ok(found)
@@ -215,8 +230,11 @@ impl Capture {
         cpus: Vec<u32>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Py<PyTable>> {
-        let window = (start_ns, end_ns);
-        table(py, pass(py, progress, |progress| times::event_times(&self.recording, window, &cpus, progress))?)
+        let (window, in_order) = ((start_ns, end_ns), self.in_order());
+        table(
+            py,
+            pass(py, progress, |progress| times::event_times(&self.recording, window, &cpus, in_order, progress))?,
+        )
     }
 
     /// How many events lie within windows, in one pass: by CPU and the value of a field.
