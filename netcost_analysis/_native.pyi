@@ -48,11 +48,18 @@ class Capture:
         progress: Progress | None = None,
         window: tuple[int, int] | None = None,
         cpus: Sequence[int] | None = None,
+        fields: Sequence[str] | None = None,
     ) -> ArrowTable:
-        """One tracepoint's events, in ns and of CPUs where these are given, both ends included."""
+        """One tracepoint's events, in ns and of CPUs where these are given, both ends included.
+
+        fields: the only ones of its own that are wanted; common_pid comes in any case.
+        """
 
     def all_events(
-        self, progress: Progress | None = None, names: Sequence[str] | None = None
+        self,
+        progress: Progress | None = None,
+        names: Sequence[str] | None = None,
+        fields: Sequence[str] | None = None,
     ) -> dict[str, ArrowTable]: ...
     def samples(
         self, name: str, limit: int | None = None, progress: Progress | None = None

@@ -247,7 +247,8 @@ pub fn tables(
         let table = tables.entry(&event.name);
         slots.push(Some(table.index()));
         let (timed, placed, _) = shared[event.name.as_str()];
-        table.or_insert_with(|| EventColumns::new(format, timed, placed));
+        let columns = || EventColumns::new(format, timed, placed);
+        table.or_insert_with(|| within.fields.as_ref().map_or_else(columns, |fields| columns().only(fields)));
     }
     if wanted.is_some() && tables.is_empty() {
         return Ok(Vec::new());

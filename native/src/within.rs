@@ -10,6 +10,8 @@ pub struct Within {
     pub window: Option<(i64, i64)>,
     /// Those of these CPUs.
     pub cpus: Option<Vec<u32>>,
+    /// The fields of the events that are wanted; `None`: all. The first that all have come in any case.
+    pub fields: Option<Vec<String>>,
     /// `Scan::in_order`, where that is known.
     pub in_order: bool,
 }

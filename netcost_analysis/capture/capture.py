@@ -285,6 +285,7 @@ class Capture:
         start_s: float | None = None,
         end_s: float | None = None,
         cpus: list[int] | None = None,
+        fields: list[str] | None = None,
     ) -> "pd.DataFrame":
         """The events of one tracepoint: in file order of a perf.data, else in order of time.
 
@@ -300,6 +301,9 @@ class Capture:
             memory, and little more than what lies before the end is read.
         cpus : list of int, optional
             Those that happened on these CPUs.
+        fields : list of str, optional
+            Of its own fields only these, as far as it has them: millions of events take less
+            memory so.
 
         Returns
         -------
@@ -325,7 +329,7 @@ class Capture:
         # Which of those at its very ends are in the window is known behind.
         most = limit if window is None else None
         with progress(f"decoding {name}") as advance:
-            table = self.native.events(name, most, advance, window, cpus or None)
+            table = self.native.events(name, most, advance, window, cpus or None, fields)
         found = within(to_frame(table), self, start_s, end_s, cpus)[:limit]
         return found.reset_index(drop=True)
 

@@ -204,6 +204,16 @@ def test_events_of_a_window_are_those_of_all(large: Path) -> None:
             assert len(found)
 
 
+def test_some_fields_of_events_are_theirs(large: Path) -> None:
+    capture = netcost.open_capture(large)
+    every = capture.events("sched:sched_switch")
+    fields = ["next_pid", "next_comm", "no_such_field"]
+    found = capture.events("sched:sched_switch", fields=fields)
+    common = ["time_ns", "common_cpu", "common_pid", "common_comm"]
+    assert sorted(found) == sorted([*common, *fields[:2]])
+    pd.testing.assert_frame_equal(found, every[list(found)], check_exact=True)
+
+
 def test_of_rings_those_of_other_cpus_are_not_read(tmp_path: Path) -> None:
     path = tmp_path / "trace.dat"
     trace_dat(path)

@@ -182,8 +182,10 @@ impl Capture {
         self.recording.host.kallsyms.as_deref()
     }
 
-    /// One tracepoint's events as an Arrow table; those within a window and of these CPUs, where such are given.
-    #[pyo3(signature = (name, limit=None, progress=None, window=None, cpus=None))]
+    /// One tracepoint's events as an Arrow table; those within a window and of these CPUs, and these fields of them, where
+    /// such are given.
+    #[pyo3(signature = (name, limit=None, progress=None, window=None, cpus=None, fields=None))]
+    #[allow(clippy::too_many_arguments)]
     fn events(
         &self,
         py: Python<'_>,
@@ -192,9 +194,10 @@ impl Capture {
         progress: Option<Py<PyAny>>,
         window: Option<(i64, i64)>,
         cpus: Option<Vec<u32>>,
+        fields: Option<Vec<String>>,
     ) -> PyResult<Py<PyTable>> {
         let wanted = [name.to_owned()];
-        let within = events::Within { window, cpus, in_order: self.in_order() };
+        let within = events::Within { window, cpus, fields, in_order: self.in_order() };
         let mut tables =
             pass(py, progress, |progress| events::tables(&self.recording, Some(&wanted), limit, &within, progress))?;
         let (_, found) = tables.pop().ok_or_else(|| raised(events::missing(&self.recording, name)))?;
@@ -202,19 +205,21 @@ impl Capture {
         table(py, found.slice(0, rows))
     }
 
-    /// The events of these tracepoints, or of every one, in one pass.
-    #[pyo3(signature = (progress=None, names=None))]
+    /// The events of these tracepoints, or of every one, in one pass, with these of their fields or all.
+    #[pyo3(signature = (progress=None, names=None, fields=None))]
     fn all_events<'py>(
         &self,
         py: Python<'py>,
         progress: Option<Py<PyAny>>,
         names: Option<Vec<String>>,
+        fields: Option<Vec<String>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let found = PyDict::new(py);
         let names = names.as_deref();
-        for (name, batch) in pass(py, progress, |progress| {
-            events::tables(&self.recording, names, None, &events::Within::default(), progress)
-        })? {
+        let within = events::Within { fields, ..events::Within::default() };
+        for (name, batch) in
+            pass(py, progress, |progress| events::tables(&self.recording, names, None, &within, progress))?
+        {
             found.set_item(name, table(py, batch)?)?;
         }
         Ok(found)
