@@ -38,11 +38,28 @@ class Capture:
     ) -> None: ...
     def header(self) -> dict[str, Any]: ...
     def scan(self, progress: Progress | None = None) -> dict[str, Any]: ...
+    def is_surveyed(self) -> bool:
+        """Whether a pass found out what is said of the whole recording."""
+
     def events(
-        self, name: str, limit: int | None = None, progress: Progress | None = None
-    ) -> ArrowTable: ...
+        self,
+        name: str,
+        limit: int | None = None,
+        progress: Progress | None = None,
+        window: tuple[int, int] | None = None,
+        cpus: Sequence[int] | None = None,
+        fields: Sequence[str] | None = None,
+    ) -> ArrowTable:
+        """One tracepoint's events, in ns and of CPUs where these are given, both ends included.
+
+        fields: the only ones of its own that are wanted; common_pid comes in any case.
+        """
+
     def all_events(
-        self, progress: Progress | None = None, names: Sequence[str] | None = None
+        self,
+        progress: Progress | None = None,
+        names: Sequence[str] | None = None,
+        fields: Sequence[str] | None = None,
     ) -> dict[str, ArrowTable]: ...
     def samples(
         self, name: str, limit: int | None = None, progress: Progress | None = None

@@ -232,6 +232,13 @@ impl EventColumns {
         }
     }
 
+    /// Only these fields, and the task's, by which its name is known.
+    pub fn only(mut self, fields: &[String]) -> EventColumns {
+        self.columns.retain(|Column { field, .. }| field.name == "common_pid" || fields.contains(&field.name));
+        self.pointers = self.columns.iter().filter(|column| column.field.is_pointer()).count();
+        self
+    }
+
     /// Notes a row that lies in the current block. A payload shorter than its format has no row: a
     /// scan counts those. Says whether it is the block's first row.
     #[inline(always)]

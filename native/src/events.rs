@@ -13,9 +13,11 @@ use crate::intern::{Labels, NONE};
 use crate::names::{Names, TaskNames};
 use crate::progress::{flow, Progress};
 use crate::recording::{Event, Recording, Source};
+use crate::rounds::Rounds;
 use crate::tables::batch;
 use crate::together::{Reporter, Together};
 use crate::visit::{Sample, Side, Tally, Visitor, What};
+pub use crate::within::Within;
 use arrow_array::{ArrayRef, RecordBatch};
 
 /// What one pass over a recording found in it.
@@ -39,6 +41,8 @@ pub struct Scan {
     pub short: u64,
     /// Samples taken while a guest ran.
     pub guest_samples: u64,
+    /// Whether nothing came after rounds that had passed it: then a pass can tell when a window is over.
+    pub in_order: bool,
     /// Records by type and what was unreadable.
     pub tally: Tally,
 }
@@ -49,6 +53,7 @@ pub struct Scanner<'r> {
     first: i64,
     last: i64,
     gaps: Gaps,
+    rounds: Rounds,
     timed: Vec<bool>,
     placed: Vec<bool>,
     /// Bytes that a payload has at least.
@@ -65,6 +70,7 @@ impl<'r> Scanner<'r> {
             first: i64::MAX,
             last: i64::MIN,
             gaps: Gaps::default(),
+            rounds: Rounds::default(),
             timed: events.iter().map(|event| event.has_time).collect(),
             placed: events.iter().map(|event| event.has_cpu).collect(),
             fixed_sizes: events.iter().map(fixed_size).collect(),
@@ -76,7 +82,7 @@ impl<'r> Scanner<'r> {
     pub fn finish(self, tally: Tally) -> Scan {
         let window = (self.first <= self.last).then_some((self.first, self.last));
         let (cpus, gaps) = (self.gaps.cpus(), window.map(|window| self.gaps.finish(window)).unwrap_or_default());
-        Scan { window, cpus, gaps, tally, ..self.scan }
+        Scan { window, cpus, gaps, tally, in_order: self.rounds.in_order, ..self.scan }
     }
 }
 
@@ -92,6 +98,7 @@ impl Visitor for Scanner<'_> {
             if self.timed[event] {
                 self.first = self.first.min(sample.time_ns);
                 self.last = self.last.max(sample.time_ns);
+                self.rounds.see(sample.time_ns);
                 if self.placed[event] {
                     self.gaps.sample(sample.cpu, sample.time_ns);
                 }
@@ -119,6 +126,7 @@ impl Visitor for Scanner<'_> {
             }
             What::Overwritten => self.gaps.loss(side, 0, Why::Overwritten),
             What::PassedOver => self.gaps.loss(side, 0, Why::PassedOver),
+            What::Round => self.rounds.end(),
             What::LostSamples(count) => self.scan.lost_samples = self.scan.lost_samples.saturating_add(count),
             _ => {}
         }
@@ -138,7 +146,13 @@ pub fn scan(recording: &Recording, progress: Progress<'_>) -> Result<Scan> {
     Ok(scanner.finish(tally))
 }
 
-struct Decoder<'p> {
+struct Decoder<'p, 'w> {
+    within: &'w Within,
+    rounds: Rounds,
+    timed: Vec<bool>,
+    /// Whether a name of an earlier time may yet come.
+    names_come_late: bool,
+    is_over: bool,
     slots: Vec<Option<usize>>,
     columns: Vec<EventColumns>,
     /// Tables with rows in the present block.
@@ -148,7 +162,21 @@ struct Decoder<'p> {
     progress: Progress<'p>,
 }
 
-impl Visitor for Decoder<'_> {
+impl Decoder<'_, '_> {
+    /// Whether all tasks in the tables have names that nothing can change any more.
+    fn is_named(&self) -> bool {
+        let mut tasks: FxHashMap<i32, i64> = FxHashMap::default();
+        for columns in &self.columns {
+            for (&tid, &time) in columns.pids().into_iter().flatten().zip(&columns.times) {
+                let first = tasks.entry(tid).or_insert(time);
+                *first = time.min(*first);
+            }
+        }
+        self.names.know(&tasks, self.names_come_late)
+    }
+}
+
+impl Visitor for Decoder<'_, '_> {
     fn by_time(&self) -> bool {
         true
     }
@@ -156,7 +184,10 @@ impl Visitor for Decoder<'_> {
     fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
         for sample in samples {
             self.names.sample(block, sample);
-            if let Some(slot) = self.slots[sample.event as usize] {
+            if self.timed[sample.event as usize] {
+                self.rounds.see(sample.time_ns);
+            }
+            if let Some(slot) = self.slots[sample.event as usize].filter(|_| self.within.has(sample)) {
                 let columns = &mut self.columns[slot];
                 if columns.add(sample.time_ns, sample.cpu, sample.raw, sample.raw_size) {
                     self.pending.push(slot);
@@ -164,11 +195,15 @@ impl Visitor for Decoder<'_> {
                 flow(columns.row_count() < self.limit)?;
             }
         }
-        ControlFlow::Continue(())
+        flow(!self.is_over)
     }
 
     fn side(&mut self, side: &Side<'_>) {
         self.names.side(side);
+        if side.what == What::Round {
+            self.rounds.end();
+            self.is_over = self.within.is_past(&self.rounds) && self.pending.is_empty() && self.is_named();
+        }
     }
 
     fn block_end(&mut self, block: &[u8]) {
@@ -193,6 +228,7 @@ pub fn tables(
     recording: &Recording,
     wanted: Option<&[String]>,
     limit: Option<usize>,
+    within: &Within,
     progress: Progress<'_>,
 ) -> Result<Vec<(String, RecordBatch)>> {
     let mut tables: IndexMap<&str, EventColumns, FxBuildHasher> = IndexMap::default();
@@ -214,13 +250,19 @@ pub fn tables(
         let table = tables.entry(&event.name);
         slots.push(Some(table.index()));
         let (timed, placed, _) = shared[event.name.as_str()];
-        table.or_insert_with(|| EventColumns::new(format, timed, placed));
+        let columns = || EventColumns::new(format, timed, placed);
+        table.or_insert_with(|| within.fields.as_ref().map_or_else(columns, |fields| columns().only(fields)));
     }
     if wanted.is_some() && tables.is_empty() {
         return Ok(Vec::new());
     }
     let (names, columns): (Vec<&str>, _) = tables.into_iter().unzip();
     let mut decoder = Decoder {
+        within,
+        rounds: Rounds::default(),
+        timed: recording.events.iter().map(|event| event.has_time).collect(),
+        names_come_late: recording.format == "perf.data",
+        is_over: false,
         slots,
         columns,
         pending: Vec::new(),

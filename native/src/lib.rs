@@ -39,6 +39,7 @@ mod programs;
 mod progress;
 mod recording;
 mod ring;
+mod rounds;
 mod tables;
 mod text;
 mod together;
@@ -47,6 +48,7 @@ mod tracefs;
 mod tracing;
 mod visit;
 mod watched;
+mod within;
 mod wrapped;
 
 pub mod components;

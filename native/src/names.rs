@@ -40,6 +40,24 @@ impl Names {
         !self.by_tid.contains_key(&tid)
     }
 
+    /// Whether all of these tasks have names at their times that nothing later changes. `may_be_late`: whether a name of
+    /// an earlier time may yet come.
+    pub fn know(&self, tasks: &FxHashMap<i32, i64>, may_be_late: bool) -> bool {
+        let first = |history: &Vec<(i64, u32)>| history.iter().map(|entry| entry.0).min();
+        let since = |(&tid, history): (&i32, &Vec<(i64, u32)>)| Some((tid, first(history)?));
+        let mut named: FxHashMap<i32, i64> = self.by_tid.iter().filter_map(since).collect();
+        let mut forks = self.forks.clone();
+        forks.sort_unstable();
+        for (time_ns, tid, parent) in forks {
+            if named.get(&parent).is_some_and(|&since| since <= time_ns) {
+                let since = named.entry(tid).or_insert(time_ns);
+                *since = time_ns.min(*since);
+            }
+        }
+        let is_named = |tid: i32, at: i64| named.get(&tid).is_some_and(|&since| since <= at || !may_be_late);
+        tasks.iter().all(|(&tid, &at)| tid == 0 || is_named(tid, at))
+    }
+
     /// Puts everything in order; call before `at`.
     pub fn seal(&mut self) {
         self.named(0, i64::MIN, b"swapper");
@@ -137,6 +155,11 @@ impl TaskNames {
         }
     }
 
+    /// See `Names::know`.
+    pub fn know(&self, tasks: &FxHashMap<i32, i64>, may_be_late: bool) -> bool {
+        self.names.know(tasks, may_be_late)
+    }
+
     /// The names, to be asked for.
     pub fn sealed(self) -> Names {
         let mut names = self.names;
@@ -176,6 +199,21 @@ mod tests {
         names.forked(3, 2, 20);
         names.seal();
         assert_eq!(called(&names, 3, 30), Some("dirname"));
+    }
+
+    #[test]
+    fn a_name_is_known_by_its_time_or_where_none_comes_late() {
+        let mut names = Names::default();
+        names.named(1, 5, b"sh");
+        names.forked(2, 1, 10);
+        names.forked(3, 2, 20);
+        names.named(4, 50, b"awk");
+        let know = |tid, at, may_be_late| names.know(&[(tid, at)].into_iter().collect(), may_be_late);
+        assert!([0, 1, 3].into_iter().all(|tid| know(tid, 20, true)));
+        assert_eq!(
+            (know(3, 19, true), know(4, 20, true), know(4, 20, false), know(5, 20, false)),
+            (false, false, true, false)
+        );
     }
 
     // The number 2 was one task's, then another's.

@@ -10,23 +10,37 @@ use rustc_hash::FxHashSet;
 
 use crate::error::Result;
 use crate::events::fixed_size;
-use crate::progress::Progress;
+use crate::progress::{flow, Progress};
 use crate::recording::{Event, Recording, Unit};
+use crate::rounds::Rounds;
 use crate::tables::{plain, Plan};
-use crate::together::{Reporter, Together};
-use crate::visit::{Sample, Visitor};
+use crate::visit::{Sample, Side, Visitor, What};
 
-struct Times {
+struct Times<'p> {
+    rounds: Rounds,
+    timed: Vec<bool>,
+    is_over: bool,
+    /// `Scan::in_order`.
+    in_order: bool,
+    cpus: &'p [u32],
+    progress: Progress<'p>,
     /// By number of the event what its payload has at least; `None` of one that does not count.
     fixed_sizes: Vec<Option<u32>>,
     window: (i64, i64),
     of_cpu: BTreeMap<u32, Vec<i64>>,
 }
 
-impl Visitor for Times {
+impl Visitor for Times<'_> {
+    fn cpus(&self) -> Option<&[u32]> {
+        Some(self.cpus)
+    }
+
     fn samples(&mut self, _block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
         let (start, end) = self.window;
         for sample in samples {
+            if self.timed[sample.event as usize] {
+                self.rounds.see(sample.time_ns);
+            }
             let is_whole = self.fixed_sizes[sample.event as usize].is_some_and(|size| sample.raw_size >= size);
             if is_whole && (start..=end).contains(&sample.time_ns) {
                 if let Some(times) = self.of_cpu.get_mut(&sample.cpu) {
@@ -34,29 +48,48 @@ impl Visitor for Times {
                 }
             }
         }
-        ControlFlow::Continue(())
+        flow(!self.is_over)
+    }
+
+    fn side(&mut self, side: &Side<'_>) {
+        if side.what == What::Round {
+            self.rounds.end();
+            self.is_over = self.in_order && self.rounds.in_order && self.rounds.known_ns() > self.window.1;
+        }
+    }
+
+    fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
+        flow((self.progress)(fraction))
     }
 }
 
 /// A row per tracepoint's event on `cpus` in a window, its ends included: cpu, time_ns, in their order. Of a name whose
 /// events do not all tell when and where there is none, and none of a recording whose clock does not count nanoseconds.
-pub fn event_times(
+/// Of rings those of other CPUs are not read, and where the recording is `in_order` nothing behind the window is.
+pub fn event_times<'p>(
     recording: &Recording,
     window: (i64, i64),
-    cpus: &[u32],
-    progress: Progress<'_>,
+    cpus: &'p [u32],
+    in_order: bool,
+    progress: Progress<'p>,
 ) -> Result<RecordBatch> {
     let events = &recording.events;
     let untold = events.iter().filter(|event| !event.has_time || !event.has_cpu);
     let untold: FxHashSet<&str> = untold.map(|event| event.name.as_str()).collect();
     let counts = |event: &Event| event.format.is_some() && event.has_payload && !untold.contains(event.name.as_str());
     let mut times = Times {
+        rounds: Rounds::default(),
+        timed: events.iter().map(|event| event.has_time).collect(),
+        is_over: false,
+        in_order,
+        cpus,
+        progress,
         fixed_sizes: events.iter().map(|event| counts(event).then(|| fixed_size(event))).collect(),
         window,
         of_cpu: cpus.iter().map(|&cpu| (cpu, Vec::new())).collect(),
     };
     if recording.unit == Unit::Nanoseconds {
-        recording.walk(&mut Together(&mut Reporter(progress), &mut [&mut times]))?;
+        recording.walk(&mut times)?;
     }
     times.of_cpu.par_iter_mut().for_each(|(_, times)| times.sort_unstable());
     let rows = || times.of_cpu.iter().flat_map(|(&cpu, times)| times.iter().map(move |&time| (i64::from(cpu), time)));

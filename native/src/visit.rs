@@ -116,6 +116,10 @@ pub trait Visitor {
     fn by_time(&self) -> bool {
         false
     }
+    /// The CPUs whose samples are wanted, where others may be left out: a format may have each CPU's by itself.
+    fn cpus(&self) -> Option<&[u32]> {
+        None
+    }
     /// Samples with no other record between them, in a block of whole records. `Break` ends the pass.
     fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()>;
     /// A record that is no sample.
@@ -147,6 +151,11 @@ impl<'v> Feed<'v> {
     /// See `Visitor::by_time`.
     pub fn by_time(&self) -> bool {
         self.visitor.by_time()
+    }
+
+    /// See `Visitor::cpus`.
+    pub fn wants(&self, cpu: u32) -> bool {
+        self.visitor.cpus().is_none_or(|cpus| cpus.contains(&cpu))
     }
 
     /// A sample in `block`, shown with those that follow. `Break` ends the pass.

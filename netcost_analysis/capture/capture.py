@@ -278,7 +278,15 @@ class Capture:
             )
         return int(start)
 
-    def events(self, name: str, limit: int | None = None) -> "pd.DataFrame":
+    def events(
+        self,
+        name: str,
+        limit: int | None = None,
+        start_s: float | None = None,
+        end_s: float | None = None,
+        cpus: list[int] | None = None,
+        fields: list[str] | None = None,
+    ) -> "pd.DataFrame":
         """The events of one tracepoint: in file order of a perf.data, else in order of time.
 
         Parameters
@@ -288,6 +296,14 @@ class Capture:
             event.
         limit : int, optional
             At most so many rows; all unless given.
+        start_s, end_s : float, optional
+            Those from then until before then, in seconds from the capture's start. Others take no
+            memory, and little more than what lies before the end is read.
+        cpus : list of int, optional
+            Those that happened on these CPUs.
+        fields : list of str, optional
+            Of its own fields only these, as far as it has them: millions of events take less
+            memory so.
 
         Returns
         -------
@@ -301,14 +317,21 @@ class Capture:
         ------
         CaptureError
             Where the capture has no such event, with the nearest names, and for an event of perf's
-            that is no tracepoint: those have samples().
+            that is no tracepoint: those have samples(). For a window outside the capture, a CPU
+            that it does not have, and events that do not say when or where they happened.
         """
         from ..frames import to_frame
+        from .within import require_cpus, within, within_ns
 
         name = require_event(name, self.header.get("events", ()), fields=is_perf(self.header))
+        window = within_ns(self, start_s, end_s)
+        require_cpus(self, cpus)
+        # Which of those at its very ends are in the window is known behind.
+        most = limit if window is None else None
         with progress(f"decoding {name}") as advance:
-            table = self.native.events(name, limit, advance)
-        return to_frame(table)
+            table = self.native.events(name, most, advance, window, cpus or None, fields)
+        found = within(to_frame(table), self, start_s, end_s, cpus)[:limit]
+        return found.reset_index(drop=True)
 
     def all_events(self) -> "dict[str, pd.DataFrame]":
         """Every tracepoint's events in one pass.

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .._native import CaptureError
 from ..capture.recorder import has_samples
-from ..errors import AbsentError
-from ..units import not_recorded, plural
+from ..capture.within import require_cpus, within
+from ..units import plural
 from .event_names import Names
 from .main import (
     COUNT,
@@ -70,12 +69,15 @@ def command(
     on_terminal = sys.stdout.isatty() and not output and not as_json
     cut = _ON_A_TERMINAL if on_terminal and limit is None else None
     sampled = _is_sampled(capture, name)
-    read = capture.samples if sampled else capture.events
     most = limit if cut is None else cut + 1
-    if start is None and end is None and not cpus:
-        frame = read(name, most)
+    if not sampled:
+        frame = capture.events(name, most, start, end, list(cpus))
+    elif start is None and end is None and not cpus:
+        frame = capture.samples(name, most)
     else:
-        frame = _within(read(name), capture, start, end, cpus)[:most]
+        capture.timeline(start, end)
+        require_cpus(capture, cpus)
+        frame = within(capture.samples(name), capture, start, end, cpus)[:most]
     if columns is not None:
         frame, wide = with_columns(frame, columns), True
     if output:
@@ -137,37 +139,6 @@ def _with_names(
                 of_programs[stack, addresses[place]] = " < ".join([*inlined, label])
                 inlined = []
     return frame.assign(stack=stacks), Names(kernel, of_programs)
-
-
-def _within(
-    frame: "pd.DataFrame",
-    capture: "Capture",
-    start: float | None,
-    end: float | None,
-    cpus: tuple[int, ...],
-) -> "pd.DataFrame":
-    # The window is the one that netcost stolen takes, and is refused for the same reasons.
-    window = capture.timeline(start, end)
-    for cpu in set(cpus).difference(capture.info["cpus"]):
-        raise AbsentError(not_recorded(cpu, capture.info["cpus"]))
-    if cpus:
-        # A tracepoint may have a field of its own that is called cpu.
-        column = "common_cpu" if "common_cpu" in frame else "cpu"
-        if column not in frame:
-            raise CaptureError("these events do not say on which CPU they happened")
-        frame = frame[frame[column].isin(cpus)]
-    if start is None and end is None:
-        return frame
-    if "time_ns" not in frame:
-        raise CaptureError("these events have no times in seconds: leave out --start and --end")
-    window.require_inside()
-    times = (frame["time_ns"] - capture.start_ns) / 1e9
-    kept = times.notna()
-    if start is not None:
-        kept &= times >= start
-    if end is not None:
-        kept &= times < end
-    return frame[kept]
 
 
 def _write(frame: "pd.DataFrame", output: str) -> None:

@@ -47,8 +47,9 @@ class Recorded:
         native = timeline.capture.native
         read = native.samples if self.sampled else native.events
         self._require_room(timeline.capture, read)
+        part = () if self.sampled else _part(timeline)
         with progress(f"decoding {self.event}") as advance:
-            rows = pa.table(read(self.event, None, advance))
+            rows = pa.table(read(self.event, None, advance, *part))
         rows = _within(rows, timeline)
         keys = [name for name in (_cpu_of(rows), _time_of(rows)) if name is not None]
         if not keys:
@@ -114,6 +115,16 @@ def _cpu_of(rows: Any) -> str | None:
 def _time_of(rows: Any) -> str | None:
     names = ("time_ns", "time_cycles", "time_order")
     return next((name for name in names if name in rows.column_names), None)
+
+
+def _part(timeline: "Timeline") -> tuple[tuple[int, int] | None, list[int] | None]:
+    # Window and CPUs as native takes them: what lies outside takes no memory.
+    if timeline.start_s is None and timeline.end_s is None:
+        return None, timeline.cpus
+    selection = timeline.selection
+    start, end = selection["start_ns"], selection["end_ns"]
+    whole = 2**63 - 1
+    return (-whole if start is None else start, whole if end is None else end), timeline.cpus
 
 
 def _within(rows: Any, timeline: "Timeline") -> Any:

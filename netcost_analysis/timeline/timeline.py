@@ -200,6 +200,8 @@ class Timeline:
         selection, counts = self.selection, self.capture.ahead.take()
         # When tasks were there is asked of all CPUs' slices.
         has_lives = "slices" in tables and self.cpus is None
+        # What tells of tasks is read to the end of the capture: a window's pass may end before.
+        has_lives &= self.end_s is None or not self.capture.native.is_surveyed()
         tasks = task_events(self._absolute(self.end_s)) if has_lives else []
         with progress("computing the timeline") as advance:
             result = self.capture.native.timeline(
@@ -394,7 +396,7 @@ class Timeline:
         ----------
         name : str
             One of load()'s, "sums", "irqs", "lives" or "away" (questions/lives.py), or "longest":
-            by CPU and interrupt or softirq the own time of the longest, whatever the window.
+            by CPU and interrupt or softirq the own time that the longest had in the window.
 
         Returns
         -------

@@ -32,7 +32,7 @@ fn read_tables(recording: &Recording) {
         true
     };
     let scan = given(events::scan(recording, progress));
-    if let Some(tables) = given(events::tables(recording, None, None, progress)) {
+    if let Some(tables) = given(events::tables(recording, None, None, &events::Within::default(), progress)) {
         tables.iter().for_each(|(_, batch)| check(batch));
     }
     let mut names: Vec<&str> = recording.events.iter().map(|event| event.name.as_str()).collect();

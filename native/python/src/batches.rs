@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use netcost::ledger::{self, Request, Survey, Tables};
+use netcost::ledger::{self, Request, Survey, Tables, Whole};
 use netcost::{Recording, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -23,6 +23,12 @@ pub type Surveyed = Arc<Mutex<Option<Arc<Survey>>>>;
 fn known(surveyed: &Surveyed, request: &Request) -> Option<Arc<Survey>> {
     let survey = surveyed.lock().unwrap_or_else(PoisonError::into_inner).clone();
     survey.filter(|survey| survey.is_for(request))
+}
+
+/// What a pass has found out of the whole recording.
+pub fn whole(surveyed: &Surveyed) -> Option<Arc<Whole>> {
+    let survey = surveyed.lock().unwrap_or_else(PoisonError::into_inner);
+    survey.as_ref().map(|survey| Arc::clone(&survey.whole))
 }
 
 /// What a pass is made of.
@@ -46,9 +52,14 @@ impl Source {
             None => {
                 from = 0.5;
                 let mut request = self.request.clone();
-                // Slices say how long was waited for them: whether clocks allow that shows who follows waits.
-                request.want = ledger::Want { displaced: request.want.slices, ..ledger::Want::default() };
-                let survey = ledger::run(&self.recording, &request, &mut |fraction| note(fraction / 2.0))?.survey;
+                let whole = whole(&self.surveyed).filter(|whole| whole.is_enough_for(&request));
+                // Slices say how long was waited for them: whether clocks allow that shows who follows waits, or it is
+                // known.
+                let displaced = request.want.slices && whole.is_none();
+                request.want = ledger::Want { displaced, ..ledger::Want::default() };
+                let mut progress = |fraction: f64| note(fraction / 2.0);
+                let run = ledger::run_beside(&self.recording, &request, whole.as_ref(), &mut [], &mut progress);
+                let survey = run?.0.survey;
                 *self.surveyed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&survey));
                 survey
             }

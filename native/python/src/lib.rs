@@ -83,6 +83,11 @@ fn table(py: Python<'_>, batch: RecordBatch) -> PyResult<Py<PyTable>> {
 }
 
 impl Capture {
+    /// Whether a scan has found that a pass can tell when a window is over.
+    fn in_order(&self) -> bool {
+        self.scan.get().is_some_and(|scan| scan.in_order)
+    }
+
     fn scanned(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<&Scan> {
         if let Some(scan) = self.scan.get() {
             return Ok(scan);
@@ -110,6 +115,11 @@ impl Capture {
     /// What the headers say.
     fn header<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         describe::header(py, &self.recording)
+    }
+
+    /// Whether a pass has found out what is said of the whole recording: then one over a window reads no further.
+    fn is_surveyed(&self) -> bool {
+        batches::whole(&self.surveyed).is_some()
     }
 
     /// Counts everything in one pass; later calls answer at once.
@@ -172,34 +182,44 @@ impl Capture {
         self.recording.host.kallsyms.as_deref()
     }
 
-    /// One tracepoint's events as an Arrow table.
-    #[pyo3(signature = (name, limit=None, progress=None))]
+    /// One tracepoint's events as an Arrow table; those within a window and of these CPUs, and these fields of them, where
+    /// such are given.
+    #[pyo3(signature = (name, limit=None, progress=None, window=None, cpus=None, fields=None))]
+    #[allow(clippy::too_many_arguments)]
     fn events(
         &self,
         py: Python<'_>,
         name: &str,
         limit: Option<usize>,
         progress: Option<Py<PyAny>>,
+        window: Option<(i64, i64)>,
+        cpus: Option<Vec<u32>>,
+        fields: Option<Vec<String>>,
     ) -> PyResult<Py<PyTable>> {
         let wanted = [name.to_owned()];
+        let within = events::Within { window, cpus, fields, in_order: self.in_order() };
         let mut tables =
-            pass(py, progress, |progress| events::tables(&self.recording, Some(&wanted), limit, progress))?;
+            pass(py, progress, |progress| events::tables(&self.recording, Some(&wanted), limit, &within, progress))?;
         let (_, found) = tables.pop().ok_or_else(|| raised(events::missing(&self.recording, name)))?;
         let rows = limit.map_or(found.num_rows(), |limit| limit.min(found.num_rows()));
         table(py, found.slice(0, rows))
     }
 
-    /// The events of these tracepoints, or of every one, in one pass.
-    #[pyo3(signature = (progress=None, names=None))]
+    /// The events of these tracepoints, or of every one, in one pass, with these of their fields or all.
+    #[pyo3(signature = (progress=None, names=None, fields=None))]
     fn all_events<'py>(
         &self,
         py: Python<'py>,
         progress: Option<Py<PyAny>>,
         names: Option<Vec<String>>,
+        fields: Option<Vec<String>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let found = PyDict::new(py);
         let names = names.as_deref();
-        for (name, batch) in pass(py, progress, |progress| events::tables(&self.recording, names, None, progress))? {
+        let within = events::Within { fields, ..events::Within::default() };
+        for (name, batch) in
+            pass(py, progress, |progress| events::tables(&self.recording, names, None, &within, progress))?
+        {
             found.set_item(name, table(py, batch)?)?;
         }
         Ok(found)
@@ -215,8 +235,11 @@ impl Capture {
         cpus: Vec<u32>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Py<PyTable>> {
-        let window = (start_ns, end_ns);
-        table(py, pass(py, progress, |progress| times::event_times(&self.recording, window, &cpus, progress))?)
+        let (window, in_order) = ((start_ns, end_ns), self.in_order());
+        table(
+            py,
+            pass(py, progress, |progress| times::event_times(&self.recording, window, &cpus, in_order, progress))?,
+        )
     }
 
     /// How many events lie within windows, in one pass: by CPU and the value of a field.

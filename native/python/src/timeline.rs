@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::PyTable;
 
-use crate::{pass, printed, table, Capture, CaptureError};
+use crate::{batches, pass, printed, table, Capture, CaptureError};
 
 /// Names, key, field to add up, windows: what to count.
 pub type Count = (Vec<String>, Option<String>, Option<String>, Vec<(i64, i64)>);
@@ -57,6 +57,7 @@ pub fn timeline<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let recording = &capture.recording;
     let is_scanned = capture.scan.get().is_some();
+    let whole = batches::whole(&capture.surveyed);
     let run = |progress: Progress<'_>| {
         let mut scanner = (!is_scanned).then(|| Scanner::new(recording));
         // What cannot be counted is an error to whoever asks for nothing else.
@@ -66,7 +67,7 @@ pub fn timeline<'py>(
         beside.extend(scanner.as_mut().map(|scanner| scanner as &mut dyn Visitor));
         beside.extend(counter.as_mut().map(|counter| counter as &mut dyn Visitor));
         beside.extend(tasks.as_mut().map(|tasks| tasks as &mut dyn Visitor));
-        let (output, tally) = ledger::run_beside(recording, request, &mut beside, progress)?;
+        let (output, tally) = ledger::run_beside(recording, request, whole.as_ref(), &mut beside, progress)?;
         let tasks = tasks.map(TaskEvents::finish).transpose()?;
         Ok((output, scanner.map(|scanner| scanner.finish(tally)), counter.map(Counter::finish), tasks))
     };

@@ -15,7 +15,7 @@ use rayon::Scope;
 use crate::error::{bad, Result};
 use crate::ledger::cpu::Cpu;
 use crate::ledger::event::Event;
-use crate::ledger::join::{Join, Round};
+use crate::ledger::join::{Done, Join, Round};
 
 /// Events of a batch: few enough to stay in a core's own cache.
 const BATCH: usize = 2048;
@@ -138,6 +138,11 @@ impl<'s> Dealer<'s> {
     /// Rounds that every CPU has told of since this was last asked.
     pub fn settled(&self) -> Vec<Round> {
         self.shared.join.settled()
+    }
+
+    /// What rounds that every CPU has told of have made final.
+    pub fn done(&self) -> Done {
+        self.shared.join.done()
     }
 
     /// Whether a machine has panicked: then the pass is to end.

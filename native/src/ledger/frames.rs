@@ -120,7 +120,7 @@ pub fn hardirqs(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     plan.batch()
 }
 
-/// By CPU and interrupt line, vector or softirq its longest, whatever the window.
+/// By CPU and interrupt line, vector or softirq of the recording its longest, as far as that lies in the window.
 pub fn longest(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     let mut kept: Vec<(u32, u32, i64)> = Vec::new();
     for cpu in cpus {

@@ -39,6 +39,19 @@ pub struct Joined {
     /// Rounds whose rows nobody has taken yet, where they leave before the end.
     pub rounds: Vec<Round>,
     has_rows: bool,
+    /// What the last round that every CPU has told of has made final.
+    done: Done,
+}
+
+/// Before when nothing can change any more, whatever comes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Done {
+    /// CPUs that have recorded anything so far.
+    pub cpus: usize,
+    /// What began before this is final on each of them, and no CPU tells of anything before it any more.
+    pub until_ns: i64,
+    /// When the first wait began that is not over and has been displaced.
+    pub displaced_ns: i64,
 }
 
 /// How far everything is settled.
@@ -80,6 +93,11 @@ impl Join {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).joined.rounds)
     }
 
+    /// What is final.
+    pub fn done(&self) -> Done {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).joined.done
+    }
+
     /// So many CPUs will tell of the next round; no later one holds anything before `known_ns`.
     pub fn expect(&self, cpus: usize, known_ns: i64) {
         let round = Untold { expected: cpus, known_ns, parts: Vec::new() };
@@ -112,10 +130,14 @@ impl Join {
 impl Joined {
     fn settle(&mut self, mut parts: Vec<(usize, Part)>, known_ns: i64) {
         parts.sort_unstable_by_key(|part| part.0);
-        let mut settled = known_ns;
+        let (mut settled, mut until_ns) = (known_ns, known_ns);
+        let cpus = parts.iter().filter(|(_, part)| part.has_events).count();
         let mut left = Vec::new();
         for (_, part) in &mut parts {
             settled = settled.min(part.unsettled_since);
+            if part.has_events {
+                until_ns = until_ns.min(part.final_until);
+            }
             self.moved.take(part);
             self.waits.take(part);
             if self.has_rows {
@@ -123,7 +145,11 @@ impl Joined {
             }
         }
         self.moved.settle(known_ns);
-        self.waits.settle_round(settled);
+        let displaced_ns = self.waits.settle_round(settled);
+        if !self.moved.is_settled() {
+            until_ns = i64::MIN;
+        }
+        self.done = Done { cpus, until_ns: until_ns.min(settled), displaced_ns };
         if self.has_rows {
             let answers = std::mem::take(&mut self.waits.answers);
             self.rounds.push(Round { settled: Settled { known_ns, waits_ns: settled }, left, answers });

@@ -51,26 +51,31 @@ use crate::error::{bad, Result};
 use crate::progress::Progress;
 use crate::recording::Recording;
 use crate::visit::{Tally, Visitor};
+use causality::Causality;
 use stream::Batches;
 
 pub use output::{Output, Tables};
 pub use request::{Request, Want};
 pub use stream::Sink;
-pub use survey::Survey;
+pub use survey::{Survey, Whole};
 
 /// Runs the ledger over a recording.
 pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> Result<Output> {
-    run_beside(recording, request, &mut [], progress).map(|(output, _)| output)
+    run_beside(recording, request, None, &mut [], progress).map(|(output, _)| output)
 }
 
-/// The same, and shows the pass to `beside` too; what the pass met besides.
+/// The same, and shows the pass to `beside` too; what the pass met besides. Where a pass before has found out what is
+/// said of the `whole` recording, and nobody is beside, it ends once nothing in the window can change any more.
 pub fn run_beside(
     recording: &Recording,
     request: &Request,
+    whole: Option<&Arc<Whole>>,
     beside: &mut [&mut dyn Visitor],
     progress: Progress<'_>,
 ) -> Result<(Output, Tally)> {
-    let (mut pass, tally) = pass::pass(recording, request, None, beside, progress)?;
+    let clocks_are_one = Causality::of(recording, request.clock_doubt.as_deref()).is_none();
+    let whole = whole.filter(|whole| beside.is_empty() && whole.is_enough_for(request));
+    let (mut pass, tally) = pass::pass(recording, request, None, whole.map(|whole| &**whole), beside, progress)?;
     refuse::refuse_reversed(&tally)?;
     if pass.cpus.is_empty() {
         return Err(bad!(Refused, "nothing to account for: the capture holds no readable sample of an interrupt, softirq, napi or scheduler event"));
@@ -82,7 +87,7 @@ pub fn run_beside(
     if tally.unreadable > 0 {
         notes.push(format!("{} samples could not be read: unknown event or cut short", tally.unreadable));
     }
-    Ok((output::build(pass, request, notes)?, tally))
+    Ok((output::build(pass, request, whole, clocks_are_one, notes)?, tally))
 }
 
 /// The tables of `request` as batches of `rows` rows over all of them: a second pass, after one of which `survey` is.
@@ -91,7 +96,7 @@ pub fn run_beside(
 /// gives. A row leaves when it and all before it in its table and CPU have ended on every CPU's clock, so memory does
 /// not grow with the recording, but for what never ends: a softirq or interrupt without its exit keeps what began after
 /// it on its CPU until the recording ends. Recordings without common rounds (a folder of `perf record --threads`) settle
-/// nothing before their end. The walk waits while `sink` is busy, and ends where it answers that it wants no more.
+/// nothing before their end. Of a window no more is read than [`run_beside`] reads. The walk waits while `sink` is busy, and ends where it answers that it wants no more.
 pub fn run_in_batches(
     recording: &Recording,
     request: &Request,
@@ -104,5 +109,6 @@ pub fn run_in_batches(
         return Err(bad!(Refused, "batches need a first pass over the same window, CPUs and lines"));
     }
     let batches = Batches { survey, rows, sink };
-    pass::pass(recording, request, Some(batches), &mut [], progress).map(|_| ())
+    let whole = Some(&*survey.whole).filter(|whole| whole.is_enough_for(request));
+    pass::pass(recording, request, Some(batches), whole, &mut [], progress).map(|_| ())
 }

@@ -37,6 +37,11 @@ impl Moved {
         away.extend(part.back.drain(..).map(|(absence, in_ns)| (absence, Some(in_ns))));
     }
 
+    /// Whether it is known of everyone who came back whether they ran elsewhere meanwhile.
+    pub fn is_settled(&self) -> bool {
+        !self.away.values().flat_map(FxHashMap::values).any(Option::is_some)
+    }
+
     /// Settles everything before `known`: what happened until then is known of all CPUs.
     pub fn settle(&mut self, known: i64) {
         let Moved { slices, away, found } = self;

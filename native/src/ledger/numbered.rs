@@ -40,6 +40,11 @@ impl<T> Numbered<T> {
     }
 
     /// The row of a number, if it is here.
+    pub fn get(&self, number: usize) -> Option<&T> {
+        self.rows.get(number.checked_sub(self.first)?)
+    }
+
+    /// The same, to change.
     #[inline(always)]
     pub fn get_mut(&mut self, number: usize) -> Option<&mut T> {
         self.rows.get_mut(number.checked_sub(self.first)?)

@@ -19,7 +19,7 @@ use crate::ledger::request::{Request, Want};
 use crate::ledger::resolve::Names;
 use crate::ledger::rows::known;
 use crate::ledger::schema::EventSchemas;
-use crate::ledger::survey::{sort_kinds, Numbers, Survey};
+use crate::ledger::survey::{sort_kinds, Known, Numbers, Survey, Whole};
 use crate::ledger::thief::Class;
 use crate::ledger::wait::Waits;
 
@@ -34,7 +34,7 @@ pub struct Output {
     pub displaced: RecordBatch,
     /// Interrupt lines and their devices.
     pub irqs: RecordBatch,
-    /// The longest interrupts and softirqs of the whole recording.
+    /// The longest interrupts and softirqs of the window, and those outside it without time.
     pub longest: RecordBatch,
     /// Start and end of the accounted window.
     pub window: (i64, i64),
@@ -87,6 +87,8 @@ pub struct Pass {
     pub capture: (i64, i64),
     /// Lost records, and those without a place.
     pub lost: (u64, u64),
+    /// Whether no round held what rounds before had passed.
+    pub in_order: bool,
 }
 
 /// The tables that are wanted, of these rows.
@@ -117,12 +119,23 @@ pub fn tables(names: &Names, cpus: &[Found], migrated: &[Migrated], shown: &Show
     Ok(tables)
 }
 
-/// Builds everything.
-pub fn build(pass: Pass, request: &Request, mut notes: Vec<String>) -> Result<Output> {
-    let Pass { schemas, reader, mut cpus, mut waits, counters, capture, lost: (lost, lost_samples) } = pass;
-    let clocks_agree = waits.causality.as_ref().is_none_or(Causality::holds);
-    notes.extend(waits.causality.as_ref().map(Causality::note));
-    if clocks_agree {
+/// Builds everything. `whole`: what is said of the whole recording, of a pass that may have ended before it.
+/// `clocks_are_one`: they agree whatever the events show.
+pub fn build(
+    pass: Pass,
+    request: &Request,
+    whole: Option<&Arc<Whole>>,
+    clocks_are_one: bool,
+    notes: Vec<String>,
+) -> Result<Output> {
+    let Pass { schemas, reader, mut cpus, mut waits, counters, capture, lost, in_order } = pass;
+    let has_waits = request.want.slices || request.want.displaced;
+    let causality = waits.causality.as_ref();
+    let is_known = has_waits || clocks_are_one;
+    let own = is_known.then(|| (causality.is_none_or(Causality::holds), causality.map(Causality::note)));
+    let clocks = whole.and_then(|whole| whole.clocks.clone()).or(own);
+    let clocks_agree = clocks.as_ref().map(|clocks| clocks.0);
+    if clocks_agree == Some(true) {
         take_answers(&mut cpus, &waits);
     } else {
         waits.displaced.clear();
@@ -132,25 +145,35 @@ pub fn build(pass: Pass, request: &Request, mut notes: Vec<String>) -> Result<Ou
     irqs.sort();
     let shown = |cpu: u32| request.shows(cpu);
     cpus.sort_by_key(|cpu| cpu.number);
+    let want = request.want;
+    sort_rows(&mut cpus, request.window.unwrap_or((i64::MIN, i64::MAX)));
+    let whole = match whole {
+        Some(whole) => {
+            cpus.iter_mut().for_each(|cpu| whole.add_unseen(cpu));
+            Arc::clone(whole)
+        }
+        None => {
+            let numbers = Numbers::of(&reader);
+            let names = Names::new(&schemas, reader, irqs, &counters, &request.lines);
+            let known = Known { names, numbers, capture, notes, lost, counters, clocks: clocks.clone(), in_order };
+            Arc::new(Whole::new(known, &mut cpus, request))
+        }
+    };
+    let Known { names, counters, lost: (lost, lost_samples), .. } = &**whole;
+    let mut notes = whole.notes.clone();
+    notes.extend(clocks.and_then(|clocks| clocks.1).filter(|_| has_waits));
     notes.extend(schemas.notes.iter().cloned());
-    notes.extend(counted(&counters));
-    let unplaced = lost_samples.saturating_sub(lost);
+    notes.extend(counted(counters));
+    let unplaced = lost_samples.saturating_sub(*lost);
     if unplaced > 0 {
         notes.push(format!("{unplaced} lost records have no place in time: every figure is a lower bound"));
     }
-    let window = request.window_in(capture);
-    let want = request.want;
+    let window = request.window_in(whole.capture);
     let mut missing = BTreeMap::from([("on_cpu", if schemas.has_switch { "" } else { NO_SWITCHES })]);
-    if want.slices || want.displaced {
-        missing.insert("clocks", if clocks_agree { "" } else { CLOCKS_DISAGREE });
-    }
-    sort_rows(&mut cpus, request.window.unwrap_or((i64::MIN, i64::MAX)));
-    let numbers = Numbers::of(&reader);
-    let names = Names::new(&schemas, reader, irqs, &counters, &request.lines);
+    missing
+        .extend(clocks_agree.filter(|_| has_waits).map(|agree| ("clocks", if agree { "" } else { CLOCKS_DISAGREE })));
     let migrated = if want.migrations { migrated(&cpus, shown) } else { Vec::new() };
-    let clocks_agree = missing.get("clocks").map(|why| why.is_empty());
-    let survey = Survey::new(names, numbers, capture, &mut cpus, clocks_agree, request);
-    let names = &survey.names;
+    let survey = Survey::new(Arc::clone(&whole), &cpus, clocks_agree, request);
     cpus.retain(|cpu| shown(cpu.number));
     let mut kinds: Vec<(u8, Class)> = Vec::new();
     for entry in cpus.iter().flat_map(|cpu| cpu.rows.slices.rows()).flat_map(|row| &row.by_softirq) {
@@ -171,8 +194,8 @@ pub fn build(pass: Pass, request: &Request, mut notes: Vec<String>) -> Result<Ou
         window,
         cpus: cpus.iter().map(|cpu| cpu.number).collect(),
         notes,
-        lost: (lost.max(lost_samples), unplaced),
-        counters,
+        lost: (*lost.max(lost_samples), unplaced),
+        counters: *counters,
         missing,
         survey: Arc::new(survey),
     };

@@ -15,6 +15,7 @@ use crate::ledger::request::Request;
 use crate::ledger::schema::EventSchemas;
 use crate::ledger::settings::Settings;
 use crate::ledger::stream::{Batches, Stream};
+use crate::ledger::survey::Whole;
 use crate::ledger::wait::Waits;
 use crate::ledger::walk::Walk;
 use crate::progress::Progress;
@@ -22,11 +23,13 @@ use crate::recording::Recording;
 use crate::together::Together;
 use crate::visit::{Tally, Visitor};
 
-/// What is found, and what the pass met besides.
+/// What is found, and what the pass met besides. `whole`: what is said of the whole recording, where the pass may end
+/// with the window.
 pub fn pass<'p>(
     recording: &Recording,
     request: &Request,
     batches: Option<Batches<'p>>,
+    whole: Option<&Whole>,
     beside: &mut [&mut dyn Visitor],
     progress: Progress<'p>,
 ) -> Result<(Pass, Tally)> {
@@ -35,13 +38,15 @@ pub fn pass<'p>(
     let has_waits = request.want.slices || request.want.displaced;
     let causality = Causality::of(recording, request.clock_doubt.as_deref()).filter(|_| has_waits);
     let mut settings = Settings::of(&schemas, request, causality.is_some());
-    settings.outcome = batches.as_ref().map(|batches| Arc::clone(&batches.survey.outcome));
+    settings.outcome = batches.as_ref().map(|batches| Arc::clone(&batches.survey.whole.outcome));
+    settings.may_stop = whole.is_some();
     let join = Join::new(Waits::new(causality, request.want.slices), batches.is_some());
     let stream = batches.map(|batches| Stream::new(batches, request, settings.has_slices));
     let settings = Arc::new(settings);
     let walked = rayon::in_place_scope(|scope| -> Result<_> {
         let dealer = Dealer::new(scope, join);
         let mut walk = Walk::new(recording, schemas, settings, dealer, stream, progress);
+        walk.expected = whole.map(|whole| whole.outcome.cpus.len());
         let tally = match beside {
             [] => recording.walk(&mut walk),
             beside => recording.walk(&mut Together(&mut walk, beside)),
@@ -49,9 +54,11 @@ pub fn pass<'p>(
         walk.settle_present();
         // Why a stream ended says more than that the walk did.
         walk.stream.as_mut().map_or(Ok(()), Stream::check)?;
-        Ok((walk.schemas, walk.reader, walk.dealer.end(), walk.counters, (walk.window, walk.lost), walk.stream, tally?))
+        let how = (walk.rounds.in_order, walk.is_done);
+        let said = (walk.window, walk.lost, how);
+        Ok((walk.schemas, walk.reader, walk.dealer.end(), walk.counters, said, walk.stream, tally?))
     });
-    let (schemas, reader, dealt, counters, ((start, end), lost), stream, tally) = walked?;
+    let (schemas, reader, dealt, counters, ((start, end), lost, (in_order, is_done)), stream, tally) = walked?;
     let (mut cpus, join) = dealt.collect()?;
     if start > end {
         return Err(bad!(
@@ -61,14 +68,15 @@ pub fn pass<'p>(
     }
     // Rings are written one after the other: where the rest of a file is missing, so may be what
     // the other CPUs did meanwhile.
+    let start = whole.map_or(start, |whole| whole.capture.0);
     let in_full = recording.finished && !recording.cut && tally.notes.is_empty();
     cpus.par_iter_mut().for_each(|cpu| cpu.end(start, end, in_full));
     let joined = join.end(cpus.iter_mut().map(Cpu::part).collect(), end);
     cpus.par_iter_mut().for_each(|cpu| cpu.undo_polls_that_moved(&joined.moved));
     if let Some(mut stream) = stream {
-        stream.give(joined.rounds, &reader, true);
+        stream.give(joined.rounds, &reader, true, !is_done);
         stream.check()?;
     }
     let cpus: Vec<Found> = cpus.into_iter().filter_map(Cpu::found).collect();
-    Ok((Pass { schemas, reader, cpus, waits: joined.waits, counters, capture: (start, end), lost }, tally))
+    Ok((Pass { schemas, reader, cpus, waits: joined.waits, counters, capture: (start, end), lost, in_order }, tally))
 }

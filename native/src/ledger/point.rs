@@ -67,6 +67,8 @@ pub struct Part {
     pub has_events: bool,
     /// Since when it is not settled yet whether scheduled work held the CPU.
     pub unsettled_since: i64,
+    /// Nothing that began before this can change any more, where a pass may end before the recording does.
+    pub final_until: i64,
     /// Rows, where they are dealt in batches.
     pub left: Left,
 }

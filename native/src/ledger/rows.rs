@@ -180,6 +180,11 @@ impl Rows {
         self.longest[place] = self.longest[place].max(self_ns);
     }
 
+    /// The places in `longest` that have something.
+    pub fn ended_places(&self) -> impl Iterator<Item = usize> + '_ {
+        self.longest.iter().enumerate().filter(|(_, &ns)| known(ns).is_some()).map(|(place, _)| place)
+    }
+
     /// Makes `ns` of what a finished slice had for its own unknown: of the one that holds `at_ns`, at or
     /// before row `row`. Returns its row, to go on from.
     pub fn doubt_slice(&mut self, row: usize, at_ns: i64, ns: i64) -> usize {

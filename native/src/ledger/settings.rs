@@ -37,6 +37,8 @@ pub struct Settings {
     pub has_slices: bool,
     /// What becomes of the CPUs, where a first pass has found out: then rows leave at the end of each round.
     pub outcome: Option<Arc<Outcome>>,
+    /// Whether the pass may end once nothing in the window can change any more.
+    pub may_stop: bool,
 }
 
 impl Settings {
@@ -58,6 +60,7 @@ impl Settings {
             compares_clocks,
             has_slices: schemas.has_switch && (want.slices || want.migrations),
             outcome: None,
+            may_stop: false,
         }
     }
 

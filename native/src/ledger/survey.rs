@@ -1,12 +1,17 @@
-//! What a pass knows only when it is over, kept for a second one that shows its rows before that.
+//! What a pass knows only when it is over, kept for a second one that shows its rows before that, or ends before.
 //!
 //! ```text
 //!   first pass    walk ....................... end: names, heads, which polls went on, columns
 //!   second pass   walk, the same numbers:  rows | rows | rows | rows | rows
+//!   of a window   walk, the same numbers ... the window's end: what is said of the whole recording is known
 //! ```
-//! Victims and thieves are numbered in file order, whatever is asked for: so both passes give the same numbers.
+//! Victims and thieves are numbered in file order, whatever is asked for: so all passes give the same numbers.
 
+use std::ops::Deref;
 use std::sync::Arc;
+
+use crate::ledger::counters::Counters;
+use rustc_hash::FxHashMap;
 
 use crate::ledger::cpu::Found;
 use crate::ledger::outcome::Outcome;
@@ -36,17 +41,78 @@ impl Numbers {
     }
 }
 
-/// Everything that a second pass needs of a first.
+/// What is said of a recording as a whole, whatever window and CPUs were asked for.
 #[derive(Debug)]
-pub struct Survey {
+pub struct Known {
     /// Numbers back to names.
     pub names: Names,
     /// How many there were.
     pub numbers: Numbers,
     /// First and last time.
     pub capture: (i64, i64),
+    /// What reading it met.
+    pub notes: Vec<String>,
+    /// Lost records, and those without a place.
+    pub lost: (u64, u64),
+    /// What went wrong, counted.
+    pub counters: Counters,
+    /// Whether the CPUs' clocks agree, and what is to be said of them; `None` where that was not found out.
+    pub clocks: Option<(bool, Option<String>)>,
+    /// Whether no round held what rounds before had passed: then a pass can tell when a window is over.
+    pub in_order: bool,
+}
+
+/// The same, and what it says of each CPU.
+#[derive(Debug)]
+pub struct Whole {
+    known: Known,
     /// What becomes of each CPU.
     pub outcome: Arc<Outcome>,
+    /// By CPU the places in `Rows::longest` that have something.
+    ended: FxHashMap<u32, Vec<usize>>,
+    /// What else it was asked for that counts for all windows.
+    clock_doubt: Option<String>,
+    lines: Vec<(i64, String)>,
+}
+
+impl Deref for Whole {
+    type Target = Known;
+
+    fn deref(&self) -> &Known {
+        &self.known
+    }
+}
+
+impl Whole {
+    /// Of a pass over all of it, and all of its CPUs.
+    pub fn new(known: Known, cpus: &mut [Found], request: &Request) -> Whole {
+        let of = |cpu: &mut Found| (cpu.number, std::mem::take(&mut cpu.outcome));
+        let outcome = Outcome { start_ns: known.capture.0, cpus: cpus.iter_mut().map(of).collect() };
+        let ended = cpus.iter().map(|cpu| (cpu.number, cpu.rows.ended_places().collect())).collect();
+        let (clock_doubt, lines) = (request.clock_doubt.clone(), request.lines.clone());
+        Whole { known, outcome: Arc::new(outcome), ended, clock_doubt, lines }
+    }
+
+    /// Adds to a CPU of a pass that ended before the recording what interrupts and softirqs ended there later: none of
+    /// their time is in the window.
+    pub fn add_unseen(&self, cpu: &mut Found) {
+        self.ended.get(&cpu.number).into_iter().flatten().for_each(|&place| cpu.rows.ended(place as u32, 0));
+    }
+
+    /// Whether a pass for this request may end with its window.
+    pub fn is_enough_for(&self, request: &Request) -> bool {
+        let has_waits = request.want.slices || request.want.displaced;
+        let ends_before = request.window.is_some_and(|window| window.1 < self.capture.1);
+        let same = (&self.clock_doubt, &self.lines) == (&request.clock_doubt, &request.lines);
+        self.in_order && same && ends_before && (!has_waits || self.clocks.is_some())
+    }
+}
+
+/// Everything that a second pass needs of a first.
+#[derive(Debug)]
+pub struct Survey {
+    /// What is said of all of it.
+    pub whole: Arc<Whole>,
     /// Softirqs and classes that slices of the window have columns of.
     pub kinds: Vec<(u8, Class)>,
     /// Reasons in the coverage of the window, in order.
@@ -58,38 +124,20 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Of a pass that is over, and all of its CPUs.
-    pub fn new(
-        names: Names,
-        numbers: Numbers,
-        capture: (i64, i64),
-        cpus: &mut [Found],
-        clocks_agree: Option<bool>,
-        request: &Request,
-    ) -> Survey {
+    /// Of a pass that is over, and all of its CPUs. `clocks_agree`: `None` where no waits were followed.
+    pub fn new(whole: Arc<Whole>, cpus: &[Found], clocks_agree: Option<bool>, request: &Request) -> Survey {
         let shown = |cpu: &&Found| request.shows(cpu.number);
         let mut kinds: Vec<(u8, Class)> = Vec::new();
         cpus.iter().filter(shown).for_each(|cpu| kinds.extend(&cpu.kinds));
         sort_kinds(&mut kinds);
-        let window = request.window_in(capture);
+        let window = request.window_in(whole.capture);
         let reasons = reasons(&mut cpus.iter().filter(shown), window);
-        let of = |cpu: &mut Found| (cpu.number, std::mem::take(&mut cpu.outcome));
-        let outcome = Outcome { start_ns: capture.0, cpus: cpus.iter_mut().map(of).collect() };
-        Survey {
-            names,
-            numbers,
-            capture,
-            outcome: Arc::new(outcome),
-            kinds,
-            reasons,
-            clocks_agree,
-            request: request.clone(),
-        }
+        Survey { whole, kinds, reasons, clocks_agree, request: request.clone() }
     }
 
     /// The part of the capture that a request shows.
     pub fn window(&self, request: &Request) -> (i64, i64) {
-        request.window_in(self.capture)
+        request.window_in(self.whole.capture)
     }
 
     /// Whether a second pass for this request can go by it.

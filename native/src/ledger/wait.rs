@@ -84,17 +84,22 @@ impl Waits {
         known.into_iter().chain(cpus).find(|&cpu| !self.is_recorded(cpu))
     }
 
-    /// Settles everything before `known`: it can no longer be preceded, and who held each CPU until then is known.
-    pub fn settle_round(&mut self, known: i64) {
+    /// Settles everything before `known`: it can no longer be preceded, and who held each CPU until then is known. Returns
+    /// when the first of the waits began that are not over and have been displaced.
+    pub fn settle_round(&mut self, known: i64) -> i64 {
         self.settle(known);
-        let (mut waits_since, mut here_oldest) = (known, known);
-        for state in self.states.values() {
-            if let State::Runnable { since, here_since, .. } = state {
-                (waits_since, here_oldest) = (waits_since.min(*since), here_oldest.min(*here_since));
+        let (mut waits_since, mut here_oldest, mut displaced_since) = (known, known, i64::MAX);
+        for (tid, state) in &self.states {
+            if let State::Runnable { since, here_since, cpu, .. } = *state {
+                (waits_since, here_oldest) = (waits_since.min(since), here_oldest.min(here_since));
+                if self.moved.contains_key(tid) || self.held_between(cpu, here_since, known) > 0 {
+                    displaced_since = displaced_since.min(since);
+                }
             }
         }
         self.held.values_mut().for_each(|held| held.forget(here_oldest));
         self.losses.forget(waits_since);
+        displaced_since
     }
 
     /// The recording ends: whoever still waits has waited until then.

@@ -7,12 +7,14 @@ use crate::ledger::counters::Counters;
 use crate::ledger::cpu::Cpu;
 use crate::ledger::deal::{Between, Dealer};
 use crate::ledger::flush::{Flush, Verdict};
+use crate::ledger::migrated::EXEC_WITHIN_NS;
 use crate::ledger::read::{Reader, Running};
 use crate::ledger::schema::EventSchemas;
 use crate::ledger::settings::Settings;
 use crate::ledger::stream::Stream;
 use crate::progress::{flow, Progress};
 use crate::recording::Recording;
+use crate::rounds::Rounds;
 use crate::visit::{Sample, Side, Visitor, What, MAX_CPUS};
 
 /// A CPU, as far as the file has been read.
@@ -47,11 +49,14 @@ pub struct Walk<'w, 'p> {
     timed: Vec<bool>,
     /// Events since a round was dealt.
     undealt: usize,
-    /// Newest time of the ledger's events, at the end of the last round, and of the one before it.
-    newest: i64,
-    rounds: (i64, i64),
+    /// Of the ledger's events.
+    pub rounds: Rounds,
     /// Where rows go before the pass is over.
     pub stream: Option<Stream<'p>>,
+    /// How many CPUs have anything, where the pass may end once nothing of the window can change any more.
+    pub expected: Option<usize>,
+    /// Whether it did.
+    pub is_done: bool,
     progress: Progress<'p>,
 }
 
@@ -87,9 +92,10 @@ impl<'w, 'p> Walk<'w, 'p> {
             has_rounds: recording.mode != "directory",
             timed: recording.events.iter().map(|event| event.has_time).collect(),
             undealt: 0,
-            newest: i64::MIN,
-            rounds: (i64::MIN, i64::MIN),
+            rounds: Rounds::default(),
             stream,
+            expected: None,
+            is_done: false,
             progress,
         }
     }
@@ -171,7 +177,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         if !dealer.event(stream, |event| reader.read(schemas, sample, sample.payload(block), running, event)) {
             self.counters.unreadable += 1;
         }
-        self.newest = self.newest.max(sample.time_ns);
+        self.rounds.see(sample.time_ns);
         self.undealt += 1;
     }
 
@@ -186,28 +192,39 @@ impl<'w, 'p> Walk<'w, 'p> {
         self.stream.as_ref().is_none_or(Stream::goes_on)
     }
 
-    /// One round of flushes ended. Rings are read one after the other, so the next may still hold what happened
-    /// before this one's newest event, and none what happened before the newest of the one before.
+    /// One round of flushes ended.
     fn round(&mut self) {
         self.new_flush = true;
-        self.rounds = (self.newest, self.rounds.0);
+        self.rounds.end();
         let tasks = self.reader.tasks.victims.len() + self.reader.unnamed_wakeups / 8;
         let most = self.stream.as_ref().map_or(MOST_UNJOINED, |stream| stream.rows.min(MOST_UNJOINED));
-        let worth = (WORTH_JOINING + tasks + self.streams.len()).min(most);
+        // Where the pass may end here, it is worth it sooner.
+        let worth = if self.expected.is_some() { WORTH_JOINING / 8 } else { WORTH_JOINING };
+        let worth = (worth + tasks + self.streams.len()).min(most);
         if self.has_rounds && self.undealt > worth {
             self.undealt = 0;
-            self.dealer.round(self.rounds.1);
+            self.dealer.round(self.rounds.known_ns());
             if let Some(stream) = &mut self.stream {
-                stream.give(self.dealer.settled(), &self.reader, false);
+                stream.give(self.dealer.settled(), &self.reader, false, true);
             }
+            self.is_done = self.expected.is_some_and(|cpus| self.is_over(cpus));
         }
+    }
+
+    /// Whether nothing of the window can change any more, of all of these CPUs.
+    fn is_over(&self, cpus: usize) -> bool {
+        let (done, end) = (self.dealer.done(), self.settings.window.1);
+        // An exec may yet show why a task was moved.
+        let soon = if self.settings.want.migrations { EXEC_WITHIN_NS } else { 0 };
+        let displaced = self.settings.want.displaced && done.displaced_ns <= end;
+        done.cpus == cpus && done.until_ns > end.saturating_add(soon) && !displaced
     }
 }
 
 impl Visitor for Walk<'_, '_> {
     fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
         samples.iter().for_each(|sample| self.sample(block, sample));
-        flow(self.goes_on())
+        flow(self.goes_on() && !self.is_done)
     }
 
     fn side(&mut self, side: &Side<'_>) {
@@ -220,6 +237,7 @@ impl Visitor for Walk<'_, '_> {
         );
         if let Some(time) = side.time_ns.filter(|_| is_place) {
             self.window = (self.window.0.min(time), self.window.1.max(time));
+            self.rounds.check(time);
         }
         if !matches!(
             side.what,

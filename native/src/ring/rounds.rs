@@ -89,10 +89,12 @@ impl Ring {
 
     fn rounds(&self, visitor: &mut Feed<'_>) -> Result<Tally> {
         let page = self.layout.size;
-        let of_one = (ROUND / self.cpus.len().max(1)).clamp(page, MAX_OF_ONE.max(page)) / page * page;
-        let mut memory = vec![0; of_one * self.cpus.len()];
+        let cpus = || self.cpus.iter().filter(|of| visitor.wants(of.0));
+        let count = cpus().count();
+        let of_one = (ROUND / count.max(1)).clamp(page, MAX_OF_ONE.max(page)) / page * page;
+        let mut memory = vec![0; of_one * count];
         let mut streams: Vec<CpuPages> =
-            self.cpus.iter().zip(0..).map(|((cpu, pages), place)| stream(*cpu, pages, place * of_one)).collect();
+            cpus().zip(0..).map(|((cpu, pages), place)| stream(*cpu, pages, place * of_one)).collect();
         for (tid, comm) in &self.cmdlines {
             visitor.side(&memory, &Side::of(What::Known { tid: *tid, comm: comm.clone() }, None, None));
         }

@@ -93,6 +93,8 @@ pub struct Text {
     has_cpu: bool,
     has_unit: bool,
     columns: Columns,
+    /// Whether no line is of an earlier time than one before it.
+    in_order: bool,
 }
 
 /// How an event's lines become payloads.
@@ -186,6 +188,7 @@ impl Text {
             has_cpu,
             has_unit,
             columns: survey.preamble.columns,
+            in_order: !survey.falls,
         })
     }
 

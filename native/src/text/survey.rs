@@ -68,6 +68,9 @@ pub struct Survey {
     /// Buffers that lines are of, the one that is read first.
     pub shares: Vec<Share>,
     selection: Selection,
+    /// The latest time so far, and whether one was earlier than another before it.
+    latest: Option<i64>,
+    pub falls: bool,
 }
 
 impl Survey {
@@ -151,6 +154,8 @@ impl Survey {
             return;
         };
         self.lines += 1;
+        self.falls |= Some(head.stamp.time) < self.latest;
+        self.latest = self.latest.max(Some(head.stamp.time));
         self.styles[head.style as usize] += 1;
         self.with_tid += u64::from(head.tid.is_some());
         self.with_cpu += u64::from(head.cpu.is_some());

@@ -65,6 +65,9 @@ impl Text {
             if flow.contains(&ControlFlow::Break(())) {
                 return Ok(walk.tally());
             }
+            if self.in_order {
+                visitor.side(&[], &Side::of(What::Round, None, None));
+            }
             if visitor.progress(blocks.done()).is_break() {
                 return Err(bad!(Interrupted, "interrupted"));
             }

@@ -55,11 +55,12 @@ def record_gaps(timeline: Timeline) -> Spans:
     return spans_of(rows(timeline, "coverage")[0], group="cpu")
 
 
-def gaps_between(irqs: pd.DataFrame, record: Spans | None) -> "pd.Series[int]":
+def gaps_between(
+    irqs: pd.DataFrame, record: Spans | None, lines: "pd.Series[int]"
+) -> "pd.Series[int]":
     # Time from the interrupt before of the same line and CPU to each, in order; NA for the first
-    # and across a gap of that CPU's record (record_gaps()).
-    line = irqs.groupby(["cpu", "context", "irq", "name"], dropna=False)["entry_ns"]
-    before = line.shift()
+    # and across a gap of that CPU's record (record_gaps()). lines: which line of which CPU each is.
+    before = irqs["entry_ns"].groupby(lines).shift()
     gap_ns = (irqs["entry_ns"] - before).astype("Int64")
     if record is None:
         return gap_ns

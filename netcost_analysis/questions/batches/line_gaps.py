@@ -19,6 +19,7 @@ class LineGaps:
         rows = in_order(irqs, "cpu", "entry_ns")
         before = 0 if self._last is None else len(self._last)
         rows = pd.concat([self._last, rows], ignore_index=True)
-        rows["gap_ns"] = gaps_between(rows, self._record)
-        self._last = rows[[*_LINE, "entry_ns"]].drop_duplicates(_LINE, keep="last")
+        lines = rows.groupby(_LINE, dropna=False, sort=False).ngroup()
+        rows["gap_ns"] = gaps_between(rows, self._record, lines)
+        self._last = rows.loc[~lines.duplicated(keep="last"), [*_LINE, "entry_ns"]]
         return rows[before:].reset_index(drop=True)

@@ -14,7 +14,7 @@ import pandas as pd
 from ...spans import Spans
 from .common import in_order, int64, plain
 from .raisers import PAYLOAD, Raisers
-from .rounds import AT_ONCE_NS, LATER_RUNS, at_an_exit, numbered, pending_after, runs_from, whole
+from .rounds import AT_ONCE_NS, LATER_RUNS, numbered, pending_after, runs_from, whole
 
 TABLES = ("softirqs", "hardirqs", "polls")
 _KEYS = ["cpu", "ordinal"]
@@ -66,7 +66,7 @@ class Pairing:
         # What has so many runs behind it on its CPU, and the rows to keep.
         rows = pd.concat([self._rows, matched.assign(told=False)], ignore_index=True)
         rows = in_order(rows, "cpu", "entry_ns", "ordinal")
-        rows = rows.astype({"told": bool, "between": bool})
+        rows = rows.astype(dict.fromkeys(("told", "between", "is_net_rx", "at_exit"), bool))
         number, rows["round"] = numbered(rows, rows["between"].to_numpy())
         rows["call"] = number
         runs = runs_from(rows)
@@ -79,8 +79,7 @@ class Pairing:
         before = runs["cpu"].map(self._told).fillna(1).to_numpy(dtype="int64") - 1
         runs["call"] = runs.groupby("cpu").cumcount().to_numpy() + before
         rows["call"] = runs["call"].to_numpy()[number]
-        net_rx = (rows["action"] == "NET_RX").to_numpy(dtype=bool)
-        here = np.flatnonzero(is_new[number] & net_rx)
+        here = np.flatnonzero(is_new[number] & rows["is_net_rx"].to_numpy())
         of = number[here]
         chains = _raised(rows.iloc[here], rows.iloc[firsts[of]], runs.iloc[of])
         rows["told"] = (behind >= later)[number]
@@ -104,7 +103,7 @@ def _raised(rows: pd.DataFrame, firsts: pd.DataFrame, runs: pd.DataFrame) -> pd.
     # Else one that was not recorded raised it. firsts: the first softirq of each one's run.
     rows = rows.reset_index(drop=True)
     run_ns, ended = int64(runs["start_ns"]), int64(firsts["at_irq_exit_ns"])
-    unraised = rows["raise_ns"].isna().to_numpy(dtype=bool) & at_an_exit(rows)
+    unraised = rows["raise_ns"].isna().to_numpy(dtype=bool) & rows["at_exit"].to_numpy()
     here = unraised & ~rows["in_kthread"].to_numpy(dtype=bool) & (rows["round"] == 1).to_numpy()
     here &= (ended >= 0) & (ended >= int64(runs["before_ns"])) & (run_ns - ended <= AT_ONCE_NS)
     for name in PAYLOAD:

@@ -60,7 +60,7 @@ def _with_raisers(rows: pd.DataFrame, irqs: pd.DataFrame) -> pd.DataFrame:
     # ended when they began. irqs: by CPU and entry.
     cpus, raised = rows["cpu"].to_numpy(dtype="int64"), int64(rows["raise_ns"])
     which = np.full(len(rows), -1)
-    here = np.flatnonzero((raised >= 0) & (rows["action"] == "NET_RX").to_numpy(dtype=bool))
+    here = np.flatnonzero((raised >= 0) & rows["is_net_rx"].to_numpy(dtype=bool))
     spans = spans_of(irqs, "entry_ns", "exit_ns", "cpu")
     which[here] = spans.innermost(cpus[here], raised[here], _NESTED)
     begun = spans.last_begun(cpus[here], int64(rows["exit_ns"])[here])

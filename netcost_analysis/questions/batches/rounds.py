@@ -24,8 +24,7 @@ def runs_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> tuple[pd.DataFram
 
 
 def runs_from(rows: pd.DataFrame) -> pd.DataFrame:
-    # The runs of whole softirqs with their call and round, in order of call.
-    rows = rows.assign(is_net_rx=rows["action"] == "NET_RX")
+    # The runs of whole() softirqs with their call and round, in order of call.
     groups = rows.groupby("call", sort=True)
     start_ns, end_ns = groups["entry_ns"].min(), groups["exit_ns"].max()
     return pd.DataFrame(
@@ -47,8 +46,11 @@ def runs_from(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def whole(softirqs: pd.DataFrame) -> pd.DataFrame:
-    # Those that were seen from entry to exit, in order.
-    rows = plain(softirqs[softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()])
+    # Those that were seen from entry to exit, in order, with is_net_rx and at_exit (at_an_exit()):
+    # names are compared here, where they are categories, which takes no time.
+    rows = softirqs[softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()]
+    is_net_rx = (rows["action"] == "NET_RX").to_numpy(dtype=bool)
+    rows = plain(rows.assign(is_net_rx=is_net_rx, at_exit=at_an_exit(rows)))
     return in_order(rows, "cpu", "entry_ns", "ordinal")
 
 
@@ -62,7 +64,7 @@ def rounds_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> pd.DataFrame:
 
 
 def numbered(rows: pd.DataFrame, between: Flags) -> tuple[Ints, Ints]:
-    # Of whole softirqs in order the number of their run and, from 1, their round. between: whether
+    # Of whole() softirqs the number of their run and, from 1, their round. between: whether
     # an interrupt came since the one before.
     #
     # A softirq goes on with the run before it on its CPU when the same task is current, it had been
@@ -75,7 +77,7 @@ def numbered(rows: pd.DataFrame, between: Flags) -> tuple[Ints, Ints]:
     cpu, entry, leave = rows["cpu"].to_numpy(), int64(rows["entry_ns"]), int64(rows["exit_ns"])
     vec, raised, tid = rows["vec"].to_numpy(), int64(rows["raise_ns"]), int64(rows["tid"])
     goes_on = np.zeros(len(rows), dtype=bool)
-    alone = at_an_exit(rows) & ~between
+    alone = rows["at_exit"].to_numpy(dtype=bool) & ~between
     before = np.where(raised[1:] >= 0, raised[1:] <= leave[:-1], alone[1:])
     same = (cpu[1:] == cpu[:-1]) & (tid[1:] == tid[:-1])
     goes_on[1:] = same & before & (entry[1:] - leave[:-1] <= AT_ONCE_NS)

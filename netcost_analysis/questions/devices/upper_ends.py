@@ -52,9 +52,13 @@ def _less_than_received(capture: "Capture") -> bool:
         traffic = carried(capture.bundle, whole=True, within=within)
     except CaptureError:
         return False
+    if not len(traffic):
+        return False
     import pyarrow as pa
 
-    polls = pa.table(capture.native.events(_POLL)).to_pandas()
+    window = int(traffic["start_ns"].min()), int(traffic["end_ns"].max())
+    fields = ["dev_name", "work"]
+    polls = pa.table(capture.native.events(_POLL, window=window, fields=fields)).to_pandas()
     # Before Linux 4.8 the event has no work; a name of several namespaces says not which polled.
     if "work" not in polls:
         return False

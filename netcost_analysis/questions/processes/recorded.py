@@ -17,6 +17,8 @@ _HARDIRQ, _SOFTIRQ = 0x08, 0x10
 # What stays of each event: time, CPU, who was current, in which context, and what it is about.
 COLUMNS = ("time_ns", "cpu", "tid", "comm", "in_hardirq", "in_softirq", "what", "name")
 
+# Beside what an event is about.
+_FIELDS = ("common_flags", "comm")
 # So many events.
 _SMALL = 3_000_000
 
@@ -41,7 +43,8 @@ def all_recorded(capture: "Capture") -> "dict[tuple[str, str], pd.DataFrame]":
     fits = capture.event_count <= _SMALL
     seen = [name for name, _ in wanted if counts.get(name) and fits]
     with progress("decoding") as advance:
-        tables = capture.native.all_events(advance, seen) if seen else {}
+        fields = [*_FIELDS, *{field for _, field in wanted}]
+        tables = capture.native.all_events(advance, seen, fields) if seen else {}
     found = {}
     for event in wanted:
         name, field = event
@@ -59,7 +62,8 @@ def recorded(capture: "Capture", event: tuple[str, str]) -> pd.DataFrame:
     # what: the field that names what it is about (int64, addresses wrapped); name: its comm field,
     # where it has one. Without recorded flags the contexts are NA.
     name, field = event
-    frame = capture.events(name) if capture.info["events"].get(name) else None
+    fields = [*_FIELDS, field]
+    frame = capture.events(name, fields=fields) if capture.info["events"].get(name) else None
     return empty() if frame is None else in_columns(frame, field)
 
 

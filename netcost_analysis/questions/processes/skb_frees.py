@@ -83,7 +83,7 @@ def freed(timeline: Timeline) -> pd.DataFrame:
 
 
 def _packets_freed(capture: Capture, event: str) -> pd.DataFrame:
-    events = capture.events(event)
+    events = capture.events(event, fields=["common_flags", "call_site"])
     return in_columns(events[_is_packets(capture, events["call_site"])], "common_pid")
 
 

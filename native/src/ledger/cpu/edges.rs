@@ -233,6 +233,7 @@ mod tests {
             compares_clocks: false,
             has_slices: false,
             outcome: None,
+            may_stop: false,
         };
         Cpu::new(0, settings.into(), Tasks::new().shared())
     }

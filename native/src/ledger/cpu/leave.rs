@@ -8,6 +8,7 @@
 //! What can still change: the last segment ends where the next begins; slices are doubted as long as segments of them
 //! are in the tail, and get the time of a poll that goes on after them.
 
+use crate::ledger::cpu::napi_thread::Poll;
 use crate::ledger::cpu::softirq::Softirq;
 use crate::ledger::cpu::Cpu;
 use crate::ledger::left::Left;
@@ -46,6 +47,23 @@ impl Cpu {
     /// No segment before this can become unknown any more.
     fn changes_since(&self) -> i64 {
         self.tail.first_start().unwrap_or(i64::MAX).min(self.since).min(self.last_ns)
+    }
+
+    /// Nothing that began before this can change any more: what is open has begun since, and no segment since then is
+    /// in doubt.
+    pub(super) fn final_until(&self) -> i64 {
+        if self.no_hardirq_ns == i64::MIN || self.no_softirq_ns == i64::MIN {
+            // An exit without its entry would put the stretch before the first event in doubt.
+            return i64::MIN;
+        }
+        let changes_since = self.changes_since();
+        let slice = self.settings.has_slices.then(|| self.first_changing_slice(changes_since));
+        let slice = slice.and_then(|row| self.rows.slices.get(row)).map(|slice| slice.in_ns);
+        let parked = self.parked.values();
+        let polls = parked.clone().filter_map(|parked| parked.poll.as_ref()).chain(&self.napi_poll).map(Poll::start_ns);
+        let softirqs = parked.filter_map(|parked| parked.softirq.as_ref()).chain(self.softirqs.open());
+        let open = softirqs.map(Softirq::entry_ns).chain(polls).chain(self.hardirqs.first_entry_ns()).chain(slice);
+        open.fold(changes_since, i64::min)
     }
 
     fn first_changing_slice(&self, changes_since: i64) -> usize {

@@ -274,6 +274,9 @@ impl Cpu {
     pub fn part(&mut self) -> Part {
         self.drain(false);
         self.part.unsettled_since = self.unsettled_since();
+        if self.settings.may_stop {
+            self.part.final_until = self.final_until();
+        }
         for (&tid, parked) in &self.parked {
             let part = parked.poll.as_ref().and_then(|poll| poll.earlier().last());
             self.part.away.extend(part.map(|part| Absence { tid, out_ns: part.out_ns, number: part.number }));

@@ -62,7 +62,7 @@ impl Collector {
                 moves.take_slices(cpu, left.slices.rows(), window);
                 let mut rows = std::mem::take(&mut left.migrations);
                 rows.retain(|row| [row.orig_cpu, row.dest_cpu].iter().any(|&cpu| request.shows(cpu as u32)));
-                let is_told = |cpu: u32| *has_slices && survey.outcome.cpus.contains_key(&cpu);
+                let is_told = |cpu: u32| *has_slices && survey.whole.outcome.cpus.contains_key(&cpu);
                 moves.take(rows, &mut left.execs, is_told);
             }
             if request.shows(cpu) {
@@ -121,8 +121,8 @@ impl Collector {
         let of = |(cpu, counts): (u32, [usize; TABLES])| Some(self.lanes.get_mut(&cpu)?.leave(cpu, counts));
         let cpus: Vec<Found> = counts.into_iter().filter_map(of).collect();
         let migrated = self.migrations.take(moved);
-        let Survey { names, kinds, reasons, .. } = &*self.survey;
+        let Survey { whole, kinds, reasons, .. } = &*self.survey;
         let shown = Shown { want: self.request.want, window: self.survey.window(&self.request), kinds, reasons };
-        tables(names, &cpus, &migrated, &shown)
+        tables(&whole.names, &cpus, &migrated, &shown)
     }
 }

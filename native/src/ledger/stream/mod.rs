@@ -44,7 +44,7 @@ impl<'s> Stream<'s> {
     pub fn new(batches: Batches<'s>, request: &Request, has_slices: bool) -> Stream<'s> {
         let Batches { survey, rows, sink } = batches;
         let collector = Collector::new(Arc::clone(survey), request.clone(), has_slices, rows);
-        Stream { rows, first: survey.numbers, collector, sink, ended: None }
+        Stream { rows, first: survey.whole.numbers, collector, sink, ended: None }
     }
 
     /// Whether to go on.
@@ -57,14 +57,14 @@ impl<'s> Stream<'s> {
         self.ended.take().map_or(Ok(()), Err)
     }
 
-    /// Gives what rounds that are over have settled; `is_over`: all that is left.
-    pub fn give(&mut self, rounds: Vec<Round>, reader: &Reader, is_over: bool) {
+    /// Gives what rounds that are over have settled; `is_over`: all that is left. `is_whole`: all of it was read.
+    pub fn give(&mut self, rounds: Vec<Round>, reader: &Reader, is_over: bool, is_whole: bool) {
         if self.ended.is_some() {
             return;
         }
         // A number that the first pass did not give has no name: the file is not what it was.
         let numbers = Numbers::of(reader);
-        if !numbers.are_within(self.first) || (is_over && numbers != self.first) {
+        if !numbers.are_within(self.first) || (is_over && is_whole && numbers != self.first) {
             self.ended = Some(bad!(
                 Changed,
                 "the file was written anew while it was read; copy it when its writer has ended, and read the copy"
