@@ -115,7 +115,7 @@ function mask_own(line,  out, word) {
 
 ### JSON: its strings, by the key they stand under. No string of ours goes over the end of a line.
 function is_own_note(text) {
-	return text ~ /^(tracefs was not mounted|not on this kernel|refused by this host|this host refuses|victim and snapshot times|the victim (was ended|without|with)|the load ended|the recording was ended|the kernel's configuration|functions are sampled|the last events of CPU|ethtool read the first)/ ||
+	return text ~ /^(tracefs was not mounted|not on this kernel|refused by this host|this host refuses|victim and snapshot times|the victim (was ended|without|with)|the load ended|the service ended|--work did not|the recording was ended|the kernel's configuration|functions are sampled|the last events of CPU|ethtool read the first)/ ||
 		text ~ /^(perf|trace-cmd|tracefs) recorded, for / || text ~ /^profile [a-z]+, not on this host/ || text ~ /^(mpstat|pidstat|turbostat|counters|energy) ended early/
 }
 
@@ -125,10 +125,10 @@ function mask_string(text, rule,  low) {
 	if (rule == "experiment") return mask_of_experiment(low, text)
 	# Files and namespaces are called by them too.
 	if (rule == "manifest" && low == "network_namespaces") return text == "." ? text : mask_words(mask_label(text))
-	if (rule == "manifest" && low ~ /^(output|trace|files|baseline|idle|load|idle_traced|load_traced)$/ && text !~ /[ \t]/) return mask_reference(text)
+	if (rule == "manifest" && low ~ /^(output|trace|files|baseline|afterwards|idle|load|idle_traced|load_traced)$/ && text !~ /[ \t]/) return mask_reference(text)
 	if (low == "record_command") return "netcost-record ..."
 	if (low == "command" && in_array) return argument(text)
-	if (low ~ /^(command|cmd|cmdline|comm|task)$/) return mask_command(text)
+	if (low ~ /^(command|cmd|cmdline|comm|task|work)$/) return mask_command(text)
 	if (low == "daemons") return mask_task(text)
 	if (low == "notes") return is_own_note(text) ? mask_own(mask_namespaces(text)) : hide()
 	if (low ~ /^(alias|ifalias|cookie|title|comment|description|cwd|user|username|extra_data|system_info|server_output_text|error)$/) return hide()

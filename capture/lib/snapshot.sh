@@ -5,7 +5,7 @@
 # The files of /proc that are the same in every network namespace; "/" becomes "_" in the bundle.
 snapshot_files='stat interrupts softirqs net/softnet_stat schedstat loadavg'
 
-# read_counters DIR stamp|devices|network|proc...: the counters into DIR, with DIR/stamp to line them up with the
+# read_counters DIR stamp|devices|network|proc|service_counters...: the counters into DIR, with DIR/stamp to line them up with the
 # trace: when the snapshot began (monotonic_ns, realtime_ns) and, for each file, the two readings of
 # the clock between which its counters were read. proc, which takes a shell's read or two, is read nearest to
 # the window; devices, which take programs for each, farthest away.
@@ -48,6 +48,29 @@ write_proc() {
 		write_state "$1" "$write_proc_name" cat "/proc/$write_proc_file" || return 1
 	done
 	[ -z "$daemons" ] || write_state "$1" daemons write_daemons
+}
+
+# write_service_counters: of a service that runs already, and of what it has done; nothing of any other victim.
+write_service_counters() {
+	[ -n "$attached" ] || return 0
+	case $1 in
+	*/before)
+		write_work "$1"
+		write_state "$1" victim_cgroup write_cgroup && write_state "$1" victim write_service
+		;;
+	*)
+		write_state "$1" victim write_service && write_state "$1" victim_cgroup write_cgroup || return 1
+		write_work "$1"
+		;;
+	esac
+}
+
+# write_work DIR: what it has done so far. That it cannot be read ends no recording.
+write_work() {
+	[ -n "$work" ] || return 0
+	write_state "$1" work read_work && return
+	rm -f "$1/work"
+	note "--work did not print a number when it was read for ${1##*/}"
 }
 
 # write_state DIR NAME COMMAND...: its output as DIR/NAME, its line of the stamp as this one's.

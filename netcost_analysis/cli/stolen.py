@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..timeline.task import ALL, Task, by_of
+from ..timeline.task import ALL, Group, Task, by_of
 from ..units import absent, duration, plural, printable, share
 from .arguments import TASK
 from .fail_if import Condition, Judged, conclude, condition_option
@@ -53,11 +53,11 @@ def command(
     from ..questions.network_words import network_words
     from ..questions.one_pass import read_for_stolen
     from ..questions.stolen import Loss, loss_of, losses
+    from ..timeline.groups import named
 
     capture = opened(path)
     timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
-    if victim == ALL:
-        victim = None
+    victim = None if victim == ALL else named(timeline, victim)
     read_for_stolen(timeline, lives=as_json or victim is not None)
     if victim is None:
         lost = losses(timeline)
@@ -129,6 +129,8 @@ def _fields(loss: "Loss", victim: Task | None) -> dict[str, Any]:
 
     by = by_of(victim)
     keys = victim_fields((victim, loss.comm) if by == "tid" else loss.comm, by)
+    if isinstance(victim, Group):
+        keys = {"group": str(victim), "comm": loss.comm}
     return {**keys, **{name: plain(value) for name, value in loss.row.items()}, **loss.parts}
 
 

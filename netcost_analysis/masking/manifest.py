@@ -17,7 +17,17 @@ _OWN = {
 }
 _OWN |= {"events", "event", "other_events", "call_graph", "name", "kind", "program"}
 # Files of the bundle, and folders with a slash behind them.
-_REFERENCES = {"output", "trace", "files", "baseline", "idle", "load", "idle_traced", "load_traced"}
+_REFERENCES = {
+    "output",
+    "trace",
+    "files",
+    "baseline",
+    "afterwards",
+    "idle",
+    "load",
+    "idle_traced",
+    "load_traced",
+}
 _HOST = {
     "kernel",
     "kernel_version",
@@ -38,6 +48,11 @@ def masked_manifest(names: Names, texts: Texts, manifest: dict[str, Any]) -> dic
     return {key: _value(names, texts, (key,), value) for key, value in manifest.items()}
 
 
+def masked_cgroup(names: Names, path: str) -> str:
+    # A cgroup's path: any part of it can be somebody's name.
+    return "/".join(names.label(part) if part else "" for part in path.split("/"))
+
+
 def _value(names: Names, texts: Texts, path: tuple[str, ...], value: Any) -> Any:
     if isinstance(value, dict):
         return {
@@ -55,8 +70,14 @@ def _value(names: Names, texts: Texts, path: tuple[str, ...], value: Any) -> Any
         return value.split()[0].rpartition("/")[2] + " ..."
     if key == "command":
         return masked_command(names, value)
-    if key == "daemons":
+    if key == "daemons" or path == ("victim", "attached", "comm"):
         return names.name("task", value)
+    if path == ("victim", "attached", "to") and _WORD.fullmatch(value):
+        return texts.words.masked(value)
+    if path == ("victim", "attached", "cgroup"):
+        return masked_cgroup(names, value)
+    if path == ("victim", "attached", "work"):
+        return masked_command(names, value)
     if key in _REFERENCES and not re.search(r"[ \t]", value):
         return texts.paths.reference(value)
     if path[0] == "completeness" and key in _OF_COMPLETENESS and _FOUND.fullmatch(value):

@@ -17,6 +17,7 @@ _COUNTERS = re.compile(
     r"(stat|interrupts|softirqs|schedstat|net_dev|net_softnet_stat|softnet_stat|net_snmp6?|snmp6?"
     r"|loadavg|net_netstat|stamp|kernel_config|sysctl_net_core|sysctl|queues|irq_affinity|affinity"
     r"|cpuinfo|topology|cpufreq|governor|virtualization|clocksource|meminfo|vmstat|times|victim"
+    r"|victim_cgroup|work"
     r"|victim_stat|daemons|energy|ip_link|tc_qdisc|vulnerabilities|uptime|version|hugepages|symbols|driver|features|coalesce|channels|rings?|statistics|pause|link|[A-Za-z])"
     r"(\..*)?"
 )

@@ -40,6 +40,7 @@ def doubts_of(
         "tick_ms": tick_ms(config),
         "run_known": None not in (victim.start_ns, victim.end_ns),
         "untraced": untraced,
+        "attached": victim.attached is not None,
         "unknown_share": unknown if unknown >= _UNKNOWN else None,
         "wall_s": wall,
         "asked_s": asked if asked and wall > _LONGER * asked else None,

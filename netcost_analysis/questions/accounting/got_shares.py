@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 from ...capture.manifest import Victim
+from ...parsers.service import service_ran
+from ...timeline.groups import attached
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
@@ -22,7 +24,8 @@ def times_of_its_own(bundle: "Bundle") -> "list[SpeedRun]":
 def ticks_share(bundle: "Bundle") -> float | None:
     """The victim's user time over wall time as times(2) has it; None where the bundle has none.
 
-    What openssl says of itself; for other victims, and under -elapsed, what netcost-record saw.
+    What openssl says of itself; for other victims, and under -elapsed, what netcost-record saw; of
+    a service the share of its processes, by /proc/PID/stat.
     """
     runs = times_of_its_own(bundle)
     if runs:
@@ -34,7 +37,7 @@ def ticks_share(bundle: "Bundle") -> float | None:
 
 
 def work_share(bundle: "Bundle") -> float | None:
-    """Blocks per second against the baseline's, the mean over block sizes, each against itself.
+    """Work per second against the baseline's, the mean over kinds of work, each against itself.
 
     None without a baseline, or results of the same work.
     """
@@ -43,15 +46,27 @@ def work_share(bundle: "Bundle") -> float | None:
 
 def work_against(bundle: "Bundle", baseline: "Bundle") -> float | None:
     # As work_share, against a baseline that another bundle has.
-    idle = {
-        (run.algorithm, run.size_bytes): run.blocks / run.asked_s for run in baseline.speed_runs
-    }
-    ratios = [
-        run.blocks / run.asked_s / idle[key]
-        for run in bundle.speed_runs
-        if idle.get(key := (run.algorithm, run.size_bytes))
-    ]
+    idle = baseline.work_rates
+    ratios = [rate / idle[key] for key, rate in bundle.work_rates.items() if idle.get(key)]
     return sum(ratios) / len(ratios) if ratios else None
+
+
+def undisturbed_share(bundle: "Bundle") -> float | None:
+    """What the victim has of a CPU where nothing takes it, which its work is compared with.
+
+    1 of a program that was started to compute; of a service what its threads ran in its baseline,
+    more than 1 on several CPUs, None where that is not known.
+    """
+    if bundle.victim is None or bundle.victim.attached is None:
+        return 1.0
+    ran = service_ran(bundle.baseline) if bundle.baseline else None
+    return ran.per_s if ran else None
+
+
+def by_work_share(bundle: "Bundle") -> float | None:
+    """What the victim got of a CPU by its work: as much as its baseline took for that."""
+    work, whole = work_share(bundle), undisturbed_share(bundle)
+    return None if work is None or whole is None else work * whole
 
 
 def traced_share(bundle: "Bundle", timeline: "Timeline") -> float | None:
@@ -62,6 +77,10 @@ def traced_share(bundle: "Bundle", timeline: "Timeline") -> float | None:
     if timeline.missing["on_cpu"] or not timeline.duration_ns:
         return None
     sums = timeline.sums()
+    service = attached(timeline) if bundle.victim and bundle.victim.attached else None
+    if service is not None:
+        own = sums[(sums["context"] == "task") & sums["tid"].isin(service.tids)]
+        return int(own["ns"].sum()) / timeline.duration_ns if len(own) else None
     # The recorded pid may be a shell's or taskset's that became the victim, or its parent's.
     named = sums["comm"].isin(_comms(bundle))
     known = sums["tid"].isin(victim_pids(bundle)).fillna(False).astype(bool)

@@ -9,9 +9,10 @@ from ...capture.manifest import Victim
 from ...errors import LackingError
 from ...parsers.mpstat_times import intervals_within
 from ...parsers.proc_text import parse_victim_stat
+from ...parsers.service import service_cgroup_ran, service_work
 from .counts import NAN, Counted
-from .got_shares import ticks_share, times_of_its_own, traced_share, work_share
-from .run_time import Row
+from .got_shares import by_work_share, ticks_share, times_of_its_own, traced_share
+from .run_time import Row, of_growth
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
@@ -50,6 +51,9 @@ def baseline_got(bundle: "Bundle") -> float | None:
 
     What the baseline did not have is missing from all that is measured against it.
     """
+    if bundle.victim and bundle.victim.attached:
+        # Nobody says how much of a CPU a service wants.
+        return None
     alone = task_stat(bundle.baseline).got if bundle.baseline else NAN
     return alone if alone < 1 - _DISTURBED else None
 
@@ -65,7 +69,7 @@ def wall_s(bundle: "Bundle") -> float:
 
 def times(bundle: "Bundle") -> Row:
     asked = sum(run.asked_s for run in times_of_its_own(bundle)) or wall_s(bundle)
-    source = "the victim's user time by times(2) over wall time"
+    source = f"the victim's user time {_by(bundle)} over wall time"
     return Row(_or_nan(ticks_share(bundle)), 1 / USER_HZ / asked, source=source)
 
 
@@ -94,7 +98,12 @@ def _charged(bundle: "Bundle") -> tuple[float, float, str]:
         parts = [ended.child_user_ticks / USER_HZ, ended.child_system_ticks / USER_HZ]
         return parts[0], parts[1], "of /proc/PID/stat over wall time"
     victim = bundle.victim or Victim()
-    return _or_nan(victim.user_s), _or_nan(victim.system_s), "by times(2) over wall time"
+    return _or_nan(victim.user_s), _or_nan(victim.system_s), f"{_by(bundle)} over wall time"
+
+
+def _by(bundle: "Bundle") -> str:
+    of_service = bundle.victim is not None and bundle.victim.attached is not None
+    return "of its processes' /proc/PID/stat" if of_service else "by times(2)"
 
 
 def top_share(bundle: "Bundle") -> float | None:
@@ -143,8 +152,17 @@ def hidden(
     return Row(traced - lost, source=source)
 
 
+def cgroup_stat(bundle: "Bundle") -> Row:
+    return of_growth(service_cgroup_ran(bundle), "usage of its cgroup in cpu.stat, as accounted")
+
+
 def work(bundle: "Bundle") -> Row:
+    if bundle.victim and bundle.victim.attached:
+        done = service_work(bundle)
+        step = done.error_s / done.seconds if done else NAN
+        source = "CPU time of the baseline for as much work, by the number that --work printed"
+        return Row(_or_nan(by_work_share(bundle)), step, source=source)
     blocks = sum(run.blocks for run in bundle.speed_runs)
     step = 1 / blocks if blocks else NAN
     source = "blocks per second against the baseline's"
-    return Row(_or_nan(work_share(bundle)), step, source=source)
+    return Row(_or_nan(by_work_share(bundle)), step, source=source)

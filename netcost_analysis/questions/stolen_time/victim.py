@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ArgumentError
 from ...timeline.by import By
+from ...timeline.groups import attached, named
 from ...timeline.task import ALL, Task, require_task
 from ..stolen import losses
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | None:
     # Timeline.victim. wanted: the one that was asked for, None to choose.
     if wanted is not None:
+        wanted = named(timeline, wanted)
         require_task(timeline, wanted)
         return wanted
     names = [str(name) for name in losses(timeline).victims]
@@ -26,6 +28,7 @@ def asked_or_chosen(timeline: "Timeline", victim: Task | None, by: By | None = N
     # ran. by: what victims are told apart by; CPUs are all of them. AbsentError for no task.
     if victim == ALL or (victim is None and by == "cpu"):
         return None
+    victim = named(timeline, victim)
     require_task(timeline, victim)
     return timeline.victim if victim is None else victim
 
@@ -56,11 +59,19 @@ def victim_of(answer: "Answer[Any]") -> Task | None:
 
 
 def recorded_victim(timeline: "Timeline", names: list[str]) -> str | None:
-    # The bundle's victim by comm, None where there is none or it did not run in the window.
-    # names: of the tasks that did.
+    # The bundle's victim by comm, a service as the group of its tasks; None where there is none or
+    # it did not run in the window. names: of the tasks that did.
     bundle = timeline.capture.bundle
     if bundle is None or bundle.victim is None:
         return None
+    service = attached(timeline)
+    if service is not None:
+        ran = {(row.tid, row.comm) for row in timeline.owned_by() if row.of_task}
+        called = [comm for tid, comm in ran if tid in service.tids]
+        # Where its tasks are all that have their name, that says the same.
+        if len({*called}) == 1 and all(tid in service.tids for tid, comm in ran if comm in called):
+            return called[0]
+        return service if called else None
     # The pid is a shell's where the command needs one; then the program has the command's name.
     if bundle.victim_comm in names:
         return bundle.victim_comm

@@ -1,0 +1,68 @@
+# Several tasks as one victim: those of a service that was attached to.
+
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from .task import Group, Task
+from .task_events import FORK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..capture.bundle import Bundle
+    from ..capture.capture import Capture
+    from .timeline import Timeline
+
+
+def named(timeline: "Timeline", task: Task | None) -> Task | None:
+    """A task as it is meant: the name of a group is its tasks, any other is itself."""
+    if not isinstance(task, str) or isinstance(task, Group) or ":" not in task:
+        return task
+    service = attached(timeline)
+    return service if service is not None and task == service else task
+
+
+# Whoever came of them takes a pass to know.
+_ATTACHED: "WeakKeyDictionary[Capture, Group | None]" = WeakKeyDictionary()
+
+
+def attached(timeline: "Timeline") -> Group | None:
+    """The tasks of the service that the bundle was recorded of; None for any other victim."""
+    capture = timeline.capture
+    if capture not in _ATTACHED:
+        _ATTACHED[capture] = _attached(timeline)
+    return _ATTACHED[capture]
+
+
+def _attached(timeline: "Timeline") -> Group | None:
+    bundle = timeline.capture.bundle
+    of = bundle.victim.attached if bundle and bundle.victim else None
+    if bundle is None or of is None:
+        return None
+    pid = bundle.victim.pid if bundle.victim else None
+    name = f"process:{pid}" if of.to == "process" else f"cgroup:{of.cgroup}"
+    return Group(name, with_forked(timeline, service_tids(bundle)), of.comm or name)
+
+
+def service_tids(bundle: "Bundle") -> set[int]:
+    # Of all readings.
+    from ..parsers.counters import readings
+    from ..parsers.service import parse_service_tasks
+
+    tids: set[int] = set()
+    for reading in readings(bundle, "victim"):
+        tids |= parse_service_tasks(reading.text).comms.keys()
+    return tids
+
+
+def with_forked(timeline: "Timeline", tids: "Iterable[int]") -> frozenset[int]:
+    """Tasks, with all that came of them while it was recorded."""
+    found = set(tids)
+    if timeline.capture.info["events"].get(FORK):
+        forks = timeline.capture.events(FORK)
+        if {"parent_pid", "child_pid"} <= set(forks.columns):
+            for parent, child in zip(forks["parent_pid"], forks["child_pid"], strict=True):
+                # In the order of the file: a child comes before its own.
+                if parent in found:
+                    found.add(int(child))
+    return frozenset(found)
