@@ -38,7 +38,7 @@ function is_counters(name) {
 }
 
 function is_own_file(name) {
-	return name ~ /^(manifest\.json|experiment\.json|steps\.tsv|SHA256SUMS|(victim|load|recorder|preflight|turbostat|mpstat|pidstat|netperf|iperf3|host|server|client)\.txt|(mpstat|pidstat|iperf3|perf_stat|counters|energy)\.jsonl?|kernel_config|victim_stat|owner|uname|(trace|samples|functions)\.(perf\.data|dat|tracefs|txt)|baseline|afterwards|calibration|idle|idle-traced|load|load-traced|files|before|after|samples|settings|repeats|bundle|experiment)$/
+	return name ~ /^(manifest\.json|experiment\.json|steps\.tsv|SHA256SUMS|(victim|load|recorder|preflight|summary|turbostat|mpstat|pidstat|netperf|iperf3|host|server|client)\.txt|(mpstat|pidstat|iperf3|perf_stat|counters|energy)\.jsonl?|kernel_config|victim_stat|owner|uname|(trace|samples|functions)\.(perf\.data|dat|tracefs|txt)|baseline|afterwards|calibration|idle|idle-traced|load|load-traced|files|before|after|samples|settings|repeats|bundle|experiment)$/
 }
 
 # is_step(NAME): numbers and the lab's own words, as it calls the recordings of its steps.

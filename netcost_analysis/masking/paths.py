@@ -30,7 +30,7 @@ OF_PROC = re.compile(
 _OF_PROGRAMS = re.compile(r"(server|client|iperf3|netperf)(\.(json|txt))?")
 _OWN = re.compile(
     r"manifest\.json|experiment\.json|steps\.tsv|SHA256SUMS"
-    r"|(victim|load|recorder|preflight|turbostat|mpstat|pidstat|netperf|iperf3|host|server|client)"
+    r"|(victim|load|recorder|preflight|summary|turbostat|mpstat|pidstat|netperf|iperf3|host|server|client)"
     r"\.txt|(mpstat|pidstat|iperf3|perf_stat|counters|energy)\.jsonl?|kernel_config|victim_stat"
     r"|owner|uname"
     r"|(trace|samples|functions)\.(perf\.data|dat|tracefs|txt)|baseline|afterwards|calibration|idle"

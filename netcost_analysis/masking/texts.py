@@ -104,6 +104,8 @@ class Texts:
             return self.paths.stamp
         if name == "preflight.txt":
             return self._preflight
+        if name == "summary.txt":
+            return self._summary
         if _OUTPUTS.fullmatch(name) or (is_own and not OF_PROC.fullmatch(name)):
             return self._output
         return self._counters if _COUNTERS.fullmatch(name) or "ethtool/" in path else None
@@ -162,6 +164,15 @@ class Texts:
                 one = self.words.masked(_PROCESS.sub(process, one))
             out.append(one)
         return "\n".join(out)
+
+    def _summary(self, text: str) -> str:
+        # Its lines of victim and load are commands.
+        def line(one: str) -> str:
+            if one.startswith(("victim ", "load ")):
+                return f"{one[:11]}-"
+            return self.words.masked(_FILE.sub("-", one))
+
+        return "\n".join(map(line, self._bounded(text).split("\n")))
 
     def _preflight(self, text: str) -> str:
         def line(one: str) -> str:

@@ -97,10 +97,9 @@ class Differences(NamedTuple):
     lacks: "victim", "result", "baseline" or, of a service, "work", None for nothing. comm, command:
     the victim's; other: the task that the page is about, None where it is the victim. cpu: the one
     that the victim was pinned to. any: whether there is an estimate. run_known: whether the bundle
-    says when the victim ran. trace_ns, wall_s: what was traced, None where that was the victim's run and no more or
-    less; how long that was. tick_ms:
-    None where the kernel's configuration does not say. ticks_residual_share, None where unknown;
-    gap: None where traced or work is unknown.
+    says when the victim ran. trace_ns, wall_s: what was traced, None where that was the victim's
+    run and no more or less; how long that was. tick_ms: None where the kernel's configuration does
+    not say. ticks_residual_share, None where unknown; gap: None where traced or work is unknown.
     """
 
     lacks: str | None
