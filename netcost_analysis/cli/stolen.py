@@ -47,6 +47,7 @@ def command(
     """Show how much of each task's time on CPU was its own, and what a monitor would say."""
     from ..capture.accounting import accounting
     from ..display.tables import NO_TASK, label, window_text
+    from ..questions.beyond_trace import beyond_trace, beyond_words
     from ..questions.completeness.unrecorded import note_of
     from ..questions.completeness.words import quick_verdict
     from ..questions.network_cost import network_cost
@@ -66,19 +67,22 @@ def command(
         everyone = [loss_of(timeline, victim)]
     judged = _judged(timeline, victim, conditions)
     regime = accounting(capture.bundle.kernel_config) if capture.bundle else None
+    beyond = beyond_trace(timeline, victim)
     verdict, notes = quick_verdict(capture), [*timeline.notes, *note_of(timeline)]
     if as_json:
         print_json(
             {
                 **window_fields(timeline, timeline.missing, verdict, notes),
                 "accounting": regime.regime if regime else None,
+                "beyond_trace": beyond._asdict() if beyond else None,
                 "victims": [_fields(one, victim) for one in everyone],
                 **beside_victims(timeline, victim),
             }
         )
         conclude(judged)
         return
-    say("\n".join(map(printable, network_words(network_cost(timeline)))))
+    lines = [*network_words(network_cost(timeline)), *(beyond_words(beyond) if beyond else ())]
+    say("\n".join(map(printable, lines)))
     window = window_text(timeline.duration_ns, timeline.summary["cpus"])
     if victim is None:
         print(f"Where each task's time on CPU went, in {window}\n")

@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from .aggregate import summed
 from .task import Group, Task
 from .task_events import FORK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ..capture.bundle import Bundle
     from ..capture.capture import Capture
@@ -66,3 +67,29 @@ def with_forked(timeline: "Timeline", tids: "Iterable[int]") -> frozenset[int]:
                 if parent in found:
                     found.add(int(child))
     return frozenset(found)
+
+
+def recorded_victim(timeline: "Timeline", names: "Sequence[str]") -> Task | None:
+    """The bundle's victim by comm, a service as the group of its tasks.
+
+    None where there is none or it did not run in the window. names: of the tasks that did.
+    """
+    bundle = timeline.capture.bundle
+    if bundle is None or bundle.victim is None:
+        return None
+    rows = [row for row in timeline.owned_by() if row.of_task]
+    service = attached(timeline)
+    if service is not None:
+        called = [row.comm for row in rows if row.tid in service.tids]
+        # Where its tasks are all that have their name, that says the same.
+        if len({*called}) == 1 and all(
+            row.tid in service.tids for row in rows if row.comm == called[0]
+        ):
+            return called[0]
+        return service if called else None
+    # The pid is a shell's where the command needs one; then the program has the command's name.
+    if bundle.victim_comm in names:
+        return bundle.victim_comm
+    pid = bundle.victim.pid
+    ns = summed((row.comm, row.ns) for row in rows if pid is not None and row.tid == pid)
+    return max(ns, key=lambda one: ns[one]) if ns else None

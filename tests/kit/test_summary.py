@@ -10,7 +10,7 @@ import pytest
 from netcost_analysis import open_capture
 from netcost_analysis.capture.bundle import Bundle
 from netcost_analysis.questions.accounting.counts import counted, seconds_between
-from netcost_analysis.questions.accounting.got_shares import work_share
+from netcost_analysis.questions.got_shares import work_share
 from support.host import SAMPLES
 from support.kit.awk import every_awk, run
 from support.kit.record import RECORD, SHORT, TOOLS, ended, require_recorder

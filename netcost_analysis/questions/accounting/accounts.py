@@ -8,12 +8,12 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.accounting import accounting
 from ...units import absent
+from ..got_shares import baseline_got, undisturbed_share, work_against, work_share
 from ..question import question
 from . import side_by_side as of
 from .calibrations import same_host
 from .counts import NAN, counted
 from .doubts import doubts_of, why
-from .got_shares import undisturbed_share, work_against, work_share
 from .hidden_cost import hidden_price
 from .run_time import schedstat
 
@@ -198,7 +198,7 @@ class Accounts(NamedTuple):
 def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # in_all: what a disturbed baseline had of its CPU, and work against one that had all of it.
     work, bundle = answer.frame["got_share"]["work"], answer.bundle
-    baseline = of.baseline_got(bundle) if bundle and not absent(work) else None
+    baseline = baseline_got(bundle) if bundle and not absent(work) else None
     undisturbed = baseline * float(work) if baseline and work else None
     service = service_of(bundle) if bundle else None
     of_all = {"baseline_share": baseline, "undisturbed_share": undisturbed, "service": service}

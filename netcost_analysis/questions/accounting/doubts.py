@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from ...capture.accounting import accounting, tick_ms
 from ...capture.manifest import Victim
 from ...display.templates import as_text, render
+from ..got_shares import baseline_got
 from .counts import Counted, counted
-from .side_by_side import baseline_got, wall_s
+from .side_by_side import wall_s
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle

@@ -7,14 +7,14 @@ import pandas as pd
 
 from ...capture.accounting import tick_ms
 from ...capture.manifest import Victim
+from ...timeline.groups import recorded_victim
 from ...timeline.task import comm_of, label_of
 from ...units import absent
+from ..got_shares import by_work_share, ticks_share, traced_share, undisturbed_share
 from ..question import question
 from ..stolen import losses
-from ..stolen_time.victim import recorded_victim
 from .counts import NAN, counted
 from .fitting import hidden_ns
-from .got_shares import by_work_share, ticks_share, traced_share, undisturbed_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

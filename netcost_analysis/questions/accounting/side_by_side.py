@@ -5,25 +5,25 @@ from typing import TYPE_CHECKING
 
 from ..._native import CaptureError
 from ...capture.capture import no_victim
-from ...capture.manifest import Victim
 from ...errors import LackingError
 from ...parsers.mpstat_times import intervals_within
-from ...parsers.proc_text import parse_victim_stat
 from ...parsers.service import service_cgroup_ran, service_work
+from ..got_shares import (
+    USER_HZ,
+    by_work_share,
+    charged,
+    charged_by,
+    ticks_share,
+    times_of_its_own,
+    traced_share,
+)
 from .counts import NAN, Counted
-from .got_shares import by_work_share, ticks_share, times_of_its_own, traced_share
 from .run_time import Row, of_growth
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
     from ...timeline.timeline import Timeline
-
-# /proc and times(2) count in USER_HZ, which is 100 on every architecture but alpha, whatever
-# CONFIG_HZ is (include/asm-generic/param.h).
-USER_HZ = 100
-# A baseline that had its CPU for less than all but this was disturbed.
-_DISTURBED = 0.03
 
 
 def bundle_of(capture: "Capture") -> "Bundle":
@@ -46,18 +46,6 @@ def ran(capture: "Capture") -> tuple["Timeline | None", "Bundle", str]:
     return timeline, bundle, ""
 
 
-def baseline_got(bundle: "Bundle") -> float | None:
-    """The share of wall time that the baseline had its CPU for, None where that was about all.
-
-    What the baseline did not have is missing from all that is measured against it.
-    """
-    if bundle.victim and bundle.victim.attached:
-        # Nobody says how much of a CPU a service wants.
-        return None
-    alone = task_stat(bundle.baseline).got if bundle.baseline else NAN
-    return alone if alone < 1 - _DISTURBED else None
-
-
 def _or_nan(value: float | None) -> float:
     return NAN if value is None else float(value)
 
@@ -69,8 +57,13 @@ def wall_s(bundle: "Bundle") -> float:
 
 def times(bundle: "Bundle") -> Row:
     asked = sum(run.asked_s for run in times_of_its_own(bundle)) or wall_s(bundle)
-    source = f"the victim's user time {_by(bundle)} over wall time"
+    source = f"the victim's user time {charged_by(bundle)} over wall time"
     return Row(_or_nan(ticks_share(bundle)), 1 / USER_HZ / asked, source=source)
+
+
+def _charged(bundle: "Bundle") -> tuple[float, float, str]:
+    user, system, source = charged(bundle)
+    return _or_nan(user), _or_nan(system), source
 
 
 def task_stat(bundle: "Bundle") -> Row:
@@ -87,23 +80,6 @@ def system(bundle: "Bundle") -> Row:
     _, system, source = _charged(bundle)
     wall = wall_s(bundle)
     return Row(charged=system / wall, resolution=1 / USER_HZ / wall, source=f"stime {source}")
-
-
-def _charged(bundle: "Bundle") -> tuple[float, float, str]:
-    # Seconds of user and of system time, and where they are from.
-    stats = parse_victim_stat(bundle.text("victim_stat") or "")
-    if "ended" in stats:
-        # The shell's that waited for it: its children's times are the victim's.
-        ended = stats["ended"]
-        parts = [ended.child_user_ticks / USER_HZ, ended.child_system_ticks / USER_HZ]
-        return parts[0], parts[1], "of /proc/PID/stat over wall time"
-    victim = bundle.victim or Victim()
-    return _or_nan(victim.user_s), _or_nan(victim.system_s), f"{_by(bundle)} over wall time"
-
-
-def _by(bundle: "Bundle") -> str:
-    of_service = bundle.victim is not None and bundle.victim.attached is not None
-    return "of its processes' /proc/PID/stat" if of_service else "by times(2)"
 
 
 def top_share(bundle: "Bundle") -> float | None:

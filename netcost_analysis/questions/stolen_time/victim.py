@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ArgumentError
 from ...timeline.by import By
-from ...timeline.groups import attached, named
+from ...timeline.groups import named, recorded_victim
 from ...timeline.task import ALL, Task, require_task
 from ..stolen import losses
 
@@ -56,28 +56,3 @@ def victim_of(answer: "Answer[Any]") -> Task | None:
     # Whom an answer is about, None for several.
     victim, by = answer.options.get("victim"), answer.options.get("by")
     return asked_or_chosen(answer.timeline, victim, by)
-
-
-def recorded_victim(timeline: "Timeline", names: list[str]) -> str | None:
-    # The bundle's victim by comm, a service as the group of its tasks; None where there is none or
-    # it did not run in the window. names: of the tasks that did.
-    bundle = timeline.capture.bundle
-    if bundle is None or bundle.victim is None:
-        return None
-    service = attached(timeline)
-    if service is not None:
-        ran = {(row.tid, row.comm) for row in timeline.owned_by() if row.of_task}
-        called = [comm for tid, comm in ran if tid in service.tids]
-        # Where its tasks are all that have their name, that says the same.
-        if len({*called}) == 1 and all(tid in service.tids for tid, comm in ran if comm in called):
-            return called[0]
-        return service if called else None
-    # The pid is a shell's where the command needs one; then the program has the command's name.
-    if bundle.victim_comm in names:
-        return bundle.victim_comm
-    sums, pid = timeline.sums(), bundle.victim.pid
-    if pid is None:
-        return None
-    own = sums[(sums["tid"] == pid).fillna(False).astype(bool)]
-    by_comm = own.groupby(own["comm"].astype(str))["ns"].sum()
-    return str(by_comm.idxmax()) if len(by_comm) else None

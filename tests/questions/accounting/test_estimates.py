@@ -78,16 +78,12 @@ def bundle(output: str, idle: str | None = None, sampled: str = "", **victim: An
 
 
 def timeline(task_ns: int, comm: str = "openssl", tid: int = 7, switches: bool = True) -> Any:
-    sums = pd.DataFrame(
-        {
-            "context": ["task", "poll", "task"],
-            "tid": pd.array([tid, tid, 9], "Int64"),
-            "comm": pd.Categorical([comm, comm, "sshd"]),
-            "ns": [task_ns, 300, 50],
-        }
-    )
+    rows = [("task", tid, comm, task_ns), ("poll", tid, comm, 300), ("task", 9, "sshd", 50)]
+    owned = [SimpleNamespace(context=of, tid=tid, comm=comm, ns=ns) for of, tid, comm, ns in rows]
     return SimpleNamespace(
-        sums=lambda: sums, missing={"on_cpu": "" if switches else "not recorded"}, duration_ns=1000
+        owned_by=lambda: owned,
+        missing={"on_cpu": "" if switches else "not recorded"},
+        duration_ns=1000,
     )
 
 

@@ -2,15 +2,21 @@
 
 from typing import TYPE_CHECKING
 
-from ...capture.manifest import Victim
-from ...parsers.service import service_ran
-from ...timeline.groups import attached
+from ..capture.manifest import Victim
+from ..parsers.proc_text import parse_victim_stat
+from ..parsers.service import service_ran
+from ..timeline.groups import attached
 
 if TYPE_CHECKING:
-    from ...capture.bundle import Bundle
-    from ...parsers.openssl import SpeedRun
-    from ...timeline.timeline import Timeline
+    from ..capture.bundle import Bundle
+    from ..parsers.openssl import SpeedRun
+    from ..timeline.timeline import Timeline
 
+# /proc and times(2) count in USER_HZ, which is 100 on every architecture but alpha, whatever
+# CONFIG_HZ is (include/asm-generic/param.h).
+USER_HZ = 100
+# A baseline that had its CPU for less than all but this was disturbed.
+_DISTURBED = 0.03
 _ELAPSED = "measure elapsed time instead of user CPU time"
 
 
@@ -51,6 +57,43 @@ def work_against(bundle: "Bundle", baseline: "Bundle") -> float | None:
     return sum(ratios) / len(ratios) if ratios else None
 
 
+def baseline_got(bundle: "Bundle") -> float | None:
+    """The share of wall time that the baseline had its CPU for, None where that was about all.
+
+    What the baseline did not have is missing from all that is measured against it.
+    """
+    if bundle.victim and bundle.victim.attached:
+        # Nobody says how much of a CPU a service wants.
+        return None
+    alone = charged_share(bundle.baseline) if bundle.baseline else None
+    return alone if alone is not None and alone < 1 - _DISTURBED else None
+
+
+def charged_share(bundle: "Bundle") -> float | None:
+    """utime + stime of the victim over its wall time: what top shows; None where unknown."""
+    user, system, _ = charged(bundle)
+    wall_s = bundle.victim.wall_s if bundle.victim else None
+    return None if wall_s is None or user is None or system is None else (user + system) / wall_s
+
+
+def charged(bundle: "Bundle") -> tuple[float | None, float | None, str]:
+    """Seconds of user and of system time, and where they are from."""
+    stats = parse_victim_stat(bundle.text("victim_stat") or "")
+    if "ended" in stats:
+        # The shell's that waited for it: its children's times are the victim's.
+        ended = stats["ended"]
+        parts = [ended.child_user_ticks / USER_HZ, ended.child_system_ticks / USER_HZ]
+        return parts[0], parts[1], "of /proc/PID/stat over wall time"
+    victim = bundle.victim or Victim()
+    return victim.user_s, victim.system_s, f"{charged_by(bundle)} over wall time"
+
+
+def charged_by(bundle: "Bundle") -> str:
+    """Where times of the manifest are from."""
+    of_service = bundle.victim is not None and bundle.victim.attached is not None
+    return "of its processes' /proc/PID/stat" if of_service else "by times(2)"
+
+
 def undisturbed_share(bundle: "Bundle") -> float | None:
     """What the victim has of a CPU where nothing takes it, which its work is compared with.
 
@@ -76,16 +119,21 @@ def traced_share(bundle: "Bundle", timeline: "Timeline") -> float | None:
     """
     if timeline.missing["on_cpu"] or not timeline.duration_ns:
         return None
-    sums = timeline.sums()
+    own = own_ns(bundle, timeline)
+    return None if own is None else own / timeline.duration_ns
+
+
+def own_ns(bundle: "Bundle", timeline: "Timeline") -> int | None:
+    """What the victim and its children ran on the timeline's CPUs; None where it is not there."""
+    rows = [row for row in timeline.owned_by() if row.context == "task"]
     service = attached(timeline) if bundle.victim and bundle.victim.attached else None
     if service is not None:
-        own = sums[(sums["context"] == "task") & sums["tid"].isin(service.tids)]
-        return int(own["ns"].sum()) / timeline.duration_ns if len(own) else None
-    # The recorded pid may be a shell's or taskset's that became the victim, or its parent's.
-    named = sums["comm"].isin(_comms(bundle))
-    known = sums["tid"].isin(victim_pids(bundle)).fillna(False).astype(bool)
-    own = sums[(sums["context"] == "task") & (named | known)]
-    return int(own["ns"].sum()) / timeline.duration_ns if len(own) else None
+        own = [row.ns for row in rows if row.tid in service.tids]
+    else:
+        # The recorded pid may be a shell's or taskset's that became the victim, or its parent's.
+        comms, pids = _comms(bundle), victim_pids(bundle)
+        own = [row.ns for row in rows if row.comm in comms or row.tid in pids]
+    return sum(own) if own else None
 
 
 def _comms(bundle: "Bundle") -> set[str]:
@@ -96,8 +144,8 @@ def _comms(bundle: "Bundle") -> set[str]:
 
 def victim_pids(bundle: "Bundle") -> set[int]:
     # The victim's, and those of its children that a sample found.
-    from ...parsers.counters import readings
-    from ...parsers.proc_text import parse_task_files
+    from ..parsers.counters import readings
+    from ..parsers.proc_text import parse_task_files
 
     pids = {bundle.victim.pid} if bundle.victim and bundle.victim.pid is not None else set()
     for reading in readings(bundle, "victim", sides=False):
