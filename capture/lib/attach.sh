@@ -7,12 +7,23 @@
 begin_attach() {
 	[ -n "$attach" ] || return 0
 	case $attach in
+	container:*) attach_container ;;
 	*[!0-9]*) attach_cgroup ;;
 	*) attach_process ;;
 	esac
 	[ -z "$work" ] || read_work >/dev/null || die "--work wants a command that prints a number, such as 4711, and ends with status 0"
 	recorder_cpus=''
 	[ -z "$victim_cpu" ] || recorder_cpus=$(cpu_list "$online" | grep -vx "$victim_cpu" | paste -s -d , -)
+}
+
+# attach_container: its cgroup, where it has one of its own, else its first process with all that comes from it.
+attach_container() {
+	attached_container=${attach#container:}
+	attach=$(container_pid "$attached_container") ||
+		die "nobody here knows a container $attached_container (--attach): name a process of it, or its cgroup"
+	attach_process
+	attach_container_folder=$(printf '%s' "$attached_folders" | head -n 1)
+	[ -z "$attach_container_folder" ] || attached="cgroup $attach_container_folder"
 }
 
 attach_process() {
@@ -40,6 +51,7 @@ attach_process() {
 	done <"/proc/$attach/cgroup"
 	victim_cpu=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\)$/\1/p' "/proc/$attach/status")
 	echo "$recorded_cpus" | grep -qx -e "$victim_cpu" || victim_cpu=''
+	add_network_of "$attach"
 }
 
 # attach_cgroup: a folder of a cgroup file system, or a path within one.
@@ -64,7 +76,10 @@ attach_cgroup() {
 	[ -n "$attached_folders" ] || die "$attach is no process's number and no cgroup with processes of its own (--attach)"
 	attached="cgroup $(echo "$attached_folders" | head -n 1)"
 	attached_comm=${attached_cgroup##*/} attached_command=$attached_cgroup
-	[ -n "$(service_pids)" ] || die "cgroup $attached_cgroup has no process (--attach)"
+	attach_cgroup_first=$(service_pids)
+	attach_cgroup_first=${attach_cgroup_first%% *}
+	[ -n "$attach_cgroup_first" ] || die "cgroup $attached_cgroup has no process (--attach)"
+	add_network_of "$attach_cgroup_first"
 }
 
 # cgroup_mounts: the folders that cgroups are in, those of the second version first.
@@ -148,9 +163,9 @@ json_attached() {
 	printf '{"command": %s, "cpu": %s, "pid": %s,\n' "$(json_string "$attached_command")" "${victim_cpu:-null}" "$(attached_pid)"
 	printf '    "start_ns": %s, "end_ns": %s,\n' "$(on_the_clock "$victim_started_ns")" "$(on_the_clock "$victim_ended_ns")"
 	printf '    "user_s": %s, "system_s": %s, "wall_s": %s,\n' "$json_attached_user" "$json_attached_system" "$json_attached_wall"
-	printf '    "output": null,\n    "attached": {"to": "%s", "comm": %s, "start_ticks": %s, "cgroup": %s, "ended": %s, "work": %s}}' \
+	printf '    "output": null,\n    "attached": {"to": "%s", "comm": %s, "start_ticks": %s, "cgroup": %s, "container": %s, "ended": %s, "work": %s}}' \
 		"${attached%% *}" "$(json_string "$attached_comm")" "$(attached_born)" "$(json_word "$attached_cgroup")" \
-		"$(json_bool "$attached_gone")" "$(json_word "$work")"
+		"$(json_word "$attached_container")" "$(json_bool "$attached_gone")" "$(json_word "$work")"
 }
 
 attached_pid() {

@@ -50,7 +50,12 @@ read_option_value() {
 	--load) load=$2 ;;
 	--attach) attach=${2%/} ;;
 	--work) work=$2 ;;
-	--netns) netns="$netns${netns:+ }$2" ;;
+	--netns)
+		case $2 in
+		pid:*) netns="$netns${netns:+ }pid-${2#pid:}" ;;
+		*) netns="$netns${netns:+ }$2" ;;
+		esac
+		;;
 	--note) remarks=$remarks$2$newline ;;
 	--interval) interval=$2 ;;
 	--sidecars) sidecars=$(echo "$2" | tr ',' ' ') ;;
@@ -116,7 +121,7 @@ check_options() {
 		[ -n "$victim" ] || [ -z "$victim_cpu$baseline" ] || bad_usage "--victim-cpu, --baseline and --calibrate need a --victim"
 	fi
 	for check_options_name in $netns; do
-		[ "$check_options_name" = . ] || [ -e "/run/netns/$check_options_name" ] || bad_usage "no network namespace $check_options_name"
+		[ "$check_options_name" = . ] || [ -e "$(namespace_path "$check_options_name")" ] || bad_usage "no network namespace $check_options_name"
 	done
 	case $tool in
 	'' | perf | trace-cmd | tracefs) ;;

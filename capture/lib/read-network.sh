@@ -1,9 +1,9 @@
 #!/bin/sh
-# read-network.sh LIBRARY counters|devices|settings DIR SUFFIX: what the network of the namespace it runs in counts, by
+# read-network.sh LIBRARY counters|devices|settings DIR SUFFIX [PROC]: what the network of the namespace it runs in counts, by
 # the files of /proc or by programs for each device, or how it is set, into DIR; SUFFIX is appended to the names of files that another namespace
-# has as well. Writes on its output, for each file, its name and the two readings of CLOCK_MONOTONIC
+# has as well, PROC is a folder of /proc that shows it. Writes on its output, for each file, its name and the two readings of CLOCK_MONOTONIC
 # between which it was read. Only reads.
-library=$1 kind=$2 folder=$3 suffix=$4
+library=$1 kind=$2 folder=$3 suffix=$4 proc=${5:-/proc}
 # shellcheck source=host.sh
 . "$library/host.sh"
 
@@ -74,7 +74,7 @@ ethtool_of() {
 case $kind in
 counters)
 	for file in dev snmp netstat; do
-		state "net_$file$suffix" cat "/proc/net/$file"
+		state "net_$file$suffix" cat "$proc/net/$file"
 	done
 	;;
 devices)

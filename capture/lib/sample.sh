@@ -43,7 +43,12 @@ sample_all() {
 	first=yes
 	for space in ${netns:-.}; do
 		namespace_suffix "$space" "$first"
-		sample "net_dev$suffix" in_network_namespace "$space" cat /proc/net/dev
+		proc=$(proc_of_namespace "$space")
+		if [ -n "$proc" ]; then
+			sample "net_dev$suffix" cat "$proc/net/dev"
+		else
+			sample "net_dev$suffix" in_network_namespace "$space" cat /proc/net/dev
+		fi
 		first=''
 	done
 	for file in net/softnet_stat interrupts softirqs stat; do

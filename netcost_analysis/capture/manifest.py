@@ -36,14 +36,15 @@ class Load(Struct, frozen=True):
 class Attached(Struct, frozen=True):
     """A service that ran already. start_ticks: when its process began, in ticks since boot.
 
-    cgroup: its path. ended: whether it ended while it was watched. work: the command that says how
-    much it has done.
+    cgroup: its path. container: as it was named. ended: whether it ended while it was watched.
+    work: the command that says how much it has done.
     """
 
     to: Literal["process", "cgroup"]
     comm: str | None = None
     start_ticks: Count | None = None
     cgroup: str | None = None
+    container: str | None = None
     ended: bool = False
     work: str | None = None
 

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from .arguments import masked_arguments, masked_command
-from .names import Names
+from .names import Names, masked_cgroup
 from .texts import MASKED, Texts
 
 # Strings under these keys are netcost-record's own words, or the kernel's.
@@ -48,11 +48,6 @@ def masked_manifest(names: Names, texts: Texts, manifest: dict[str, Any]) -> dic
     return {key: _value(names, texts, (key,), value) for key, value in manifest.items()}
 
 
-def masked_cgroup(names: Names, path: str) -> str:
-    # A cgroup's path: any part of it can be somebody's name.
-    return "/".join(names.label(part) if part else "" for part in path.split("/"))
-
-
 def _value(names: Names, texts: Texts, path: tuple[str, ...], value: Any) -> Any:
     if isinstance(value, dict):
         return {
@@ -76,6 +71,8 @@ def _value(names: Names, texts: Texts, path: tuple[str, ...], value: Any) -> Any
         return texts.words.masked(value)
     if path == ("victim", "attached", "cgroup"):
         return masked_cgroup(names, value)
+    if path == ("victim", "attached", "container"):
+        return names.label(value)
     if path == ("victim", "attached", "work"):
         return masked_command(names, value)
     if key in _REFERENCES and not re.search(r"[ \t]", value):

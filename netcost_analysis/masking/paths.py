@@ -16,7 +16,7 @@ _STATE = re.compile(
     r"stat|interrupts|softirqs|schedstat|net_dev|net_softnet_stat|softnet_stat|net_snmp6?|snmp6?"
     r"|net_netstat|loadavg|stamp|kernel_config|sysctl(_[a-z_]+)?|queues|irq_affinity|affinity"
     r"|cpuinfo|topology|cpufreq|governor|virtualization|clocksource|meminfo|vmstat|times|victim"
-    r"|victim_cgroup|work"
+    r"|victim_cgroup|work|tasks"
     r"|victim_stat|daemons|energy|ip_link|ip_addr|ip_route|tc_qdisc|vulnerabilities|uptime"
     r"|version|hugepages|hostname|cmdline|symbols|ethtool|settings|before|after|samples|cut"
 )

@@ -72,6 +72,9 @@ class RecordingCompleteness:
 
 
 class RecordingStolenTime:
+    def cgroups(self) -> Answer[DataFrame]:
+        """Per cgroup, where its tasks' time on CPU went."""
+
     def cost_classes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
         """Where all CPU time went, by victim, cost class and whether it was network."""
 

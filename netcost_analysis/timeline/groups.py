@@ -1,9 +1,10 @@
-# Several tasks as one victim: those of a service that was attached to.
+# Several tasks as one victim: those of a service that was attached to, of a cgroup, of a container.
 
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from .aggregate import summed
+from .cgroups import container, tasks_in
 from .task import Group, Task
 from .task_events import FORK
 
@@ -19,8 +20,21 @@ def named(timeline: "Timeline", task: Task | None) -> Task | None:
     """A task as it is meant: the name of a group is its tasks, any other is itself."""
     if not isinstance(task, str) or isinstance(task, Group) or ":" not in task:
         return task
+    if any(row.comm == task for row in timeline.owned_by()):
+        # A name may be anything.
+        return task
+    kind, _, name = task.partition(":")
     service = attached(timeline)
-    return service if service is not None and task == service else task
+    bundle = timeline.capture.bundle
+    of = bundle.victim.attached if bundle and bundle.victim else None
+    if service is not None and (task == service or (of and task == f"container:{of.container}")):
+        return service
+    if kind == "cgroup":
+        return Group(task, frozenset(tasks_in(timeline.capture, name)), name)
+    if kind == "container":
+        path = container(timeline.capture, name)
+        return Group(task, frozenset(tasks_in(timeline.capture, path)), name)
+    return task
 
 
 # Whoever came of them takes a pass to know.

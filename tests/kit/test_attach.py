@@ -5,14 +5,13 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from netcost_analysis import open_capture
-from support.host import missing, require_root_tracing
+from support.host import require_root_tracing
 from support.kit.record import (
     RECORD,
     SHORT,
@@ -23,7 +22,7 @@ from support.kit.record import (
     samples,
     started,
 )
-from support.kit.service import Service, service
+from support.kit.service import Service, cgroup, service
 from support.run_cli import Netcost
 
 pytestmark = pytest.mark.live
@@ -157,24 +156,6 @@ def test_two_recordings_are_compared_by_its_work(
         shares = capture.ask.accounting.accounts().frame["got_share"]
         # Of blocks of its run, that of its run on all CPUs.
         assert rows[side]["victim_share"] == pytest.approx(shares["traced"], abs=0.02)
-
-
-@contextmanager
-def cgroup(name: str, *pids: int) -> Iterator[Path]:
-    roots = [Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/cpuacct")]
-    root = next((one for one in roots if (one / "cgroup.procs").exists()), None)
-    if root is None or not os.access(root, os.W_OK):
-        missing("needs a cgroup file system that may be written")
-    assert root is not None
-    (root / name).mkdir()
-    try:
-        for pid in pids:
-            (root / name / "cgroup.procs").write_text(str(pid))
-        yield root / name
-    finally:
-        for line in (root / name / "cgroup.procs").read_text().split():
-            (root / "cgroup.procs").write_text(line)
-        (root / name).rmdir()
 
 
 @pytest.mark.parametrize("absolute", [True, False])

@@ -1,14 +1,16 @@
 # A service that runs already, for netcost-record --attach: a process with a thread and a child of
 # other names, which count what they do.
 
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from support.host import missing
 from support.kit.record import started
 
 _SCRIPT = """
@@ -67,11 +69,14 @@ def _read(pid: int, name: str) -> str:
 
 
 @contextmanager
-def service(folder: Path, cpu: int, name: str = "svc") -> Iterator[Service]:
+def service(
+    folder: Path, cpu: int, name: str = "svc", within: Sequence[str] = ()
+) -> Iterator[Service]:
+    # within: a command that runs another in its own place, such as `ip netns exec NAME`.
     script, count = folder / "service.py", folder / "count"
     script.write_text(_SCRIPT)
     count.write_bytes(b"%15d\n" % 0 * 3 + bytes(16))
-    process = started([sys.executable, script, count, name, cpu])
+    process = started([*within, sys.executable, script, count, name, cpu])
     work = f"head -n 3 '{count}' | awk '{{ n += $1 }} END {{ print n }}'"
     found = Service(process.pid, name, work, process)
     try:
@@ -84,3 +89,22 @@ def service(folder: Path, cpu: int, name: str = "svc") -> Iterator[Service]:
         process.kill()
         process.wait()
         subprocess.run(["kill", "-KILL", *map(str, children)], capture_output=True)
+
+
+@contextmanager
+def cgroup(name: str, *pids: int) -> Iterator[Path]:
+    # One with these processes, which are in the root again at the end.
+    roots = [Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/cpuacct")]
+    root = next((one for one in roots if (one / "cgroup.procs").exists()), None)
+    if root is None or not os.access(root, os.W_OK):
+        missing("needs a cgroup file system that may be written")
+    assert root is not None
+    (root / name).mkdir()
+    try:
+        for pid in pids:
+            (root / name / "cgroup.procs").write_text(str(pid))
+        yield root / name
+    finally:
+        for line in (root / name / "cgroup.procs").read_text().split():
+            (root / "cgroup.procs").write_text(line)
+        (root / name).rmdir()
