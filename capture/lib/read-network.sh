@@ -44,7 +44,7 @@ interfaces() {
 	done | sort -s -k 1,1 | cut -d ' ' -f 2 | head -n "$most_interfaces"
 }
 
-# queues: how each queue hands out its packets, and how each device polls.
+# queues: how each queue hands out its packets, how each device polls, and whose port it is.
 queues() {
 	for queues_file in /sys/class/net/*/queues/*/rps_cpus /sys/class/net/*/queues/*/rps_flow_cnt \
 		/sys/class/net/*/queues/*/xps_cpus /sys/class/net/*/queues/*/xps_rxqs /sys/class/net/*/threaded \
@@ -55,6 +55,11 @@ queues() {
 			echo "$queues_file $queues_value"
 		fi
 	done 2>/dev/null
+	# A link to the bond, team or bridge that it is a port of.
+	for queues_file in /sys/class/net/*/master; do
+		queues_value=$(readlink "$queues_file") && echo "$queues_file ${queues_value##*/}"
+	done
+	return 0
 }
 
 ethtool_of() {
