@@ -302,6 +302,8 @@ def _agreement(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # counted: devices whose polls took packets that net/dev counted; unpolled: those of which
     # neither poll nor time is known; unknown: why there is no traffic, None where there is.
     cost = answer.frame
+    grouped = answer.options.get("by") == "master"
+    ports = answer.tables["ports"].to_dict("records") if grouped else []
     polled = (cost["polls"] > 0).fillna(False)
     unpolled = cost.loc[cost["ns"].isna() & ~polled & (cost["device"] != "lo"), "device"]
     return {
@@ -309,16 +311,8 @@ def _agreement(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
         "backlog": bool((cost["device"] == NO_DEVICE).any()),
         "unpolled": list(map(str, unpolled)),
         "unknown": answer.parts["traffic_unknown"],
-        "grouped": _grouped(answer),
+        "ports": ports,
     }
-
-
-def _grouped(answer: "Answer[pd.DataFrame]") -> list[tuple[str, list[str]]]:
-    # By master, which ports are in its row; nothing by device.
-    if answer.options.get("by") != "master":
-        return []
-    ports = answer.tables["ports"]
-    return [(str(name), list(of["device"])) for name, of in ports.groupby("master", sort=False)]
 
 
 _COUNTED = [

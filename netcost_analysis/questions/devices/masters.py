@@ -54,7 +54,7 @@ def by_master(
     ):
         port = group[group["carries"]]
         one = group.iloc[[0]].drop(columns="carries").copy()
-        one["device"] = device
+        one["device"] = str(device)
         for name in added:
             one[name] = group[name].sum(min_count=1)
         same = len(port) and port["start_ns"].nunique() == 1 and port["end_ns"].nunique() == 1

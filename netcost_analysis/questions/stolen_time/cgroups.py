@@ -17,6 +17,8 @@ _TIMES = (
     *("on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns", "stolen_network_ns"),
     *("stolen_network_max_ns", "displaced_ns"),
 )
+# In words.
+_SHOWN = 5
 
 
 def _known(timeline: Timeline) -> None:
@@ -74,6 +76,6 @@ def cgroups(timeline: Timeline) -> pd.DataFrame:
 
 @cgroups.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # rows: of those that lost most, at most five. others: how many more there are.
-    frame = answer.frame[answer.frame["on_cpu_ns"].fillna(1) > 0]
-    return {"rows": frame.head(5).to_dict("records"), "others": max(len(frame) - 5, 0)}
+    # rows: of those that lost most. others: how many more there are.
+    rows = answer.frame.to_dict("records")
+    return {"rows": rows[:_SHOWN], "others": len(rows[_SHOWN:])}
