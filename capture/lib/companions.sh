@@ -90,7 +90,7 @@ start_companions() {
 		*energy*) start_companions_energy=yes ;;
 		esac
 		companion sampler TERM "$workspace/sampler.out" sh "$library/sample.sh" "$library" "$1/samples" "$interval" \
-			"$workspace/victim_pid" "$netns" "$daemons" "$start_companions_energy"
+			"$workspace/victim_pid" "$netns" "$daemons" "$start_companions_energy" "$attached" "$attached_folders" "$work"
 	fi
 	start_companions_seconds=$(whole_interval)
 	for start_companions_name in $sidecars; do

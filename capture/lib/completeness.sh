@@ -12,6 +12,7 @@ perf_countable_mib=1000 trace_cmd_countable_mib=400 tracefs_countable_mib=600
 judge_completeness() {
 	completeness_state=unknown completeness_verdict='' completeness_reason='' completeness_exact=yes
 	: >"$workspace/completeness"
+	: >"$workspace/polled"
 	if [ -n "$size_limit_reached" ]; then
 		completeness_reason="the recording ended before the counters were read, for want of disk"
 		decide_completeness
@@ -31,6 +32,9 @@ judge_completeness() {
 	rm -f "$workspace/room"
 	[ -n "$lost_events" ] || completeness_reason=${completeness_reason:-"it is not known how many events were lost"}
 	decide_completeness
+	if grep -q '^status 0' "$workspace/tallies" 2>/dev/null; then
+		{ echo counted && grep -E '^tally (packets|polls) ' "$workspace/tallies"; } >"$workspace/polled"
+	fi
 	rm -f "$workspace/tallies" "$workspace/grown" "$workspace/grown.events"
 }
 

@@ -34,7 +34,25 @@ clock_note() {
 in_network_namespace() {
 	in_network_namespace_name=$1
 	shift
-	if [ "$in_network_namespace_name" = . ]; then "$@"; else nsenter --net="/run/netns/$in_network_namespace_name" "$@"; fi
+	if [ "$in_network_namespace_name" = . ]; then "$@"; else nsenter --net="$(namespace_path "$in_network_namespace_name")" "$@"; fi
+}
+
+# namespace_path NAME: a name of ip netns, or pid-NUMBER, that of a process.
+namespace_path() {
+	case $1 in
+	pid-*[!0-9]* | pid-) ;;
+	pid-*)
+		[ -e "/run/netns/$1" ] || { echo "/proc/${1#pid-}/ns/net" && return; }
+		;;
+	esac
+	echo "/run/netns/$1"
+}
+
+# proc_of_namespace NAME: a folder whose net/ has its counters, readable without entering it; nothing where there is none.
+proc_of_namespace() {
+	case $(namespace_path "$1") in
+	/proc/*) echo "/proc/${1#pid-}" ;;
+	esac
 }
 
 # namespace_suffix NAME FIRST: sets suffix, by which the files of all namespaces but the first are told apart.

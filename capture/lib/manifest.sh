@@ -1,8 +1,12 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
 # manifest.json: what was recorded, how, and on what. Sourced; docs/capture.md says what each field is.
 
-# json_victim: the victim object, from what run_victim left.
+# json_victim DIR: the victim object, from what run_victim or run_attached left.
 json_victim() {
+	if [ -n "$attached" ]; then
+		json_attached "$1"
+		return
+	fi
 	printf '{"command": %s, "cpu": %s, "pid": %s,\n' "$(json_string "$victim")" "$victim_cpu" "$victim_id"
 	printf '    "start_ns": %s, "end_ns": %s,\n' "$(on_the_clock "$victim_started_ns")" "$(on_the_clock "$victim_ended_ns")"
 	printf '    "user_s": %s, "system_s": %s, "wall_s": %s,\n' \
@@ -48,7 +52,7 @@ json_files() {
 write_baseline_manifest() {
 	{
 		printf '{"netcost_bundle": 1,\n  "victim": '
-		json_victim
+		json_victim "$1"
 		printf ',\n  "load": %s,\n  "companions": %s,\n  "notes": %s}\n' \
 			"$(json_load "$1")" "$(json_companions "$1")" "$(json_array "$2")"
 	} >"$1/manifest.json" || die "cannot write $1/manifest.json"
@@ -84,13 +88,14 @@ write_manifest() {
 		printf '  "lost_events": %s,\n  "losses": %s,\n' "${lost_events:-null}" "$(json_losses)"
 		printf '  "completeness": %s,\n' "$(json_completeness)"
 		printf '  "host": %s,\n' "$(json_host)"
-		if [ -n "$victim" ]; then printf '  "victim": %s,\n' "$(json_victim)"; else printf '  "victim": null,\n'; fi
+		if [ -n "$victim$attached" ]; then printf '  "victim": %s,\n' "$(json_victim "$write_manifest_folder")"; else printf '  "victim": null,\n'; fi
 		printf '  "load": %s,\n' "$(json_load "$write_manifest_folder")"
 		if [ "$write_manifest_folder" = "$partial" ] && [ -n "$baseline" ]; then
 			printf '  "baseline": "baseline/",\n'
 		else
 			printf '  "baseline": null,\n'
 		fi
+		[ ! -e "$write_manifest_folder/afterwards/manifest.json" ] || printf '  "afterwards": "afterwards/",\n'
 		printf '  "calibration": %s,\n' "$(json_calibration "$write_manifest_folder")"
 		printf '  "samples_of_functions": %s,\n' "$(json_sampling "$write_manifest_folder")"
 		printf '  "companions": %s,\n' "$(json_companions "$write_manifest_folder")"

@@ -17,6 +17,7 @@ function rule_of(path,  name) {
 	if (name ~ /\.jsonl?$/) return path ~ /(^|\/)files\// ? "foreign" : "json"
 	if (name ~ /^pidstat/) return "pidstat"
 	if (name ~ /^(preflight|turbostat)\.txt$/ || name == "owner") return "own"
+	if (name == "summary.txt") return "summary"
 	if (path ~ /(^|\/)(before|after|settings)\// && name == "stamp") return "stamp"
 	# Copies of /proc's counters, wherever a victim or a load puts them.
 	if (name ~ /^(stat|interrupts|softirqs|schedstat|net_dev|softnet_stat|net_softnet_stat|stamp)$/) return "counters"
@@ -101,6 +102,7 @@ function mask_file(path, shown, file, target, rule,  line, lines, name) {
 		else if (rule == "pidstat") line = mask_pidstat(line)
 		else if (rule == "foreign") line = mask_output(line)
 		else if (rule == "own") line = mask_own(line)
+		else if (rule == "summary") line = line ~ /^(victim|load) / ? substr(line, 1, 11) "-" : mask_own(line)
 		else line = mask_counters(line)
 		print line > target
 	}

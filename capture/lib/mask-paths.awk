@@ -25,7 +25,7 @@ function mask_called(name,  ending) {
 
 # is_state(NAME): a file, or folder, of counters or settings, of whatever namespace.
 function is_state(name) {
-	return name ~ /^(stat|interrupts|softirqs|schedstat|net_dev|net_softnet_stat|softnet_stat|net_snmp6?|snmp6?|net_netstat|loadavg|stamp|kernel_config|sysctl(_[a-z_]+)?|queues|irq_affinity|affinity|cpuinfo|topology|cpufreq|governor|virtualization|clocksource|meminfo|vmstat|times|victim|victim_stat|daemons|energy|ip_link|ip_addr|ip_route|tc_qdisc|vulnerabilities|uptime|version|hugepages|hostname|cmdline|symbols|ethtool|settings|before|after|samples|cut)$/
+	return name ~ /^(stat|interrupts|softirqs|schedstat|net_dev|net_softnet_stat|softnet_stat|net_snmp6?|snmp6?|net_netstat|loadavg|stamp|kernel_config|sysctl(_[a-z_]+)?|queues|irq_affinity|affinity|cpuinfo|topology|cpufreq|governor|virtualization|clocksource|meminfo|vmstat|times|victim|victim_cgroup|work|tasks|victim_stat|daemons|energy|ip_link|ip_addr|ip_route|tc_qdisc|vulnerabilities|uptime|version|hugepages|hostname|cmdline|symbols|ethtool|settings|before|after|samples|cut)$/
 }
 
 # is_told_ethtool(NAME): what ethtool tells of a device.
@@ -38,7 +38,7 @@ function is_counters(name) {
 }
 
 function is_own_file(name) {
-	return name ~ /^(manifest\.json|experiment\.json|steps\.tsv|SHA256SUMS|(victim|load|recorder|preflight|turbostat|mpstat|pidstat|netperf|iperf3|host|server|client)\.txt|(mpstat|pidstat|iperf3|perf_stat|counters|energy)\.jsonl?|kernel_config|victim_stat|owner|uname|(trace|samples|functions)\.(perf\.data|dat|tracefs|txt)|baseline|calibration|idle|idle-traced|load|load-traced|files|before|after|samples|settings|repeats|bundle|experiment)$/
+	return name ~ /^(manifest\.json|experiment\.json|steps\.tsv|SHA256SUMS|(victim|load|recorder|preflight|summary|turbostat|mpstat|pidstat|netperf|iperf3|host|server|client)\.txt|(mpstat|pidstat|iperf3|perf_stat|counters|energy)\.jsonl?|kernel_config|victim_stat|owner|uname|(trace|samples|functions)\.(perf\.data|dat|tracefs|txt)|baseline|afterwards|calibration|idle|idle-traced|load|load-traced|files|before|after|samples|settings|repeats|bundle|experiment)$/
 }
 
 # is_step(NAME): numbers and the lab's own words, as it calls the recordings of its steps.

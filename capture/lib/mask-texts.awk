@@ -9,6 +9,7 @@ function said(what, amount) {
 
 ### rules, a line at a time
 function mask_counters(line,  text, from, to) {
+	if (match(line, /^[0-9]+ cgroup \//)) return substr(line, 1, RLENGTH - 1) mask_words(mask_cgroup(substr(line, RLENGTH)))
 	# "123 (name) S 1", as /proc/PID/stat has it: a name may hold parentheses and blanks.
 	if (match(line, /[0-9]+ \(.*\) [A-Z] -?[0-9]+ /)) {
 		text = substr(line, RSTART, RLENGTH)
@@ -115,7 +116,7 @@ function mask_own(line,  out, word) {
 
 ### JSON: its strings, by the key they stand under. No string of ours goes over the end of a line.
 function is_own_note(text) {
-	return text ~ /^(tracefs was not mounted|not on this kernel|refused by this host|this host refuses|victim and snapshot times|the victim (was ended|without|with)|the load ended|the recording was ended|the kernel's configuration|functions are sampled|the last events of CPU|ethtool read the first)/ ||
+	return text ~ /^(tracefs was not mounted|not on this kernel|refused by this host|this host refuses|victim and snapshot times|the victim (was ended|without|with)|the load ended|the service ended|--work did not|the recording was ended|the kernel's configuration|functions are sampled|the last events of CPU|ethtool read the first)/ ||
 		text ~ /^(perf|trace-cmd|tracefs) recorded, for / || text ~ /^profile [a-z]+, not on this host/ || text ~ /^(mpstat|pidstat|turbostat|counters|energy) ended early/
 }
 
@@ -125,16 +126,26 @@ function mask_string(text, rule,  low) {
 	if (rule == "experiment") return mask_of_experiment(low, text)
 	# Files and namespaces are called by them too.
 	if (rule == "manifest" && low == "network_namespaces") return text == "." ? text : mask_words(mask_label(text))
-	if (rule == "manifest" && low ~ /^(output|trace|files|baseline|idle|load|idle_traced|load_traced)$/ && text !~ /[ \t]/) return mask_reference(text)
+	if (rule == "manifest" && low ~ /^(output|trace|files|baseline|afterwards|idle|load|idle_traced|load_traced)$/ && text !~ /[ \t]/) return mask_reference(text)
 	if (low == "record_command") return "netcost-record ..."
 	if (low == "command" && in_array) return argument(text)
-	if (low ~ /^(command|cmd|cmdline|comm|task)$/) return mask_command(text)
+	if (low ~ /^(command|cmd|cmdline|comm|task|work)$/) return mask_command(text)
+	if (rule == "manifest" && low == "cgroup") return mask_cgroup(text)
+	if (rule == "manifest" && low == "container") return mask_label(text)
 	if (low == "daemons") return mask_task(text)
 	if (low == "notes") return is_own_note(text) ? mask_own(mask_namespaces(text)) : hide()
 	if (low ~ /^(alias|ifalias|cookie|title|comment|description|cwd|user|username|extra_data|system_info|server_output_text|error)$/) return hide()
 	if (low ~ /^(nodename|hostname|host|uname)$/ && mask_words(text) == text) return mask_host(text)
 	if (rule == "foreign" && mask_words(text) == text && low !~ /^(protocol|version|time|timestamp|state|unit|event|cpu|.*congestion)$/) return hide()
 	return mask_own(text)
+}
+
+# mask_cgroup(PATH): any part of it can be somebody's name.
+function mask_cgroup(path,  n, part, i, out) {
+	n = split(path, part, "/")
+	out = part[1]
+	for (i = 2; i <= n; i++) out = out "/" (part[i] == "" ? "" : mask_label(part[i]))
+	return out
 }
 
 # mask_reference(PATH): of a file in the bundle, or of a folder, whose name ends in a slash.

@@ -17,7 +17,7 @@ read_options() {
 		--alternate) alternate=yes ;;
 		--strict) strict=yes ;;
 		-o | --output | --duration | --cpus | --profile | --tool | --buffer | --clock | --victim | --victim-cpu | --load | \
-			--netns | --note | --interval | --sidecars | --daemon | --min-free | --repeat | --trace-after | --trace-for)
+			--netns | --note | --interval | --sidecars | --daemon | --min-free | --repeat | --trace-after | --trace-for | --attach | --work)
 			[ $# -ge 2 ] || bad_usage "$read_options_name needs a value"
 			[ -n "$2" ] || bad_usage "$read_options_name needs a value that is not empty"
 			read_option_value "$1" "$2"
@@ -48,7 +48,14 @@ read_option_value() {
 	--victim) victim=$2 ;;
 	--victim-cpu) victim_cpu=$2 ;;
 	--load) load=$2 ;;
-	--netns) netns="$netns${netns:+ }$2" ;;
+	--attach) attach=${2%/} ;;
+	--work) work=$2 ;;
+	--netns)
+		case $2 in
+		pid:*) netns="$netns${netns:+ }pid-${2#pid:}" ;;
+		*) netns="$netns${netns:+ }$2" ;;
+		esac
+		;;
 	--note) remarks=$remarks$2$newline ;;
 	--interval) interval=$2 ;;
 	--sidecars) sidecars=$(echo "$2" | tr ',' ' ') ;;
@@ -105,9 +112,16 @@ check_options() {
 		[ -n "$load" ] || [ -z "$alternate" ] || bad_usage "--alternate needs a --load to leave out every other time"
 		;;
 	esac
-	[ -n "$victim" ] || [ -z "$victim_cpu$baseline" ] || bad_usage "--victim-cpu, --baseline and --calibrate need a --victim"
+	if [ -n "$attach" ]; then
+		[ -z "$victim$victim_cpu" ] || bad_usage "--attach takes what runs already for the victim: leave out --victim and --victim-cpu"
+		[ -z "$calibrate$trace_for" ] || bad_usage "--calibrate and --trace-for are for a --victim that is started"
+		[ -z "$work" ] || baseline=yes
+	else
+		[ -z "$work" ] || bad_usage "--work needs an --attach"
+		[ -n "$victim" ] || [ -z "$victim_cpu$baseline" ] || bad_usage "--victim-cpu, --baseline and --calibrate need a --victim"
+	fi
 	for check_options_name in $netns; do
-		[ "$check_options_name" = . ] || [ -e "/run/netns/$check_options_name" ] || bad_usage "no network namespace $check_options_name"
+		[ "$check_options_name" = . ] || [ -e "$(namespace_path "$check_options_name")" ] || bad_usage "no network namespace $check_options_name"
 	done
 	case $tool in
 	'' | perf | trace-cmd | tracefs) ;;

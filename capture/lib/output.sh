@@ -72,6 +72,7 @@ finish_output() {
 		optional read_settings "$partial/after/settings"
 		optional copy_kernel_config
 		optional cp "$workspace/preflight" "$partial/preflight.txt"
+		optional write_summary "$partial"
 	fi
 	write_index
 	place_output || exit 1

@@ -36,13 +36,15 @@ run_phase() {
 	case " $* " in
 	*' loaded '*) start_load ;;
 	esac
-	if [ -n "$run_phase_part" ]; then plan_part; else read_counters "$destination/before" stamp devices network proc; fi
-	if [ -n "$victim" ]; then
+	if [ -n "$run_phase_part" ]; then plan_part; else read_counters "$destination/before" stamp devices network proc service_counters; fi
+	if [ -n "$attached" ]; then
+		run_attached
+	elif [ -n "$victim" ]; then
 		run_victim "$destination/victim.txt"
 	else
 		run_load_alone
 	fi
-	if [ -n "$run_phase_part" ]; then close_part; else read_counters "$destination/after" stamp proc network devices; fi
+	if [ -n "$run_phase_part" ]; then close_part; else read_counters "$destination/after" stamp service_counters proc network devices; fi
 	end_session "$load_pid" "the load"
 	load_pid=''
 	if [ -z "$run_phase_part" ]; then
@@ -50,6 +52,7 @@ run_phase() {
 		window_ended_ns=$monotonic_ns
 	fi
 	stop_limit
+	[ -z "$attached" ] || end_attached
 	case " $* " in
 	*' traced '*)
 		[ -z "$sampling_profile" ] || stop_sampling "$destination"
@@ -141,7 +144,10 @@ described_events() {
 run_phases() {
 	run_phases_beside=''
 	[ -z "$calibrate" ] || run_phases_beside=companions
-	if [ -n "$baseline" ]; then
+	if [ -n "$baseline" ] && [ -n "$attached" ]; then
+		watch_service "$partial/baseline" "the service before the recording, untraced${load:+, without the load}"
+		[ -z "$attached_gone" ] || die "the service ended before it was recorded"
+	elif [ -n "$baseline" ]; then
 		warn "running the victim by itself for comparison"
 		run_phase "$partial/baseline" "$run_phases_beside"
 		write_baseline_manifest "$partial/baseline" "the victim without the load, on the same CPU just before, untraced"
@@ -161,4 +167,5 @@ run_phases() {
 		fi
 	fi
 	run_phase "$partial" traced "${load:+loaded}" companions
+	if [ -n "$attached" ] && [ -n "$baseline" ]; then watch_afterwards; fi
 }

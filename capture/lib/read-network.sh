@@ -1,9 +1,9 @@
 #!/bin/sh
-# read-network.sh LIBRARY counters|devices|settings DIR SUFFIX: what the network of the namespace it runs in counts, by
+# read-network.sh LIBRARY counters|devices|settings DIR SUFFIX [PROC]: what the network of the namespace it runs in counts, by
 # the files of /proc or by programs for each device, or how it is set, into DIR; SUFFIX is appended to the names of files that another namespace
-# has as well. Writes on its output, for each file, its name and the two readings of CLOCK_MONOTONIC
+# has as well, PROC is a folder of /proc that shows it. Writes on its output, for each file, its name and the two readings of CLOCK_MONOTONIC
 # between which it was read. Only reads.
-library=$1 kind=$2 folder=$3 suffix=$4
+library=$1 kind=$2 folder=$3 suffix=$4 proc=${5:-/proc}
 # shellcheck source=host.sh
 . "$library/host.sh"
 
@@ -44,7 +44,7 @@ interfaces() {
 	done | sort -s -k 1,1 | cut -d ' ' -f 2 | head -n "$most_interfaces"
 }
 
-# queues: how each queue hands out its packets, and how each device polls.
+# queues: how each queue hands out its packets, how each device polls, and whose port it is.
 queues() {
 	for queues_file in /sys/class/net/*/queues/*/rps_cpus /sys/class/net/*/queues/*/rps_flow_cnt \
 		/sys/class/net/*/queues/*/xps_cpus /sys/class/net/*/queues/*/xps_rxqs /sys/class/net/*/threaded \
@@ -55,6 +55,11 @@ queues() {
 			echo "$queues_file $queues_value"
 		fi
 	done 2>/dev/null
+	# A link to the bond, team or bridge that it is a port of.
+	for queues_file in /sys/class/net/*/master; do
+		queues_value=$(readlink "$queues_file") && echo "$queues_file ${queues_value##*/}"
+	done
+	return 0
 }
 
 ethtool_of() {
@@ -74,7 +79,7 @@ ethtool_of() {
 case $kind in
 counters)
 	for file in dev snmp netstat; do
-		state "net_$file$suffix" cat "/proc/net/$file"
+		state "net_$file$suffix" cat "$proc/net/$file"
 	done
 	;;
 devices)

@@ -1,15 +1,19 @@
 #!/bin/sh
-# sample.sh LIBRARY DIR SECONDS WATCH NETNS DAEMONS ENERGY: until it is ended, copies the counters of the host into
+# sample.sh LIBRARY DIR SECONDS WATCH NETNS DAEMONS ENERGY [ATTACHED FOLDERS WORK]: until it is ended, copies the counters of the host into
 # DIR every SECONDS, each copy headed by a line with its number and the two readings of CLOCK_MONOTONIC
 # between which it was read:
 #   @ NUMBER BEGIN_NS END_NS
 # Intervals are never exactly as long as was asked, least of all on a CPU that has no time for this:
-# divide by what the stamps say. WATCH is a file that names the victim's pid once there is one.
-library=$1 folder=$2 seconds=$3 watch=$4 netns=$5 daemons=$6 energy=$7
+# divide by what the stamps say. WATCH is a file that names the victim's pid once there is one; ATTACHED and what follows,
+# as attach.sh has them, are of a service.
+# shellcheck disable=SC2034 # service.sh shares them
+library=$1 folder=$2 seconds=$3 watch=$4 netns=$5 daemons=$6 energy=$7 attached=${8-} attached_folders=${9-} work=${10-}
 # shellcheck source=host.sh
 . "$library/host.sh"
 # shellcheck source=processes.sh
 . "$library/processes.sh"
+# shellcheck source=service.sh
+. "$library/service.sh"
 
 # A copy is whole or not there.
 ended='' last=''
@@ -39,14 +43,25 @@ sample_all() {
 	first=yes
 	for space in ${netns:-.}; do
 		namespace_suffix "$space" "$first"
-		sample "net_dev$suffix" in_network_namespace "$space" cat /proc/net/dev
+		proc=$(proc_of_namespace "$space")
+		if [ -n "$proc" ]; then
+			sample "net_dev$suffix" cat "$proc/net/dev"
+		else
+			sample "net_dev$suffix" in_network_namespace "$space" cat /proc/net/dev
+		fi
 		first=''
 	done
 	for file in net/softnet_stat interrupts softirqs stat; do
 		sample "${file#net/}" cat "/proc/$file"
 	done
 	if [ -r "$watch" ] && read -r victim <"$watch"; then
-		sample victim write_tasks "$(with_children "$victim")"
+		if [ -n "$attached" ]; then
+			sample victim write_service
+			sample victim_cgroup write_cgroup
+			[ -z "$work" ] || sample work read_work
+		else
+			sample victim write_tasks "$(with_children "$victim")"
+		fi
 	fi
 	if [ -n "$daemons" ]; then
 		sample daemons write_tasks "$(pids_of "$daemons")"

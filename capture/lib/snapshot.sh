@@ -5,7 +5,7 @@
 # The files of /proc that are the same in every network namespace; "/" becomes "_" in the bundle.
 snapshot_files='stat interrupts softirqs net/softnet_stat schedstat loadavg'
 
-# read_counters DIR stamp|devices|network|proc...: the counters into DIR, with DIR/stamp to line them up with the
+# read_counters DIR stamp|devices|network|proc|service_counters...: the counters into DIR, with DIR/stamp to line them up with the
 # trace: when the snapshot began (monotonic_ns, realtime_ns) and, for each file, the two readings of
 # the clock between which its counters were read. proc, which takes a shell's read or two, is read nearest to
 # the window; devices, which take programs for each, farthest away.
@@ -50,6 +50,29 @@ write_proc() {
 	[ -z "$daemons" ] || write_state "$1" daemons write_daemons
 }
 
+# write_service_counters: of a service that runs already, and of what it has done; nothing of any other victim.
+write_service_counters() {
+	[ -n "$attached" ] || return 0
+	case $1 in
+	*/before)
+		write_work "$1"
+		write_state "$1" victim_cgroup write_cgroup && write_state "$1" victim write_service
+		;;
+	*)
+		write_state "$1" victim write_service && write_state "$1" victim_cgroup write_cgroup || return 1
+		write_work "$1"
+		;;
+	esac
+}
+
+# write_work DIR: what it has done so far. That it cannot be read ends no recording.
+write_work() {
+	[ -n "$work" ] || return 0
+	write_state "$1" work read_work && return
+	rm -f "$1/work"
+	note "--work did not print a number when it was read for ${1##*/}"
+}
+
 # write_state DIR NAME COMMAND...: its output as DIR/NAME, its line of the stamp as this one's.
 write_state() {
 	write_state_file=$1/$2
@@ -72,10 +95,34 @@ write_spaces() {
 		# Settings are in sysfs, which shows the namespace it was mounted in: ip netns mounts another.
 		case $write_spaces_space,$2 in
 		.,*) sh "$library/read-network.sh" "$library" "$2" "$1" "$suffix" ;;
+		pid-*) write_space_of_process "$1" "$2" "$write_spaces_space" ;;
 		*,settings) ip netns exec "$write_spaces_space" sh "$library/read-network.sh" "$library" "$2" "$1" "$suffix" ;;
 		*) in_network_namespace "$write_spaces_space" sh "$library/read-network.sh" "$library" "$2" "$1" "$suffix" ;;
 		esac || return 1
 	done
+}
+
+# write_space_of_process DIR counters|devices|settings NAME: its counters can be read without entering it.
+write_space_of_process() {
+	write_space_of_process_proc=$(proc_of_namespace "$3")
+	set -- "$1" "$2" "$3" sh "$library/read-network.sh" "$library" "$2" "$1" "$suffix"
+	case $2,$write_space_of_process_proc in
+	settings,?*)
+		shift 3
+		# /sys shows the namespace that it was mounted in.
+		# shellcheck disable=SC2016 # for the inner shell to expand
+		nsenter --net="$write_space_of_process_proc/ns/net" unshare -m sh -c 'mount -t sysfs sysfs /sys && exec "$@"' sysfs "$@" 2>/dev/null || :
+		;;
+	counters,?*)
+		shift 3
+		"$@" "$write_space_of_process_proc"
+		;;
+	*)
+		in_network_namespace_of=$3
+		shift 3
+		in_network_namespace "$in_network_namespace_of" "$@" 2>/dev/null || :
+		;;
+	esac
 }
 
 write_daemons() {
@@ -103,6 +150,7 @@ write_settings() {
 	case " $events$profile_pairs " in
 	*' kmem:kfree '*) write_state "$1" symbols settings_symbols || return 1 ;;
 	esac
+	write_state "$1" tasks settings_tasks || return 1
 	write_state "$1" sysctl_net_core settings_sysctls && write_spaces "$1" settings
 }
 
@@ -119,6 +167,23 @@ settings_symbols() {
 		inside { print }
 		{ inside = $3 ~ /^(skb_release_data|skb_free_head|skb_kfree_head)(\.|$)/ && $3 !~ /\.cold/ }
 		inside { print }' /proc/kallsyms
+}
+
+# settings_tasks: of every process its name and parent, its cgroup where that is not the root, and its threads where there are
+# several: lines "PID (NAME) STATE PARENT ", "PID cgroup PATH", "PID threads TID...".
+settings_tasks() {
+	cat /proc/[0-9]*/stat 2>/dev/null | sed 's/^\([0-9]* (.*) [A-Za-z] [0-9]* \).*/\1/'
+	# Of the first version's the one that CPU time is counted by.
+	grep -H '' /proc/[0-9]*/cgroup 2>/dev/null | awk '
+		{ at = index($0, ":"); pid = substr($0, 7, at - 14); line = substr($0, at + 1); sub(/^[0-9]+:/, "", line) }
+		{ colon = index(line, ":"); of = substr(line, 1, colon - 1); path = substr(line, colon + 1) }
+		path == "/" || path == "" { next }
+		of == "" { best[pid] = path; next }
+		("," of ",") ~ /,(cpuacct|cpu),/ && !(pid in best) { best[pid] = path }
+		END { for (pid in best) print pid, "cgroup", best[pid] }'
+	printf '%s\n' /proc/[0-9]*/task/[0-9]* | awk -F / '
+		{ threads[$3] = threads[$3] " " $5; n[$3]++ }
+		END { for (pid in threads) if (n[pid] > 1) print pid, "threads" threads[pid] }'
 }
 
 settings_virtualization() {

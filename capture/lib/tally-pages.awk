@@ -40,7 +40,7 @@ $1 == "status" { status = $2; next }
 				what = kind[id]
 				if (what == "switches") count(what, "ctxt", "-", at, 1)
 				else if (what == "vector") count(what, name[id], cpu, at, 1)
-				else if (what == "packets") count(what, "packets", cpu, at, $(data + field[id]))
+				else if (what == "packets") count_polled(cpu, at, $(data + field[id]))
 				else count(what, $(data + field[id]), cpu, at, 1)
 			}
 		} else if (type == 30) {

@@ -52,7 +52,7 @@ NR == FNR {
 	if (what == "switches") count(what, "ctxt", "-", at, 1)
 	else if (what == "vector") count(what, named[event], cpu, at, 1)
 	# napi poll on napi struct ADDRESS for device NAME work N budget N
-	else if (what == "packets") count(what, "packets", cpu, at, $(NF - 2))
+	else if (what == "packets") count_polled(cpu, at, $(NF - 2))
 	# vec=N, irq=N
 	else count(what, substr($(i + 3), 5) + 0, cpu, at, 1)
 }

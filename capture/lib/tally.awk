@@ -28,6 +28,12 @@ function count(kind, id, cpu, at, n,    key) {
 	}
 }
 
+# A poll and its packets. Of polls that brought any only the whole is counted, for no counter of the kernel's has them.
+function count_polled(cpu, at, work) {
+	count("packets", "packets", cpu, at, work)
+	if (work > 0) whole["polls polls " cpu]++
+}
+
 # tally KIND ID CPU OUTER INNER WHOLE: of the events those in [B0, A1], in [B1, A0], and all.
 function say_tallies(    key) {
 	for (key in whole) printf "tally %s %.0f %.0f %.0f\n", key, outer[key], inner[key], whole[key]

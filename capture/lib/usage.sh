@@ -6,6 +6,7 @@ usage() {
 		Usage: netcost-record -o DIR [--duration S] [--cpus LIST] [--profile NAME,...] [--netns NAME]...
 		           [--tool NAME] [--buffer KIB] [--clock NAME] [--compress] [--min-free MIB] [--check] [--strict]
 		           [--victim 'CMD' [--victim-cpu N] [--baseline | --calibrate]] [--load 'CMD']
+		           [--attach PID|CGROUP|container:NAME [--baseline] [--work 'CMD']]
 		           [--repeat N [--alternate]] [--trace-for S [--trace-after S]] [--interval S] [--sidecars LIST] [--daemon NAME]...
 		           [--note TEXT]...
 
@@ -33,6 +34,9 @@ usage() {
 		  --baseline         first run the victim by itself, untraced, into DIR/baseline
 		  --calibrate        run the victim four times: by itself, traced, with the load, and with both, so that
 		                     what tracing costs can be told from what the load takes
+		  --attach WHO       what runs already is the victim: PID, a process with its threads and children; the
+		                     processes of a cgroup; or container:NAME; --baseline then watches it untraced before and after
+		  --work 'CMD'       prints how much that has done so far, a number that grows (with --baseline)
 		  --load 'CMD'       a command that makes the load; it is ended with the victim
 		  --interval S       seconds between copies of the host's counters (default $interval; 0 for none)
 		  --sidecars LIST    programs to run beside it: auto, none, or some of mpstat,pidstat,turbostat
@@ -45,7 +49,7 @@ usage() {
 		                     the victim's own account are of all of it
 		  --trace-after S    from S seconds after it begins on (default $trace_after)
 		  --netns NAME       take the counters of network devices from this network namespace; may be
-		                     repeated, and . is the one it is run in
+		                     repeated; . is the one it is run in, pid:N that of process N
 		  --note TEXT        a remark for the manifest; may be repeated
 		  --help             this text
 

@@ -167,8 +167,14 @@ class Bundle(Folder):
 
     @property
     def victim_comm(self) -> str | None:
-        """The name the kernel gives the victim's task, from its command; None without one."""
-        words = ((self.victim or Victim()).command or "").split()
+        """The name the kernel gives the victim's task, from its command; None without one.
+
+        Of a cgroup the last part of its path.
+        """
+        victim = self.victim or Victim()
+        if victim.attached is not None:
+            return victim.attached.comm
+        words = (victim.command or "").split()
         return Path(words[0]).name[:_COMM_LENGTH] if words else None
 
     def _output(self, part: Load | None) -> str | None:
@@ -192,9 +198,28 @@ class Bundle(Folder):
         return parse_openssl_speed(self.victim_output or "")
 
     @cached_property
+    def work_rates(self) -> dict[tuple[str, int], float]:
+        """Units of work a second by what was done: of openssl's results by algorithm and size.
+
+        Of a service that was attached to one, ("work", 0), of the number that --work printed.
+        """
+        from ..parsers.service import service_work
+
+        if self.victim is None or self.victim.attached is None:
+            runs = self.speed_runs
+            return {(run.algorithm, run.size_bytes): run.blocks / run.asked_s for run in runs}
+        done = service_work(self)
+        return {("work", 0): done.per_s} if done else {}
+
+    @cached_property
     def baseline(self) -> "Bundle | None":
         """The same victim without the load, None where it was not run."""
         return self.run(self.manifest.baseline)
+
+    @cached_property
+    def afterwards(self) -> "Bundle | None":
+        """The same service behind the recording, None where it was not watched."""
+        return self.run(self.manifest.afterwards)
 
     def run(self, folder: str | None) -> "Bundle | None":
         """Another run of the victim, which is a bundle in this one.

@@ -33,8 +33,27 @@ class Load(Struct, frozen=True):
     output: str | None = None
 
 
+class Attached(Struct, frozen=True):
+    """A service that ran already. start_ticks: when its process began, in ticks since boot.
+
+    cgroup: its path. container: as it was named. ended: whether it ended while it was watched.
+    work: the command that says how much it has done.
+    """
+
+    to: Literal["process", "cgroup"]
+    comm: str | None = None
+    start_ticks: Count | None = None
+    cgroup: str | None = None
+    container: str | None = None
+    ended: bool = False
+    work: str | None = None
+
+
 class Victim(Load, frozen=True):
-    """The program whose loss was measured. cpu: the one it was pinned to."""
+    """The program whose loss was measured. cpu: the one it was pinned to.
+
+    attached: None for one that netcost-record started.
+    """
 
     cpu: Count | None = None
     pid: Count | None = None
@@ -43,6 +62,7 @@ class Victim(Load, frozen=True):
     user_s: Seconds | None = None
     system_s: Seconds | None = None
     wall_s: Annotated[float, Meta(gt=0)] | None = None
+    attached: Attached | None = None
 
 
 class Window(Struct, frozen=True):
@@ -92,7 +112,10 @@ class Verdict(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True):
-    """A bundle's manifest. baseline: the folder of the victim's run without the load."""
+    """A bundle's manifest. baseline: the folder of the victim's run without the load.
+
+    afterwards: that of a look at a service behind the recording.
+    """
 
     tool: str | None = None
     trace: str | None = None
@@ -104,6 +127,7 @@ class Manifest(Struct, frozen=True):
     victim: Victim | None = None
     load: Load | None = None
     baseline: str | None = None
+    afterwards: str | None = None
     calibration: Calibration | None = None
     completeness: Verdict | None = None
     companions: list[Companion] = []

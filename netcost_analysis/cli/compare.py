@@ -69,7 +69,9 @@ def _side(name: str, help_text: str) -> Callable[[_Command], _Command]:
 @_where("--base-where", "A label that tells the base's runs from others.")
 @_where("--new-where", "A label that tells the new side's.")
 @click.option(
-    "--per", metavar="UNIT", help="The unit of work: packet, byte, transaction, block or second."
+    "--per",
+    metavar="UNIT",
+    help="The unit of work: packet, byte, transaction, block, work or second.",
 )
 @click.option(
     "--primary", metavar="METRIC", help="What the verdict is about, named before looking."

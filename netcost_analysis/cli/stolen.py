@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..timeline.task import ALL, Task, by_of
+from ..timeline.task import ALL, Group, Task, by_of
 from ..units import absent, duration, plural, printable, share
 from .arguments import TASK
 from .fail_if import Condition, Judged, conclude, condition_option
@@ -47,17 +47,18 @@ def command(
     """Show how much of each task's time on CPU was its own, and what a monitor would say."""
     from ..capture.accounting import accounting
     from ..display.tables import NO_TASK, label, window_text
+    from ..questions.beyond_trace import beyond_trace, beyond_words
     from ..questions.completeness.unrecorded import note_of
     from ..questions.completeness.words import quick_verdict
     from ..questions.network_cost import network_cost
     from ..questions.network_words import network_words
     from ..questions.one_pass import read_for_stolen
     from ..questions.stolen import Loss, loss_of, losses
+    from ..timeline.groups import named
 
     capture = opened(path)
     timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
-    if victim == ALL:
-        victim = None
+    victim = None if victim == ALL else named(timeline, victim)
     read_for_stolen(timeline, lives=as_json or victim is not None)
     if victim is None:
         lost = losses(timeline)
@@ -66,19 +67,22 @@ def command(
         everyone = [loss_of(timeline, victim)]
     judged = _judged(timeline, victim, conditions)
     regime = accounting(capture.bundle.kernel_config) if capture.bundle else None
+    beyond = beyond_trace(timeline, victim)
     verdict, notes = quick_verdict(capture), [*timeline.notes, *note_of(timeline)]
     if as_json:
         print_json(
             {
                 **window_fields(timeline, timeline.missing, verdict, notes),
                 "accounting": regime.regime if regime else None,
+                "beyond_trace": beyond._asdict() if beyond else None,
                 "victims": [_fields(one, victim) for one in everyone],
                 **beside_victims(timeline, victim),
             }
         )
         conclude(judged)
         return
-    say("\n".join(map(printable, network_words(network_cost(timeline)))))
+    lines = [*network_words(network_cost(timeline)), *(beyond_words(beyond) if beyond else ())]
+    say("\n".join(map(printable, lines)))
     window = window_text(timeline.duration_ns, timeline.summary["cpus"])
     if victim is None:
         print(f"Where each task's time on CPU went, in {window}\n")
@@ -129,6 +133,8 @@ def _fields(loss: "Loss", victim: Task | None) -> dict[str, Any]:
 
     by = by_of(victim)
     keys = victim_fields((victim, loss.comm) if by == "tid" else loss.comm, by)
+    if isinstance(victim, Group):
+        keys = {"group": str(victim), "comm": loss.comm}
     return {**keys, **{name: plain(value) for name, value in loss.row.items()}, **loss.parts}
 
 

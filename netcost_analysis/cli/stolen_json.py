@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from ..timeline.task import Task, by_of, is_of
 
 if TYPE_CHECKING:
+    from ..timeline.by import By
     from ..timeline.timeline import Timeline
 
 
@@ -44,9 +45,13 @@ def waits_of(timeline: "Timeline", victim: Task | None) -> list[dict[str, Any]] 
         return None
     by = by_of(victim)
     columns = holders(everywhere(timeline), by)
-    rows = zip(*columns.values(), strict=True)
-    named = (dict(zip(columns, map(plain, row), strict=True)) for row in rows)
-    return [row for row in named if victim in (None, row[by])]
+    values = zip(*columns.values(), strict=True)
+    rows = (dict(zip(columns, map(plain, row), strict=True)) for row in values)
+    return [row for row in rows if is_of(_key(row, by), victim)]
+
+
+def _key(row: dict[str, Any], by: "By") -> Any:
+    return (row["tid"], row["comm"]) if by == "tid" else row[by]
 
 
 def _network(timeline: "Timeline") -> dict[str, Any]:

@@ -38,8 +38,8 @@ def compare(
     where, base_where, new_where : dict, optional
         Labels that the runs of both sides, or of one, must have, as RunSet.where takes them.
     per : str, optional
-        The unit of work that costs are divided by: packet, byte, transaction, block or second. The
-        first of these that all runs have unless given.
+        The unit of work that costs are divided by: packet, byte, transaction, block, work or
+        second. The first of these that all runs have unless given.
     primary : str, optional
         The metric that the verdict is about, named before looking: of `changes`. Unless given the
         network's CPU time per unit of work, where nothing was recorded the throughput.

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from .arguments import masked_arguments, masked_command
-from .names import Names
+from .names import Names, masked_cgroup
 from .texts import MASKED, Texts
 
 # Strings under these keys are netcost-record's own words, or the kernel's.
@@ -17,7 +17,17 @@ _OWN = {
 }
 _OWN |= {"events", "event", "other_events", "call_graph", "name", "kind", "program"}
 # Files of the bundle, and folders with a slash behind them.
-_REFERENCES = {"output", "trace", "files", "baseline", "idle", "load", "idle_traced", "load_traced"}
+_REFERENCES = {
+    "output",
+    "trace",
+    "files",
+    "baseline",
+    "afterwards",
+    "idle",
+    "load",
+    "idle_traced",
+    "load_traced",
+}
 _HOST = {
     "kernel",
     "kernel_version",
@@ -55,8 +65,16 @@ def _value(names: Names, texts: Texts, path: tuple[str, ...], value: Any) -> Any
         return value.split()[0].rpartition("/")[2] + " ..."
     if key == "command":
         return masked_command(names, value)
-    if key == "daemons":
+    if key == "daemons" or path == ("victim", "attached", "comm"):
         return names.name("task", value)
+    if path == ("victim", "attached", "to") and _WORD.fullmatch(value):
+        return texts.words.masked(value)
+    if path == ("victim", "attached", "cgroup"):
+        return masked_cgroup(names, value)
+    if path == ("victim", "attached", "container"):
+        return names.label(value)
+    if path == ("victim", "attached", "work"):
+        return masked_command(names, value)
     if key in _REFERENCES and not re.search(r"[ \t]", value):
         return texts.paths.reference(value)
     if path[0] == "completeness" and key in _OF_COMPLETENESS and _FOUND.fullmatch(value):

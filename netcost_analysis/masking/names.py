@@ -214,6 +214,11 @@ class Names:
             draft.unlink(missing_ok=True)
 
 
+def masked_cgroup(names: Names, path: str) -> str:
+    # A cgroup's path: any part of it can be somebody's name.
+    return "/".join(names.label(part) if part else "" for part in path.split("/"))
+
+
 def require_plain(path: Path) -> None:
     # Renamed over a device or a link, the map would take its place.
     if path.is_symlink() or (path.exists() and not path.is_file()):

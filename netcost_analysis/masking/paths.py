@@ -16,6 +16,7 @@ _STATE = re.compile(
     r"stat|interrupts|softirqs|schedstat|net_dev|net_softnet_stat|softnet_stat|net_snmp6?|snmp6?"
     r"|net_netstat|loadavg|stamp|kernel_config|sysctl(_[a-z_]+)?|queues|irq_affinity|affinity"
     r"|cpuinfo|topology|cpufreq|governor|virtualization|clocksource|meminfo|vmstat|times|victim"
+    r"|victim_cgroup|work|tasks"
     r"|victim_stat|daemons|energy|ip_link|ip_addr|ip_route|tc_qdisc|vulnerabilities|uptime"
     r"|version|hugepages|hostname|cmdline|symbols|ethtool|settings|before|after|samples|cut"
 )
@@ -29,10 +30,10 @@ OF_PROC = re.compile(
 _OF_PROGRAMS = re.compile(r"(server|client|iperf3|netperf)(\.(json|txt))?")
 _OWN = re.compile(
     r"manifest\.json|experiment\.json|steps\.tsv|SHA256SUMS"
-    r"|(victim|load|recorder|preflight|turbostat|mpstat|pidstat|netperf|iperf3|host|server|client)"
+    r"|(victim|load|recorder|preflight|summary|turbostat|mpstat|pidstat|netperf|iperf3|host|server|client)"
     r"\.txt|(mpstat|pidstat|iperf3|perf_stat|counters|energy)\.jsonl?|kernel_config|victim_stat"
     r"|owner|uname"
-    r"|(trace|samples|functions)\.(perf\.data|dat|tracefs|txt)|baseline|calibration|idle"
+    r"|(trace|samples|functions)\.(perf\.data|dat|tracefs|txt)|baseline|afterwards|calibration|idle"
     r"|idle-traced|load|load-traced|files|before|after|samples|settings|repeats|bundle|experiment"
 )
 _STEP_WORD = (

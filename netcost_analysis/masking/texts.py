@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .arguments import COMM_LENGTH, masked_command
-from .names import Names, is_kept_task
+from .names import Names, is_kept_task, masked_cgroup
 from .paths import OF_PROC, Paths
 from .words import Words
 
@@ -17,6 +17,7 @@ _COUNTERS = re.compile(
     r"(stat|interrupts|softirqs|schedstat|net_dev|net_softnet_stat|softnet_stat|net_snmp6?|snmp6?"
     r"|loadavg|net_netstat|stamp|kernel_config|sysctl_net_core|sysctl|queues|irq_affinity|affinity"
     r"|cpuinfo|topology|cpufreq|governor|virtualization|clocksource|meminfo|vmstat|times|victim"
+    r"|victim_cgroup|work|tasks"
     r"|victim_stat|daemons|energy|ip_link|tc_qdisc|vulnerabilities|uptime|version|hugepages|symbols|driver|features|coalesce|channels|rings?|statistics|pause|link|[A-Za-z])"
     r"(\..*)?"
 )
@@ -43,6 +44,7 @@ _CAPTURED = re.compile(r"(\[ perf record: Captured and wrote [\d.]+ [KMG]B).*")
 _SYSSTAT = re.compile(r"(Linux \S+ \()([^)]+)(\).*)")
 # "123 (openssl) R 1 ...": /proc/PID/stat, and what a sampler puts before it.
 _PROCESS = re.compile(r"(?<![\w(])(\d+ \()(.*)(\) [A-Z] -?\d+ )")
+_CGROUP = re.compile(r"^(\d+ cgroup )(/.*)")
 # Whom iperf3 and netperf talk to.
 _PEER = re.compile(
     r"Connecting to host ([^\s,]+),|TEST (?:from (\S+) \(.*?\) port \d+ AF_\w+ )?to (\S+) \("
@@ -103,6 +105,8 @@ class Texts:
             return self.paths.stamp
         if name == "preflight.txt":
             return self._preflight
+        if name == "summary.txt":
+            return self._summary
         if _OUTPUTS.fullmatch(name) or (is_own and not OF_PROC.fullmatch(name)):
             return self._output
         return self._counters if _COUNTERS.fullmatch(name) or "ethtool/" in path else None
@@ -158,9 +162,22 @@ class Texts:
         for one in self._bounded(text).split("\n"):
             if len(one) <= _LONG:
                 one = _ALIAS.sub(rf"\1{MASKED}", _BUILDER.sub("(-)", one))
-                one = self.words.masked(_PROCESS.sub(process, one))
+                one = _CGROUP.sub(self._cgroup, _PROCESS.sub(process, one))
+                one = self.words.masked(one)
             out.append(one)
         return "\n".join(out)
+
+    def _summary(self, text: str) -> str:
+        # Its lines of victim and load are commands.
+        def line(one: str) -> str:
+            if one.startswith(("victim ", "load ")):
+                return f"{one[:11]}-"
+            return self.words.masked(_FILE.sub("-", one))
+
+        return "\n".join(map(line, self._bounded(text).split("\n")))
+
+    def _cgroup(self, found: re.Match[str]) -> str:
+        return found[1] + masked_cgroup(self._names, found[2])
 
     def _preflight(self, text: str) -> str:
         def line(one: str) -> str:

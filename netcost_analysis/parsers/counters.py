@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-import pandas as pd
-
 from .._native import CaptureError
 from ..errors import ArgumentError
 from .host import Snapshot
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..capture.bundle import Bundle
 
 _HEAD = re.compile(r"@ [0-9]+ ([0-9]{1,18}) ([0-9]{1,18})$")
@@ -78,7 +78,9 @@ def _samples(text: str) -> Iterator[Reading]:
         yield Reading(*when, "".join(lines))
 
 
-def _known(values: pd.DataFrame) -> pd.DataFrame:
+def _known(values: "pd.DataFrame") -> "pd.DataFrame":
+    import pandas as pd
+
     # A driver that counted down from 0 shows 64 bits that are none: NA, which the others outlive.
     if all(kind in ("int64", "float64") for kind in values.dtypes):
         return values
@@ -87,7 +89,7 @@ def _known(values: pd.DataFrame) -> pd.DataFrame:
 
 def counters(
     bundle: "Bundle", name: str, folder: str = "samples", sides: bool = True
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
     """A file of counters over time.
 
     name: net_dev (a row per reading and device; "net_dev.NAME" of another network namespace),
@@ -97,6 +99,8 @@ def counters(
     (by CPU number for interrupts and softirqs; NA where one needs the 64th bit); empty where the
     bundle has none. Raises ValueError for another name.
     """
+    import pandas as pd
+
     # Network namespaces have a net/dev each, and share the rest.
     kind = "net_dev" if name.startswith("net_dev.") else name
     if kind not in _KEYS:
@@ -118,7 +122,7 @@ def counters(
     return whole
 
 
-def deltas(counted: pd.DataFrame) -> pd.DataFrame:
+def deltas(counted: "pd.DataFrame") -> "pd.DataFrame":
     """What counters grew by between each two readings, over the true time between them.
 
     counted: as counters() returns it. Returns a row per two neighbouring readings of one key:
@@ -127,6 +131,8 @@ def deltas(counted: pd.DataFrame) -> pd.DataFrame:
     counter that went backwards (a device or CPU made anew) is NA there, and so is one that a
     reading lacks or that needs the 64th bit. Raises CaptureError for a counter beyond 64 bits.
     """
+    import pandas as pd
+
     key = str(counted.columns[3])
     values = list(counted.columns[4:])
     if counted.empty:
@@ -151,7 +157,7 @@ def deltas(counted: pd.DataFrame) -> pd.DataFrame:
     return frame.sort_values(["start_ns", key], kind="stable", ignore_index=True)
 
 
-def _exact(rows: pd.DataFrame, key: str, values: list[str]) -> pd.DataFrame:
+def _exact(rows: "pd.DataFrame", key: str, values: list[str]) -> "pd.DataFrame":
     try:
         return rows[values].astype("Int64")
     except OverflowError:

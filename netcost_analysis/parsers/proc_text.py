@@ -2,11 +2,12 @@
 
 import re
 from contextlib import suppress
-from typing import NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, NamedTuple
 
 from .._native import CaptureError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SCHEDSTAT = (
     *("yld_count", "legacy", "sched_count", "sched_goidle", "ttwu_count", "ttwu_local"),
@@ -18,7 +19,7 @@ _PID = re.compile("[0-9]{1,9}")
 _RUN_NS = re.compile("[0-9]{1,19}")
 
 
-def parse_schedstat(text: str) -> pd.DataFrame:
+def parse_schedstat(text: str) -> "pd.DataFrame":
     """/proc/schedstat of versions 15 to 17 (Linux 2.6.26 on): by CPU its counters.
 
     Parameters
@@ -41,6 +42,8 @@ def parse_schedstat(text: str) -> pd.DataFrame:
     -----
     Source: kernel/sched/stats.c show_schedstat.
     """
+    import pandas as pd
+
     lines = [line.split() for line in text.splitlines()]
     version = next((words[1] for words in lines if words[:1] == ["version"] and words[1:]), None)
     if version not in ("15", "16", "17"):

@@ -7,7 +7,7 @@ _QUEUES = re.compile(r"/sys/class/net/([^/\s]+)/(?:queues/(rx|tx)-\d{1,6}/)?(\w+
 
 
 def queue_settings(text: str) -> dict[str, dict[str, Any]]:
-    """What settings/queues says by device: mtu, rx_queues, rps, threaded, speed_bits_per_s."""
+    """By device mtu, master, rx_queues, rps, threaded, speed_bits_per_s, as settings/queues has."""
     found: dict[str, dict[str, Any]] = {}
     for line in text.splitlines():
         match = _QUEUES.fullmatch(line)
@@ -21,6 +21,8 @@ def queue_settings(text: str) -> dict[str, dict[str, Any]]:
             fields["rps"] = bool(fields.get("rps")) or steered
         elif direction is None and key == "threaded":
             fields["threaded"] = value == "1" if value in ("0", "1") else None
+        elif direction is None and key == "master":
+            fields["master"] = value
         elif direction is None and key == "speed":
             fields["speed_bits_per_s"] = _speed(value)
     return found

@@ -72,6 +72,9 @@ class RecordingCompleteness:
 
 
 class RecordingStolenTime:
+    def cgroups(self) -> Answer[DataFrame]:
+        """Per cgroup, where its tasks' time on CPU went."""
+
     def cost_classes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
         """Where all CPU time went, by victim, cost class and whether it was network."""
 
@@ -212,7 +215,7 @@ class RecordingDevices:
     def assumed_rates(self, *, interval_s: float = ..., folder: str | None = ...) -> Answer[DataFrame]:
         """What a tool would have shown that takes its interval for the one it asked for."""
 
-    def device_cost(self) -> Answer[DataFrame]:
+    def device_cost(self, *, by: Literal['device', 'master'] = ...) -> Answer[DataFrame]:
         """What a packet of each device costs: its CPU time against what it carried meanwhile."""
 
     def device_flags(self) -> Answer[DataFrame]:

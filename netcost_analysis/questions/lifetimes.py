@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArgumentError
 from ..timeline.aggregate import PerVictim, lives_by, of_its_own
 from ..timeline.by import By, check_by
-from ..timeline.task import comm_of
+from ..timeline.task import row_name
 from ..timeline.timeline import Timeline
 from .lives import everywhere
 from .question import question
@@ -143,7 +143,7 @@ def parts_of_life(row: "Mapping[Any, Any]") -> list[tuple[str, int, float]]:
 
 def _row_of(answer: "Answer[pd.DataFrame]") -> dict[Any, Any] | None:
     # The timeline's victim's, None where it is not known, or not asked for by name.
-    frame, victim = answer.frame, comm_of(answer.timeline, answer.timeline.victim)
+    frame, victim = answer.frame, row_name(answer.timeline, answer.timeline.victim)
     if frame.index.names != ["comm"] or victim not in frame.index:
         return None
     return frame.loc[[str(victim)]].iloc[0].to_dict()
@@ -162,7 +162,7 @@ def _totals(answer: "Answer[pd.DataFrame]") -> "dict[str, pd.DataFrame]":
 def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     timeline, life = answer.timeline, answer.tables["life"]
     return {
-        "victim": comm_of(timeline, timeline.victim),
+        "victim": row_name(timeline, timeline.victim),
         "row": _row_of(answer),
         "window_ns": timeline.duration_ns,
         "parts": list(zip(life["life_part"], life["lifetime_share"], strict=True)),

@@ -126,4 +126,5 @@ def _of_bundle(capture: "Capture") -> tuple[int, int, int] | None:
     pid, start, end = victim.pid, victim.start_ns, victim.end_ns
     if pid is None or start is None or end is None:
         return None
-    return (pid, start, end) if start < end else None
+    # A service was there before and is there after.
+    return (pid, start, end) if start < end and victim.attached is None else None

@@ -14,7 +14,8 @@ from ..timeline.aggregate import (
     victim_of,
 )
 from ..timeline.by import By, check_by
-from ..timeline.task import Task, by_of, is_of, no_such_task
+from ..timeline.groups import named
+from ..timeline.task import Group, Task, by_of, is_of, no_such_task
 from ..timeline.timeline import Timeline
 from ..units import absent
 from .completeness.completeness import of_interrupts_ahead
@@ -227,6 +228,7 @@ class Loss(NamedTuple):
 
 def loss_of(timeline: Timeline, victim: Task) -> Loss:
     """What one task lost, of a tid under all of its names together; AbsentError for none."""
+    victim = named(timeline, victim) or victim
     lost = losses(timeline, by_of(victim))
     rows = {one: row for one, row in lost.rows().items() if is_of(one, victim)}
     if not rows:
@@ -234,7 +236,9 @@ def loss_of(timeline: Timeline, victim: Task) -> Loss:
     # Of its names that which it had longest.
     longest = max(rows, key=lambda one: rows[one]["on_cpu_ns"] or 0)
     whole = together(list(rows.values()), timeline.nobodys_ns)
-    comm = longest if isinstance(victim, str) else longest[1]
+    comm = longest if by_of(victim) == "comm" else longest[1]
+    if isinstance(victim, Group):
+        comm = victim.comm
     return Loss(comm, whole, lost.plain_parts(rows))
 
 

@@ -6,7 +6,7 @@ from .. import _native
 from ..errors import ArgumentError
 from ..timeline.aggregate import lives_by, summed
 from ..timeline.by import By, check_by, victim_keys
-from ..timeline.task import comm_of
+from ..timeline.task import row_name
 from ..timeline.timeline import Timeline
 from . import inputs
 from .question import question
@@ -101,7 +101,7 @@ def holders(timeline: Timeline, by: By = "comm") -> dict[str, list[Any]]:
 def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # holders: for whom the timeline's victim waited most, with what share of its lifetime.
     timeline, held = answer.timeline, answer.frame
-    victim = comm_of(timeline, timeline.victim)
+    victim = row_name(timeline, timeline.victim)
     own = held[(held["comm"] == victim) & (held["lifetime_share"] >= _WORTH_NAMING)]
     own = own.head(0 if "tid" in own else _HOLDERS)
     return {

@@ -21,13 +21,42 @@ Task = int | str
 ALL = -1
 
 
+class Group(str):
+    """Several tasks as one, under a name such as "cgroup:/system.slice/nginx.service".
+
+    Attributes
+    ----------
+    tids : frozenset of int
+        Its tasks.
+    comm : str
+        What it is called in words.
+    """
+
+    tids: frozenset[int]
+    comm: str
+
+    def __new__(cls, name: str, tids: frozenset[int], comm: str) -> "Group":
+        group = super().__new__(cls, name)
+        group.tids, group.comm = tids, comm
+        return group
+
+    def __reduce__(self) -> tuple[type["Group"], tuple[str, frozenset[int], str]]:
+        return Group, (str(self), self.tids, self.comm)
+
+
 def by_of(task: Task | None) -> By:
     # What victims are told apart by, so that a task is some of them: those for which is_of().
-    return "comm" if isinstance(task, str | None) else "tid"
+    return "comm" if _is_name(task) else "tid"
+
+
+def _is_name(task: Task | None) -> bool:
+    return isinstance(task, str | None) and not isinstance(task, Group)
 
 
 def is_of(victim: Victim, task: Task | None) -> bool:
     # None: any task.
+    if isinstance(task, Group):
+        return victim[0] in task.tids
     return task is None or task == (victim if isinstance(task, str) else victim[0])
 
 
@@ -43,7 +72,7 @@ def require_task(timeline: "Timeline", task: Task | None) -> None:
 def no_such_task(timeline: "Timeline", task: Task) -> AbsentError:
     # Names those there are that are near it, or that are called what was taken for a tid.
     rows = [row for row in timeline.owned_by() if row.of_task]
-    by_name = isinstance(task, str)
+    by_name = _is_name(task)
     ns = summed((row.comm if by_name else str(row.tid), row.ns) for row in rows)
     called = {f"{row.tid} (named {row.comm!r})": 0 for row in rows if row.comm == str(task)}
     where = f" on CPU {ranges(timeline.cpus)}" if timeline.cpus else ""
@@ -55,7 +84,9 @@ def rows_of(rows: "pd.DataFrame", task: Task | None, prefix: str = "") -> "pd.Da
     # Those of a task, in which columns of a prefix name tasks; None: all of them.
     if task is None:
         return rows
-    if isinstance(task, str):
+    if isinstance(task, Group):
+        own = rows[f"{prefix}tid"].isin(task.tids)
+    elif isinstance(task, str):
         own = plain_names(rows[f"{prefix}comm"]) == task
     else:
         own = rows[f"{prefix}tid"] == task
@@ -68,10 +99,17 @@ def comm_of(timeline: "Timeline", task: Task) -> str: ...
 def comm_of(timeline: "Timeline", task: Task | None) -> str | None: ...
 def comm_of(timeline: "Timeline", task: Task | None) -> str | None:
     # Its name; of a tid the one that it had longest.
+    if isinstance(task, Group):
+        return task.comm
     if task is None or isinstance(task, str):
         return task
     ns = summed((row.comm, row.ns) for row in timeline.owned_by() if row.tid == task)
     return str(max(ns, key=lambda one: ns[one]))
+
+
+def row_name(timeline: "Timeline", task: Task | None) -> str | None:
+    # Under which name an answer by comm has a row of it; None where there is none of its alone.
+    return None if isinstance(task, Group) else comm_of(timeline, task)
 
 
 @overload
@@ -81,4 +119,6 @@ def label_of(timeline: "Timeline", task: Task | None) -> str | None: ...
 def label_of(timeline: "Timeline", task: Task | None) -> str | None:
     # For words: "openssl", or of a tid "openssl (4711)".
     name = comm_of(timeline, task)
+    if isinstance(task, Group):
+        return name
     return name if isinstance(task, str | None) else f"{name} ({task})"

@@ -55,6 +55,8 @@ def expected(folder: Path, window: tuple[int, int, int, int]) -> Counter[str]:
             found[key + " outer"] += n if begin <= row["time_ns"] <= end else 0
             found[key + " inner"] += n if first <= row["time_ns"] <= last else 0
             found[key + " whole"] += n
+            if kind == "packets" and n > 0:
+                found[f"polls polls {where} whole"] += 1
     return Counter({key: n for key, n in found.items() if n})
 
 
@@ -162,4 +164,4 @@ def test_a_story_with_all_that_is_counted(awk: list[str], machine: Machine, tmp_
     write_tracefs(told, tmp_path, replace(USUAL, clock="mono", discard_each=3))
     found = of_pages(awk, machine, dumped(tmp_path, machine, windows(told)))
     assert found == expected(tmp_path, windows(told))
-    assert {key.split()[0] for key in found} == set(KINDS)
+    assert {key.split()[0] for key in found} == {*KINDS, "polls"}

@@ -8,6 +8,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.accounting import accounting
 from ...units import absent
+from ..got_shares import baseline_got, undisturbed_share, work_against, work_share
 from ..question import question
 from . import side_by_side as of
 from .calibrations import same_host
@@ -60,11 +61,12 @@ def accounts(
     Returns
     -------
     pandas.DataFrame
-        A row per estimate (index: times, system, task_stat, schedstat, cpu_stat, mpstat, traced,
-        traced_and_hidden, work). Shares of wall time, 0 to 1, NaN where the bundle cannot say:
-        got_share, lost_share (of system, its system time, only this: what the task was charged
-        for), residual_share (got_share less that of work), resolution_share, steal_share. source
-        and why: text.
+        A row per estimate (index: times, system, task_stat, schedstat, cgroup_stat, cpu_stat,
+        mpstat, traced, traced_and_hidden, work; of a service alone the fifth, and not the next
+        two). Shares of wall time, 0 to 1, NaN where the bundle cannot say: got_share, lost_share
+        (of system, its system time, only this: what the task was charged for; of a service of what
+        it had in its baseline), residual_share (got_share less that of work), resolution_share,
+        steal_share. source and why: text.
 
     Raises
     ------
@@ -86,6 +88,7 @@ def accounts(
         "system": of.system(bundle),
         "task_stat": of.task_stat(bundle),
         "schedstat": schedstat(bundle),
+        "cgroup_stat": of.cgroup_stat(bundle),
         "cpu_stat": of.cpu_stat(counts),
         "mpstat": of.mpstat(bundle),
         "traced": of.traced(bundle, timeline),
@@ -94,6 +97,11 @@ def accounts(
     }
     if hidden_ns is None:
         del rows["traced_and_hidden"]
+    if math.isnan(rows["cgroup_stat"].got):
+        del rows["cgroup_stat"]
+    if bundle.victim and bundle.victim.attached:
+        # Of all that runs on its CPU, and nobody keeps that to a service.
+        del rows["cpu_stat"], rows["mpstat"]
     doubts = doubts_of(bundle, timeline, counts, untraced)
     records = []
     for name, row in rows.items():
@@ -103,7 +111,7 @@ def accounts(
         step = NAN if math.isnan(row.got) and math.isnan(row.charged) else row.resolution
         records.append((row.got, step, steal, row.source, reason))
     frame = pd.DataFrame(records, index=pd.Index(rows, name="estimate"), columns=list(_COLUMNS))
-    frame.insert(1, "lost_share", 1 - frame["got_share"])
+    frame.insert(1, "lost_share", 1 - frame["got_share"] / (undisturbed_share(bundle) or NAN))
     frame.loc["system", "lost_share"] = rows["system"].charged
     frame.insert(2, "residual_share", frame["got_share"] - rows["work"].got)
     return frame
@@ -130,6 +138,33 @@ def price_for(bundle: "Bundle | None", calibration: "Experiment") -> Price:
     return Price(price if matches else None, matches, None)
 
 
+class Service(NamedTuple):
+    """Of a service that was attached to, None where unknown.
+
+    baseline_cpu_share: what its threads ran before the recording, of one CPU. work_share: what it
+    got done of what it did then; afterwards_share: likewise behind the recording. with_load:
+    whether netcost-record made a load of its own for the recording.
+    """
+
+    baseline_cpu_share: float | None
+    work_share: float | None
+    afterwards_share: float | None
+    with_load: bool
+
+
+def service_of(bundle: "Bundle") -> Service | None:
+    """What is known of a service's work; None for any other victim."""
+    if bundle.victim is None or bundle.victim.attached is None:
+        return None
+    baseline, later = bundle.baseline, bundle.afterwards
+    return Service(
+        baseline_cpu_share=undisturbed_share(bundle),
+        work_share=work_share(bundle),
+        afterwards_share=work_against(later, baseline) if later and baseline else None,
+        with_load=bundle.manifest.load is not None,
+    )
+
+
 class Account(NamedTuple):
     """What an account, by its name in the index of accounts(), says that the victim got."""
 
@@ -144,6 +179,7 @@ class Accounts(NamedTuple):
     victim's system time, with_interrupts: whether the kernel counts those on top of it there.
     farthest: from work, with its residual_share. baseline_share: what a disturbed baseline had of
     its CPU, None for one that was not, and undisturbed_share: work against one that had all of it.
+    service: what is known of one that was attached to; None for any other victim.
     """
 
     victim: str
@@ -155,15 +191,18 @@ class Accounts(NamedTuple):
     farthest: Account | None
     baseline_share: float | None
     undisturbed_share: float | None
+    service: Service | None
 
 
 @accounts.totals
 def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # in_all: what a disturbed baseline had of its CPU, and work against one that had all of it.
     work, bundle = answer.frame["got_share"]["work"], answer.bundle
-    baseline = of.baseline_got(bundle) if bundle and not absent(work) else None
+    baseline = baseline_got(bundle) if bundle and not absent(work) else None
     undisturbed = baseline * float(work) if baseline and work else None
-    return {"in_all": {"baseline_share": baseline, "undisturbed_share": undisturbed}}
+    service = service_of(bundle) if bundle else None
+    of_all = {"baseline_share": baseline, "undisturbed_share": undisturbed, "service": service}
+    return {"in_all": of_all}
 
 
 @accounts.figures

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from ...capture.accounting import accounting, tick_ms
 from ...capture.manifest import Victim
 from ...display.templates import as_text, render
+from ..got_shares import baseline_got
 from .counts import Counted, counted
-from .side_by_side import baseline_got, wall_s
+from .side_by_side import wall_s
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
@@ -40,6 +41,7 @@ def doubts_of(
         "tick_ms": tick_ms(config),
         "run_known": None not in (victim.start_ns, victim.end_ns),
         "untraced": untraced,
+        "attached": victim.attached is not None,
         "unknown_share": unknown if unknown >= _UNKNOWN else None,
         "wall_s": wall,
         "asked_s": asked if asked and wall > _LONGER * asked else None,

@@ -7,14 +7,14 @@ import pandas as pd
 
 from ...capture.accounting import tick_ms
 from ...capture.manifest import Victim
+from ...timeline.groups import recorded_victim
 from ...timeline.task import comm_of, label_of
 from ...units import absent
+from ..got_shares import by_work_share, ticks_share, traced_share, undisturbed_share
 from ..question import question
 from ..stolen import losses
-from ..stolen_time.victim import recorded_victim
-from .counts import counted
+from .counts import NAN, counted
 from .fitting import hidden_ns
-from .got_shares import ticks_share, traced_share, work_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,8 @@ def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
     Parameters
     ----------
     bundle : Bundle
-        One whose victim is `openssl speed`, or any of which the manifest has user_s and wall_s.
+        One whose victim is `openssl speed`, a service that was attached to, or any of which the
+        manifest has user_s and wall_s.
     timeline : Timeline
         Of the victim's run on its CPU: Capture.victim_timeline().
 
@@ -39,7 +40,8 @@ def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
     -------
     pandas.DataFrame
         The rows ticks, work, traced: got_share, lost_share (0 to 1), residual_share (got_share less
-        that of work), all NaN where the bundle cannot say; source (text).
+        that of work), all NaN where the bundle cannot say; source (text). Of a service shares are
+        of one CPU, and lost_share is of what its threads ran in its baseline.
 
     Notes
     -----
@@ -53,14 +55,14 @@ def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
     """
     rows = {
         "ticks": (ticks_share(bundle), "user time over wall time, as times(2) has it"),
-        "work": (work_share(bundle), "blocks per second against the baseline's"),
+        "work": (by_work_share(bundle), "work per second against the baseline's"),
         "traced": (traced_share(bundle, timeline), "the victim's own segments over wall time"),
     }
     frame = pd.DataFrame.from_dict(
         rows, orient="index", columns=["got_share", "source"]
     ).rename_axis("estimate")
     frame["got_share"] = frame["got_share"].astype(float)
-    frame.insert(1, "lost_share", 1 - frame["got_share"])
+    frame.insert(1, "lost_share", 1 - frame["got_share"] / (undisturbed_share(bundle) or NAN))
     frame.insert(2, "residual_share", frame["got_share"] - frame["got_share"]["work"])
     return frame
 
@@ -92,13 +94,12 @@ def gap(bundle: "Bundle", timeline: "Timeline", traced: float, work: float) -> G
 class Differences(NamedTuple):
     """What the bundle lacks for the estimates, and why they differ.
 
-    lacks: "victim", "result" or "baseline", None for nothing. comm, command: the victim's; other:
-    the task that the page is about, None where it is the victim. cpu: the one that the victim was
-    pinned to. any: whether there is an estimate. run_known: whether the bundle says when the victim
-    ran. trace_ns, wall_s: what was traced, None where that was the victim's run and no more or
-    less; how long that was. tick_ms:
-    None where the kernel's configuration does not say. ticks_residual_share, None where unknown;
-    gap: None where traced or work is unknown.
+    lacks: "victim", "result", "baseline" or, of a service, "work", None for nothing. comm, command:
+    the victim's; other: the task that the page is about, None where it is the victim. cpu: the one
+    that the victim was pinned to. any: whether there is an estimate. run_known: whether the bundle
+    says when the victim ran. trace_ns, wall_s: what was traced, None where that was the victim's
+    run and no more or less; how long that was. tick_ms: None where the kernel's configuration does
+    not say. ticks_residual_share, None where unknown; gap: None where traced or work is unknown.
     """
 
     lacks: str | None
@@ -164,16 +165,17 @@ def _whole(bundle: "Bundle") -> bool:
 def _other(answer: "Answer[pd.DataFrame]") -> str | None:
     page, run = answer.ask._whole, answer.timeline
     recorded = recorded_victim(run, [str(name) for name in losses(run).victims])
-    return None if comm_of(page, page.victim) == recorded else label_of(page, page.victim)
+    same = comm_of(page, page.victim) == comm_of(run, recorded)
+    return None if same else label_of(page, page.victim)
 
 
 def _lacks(bundle: "Bundle") -> str | None:
     if bundle.victim is None:
         return "victim"
-    if not bundle.speed_runs and bundle.victim.wall_s is None:
+    if not bundle.work_rates and bundle.victim.wall_s is None:
         return "result"
-    if bundle.baseline is None or not bundle.baseline.speed_runs:
-        return "baseline"
+    if bundle.baseline is None or not bundle.baseline.work_rates:
+        return "work" if bundle.victim.attached else "baseline"
     return None
 
 

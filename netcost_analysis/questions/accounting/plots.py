@@ -13,6 +13,7 @@ from ...units import share
 NAMES = {
     "task_stat": "top: utime + stime",
     "schedstat": "scheduler's run time",
+    "cgroup_stat": "its cgroup's cpu.stat",
     "traced": "trace: its own segments",
     "traced_and_hidden": "trace and hidden cost",
     "times": "its clock: times(2)",

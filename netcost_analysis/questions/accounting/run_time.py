@@ -6,10 +6,12 @@ from ..._native import CaptureError
 from ...capture.manifest import Victim
 from ...parsers.counters import readings
 from ...parsers.proc_text import parse_schedstat, parse_task_files
+from ...parsers.service import service_ran
 from .counts import NAN, seconds_between
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
+    from ...parsers.service import Growth
 
 
 class Row(NamedTuple):
@@ -25,6 +27,9 @@ class Row(NamedTuple):
 def schedstat(bundle: "Bundle") -> Row:
     """The scheduler's run time of the victim, by the last reading of its own while it ran."""
     victim = bundle.victim or Victim()
+    if victim.attached is not None:
+        source = "run time of its threads in schedstat over the time between the readings"
+        return of_growth(service_ran(bundle), source)
     start, end, pid = victim.start_ns, victim.end_ns, victim.pid
     source = "run time in /proc/PID/schedstat, at the last sample of the run, over its wall time"
     if start is None or end is None or pid is None:
@@ -43,6 +48,13 @@ def schedstat(bundle: "Bundle") -> Row:
             step = (reading.end_ns - reading.begin_ns) / (at - start)
             return Row(min(ran_ns / (at - start), 1.0), step, source=source)
     return _cpu_schedstat(bundle)
+
+
+def of_growth(ran: "Growth | None", source: str) -> Row:
+    """Seconds that were run between two readings, as a share of the time between them."""
+    if ran is None:
+        return Row(source=source)
+    return Row(ran.per_s, ran.error_s / ran.seconds, source=source)
 
 
 def _cpu_schedstat(bundle: "Bundle") -> Row:

@@ -9,9 +9,9 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.bundle import Bundle
 from ...capture.capture import Capture
+from ..got_shares import ticks_share, traced_share, work_against
 from ..tracing_overhead.counts import event_times
 from .counts import NAN, counted
-from .got_shares import ticks_share, traced_share, work_against
 from .side_by_side import wall_s
 
 if TYPE_CHECKING:

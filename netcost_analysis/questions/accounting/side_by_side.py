@@ -5,24 +5,25 @@ from typing import TYPE_CHECKING
 
 from ..._native import CaptureError
 from ...capture.capture import no_victim
-from ...capture.manifest import Victim
 from ...errors import LackingError
 from ...parsers.mpstat_times import intervals_within
-from ...parsers.proc_text import parse_victim_stat
+from ...parsers.service import service_cgroup_ran, service_work
+from ..got_shares import (
+    USER_HZ,
+    by_work_share,
+    charged,
+    charged_by,
+    ticks_share,
+    times_of_its_own,
+    traced_share,
+)
 from .counts import NAN, Counted
-from .got_shares import ticks_share, times_of_its_own, traced_share, work_share
-from .run_time import Row
+from .run_time import Row, of_growth
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
     from ...timeline.timeline import Timeline
-
-# /proc and times(2) count in USER_HZ, which is 100 on every architecture but alpha, whatever
-# CONFIG_HZ is (include/asm-generic/param.h).
-USER_HZ = 100
-# A baseline that had its CPU for less than all but this was disturbed.
-_DISTURBED = 0.03
 
 
 def bundle_of(capture: "Capture") -> "Bundle":
@@ -45,15 +46,6 @@ def ran(capture: "Capture") -> tuple["Timeline | None", "Bundle", str]:
     return timeline, bundle, ""
 
 
-def baseline_got(bundle: "Bundle") -> float | None:
-    """The share of wall time that the baseline had its CPU for, None where that was about all.
-
-    What the baseline did not have is missing from all that is measured against it.
-    """
-    alone = task_stat(bundle.baseline).got if bundle.baseline else NAN
-    return alone if alone < 1 - _DISTURBED else None
-
-
 def _or_nan(value: float | None) -> float:
     return NAN if value is None else float(value)
 
@@ -65,8 +57,13 @@ def wall_s(bundle: "Bundle") -> float:
 
 def times(bundle: "Bundle") -> Row:
     asked = sum(run.asked_s for run in times_of_its_own(bundle)) or wall_s(bundle)
-    source = "the victim's user time by times(2) over wall time"
+    source = f"the victim's user time {charged_by(bundle)} over wall time"
     return Row(_or_nan(ticks_share(bundle)), 1 / USER_HZ / asked, source=source)
+
+
+def _charged(bundle: "Bundle") -> tuple[float, float, str]:
+    user, system, source = charged(bundle)
+    return _or_nan(user), _or_nan(system), source
 
 
 def task_stat(bundle: "Bundle") -> Row:
@@ -83,18 +80,6 @@ def system(bundle: "Bundle") -> Row:
     _, system, source = _charged(bundle)
     wall = wall_s(bundle)
     return Row(charged=system / wall, resolution=1 / USER_HZ / wall, source=f"stime {source}")
-
-
-def _charged(bundle: "Bundle") -> tuple[float, float, str]:
-    # Seconds of user and of system time, and where they are from.
-    stats = parse_victim_stat(bundle.text("victim_stat") or "")
-    if "ended" in stats:
-        # The shell's that waited for it: its children's times are the victim's.
-        ended = stats["ended"]
-        parts = [ended.child_user_ticks / USER_HZ, ended.child_system_ticks / USER_HZ]
-        return parts[0], parts[1], "of /proc/PID/stat over wall time"
-    victim = bundle.victim or Victim()
-    return _or_nan(victim.user_s), _or_nan(victim.system_s), "by times(2) over wall time"
 
 
 def top_share(bundle: "Bundle") -> float | None:
@@ -143,8 +128,17 @@ def hidden(
     return Row(traced - lost, source=source)
 
 
+def cgroup_stat(bundle: "Bundle") -> Row:
+    return of_growth(service_cgroup_ran(bundle), "usage of its cgroup in cpu.stat, as accounted")
+
+
 def work(bundle: "Bundle") -> Row:
+    if bundle.victim and bundle.victim.attached:
+        done = service_work(bundle)
+        step = done.error_s / done.seconds if done else NAN
+        source = "CPU time of the baseline for as much work, by the number that --work printed"
+        return Row(_or_nan(by_work_share(bundle)), step, source=source)
     blocks = sum(run.blocks for run in bundle.speed_runs)
     step = 1 / blocks if blocks else NAN
     source = "blocks per second against the baseline's"
-    return Row(_or_nan(work_share(bundle)), step, source=source)
+    return Row(_or_nan(by_work_share(bundle)), step, source=source)

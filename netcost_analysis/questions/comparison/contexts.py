@@ -17,7 +17,9 @@ def require_tasks(comparison: Comparison) -> None:
     # another's, and nobody told.
     runs = [run for side in comparison.sides.values() for run in side.recorded]
     for task in (comparison.victim, comparison.client, comparison.server):
-        if task is None or any(len(rows_of(measured(run).sums, task)) for run in runs):
+        if task is None or any(
+            len(rows_of(measured(run).sums, victim_of(run, task))) for run in runs
+        ):
             continue
         names = [str(one) for run in runs for one in measured(run).sums["comm"].dropna().unique()]
         raise AbsentError(no_task(task, list(dict.fromkeys(names))))

@@ -10,6 +10,7 @@ from ...capture.requires import unrecorded
 from ...comparison.run import Run
 from ...stats.resampling import Floats
 from ...timeline.aggregate import thief_labels
+from ...timeline.groups import attached, named
 from ...timeline.task import Task
 from ...timeline.timeline import Timeline
 from ..inputs import batches, once
@@ -166,5 +167,7 @@ def busiest(own: Measured) -> tuple[Floats, Floats] | None:
 
 def victim_of(run: Run, given: Task | None = None) -> Task | None:
     # The task that was given, else the bundle's victim.
-    bundle = run.captures[0].bundle
-    return given or (bundle.victim_comm if bundle else None)
+    capture = run.captures[0]
+    if given:
+        return named(capture.timeline(), given)
+    return attached(capture.timeline()) or (capture.bundle.victim_comm if capture.bundle else None)

@@ -210,7 +210,7 @@ def throughputs(comparison: Comparison) -> tuple[str, list[Floats], str] | None:
     for side in comparison.sides.values():
         runs = [run for run in side if not run.is_recorded] or list(side)
         sides.append([throughput_of(run) for run in runs])
-    for unit in ("transaction", "byte", "packet"):
+    for unit in ("transaction", "work", "byte", "packet"):
         found = [[one[unit] for one in side if unit in one] for side in sides]
         sources = {source for side in found for _, source in side}
         if all(found) and len(sources) == 1:

@@ -13,7 +13,7 @@ from ..inputs import once
 from .measured import Measured, busiest, measured
 
 # In the order in which one is chosen.
-UNITS = ("packet", "byte", "transaction", "block", "second")
+UNITS = ("packet", "byte", "transaction", "block", "work", "second")
 
 
 # A device whose polls brought less than this part of those of the device that most came by does
@@ -87,9 +87,9 @@ def _rates(run: Run) -> dict[str, tuple[float, str]]:
         return found
     for unit, rate in _of_load(bundle.load_output or "").items():
         found.setdefault(unit, (rate, "load"))
-    runs = bundle.speed_runs
-    if len(runs) == 1 and runs[0].asked_s:
-        found["block"] = runs[0].blocks / runs[0].asked_s, "victim"
+    if len(bundle.work_rates) == 1:
+        [rate] = bundle.work_rates.values()
+        found["work" if bundle.victim and bundle.victim.attached else "block"] = rate, "victim"
     return found
 
 

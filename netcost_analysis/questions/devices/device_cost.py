@@ -2,18 +2,20 @@
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
 from ..._native import CaptureError
 from ...display.templates import as_text, render
+from ...errors import ArgumentError
 from ...parsers.counters import readings
 from ...units import absent
 from ..inputs import once, window_of
 from ..question import question
 from .device_time import device_time
 from .device_traffic import NoReadingsError, carried, comparable
+from .masters import by_master, masters_of
 from .parts import NO_DEVICE, cut_ns
 from .upper_ends import not_all
 
@@ -32,6 +34,8 @@ _TRAFFIC = [
     *("rx_packet_bytes", "tx_packet_bytes"),
     *("speed_bits_per_s", "utilisation_share"),
 ]
+# Of these a group's is the sum.
+_CARRIED = [*_TRAFFIC[:4], "speed_bits_per_s"]
 COLUMNS = [
     *("namespace", "device", "start_ns", "end_ns", "interval_error_ns"),
     *_TIMES,
@@ -62,13 +66,15 @@ _MOST = 8
     ),
     rows=20,
 )
-def device_cost(timeline: "Timeline") -> pd.DataFrame:
+def device_cost(timeline: "Timeline", by: Literal["device", "master"] = "device") -> pd.DataFrame:
     """What a packet of each device costs: its CPU time against what it carried meanwhile.
 
     Parameters
     ----------
     timeline : Timeline
         The window and the CPUs in question.
+    by : {"device", "master"}, optional
+        "master": ports of a bond, team or bridge as one row, called as that is.
 
     Returns
     -------
@@ -84,9 +90,16 @@ def device_cost(timeline: "Timeline") -> pd.DataFrame:
     ------
     MissingEventsError
         Where neither interrupts nor polls were recorded.
+    ArgumentError
+        For another by.
 
     Notes
     -----
+    By master a port's time and traffic are its master's; what the master counts itself is the same
+    traffic once more, and left out, its own polls are not. Which device is a port of which is
+    known of a bundle alone. Of a bridge, a packet that it forwards is received by one port and sent
+    by another.
+
     Time and traffic are of the same stretch: from the first to the last reading of net/dev within
     the window. Where the bundle has no two such readings, there is no bundle, or the trace has
     another clock, the time is of the whole window and the traffic NA. A device that several
@@ -96,7 +109,15 @@ def device_cost(timeline: "Timeline") -> pd.DataFrame:
     where handlers that were counted and not seen may be 1 % of ns. Source: device_time,
     device_traffic.
     """
-    return _cost(timeline).copy()
+    cost = _cost(timeline)
+    if by == "device":
+        return cost.copy()
+    if by != "master":
+        raise ArgumentError(f"by={by!r}: one of device, master")
+    rows = by_master(
+        cost, masters_of(timeline.capture.bundle), [*_TIMES, *_COUNTS, "cut_poll_ns"], _CARRIED
+    )
+    return _priced(rows, timeline.cpus is None)
 
 
 # Of one timeline several questions of a page ask it.
@@ -265,12 +286,13 @@ def why_no_traffic(timeline: "Timeline") -> str | None:
 
 @device_cost.totals
 def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # against_counters: devices whose polls took packets that net/dev counted; traffic_unknown: why
-    # there is no traffic, None where there is.
+    # against_counters: devices whose polls took packets that net/dev counted; ports: of which
+    # master each is; traffic_unknown: why there is no traffic, None where there is.
     cost = answer.frame[answer.frame["work_share"].notna()]
     rows = [_counted(row) for _, row in cost.iterrows()]
     return {
         "against_counters": pd.DataFrame(rows, columns=_COUNTED),
+        "ports": masters_of(answer.timeline.capture.bundle),
         "traffic_unknown": why_no_traffic(answer.timeline),
     }
 
@@ -280,6 +302,8 @@ def _agreement(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # counted: devices whose polls took packets that net/dev counted; unpolled: those of which
     # neither poll nor time is known; unknown: why there is no traffic, None where there is.
     cost = answer.frame
+    grouped = answer.options.get("by") == "master"
+    ports = answer.tables["ports"].to_dict("records") if grouped else []
     polled = (cost["polls"] > 0).fillna(False)
     unpolled = cost.loc[cost["ns"].isna() & ~polled & (cost["device"] != "lo"), "device"]
     return {
@@ -287,6 +311,7 @@ def _agreement(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
         "backlog": bool((cost["device"] == NO_DEVICE).any()),
         "unpolled": list(map(str, unpolled)),
         "unknown": answer.parts["traffic_unknown"],
+        "ports": ports,
     }
 
 

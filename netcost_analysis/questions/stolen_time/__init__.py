@@ -1,15 +1,16 @@
 """Stolen time: whose CPU time it was, who took it, when, and for how long.
 
 Document 000's question, beyond the sums of stolen() and ledger(): over time (rolling_stolen), by
-cost class (cost_classes), down to device and queue (thieves, queues), the longest episodes of it
-(episodes), against what a monitor shows (effective_share), what ksoftirqd and NAPI's threads took
-over (handovers), and how long each task was there (lifetimes).
+cost class (cost_classes) and cgroup (cgroups), down to device and queue (thieves, queues), the
+longest episodes of it (episodes), against what a monitor shows (effective_share), what ksoftirqd
+and NAPI's threads took over (handovers), and how long each task was there (lifetimes).
 """
 
 from ..lifetimes import lifetimes
 from ..network_cost import NetworkCost, network_cost
 from ..stolen import stolen
 from ..waited_for import waited_for
+from .cgroups import cgroups
 from .cost_classes import cost_classes
 from .effective_share import effective_share
 from .episodes import Episodes, episodes
@@ -26,6 +27,7 @@ __all__ = [
     "Example",
     "Handovers",
     "NetworkCost",
+    "cgroups",
     "cost_classes",
     "effective_share",
     "episodes",

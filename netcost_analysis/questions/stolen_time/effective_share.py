@@ -8,7 +8,7 @@ from ...capture.requires import unrecorded
 from ...display.tables import plain
 from ...timeline.aggregate import known_if, of_its_own, of_tasks, per_victim
 from ...timeline.by import By, victim_keys
-from ...timeline.task import comm_of
+from ...timeline.task import row_name
 from ...timeline.timeline import Timeline
 from ..inputs import rows, windows
 from ..question import question
@@ -196,7 +196,7 @@ def _ticks(window: Timeline, keys: list[str]) -> pd.DataFrame:
 def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # row: the timeline's victim's, None where nobody ran, or not asked for by name.
     timeline, shares = answer.timeline, answer.frame
-    victim = comm_of(timeline, timeline.victim)
+    victim = row_name(timeline, timeline.victim)
     if shares.index.names != ["comm"] or victim not in shares.index:
         return {"row": None}
     row = shares.loc[[str(victim)]].iloc[0]

@@ -11,6 +11,7 @@ from ...timeline.aggregate import INTERRUPT_CONTEXTS, of_tasks
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import absent
+from ..beyond_trace import beyond_trace, beyond_words
 from ..question import question
 from ..stolen import loss_of, shares_of
 from .thieves import by_thief, thieves
@@ -141,13 +142,18 @@ def by_device(taken: pd.DataFrame) -> pd.DataFrame:
 
 @headline.totals
 def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # beyond: what else is known of the victim; by_device. Nothing where nobody ran.
+    # beyond: what else is known of the victim; by_device; beyond_trace: of its work. Nothing where
+    # nobody ran.
     timeline = answer.timeline
     victim = victim_of(answer)
     if victim is None:
         return {}
     taken = by_thief(thieves(timeline, victim=victim))
-    return {"beyond": beyond(loss_of(timeline, victim).row, taken), "by_device": by_device(taken)}
+    return {
+        "beyond": beyond(loss_of(timeline, victim).row, taken),
+        "by_device": by_device(taken),
+        "beyond_trace": beyond_trace(timeline, victim),
+    }
 
 
 @headline.figures
@@ -167,10 +173,12 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     if victim is None:
         return figures
     found = answer.tables["by_device"]
+    found_beyond = answer.parts["beyond_trace"]
     devices = list(zip(found["device"], found["stolen_max_ns"], strict=True))
     return figures | {
         "row": loss_of(timeline, victim).row,
         "beyond": answer.parts["beyond"],
+        "beyond_trace": beyond_words(found_beyond) if found_beyond else [],
         "devices": devices[:_DEVICES],
         "devices_more": len(devices[_DEVICES:]),
     }

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ArgumentError
 from ...timeline.by import By
+from ...timeline.groups import named, recorded_victim
 from ...timeline.task import ALL, Task, require_task
 from ..stolen import losses
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | None:
     # Timeline.victim. wanted: the one that was asked for, None to choose.
     if wanted is not None:
+        wanted = named(timeline, wanted)
         require_task(timeline, wanted)
         return wanted
     names = [str(name) for name in losses(timeline).victims]
@@ -26,6 +28,7 @@ def asked_or_chosen(timeline: "Timeline", victim: Task | None, by: By | None = N
     # ran. by: what victims are told apart by; CPUs are all of them. AbsentError for no task.
     if victim == ALL or (victim is None and by == "cpu"):
         return None
+    victim = named(timeline, victim)
     require_task(timeline, victim)
     return timeline.victim if victim is None else victim
 
@@ -53,20 +56,3 @@ def victim_of(answer: "Answer[Any]") -> Task | None:
     # Whom an answer is about, None for several.
     victim, by = answer.options.get("victim"), answer.options.get("by")
     return asked_or_chosen(answer.timeline, victim, by)
-
-
-def recorded_victim(timeline: "Timeline", names: list[str]) -> str | None:
-    # The bundle's victim by comm, None where there is none or it did not run in the window.
-    # names: of the tasks that did.
-    bundle = timeline.capture.bundle
-    if bundle is None or bundle.victim is None:
-        return None
-    # The pid is a shell's where the command needs one; then the program has the command's name.
-    if bundle.victim_comm in names:
-        return bundle.victim_comm
-    sums, pid = timeline.sums(), bundle.victim.pid
-    if pid is None:
-        return None
-    own = sums[(sums["tid"] == pid).fillna(False).astype(bool)]
-    by_comm = own.groupby(own["comm"].astype(str))["ns"].sum()
-    return str(by_comm.idxmax()) if len(by_comm) else None

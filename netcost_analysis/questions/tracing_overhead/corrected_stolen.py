@@ -6,7 +6,7 @@ import pandas as pd
 
 from ...timeline.aggregate import of_tasks, within_figures
 from ...timeline.by import By, check_by, victim_keys
-from ...timeline.task import Task, comm_of, rows_of
+from ...timeline.task import Task, by_of, row_name, rows_of
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import Unrecorded, unrecorded_ns
 from ..inputs import once
@@ -88,7 +88,7 @@ def corrected_stolen(
     check_by(by)
     not_by_cpu(by, victim)
     victim = asked_or_chosen(timeline, victim, by)
-    if not isinstance(victim, str | None):
+    if by_of(victim) == "tid":
         by = "tid"
     cost = chosen(event_cost(timeline.capture))
     events = events_by_thief(counted(timeline, cost), by)
@@ -160,7 +160,7 @@ class Doubts(NamedTuple):
 
 @corrected_stolen.figures
 def doubts(answer: "Answer[pd.DataFrame]") -> Doubts:
-    frame, victim = answer.frame, comm_of(answer.timeline, victim_of(answer))
+    frame, victim = answer.frame, row_name(answer.timeline, victim_of(answer))
     own = frame[(frame["comm"] == victim) & frame["figure"].isin(NAMES)] if victim else frame[:0]
     # By tid several tasks may have the name: the first had most.
     own = own.drop_duplicates("figure")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from ...timeline.task import Task, comm_of
+from ...timeline.task import Task, row_name
 from ...timeline.timeline import Timeline
 from ..question import question
 from ..stolen_time.victim import victim_of
@@ -68,7 +68,7 @@ class Beside(NamedTuple):
 
 @network_overhead.figures
 def beside(answer: "Answer[pd.DataFrame]") -> Beside:
-    victim = comm_of(answer.timeline, victim_of(answer))
+    victim = row_name(answer.timeline, victim_of(answer))
     own = answer.frame[answer.frame["comm"] == victim]
     if not len(own):
         return Beside("no", False, 0, 0.0)

@@ -58,11 +58,17 @@ def test_a_result_is_not_given_to_the_wrong_question() -> None:
     assert [run.size_bytes for run in parse_openssl_speed(lone)] == [8192]
 
 
+def rates(output: str) -> dict[tuple[str, int], float]:
+    runs = parse_openssl_speed(output)
+    return {(run.algorithm, run.size_bytes): run.blocks / run.asked_s for run in runs}
+
+
 def bundle(output: str, idle: str | None = None, sampled: str = "", **victim: Any) -> Any:
-    baseline = None if idle is None else SimpleNamespace(speed_runs=parse_openssl_speed(idle))
+    baseline = None if idle is None else SimpleNamespace(work_rates=rates(idle))
     comm = str(victim.get("command", "")).split(" ")[0].rpartition("/")[2]
     return SimpleNamespace(
         speed_runs=parse_openssl_speed(output),
+        work_rates=rates(output),
         victim_output=output,
         text=lambda name: sampled if name == "samples/victim" else None,
         baseline=baseline,
@@ -72,16 +78,12 @@ def bundle(output: str, idle: str | None = None, sampled: str = "", **victim: An
 
 
 def timeline(task_ns: int, comm: str = "openssl", tid: int = 7, switches: bool = True) -> Any:
-    sums = pd.DataFrame(
-        {
-            "context": ["task", "poll", "task"],
-            "tid": pd.array([tid, tid, 9], "Int64"),
-            "comm": pd.Categorical([comm, comm, "sshd"]),
-            "ns": [task_ns, 300, 50],
-        }
-    )
+    rows = [("task", tid, comm, task_ns), ("poll", tid, comm, 300), ("task", 9, "sshd", 50)]
+    owned = [SimpleNamespace(context=of, tid=tid, comm=comm, ns=ns) for of, tid, comm, ns in rows]
     return SimpleNamespace(
-        sums=lambda: sums, missing={"on_cpu": "" if switches else "not recorded"}, duration_ns=1000
+        owned_by=lambda: owned,
+        missing={"on_cpu": "" if switches else "not recorded"},
+        duration_ns=1000,
     )
 
 

@@ -1,5 +1,6 @@
 # device_cost: time and packets of one stretch, by hand and beside the counters of recordings.
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,10 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.devices import device_cost, device_flags, device_time_series
 from netcost_analysis.questions.devices.device_cost import joined, why_no_traffic
-from support.device_bundles import bundle, net_dev, opened
+from support.device_bundles import bundle, link, net_dev, opened
 from support.host import SAMPLES
 from support.perfdata import Cpu, cpu
 from support.perfdata import happenings as h
@@ -241,3 +243,41 @@ def test_the_summary_names_who_costs_most(tmp_path: Path) -> None:
     )
     assert answer.figures["others"] == []
     assert set(answer.tables) == {"costs", "flags"}
+
+
+# eth0 of the rounds above and an eth1 that carried packets, both of bond0, which counts them too.
+@pytest.mark.parametrize("source", ["ip", "sysfs"])
+def test_ports_are_one_row_of_their_bond(source: str, tmp_path: Path) -> None:
+    def devices(at: int, packets: int) -> str:
+        counts = dict.fromkeys(("eth0", "veth0"), (100 * packets, packets, 60 * packets, packets))
+        counts["eth1"] = (200 * packets, packets, 0, 0)
+        counts["bond0"] = (300 * packets, 2 * packets, 60 * packets, packets)
+        return f"@ 1 {at} {at}\n{net_dev(**counts)}"
+
+    files = {"samples/net_dev": devices(2900, 0) + devices(5900, 30)}
+    files["before/net_dev"] = net_dev(**dict.fromkeys(("eth0", "eth1", "bond0"), (0, 0, 0, 0)))
+    ports = ("eth0", "eth1")
+    if source == "ip":
+        links: Any = [link(name, master="bond0") for name in ports] + [link("bond0"), link("veth0")]
+        files["before/ip_link.json"] = json.dumps(links)
+    else:
+        lines = [f"/sys/class/net/{name}/master bond0\n" for name in ports]
+        files["before/settings/queues"] = "".join(lines)
+    timeline = made(tmp_path, **files)
+    plain = device_cost(timeline).set_index("device")
+    rows = device_cost(timeline, by="master").set_index("device")
+    assert set(rows.index) == {"bond0", "veth0"}
+    bond = rows.loc["bond0"]
+    for name in ("ns", "polls", "interrupts", "packets"):
+        assert bond[name] == plain[name]["eth0"]
+    assert (bond["rx_packets"], bond["tx_packets"], bond["rx_bytes"]) == (60, 30, 9000)
+    assert bond["rx_packet_bytes"] == 150
+    # Of eth1's packets no poll was seen: what one costs is not known.
+    assert pd.isna(bond["ns_per_packet"])
+    assert not pd.isna(plain["ns_per_packet"]["eth0"])
+    pd.testing.assert_series_equal(rows.loc["veth0"], plain.loc["veth0"], check_dtype=False)
+    answer = timeline.ask.devices.device_cost(by="master")
+    assert "eth0 is in the row of bond0" in answer.words
+    assert "in the row of" not in timeline.ask.devices.device_cost().words
+    with pytest.raises(ArgumentError, match="one of device, master"):
+        device_cost(timeline, by="bond")  # type: ignore[arg-type]

@@ -1,0 +1,153 @@
+"""What the victim got, as a share of wall time: by its clock, by its work and by the trace."""
+
+from typing import TYPE_CHECKING
+
+from ..capture.manifest import Victim
+from ..parsers.proc_text import parse_victim_stat
+from ..parsers.service import service_ran
+from ..timeline.groups import attached
+
+if TYPE_CHECKING:
+    from ..capture.bundle import Bundle
+    from ..parsers.openssl import SpeedRun
+    from ..timeline.timeline import Timeline
+
+# /proc and times(2) count in USER_HZ, which is 100 on every architecture but alpha, whatever
+# CONFIG_HZ is (include/asm-generic/param.h).
+USER_HZ = 100
+# A baseline that had its CPU for less than all but this was disturbed.
+_DISTURBED = 0.03
+_ELAPSED = "measure elapsed time instead of user CPU time"
+
+
+def times_of_its_own(bundle: "Bundle") -> "list[SpeedRun]":
+    # The results whose time is times(2)'s: under -elapsed it is wall time, which says nothing.
+    words = ((bundle.victim or Victim()).command or "").split()
+    elapsed = "-elapsed" in words or _ELAPSED in (bundle.victim_output or "")
+    return [] if elapsed else bundle.speed_runs
+
+
+def ticks_share(bundle: "Bundle") -> float | None:
+    """The victim's user time over wall time as times(2) has it; None where the bundle has none.
+
+    What openssl says of itself; for other victims, and under -elapsed, what netcost-record saw; of
+    a service the share of its processes, by /proc/PID/stat.
+    """
+    runs = times_of_its_own(bundle)
+    if runs:
+        return sum(run.user_s for run in runs) / sum(run.asked_s for run in runs)
+    victim = bundle.victim or Victim()
+    if victim.wall_s is None or victim.user_s is None:
+        return None
+    return victim.user_s / victim.wall_s
+
+
+def work_share(bundle: "Bundle") -> float | None:
+    """Work per second against the baseline's, the mean over kinds of work, each against itself.
+
+    None without a baseline, or results of the same work.
+    """
+    return None if bundle.baseline is None else work_against(bundle, bundle.baseline)
+
+
+def work_against(bundle: "Bundle", baseline: "Bundle") -> float | None:
+    # As work_share, against a baseline that another bundle has.
+    idle = baseline.work_rates
+    ratios = [rate / idle[key] for key, rate in bundle.work_rates.items() if idle.get(key)]
+    return sum(ratios) / len(ratios) if ratios else None
+
+
+def baseline_got(bundle: "Bundle") -> float | None:
+    """The share of wall time that the baseline had its CPU for, None where that was about all.
+
+    What the baseline did not have is missing from all that is measured against it.
+    """
+    if bundle.victim and bundle.victim.attached:
+        # Nobody says how much of a CPU a service wants.
+        return None
+    alone = charged_share(bundle.baseline) if bundle.baseline else None
+    return alone if alone is not None and alone < 1 - _DISTURBED else None
+
+
+def charged_share(bundle: "Bundle") -> float | None:
+    """utime + stime of the victim over its wall time: what top shows; None where unknown."""
+    user, system, _ = charged(bundle)
+    wall_s = bundle.victim.wall_s if bundle.victim else None
+    return None if wall_s is None or user is None or system is None else (user + system) / wall_s
+
+
+def charged(bundle: "Bundle") -> tuple[float | None, float | None, str]:
+    """Seconds of user and of system time, and where they are from."""
+    stats = parse_victim_stat(bundle.text("victim_stat") or "")
+    if "ended" in stats:
+        # The shell's that waited for it: its children's times are the victim's.
+        ended = stats["ended"]
+        parts = [ended.child_user_ticks / USER_HZ, ended.child_system_ticks / USER_HZ]
+        return parts[0], parts[1], "of /proc/PID/stat over wall time"
+    victim = bundle.victim or Victim()
+    return victim.user_s, victim.system_s, f"{charged_by(bundle)} over wall time"
+
+
+def charged_by(bundle: "Bundle") -> str:
+    """Where times of the manifest are from."""
+    of_service = bundle.victim is not None and bundle.victim.attached is not None
+    return "of its processes' /proc/PID/stat" if of_service else "by times(2)"
+
+
+def undisturbed_share(bundle: "Bundle") -> float | None:
+    """What the victim has of a CPU where nothing takes it, which its work is compared with.
+
+    1 of a program that was started to compute; of a service what its threads ran in its baseline,
+    more than 1 on several CPUs, None where that is not known.
+    """
+    if bundle.victim is None or bundle.victim.attached is None:
+        return 1.0
+    ran = service_ran(bundle.baseline) if bundle.baseline else None
+    return ran.per_s if ran else None
+
+
+def by_work_share(bundle: "Bundle") -> float | None:
+    """What the victim got of a CPU by its work: as much as its baseline took for that."""
+    work, whole = work_share(bundle), undisturbed_share(bundle)
+    return None if work is None or whole is None else work * whole
+
+
+def traced_share(bundle: "Bundle", timeline: "Timeline") -> float | None:
+    """The segments of the victim and its children over the timeline.
+
+    None where switches were not recorded, or it is not there.
+    """
+    if timeline.missing["on_cpu"] or not timeline.duration_ns:
+        return None
+    own = own_ns(bundle, timeline)
+    return None if own is None else own / timeline.duration_ns
+
+
+def own_ns(bundle: "Bundle", timeline: "Timeline") -> int | None:
+    """What the victim and its children ran on the timeline's CPUs; None where it is not there."""
+    rows = [row for row in timeline.owned_by() if row.context == "task"]
+    service = attached(timeline) if bundle.victim and bundle.victim.attached else None
+    if service is not None:
+        own = [row.ns for row in rows if row.tid in service.tids]
+    else:
+        # The recorded pid may be a shell's or taskset's that became the victim, or its parent's.
+        comms, pids = _comms(bundle), victim_pids(bundle)
+        own = [row.ns for row in rows if row.comm in comms or row.tid in pids]
+    return sum(own) if own else None
+
+
+def _comms(bundle: "Bundle") -> set[str]:
+    # What wrote openssl's results is openssl, whatever script started it.
+    comms = {bundle.victim_comm} if bundle.victim_comm else set()
+    return comms | {"openssl"} if bundle.speed_runs else comms
+
+
+def victim_pids(bundle: "Bundle") -> set[int]:
+    # The victim's, and those of its children that a sample found.
+    from ..parsers.counters import readings
+    from ..parsers.proc_text import parse_task_files
+
+    pids = {bundle.victim.pid} if bundle.victim and bundle.victim.pid is not None else set()
+    for reading in readings(bundle, "victim", sides=False):
+        pids |= parse_task_files(reading.text).pids
+    return pids

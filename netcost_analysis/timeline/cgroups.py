@@ -1,0 +1,88 @@
+# Tasks by cgroup, as the bundle's snapshots of all tasks before and after the recording know it.
+
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from ..errors import AbsentError, no_such
+from .task_events import FORK
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+
+_KNOWN: "WeakKeyDictionary[Capture, dict[int, str]]" = WeakKeyDictionary()
+
+
+def cgroups_of(capture: "Capture") -> dict[int, str]:
+    """By tid the path of its cgroup; empty where no snapshot tells.
+
+    A task that was forked while it was recorded is in its parent's, unless it is in a snapshot.
+    """
+    if capture not in _KNOWN:
+        _KNOWN[capture] = _cgroups(capture)
+    return _KNOWN[capture]
+
+
+def _cgroups(capture: "Capture") -> dict[int, str]:
+    from ..parsers.tasks import parse_tasks
+
+    bundle = capture.bundle
+    found: dict[int, str] = {}
+    if bundle is None:
+        return found
+    for side in ("after", "before"):
+        for process in parse_tasks(bundle.text(f"{side}/settings/tasks") or "").values():
+            found |= dict.fromkeys(process.tids, process.cgroup)
+    if found and capture.info["events"].get(FORK):
+        forks = capture.events(FORK)
+        if {"parent_pid", "child_pid"} <= set(forks.columns):
+            for parent, child in zip(forks["parent_pid"], forks["child_pid"], strict=True):
+                if parent in found:
+                    found.setdefault(int(child), found[parent])
+    return found
+
+
+def tasks_in(capture: "Capture", path: str) -> set[int]:
+    """Those of a cgroup and of those in it.
+
+    Raises AbsentError where there is none, with those that are near it.
+    """
+    of, inner = cgroups_of(capture), path.rstrip("/") + "/"
+    found = {tid for tid, one in of.items() if one == path.rstrip("/") or one.startswith(inner)}
+    if not found:
+        raise _absent("cgroup", path, of)
+    return found
+
+
+def container(capture: "Capture", name: str) -> str:
+    """The cgroup of a container: that with a folder that is called so, or begins with its identity.
+
+    Raises AbsentError for none or several.
+    """
+    of = cgroups_of(capture)
+    fitting = set()
+    for path in set(of.values()):
+        parts = path.split("/")
+        for at, part in enumerate(parts):
+            # "docker-ID.scope", "cri-containerd-ID.scope", "libpod-ID", "ID".
+            bare = part.removesuffix(".scope").rpartition("-")[2]
+            if name == part or (len(name) >= _LEAST_OF_ID and bare.startswith(name)):
+                fitting.add("/".join(parts[: at + 1]))
+    if len(fitting) == 1:
+        return fitting.pop()
+    if fitting:
+        raise AbsentError(f"several cgroups may be container {name}: {', '.join(sorted(fitting))}")
+    raise _absent("container", name, of)
+
+
+# Of a container's identity: twelve digits are shown, as a rule.
+_LEAST_OF_ID = 6
+
+
+def _absent(what: str, name: str, of: dict[int, str]) -> AbsentError:
+    known = sorted(set(of.values()))
+    if not known:
+        return AbsentError(
+            f"no {what} is known: the bundle has no list of the host's tasks (settings/tasks), "
+            "which netcost-record writes"
+        )
+    return AbsentError(no_such(what, name, known))

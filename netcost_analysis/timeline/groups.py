@@ -1,0 +1,109 @@
+# Several tasks as one victim: those of a service that was attached to, of a cgroup, of a container.
+
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from .aggregate import summed
+from .cgroups import container, tasks_in
+from .task import Group, Task
+from .task_events import FORK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..capture.bundle import Bundle
+    from ..capture.capture import Capture
+    from .timeline import Timeline
+
+
+def named(timeline: "Timeline", task: Task | None) -> Task | None:
+    """A task as it is meant: the name of a group is its tasks, any other is itself."""
+    if not isinstance(task, str) or isinstance(task, Group) or ":" not in task:
+        return task
+    if any(row.comm == task for row in timeline.owned_by()):
+        # A name may be anything.
+        return task
+    kind, _, name = task.partition(":")
+    service = attached(timeline)
+    bundle = timeline.capture.bundle
+    of = bundle.victim.attached if bundle and bundle.victim else None
+    if service is not None and (task == service or (of and task == f"container:{of.container}")):
+        return service
+    if kind == "cgroup":
+        return Group(task, frozenset(tasks_in(timeline.capture, name)), name)
+    if kind == "container":
+        path = container(timeline.capture, name)
+        return Group(task, frozenset(tasks_in(timeline.capture, path)), name)
+    return task
+
+
+# Whoever came of them takes a pass to know.
+_ATTACHED: "WeakKeyDictionary[Capture, Group | None]" = WeakKeyDictionary()
+
+
+def attached(timeline: "Timeline") -> Group | None:
+    """The tasks of the service that the bundle was recorded of; None for any other victim."""
+    capture = timeline.capture
+    if capture not in _ATTACHED:
+        _ATTACHED[capture] = _attached(timeline)
+    return _ATTACHED[capture]
+
+
+def _attached(timeline: "Timeline") -> Group | None:
+    bundle = timeline.capture.bundle
+    of = bundle.victim.attached if bundle and bundle.victim else None
+    if bundle is None or of is None:
+        return None
+    pid = bundle.victim.pid if bundle.victim else None
+    name = f"process:{pid}" if of.to == "process" else f"cgroup:{of.cgroup}"
+    return Group(name, with_forked(timeline, service_tids(bundle)), of.comm or name)
+
+
+def service_tids(bundle: "Bundle") -> set[int]:
+    # Of all readings.
+    from ..parsers.counters import readings
+    from ..parsers.service import parse_service_tasks
+
+    tids: set[int] = set()
+    for reading in readings(bundle, "victim"):
+        tids |= parse_service_tasks(reading.text).comms.keys()
+    return tids
+
+
+def with_forked(timeline: "Timeline", tids: "Iterable[int]") -> frozenset[int]:
+    """Tasks, with all that came of them while it was recorded."""
+    found = set(tids)
+    if timeline.capture.info["events"].get(FORK):
+        forks = timeline.capture.events(FORK)
+        if {"parent_pid", "child_pid"} <= set(forks.columns):
+            for parent, child in zip(forks["parent_pid"], forks["child_pid"], strict=True):
+                # In the order of the file: a child comes before its own.
+                if parent in found:
+                    found.add(int(child))
+    return frozenset(found)
+
+
+def recorded_victim(timeline: "Timeline", names: "Sequence[str]") -> Task | None:
+    """The bundle's victim by comm, a service as the group of its tasks.
+
+    None where there is none or it did not run in the window. names: of the tasks that did.
+    """
+    bundle = timeline.capture.bundle
+    if bundle is None or bundle.victim is None:
+        return None
+    rows = [row for row in timeline.owned_by() if row.of_task]
+    service = attached(timeline)
+    if service is not None:
+        called = [row.comm for row in rows if row.tid in service.tids]
+        # Where its tasks are all that have their name, that says the same.
+        if len({*called}) == 1 and all(
+            row.tid in service.tids for row in rows if row.comm == called[0]
+        ):
+            return called[0]
+        return service if called else None
+    # The pid is a shell's where the command needs one; then the program has the command's name.
+    if bundle.victim_comm in names:
+        return bundle.victim_comm
+    pid = bundle.victim.pid
+    ns = summed((row.comm, row.ns) for row in rows if pid is not None and row.tid == pid)
+    return max(ns, key=lambda one: ns[one]) if ns else None
