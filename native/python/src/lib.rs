@@ -294,7 +294,7 @@ impl Capture {
             return Err(PyValueError::new_err(why));
         }
         let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, clock_doubt, lines)?;
-        let (recording, surveyed) = (Arc::clone(&self.recording), Arc::clone(&self.surveyed));
+        let (recording, surveyed) = (Arc::clone(&self.recording), self.surveyed.clone());
         batches::Batches::new(batches::Source { recording, surveyed, request, rows }, tables, progress)
     }
 }

@@ -1,7 +1,6 @@
 //! The ledger as Python asks for it, with what is asked for beside it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
 
 use netcost::counts::{self, Counter, Counts};
 use netcost::events::Scanner;
@@ -75,7 +74,7 @@ pub fn timeline<'py>(
         capture.scan.get_or_init(|| scan);
     }
     if request.bin_ns.is_none() {
-        *capture.surveyed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&output.survey));
+        capture.surveyed.keep(&output.survey);
     }
     let found = told(capture, py, output)?;
     found.set_item::<_, Option<Vec<Option<Vec<Counts>>>>>("counts", counts)?;
