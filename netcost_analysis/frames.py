@@ -1,5 +1,7 @@
 # Native's Arrow tables as DataFrames: without a copy where pandas can hold the same bytes.
 
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -8,11 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 
-def to_frame(source: Any) -> pd.DataFrame:
-    # source: anything with the Arrow PyCapsule interface. A column's dtype follows from its
+def to_frame(source: Any, names: Iterable[str] | None = None) -> pd.DataFrame:
+    # source: anything with the Arrow PyCapsule interface. names: of the columns; None: of all. A
+    # column's dtype follows from its
     # declared type, never from its values: an integer that may be null is a masked Int64 even where
     # no null occurs, so nanoseconds never pass through a float.
     table = pa.table(source)
+    if names is not None:
+        table = table.select(list(names))
     columns = {
         field.name: _column(_one_chunk(table.column(position)), field)
         for position, field in enumerate(table.schema)
@@ -89,5 +94,11 @@ def _categorical(array: Any) -> pd.Categorical:
         # pandas' code for a null is -1, all ones; an unsigned code has no room for it.
         codes = codes if codes.dtype.kind == "i" else codes.astype("i8")
         codes = codes | np.negative(_mask(array.indices).view("i1"), dtype=codes.dtype)
-    dtype = pd.CategoricalDtype(array.dictionary.to_pandas())
+    dtype = _named(tuple(array.dictionary.to_pylist()))
     return pd.Categorical.from_codes(codes, dtype=dtype, validate=False)
+
+
+@lru_cache(maxsize=64)
+def _named(names: tuple[str, ...]) -> pd.CategoricalDtype:
+    # Batches have much the same names, and making a type of them takes longer than their codes.
+    return pd.CategoricalDtype(pa.array(names, pa.string()).to_pandas())

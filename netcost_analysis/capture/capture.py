@@ -4,6 +4,7 @@ from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from .. import _native
 from .._native import CaptureError
@@ -126,6 +127,8 @@ class Capture:
         The recording as the native reader has it: no part of what is kept stable.
     ahead : object
         What is counted beside a timeline's pass: no part of it either.
+    timelines : object
+        Those of it that somebody has, which share what they have read; no part of it either.
     """
 
     def __init__(
@@ -150,6 +153,7 @@ class Capture:
             # Native says what went wrong, not with which file.
             raise type(error)(f"{named(self._trace)}: {error}") from None
         self.ahead = Ahead()
+        self.timelines: WeakSet[Timeline] = WeakSet()
         self._is_bundle = self.bundle is not None
         self.beside = beside or Beside()
         self._kallsyms = None

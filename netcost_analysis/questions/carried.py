@@ -1,9 +1,12 @@
 """Rows that a batch leaves for the next: what questions that pair rows carry between batches."""
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import union_categoricals
 
 from ..spans import Flags
+
+_NEVER = -(2**63)
 
 
 def appended(rest: pd.DataFrame | None, rows: pd.DataFrame) -> pd.DataFrame:
@@ -24,7 +27,10 @@ def appended(rest: pd.DataFrame | None, rows: pd.DataFrame) -> pd.DataFrame:
         for name in rows
     }
     both = pd.DataFrame(columns, copy=False)
-    return both.sort_values("cpu", kind="stable", ignore_index=True)
+    cpus = both["cpu"].to_numpy()
+    if (cpus[1:] >= cpus[:-1]).all():
+        return both
+    return both.take(np.argsort(cpus, kind="stable")).reset_index(drop=True)
 
 
 def behind(rows: pd.DataFrame, time: str, since: "pd.Series[int]") -> Flags:
@@ -32,11 +38,11 @@ def behind(rows: pd.DataFrame, time: str, since: "pd.Series[int]") -> Flags:
 
     since: ns by CPU; of a CPU that it does not have nothing is left behind.
     """
-    # As nullable integers: a time of day has more digits than a float.
-    at = rows[time].astype("Int64")
-    first = rows["cpu"].map(since.astype("Int64")).astype("Int64")
-    late: Flags = ((at >= first) | first.isna()).fillna(False).to_numpy(dtype=bool)
-    return late & at.notna().to_numpy(dtype=bool)
+    place = since.index.get_indexer(pd.Index(rows["cpu"].to_numpy()))
+    first = np.append(since.to_numpy("int64"), _NEVER)[place]
+    at = rows[time].astype("Int64").to_numpy("int64", na_value=_NEVER)
+    late: Flags = (at >= first) & (at != _NEVER)
+    return late
 
 
 def largest(

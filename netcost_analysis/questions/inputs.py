@@ -1,13 +1,8 @@
-"""What questions read of a timeline: sums that native folds, and rows in batches, folded here.
+"""What questions read of a timeline: sums that native folds, and rows in batches (folds.py).
 
 Sums by owner and time bin are Timeline.sums(), owned_by() and sums_by_thief(), sums of waits
 displaced_waits(). Rows come in batches, one after the other, and a question keeps of them what its
-answer needs, its state:
-
->>> @fold("polls")
-... def counted(counts, polls):
-...     return added(counts, polls.groupby("work")[["self_ns"]].sum())
->>> counted(timeline)
+answer needs, its state, made by a fold.
 
 A batch has rows of each table that a fold names, in the tables' order; every row is in one batch,
 no earlier than it ends, with what native says of it as a whole. A timeline that fits into memory is
@@ -16,12 +11,11 @@ several tables carries those that wait for theirs (carried.py). rows() are all o
 is small or a part of a capture; windows() cut a large one for what still takes them so.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import update_wrapper
 from inspect import signature
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
@@ -33,12 +27,24 @@ if TYPE_CHECKING:
 State = TypeVar("State")
 Source = TypeVar("Source")
 Given = ParamSpec("Given")
+# By table the names of columns.
+Columns = Mapping[str, Sequence[str]]
 # Their tables take some 500 MB.
 _MOST_SEGMENTS = 3_000_000
 # Rows of a piece that native reads: of slices some 20 MB.
 _PIECE = 50_000
 # Of a batch, over all tables: what pandas makes of one takes several times as much for a moment.
 _ROWS = 250_000
+# When a row ended.
+_ENDS = {
+    "segments": "end_ns",
+    "softirqs": "exit_ns",
+    "hardirqs": "exit_ns",
+    "polls": "end_ns",
+    "slices": "out_ns",
+    "migrations": "time_ns",
+    "coverage": "end_ns",
+}
 # Windows are made of bins of a fixed width, so this bounds how unevenly a burst can fill one.
 _BINS = 1_000
 
@@ -102,12 +108,52 @@ def displaced_waits(timeline: "Timeline") -> dict[str, list[Any]] | None:
     return None if timeline.missing["displaced"] else timeline.columns("displaced")
 
 
-def batches(timeline: "Timeline", *tables: str) -> "Iterator[tuple[pd.DataFrame, ...]]":
-    """The rows of some tables, a frame each, batch by batch."""
+def batches(
+    timeline: "Timeline", *tables: str, columns: "Columns | None" = None
+) -> "Iterator[tuple[pd.DataFrame, ...]]":
+    """The rows of some tables, a frame each, batch by batch.
+
+    columns: by table those that are read, where these are not all; of a timeline that fits into
+    memory the others come too.
+    """
     if fits(timeline) or "displaced" in tables:
         yield _whole(timeline, *tables)
-    else:
-        yield from timeline.batches(*tables, rows=_ROWS)
+        return
+    from ..frames import to_frame
+
+    named = columns or {}
+    for batch in _pieces(timeline, *tables):
+        yield tuple(to_frame(batch[table], named.get(table)) for table in tables)
+
+
+def _pieces(timeline: "Timeline", *tables: str) -> "Iterator[Mapping[str, Any]]":
+    if len(tables) > 1 or not timeline.holds(*tables):
+        yield from timeline.arrow_batches(*tables, rows=_ROWS)
+        return
+    # One that was computed needs no pass.
+    (name,) = tables
+    yield from _dealt(name, timeline.table(name))
+
+
+def _dealt(name: str, table: "ArrowTable") -> "Iterator[dict[str, Any]]":
+    # As native deals a table: rows by when they and all before them on their CPU had ended, those
+    # of a batch in the order of the table.
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = pa.table(table)
+    ends = rows[_ENDS[name]]
+    if "entry_ns" in rows.column_names:
+        ends = pc.coalesce(ends, rows["entry_ns"])
+    due = pc.fill_null(ends, 0).to_numpy().copy()
+    if "cpu" in rows.column_names:
+        cpu = rows["cpu"].to_numpy()
+        for part in np.split(due, np.flatnonzero(cpu[1:] != cpu[:-1]) + 1):
+            np.maximum.accumulate(part, out=part)
+    order = np.argsort(due, kind="stable")
+    for first in range(0, len(order) or 1, _ROWS):
+        yield {name: rows.take(np.sort(order[first : first + _ROWS]))}
 
 
 def _whole(timeline: "Timeline", *tables: str) -> "tuple[pd.DataFrame, ...]":
@@ -135,89 +181,14 @@ def once(
     return of
 
 
-class Fold(Generic[State]):
-    """A state made of a timeline's rows; calling it goes through them once, and keeps the state.
+def rows(timeline: "Timeline", *tables: str, are_few: bool = False) -> "tuple[pd.DataFrame, ...]":
+    """All rows of some tables, for what pairs them: a frame each, by CPU and time.
 
-    step: makes the next state of the last one, None at first, and a frame of each table; further
-    parameters are passed to it by name. tables: of Timeline.load().
+    are_few: so few, as of one interrupt, that no pass need count them before.
     """
-
-    def __init__(self, step: Callable[..., State], tables: tuple[str, ...]) -> None:
-        self.step, self.tables = step, tables
-        self._kept: WeakKeyDictionary[Timeline, dict[tuple[Any, ...], State]] = WeakKeyDictionary()
-
-    def __call__(self, timeline: "Timeline", **parameters: Any) -> State:
-        known, key = self._kept.get(timeline, {}), _key(parameters)
-        if key not in known:
-            asked = Asked(self, parameters)
-            if _noted is not None and timeline is _noted.timeline:
-                _noted.asked.append(asked)
-                raise Later
-            together(timeline, [asked])
-            known = self._kept[timeline]
-        return known[key]
-
-    def keep(self, timeline: "Timeline", parameters: dict[str, Any], state: State) -> None:
-        """What calling it will return."""
-        self._kept.setdefault(timeline, {})[_key(parameters)] = state
-
-
-def _key(parameters: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(sorted(parameters.items()))
-
-
-class Asked(NamedTuple):
-    """A fold of a timeline, and the parameters of its step."""
-
-    fold: Fold[Any]
-    parameters: dict[str, Any]
-
-
-def together(timeline: "Timeline", asked: "Sequence[Asked]") -> None:
-    """Go through a timeline's rows once for several folds: each keeps its state."""
-    tables = list(dict.fromkeys(table for one in asked for table in one.fold.tables))
-    states: list[Any] = [None] * len(asked)
-    for frames in batches(timeline, *tables):
-        named = dict(zip(tables, frames, strict=True))
-        for place, (of, parameters) in enumerate(asked):
-            own = (named[table] for table in of.tables)
-            states[place] = of.step(states[place], *own, **parameters)
-    for (of, parameters), state in zip(asked, states, strict=True):
-        of.keep(timeline, parameters, state)
-
-
-class Later(BaseException):
-    """A fold that is to be computed together with others: see prepare.py."""
-
-
-class _Noted(NamedTuple):
-    timeline: "Timeline"
-    asked: list[Asked]
-
-
-# Of which timeline folds are noted instead of being computed.
-_noted: _Noted | None = None
-
-
-@contextmanager
-def noting(timeline: "Timeline") -> "Iterator[list[Asked]]":
-    """While it lasts a fold of a timeline that is not known is noted, and raises Later."""
-    global _noted
-    before, _noted = _noted, _Noted(timeline, [])
-    try:
-        yield _noted.asked
-    finally:
-        _noted = before
-
-
-def fold(*tables: str) -> "Callable[[Callable[..., State]], Fold[State]]":
-    """Declare a function as the step of a Fold over these tables."""
-    return lambda step: Fold(step, tables)
-
-
-def rows(timeline: "Timeline", *tables: str) -> "tuple[pd.DataFrame, ...]":
-    """All rows of some tables, for what pairs them: a frame each, by CPU and time."""
-    if not fits(timeline):
+    if are_few:
+        timeline.read(*tables)
+    if are_few or not fits(timeline):
         # Put together from batches they would take twice the memory.
         return _whole(timeline, *tables)
     parts = list(batches(timeline, *tables))
@@ -256,7 +227,7 @@ def windows(timeline: "Timeline") -> "Iterator[Timeline]":
 
 def arrows(timeline: "Timeline", table: str) -> "Iterator[ArrowTable]":
     """A table as native has it, for what native pairs; in pieces where all of it may not fit."""
-    if fits(timeline):
+    if fits(timeline) or timeline.holds(table):
         yield timeline.load(table).table(table)
     else:
         yield from (batch[table] for batch in timeline.arrow_batches(table, rows=_PIECE))

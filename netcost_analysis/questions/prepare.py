@@ -10,8 +10,10 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from .._native import CaptureError
 from ..errors import ArgumentError
-from .inputs import Asked, Later, fits, noting, together
+from .folds import Asked, Later, noting, together
+from .inputs import fits
 
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
@@ -27,7 +29,11 @@ def prepare(ask: "Ask", timeline: "Timeline", names: Iterable[str]) -> None:
     pass are in memory together.
     """
     waiting = list(_named(names))
-    if fits(timeline):
+    try:
+        if fits(timeline):
+            return
+    except CaptureError:
+        # Each of them says why.
         return
     while waiting:
         wanted: list[Asked] = []

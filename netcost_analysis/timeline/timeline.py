@@ -42,6 +42,8 @@ _LIVES = ("lives", "away")
 _WAITS = ("displaced", "slices")
 # So many events.
 _SMALL = 1_000_000
+# What makes rows of slices and migrations; of so many they take some 200 MB.
+_OF_TASKS, _FEW = ("sched:sched_switch", "sched:sched_migrate_task"), 500_000
 # What 64 bits of nanoseconds reach, and more seconds than they do.
 _LAST_NS, _FAR_S = 2**63 - 1, 1e10
 # Rows of a batch: some 100 MB.
@@ -99,6 +101,9 @@ class Timeline:
         self._tables: dict[str, ArrowTable] = {}
         self._frames: dict[str, pd.DataFrame] = {}
         self._by_thief: dict[str, pd.DataFrame] = {}
+        # The last width of bins that was asked for, and its sums: pictures share one.
+        self._binned: tuple[int, pd.DataFrame] | None = None
+        self.capture.timelines.add(self)
         self._owned: dict[str, list[Owned]] = {}
         self._task_events: dict[str, ArrowTable | None] | None = None
         self._summary: dict[str, Any] | None = None
@@ -139,7 +144,7 @@ class Timeline:
             # Perhaps only what nobody has asked for.
             together = missing
             require_room(self, together)
-        return self.read(*together)
+        return self.read(*together, *self._missing(self._beside(tuple(together))))
 
     def read(self, *tables: str) -> "Timeline":
         """Compute these tables, those not yet there, and no other, however large they are.
@@ -156,6 +161,7 @@ class Timeline:
         Timeline
             This one.
         """
+        self._share()
         missing = self._missing(tables)
         if missing or self._summary is None:
             result = self._pass(missing)
@@ -170,6 +176,23 @@ class Timeline:
                 self._summary = result["summary"]
         return self
 
+    def _share(self) -> None:
+        # What another timeline of the same has read: who asks the capture has one of its own. Of a
+        # small one a pass takes no time.
+        if self.capture.has_at_most(_SMALL):
+            return
+        others = (one for one in self.capture.timelines if one is not self and one._summary)
+        for one in others:
+            if one._chosen == self._chosen and one.selection == self.selection:
+                self._tables = one._tables | self._tables
+                self._task_events = self._task_events or one._task_events
+                if self._summary is None or "clocks" in self._summary["missing"]:
+                    self._summary = one._summary
+
+    @property
+    def _chosen(self) -> tuple[Any, ...]:
+        return (self.start_s, self.end_s, self.cpus)
+
     def _missing(self, tables: tuple[str, ...]) -> list[str]:
         return [table for table in tables if table not in self._tables]
 
@@ -178,6 +201,33 @@ class Timeline:
         if not tables or set(tables) == set(_WAITS) or self.capture.event_count > _SMALL:
             return tables
         return _WAITS if set(tables) <= set(_WAITS) else TABLES
+
+    def _beside(self, tables: tuple[str, ...]) -> tuple[str, ...]:
+        # Of a large capture a pass takes longer than what many ask for next: waits, and who had
+        # each CPU, where tasks were switched so seldom that their rows take little memory.
+        # Counting events is a pass, too: where nobody has, nobody asks for a whole report.
+        is_counted = "_scan" in vars(self.capture)
+        if not self.is_whole or not is_counted or self.capture.event_count <= _SMALL:
+            return ()
+        counts = self.capture.info["events"]
+        switches = sum(map(counts.get, _OF_TASKS, [0] * len(_OF_TASKS)))
+        few = ("slices", "migrations") if switches <= _FEW else ()
+        return tuple(one for one in ("displaced", *few) if one not in tables)
+
+    def holds(self, *tables: str) -> bool:
+        """Whether tables have been computed, and are in memory.
+
+        Parameters
+        ----------
+        *tables : str
+            As load() takes them.
+
+        Returns
+        -------
+        bool
+            True where load() of them takes no pass.
+        """
+        return not self._missing(tables)
 
     def require_inside(self) -> None:
         """Raises CaptureError for a window that lies before or after the capture."""
@@ -476,9 +526,12 @@ class Timeline:
             return self._frame("sums")
         if bin_ns <= 0:
             raise ArgumentError(f"a bin of {bin_ns} ns holds no time")
-        from ..frames import to_frame
+        if self._binned is None or self._binned[0] != bin_ns:
+            from ..frames import to_frame
 
-        return to_frame(self._pass([], min(bin_ns, _LAST_NS))["sums"])
+            found = self._pass([], min(bin_ns, _LAST_NS))["sums"]
+            self._binned = (bin_ns, to_frame(found))
+        return self._binned[1]
 
     @cached_property
     def excerpt(self) -> "Timeline":
@@ -492,7 +545,10 @@ class Timeline:
             return self
         width = max(span * _MOST_EVENTS // events, 1)
         start = self.offset_ns + (span - width) // 2
-        return self.capture.timeline(start / 1e9, (start + width) / 1e9, self.cpus)
+        part = self.capture.timeline(start / 1e9, (start + width) / 1e9, self.cpus)
+        # Small enough: what is asked of it is of all of it.
+        part.__dict__["excerpt"] = part
+        return part
 
     @property
     def is_whole(self) -> bool:

@@ -9,7 +9,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions import inputs
+from netcost_analysis.questions import inputs, prepare
 from support.kept import kept
 
 ASKED = ("softirq_time", "softirq_lengths", "poll_sizes")
@@ -19,15 +19,15 @@ ASKED = ("softirq_time", "softirq_lengths", "poll_sizes")
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     # The tables of each pass over a timeline that does not fit into memory.
     found: list[set[str]] = []
-    batches = netcost.Timeline.batches
+    batches = netcost.Timeline.arrow_batches
 
-    def noted(of: netcost.Timeline, *tables: str, **more: Any) -> Iterator[tuple[Any, ...]]:
+    def noted(of: netcost.Timeline, *tables: str, **more: Any) -> Iterator[dict[str, Any]]:
         found.append(set(tables))
         return batches(of, *tables, **more)
 
     monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 1)
     monkeypatch.setattr(inputs, "_ROWS", 1_000)
-    monkeypatch.setattr(netcost.Timeline, "batches", noted)
+    monkeypatch.setattr(netcost.Timeline, "arrow_batches", noted)
     return found
 
 
@@ -48,7 +48,7 @@ def test_questions_share_a_pass(passes: list[set[str]]) -> None:
 
 
 def test_what_fits_into_memory_is_not_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "together", pytest.fail)
+    monkeypatch.setattr(prepare, "together", pytest.fail)
     fresh().ask.prepare("processes")
 
 

@@ -1,5 +1,6 @@
 //! The ledger's tables in batches, as Python's iterator: a pass on a thread of its own, which waits while nobody asks.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,19 +17,43 @@ use crate::{raised, table};
 /// How long a signal may wait to be heard, and a progress bar to move.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// What the last first pass found, kept for a second one.
-pub type Surveyed = Arc<Mutex<Option<Arc<Survey>>>>;
+/// So many windows of a capture are asked in turns: all of it, a part of it, and one around an interrupt.
+const SURVEYS: usize = 3;
 
-/// The present survey, if it is for a request.
-fn known(surveyed: &Surveyed, request: &Request) -> Option<Arc<Survey>> {
-    let survey = surveyed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    survey.filter(|survey| survey.is_for(request))
-}
+/// What the last first passes found, the latest last, kept for second ones.
+#[derive(Clone, Default)]
+pub struct Surveyed(Arc<Mutex<VecDeque<Arc<Survey>>>>);
 
-/// What a pass has found out of the whole recording.
-pub fn whole(surveyed: &Surveyed) -> Option<Arc<Whole>> {
-    let survey = surveyed.lock().unwrap_or_else(PoisonError::into_inner);
-    survey.as_ref().map(|survey| Arc::clone(&survey.whole))
+impl Surveyed {
+    /// One that is for a request.
+    fn known(&self, request: &Request) -> Option<Arc<Survey>> {
+        let surveys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        surveys.iter().find(|survey| survey.is_for(request)).cloned()
+    }
+
+    /// Whether there was any pass.
+    pub fn any(&self) -> bool {
+        !self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// What one has found out of the whole recording, where that allows a pass to end with the request's window.
+    pub fn whole(&self, request: &Request) -> Option<Arc<Whole>> {
+        let surveys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        surveys.iter().map(|survey| &survey.whole).find(|whole| whole.is_enough_for(request)).cloned()
+    }
+
+    /// Keeps one more, instead of what it is as good as.
+    pub fn keep(&self, survey: &Arc<Survey>) {
+        let mut surveys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if surveys.iter().any(|other| other.serves(survey)) {
+            return;
+        }
+        surveys.retain(|other| !survey.serves(other));
+        if surveys.len() == SURVEYS {
+            surveys.pop_front();
+        }
+        surveys.push_back(Arc::clone(survey));
+    }
 }
 
 /// What a pass is made of.
@@ -47,12 +72,12 @@ impl Source {
             goes_on()
         };
         let mut from = 0.0;
-        let survey = match known(&self.surveyed, &self.request) {
+        let survey = match self.surveyed.known(&self.request) {
             Some(survey) => survey,
             None => {
                 from = 0.5;
                 let mut request = self.request.clone();
-                let whole = whole(&self.surveyed).filter(|whole| whole.is_enough_for(&request));
+                let whole = self.surveyed.whole(&request);
                 // Slices say how long was waited for them: whether clocks allow that shows who follows waits, or it is
                 // known.
                 let displaced = request.want.slices && whole.is_none();
@@ -60,7 +85,7 @@ impl Source {
                 let mut progress = |fraction: f64| note(fraction / 2.0);
                 let run = ledger::run_beside(&self.recording, &request, whole.as_ref(), &mut [], &mut progress);
                 let survey = run?.0.survey;
-                *self.surveyed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&survey));
+                self.surveyed.keep(&survey);
                 survey
             }
         };

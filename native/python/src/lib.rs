@@ -119,7 +119,7 @@ impl Capture {
 
     /// Whether a pass has found out what is said of the whole recording: then one over a window reads no further.
     fn is_surveyed(&self) -> bool {
-        batches::whole(&self.surveyed).is_some()
+        self.surveyed.any()
     }
 
     /// Counts everything in one pass; later calls answer at once.
@@ -317,7 +317,7 @@ impl Capture {
             return Err(PyValueError::new_err(why));
         }
         let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, clock_doubt, lines)?;
-        let (recording, surveyed) = (Arc::clone(&self.recording), Arc::clone(&self.surveyed));
+        let (recording, surveyed) = (Arc::clone(&self.recording), self.surveyed.clone());
         batches::Batches::new(batches::Source { recording, surveyed, request, rows }, tables, progress)
     }
 }

@@ -1,7 +1,6 @@
 //! The ledger as Python asks for it, with what is asked for beside it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
 
 use netcost::counts::{self, Counter, Counts};
 use netcost::events::Scanner;
@@ -57,7 +56,7 @@ pub fn timeline<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let recording = &capture.recording;
     let is_scanned = capture.scan.get().is_some();
-    let whole = batches::whole(&capture.surveyed);
+    let whole = capture.surveyed.whole(request);
     let run = |progress: Progress<'_>| {
         let mut scanner = (!is_scanned).then(|| Scanner::new(recording));
         // What cannot be counted is an error to whoever asks for nothing else.
@@ -76,7 +75,7 @@ pub fn timeline<'py>(
         capture.scan.get_or_init(|| scan);
     }
     if request.bin_ns.is_none() {
-        *capture.surveyed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&output.survey));
+        capture.surveyed.keep(&output.survey);
     }
     let found = told(capture, py, output)?;
     found.set_item::<_, Option<Vec<Option<Vec<Counts>>>>>("counts", counts)?;

@@ -140,12 +140,21 @@ impl Survey {
         request.window_in(self.whole.capture)
     }
 
+    /// Whether every second pass that can go by another can go by it.
+    pub fn serves(&self, other: &Survey) -> bool {
+        let clocks = self.clocks_agree.is_some() || other.clocks_agree.is_none();
+        clocks && self.is_of(&other.request)
+    }
+
     /// Whether a second pass for this request can go by it.
     pub fn is_for(&self, request: &Request) -> bool {
+        self.is_of(request) && (!request.want.slices || self.clocks_agree.is_some())
+    }
+
+    fn is_of(&self, request: &Request) -> bool {
         let first = &self.request;
-        let same = (first.window, &first.cpus, &first.clock_doubt, &first.lines)
-            == (request.window, &request.cpus, &request.clock_doubt, &request.lines);
-        same && (!request.want.slices || self.clocks_agree.is_some())
+        (first.window, &first.cpus, &first.clock_doubt, &first.lines)
+            == (request.window, &request.cpus, &request.clock_doubt, &request.lines)
     }
 }
 

@@ -12,6 +12,8 @@ from ...stats.histogram import Histogram, spread_of
 from ...timeline.timeline import Timeline
 from ..inputs import once, rows
 
+NO_DEVICE = "(no_device)"
+
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
     # A copy whose names are objects: groupby then makes no row for a name that does not occur.
@@ -22,6 +24,13 @@ def plain(frame: pd.DataFrame) -> pd.DataFrame:
             if isinstance(frame[name].dtype, pd.CategoricalDtype)
         }
     )
+
+
+def named_device(devices: "pd.Series[Any]") -> "pd.Series[Any]":
+    # Those of polls: one without is called as the kernel calls it.
+    if isinstance(devices.dtype, pd.CategoricalDtype) and NO_DEVICE not in devices.cat.categories:
+        devices = devices.cat.add_categories([NO_DEVICE])
+    return devices.fillna(NO_DEVICE)
 
 
 def net_rx(softirqs: pd.DataFrame) -> pd.DataFrame:

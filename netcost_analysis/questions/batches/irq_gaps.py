@@ -7,7 +7,8 @@ import pandas as pd
 from ...spans import Spans
 from ...stats.histogram import Histogram, histogram, merged
 from ...timeline.timeline import Timeline
-from ..inputs import added, fold
+from ..folds import fold
+from ..inputs import added
 from ..question import question
 from .common import plain, record_gaps, records, rounded_spread
 from .line_gaps import LineGaps

@@ -9,7 +9,8 @@ import pandas as pd
 from ...capture.requires import unrecorded
 from ...spans import Spans
 from ...timeline.timeline import Timeline
-from ..inputs import Window, added, fold, window_of
+from ..folds import fold
+from ..inputs import Window, added, window_of
 from .chain_sums import ChainSums
 from .common import record_gaps
 from .first_rows import FirstRows

@@ -9,9 +9,11 @@ from ...display.figures import figures
 from ...stats.histogram import Histogram, histogram, merged, narrowed, quantile
 from ...timeline.by import DeviceBy, check_by
 from ...timeline.timeline import Timeline
-from ..inputs import Window, added, fold, window_of
+from ..folds import fold
+from ..grouped import sums_by
+from ..inputs import Window, added, window_of
 from ..question import question
-from .common import plain
+from .common import int64, named_device, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,19 +76,16 @@ def poll_sizes(timeline: Timeline, by: DeviceBy = "cpu") -> pd.DataFrame:
 @fold("polls")
 def counted(counts: pd.DataFrame | None, polls: pd.DataFrame, *, window: Window) -> pd.DataFrame:
     # Polls by device, CPU, budget and work: how many, and sums. Each is counted where it ends.
-    rows = plain(polls[window.has(polls["end_ns"])])
-    rows["device"] = rows["device"].fillna("(no_device)")
-    rows["without_begin"] = rows["start_ns"].isna()
-    rows["packets"] = rows["work"].fillna(0)
-    groups = rows.groupby(_KEYS, dropna=False, sort=True)
-    part = pd.DataFrame(
-        {
-            "polls": groups.size().astype("int64"),
-            "packets": groups["packets"].sum().astype("Int64"),
-            "ns": groups["self_ns"].sum().astype("int64"),
-            "without_begin": groups["without_begin"].sum().astype("int64"),
-        }
-    )
+    rows = polls[window.has(polls["end_ns"])]
+    keys = rows.assign(device=named_device(rows["device"]))[_KEYS]
+    ones = np.ones(len(rows), dtype="int64")
+    values = {
+        "polls": ones,
+        "packets": int64(rows["work"], 0),
+        "ns": int64(rows["self_ns"], 0),
+        "without_begin": rows["start_ns"].isna().to_numpy().astype("int64"),
+    }
+    part = sums_by(keys, values).sort_index().astype({"packets": "Int64"})
     return added(counts, part)
 
 

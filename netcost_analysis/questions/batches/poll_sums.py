@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from ..grouped import sums_by
 from ..inputs import Window, added
-from .common import int64, plain
+from .common import int64, named_device, plain
 from .pairing import Settled
 from .stretches import Stretches
 
@@ -42,21 +43,21 @@ class PollSums:
 
     def add(self, hardirqs: pd.DataFrame, polls: pd.DataFrame) -> None:
         # Rows of the tables as they come.
-        rows = plain(polls[["cpu", "device", "start_ns", "end_ns", "work", "self_ns"]])
-        rows["device"] = rows["device"].fillna("(no_device)")
+        rows = polls[["cpu", "device", "start_ns", "end_ns", "work", "self_ns"]]
+        rows = rows.assign(device=named_device(rows["device"]))
         cut = (rows["start_ns"] < self._window.start_ns) | (rows["end_ns"] > self._window.end_ns)
         known = rows["self_ns"].notna() & rows["work"].notna()
         whole = known & ~cut.fillna(False).astype(bool)
         ns = int64(rows["self_ns"], 0)
-        table = rows[_OWNER].assign(
-            work=int64(rows["work"], NO_WORK),
-            polls=1,
-            known=known.astype("int64"),
-            known_ns=np.where(known, ns, 0),
-            whole=whole.astype("int64"),
-            whole_ns=np.where(whole, ns, 0),
-        )
-        self._sizes = added(self._sizes, table.groupby([*_OWNER, "work"]).sum())
+        values = {
+            "polls": np.ones_like(ns),
+            "known": known.to_numpy().astype("int64"),
+            "known_ns": np.where(known, ns, 0),
+            "whole": whole.to_numpy().astype("int64"),
+            "whole_ns": np.where(whole, ns, 0),
+        }
+        keys = rows[_OWNER].assign(work=int64(rows["work"], NO_WORK))
+        self._sizes = added(self._sizes, sums_by(keys, values).sort_index())
         self._stretches.add(rows[whole & (rows["work"] > 0).fillna(False).astype(bool)])
         own = (hardirqs["context"] == "hardirq") & hardirqs["device"].notna()
         lines = plain(hardirqs.loc[own, ["cpu", "device", "irq", "self_ns"]])

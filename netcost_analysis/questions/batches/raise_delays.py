@@ -6,7 +6,8 @@ import pandas as pd
 
 from ...stats.histogram import Histogram, histogram, merged
 from ...timeline.timeline import Timeline
-from ..inputs import added, fold
+from ..folds import fold
+from ..inputs import added
 from ..question import question
 from .common import plain, records, rounded_spread
 

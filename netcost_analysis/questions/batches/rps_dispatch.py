@@ -7,7 +7,8 @@ import pandas as pd
 from ...stats.histogram import Histogram, histogram, merged
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
-from ..inputs import added, fold
+from ..folds import fold
+from ..inputs import added
 from ..question import question
 from .common import net_rx, records, rounded_spread
 from .softnet import readings_of, with_missing

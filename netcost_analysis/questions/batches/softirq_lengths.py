@@ -7,7 +7,8 @@ import pandas as pd
 
 from ...stats.bins import bins
 from ...timeline.timeline import Timeline
-from ..inputs import added, fold
+from ..folds import fold
+from ..inputs import added
 from ..question import question
 from .common import int64, plain
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from ...timeline.timeline import Timeline
-from ..inputs import added, fold
+from ..folds import fold
+from ..inputs import added
 from ..question import question
 from .common import net_rx
 from .poll_sizes import work_known

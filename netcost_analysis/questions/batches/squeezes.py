@@ -6,7 +6,7 @@ import pandas as pd
 
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
-from ..inputs import fold
+from ..folds import fold
 from ..question import question
 from .common import records
 from .kernel_limits import KernelLimits, limits_of

@@ -6,6 +6,7 @@ import pandas as pd
 
 from ...stats.line import Parts, kinds
 from ...stats.resampling import Ints
+from ..grouped import sums_by
 from .common import in_order
 
 _MOST = 100_000
@@ -27,28 +28,31 @@ class Stretches:
     def add(self, polls: pd.DataFrame) -> None:
         # The next polls: device, cpu, end_ns, and, of those with packets, work and self_ns.
         rows = in_order(polls, "cpu", "end_ns")
-        groups = rows.groupby(_OWNER)
-        place = groups.cumcount().to_numpy(dtype="int64")
-        if self._seen is not None and len(rows):
-            owners = pd.MultiIndex.from_frame(rows[_OWNER])
-            place = place + self._seen.reindex(owners, fill_value=0).to_numpy(dtype="int64")
+        groups = rows.groupby(_OWNER, observed=True, sort=False)
         number = groups.size()
-        self._seen = number if self._seen is None else self._seen.add(number, fill_value=0)
+        owners = number.index.to_frame().astype({"device": object})
+        number = number.set_axis(pd.MultiIndex.from_frame(owners))
+        place = groups.cumcount().to_numpy(dtype="int64")
+        if self._seen is None:
+            self._seen = number
+        else:
+            before = self._seen.reindex(number.index, fill_value=0).to_numpy(dtype="int64")
+            place = place + before[groups.ngroup().to_numpy()]
+            self._seen = self._seen.add(number, fill_value=0)
         work, ns = (rows[name].to_numpy(dtype="int64") for name in ("work", "self_ns"))
         # 64 bits hold the square of four seconds.
         squared = np.minimum(ns, 2**32 - 1).astype("uint64") ** np.uint64(2)
-        table = rows[_OWNER].assign(
-            stretch=place >> self._power,
-            kind=kinds(work),
-            polls=1,
-            packets=work,
-            ns=ns,
-            squares=work * work,
-            products=work * ns,
-            high=(squared >> np.uint64(32)).astype("int64"),
-            low=(squared & np.uint64(2**32 - 1)).astype("int64"),
-        )
-        self._sums = pd.concat([self._sums, table.groupby(_KEYS)[_LINE + _SQUARED].sum()])
+        keys = rows[_OWNER].assign(stretch=place >> self._power, kind=kinds(work))
+        values = {
+            "polls": np.ones_like(work),
+            "packets": work,
+            "ns": ns,
+            "squares": work * work,
+            "products": work * ns,
+            "high": (squared >> np.uint64(32)).astype("int64"),
+            "low": (squared & np.uint64(2**32 - 1)).astype("int64"),
+        }
+        self._sums = pd.concat([self._sums, sums_by(keys, values)])
         self._sums = self._sums.groupby(level=_KEYS).sum()
         while len(self._sums) > _MOST and self._power < 62:
             self._power += 1

@@ -8,7 +8,8 @@ import pandas as pd
 from ...capture.requires import unrecorded
 from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.timeline import Timeline
-from ..inputs import Window, added, fold, window_of
+from ..folds import fold
+from ..inputs import Window, added, window_of
 from ..migration.migrations import incomparable, migrations
 from ..processes.context_switches import decided_by, kinds_of, waits_after
 from ..processes.run_queue import waits_of

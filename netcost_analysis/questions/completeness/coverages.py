@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...coverage import lost_of_cpus
-from ..inputs import Window, added, fold, window_of
+from ..folds import fold
+from ..inputs import Window, added, window_of
 from ..question import question
 
 if TYPE_CHECKING:

@@ -8,7 +8,9 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.links import empty, known_interfaces
-from ..inputs import added, fold, once
+from ..folds import fold
+from ..grouped import sums_by
+from ..inputs import added, once
 from ..question import question
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
 from .checks_load import dropped, full, saturated, softnet, uneven
@@ -205,13 +207,14 @@ def _peaks(traffic: pd.DataFrame) -> dict[tuple[str, str], float]:
     return dict(zip(pairs, map(float, shares), strict=True))
 
 
-@fold("polls")
+@fold("polls", columns={"polls": ["device", "napi", "work"]})
 def per_queue(counts: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
     # Packets by device and NAPI instance, of those that received any.
-    received = polls.loc[(polls["work"] > 0).fillna(False), ["device", "napi", "work"]]
-    frame = received.astype({"device": object, "napi": object, "work": "int64"})
-    groups = frame.rename(columns={"work": "packets"}).groupby(["device", "napi"])
-    return added(counts, groups[["packets"]].sum())
+    work = polls["work"].fillna(0).to_numpy("int64")
+    received = (work > 0) & polls["device"].notna().to_numpy() & polls["napi"].notna().to_numpy()
+    sums = sums_by(polls.loc[received, ["device", "napi"]], {"packets": work[received]})
+    keys = sums.index.to_frame().astype(object)
+    return added(counts, sums.set_axis(pd.MultiIndex.from_frame(keys)))
 
 
 def suspicions(facts: Facts) -> pd.DataFrame:

@@ -8,9 +8,10 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.naming import buses, fitting
 from ...capture.requires import unrecorded
-from ..inputs import Window, added, fold, once, window_of
+from ..folds import fold
+from ..inputs import Window, added, once, window_of
 from ..question import question
-from .line_evidence import TABLES, Evidence
+from .line_evidence import READ, TABLES, Evidence
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -59,7 +60,10 @@ def device_lines(timeline: "Timeline") -> pd.DataFrame:
 # Of one timeline several questions of a page ask it.
 @once
 def _lines(timeline: "Timeline") -> pd.DataFrame:
-    found = _evidence(timeline)
+    from .one_pass import read_once
+
+    read_once(timeline)
+    found = raised_by(timeline)
     lines = timeline.irqs[["irq", "name", "device", "is_network", "known_by"]].copy()
     lines["name"] = lines["name"].astype(object).where(lines["name"].notna(), None)
     counted = counted_interrupts(timeline)
@@ -208,8 +212,8 @@ def _devices(timeline: "Timeline", polled: set[str]) -> list[str]:
     return sorted(names - {"lo", ""})
 
 
-@fold(*TABLES)
-def _evidence(
+@fold(*TABLES, columns=READ)
+def raised_by(
     before: Evidence | None, hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame
 ) -> Evidence:
     state = before or Evidence()
@@ -230,14 +234,14 @@ def evidence(raisers: pd.DataFrame, split: Mapping[tuple[int, str], int]) -> pd.
 
 def counted_interrupts(timeline: "Timeline") -> pd.DataFrame:
     # How often each line's handlers were entered in the window: irq, name, cpu, interrupts.
-    return _entered(timeline, window=window_of(timeline)).reset_index()
+    return entered(timeline, window=window_of(timeline)).reset_index()
 
 
-@fold("hardirqs")
-def _entered(counts: pd.DataFrame | None, hardirqs: pd.DataFrame, window: Window) -> pd.DataFrame:
+@fold("hardirqs", columns={"hardirqs": READ["hardirqs"]})
+def entered(counts: pd.DataFrame | None, hardirqs: pd.DataFrame, window: Window) -> pd.DataFrame:
     # A handler that was entered before the window has its time in it, but is no interrupt of it.
     inside = window.has(hardirqs["entry_ns"]).fillna(False).astype(bool)
-    entered = hardirqs[(hardirqs["context"] == "hardirq") & hardirqs["irq"].notna() & inside]
-    keys = entered[["irq", "name", "cpu"]].astype({"irq": "int64", "name": object})
+    rows = hardirqs[(hardirqs["context"] == "hardirq") & hardirqs["irq"].notna() & inside]
+    keys = rows[["irq", "name", "cpu"]].astype({"irq": "int64", "name": object})
     groups = keys.groupby(["irq", "name", "cpu"], dropna=False)
     return added(counts, groups.size().to_frame("interrupts"))

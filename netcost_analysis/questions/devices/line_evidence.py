@@ -9,6 +9,11 @@ from ..batches.common import int64, plain
 from ..inputs import added
 
 TABLES = ("hardirqs", "softirqs", "polls")
+READ = {
+    "hardirqs": ["cpu", "context", "irq", "name", "entry_ns", "exit_ns"],
+    "softirqs": ["cpu", "ordinal", "action", "raise_ns", "entry_ns", "exit_ns"],
+    "polls": ["cpu", "softirq_ordinal", "device"],
+}
 _KEYS = ["cpu", "ordinal"]
 _LINE = ["irq", "name"]
 
@@ -17,6 +22,8 @@ class Evidence:
     # devices: all that were polled.
     def __init__(self) -> None:
         self.devices: set[str] = set()
+        # By number: rows tell devices apart by it.
+        self._names: list[str] = []
         self._arrivals = Arrivals()
         # Which devices a softirq polled, of those that are yet to come or wait.
         self._seen: pd.DataFrame | None = None
@@ -31,8 +38,7 @@ class Evidence:
 
     def add(self, hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame) -> None:
         self.devices.update(map(str, polls["device"].dropna().unique()))
-        # A softirq may poll a device in two batches.
-        seen = pd.concat([self._seen, _seen(polls)], ignore_index=True).drop_duplicates()
+        seen = pd.concat([self._seen, self._polls(polls)], ignore_index=True)
         came = softirqs.groupby("cpu")["ordinal"].max()
         self._came = pd.concat([self._came, came]).groupby(level=0).max()
         rows, handlers = self._arrivals.add(_raises(softirqs), _handlers(hardirqs))
@@ -50,33 +56,38 @@ class Evidence:
         rows, handlers = self._arrivals.rest()
         last = _matched(rows, handlers)
         open_ = pd.concat([self._open, last[last["is_open"]]])
-        seen = pd.concat([self._seen, self._of_open]).drop_duplicates()
+        seen = pd.concat([self._seen, self._of_open])
         raised = added(self._raised, _counted(last, _LINE, "raised"))
         late = pd.concat([open_, last[~last["is_open"]]])
-        late = late.merge(seen, on=_KEYS)
-        polled = added(self._polled, _counted(late, [*_LINE, "device"], "polled"))
+        polled = added(self._polled, _counted(_polling(late, seen), [*_LINE, "device"], "polled"))
         raised, polled = raised.reset_index(), polled.reset_index()
+        polled["device"] = pd.Series(self._names, dtype=object).reindex(polled["device"]).to_numpy()
         return raised.merge(polled, on=_LINE, how="left")
 
     def _take(self, rows: pd.DataFrame, handlers: pd.DataFrame, seen: pd.DataFrame) -> None:
         found = _matched(rows, handlers)
         self._raised = added(self._raised, _counted(found, _LINE, "raised"))
         self._open = pd.concat([self._open, found[found["is_open"]]])
-        whole = found[~found["is_open"]].merge(seen, on=_KEYS)
+        whole = _polling(found[~found["is_open"]], seen)
         self._polled = added(self._polled, _counted(whole, [*_LINE, "device"], "polled"))
         of_open = seen.merge(self._open[_KEYS], on=_KEYS)
         self._of_open = pd.concat([self._of_open, of_open]).drop_duplicates()
 
+    def _polls(self, polls: pd.DataFrame) -> pd.DataFrame:
+        # Those of a known device in a softirq: cpu, ordinal, device (its number).
+        names = polls["device"].astype("category")
+        self._names += [one for one in map(str, names.cat.categories) if one not in self._names]
+        numbers = np.array([*map(self._names.index, map(str, names.cat.categories)), -1])
+        device = numbers[names.cat.codes.to_numpy()]
+        inside = (device >= 0) & polls["softirq_ordinal"].notna().to_numpy()
+        of = polls[inside]
+        found = {"cpu": of["cpu"].to_numpy(), "ordinal": int64(of["softirq_ordinal"])}
+        return pd.DataFrame({**found, "device": device[inside]})
 
-def _seen(polls: pd.DataFrame) -> pd.DataFrame:
-    of = polls[polls["softirq_ordinal"].notna() & polls["device"].notna()]
-    return pd.DataFrame(
-        {
-            "cpu": of["cpu"].to_numpy(),
-            "ordinal": int64(of["softirq_ordinal"]),
-            "device": of["device"].astype(object).to_numpy(),
-        }
-    ).drop_duplicates()
+
+def _polling(rows: pd.DataFrame, seen: pd.DataFrame) -> pd.DataFrame:
+    # Softirqs with each of the devices that they polled, which they may have done several times.
+    return rows.merge(seen, on=_KEYS).drop_duplicates([*_KEYS, "device"])
 
 
 def _raises(softirqs: pd.DataFrame) -> pd.DataFrame:

@@ -1,11 +1,14 @@
 # Where a device's time comes from: its lines' handlers and its polls. Each function returns rows
 # that shares.combined adds up: kind, thief, device, cpu and figures.
 
+import numpy as np
 import pandas as pd
 
 from ...errors import AbsentError, no_such
 from ...timeline.aggregate import thief_label
-from ..inputs import Window, added, fold
+from ..folds import fold
+from ..grouped import sums_by
+from ..inputs import Window, added
 from .device_lines import numbered, shared_lines
 
 NO_DEVICE = "(no_device)"
@@ -13,6 +16,8 @@ NO_DEVICE = "(no_device)"
 TIMED = "timed_polls"
 # include/linux/interrupt.h: NET_TX_SOFTIRQ, NET_RX_SOFTIRQ.
 _NETWORK_SOFTIRQS = (2, 3)
+# What is read of the polls.
+_POLL = ["cpu", "device", "start_ns", "end_ns", "work", "self_ns"]
 
 
 def of_device(rows: pd.DataFrame, device: str) -> pd.DataFrame:
@@ -83,28 +88,26 @@ def by_poll(sums: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-@fold("polls")
+@fold("polls", columns={"polls": _POLL})
 def polled(counts: pd.DataFrame | None, polls: pd.DataFrame, *, window: Window) -> pd.DataFrame:
     # By device and CPU; known: polls whose packets are. A poll is counted where it ends, whole.
-    polls = polls[window.has(polls["end_ns"])]
-    work = polls["work"].fillna(0).astype("int64")
+    inside = polls[window.has(polls["end_ns"])]
+    work = inside["work"].fillna(0).to_numpy("int64")
     # Busy polls and netpoll have no begin, so no time; of one that began before, there is a part.
-    timed = polls["self_ns"].notna()
-    frame = pd.DataFrame(
-        {
-            "device": _named(polls["device"]),
-            "cpu": polls["cpu"],
-            "polls": 1,
-            "packets": work,
-            "timed_packets": work.where(timed & window.holds(polls), 0),
-            TIMED: timed.astype("int64"),
-            "known": polls["work"].notna().astype("int64"),
-        }
-    )
-    return added(counts, frame.groupby(["device", "cpu"]).sum())
+    timed = inside["self_ns"].notna().to_numpy()
+    values = {
+        "polls": np.ones_like(work),
+        "packets": work,
+        "timed_packets": np.where(timed & window.holds(inside).to_numpy(), work, 0),
+        TIMED: timed.astype("int64"),
+        "known": inside["work"].notna().to_numpy().astype("int64"),
+    }
+    sums = sums_by(inside[["device", "cpu"]], values).reset_index()
+    sums = sums.assign(device=_named(sums["device"])).set_index(["device", "cpu"])
+    return added(counts, sums.groupby(level=[0, 1]).sum())
 
 
-@fold("polls")
+@fold("polls", columns={"polls": _POLL})
 def cut_ns(sums: pd.DataFrame | None, polls: pd.DataFrame, *, window: Window) -> pd.DataFrame:
     # By device, the time of polls that do not lie whole in a window.
     cut = polls[~window.holds(polls)]

@@ -8,7 +8,7 @@ import pandas as pd
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
 from ..batches.common import called, records
-from ..inputs import fold
+from ..folds import fold
 from ..question import question
 from .metered import packets_of
 from .plots import MAX_CPUS, wakeups_by_cpu

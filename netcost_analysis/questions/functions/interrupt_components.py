@@ -8,7 +8,8 @@ import pandas as pd
 from ..._native import CaptureError
 from ...timeline.timeline import Timeline
 from ...units import absent
-from ..inputs import fold, once
+from ..folds import fold
+from ..inputs import once
 from ..question import question
 from ..samples.sampled import chosen_event, sampled
 from .profile import classified, profile

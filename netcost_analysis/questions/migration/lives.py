@@ -9,7 +9,8 @@ import pandas as pd
 from ...coverage import joined
 from ...spans import Flags, Floats, Ints, Spans, columns, spans_of
 from ...timeline.aggregate import of_tasks
-from ..inputs import fold, rows
+from ..folds import fold
+from ..inputs import rows
 from .passed import CONTEXTS, Passed, moments_of, passed
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..inputs import fold
+from ..folds import fold
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline

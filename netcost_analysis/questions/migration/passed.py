@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...spans import Ints, Spans, columns
-from ..inputs import fold
+from ..folds import fold
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline

@@ -10,7 +10,8 @@ from ...display.tables import listed
 from ...timeline.aggregate import of_tasks
 from ...timeline.task import Task, comm_of, require_task, rows_of
 from ...timeline.timeline import Timeline
-from ..inputs import Window, added, fold, window_of
+from ..folds import fold
+from ..inputs import Window, added, window_of
 from ..question import question
 from .context_switches import context_switches
 from .endpoints import NEEDS, require_endpoints, require_pair

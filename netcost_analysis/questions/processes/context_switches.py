@@ -7,7 +7,8 @@ import pandas as pd
 from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.by import TaskBy
 from ...timeline.timeline import Timeline
-from ..inputs import Window, added, fold, window_of
+from ..folds import fold
+from ..inputs import Window, added, window_of
 from ..question import question
 from .endpoints import endpoints
 from .keys import task_keys

@@ -9,7 +9,8 @@ from ...stats.histogram import Histogram, histogram, merged, spread_of
 from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.by import TaskBy
 from ...timeline.timeline import Timeline
-from ..inputs import Window, added, fold, window_of
+from ..folds import fold
+from ..inputs import Window, added, window_of
 from ..question import question
 from ..stolen_time.lives import Names, lived_by, names_of
 from .endpoints import endpoints

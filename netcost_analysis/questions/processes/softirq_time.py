@@ -7,7 +7,8 @@ import pandas as pd
 from ...timeline.aggregate import plain_names
 from ...timeline.by import TaskBy
 from ...timeline.timeline import Timeline
-from ..inputs import added, fold
+from ..folds import fold
+from ..inputs import added
 from ..question import question
 from .keys import task_keys
 

@@ -3,7 +3,8 @@
 import pandas as pd
 
 from ...timeline.timeline import Timeline
-from ..inputs import Window, fold, window_of
+from ..folds import fold
+from ..inputs import Window, window_of
 
 _KEYS = ["tid", "comm"]
 

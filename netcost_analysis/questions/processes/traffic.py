@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from ...timeline.timeline import Timeline
-from ..inputs import added, fold, once
+from ..folds import fold
+from ..inputs import added, once
 from . import evidence as e
 from . import recorded as r
 from .softirq_time import softirq_rows

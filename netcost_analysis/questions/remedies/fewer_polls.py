@@ -9,7 +9,7 @@ from ...timeline.task import Task, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.common import plain
 from ..batches.poll_costs import around_ns, costs_from, gathered
-from ..inputs import fold
+from ..folds import fold
 from .robbed import STOLEN
 
 _KEYS = ["tid", "comm", "cost_class", "device"]

@@ -9,7 +9,8 @@ from ...timeline.aggregate import INTERRUPT_CONTEXTS, is_device, of_tasks
 from ...timeline.task import Task, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.pairing import Pairing
-from ..inputs import added, fold
+from ..folds import fold
+from ..inputs import added
 from ..stolen import loss_of
 
 TABLES = ("softirqs", "hardirqs", "polls")

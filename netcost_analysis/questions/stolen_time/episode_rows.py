@@ -8,13 +8,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ...spans import columns
 from ...timeline.aggregate import INTERRUPT_CONTEXTS, thief_labels
 from ...timeline.kinds import KIND_COLUMNS, kinds_of
 from ...timeline.task import Task, rows_of
+from ..grouped import is_any
 
 _STOLEN = ("stolen", "stolen_or_synchronous")
 # A softirq comes when it is over; where none comes, so many segments later none is waited for.
 _REACH = 4_096
+# For a time or a task that is not known.
+_NEVER = -(2**63)
 Mask = npt.NDArray[np.bool_]
 
 
@@ -36,10 +40,28 @@ def mark(segments: pd.DataFrame, softirqs: pd.DataFrame, gap_ns: int) -> Marked:
     return Marked(np.where(inside, number, -1), doubted)
 
 
+def of_interest(segments: pd.DataFrame) -> Mask:
+    # Rows that an episode has, or that tell of one: those beside a taken one; of a batch also the
+    # first and the last of each CPU, which may stand beside one of the next.
+    cpu = segments["cpu"].to_numpy()
+    first = np.append(True, cpu[1:] != cpu[:-1])[: len(cpu)]
+    last = np.append(first[1:], True)[: len(cpu)]
+    interest: Mask = beside(_taken(segments)) | first | last
+    return interest
+
+
 def _taken(segments: pd.DataFrame) -> Mask:
-    tasks = (segments["tid"].notna() & (segments["tid"] != 0)).fillna(False)
-    inside = segments["context"].isin(INTERRUPT_CONTEXTS) & segments["cost_class"].isin(_STOLEN)
-    return (tasks.astype(bool) & inside).to_numpy()
+    inside = is_any(segments["context"], INTERRUPT_CONTEXTS)
+    tid = _tids(segments)
+    taken: Mask = is_any(segments["cost_class"], _STOLEN) & (tid != 0) & (tid != _NEVER)
+    return taken & inside
+
+
+def _tids(segments: pd.DataFrame) -> npt.NDArray[np.int64]:
+    tid: npt.NDArray[np.int64] = np.asarray(
+        segments["tid"].astype("Int64").to_numpy("int64", na_value=_NEVER)
+    )
+    return tid
 
 
 def _shifted(mask: Mask) -> Mask:
@@ -47,17 +69,25 @@ def _shifted(mask: Mask) -> Mask:
     return np.concatenate([[False], mask[:-1]]) if len(mask) else mask
 
 
+def beside(mask: Mask) -> Mask:
+    # Rows of which it is true, and those before and after them.
+    after = np.concatenate([mask[1:], [False]]) if len(mask) else mask
+    near: Mask = mask | _shifted(mask) | after
+    return near
+
+
 def _same_task(segments: pd.DataFrame) -> Mask:
     # As the row before: the same task on the same CPU, without time in between.
-    tid = segments["tid"].astype("float64").to_numpy()
+    tid = _tids(segments)
     cpu, start, end = (segments[name].to_numpy() for name in ("cpu", "start_ns", "end_ns"))
-    same = np.zeros(len(segments), dtype=bool)
+    same: Mask = np.zeros(len(segments), dtype=bool)
     same[1:] = (cpu[1:] == cpu[:-1]) & (tid[1:] == tid[:-1]) & (start[1:] == end[:-1])
+    same &= tid != _NEVER
     return same
 
 
 def _short(segments: pd.DataFrame, gap_ns: int) -> Mask:
-    own = (segments["context"] == "task").to_numpy()
+    own = is_any(segments["context"], ("task",))
     return own & ((segments["end_ns"] - segments["start_ns"]).to_numpy() <= gap_ns)
 
 
@@ -71,21 +101,32 @@ def _bridges(
     bridge = _short(segments, gap_ns) & _shifted(taken) & same & after
     doubted = np.zeros(len(segments), dtype=bool)
     places = np.flatnonzero(bridge)
-    gaps = segments.iloc[places][["cpu", "start_ns", "end_ns"]].astype("int64")
-    entries = softirqs[softirqs["entry_ns"].notna()][["cpu", "entry_ns", "raise_ns"]]
-    entries = entries.drop_duplicates(["cpu", "entry_ns"]).astype(
-        {"entry_ns": "int64", "cpu": "int64"}
-    )
-    found = gaps.merge(entries, "left", left_on=["cpu", "end_ns"], right_on=["cpu", "entry_ns"])
-    raised = found["raise_ns"].astype("Int64")
-    pending = found["entry_ns"].notna() & (raised <= found["start_ns"]).fillna(True)
-    bridge[places] = pending.astype(bool).to_numpy()
-    # Softirqs come in the order of their entries: with a later one there, it was none.
-    latest = gaps["cpu"].map(entries.groupby("cpu")["entry_ns"].max().astype("Int64"))
-    behind = segments.groupby("cpu").cumcount(ascending=False).to_numpy()[places]
-    unknown = (gaps["end_ns"] > latest.astype("Int64")).fillna(True).to_numpy(dtype=bool)
-    doubted[places] = unknown & (behind < _REACH)
+    cpu, start, end = columns(segments, "cpu", "start_ns", "end_ns")
+    entered = softirqs[softirqs["entry_ns"].notna().to_numpy()]
+    entries = entered["entry_ns"].to_numpy("int64")
+    # A raise that is not known may have been before it.
+    raised = entered["raise_ns"].astype("Int64").to_numpy("int64", na_value=_NEVER)
+    of_cpu = entered["cpu"].to_numpy("int64")
+    ends = np.flatnonzero(np.append(cpu[1:] != cpu[:-1], True)) if len(cpu) else places
+    for last in ends.tolist():
+        own = places[slice(*np.searchsorted(places, [_first(cpu, last), last + 1]))]
+        here = np.flatnonzero(of_cpu == cpu[last])
+        here = here[np.argsort(entries[here], kind="stable")]
+        times, at = entries[here], np.searchsorted(entries[here], end[own])
+        # The first of those that entered at one time.
+        found = at < len(here)
+        found[found] = times[at[found]] == end[own][found]
+        found[found] = raised[here[at[found]]] <= start[own][found]
+        bridge[own] = found
+        # Softirqs come in the order of their entries: with a later one there, it was none.
+        latest = times[-1] if len(times) else _NEVER
+        doubted[own] = (end[own] > latest) & (last - own < _REACH)
     return bridge, doubted
+
+
+def _first(cpu: npt.NDArray[np.int64], last: int) -> int:
+    # The place of the first row of a CPU; rows are by CPU.
+    return int(np.searchsorted(cpu, cpu[last]))
 
 
 def unfinished(segments: pd.DataFrame, marked: Marked) -> Mask:
@@ -107,18 +148,24 @@ def unfinished(segments: pd.DataFrame, marked: Marked) -> Mask:
 
 
 def longest(
-    segments: pd.DataFrame, number: npt.NDArray[np.int64], victim: Task | None, most: int
+    segments: pd.DataFrame,
+    number: npt.NDArray[np.int64],
+    victim: Task | None,
+    most: int,
+    least_ns: int = 0,
 ) -> tuple[int, npt.NDArray[np.int64]]:
-    # How many episodes a victim has, and the numbers of the longest of them: most alone are told.
-    rows = segments.assign(episode=number)[number >= 0]
+    # How many episodes a victim has, and the numbers of the longest of them, of at least so many
+    # ns: most alone are told.
+    inside = number >= 0
+    rows = segments.loc[inside, ["tid", "comm", "start_ns", "end_ns"]].assign(of=number[inside])
     rows = rows_of(rows, victim)
-    of = rows["episode"].to_numpy()
+    of = rows["of"].to_numpy()
     begins = np.flatnonzero(np.append(True, of[1:] != of[:-1])) if len(of) else of
     ends = np.append(begins[1:], len(of)) - 1 if len(of) else of
     wall = rows["end_ns"].to_numpy()[ends] - rows["start_ns"].to_numpy()[begins]
     # Rows are by CPU and time, and so are equals.
     order = np.argsort(-wall, kind="stable")[:most]
-    return len(begins), of[begins][order]
+    return len(begins), of[begins][order[wall[order] >= least_ns]]
 
 
 def describe(
@@ -163,7 +210,7 @@ def describe(
 def _before(segments: pd.DataFrame) -> npt.NDArray[np.int64]:
     # The task's own time right before each segment.
     length = (segments["end_ns"] - segments["start_ns"]).to_numpy()
-    own = _shifted((segments["context"] == "task").to_numpy()) & _same_task(segments)
+    own = _shifted(is_any(segments["context"], ("task",))) & _same_task(segments)
     before = np.zeros(len(segments), dtype="int64")
     before[1:] = length[:-1]
     return np.where(own, before, 0)

@@ -10,9 +10,9 @@ from ...timeline.aggregate import known_if
 from ...timeline.task import Task, label_of
 from ...timeline.timeline import Timeline
 from ..carried import appended, behind, largest
-from ..inputs import fold
+from ..folds import fold
 from ..question import question
-from .episode_rows import describe, longest, mark, unfinished
+from .episode_rows import beside, describe, longest, mark, of_interest, unfinished
 from .victim import asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
@@ -121,7 +121,10 @@ class _Gathered(NamedTuple):
     polls: pd.DataFrame
 
 
-@fold("segments", "softirqs", "polls")
+@fold(
+    *("segments", "softirqs", "polls"),
+    columns={"segments": _SEGMENT, "softirqs": _SOFTIRQ, "polls": _POLL},
+)
 def _gathered(
     before: _Gathered | None,
     segments: pd.DataFrame,
@@ -129,7 +132,7 @@ def _gathered(
     polls: pd.DataFrame,
     **asked: Any,
 ) -> _Gathered:
-    tables = (segments[_SEGMENT], softirqs[_SOFTIRQ], polls[_POLL])
+    tables = (segments.loc[of_interest(segments), _SEGMENT], softirqs[_SOFTIRQ], polls[_POLL])
     if before is None:
         return _closed(_Gathered(None, None, 0, *tables), is_over=False, **asked)
     rest = (before.segments, before.softirqs, before.polls)
@@ -142,14 +145,21 @@ def _closed(of: _Gathered, victim: Task | None, most: int, gap_ns: int, is_over:
     segments, softirqs, polls = of.segments, of.softirqs, of.polls
     marked = mark(segments, softirqs, gap_ns)
     rest = unfinished(segments, marked) & (not is_over)
-    count, chosen = longest(segments, np.where(rest, -1, marked.number), victim, most)
-    kept = np.where(np.isin(marked.number, chosen) & ~rest, marked.number, -1)
-    frame, parts = describe(segments, kept, polls, victim)
-    frame.index += of.total
-    parts["episode"] += of.total
-    found = largest(of.episodes, frame, ["wall_ns", "cpu", "start_ns"], most)
-    parts = pd.concat([of.parts, parts])
-    parts = parts[parts["episode"].isin(found.index)]
+    # What is shorter than so many that were found is none of the longest.
+    is_full = of.episodes is not None and len(of.episodes) == most > 0
+    least = int(of.episodes["wall_ns"].min()) if of.episodes is not None and is_full else 0
+    ended = np.where(rest, -1, marked.number)
+    count, chosen = longest(segments, ended, victim, most, least)
+    found, parts = of.episodes, of.parts
+    if found is None or len(chosen):
+        kept = np.where(np.isin(marked.number, chosen) & ~rest, marked.number, -1)
+        near = beside(kept >= 0)
+        frame, more = describe(segments[near], kept[near], polls, victim)
+        frame.index += of.total
+        more["episode"] += of.total
+        found = largest(found, frame, ["wall_ns", "cpu", "start_ns"], most)
+        parts = pd.concat([parts, more])
+        parts = parts[parts["episode"].isin(found.index)]
     segments = segments[rest]
     since = segments.groupby("cpu")["start_ns"].min()
     softirqs = softirqs[behind(softirqs, "entry_ns", since)]

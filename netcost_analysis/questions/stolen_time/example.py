@@ -198,9 +198,9 @@ def _around(timeline: Timeline, row: "pd.Series[Any]", first: int, what: str) ->
     margin = max(int((last - first) * _MARGIN), _LEAST_MARGIN_NS)
     start, end = max(first - margin, window.start_ns), min(last + margin, window.end_ns)
     near = timeline.capture.timeline((start - origin) / 1e9, (end - origin) / 1e9)
+    around = rows(near, *_TABLES, are_few=True)
     segments, softirqs, polls = (
-        table[list(names)]
-        for table, names in zip(rows(near, *_TABLES), _TABLES.values(), strict=True)
+        table[list(names)] for table, names in zip(around, _TABLES.values(), strict=True)
     )
     busy = _interrupts(segments)
     order = (busy["end_ns"] - busy["start_ns"]).groupby(busy["cpu"]).sum()

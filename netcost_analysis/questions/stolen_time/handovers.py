@@ -3,20 +3,21 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from ...spans import spans_of
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import kernel_limits
-from ..inputs import fold
+from ..folds import fold
 from ..question import question
 from ..stolen import loss_of
 from .episodes import counted_if
 from .lives import Names, names_of
 from .threads import Polled, Stays, handovers_of, is_of_threads, stays_of
 from .waiting import displaced_in, held_in, held_of, moved, runnable, waits_of
-from .waking import Wakes
+from .waking import READ, Wakes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
 _LAST = ["cpu", "tid", "comm", "out_ns", "prev_state"]
 _MOVE = ["tid", "time_ns", "orig_cpu"]
 _TABLES = ("slices", "segments", "softirqs", "hardirqs", "polls", "migrations")
+_READ = {
+    "slices": [*_LAST, "in_ns", "wait_ns"],
+    "segments": ["cpu", "start_ns", "end_ns", "context", "cost_class", "is_network"],
+    "polls": ["tid", "end_ns", "work"],
+    "migrations": _MOVE,
+    **READ,
+}
 _THREADS, _LANES, _TASKS = 3, 8, 7
 # Less, and it is told in the tables only.
 _LEAST_WAIT_NS = 100_000
@@ -176,7 +184,7 @@ class _Gathered(NamedTuple):
     moves: pd.DataFrame
 
 
-@fold(*_TABLES)
+@fold(*_TABLES, columns=_READ)
 def _gathered(
     of: _Gathered | None,
     slices: pd.DataFrame,
@@ -196,7 +204,7 @@ def _gathered(
         of = _Gathered(Wakes(stays.rows), Polled(stays), [], [], last[:0], moves[:0])
     of.wakes.add(softirqs, hardirqs)
     of.polled.add(polls)
-    of.held.append(held_of(segments[segments["cpu"].isin(cpus)]))
+    of.held.append(held_of(segments[np.isin(segments["cpu"].to_numpy(), cpus)]))
     moves = pd.concat([of.moves, moves])
     waited = waits_of(others)
     if names is not None:

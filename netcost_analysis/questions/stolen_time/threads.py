@@ -10,7 +10,8 @@ import pandas as pd
 from ...spans import Spans, spans_of
 from ..batches.kernel_limits import KernelLimits
 from ..batches.paired import stopped_by
-from ..inputs import fold, once
+from ..folds import fold
+from ..inputs import once
 from .waiting import held_in, runnable
 from .waking import WAKE_NS
 

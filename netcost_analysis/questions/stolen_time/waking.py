@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...spans import Flags, Ints, columns, spans_of
+from ..batches.common import in_order
 from ..batches.rounds import AT_ONCE_NS, runs_of
 from ..carried import appended, behind
 
@@ -19,6 +20,10 @@ _SOFTIRQ = [
     *("tid", "comm", "in_kthread", "packets"),
 ]
 _HARDIRQ = ["cpu", "entry_ns", "exit_ns"]
+READ = {"softirqs": _SOFTIRQ, "hardirqs": _HARDIRQ}
+_ORDER = ("cpu", "entry_ns", "ordinal", "exit_ns")
+# So many softirqs without a pause may be carried whole.
+_MANY = 4_096
 _RUN = {"end_ns": "exit_ns", "wall_ns": "call_ns", "rounds_made": "rounds", "comm": "on_comm"}
 
 
@@ -28,9 +33,10 @@ class Wakes:
         woken = stays[stays["wake_ns"].notna()][["cpu", "tid", "wake_ns", "in_ns"]].astype("int64")
         self._woken = woken.sort_values("wake_ns", kind="stable", ignore_index=True)
         self._times = spans_of(self._woken, "wake_ns", "wake_ns", "cpu")
-        # By the index of woken: what each thread ran first.
-        self._first: list[pd.DataFrame] = []
-        self._open = self._woken.sort_values("in_ns", kind="stable")[["tid", "in_ns"]]
+        # By the index of woken when what each thread ran first was raised, and where that is yet
+        # to come.
+        self._first: list[pd.Series[int]] = []
+        self._open = np.arange(len(self._woken))
         self._softirqs: pd.DataFrame | None = None
         self._hardirqs: pd.DataFrame | None = None
         self._runs: list[pd.DataFrame] = []
@@ -38,51 +44,62 @@ class Wakes:
     def add(self, softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> None:
         # The next batch of the two tables.
         self._run_first(softirqs)
-        whole = softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()
-        rows = appended(self._softirqs, softirqs[whole.to_numpy(dtype=bool)][_SOFTIRQ])
-        rows = rows.sort_values(["cpu", "entry_ns", "ordinal"], kind="stable", ignore_index=True)
+        rows = self._wanted(softirqs)
         irqs = appended(self._hardirqs, hardirqs[_HARDIRQ])
-        rows = rows[self._wanted(rows)]
-        # Of whole softirqs in this order: row for row.
-        numbered, runs = runs_of(rows, irqs)
-        is_last = ~runs["cpu"].duplicated(keep="last").to_numpy()
-        self._told(runs[~is_last])
-        kept = rows[numbered["call"].isin(runs["call"][is_last]).to_numpy()]
-        self._softirqs = kept
-        since = kept.groupby("cpu")["entry_ns"].min()
+        is_told = bool(self._before_a_wake(*columns(rows, "cpu", "exit_ns")).any())
+        if is_told or len(rows) > _MANY:
+            # Of whole softirqs in this order: row for row.
+            numbered, runs = runs_of(rows, irqs)
+            is_last = ~runs["cpu"].duplicated(keep="last").to_numpy()
+            self._told(runs[~is_last])
+            rows = rows[numbered["call"].isin(runs["call"][is_last]).to_numpy()]
+        self._softirqs = rows
+        since = rows.groupby("cpu")["entry_ns"].min()
         irqs = irqs[irqs["cpu"].isin(since.index)]
         self._hardirqs = irqs[behind(irqs, "exit_ns", since)]
 
     def _run_first(self, softirqs: pd.DataFrame) -> None:
-        ran = softirqs[(softirqs["entry_ns"].notna() & softirqs["tid"].notna()).to_numpy(bool)]
-        ran = ran[ran["tid"].isin(self._open["tid"]).to_numpy(dtype=bool)]
-        if not len(ran):
+        tids = softirqs["tid"].astype("Int64").to_numpy("int64", na_value=-1)
+        ran = np.isin(tids, self._woken["tid"].to_numpy()[self._open])
+        ran &= softirqs["entry_ns"].notna().to_numpy()
+        if not ran.any():
             return
-        ran = ran[["tid", "entry_ns", "raise_ns"]].astype({"tid": "int64", "entry_ns": "int64"})
-        begun = self._open[self._open["in_ns"] <= ran["entry_ns"].max()]
-        found = pd.merge_asof(
-            begun.rename_axis("wake").reset_index(),
-            ran.sort_values("entry_ns", kind="stable"),
-            left_on="in_ns",
-            right_on="entry_ns",
-            by="tid",
-            direction="forward",
-        ).set_index("wake")
-        found = found[found["entry_ns"].notna().to_numpy()]
-        self._first.append(found[["raise_ns"]].astype("Int64"))
-        self._open = self._open.drop(index=found.index)
+        tids, entries = tids[ran], softirqs.loc[ran, "entry_ns"].to_numpy("int64")
+        raised = softirqs.loc[ran, "raise_ns"].astype("Int64")
+        of, begun = columns(self._woken.iloc[self._open], "tid", "in_ns")
+        is_over = np.zeros(len(of), dtype=bool)
+        for tid in np.unique(tids):
+            own, here = np.flatnonzero(of == tid), np.flatnonzero(tids == tid)
+            here = here[np.argsort(entries[here], kind="stable")]
+            first = np.searchsorted(entries[here], begun[own])
+            own, first = own[first < len(here)], first[first < len(here)]
+            is_over[own] = True
+            told = raised.iloc[here[first]]
+            self._first.append(told.set_axis(self._open[own]))
+        self._open = self._open[~is_over]
 
-    def _wanted(self, rows: pd.DataFrame) -> Flags:
-        # Softirqs that follow each other at once, where they may be of a run right before a wake-up
-        # or are the last of their CPU. Those of a run are together: questions/batches/rounds.py.
-        cpu, entry, leave = columns(rows, "cpu", "entry_ns", "exit_ns")
-        apart = np.ones(len(rows), dtype=bool)
+    def _wanted(self, softirqs: pd.DataFrame) -> pd.DataFrame:
+        # Whole softirqs, these and those that are carried, in order: those that follow each other
+        # at once, where they may be of a run right before a wake-up or are the last of their CPU.
+        # Those of a run are together: questions/batches/rounds.py.
+        whole = (softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()).to_numpy(dtype=bool)
+        more = softirqs[whole]
+        rest = more[:0][_SOFTIRQ] if self._softirqs is None else self._softirqs
+        pairs = zip(columns(rest, *_ORDER), columns(more, *_ORDER), strict=True)
+        cpu, entry, ordinal, leave = (np.concatenate(pair) for pair in pairs)
+        order = np.lexsort((ordinal, entry, cpu))
+        cpu, entry, leave = cpu[order], entry[order], leave[order]
+        apart = np.ones(len(cpu), dtype=bool)
         apart[1:] = (cpu[1:] != cpu[:-1]) | (entry[1:] - leave[:-1] > AT_ONCE_NS)
         group = np.cumsum(apart)
-        last = np.ones(len(rows), dtype=bool)
+        last = np.ones(len(cpu), dtype=bool)
         last[:-1] = cpu[1:] != cpu[:-1]
-        wanted: Flags = np.isin(group, group[last | self._before_a_wake(cpu, leave)])
-        return wanted
+        is_any = np.zeros(len(cpu) + 1, dtype=bool)
+        is_any[group[last | self._before_a_wake(cpu, leave)]] = True
+        wanted = np.zeros(len(cpu), dtype=bool)
+        wanted[order] = is_any[group]
+        rows = appended(rest[wanted[: len(rest)]], more[wanted[len(rest) :]][_SOFTIRQ])
+        return in_order(rows, "cpu", "entry_ns", "ordinal")
 
     def _before_a_wake(self, cpu: Ints, ends: Ints) -> Flags:
         until = self._times.begun(cpu, ends + WAKE_NS)[1]
@@ -111,8 +128,8 @@ class Wakes:
             by="cpu",
             tolerance=WAKE_NS,
         )
-        first = pd.concat([pd.DataFrame({"raise_ns": []}, dtype="Int64"), *self._first])
-        found["raised_ns"] = first["raise_ns"].reindex(found.index)
+        first = pd.concat([pd.Series([], dtype="Int64"), *self._first])
+        found["raised_ns"] = first.reindex(found.index)
         later = (found["raised_ns"] > found["exit_ns"]) & (found["raised_ns"] <= found["wake_ns"])
         later = later.fillna(False).astype(bool)
         for name in ("call_ns", "rounds", "on_comm"):

@@ -12,7 +12,9 @@ from ...frames import to_frame
 from ...progress import progress
 from ...spans import columns
 from ..carried import appended
-from ..inputs import fold
+from ..folds import fold
+from ..grouped import sums_by
+from ..inputs import once
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
@@ -31,10 +33,16 @@ def event_times(capture: "Capture", start_ns: int, end_ns: int, cpus: list[int])
 def counted(timeline: "Timeline", cost: "pd.Series[Any]") -> pd.DataFrame:
     # The segments' owners, as in the sums, with events and what they cost (COSTS), float64. cost: a
     # row of event_cost. Of a large capture a stretch from its middle, scaled up to all of it.
+    return _counted_at(timeline, tuple(cost[f"event_{one.removeprefix('cost_')}"] for one in COSTS))
+
+
+@once
+def _counted_at(timeline: "Timeline", costs: tuple[Any, ...]) -> pd.DataFrame:
+    # What an event costs, by COSTS. Each answer about tracing asks for the same.
     detail = timeline.excerpt
     start_ns, end_ns = (int(detail.summary[name]) for name in ("start_ns", "end_ns"))
     times = event_times(timeline.capture, start_ns, end_ns, detail.summary["cpus"])
-    each = {name: cost[f"event_{name.removeprefix('cost_')}"] for name in COSTS}
+    each = dict(zip(COSTS, costs, strict=True))
     # Times in steps leave open how much later the next event was.
     slack = int(detail.summary["resolution_ns"] or 1) - 1
     events = Events(by_cpu(times), each, end_ns, slack)
@@ -54,7 +62,7 @@ class _Counted(NamedTuple):
     rest: pd.DataFrame
 
 
-@fold("segments")
+@fold("segments", columns={"segments": [*_OWNER, "start_ns", "end_ns"]})
 def _counted(before: _Counted | None, segments: pd.DataFrame, events: "Events") -> _Counted:
     rows = appended(before and before.rest, segments[[*_OWNER, "start_ns", "end_ns"]])
     is_last = ~rows["cpu"].duplicated(keep="last").to_numpy()
@@ -65,13 +73,9 @@ def _counted(before: _Counted | None, segments: pd.DataFrame, events: "Events") 
 
 
 def _owned(segments: pd.DataFrame, found: dict[str, npt.NDArray[np.float64]]) -> pd.DataFrame:
-    owned = segments[_OWNER].assign(ns=segments["end_ns"] - segments["start_ns"], **found)
-    owned["segments"] = 0
-    totals = ["ns", "segments", "events", *COSTS]
-    # Names as such: each batch has the categories that occur in it.
-    sums = owned.groupby(_OWNER, dropna=False, observed=True)[totals].sum(min_count=1).reset_index()
-    names = [one for one in _OWNER if isinstance(sums[one].dtype, pd.CategoricalDtype)]
-    return sums.astype(dict.fromkeys(names, object)).set_index(_OWNER)
+    start_ns, end_ns = columns(segments, "start_ns", "end_ns")
+    values = {"ns": end_ns - start_ns, "segments": np.zeros_like(start_ns), **found}
+    return sums_by(segments[_OWNER], values)
 
 
 def _summed(sums: pd.DataFrame | None, more: pd.DataFrame) -> pd.DataFrame:
