@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::PyTable;
 
-use crate::{batches, pass, printed, table, Capture, CaptureError};
+use crate::{pass, printed, table, Capture, CaptureError};
 
 /// Names, key, field to add up, windows: what to count.
 pub type Count = (Vec<String>, Option<String>, Option<String>, Vec<(i64, i64)>);
