@@ -52,8 +52,6 @@ def beyond_trace(timeline: "Timeline", victim: Task | None) -> BeyondTrace | Non
     work = work_share(bundle) if bundle and bundle.victim else None
     if bundle is None or bundle.victim is None or work is None or not timeline.is_whole:
         return None
-    if timeline.given_victim is not None:
-        return None
     recorded = _recorded(timeline)
     own, asked = comm_of(timeline, recorded), comm_of(timeline, victim)
     if recorded is None or (asked is not None and asked != own):

@@ -8,6 +8,8 @@ By = Literal["comm", "tid", "cpu", "device"]
 # Of tasks; of devices, on all CPUs or on each.
 TaskBy = Literal["tid", "comm", "cpu"]
 DeviceBy = Literal["device", "cpu"]
+# Devices, or the bonds, teams and bridges that they are ports of.
+MasterBy = Literal["device", "master"]
 
 
 def check_by(by: str, known: Any = By) -> None:

@@ -21,7 +21,7 @@ from netcost_analysis.cli.ask import plain_part, print_parts, shown_parts
 from netcost_analysis.errors import AbsentError, ArgumentError
 from netcost_analysis.questions.ask import TOPICS, questions
 from netcost_analysis.questions.question import SOURCES, Panel
-from netcost_analysis.timeline.by import By, DeviceBy, TaskBy
+from netcost_analysis.timeline.by import By, DeviceBy, MasterBy, TaskBy
 from support.host import ROOT
 from support.kept import kept, kept_experiment, kept_for
 from support.perfdata import recording
@@ -302,12 +302,17 @@ def test_a_number_is_above_0(name: str, parameter: str, number: int) -> None:
 def test_by_is_what_a_row_is_of(name: str) -> None:
     kind = questions()[name].parameters["by"].annotation
     kinds = [one for one in (kind, *get_args(kind)) if get_args(one)][-1]
-    assert kinds in (By, TaskBy, DeviceBy)
+    assert kinds in (By, TaskBy, DeviceBy, MasterBy)
     with pytest.raises(ArgumentError, match="by='host': one of"):
         kept(NIC).ask(name, by="host")
     if name in ("lifetimes", "waited_for"):
         with pytest.raises(ArgumentError, match="by='cpu': a CPU"):
             kept(NIC).ask(name, by="cpu")
+        return
+    if kinds == MasterBy:
+        # No sample has a bond: every device is its own.
+        frames = [kept(NIC).ask(name, by=by).frame for by in ("device", "master")]
+        assert len({tuple(sorted(frame.reset_index()["device"])) for frame in frames}) == 1
         return
     cpus = kept(NIC).ask(name, by="cpu").frame.reset_index()["cpu"].dropna()
     assert set(cpus)

@@ -13,6 +13,7 @@ from netcost_analysis.export.dataset import TABLES
 from netcost_analysis.questions.answer import Answer, parts
 from netcost_analysis.questions.ask import questions
 from netcost_analysis.schema import column, columns
+from support.cgroup_bundles import kept_cgroups
 from support.counter_captures import kept_counters
 from support.energy_bundles import kept_energy
 from support.host import ROOT
@@ -43,8 +44,9 @@ QUESTIONS = {
     "questions.stolen_time": "stolen-time-top.netcost.tar.zst",
 }
 METERED = ("questions.energy", "questions.counters")
-# And none was made where a processor counts.
-COUNTED = {
+# And none was made where a processor counts, or with a list of the host's tasks.
+MADE = {
+    "questions.stolen_time.cgroups": kept_cgroups,
     "questions.functions.counters_by_component": kept_counters,
     "questions.functions.memory_loads": kept_loads,
 }
@@ -56,8 +58,8 @@ def sample_for(name: str) -> str:
         # No sample has an energy meter.
         bundle, experiment = kept_energy()
         return experiment if questions()[name].asked_of == "experiment" else bundle
-    if home in COUNTED:
-        return COUNTED[home]()
+    if home in MADE:
+        return MADE[home]()
     return next(
         (sample for module, sample in QUESTIONS.items() if home.startswith(module)),
         "veth-stolen-time",

@@ -2,14 +2,14 @@
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ..._native import CaptureError
 from ...display.templates import as_text, render
-from ...errors import ArgumentError
 from ...parsers.counters import readings
+from ...timeline.by import MasterBy, check_by
 from ...units import absent
 from ..inputs import once, window_of
 from ..question import question
@@ -66,7 +66,7 @@ _MOST = 8
     ),
     rows=20,
 )
-def device_cost(timeline: "Timeline", by: Literal["device", "master"] = "device") -> pd.DataFrame:
+def device_cost(timeline: "Timeline", by: MasterBy = "device") -> pd.DataFrame:
     """What a packet of each device costs: its CPU time against what it carried meanwhile.
 
     Parameters
@@ -109,11 +109,10 @@ def device_cost(timeline: "Timeline", by: Literal["device", "master"] = "device"
     where handlers that were counted and not seen may be 1 % of ns. Source: device_time,
     device_traffic.
     """
+    check_by(by, MasterBy)
     cost = _cost(timeline)
     if by == "device":
         return cost.copy()
-    if by != "master":
-        raise ArgumentError(f"by={by!r}: one of device, master")
     rows = by_master(
         cost, masters_of(timeline.capture.bundle), [*_TIMES, *_COUNTS, "cut_poll_ns"], _CARRIED
     )
