@@ -102,9 +102,8 @@ await_condition() {
 	window_started_ns=$monotonic_ns
 	until_at_ns=${until_at_ns:-$monotonic_ns}
 	read_counters "$destination/before" stamp network proc service_counters
-	stop_limit
-	end_session "$until_watch" "the watch on the condition"
-	until_watch=''
+	# Ending it takes a second or two, in which the rings go on rolling: it comes once the recorder is told to end.
+	until_timer=$limit_pid limit_pid=''
 	read_counters "$destination/before" devices
 	duration_asked=$duration
 	note "$(said_until)"
@@ -124,6 +123,9 @@ end_until() {
 	read_clock
 	window_ended_ns=$monotonic_ns
 	tell_recorder
+	end_session "$until_watch" "the watch on the condition"
+	end_session "$until_timer" "the timer"
+	until_watch='' until_timer=''
 	read_counters "$destination/after" devices
 	trap 'at_signal 130' INT
 	trap 'at_signal 143' TERM
