@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 
 def to_frame(source: Any, names: Iterable[str] | None = None) -> pd.DataFrame:
     # source: anything with the Arrow PyCapsule interface. names: of the columns; None: of all. A
-    # column's dtype follows from its
-    # declared type, never from its values: an integer that may be null is a masked Int64 even where
-    # no null occurs, so nanoseconds never pass through a float.
+    # column's dtype follows from its declared type, never from its values: an integer that may be
+    # null is a masked Int64 even where no null occurs, so nanoseconds never pass through a float.
     table = pa.table(source)
     if names is not None:
         table = table.select(list(names))

@@ -108,11 +108,7 @@ impl Visitor for Scanner<'_> {
     }
 
     fn side(&mut self, side: &Side<'_>) {
-        if let (
-            What::Lost(_) | What::LostUnknown | What::Overwritten | What::PassedOver | What::Throttle(..),
-            Some(time),
-        ) = (&side.what, side.time_ns)
-        {
+        if let Some(time) = side.time_ns.filter(|_| side.what.is_place()) {
             (self.first, self.last) = (self.first.min(time), self.last.max(time));
         }
         match side.what {
@@ -152,6 +148,8 @@ struct Decoder<'p, 'w> {
     timed: Vec<bool>,
     /// Whether a name of an earlier time may yet come.
     names_come_late: bool,
+    /// Rounds since the window was over.
+    rounds_past: u64,
     is_over: bool,
     slots: Vec<Option<usize>>,
     columns: Vec<EventColumns>,
@@ -202,7 +200,10 @@ impl Visitor for Decoder<'_, '_> {
         self.names.side(side);
         if side.what == What::Round {
             self.rounds.end();
-            self.is_over = self.within.is_past(&self.rounds) && self.pending.is_empty() && self.is_named();
+            self.rounds_past += u64::from(self.within.is_past(&self.rounds));
+            // Asking takes as long as there are rows and names: it is worth it less and less often.
+            let is_asked = self.rounds_past.is_power_of_two() && self.pending.is_empty();
+            self.is_over = self.is_over || (is_asked && self.is_named());
         }
     }
 
@@ -262,6 +263,7 @@ pub fn tables(
         rounds: Rounds::default(),
         timed: recording.events.iter().map(|event| event.has_time).collect(),
         names_come_late: recording.format == "perf.data",
+        rounds_past: 0,
         is_over: false,
         slots,
         columns,

@@ -15,34 +15,31 @@ use crate::recording::{Event, Recording, Unit};
 use crate::rounds::Rounds;
 use crate::tables::{plain, Plan};
 use crate::visit::{Sample, Side, Visitor, What};
+use crate::within::Within;
 
 struct Times<'p> {
     rounds: Rounds,
     timed: Vec<bool>,
     is_over: bool,
-    /// `Scan::in_order`.
-    in_order: bool,
-    cpus: &'p [u32],
+    within: Within,
     progress: Progress<'p>,
     /// By number of the event what its payload has at least; `None` of one that does not count.
     fixed_sizes: Vec<Option<u32>>,
-    window: (i64, i64),
     of_cpu: BTreeMap<u32, Vec<i64>>,
 }
 
 impl Visitor for Times<'_> {
     fn cpus(&self) -> Option<&[u32]> {
-        Some(self.cpus)
+        self.within.cpus.as_deref()
     }
 
     fn samples(&mut self, _block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
-        let (start, end) = self.window;
         for sample in samples {
             if self.timed[sample.event as usize] {
                 self.rounds.see(sample.time_ns);
             }
             let is_whole = self.fixed_sizes[sample.event as usize].is_some_and(|size| sample.raw_size >= size);
-            if is_whole && (start..=end).contains(&sample.time_ns) {
+            if is_whole && self.within.has_time(sample.time_ns) {
                 if let Some(times) = self.of_cpu.get_mut(&sample.cpu) {
                     times.push(sample.time_ns);
                 }
@@ -54,7 +51,7 @@ impl Visitor for Times<'_> {
     fn side(&mut self, side: &Side<'_>) {
         if side.what == What::Round {
             self.rounds.end();
-            self.is_over = self.in_order && self.rounds.in_order && self.rounds.known_ns() > self.window.1;
+            self.is_over = self.within.is_past(&self.rounds);
         }
     }
 
@@ -81,11 +78,9 @@ pub fn event_times<'p>(
         rounds: Rounds::default(),
         timed: events.iter().map(|event| event.has_time).collect(),
         is_over: false,
-        in_order,
-        cpus,
+        within: Within { window: Some(window), cpus: Some(cpus.to_vec()), in_order, ..Within::default() },
         progress,
         fixed_sizes: events.iter().map(|event| counts(event).then(|| fixed_size(event))).collect(),
-        window,
         of_cpu: cpus.iter().map(|&cpu| (cpu, Vec::new())).collect(),
     };
     if recording.unit == Unit::Nanoseconds {

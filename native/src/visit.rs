@@ -109,6 +109,14 @@ pub enum What {
     Other,
 }
 
+impl What {
+    /// Whether it says of its own time that something is missing or begins there: that is a time of the recording.
+    pub fn is_place(&self) -> bool {
+        use What::{Lost, LostUnknown, Overwritten, PassedOver, Throttle};
+        matches!(self, Lost(_) | LostUnknown | Overwritten | PassedOver | Throttle(..))
+    }
+}
+
 /// What a pass shows to its user.
 pub trait Visitor {
     /// Whether samples shall come in the order of time where the format allows it, rather than many

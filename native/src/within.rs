@@ -20,8 +20,13 @@ impl Within {
     /// Whether it has this one.
     #[inline(always)]
     pub fn has(&self, sample: &Sample) -> bool {
-        self.window.is_none_or(|(start, end)| (start..=end).contains(&sample.time_ns))
-            && self.cpus.as_ref().is_none_or(|cpus| cpus.contains(&sample.cpu))
+        self.has_time(sample.time_ns) && self.cpus.as_ref().is_none_or(|cpus| cpus.contains(&sample.cpu))
+    }
+
+    /// Whether its window has this time.
+    #[inline(always)]
+    pub fn has_time(&self, time_ns: i64) -> bool {
+        self.window.is_none_or(|(start, end)| (start..=end).contains(&time_ns))
     }
 
     /// Whether nothing of it comes any more.

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 INTERRUPT_CONTEXTS = ("hardirq", "vector", "softirq", "poll", "nmi")
 _THIEF_KEYS = ["context", "id", "name", "device"]
 NOBODY = "(unknown)"
+# The backlog's NAPI instance has no netdev; the kernel writes NO_DEV (trace/events/napi.h).
+NO_DEVICE = "(no_device)"
 # A comm, (tid, comm), or the number of a CPU.
 Victim = Any
 
@@ -200,8 +202,7 @@ def known_if(known: bool, ns: "pd.Series[int]") -> "pd.Series[int]":
 
 
 def is_device(name: object) -> bool:
-    # The backlog's NAPI instance has no netdev; the kernel writes NO_DEV (trace/events/napi.h).
-    return isinstance(name, str) and name not in ("", "(no_device)")
+    return isinstance(name, str) and name not in ("", NO_DEVICE)
 
 
 def thief_labels(frame: "pd.DataFrame", by: By = "comm") -> "pd.Series[str]":

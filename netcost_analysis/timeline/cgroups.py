@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from ..errors import AbsentError, no_such
-from .task_events import FORK
+from .task_events import forks_of
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
@@ -32,12 +32,9 @@ def _cgroups(capture: "Capture") -> dict[int, str]:
     for side in ("after", "before"):
         for process in parse_tasks(bundle.text(f"{side}/settings/tasks") or "").values():
             found |= dict.fromkeys(process.tids, process.cgroup)
-    if found and capture.info["events"].get(FORK):
-        forks = capture.events(FORK)
-        if {"parent_pid", "child_pid"} <= set(forks.columns):
-            for parent, child in zip(forks["parent_pid"], forks["child_pid"], strict=True):
-                if parent in found:
-                    found.setdefault(int(child), found[parent])
+    for parent, child in forks_of(capture) if found else ():
+        if parent in found:
+            found.setdefault(child, found[parent])
     return found
 
 

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 from .aggregate import summed
 from .cgroups import container, tasks_in
 from .task import Group, Task
-from .task_events import FORK
+from .task_events import forks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -73,13 +73,9 @@ def service_tids(bundle: "Bundle") -> set[int]:
 def with_forked(timeline: "Timeline", tids: "Iterable[int]") -> frozenset[int]:
     """Tasks, with all that came of them while it was recorded."""
     found = set(tids)
-    if timeline.capture.info["events"].get(FORK):
-        forks = timeline.capture.events(FORK)
-        if {"parent_pid", "child_pid"} <= set(forks.columns):
-            for parent, child in zip(forks["parent_pid"], forks["child_pid"], strict=True):
-                # In the order of the file: a child comes before its own.
-                if parent in found:
-                    found.add(int(child))
+    for parent, child in forks_of(timeline.capture):
+        if parent in found:
+            found.add(child)
     return frozenset(found)
 
 

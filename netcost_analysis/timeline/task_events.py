@@ -1,5 +1,10 @@
 # The events that tell when a task was there, as native gathers them beside the ledger's pass.
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+
 FORK, NEW = "sched:sched_process_fork", "sched:sched_wakeup_new"
 EXIT, MIGRATED = "sched:sched_process_exit", "sched:sched_migrate_task"
 WAKES = ("sched:sched_wakeup", "sched:sched_waking")
@@ -17,6 +22,17 @@ _LATEST_NS = 2**63 - 1
 
 # Event; the fields of the task, its name and its CPU; until when only the last of each counts.
 TaskEvent = tuple[str, str, str | None, str | None, int | None]
+
+
+def forks_of(capture: "Capture") -> list[tuple[int, int]]:
+    """The parent and the child of each fork, in the order of the file: a child before its own."""
+    fields = ["parent_pid", "child_pid"]
+    if not capture.info["events"].get(FORK):
+        return []
+    forks = capture.events(FORK, fields=fields)
+    if not {*fields} <= set(forks.columns):
+        return []
+    return [(int(parent), int(child)) for parent, child in forks[fields].itertuples(index=False)]
 
 
 def task_events(end_ns: int | None) -> list[TaskEvent]:

@@ -4,6 +4,7 @@
 #   CPU 0  |  overwritten  | NET_RX NET_RX NET_RX ...     a full ring
 #   CPU 1  | openssl                                      a ring with room: nothing was overwritten
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import pytest
 
 from netcost_analysis import open_capture
 from netcost_analysis._native import Capture
-from support.native_tables import Answer, assert_conserved, by
-from support.perfdata import Recording, cpu, recording, write_file
+from support.native_tables import Answer, assert_conserved, by, rows
+from support.perfdata import FinishedRound, Recording, cpu, recording, write_file
 from support.perfdata import happenings as h
 from support.run_cli import Netcost
 from support.told import NET_RX, OPENSSL, UDPSINK
@@ -73,11 +74,11 @@ def test_what_was_kept_is_what_the_whole_recording_has_there(tmp_path: Path) -> 
     whole = Capture(str(told(tmp_path / "whole", None))).timeline(["segments"])["tables"]
     begin = oldest_kept(recording(BUSY, QUIET, overwritten=RING)) + STEP
 
-    def rows(table: Any) -> list[dict[str, Any]]:
-        return [row for row in pa.table(table).to_pylist() if row["start_ns"] > begin]
+    def later(table: Any) -> list[dict[str, Any]]:
+        return [row for row in rows(table) if row["start_ns"] > begin]
 
-    assert rows(kept) == rows(whole["segments"])
-    assert len(rows(kept)) > 1_000
+    assert later(kept) == later(whole["segments"])
+    assert len(later(kept)) > 1_000
 
 
 # The same records in the order of time, as a recording without --overwrite would have them.
@@ -92,6 +93,21 @@ def test_events_are_those_of_the_records_turned_round(tmp_path: Path) -> None:
     assert forward.keys() == backward.keys()
     for name, table in forward.items():
         assert pa.table(backward[name]).equals(pa.table(table)), name
+
+
+# Events that were recorded without --overwrite beside them have rings of their own, drained again
+# and again: what came of those says nothing of how large the others are.
+def test_events_of_other_rings_do_not_make_a_ring_larger(tmp_path: Path) -> None:
+    turned = recording(BUSY, overwritten=RING)
+    switch = [one.event for one in turned.formats].index("sched:sched_switch")
+    attrs = turned.attrs()
+    attrs[switch] = replace(attrs[switch], flags=attrs[switch].flags - {"write_backward"})
+    tasks = [(UDPSINK, OPENSSL)[at % 2] for at in range(8_000)]
+    drained = recording(cpu(0, *(h.Switch(1_000 + at, task) for at, task in enumerate(tasks))))
+    records = [*drained.ring(drained.cpus[0]), *turned.newest_first(BUSY, RING), FinishedRound()]
+    (tmp_path / "trace").write_bytes(write_file(attrs, turned.formats, records))
+    coverage = rows(Capture(str(tmp_path / "trace")).scan()["coverage"])
+    assert [(row["cpu"], row["why"]) for row in coverage] == [(0, "overwritten")]
 
 
 def test_info_says_what_was_overwritten(tmp_path: Path, netcost: Netcost) -> None:

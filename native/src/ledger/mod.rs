@@ -96,7 +96,8 @@ pub fn run_beside(
 /// gives. A row leaves when it and all before it in its table and CPU have ended on every CPU's clock, so memory does
 /// not grow with the recording, but for what never ends: a softirq or interrupt without its exit keeps what began after
 /// it on its CPU until the recording ends. Recordings without common rounds (a folder of `perf record --threads`) settle
-/// nothing before their end. Of a window no more is read than [`run_beside`] reads. The walk waits while `sink` is busy, and ends where it answers that it wants no more.
+/// nothing before their end. Of a window no more is read than [`run_beside`] reads. The walk waits while `sink` is busy,
+/// and ends where it answers that it wants no more.
 pub fn run_in_batches(
     recording: &Recording,
     request: &Request,

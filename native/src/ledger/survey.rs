@@ -10,9 +10,9 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::ledger::counters::Counters;
 use rustc_hash::FxHashMap;
 
+use crate::ledger::counters::Counters;
 use crate::ledger::cpu::Found;
 use crate::ledger::outcome::Outcome;
 use crate::ledger::read::Reader;

@@ -231,11 +231,7 @@ impl Visitor for Walk<'_, '_> {
         if side.guest {
             return;
         }
-        let is_place = matches!(
-            side.what,
-            What::Lost(_) | What::LostUnknown | What::Overwritten | What::PassedOver | What::Throttle(..)
-        );
-        if let Some(time) = side.time_ns.filter(|_| is_place) {
+        if let Some(time) = side.time_ns.filter(|_| side.what.is_place()) {
             self.window = (self.window.0.min(time), self.window.1.max(time));
             self.rounds.check(time);
         }

@@ -28,7 +28,7 @@ impl PerfData {
             return self.walk_records(visitor);
         }
         // All rings are of one size, a power of two, which the file does not tell.
-        let mut sizes = Sizes { visitor, present: (0, 0), largest: 0 };
+        let mut sizes = Sizes { visitor, is_backward: &is_backward, present: (0, 0), largest: 0 };
         self.walk_records(&mut sizes)?;
         let size = sizes.largest.next_power_of_two();
         let mut rings = Rings { visitor, is_backward, ring: Ring { size, ..Ring::default() }, enough: false };
@@ -47,6 +47,7 @@ impl PerfData {
 /// How large the largest ring is.
 struct Sizes<'v> {
     visitor: &'v mut dyn Visitor,
+    is_backward: &'v [bool],
     /// CPU and bytes.
     present: (u32, usize),
     largest: usize,
@@ -54,7 +55,7 @@ struct Sizes<'v> {
 
 impl Visitor for Sizes<'_> {
     fn samples(&mut self, _block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
-        for sample in samples {
+        for sample in samples.iter().filter(|sample| self.is_backward[sample.event as usize]) {
             let before = if sample.cpu == self.present.0 { self.present.1 } else { 0 };
             self.present = (sample.cpu, before + sample.record_size as usize);
             self.largest = self.largest.max(self.present.1);

@@ -9,10 +9,9 @@ import pandas as pd
 from ...display.tables import plain as plain_value
 from ...spans import Floats, Ints, Spans, columns, spans_of
 from ...stats.histogram import Histogram, spread_of
+from ...timeline.aggregate import NO_DEVICE
 from ...timeline.timeline import Timeline
 from ..inputs import once, rows
-
-NO_DEVICE = "(no_device)"
 
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
@@ -85,7 +84,7 @@ def rounded_spread(counted: Histogram) -> pd.DataFrame:
 
 def called(device: object) -> str:
     # A device's name in a sentence, or what it is that has none.
-    return "a CPU's backlog" if device == "(no_device)" else str(device)
+    return "a CPU's backlog" if device == NO_DEVICE else str(device)
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:

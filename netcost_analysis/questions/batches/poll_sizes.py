@@ -7,6 +7,7 @@ import pandas as pd
 
 from ...display.figures import figures
 from ...stats.histogram import Histogram, histogram, merged, narrowed, quantile
+from ...timeline.aggregate import NO_DEVICE
 from ...timeline.by import DeviceBy, check_by
 from ...timeline.timeline import Timeline
 from ..folds import fold
@@ -110,7 +111,7 @@ def timed(counted: Histogram | None, polls: pd.DataFrame, *, window: Window) -> 
     # device, cpu and work.
     known = (polls["work"] > 0).fillna(False) & polls["self_ns"].notna() & window.holds(polls)
     rows = plain(polls.loc[known, ["device", "cpu", "work", "self_ns"]])
-    keys = rows[["device", "cpu", "work"]].fillna({"device": "(no_device)"})
+    keys = rows[["device", "cpu", "work"]].fillna({"device": NO_DEVICE})
     lengths = histogram(rows["self_ns"].astype("int64"), keys.astype({"work": "int64"}))
     return merged(counted, lengths)
 
@@ -175,7 +176,7 @@ def traps_of(sizes: pd.DataFrame) -> Traps:
     return Traps(
         polls,
         by_trap,
-        int(sizes.loc[sizes["device"] == "(no_device)", "polls"].sum()),
+        int(sizes.loc[sizes["device"] == NO_DEVICE, "polls"].sum()),
         int(sizes["without_begin"].sum()),
     )
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from ...timeline.aggregate import NO_DEVICE
 from ..grouped import sums_by
 from ..inputs import Window, added
 from .common import int64, named_device, plain
@@ -74,7 +75,7 @@ class PollSums:
             line=told.chains["irq"].where(told.chains["irq_context"] == "hardirq"),
         )
         rows = told.polled.merge(chains.drop(columns="polls"), on=["cpu", "ordinal"], how="left")
-        rows["device"] = rows["device"].fillna("(no_device)")
+        rows["device"] = rows["device"].fillna(NO_DEVICE)
         raised = rows["irq_ns"].notna().astype("int64")
         table = rows[_OWNER].assign(
             shared=int64(rows["shared"], 0),

@@ -9,7 +9,7 @@ from ..._native import CaptureError
 from ...capture.requires import unrecorded
 from ...comparison.run import Run
 from ...stats.resampling import Floats
-from ...timeline.aggregate import thief_labels
+from ...timeline.aggregate import NO_DEVICE, thief_labels
 from ...timeline.groups import attached, named
 from ...timeline.task import Task
 from ...timeline.timeline import Timeline
@@ -146,7 +146,7 @@ def _polled(timeline: Timeline, blocks: Blocks) -> pd.DataFrame | None:
         known = polls[polls["work"].notna()]
         rows = known[["device", "work"]].assign(
             block=blocks.of(known["end_ns"]),
-            device=known["device"].astype("string").fillna("(no_device)"),
+            device=known["device"].astype("string").fillna(NO_DEVICE),
             polls=(known["work"] > 0).astype("int64"),
         )
         parts.append(rows.groupby(["block", "device"])[["work", "polls"]].sum())

@@ -9,6 +9,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...display.templates import as_text, render
 from ...parsers.counters import readings
+from ...timeline.aggregate import NO_DEVICE
 from ...timeline.by import MasterBy, check_by
 from ...units import absent
 from ..inputs import once, window_of
@@ -16,7 +17,7 @@ from ..question import question
 from .device_time import device_time
 from .device_traffic import NoReadingsError, carried, comparable
 from .masters import by_master, masters_of
-from .parts import NO_DEVICE, cut_ns
+from .parts import cut_ns
 from .upper_ends import not_all
 
 if TYPE_CHECKING:

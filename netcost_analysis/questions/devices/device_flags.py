@@ -8,6 +8,7 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.links import empty, known_interfaces
+from ...timeline.aggregate import NO_DEVICE
 from ..folds import fold
 from ..grouped import sums_by
 from ..inputs import added, once
@@ -257,7 +258,7 @@ def _each(facts: Facts) -> Iterator[Flag]:
         for row in facts.rows.to_dict("records")
     ]
     # Bringing packets back to where they came from is what lo is for.
-    rows = [row for row in rows if row["device"] not in ("lo", "(no_device)")]
+    rows = [row for row in rows if row["device"] not in ("lo", NO_DEVICE)]
     for row in rows:
         for check in (without_use, no_replies, for_others, promiscuous, saturated):
             yield from check(row, rows)

@@ -8,6 +8,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.naming import buses, fitting
 from ...capture.requires import unrecorded
+from ...timeline.aggregate import NO_DEVICE
 from ..folds import fold
 from ..inputs import Window, added, once, window_of
 from ..question import question
@@ -136,7 +137,7 @@ def _by_most(lines: pd.DataFrame, raisers: pd.DataFrame) -> pd.DataFrame:
     # A handler on a shared line that is not named for its device: what most of its softirqs polled.
     most = raisers[raisers["polled"] * 2 > raisers["raised"]].sort_values("polled", kind="stable")
     for irq, device, polled in zip(most["irq"], most["device"], most["polled"], strict=True):
-        row = (lines["irq"] == irq) & (irq < 0) & lines["device"].isna() & (device != "(no_device)")
+        row = (lines["irq"] == irq) & (irq < 0) & lines["device"].isna() & (device != NO_DEVICE)
         lines.loc[row, ["device", "known_by", "polled", "is_network"]] = [
             device, "polls", polled, "yes",
         ]  # fmt: skip
@@ -205,7 +206,7 @@ def mapped(
 
 def _devices(timeline: "Timeline", polled: set[str]) -> list[str]:
     # The names of interfaces: those that were polled, and those of the bundle's net/dev.
-    names = polled - {"(no_device)"}
+    names = polled - {NO_DEVICE}
     bundle = timeline.capture.bundle
     if bundle is not None:
         names |= {str(name) for name in bundle.before.net_dev.index}

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ..._native import CaptureError
+from ...timeline.aggregate import NO_DEVICE
 from ...units import absent
 from ..question import question
 from .device_cost import device_cost, why_no_traffic
 from .device_flags import device_flags, not_recorded
-from .parts import NO_DEVICE
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline

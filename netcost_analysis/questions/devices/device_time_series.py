@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ...timeline.aggregate import NO_DEVICE
 from ...units import round_width
 from ..batches.common import called
 from ..question import each, question
 from .device_lines import device_lines
-from .parts import NO_DEVICE, of_device
+from .parts import of_device
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

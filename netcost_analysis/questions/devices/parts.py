@@ -5,13 +5,12 @@ import numpy as np
 import pandas as pd
 
 from ...errors import AbsentError, no_such
-from ...timeline.aggregate import thief_label
+from ...timeline.aggregate import NO_DEVICE, thief_label
 from ..folds import fold
 from ..grouped import sums_by
 from ..inputs import Window, added
 from .device_lines import numbered, shared_lines
 
-NO_DEVICE = "(no_device)"
 # How many polls have a known length: with none, a time is not 0 but unknown.
 TIMED = "timed_polls"
 # include/linux/interrupt.h: NET_TX_SOFTIRQ, NET_RX_SOFTIRQ.

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from ...timeline.aggregate import NO_DEVICE
 from ...timeline.task import Task, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.common import plain
@@ -31,7 +32,7 @@ def saved(timeline: Timeline, victim: Task, unsaid_ns: float) -> Saved:
     if not len(own):
         return Saved()
     costs = costs_from(gathered(timeline)).set_index("device")
-    return of_polls(own.fillna({"device": "(no_device)"}), costs, unsaid_ns)
+    return of_polls(own.fillna({"device": NO_DEVICE}), costs, unsaid_ns)
 
 
 @fold("polls")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...capture.requires import unrecorded
-from ...timeline.aggregate import INTERRUPT_CONTEXTS, of_tasks
+from ...timeline.aggregate import INTERRUPT_CONTEXTS, NO_DEVICE, of_tasks
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import absent
@@ -111,7 +111,7 @@ class Beyond:
 
 def beyond(row: "Mapping[str, Any] | pd.Series[Any]", taken: pd.DataFrame) -> Beyond:
     # row: of stolen(), the victim's. taken: of by_thief().
-    of_backlog = taken["device"] == "(no_device)"
+    of_backlog = taken["device"] == NO_DEVICE
     shares = dict(shares_of(row))
     whole = 0 if absent(row["on_cpu_ns"]) else int(row["on_cpu_ns"])
 
@@ -135,7 +135,7 @@ def beyond(row: "Mapping[str, Any] | pd.Series[Any]", taken: pd.DataFrame) -> Be
 
 def by_device(taken: pd.DataFrame) -> pd.DataFrame:
     # What each device took at most, most first: device, stolen_max_ns. taken: of by_thief().
-    named = taken[taken["device"].notna() & (taken["device"] != "(no_device)")]
+    named = taken[taken["device"].notna() & (taken["device"] != NO_DEVICE)]
     ns = named.groupby("device")["stolen_max_ns"].sum().sort_values(ascending=False)
     return ns.reset_index()
 
