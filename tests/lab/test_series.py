@@ -142,8 +142,10 @@ def test_local_traffic_is_repeated_in_turns(traced: bool, tmp_path: Path) -> Non
         assert float(row["received_bits_per_second"]) > 1e6
         files = folder / (row["folder"] or f"{row['bundle']}/files")
         result = json.loads((files / "iperf3.json").read_text())
-        # Rates are of each side's own seconds: where little is lost either may be the higher.
-        assert result["end"]["sum_sent"]["bytes"] >= result["end"]["sum_received"]["bytes"]
+        # Each side has its own seconds, and iperf3 sends a few packets after it has counted what it
+        # sent: where little is lost either may be the higher, in rate and in bytes.
+        sent, received = (result["end"][side]["bytes"] for side in ("sum_sent", "sum_received"))
+        assert received < 1.01 * sent
         assert result["end"]["sum_sent"]["bits_per_second"] == pytest.approx(
             float(row["sent_bits_per_second"])
         )
