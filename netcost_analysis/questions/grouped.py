@@ -11,6 +11,7 @@ from ..spans import Flags, Ints
 
 Numbers = npt.NDArray[Any]
 _WIDEST = 2**62
+_EXACT = 2**53
 _BITS = 24
 _LOW = 2**_BITS - 1
 
@@ -62,7 +63,9 @@ def _summed(number: Ints, values: Numbers, size: int) -> Numbers:
     if values.dtype.kind == "f":
         sums: Numbers = np.bincount(number, values, size)
         return sums
-    # bincount adds floats, which hold the sum of either part to the last digit.
+    # bincount adds floats, which hold whole numbers up to here to the last digit.
+    if int(np.abs(values).max(initial=0)) * len(values) < _EXACT:
+        return np.bincount(number, values, size).astype("int64")
     low, high = (np.bincount(number, part, size) for part in (values & _LOW, values >> _BITS))
     whole: Numbers = (high.astype("int64") << _BITS) + low.astype("int64")
     return whole

@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from ..grouped import sums_by
 from ..inputs import added
+from .common import int64
 
 PARTS = ("irq_ns", "raise_delay_ns", "outside_polls_ns", "poll_ns", "nested_ns")
 
@@ -28,13 +30,12 @@ class ChainSums:
         table = table.astype("Int64").fillna(0).astype("int64")
         sums = table.groupby(has_polls.rename("has_polls")).sum()
         self.by_polls = added(self.by_polls, sums)
-        what = {
-            "origin": chains["origin"],
-            "name": chains["name"],
-            "in_kthread": chains["in_kthread"].map({True: "yes", False: "no"}),
-            "raised": chains["raise_ns"].notna().map({True: "yes", False: "no"}),
+        parts = {
+            "origin": _counts(chains["origin"]),
+            "name": _counts(chains["name"]),
+            "in_kthread": _yes_or_no(chains["in_kthread"]),
+            "raised": _yes_or_no(chains["raise_ns"].notna()),
         }
-        parts = {name: _counts(values) for name, values in what.items()}
         self.counts = added(self.counts, pd.concat(parts, names=["what", "which"]).to_frame("n"))
 
     def count(self, what: str) -> dict[str, int]:
@@ -49,25 +50,24 @@ def _counts(values: "pd.Series[str]") -> "pd.Series[int]":
     return values.astype(object).value_counts(sort=False).astype("int64")
 
 
+def _yes_or_no(flags: "pd.Series[bool]") -> "pd.Series[int]":
+    yes = int(flags.sum())
+    counts = pd.Series({"yes": yes, "no": len(flags) - yes}, dtype="int64")
+    return counts[counts > 0]
+
+
 def _by_device(chains: pd.DataFrame) -> pd.DataFrame:
-    device = chains["device"].astype(object)
-    device = device.mask(chains["polls"].eq(0).fillna(False).astype(bool), "none polled")
-    table = pd.DataFrame(
-        {
-            "device": device.where(device.notna(), "not recorded"),
-            "softirqs": 1,
-            "packets": chains["packets"].fillna(0).astype("int64"),
-        }
-    )
-    # What a task or another softirq raised had no interrupt.
-    own = chains["origin"].isin(["task", "softirq"]) & chains["irq_ns"].isna()
+    device = chains["device"].to_numpy(dtype=object, copy=True, na_value="not recorded")
+    device[chains["polls"].eq(0).fillna(False).to_numpy(dtype=bool)] = "none polled"
+    values = {"softirqs": np.ones(len(chains), "int64"), "packets": int64(chains["packets"], 0)}
     for name in PARTS:
-        values = chains[name].astype("Int64")
+        known = chains[name].notna().to_numpy()
+        values[name] = int64(chains[name], 0)
         if name == "irq_ns":
-            values = values.mask(own.to_numpy(dtype=bool), 0)
-        table[name] = values.fillna(0).astype("int64")
-        table[f"{name}_known"] = values.notna().astype("int64")
-    return table.groupby("device").sum()
+            # What a task or another softirq raised had no interrupt.
+            known = known | chains["origin"].isin(["task", "softirq"]).to_numpy()
+        values[f"{name}_known"] = known.astype("int64")
+    return sums_by(pd.DataFrame({"device": device}, dtype=object), values).sort_index()
 
 
 def parts_of(chains: pd.DataFrame) -> pd.DataFrame:

@@ -46,10 +46,20 @@ def int64(values: "pd.Series[int]", absent: int = -1) -> Ints:
 def in_order(rows: pd.DataFrame, *names: str) -> pd.DataFrame:
     # Rows by columns of integers without nulls, numbered anew, equal ones as they stood: several
     # times as fast as sort_values(), and what is in order already is not copied.
-    order = np.lexsort([rows[name].to_numpy("int64") for name in reversed(names)])
-    if not (order[1:] < order[:-1]).any():
-        return rows.reset_index(drop=True)
-    return rows.take(order).reset_index(drop=True)
+    keys = [rows[name].to_numpy("int64") for name in names]
+    if not _is_ordered(keys):
+        rows = rows.take(np.lexsort(keys[::-1]))
+    return rows.reset_index(drop=True)
+
+
+def _is_ordered(keys: list[Ints]) -> bool:
+    # Told from neighbours: sorting them to see takes several times as long.
+    tied = np.ones(max(len(keys[0]) - 1, 0), dtype=bool)
+    for key in keys:
+        if (tied & (key[1:] < key[:-1])).any():
+            return False
+        tied &= key[1:] == key[:-1]
+    return True
 
 
 def floats(values: "pd.Series[int]") -> Floats:

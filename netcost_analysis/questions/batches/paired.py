@@ -100,12 +100,15 @@ class Paired:
         return rows
 
     def _ended(self, runs: pd.DataFrame) -> pd.DataFrame:
-        pending = runs["still_pending"].to_numpy(dtype=bool)
         if not self._recorded.raises:
             unknown = pd.array([pd.NA] * len(runs), dtype="boolean")
             return runs.assign(still_pending=unknown, end_reason="unknown")
-        stopped = stopped_by(runs["rounds_made"], runs["wall_ns"], self._recorded.limits)
-        reason = np.where(pending, stopped, "nothing pending")
+        pending = np.flatnonzero(runs["still_pending"])
+        stopped = runs.iloc[pending]
+        reason = np.full(len(runs), "nothing pending", dtype=object)
+        reason[pending] = stopped_by(
+            stopped["rounds_made"], stopped["wall_ns"], self._recorded.limits
+        )
         return runs.assign(still_pending=runs["still_pending"].astype("boolean"), end_reason=reason)
 
     def _numbered(self, rows: pd.DataFrame) -> pd.DataFrame:
@@ -120,7 +123,7 @@ class Paired:
 
     @property
     def chains(self) -> pd.DataFrame:
-        return self._numbered(self._chains.frame())
+        return self._numbered(self._chains.frame()).astype({"device": "str"})
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -139,7 +142,7 @@ class Paired:
         rows = rows.drop_duplicates(["cpu", "ordinal"])
         rows = rows.sort_values(["cpu", "entry_ns", "ordinal"], kind="stable")
         rows = rows.sort_values("order", kind="stable", ignore_index=True)
-        return self._numbered(rows.drop(columns="order"))
+        return self._numbered(rows.drop(columns="order")).astype({"device": "str"})
 
 
 def stopped_by(

@@ -12,13 +12,16 @@ import numpy as np
 import pandas as pd
 
 from ...spans import Spans
+from ..grouped import sums_by
 from .common import in_order, int64, plain
 from .raisers import PAYLOAD, Raisers
 from .rounds import AT_ONCE_NS, LATER_RUNS, numbered, pending_after, runs_from, whole
 
 TABLES = ("softirqs", "hardirqs", "polls")
 _KEYS = ["cpu", "ordinal"]
-_COUNTS = ["polls", "known", "again"]
+# What of a run's first softirq and of the run tells who raised those without a raise.
+_AT = [f"at_{name}" for name in PAYLOAD]
+_RUN = ["start_ns", "before_ns"]
 
 
 class Settled(NamedTuple):
@@ -81,7 +84,7 @@ class Pairing:
         rows["call"] = runs["call"].to_numpy()[number]
         here = np.flatnonzero(is_new[number] & rows["is_net_rx"].to_numpy())
         of = number[here]
-        chains = _raised(rows.iloc[here], rows.iloc[firsts[of]], runs.iloc[of])
+        chains = _raised(rows.iloc[here], rows[_AT].iloc[firsts[of]], runs[_RUN].iloc[of])
         rows["told"] = (behind >= later)[number]
         kept = rows[(behind <= later)[number]].reset_index(drop=True)
         new = runs[is_new].drop(columns="before_ns").reset_index(drop=True)
@@ -106,7 +109,7 @@ def _raised(rows: pd.DataFrame, firsts: pd.DataFrame, runs: pd.DataFrame) -> pd.
     unraised = rows["raise_ns"].isna().to_numpy(dtype=bool) & rows["at_exit"].to_numpy()
     here = unraised & ~rows["in_kthread"].to_numpy(dtype=bool) & (rows["round"] == 1).to_numpy()
     here &= (ended >= 0) & (ended >= int64(runs["before_ns"])) & (run_ns - ended <= AT_ONCE_NS)
-    for name in PAYLOAD:
+    for name in PAYLOAD if here.any() else ():
         rows[name] = rows[name].where(~here, firsts[f"at_{name}"].reset_index(drop=True))
     return rows
 
@@ -130,13 +133,20 @@ def _counted(polls: pd.DataFrame) -> pd.DataFrame:
 
 def _together(polled: pd.DataFrame) -> pd.DataFrame:
     # In the order in which a softirq polled its devices.
-    groups = polled.groupby([*_KEYS, "device"], sort=False, dropna=False)
-    table = groups[["polls", "known"]].sum()
+    keys = [*_KEYS, "device"]
+    again = polled.duplicated(keys, keep="last").to_numpy()
+    if not again.any():
+        return polled.reset_index(drop=True)
+    counts = sums_by(polled[keys], {name: polled[name].to_numpy() for name in ("polls", "known")})
     # Of each device all polls but the last are followed by another one.
-    table["last_known"] = groups["last_known"].last()
-    return table.reset_index()
+    last = polled.loc[~again, [*keys, "last_known"]]
+    return counts.reset_index().merge(last, on=keys)
 
 
 def _devices(polled: pd.DataFrame) -> pd.DataFrame:
-    groups = polled.groupby(_KEYS, sort=False)["device"]
-    return pd.DataFrame({"device": groups.first(), "devices": groups.nunique()}).reset_index()
+    # The first device of each softirq, and how many: a row is of one of them.
+    named = polled[polled["device"].notna()]
+    first = named.drop_duplicates(_KEYS)[[*_KEYS, "device"]].reset_index(drop=True)
+    if len(first) == len(named):
+        return first.assign(devices=1)
+    return first.assign(devices=named.groupby(_KEYS, sort=False).size().to_numpy())

@@ -14,6 +14,8 @@ from .rounds import interrupted
 _NESTED = 4
 _NUMBERS = dict.fromkeys(("irq", "irq_ns", "irq_gap_ns", "irq_exit_ns"), "Int64")
 _NAMES = {"name": "irq_name", "context": "irq_context", "self_ns": "irq_ns", "gap_ns": "irq_gap_ns"}
+# Where a softirq stands.
+_PLACE = ["cpu", "ordinal", "entry_ns", "exit_ns"]
 # What is told of an interrupt.
 PAYLOAD = ("irq", "irq_name", "irq_context", "irq_ns", "irq_gap_ns", "irq_exit_ns")
 
@@ -37,7 +39,7 @@ class Raisers:
         irqs = irqs.assign(irq_exit_ns=irqs["exit_ns"])
         irqs = irqs[["cpu", "entry_ns", "exit_ns", *PAYLOAD]].astype(_NUMBERS)
         found = self._matched(*self._arrivals.add(softirqs, irqs))
-        last = pd.concat([self._last, found[softirqs.columns]])
+        last = pd.concat([self._last, found[_PLACE]])
         self._last = last.drop_duplicates("cpu", keep="last")
         return found
 
@@ -47,12 +49,11 @@ class Raisers:
 
     def _matched(self, rows: pd.DataFrame, irqs: pd.DataFrame) -> pd.DataFrame:
         before = 0 if self._last is None else len(self._last)
-        rows = pd.concat([self._last, rows])
-        order = rows.assign(new=np.arange(len(rows)) >= before)
-        order = in_order(order, "cpu", "entry_ns", "ordinal")
-        order["between"] = interrupted(order, irqs)
-        rows = order[order["new"]].drop(columns="new").reset_index(drop=True)
-        return _with_raisers(rows, irqs)
+        places = pd.concat([self._last, rows[_PLACE]], ignore_index=True)
+        places["new"] = np.arange(len(places)) >= before
+        places = in_order(places, "cpu", "entry_ns", "ordinal")
+        between = interrupted(places, irqs)[places["new"].to_numpy()]
+        return _with_raisers(rows.reset_index(drop=True).assign(between=between), irqs)
 
 
 def _with_raisers(rows: pd.DataFrame, irqs: pd.DataFrame) -> pd.DataFrame:

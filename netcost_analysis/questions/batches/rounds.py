@@ -17,32 +17,40 @@ LATER_RUNS = 16
 
 
 def runs_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    # The softirqs that were seen whole, with call and round, and their runs, in order of call.
+    # The softirqs that were seen whole, with call (the run's number, of all CPUs) and round (from
+    # 1), and their runs, in order of call.
     rows = whole(softirqs)
-    rows = rows.merge(rounds_of(softirqs, hardirqs), on=["cpu", "ordinal"], how="left")
+    call, number = numbered(rows, interrupted(rows, hardirqs))
+    rows = rows.assign(call=call, round=number)
     return rows, runs_from(rows)
 
 
 def runs_from(rows: pd.DataFrame) -> pd.DataFrame:
-    # The runs of whole() softirqs with their call and round, in order of call.
-    groups = rows.groupby("call", sort=True)
-    start_ns, end_ns = groups["entry_ns"].min(), groups["exit_ns"].max()
+    # The runs of whole() softirqs with their call and round, in order of call, as the rows are.
+    calls = rows["call"].to_numpy(dtype="int64")
+    firsts = np.flatnonzero(np.diff(calls, prepend=-1))
+    of_first = rows[["cpu", "call", "in_kthread", "tid"]].take(firsts).reset_index(drop=True)
+    start_ns = np.minimum.reduceat(int64(rows["entry_ns"]), firsts)
+    end_ns = np.maximum.reduceat(int64(rows["exit_ns"]), firsts)
+    rounds, net_rx, packets = (
+        rows[name].to_numpy("int64") for name in ("round", "is_net_rx", "packets")
+    )
     return pd.DataFrame(
         {
-            "cpu": groups["cpu"].first(),
-            "call": groups["call"].first(),
-            "start_ns": start_ns.astype("int64"),
-            "end_ns": end_ns.astype("int64"),
-            "wall_ns": (end_ns - start_ns).astype("int64"),
-            "in_kthread": groups["in_kthread"].first().astype(bool),
-            "tid": groups["tid"].first().astype("Int64"),
-            "comm": groups["comm"].first(),
-            "rounds_made": groups["round"].max().astype("int64"),
-            "softirqs": groups.size().astype("int64"),
-            "net_rx": groups["is_net_rx"].sum().astype("int64"),
-            "packets": groups["packets"].sum().astype("Int64"),
+            "cpu": of_first["cpu"],
+            "call": of_first["call"],
+            "start_ns": start_ns,
+            "end_ns": end_ns,
+            "wall_ns": end_ns - start_ns,
+            "in_kthread": of_first["in_kthread"].astype(bool),
+            "tid": of_first["tid"].astype("Int64"),
+            "comm": rows.groupby("call", sort=True)["comm"].first().reset_index(drop=True),
+            "rounds_made": np.maximum.reduceat(rounds, firsts),
+            "softirqs": np.diff(firsts, append=len(rows)),
+            "net_rx": np.add.reduceat(net_rx, firsts),
+            "packets": pd.array(np.add.reduceat(packets, firsts), dtype="Int64"),
         }
-    ).reset_index(drop=True)
+    )
 
 
 def whole(softirqs: pd.DataFrame) -> pd.DataFrame:
@@ -52,15 +60,6 @@ def whole(softirqs: pd.DataFrame) -> pd.DataFrame:
     is_net_rx = (rows["action"] == "NET_RX").to_numpy(dtype=bool)
     rows = plain(rows.assign(is_net_rx=is_net_rx, at_exit=at_an_exit(rows)))
     return in_order(rows, "cpu", "entry_ns", "ordinal")
-
-
-def rounds_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> pd.DataFrame:
-    # Run and round of each softirq that was seen whole: cpu, ordinal, call (the run's number, of
-    # all CPUs), round (from 1).
-    rows = whole(softirqs)
-    call, number = numbered(rows, interrupted(rows, hardirqs))
-    told = {"cpu": rows["cpu"], "ordinal": rows["ordinal"], "call": call, "round": number}
-    return pd.DataFrame(told)
 
 
 def numbered(rows: pd.DataFrame, between: Flags) -> tuple[Ints, Ints]:

@@ -20,7 +20,9 @@ _SQUARED = ["high", "low"]
 class Stretches:
     # Sums by device, CPU, number of the stretch, and kind as stats/line.py has them.
     def __init__(self) -> None:
+        # Those that were added up, and those that are yet to be, of the same power.
         self._sums: pd.DataFrame | None = None
+        self._parts: list[pd.DataFrame] = []
         self._seen: pd.Series[int] | None = None
         # A stretch is of so many polls, as a power of two.
         self._power = 0
@@ -52,8 +54,13 @@ class Stretches:
             "high": (squared >> np.uint64(32)).astype("int64"),
             "low": (squared & np.uint64(2**32 - 1)).astype("int64"),
         }
-        self._sums = pd.concat([self._sums, sums_by(keys, values)])
-        self._sums = self._sums.groupby(level=_KEYS).sum()
+        self._parts.append(sums_by(keys, values))
+        if sum(map(len, self._parts)) > _MOST:
+            self._add_up()
+
+    def _add_up(self) -> None:
+        self._sums = pd.concat([self._sums, *self._parts]).groupby(level=_KEYS).sum()
+        self._parts = []
         while len(self._sums) > _MOST and self._power < 62:
             self._power += 1
             longer = self._sums.reset_index()
@@ -62,6 +69,8 @@ class Stretches:
 
     def parts(self, device: str, cpu: int | None, work: Ints) -> Parts:
         # What a line is laid through: of a device, or of it on one CPU. work: each that occurs.
+        if self._parts:
+            self._add_up()
         assert self._sums is not None
         assert self._seen is not None
         sums = self._sums.reset_index()

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...spans import columns
+from ...spans import columns, spans_of
 from ...timeline.aggregate import INTERRUPT_CONTEXTS, thief_labels
 from ...timeline.kinds import KIND_COLUMNS, kinds_of
 from ...timeline.task import Task, rows_of
+from ..batches.common import in_order
 from ..grouped import is_any
 
 _STOLEN = ("stolen", "stolen_or_synchronous")
@@ -230,18 +231,15 @@ def _at_edge(segments: pd.DataFrame) -> Mask:
 
 def _polled(frame: pd.DataFrame, polls: pd.DataFrame) -> "tuple[pd.Series[int], pd.Series[int]]":
     # Polls that ended in each episode, and their packets: NA where work was not recorded.
-    ended = polls[["cpu", "end_ns", "work"]].sort_values("end_ns", kind="stable")
-    spans = frame[["cpu", "start_ns", "end_ns"]].rename(columns={"end_ns": "until_ns"})
-    spans = spans.astype("int64").reset_index().sort_values("start_ns", kind="stable")
-    found = pd.merge_asof(
-        ended.astype({"cpu": "int64", "end_ns": "int64"}),
-        spans,
-        left_on="end_ns",
-        right_on="start_ns",
-        by="cpu",
-        allow_exact_matches=False,
+    episodes = in_order(frame[["cpu", "start_ns", "end_ns"]].reset_index(), "cpu", "start_ns")
+    ended = polls["end_ns"].to_numpy("int64")
+    # What ends as an episode begins is none of its.
+    place = spans_of(episodes, group="cpu").last_begun(polls["cpu"].to_numpy("int64"), ended - 1)
+    inside = place >= 0
+    inside[inside] = ended[inside] <= episodes["end_ns"].to_numpy("int64")[place[inside]]
+    found = polls.loc[inside, ["work"]].assign(
+        episode=episodes["episode"].to_numpy()[place[inside]]
     )
-    found = found[found["end_ns"] <= found["until_ns"]]
     group = found.groupby("episode")["work"]
     count = group.size().reindex(frame.index, fill_value=0).astype("int64")
     packets = group.sum(min_count=1).reindex(frame.index).astype("Int64")

@@ -26,7 +26,7 @@ from netcost_analysis.questions.batches import (
     squeezes,
 )
 from netcost_analysis.questions.batches.common import int64
-from netcost_analysis.questions.batches.rounds import rounds_of
+from netcost_analysis.questions.batches.rounds import runs_of
 from netcost_analysis.timeline.timeline import Timeline
 from support.host import SAMPLES, require_tool
 from support.kept import kept_experiment
@@ -177,9 +177,7 @@ def test_a_tenth_round_is_followed_by_the_pause_of_a_new_call(path: Path) -> Non
     # The kernel leaves __do_softirq after ten rounds. That no run has more is by definition; that
     # the pause is longer there, and nowhere else, is the kernel's.
     timeline = timeline_of(path)
-    softirqs = timeline.softirqs
-    rounds = rounds_of(softirqs, timeline.hardirqs)
-    rows = softirqs.merge(rounds, on=["cpu", "ordinal"]).sort_values(["cpu", "entry_ns"])
+    rows, _ = runs_of(timeline.softirqs, timeline.hardirqs)
     pause = int64(rows["entry_ns"])[1:] - int64(rows["exit_ns"])[:-1]
     number, call = rows["round"].to_numpy(), rows["call"].to_numpy()
     within = (call[1:] == call[:-1]) & (number[1:] != number[:-1])
@@ -188,7 +186,7 @@ def test_a_tenth_round_is_followed_by_the_pause_of_a_new_call(path: Path) -> Non
     after = (number[:-1] == 10) & (number[1:] == 1) & same.astype(bool)
     assert after.sum() >= 5
     assert np.median(pause[after]) > 1.3 * usual
-    assert rounds["round"].max() == 10
+    assert number.max() == 10
 
 
 @pytest.fixture(scope="module")
