@@ -39,16 +39,14 @@ impl Interner {
         self.strings.insert_full(bytes.into(), value).0 as u32
     }
 
-    /// The same, where it is mostly that of the last call with this `likely`: two comparisons, no hash.
+    /// The code of what these bytes hold up to the first NUL, where they are mostly those of the last call with this
+    /// `likely`: one comparison, no hash.
     #[inline(always)]
-    pub fn code_likely(&mut self, bytes: &[u8], likely: &mut u32) -> u32 {
-        if *likely != NONE && self.get(*likely).as_bytes() == bytes {
-            return *likely;
+    pub fn code_likely(&mut self, bytes: &[u8], likely: &mut Likely) -> u32 {
+        if *likely.bytes != *bytes || likely.code == NONE {
+            *likely = Likely { bytes: bytes.into(), code: self.code(until_nul(bytes)) };
         }
-        let code = self.code(bytes);
-        // Bytes that are no UTF-8 are kept with replacement characters: other bytes may look the same.
-        *likely = if self.get(code).as_bytes() == bytes { code } else { NONE };
-        code
+        likely.code
     }
 
     /// Whether there were more strings than a column can hold.
@@ -64,6 +62,19 @@ impl Interner {
     /// Every string, by code.
     pub fn values(&self) -> impl Iterator<Item = &String> {
         self.strings.values()
+    }
+}
+
+/// What was looked up last, as it lay in the recording.
+#[derive(Debug, Clone)]
+pub struct Likely {
+    bytes: Box<[u8]>,
+    code: u32,
+}
+
+impl Default for Likely {
+    fn default() -> Self {
+        Likely { bytes: Box::default(), code: NONE }
     }
 }
 
@@ -150,11 +161,11 @@ mod tests {
 
     #[test]
     fn what_is_likely_is_what_it_would_be_anyway() {
-        let (mut strings, mut likely) = (Interner::default(), NONE);
+        let (mut strings, mut likely) = (Interner::default(), Likely::default());
         let shown = "\u{fffd}".as_bytes();
-        for bytes in [b"eth0".as_slice(), b"eth0", b"", b"", b"eth1", b"eth0", b"\xff", shown, b"\xff", shown] {
+        for bytes in [b"eth0".as_slice(), b"eth0\0", b"", b"\0", b"eth1", b"eth0", b"\xff", shown, b"\xff", shown] {
             let found = strings.code_likely(bytes, &mut likely);
-            assert_eq!(found, strings.code(bytes), "{bytes:?}");
+            assert_eq!(found, strings.code(until_nul(bytes)), "{bytes:?}");
         }
         assert_eq!(strings.values().collect::<Vec<&String>>(), ["eth0", "", "eth1", "\u{fffd}", "\u{fffd}"]);
     }

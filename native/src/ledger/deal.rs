@@ -16,6 +16,7 @@ use crate::error::{bad, Result};
 use crate::ledger::cpu::Cpu;
 use crate::ledger::event::Event;
 use crate::ledger::join::{Done, Join, Round};
+use crate::visit::Sample;
 
 /// Events of a batch: few enough to stay in a core's own cache.
 const BATCH: usize = 2048;
@@ -101,19 +102,32 @@ impl<'s> Dealer<'s> {
         self.streams.push((Batch::default(), Arc::new(worker)));
     }
 
-    /// The next event of a CPU, if it can be read.
+    /// The next events of a CPU, as far as they can be read; how many could not.
     #[inline(always)]
-    pub fn event(&mut self, place: usize, read: impl FnOnce(&mut Event) -> bool) -> bool {
-        let events = &mut self.streams[place].0.events;
-        let count = events.len();
-        events.push(Event::NONE);
-        let is_read = read(&mut events[count]);
-        if !is_read {
+    pub fn events(
+        &mut self,
+        place: usize,
+        mut samples: &[Sample],
+        mut read: impl FnMut(&Sample, &mut Event) -> bool,
+    ) -> usize {
+        let mut unreadable = 0;
+        while !samples.is_empty() {
+            let events = &mut self.streams[place].0.events;
+            let before = events.len();
+            let (now, later) = samples.split_at(samples.len().min(BATCH - before));
+            events.resize(before + now.len(), Event::NONE);
+            let mut count = before;
+            for sample in now {
+                count += usize::from(read(sample, &mut events[count]));
+            }
             events.truncate(count);
-        } else if count + 1 >= BATCH {
-            self.pass(place);
+            unreadable += before + now.len() - count;
+            samples = later;
+            if count >= BATCH {
+                self.pass(place);
+            }
         }
-        is_read
+        unreadable
     }
 
     /// What comes next between the events of a CPU.

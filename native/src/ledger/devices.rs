@@ -10,13 +10,23 @@ use crate::ledger::stem::devices_of;
 pub struct Devices {
     /// When that was first.
     first: FxHashMap<u32, i64>,
+    /// The last one, with the same.
+    last: Option<(u32, i64)>,
 }
 
 impl Devices {
     /// One was polled.
+    #[inline(always)]
     pub fn polled(&mut self, device: u32, now: i64) {
+        if !self.last.is_some_and(|last| last.0 == device && last.1 <= now) {
+            self.polled_another(device, now);
+        }
+    }
+
+    fn polled_another(&mut self, device: u32, now: i64) {
         let first = self.first.entry(device).or_insert(now);
         *first = now.min(*first);
+        self.last = Some((device, *first));
     }
 
     /// Adds what another CPU polled.

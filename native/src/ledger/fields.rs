@@ -2,18 +2,8 @@
 
 use crate::bytes::u64_at;
 use crate::format::Format;
+use crate::ledger::event::Event;
 use crate::ledger::place::Place;
-
-/// What every event says.
-#[derive(Debug, Clone, Copy)]
-pub struct Common {
-    /// common_flags, where recorded.
-    pub flags: Option<u8>,
-    /// common_preempt_count, where recorded.
-    pub preempt: Option<u8>,
-    /// common_pid.
-    pub pid: i32,
-}
 
 /// Where an event's fields lie.
 #[derive(Debug, Clone, Copy)]
@@ -48,16 +38,21 @@ impl EventSchema {
         EventSchema { is_usual, flags, preempt, pid, tracepoint }
     }
 
-    /// What every event says; `None` where the payload is too short.
+    /// Reads what every event says, into `event`; `None` where the payload is too short, or lacks the flags that all
+    /// events have.
     #[inline(always)]
-    pub fn common(&self, payload: &[u8]) -> Option<Common> {
+    pub fn common(&self, payload: &[u8], has_flags: bool, event: &mut Event) -> Option<()> {
         if self.is_usual {
             let word = u64_at(payload, 0)?;
-            let (flags, preempt) = (Some((word >> 16) as u8), Some((word >> 24) as u8));
-            return Some(Common { flags, preempt, pid: (word >> 32) as i32 });
+            (event.flags, event.preempt) = ((word >> 16) as u8, Some((word >> 24) as u8));
+            event.pid = (word >> 32) as i32;
+            return Some(());
         }
         let byte = |place: Place| place.read(payload).map(|value| value as u8);
-        Some(Common { flags: byte(self.flags), preempt: byte(self.preempt), pid: self.pid.read(payload)? as i32 })
+        event.flags = byte(self.flags).or((!has_flags).then_some(0))?;
+        event.preempt = byte(self.preempt);
+        event.pid = self.pid.read(payload)? as i32;
+        Some(())
     }
 }
 

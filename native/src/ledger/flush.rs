@@ -34,33 +34,24 @@ pub struct Flush {
     matched: usize,
 }
 
-/// What to do with a record.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is new.
-    Take,
-    /// It may repeat; ask again with `release` once `held` is settled.
-    Held,
-    /// The held ones (this one included) are settled: take those that `release` returns.
-    Settled,
-}
-
 impl Flush {
-    /// The next record of this CPU. `first` on the first one of a flush.
-    #[inline(always)]
-    pub fn record(&mut self, block: &[u8], sample: &Sample, first: bool) -> Verdict {
-        if first && !self.tail.is_empty() && sample.time_ns <= self.tail_ns {
+    /// A flush begins, with this record.
+    pub fn begin(&mut self, sample: &Sample) {
+        if !self.tail.is_empty() && sample.time_ns <= self.tail_ns {
             self.candidates = (self.tail.len().saturating_sub(LONGEST)..self.tail.len()).collect();
             self.matched = 0;
         }
-        if self.candidates.is_empty() {
-            self.remember(sample);
-            return Verdict::Take;
-        }
-        self.compare(block, sample)
     }
 
-    fn compare(&mut self, block: &[u8], sample: &Sample) -> Verdict {
+    /// Whether the next record may repeat another: ask `is_settled_by` of it. Else it is new, to be `remember`ed.
+    #[inline(always)]
+    pub fn is_in_doubt(&self) -> bool {
+        !self.candidates.is_empty()
+    }
+
+    /// Holds the next record of this CPU, which may repeat. Whether those that are held are settled: then take those
+    /// that `release` returns.
+    pub fn is_settled_by(&mut self, block: &[u8], sample: &Sample) -> bool {
         let bytes = sample.bytes(block);
         let position = self.held.len();
         let (tail, known) = (&self.tail, &self.bytes);
@@ -71,11 +62,7 @@ impl Flush {
             self.matched = position + 1;
             self.candidates.retain(|&start| start + position + 1 < self.tail.len());
         }
-        if self.candidates.is_empty() {
-            Verdict::Settled
-        } else {
-            Verdict::Held
-        }
+        self.candidates.is_empty()
     }
 
     /// Ends the doubt: how many records repeat, and the held ones that do not, as blocks of one.
@@ -98,13 +85,15 @@ impl Flush {
         !self.held.is_empty()
     }
 
-    #[inline(always)]
-    fn remember(&mut self, sample: &Sample) {
-        if self.recent.len() == 2 * LONGEST {
-            self.recent.drain(..LONGEST);
+    /// The next records of this CPU, which are new.
+    pub fn remember(&mut self, samples: &[Sample]) {
+        let Some(last) = samples.last() else { return };
+        let newest = &samples[samples.len().saturating_sub(LONGEST)..];
+        if self.recent.len() + newest.len() > 2 * LONGEST {
+            self.recent.drain(..self.recent.len() - LONGEST);
         }
-        self.recent.push((sample.record, sample.record_size));
-        self.recent_ns = sample.time_ns;
+        self.recent.extend(newest.iter().map(|sample| (sample.record, sample.record_size)));
+        self.recent_ns = last.time_ns;
     }
 
     /// Copies what may be repeated out of a block that goes away, or of a flush that ends.
@@ -169,14 +158,16 @@ mod tests {
         for records in flushes {
             for (index, &number) in records.iter().enumerate() {
                 let (sample, block) = sample(number);
-                match flush.record(&block, &sample, index == 0) {
-                    Verdict::Take => taken.push(number),
-                    Verdict::Held => {}
-                    Verdict::Settled => {
-                        let (repeated, fresh) = flush.release();
-                        dropped += repeated;
-                        taken.extend(fresh.iter().map(|(_, bytes)| bytes[0]));
-                    }
+                if index == 0 {
+                    flush.begin(&sample);
+                }
+                if !flush.is_in_doubt() {
+                    flush.remember(&[sample]);
+                    taken.push(number);
+                } else if flush.is_settled_by(&block, &sample) {
+                    let (repeated, fresh) = flush.release();
+                    dropped += repeated;
+                    taken.extend(fresh.iter().map(|(_, bytes)| bytes[0]));
                 }
                 flush.keep(&block);
             }

@@ -158,6 +158,7 @@ impl Irqs {
     }
 
     /// A poll of `device` followed a NET_RX that these lines raised.
+    #[inline(always)]
     pub fn polled(&mut self, lines: &[i64], device: u32, now: i64) {
         self.devices.polled(device, now);
         for irq in lines {

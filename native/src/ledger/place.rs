@@ -1,6 +1,6 @@
 //! Where a field lies in a payload, and how it is read.
 
-use crate::bytes::{i32_at, slice, u16_at, u32_at, u64_at, until_nul};
+use crate::bytes::{slice, u16_at, u32_at, u64_at};
 use crate::format::{Format, Kind};
 
 /// Offset and size of a field; size 0 where the format lacks it.
@@ -50,10 +50,17 @@ impl Place {
     /// The value; `None` where absent. Fields of one and two bytes are flags and types.
     #[inline(always)]
     pub fn read(self, payload: &[u8]) -> Option<i64> {
+        if self.size != 4 {
+            return self.read_other(payload);
+        }
+        let word = u32_at(payload, self.offset as usize)?;
+        Some(if self.unsigned { word.into() } else { (word as i32).into() })
+    }
+
+    #[inline(never)]
+    fn read_other(self, payload: &[u8]) -> Option<i64> {
         let at = self.offset as usize;
         match self.size {
-            4 if self.unsigned => u32_at(payload, at).map(i64::from),
-            4 => i32_at(payload, at).map(i64::from),
             8 => u64_at(payload, at).map(|value| value as i64),
             2 => u16_at(payload, at).map(i64::from),
             1 => payload.get(at).map(|&value| i64::from(value)),
@@ -67,14 +74,13 @@ impl Place {
         (self.size == 16).then(|| slice(payload, self.offset as usize, 16)).flatten()
     }
 
-    /// The text a `__data_loc` points to.
+    /// The text a `__data_loc` points to, with its NUL.
     #[inline(always)]
-    pub fn string(self, payload: &[u8]) -> Option<&[u8]> {
+    pub fn text(self, payload: &[u8]) -> Option<&[u8]> {
         if self.size != 4 {
             return None;
         }
         let word = u32_at(payload, self.offset as usize)?;
-        let bytes = slice(payload, (word & 0xffff) as usize, (word >> 16) as usize)?;
-        Some(until_nul(bytes))
+        slice(payload, (word & 0xffff) as usize, (word >> 16) as usize)
     }
 }

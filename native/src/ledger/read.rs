@@ -1,9 +1,9 @@
 //! Samples to events, in the order of the file: fields at their places, names and tasks as numbers. What CPUs have to
 //! agree on is settled here, so that afterwards each can be accounted for alone.
 
-use crate::intern::{CommCache, Interner, NONE};
+use crate::intern::{CommCache, Interner, Likely, NONE};
 use crate::ledger::event::{Event, Interrupt, Migrate, NapiPoll, Switch, Tracepoint, Wakeup};
-use crate::ledger::fields::{Common, Fields};
+use crate::ledger::fields::Fields;
 use crate::ledger::network::Network;
 use crate::ledger::place::Place;
 use crate::ledger::schema::EventSchemas;
@@ -35,7 +35,7 @@ pub struct Reader {
     pub thieves: Thieves,
     comms: CommCache,
     /// The last handler's name, and the last device's.
-    likely: [u32; 2],
+    likely: [Likely; 2],
     /// The thief that an interrupt vector was last, by its place in `EventSchemas::vectors`.
     vectors: Vec<(Option<i64>, u32)>,
     /// Wake-ups of tasks without a name: each may be another.
@@ -54,7 +54,7 @@ impl Reader {
             tasks: Tasks::new(),
             thieves,
             comms: CommCache::default(),
-            likely: [NONE; 2],
+            likely: Default::default(),
             unnamed_wakeups: 0,
             order: 0,
         }
@@ -86,9 +86,9 @@ impl Reader {
     ) -> Option<()> {
         let schema = schemas.events.get(sample.event as usize)?;
         let fields = schema.tracepoint.as_ref()?;
-        let Common { flags, preempt, pid } = schema.common(payload)?;
-        (event.time_ns, event.pid, event.preempt) = (sample.time_ns, pid, preempt);
-        event.flags = flags.or((!schemas.has_flags).then_some(0))?;
+        schema.common(payload, schemas.has_flags, event)?;
+        let pid = event.pid;
+        event.time_ns = sample.time_ns;
         self.tasks.now_ns = sample.time_ns;
         if running.pid != pid || running.version != self.tasks.version {
             self.look_up(pid, running);
@@ -125,7 +125,7 @@ impl Reader {
             Fields::SoftirqEntry { vec: at } => *what = Tracepoint::SoftirqEntry(vec(at)?),
             Fields::SoftirqExit { vec: at } => *what = Tracepoint::SoftirqExit(vec(at)?),
             Fields::IrqEntry { irq, name } => {
-                let name = self.name(name.string(payload), 0);
+                let name = self.name(name.text(payload), 0);
                 *what = Tracepoint::HardirqEntry(self.line(irq.read(payload), name));
             }
             Fields::IrqExit { irq } => *what = Tracepoint::HardirqExit(self.line(irq.read(payload), NONE)),
@@ -136,7 +136,7 @@ impl Reader {
                 *what = Tracepoint::HardirqExit(self.vector(schemas, pair, vector.read(payload)))
             }
             Fields::NapiPoll { napi, work, budget, dev_name } => {
-                let device = self.name(dev_name.string(payload), 1);
+                let device = self.name(dev_name.text(payload), 1);
                 let thief = self.thieves.poll(napi.read(payload).unwrap_or(-1) as u64, device);
                 let (work, budget) = (work.narrow(payload), budget.narrow(payload));
                 *what = Tracepoint::NapiPoll(NapiPoll { thief, device, work, budget });
@@ -170,7 +170,7 @@ impl Reader {
         Some(())
     }
 
-    /// The code of a name, `NONE` for none; `kind`: which of `likely` it is like.
+    /// The code of a name up to its NUL, `NONE` for none; `kind`: which of `likely` it is like.
     #[inline(always)]
     fn name(&mut self, text: Option<&[u8]>, kind: usize) -> u32 {
         text.map_or(NONE, |text| self.strings.code_likely(text, &mut self.likely[kind]))

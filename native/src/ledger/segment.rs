@@ -8,6 +8,8 @@
 //!        |    ->poll      ->poll  |           |        relabelled when napi_poll says so
 //! ```
 
+use std::num::NonZeroU64;
+
 use rustc_hash::FxHashMap;
 
 use crate::chunks::Chunks;
@@ -72,10 +74,15 @@ impl Sums {
     /// Adds a segment, split at bin borders; `segments` is 0 for the continuation of another.
     #[inline(always)]
     pub fn add(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>, segments: i64) {
-        let Some(width) = bin_ns else {
-            self.cell(segment, segment.end - segment.start, segments);
-            return;
-        };
+        match bin_ns {
+            Some(width) => self.add_to_bins(cpu, segment, width, segments),
+            None => self.cell(segment, segment.end - segment.start, segments),
+        }
+    }
+
+    // Not inlined, as `replace`: sums of whole recordings are nearly always in `recent`.
+    #[inline(never)]
+    fn add_to_bins(&mut self, cpu: u32, segment: &Segment, width: i64, segments: i64) {
         let (mut from, mut first) = (segment.start, segments);
         while from < segment.end {
             let bin = from.div_euclid(width);
@@ -93,13 +100,18 @@ impl Sums {
     fn cell(&mut self, segment: &Segment, ns: i64, segments: i64) {
         let key = (segment.victim, segment.thief, segment.class);
         let place = segment.victim.wrapping_mul(31) ^ segment.thief.wrapping_mul(7) ^ segment.class as u32;
-        let cell = &mut self.recent[place as usize % RECENT];
-        if cell.0 != key {
-            let (key, ns, segments) = std::mem::replace(cell, (key, 0, 0));
-            add_to(&mut self.cells, key, ns, segments);
+        let place = place as usize % RECENT;
+        if self.recent[place].0 != key {
+            self.replace(place, key);
         }
-        cell.1 += ns;
-        cell.2 += segments;
+        let cell = &mut self.recent[place];
+        (cell.1, cell.2) = (cell.1 + ns, cell.2 + segments);
+    }
+
+    #[inline(never)]
+    fn replace(&mut self, place: usize, key: Key) {
+        let (key, ns, segments) = std::mem::replace(&mut self.recent[place], (key, 0, 0));
+        add_to(&mut self.cells, key, ns, segments);
     }
 
     /// Adds a segment of a time that has been passed: the bins so far are closed first.
@@ -236,12 +248,13 @@ impl Tail {
         if let Some(pending) = pending.filter(|_| !all && length < MAX) {
             count = count.min(pending.saturating_sub(self.base) as usize);
         }
-        for (index, mut segment) in (self.base..).zip(self.segments.drain(..count)) {
+        for (index, segment) in (self.base..).zip(&mut self.segments[..count]) {
             if !self.returned.is_empty() {
                 segment.thief = self.returned.remove(&index).unwrap_or(segment.thief);
             }
-            show(&segment);
+            show(segment);
         }
+        self.segments.drain(..count);
         self.base += count as u64;
     }
 }
@@ -285,8 +298,8 @@ pub struct Finished {
     /// Where the last one ends.
     pub end: i64,
     /// Victim and thief of the first and the last segment, if those were nothing but the task.
-    first: Option<(u32, u32)>,
-    last: Option<(u32, u32)>,
+    first: PlainOwner,
+    last: PlainOwner,
     any: bool,
     /// The sums.
     pub sums: Sums,
@@ -352,9 +365,14 @@ impl Finished {
     }
 }
 
-fn plain_owner(segment: &Segment) -> Option<(u32, u32)> {
+/// Victim and thief in one number, which never is 0.
+type PlainOwner = Option<NonZeroU64>;
+
+#[inline(always)]
+fn plain_owner(segment: &Segment) -> PlainOwner {
     let plain = segment.depth == 0 && matches!(segment.thief, TASK | IDLE | UNKNOWN);
-    plain.then_some((segment.victim, segment.thief))
+    let owner = u64::from(segment.victim) << 32 | u64::from(segment.thief + 1);
+    NonZeroU64::new(if plain { owner } else { 0 })
 }
 
 #[cfg(test)]

@@ -1,19 +1,22 @@
 //! One pass in file order: what the records say is numbered, and dealt to the CPUs it happened on.
 
+mod runs;
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::ledger::counters::Counters;
 use crate::ledger::cpu::Cpu;
 use crate::ledger::deal::{Between, Dealer};
-use crate::ledger::flush::{Flush, Verdict};
+use crate::ledger::fields::EventSchema;
+use crate::ledger::flush::Flush;
 use crate::ledger::migrated::EXEC_WITHIN_NS;
 use crate::ledger::read::{Reader, Running};
 use crate::ledger::schema::EventSchemas;
 use crate::ledger::settings::Settings;
 use crate::ledger::stream::Stream;
 use crate::progress::{flow, Progress};
-use crate::recording::Recording;
+use crate::recording::{Event, Recording};
 use crate::rounds::Rounds;
 use crate::visit::{Sample, Side, Visitor, What, MAX_CPUS};
 
@@ -45,8 +48,8 @@ pub struct Walk<'w, 'p> {
     may_repeat: bool,
     /// Whether the rounds are those of all CPUs: in a folder of `perf record --threads` each file has its own.
     has_rounds: bool,
-    /// Events with times, by number.
-    timed: Vec<bool>,
+    /// Sorts of events, by number.
+    sorts: Vec<Sort>,
     /// Events since a round was dealt.
     undealt: usize,
     /// Of the ledger's events.
@@ -58,6 +61,15 @@ pub struct Walk<'w, 'p> {
     /// Whether it did.
     pub is_done: bool,
     progress: Progress<'p>,
+}
+
+/// What the pass does with an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sort {
+    /// It has a time.
+    is_timed: bool,
+    /// The ledger reads it.
+    is_read: bool,
 }
 
 const ABSENT: u32 = u32::MAX;
@@ -76,7 +88,13 @@ impl<'w, 'p> Walk<'w, 'p> {
         stream: Option<Stream<'p>>,
         progress: Progress<'p>,
     ) -> Self {
+        let pairs = recording.events.iter().zip(&schemas.events);
+        let sort = |(event, schema): (&Event, &EventSchema)| Sort {
+            is_timed: event.has_time,
+            is_read: schema.tracepoint.is_some(),
+        };
         Walk {
+            sorts: pairs.map(sort).collect(),
             reader: Reader::new(&schemas),
             schemas,
             settings,
@@ -90,7 +108,6 @@ impl<'w, 'p> Walk<'w, 'p> {
             new_flush: true,
             may_repeat: recording.source.may_repeat(),
             has_rounds: recording.mode != "directory",
-            timed: recording.events.iter().map(|event| event.has_time).collect(),
             undealt: 0,
             rounds: Rounds::default(),
             stream,
@@ -133,52 +150,9 @@ impl<'w, 'p> Walk<'w, 'p> {
             self.counters.repeats += repeated;
             for (mut sample, bytes) in fresh {
                 sample.raw -= sample.record;
-                self.take(present, &bytes, &sample);
+                self.take(present, &bytes, &[sample]);
             }
         }
-    }
-
-    #[inline(always)]
-    fn sample(&mut self, block: &[u8], sample: &Sample) {
-        if self.timed[sample.event as usize] {
-            self.window = (self.window.0.min(sample.time_ns), self.window.1.max(sample.time_ns));
-        }
-        if self.schemas.events[sample.event as usize].tracepoint.is_none() {
-            return;
-        }
-        let same = self.present.is_some_and(|present| self.streams[present].cpu == sample.cpu);
-        if !same {
-            self.end_flush(block);
-            self.present = self.stream(sample.cpu);
-        }
-        let Some(present) = self.present else {
-            self.counters.unreadable += 1;
-            return;
-        };
-        if !self.may_repeat {
-            self.take(present, block, sample);
-            return;
-        }
-        let first = std::mem::take(&mut self.new_flush);
-        if first {
-            self.streams[present].flush.keep(block);
-        }
-        match self.streams[present].flush.record(block, sample, first) {
-            Verdict::Take => self.take(present, block, sample),
-            Verdict::Held => {}
-            Verdict::Settled => self.settle_present(),
-        }
-    }
-
-    #[inline(always)]
-    fn take(&mut self, stream: usize, block: &[u8], sample: &Sample) {
-        let Walk { schemas, reader, dealer, streams, .. } = self;
-        let running = &mut streams[stream].running;
-        if !dealer.event(stream, |event| reader.read(schemas, sample, sample.payload(block), running, event)) {
-            self.counters.unreadable += 1;
-        }
-        self.rounds.see(sample.time_ns);
-        self.undealt += 1;
     }
 
     /// Records are missing from a CPU's ring, or from that of the stream `otherwise`.
@@ -223,7 +197,10 @@ impl<'w, 'p> Walk<'w, 'p> {
 
 impl Visitor for Walk<'_, '_> {
     fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
-        samples.iter().for_each(|sample| self.sample(block, sample));
+        let mut shown = 0;
+        while shown < samples.len() {
+            shown += self.run(block, &samples[shown..]);
+        }
         flow(self.goes_on() && !self.is_done)
     }
 

@@ -47,10 +47,10 @@ impl Causes {
     /// An event is over.
     #[inline(always)]
     pub fn after(&mut self, what: &Tracepoint) {
-        if !matches!(what, Tracepoint::Waking(_)) {
+        if self.waking.is_some() && !matches!(what, Tracepoint::Waking(_)) {
             self.waking = None;
         }
-        if !matches!(what, Tracepoint::Migrate(_)) {
+        if self.migrated.is_some() && !matches!(what, Tracepoint::Migrate(_)) {
             self.migrated = None;
         }
     }

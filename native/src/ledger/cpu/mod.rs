@@ -29,6 +29,7 @@ mod on_hardirq;
 mod on_poll;
 mod on_softirq;
 mod on_task;
+mod polled;
 mod raise;
 mod slice;
 mod softirq;
@@ -201,12 +202,27 @@ impl Cpu {
             return;
         }
         self.check(event);
+        let (mut no_hardirq, mut no_softirq) = (event.flags & FLAG_HARDIRQ == 0, event.flags & FLAG_SOFTIRQ == 0);
+        let mut is_line_exit = false;
         match event.what {
-            Tracepoint::HardirqEntry(interrupt) => self.hardirq_entry(interrupt, event),
-            Tracepoint::HardirqExit(interrupt) => self.hardirq_exit(interrupt, now),
+            Tracepoint::HardirqEntry(interrupt) => {
+                self.hardirq_entry(interrupt, event);
+                no_hardirq |= self.hardirqs.depth() == 1;
+            }
+            Tracepoint::HardirqExit(interrupt) => {
+                self.hardirq_exit(interrupt, now);
+                no_hardirq |= self.hardirqs.is_empty();
+                is_line_exit = !interrupt.is_vector;
+            }
             Tracepoint::SoftirqRaise(vec) => self.softirq_raise(vec, event),
-            Tracepoint::SoftirqEntry(vec) => self.softirq_entry(vec, event),
-            Tracepoint::SoftirqExit(vec) => self.softirq_exit(vec, now),
+            Tracepoint::SoftirqEntry(vec) => {
+                self.softirq_entry(vec, event);
+                no_softirq = true;
+            }
+            Tracepoint::SoftirqExit(vec) => {
+                self.softirq_exit(vec, now);
+                no_softirq = true;
+            }
             Tracepoint::NapiPoll(poll) => self.napi_poll(poll, event),
             Tracepoint::Switch(switch) => self.switch(switch, now),
             Tracepoint::Wakeup(wakeup) => self.wakeup(wakeup, event),
@@ -215,17 +231,14 @@ impl Cpu {
             Tracepoint::Exec => self.rows.execs.push((now, event.pid)),
             Tracepoint::Witness => {}
         }
-        let what = &event.what;
-        let opens = matches!(what, Tracepoint::HardirqEntry(_)) && self.hardirqs.depth() == 1;
-        let closes = matches!(what, Tracepoint::HardirqExit(_)) && self.hardirqs.is_empty();
-        if event.flags & FLAG_HARDIRQ == 0 || opens || closes {
+        if no_hardirq {
             self.no_hardirq_ns = now;
         }
-        if event.flags & FLAG_SOFTIRQ == 0 || what.is_of_softirq() {
+        if no_softirq {
             self.no_softirq_ns = now;
         }
-        self.causes.after(what);
-        if !matches!(what, Tracepoint::HardirqExit(interrupt) if !interrupt.is_vector) {
+        self.causes.after(&event.what);
+        if !is_line_exit {
             self.last_exit = None;
         }
         self.last_ns = now;

@@ -13,56 +13,81 @@ impl Cpu {
     /// the poll before it; in a NAPI thread since the thread was switched in.
     pub(super) fn napi_poll(&mut self, poll: NapiPoll, event: &Event) {
         let now = event.time_ns;
-        let NapiPoll { thief, device, work, budget } = poll;
         let in_hardirq = event.flags & FLAG_HARDIRQ != 0 || !self.hardirqs.is_empty();
         if !in_hardirq {
             self.close(now);
         }
-        let mut row = PollRow {
+        let is_in_softirq = self.softirqs.open().is_some() || event.flags & FLAG_SOFTIRQ != 0;
+        let Some(softirq) = self.softirqs.open_mut().filter(|softirq| policy(softirq.vec()).polls && !in_hardirq)
+        else {
+            self.poll_outside_softirqs(poll, now, in_hardirq || is_in_softirq);
+            return;
+        };
+        let (start_ns, self_ns) = softirq.end_poll(now, poll.work.unwrap_or(0));
+        if softirq.polls_first(poll.device) {
+            self.irqs.polled(softirq.lines(), poll.device, now);
+        }
+        softirq.give_poll(&mut self.tail, poll.thief);
+        if self.settings.want.polls {
+            let (softirq, class) = (Some(softirq.ordinal()), softirq.class());
+            let row = PollRow { start_ns, self_ns, softirq, class, ..self.poll_row(&poll, now) };
+            self.add_poll(row);
+        }
+    }
+
+    /// Of a poll of which nothing but its end is known.
+    fn poll_row(&self, poll: &NapiPoll, now: i64) -> PollRow {
+        PollRow {
             start_ns: ABSENT,
             end_ns: now,
-            thief,
-            work,
-            budget,
+            thief: poll.thief,
+            work: poll.work,
+            budget: poll.budget,
             self_ns: ABSENT,
             softirq: None,
             victim: self.current.victim(),
             class: Class::None,
-        };
-        let mut ended = None;
-        let is_in_softirq = self.softirqs.open().is_some() || event.flags & FLAG_SOFTIRQ != 0;
-        if let Some(softirq) = self.softirqs.open_mut().filter(|softirq| policy(softirq.vec()).polls && !in_hardirq) {
-            (row.start_ns, row.self_ns) = softirq.end_poll(now, work.unwrap_or(0));
-            (row.softirq, row.class) = (Some(softirq.ordinal()), softirq.class());
-            if softirq.polls_first(device) {
-                self.irqs.polled(softirq.lines(), device, now);
-            }
-            softirq.give_poll(&mut self.tail, thief);
-        } else if let Some(open) = self.napi_poll.as_mut().filter(|_| !in_hardirq && !is_in_softirq) {
-            let poll = std::mem::replace(open, Poll::begin(now));
-            self.tail.give(poll.pending(), self.current.owner().0, thief);
-            self.slice.make_polled(poll.pending_ns());
-            (row.start_ns, row.self_ns, row.class) = (poll.start_ns(), poll.pending_ns(), Class::Scheduled);
-            for part in poll.earlier() {
-                row.self_ns += part.ns;
-                self.rows.make_polled(part.row, part.ns);
-            }
-            ended = Some(poll);
-            self.irqs.polled(&self.softirqs.take_lines(), device, now);
-            self.irqs.thread_polled(self.current.tid(), device);
-        } else {
-            self.counters.polls_without_begin += 1;
         }
-        if let Some(poll) = ended.take_if(|_| self.settings.outcome.is_some()) {
-            self.return_earlier(&poll, thief, &mut row);
-        }
-        let has_row = self.settings.want.polls && self.settings.touches(known(row.start_ns).unwrap_or(now), now);
-        let place = has_row.then(|| self.rows.polls.len());
-        let resumed = ended.and_then(|poll| poll.resumed(&self.tail, thief, self.current.owner().0, place));
-        self.resumed_polls.extend(resumed);
-        if has_row {
+    }
+
+    /// Keeps the row, where rows are wanted that touch the time that it does; its place.
+    fn add_poll(&mut self, row: PollRow) -> Option<usize> {
+        let start_ns = known(row.start_ns).unwrap_or(row.end_ns);
+        let is_wanted = self.settings.want.polls && self.settings.touches(start_ns, row.end_ns);
+        is_wanted.then(|| {
             self.rows.polls.push(row);
+            self.rows.polls.len() - 1
+        })
+    }
+
+    /// The poll of a NAPI thread, unless it is in an interrupt.
+    fn poll_outside_softirqs(&mut self, poll: NapiPoll, now: i64, in_interrupt: bool) {
+        let NapiPoll { thief, device, .. } = poll;
+        let mut row = self.poll_row(&poll, now);
+        let Some(open) = self.napi_poll.as_mut().filter(|_| !in_interrupt) else {
+            self.counters.polls_without_begin += 1;
+            self.add_poll(row);
+            return;
+        };
+        let poll = std::mem::replace(open, Poll::begin(now));
+        self.tail.give(poll.pending(), self.current.owner().0, thief);
+        self.slice.make_polled(poll.pending_ns());
+        (row.start_ns, row.self_ns, row.class) = (poll.start_ns(), poll.pending_ns(), Class::Scheduled);
+        for part in poll.earlier() {
+            row.self_ns += part.ns;
+            self.rows.make_polled(part.row, part.ns);
         }
+        self.irqs.polled(&self.softirqs.take_lines(), device, now);
+        self.irqs.thread_polled(self.current.tid(), device);
+        if self.settings.outcome.is_some() {
+            // What may have to be undone is undone here.
+            self.return_earlier(&poll, thief, &mut row);
+            self.add_poll(row);
+            return;
+        }
+        let place = self.add_poll(row);
+        let resumed = poll.resumed(&self.tail, thief, self.current.owner().0, place);
+        self.resumed_polls.extend(resumed);
     }
 
     /// Takes from a poll what came before its thread was last away and, as a first pass has it, polled elsewhere.

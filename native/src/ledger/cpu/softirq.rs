@@ -5,8 +5,7 @@
 //!   segments | eth0's    | eth1's     | NET_RX's   |          | dispatch: it polled nothing
 //! ```
 
-use rustc_hash::FxHashSet;
-
+use crate::ledger::cpu::polled::Polled;
 use crate::ledger::cpu::raise::Origin;
 use crate::ledger::network::{prove, Network};
 use crate::ledger::rows::{Rows, SoftirqRow, ABSENT};
@@ -14,9 +13,6 @@ use crate::ledger::segment::Tail;
 use crate::ledger::settings::Settings;
 use crate::ledger::softirq::policy;
 use crate::ledger::thief::{in_doubt, softirq_thief, turned, Class, RPS_DISPATCH};
-
-/// Devices that hardly any softirq polls more of.
-const MANY_POLLED: usize = 64;
 
 /// Where the softirq that enters comes from.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +45,7 @@ pub struct Softirq {
     proved: Option<Network>,
     lines: Vec<i64>,
     /// Devices that the lines have been credited with.
-    polled: FxHashSet<u32>,
+    polled: Polled,
 }
 
 impl Softirq {
@@ -63,10 +59,6 @@ impl Softirq {
     pub fn enter(&mut self, vec: u8, ordinal: u32, raised: Raised, class: Class, now: i64, is_flagged: bool) {
         self.lines.clear();
         self.pending.clear();
-        // To clear one takes as long as it ever was large.
-        if self.polled.capacity() > MANY_POLLED {
-            self.polled = FxHashSet::default();
-        }
         self.polled.clear();
         (self.vec, self.class, self.origin, self.inherited) = (vec, class, raised.origin, raised.inherited);
         (self.ordinal, self.raise_ns) = (ordinal, raised.first_ns.map(|raise_ns| raise_ns.min(now)));
@@ -136,7 +128,9 @@ impl Softirq {
         if policy(self.vec).polls {
             self.pending_ns += ns;
         }
-        self.pending.extend(segment);
+        if let Some(segment) = segment {
+            self.pending.push(segment);
+        }
     }
 
     /// This run does what is `network`, whatever its thief says.
@@ -154,6 +148,7 @@ impl Softirq {
     }
 
     /// Whether a device is polled in it for the first time.
+    #[inline(always)]
     pub fn polls_first(&mut self, device: u32) -> bool {
         self.polled.insert(device)
     }
@@ -234,7 +229,7 @@ impl Default for Softirq {
             is_flagged: false,
             proved: None,
             lines: Vec::new(),
-            polled: FxHashSet::default(),
+            polled: Polled::default(),
         }
     }
 }
