@@ -95,9 +95,14 @@ cgroup_mount() {
 
 # run_attached: waits for --duration while the service does what it does anyway.
 run_attached() {
-	[ -z "$(service_gone)" ] || die "the service has ended: $(service_gone)"
 	read_clock
 	victim_started_ns=$monotonic_ns attached_gone=''
+	if [ -n "$(service_gone)" ]; then
+		[ -n "$until" ] || die "the service has ended: $(service_gone)"
+		note "the service ended while it was recorded"
+		attached_gone=yes victim_ended_ns=$monotonic_ns
+		return
+	fi
 	echo attached >"$workspace/victim_pid"
 	setsid sh "$library/guard.sh" "$workspace/alive" "" sh "$library/watch-service.sh" "$library" "$attached" </dev/null >/dev/null 2>&1 5>&- &
 	service_watch=$!
@@ -105,7 +110,7 @@ run_attached() {
 	while next_report; do
 		size_limit_is_low_disk
 		case $report in
-		limit) break ;;
+		limit | 'until signal') break ;;
 		'service gone')
 			attached_gone=yes
 			note "the service ended while it was recorded"

@@ -26,6 +26,7 @@ judge_completeness() {
 		[ "$clock" = mono ] && [ -n "$clock_exact" ] || completeness_exact=''
 		awk -v exact="$completeness_exact" -v lost="$lost_events" -f "$library/missing.awk" "$workspace/grown" "$workspace/tallies" >"$workspace/completeness"
 	fi
+	judge_begins
 	# Not every awk says that it could not write.
 	dd if=/dev/zero of="$workspace/room" bs=65536 count=1 2>/dev/null ||
 		completeness_reason=${completeness_reason:-"there is no room to count in $workspace; TMPDIR says where else"}
@@ -52,6 +53,7 @@ count_grown() {
 		done
 		LC_ALL=C awk -v cpus="$(echo "$recorded_cpus" | paste -s -d ' ' -)" -v whole="$count_grown_whole" \
 			-v events=" $events $(echo "$pairs" | tr ',' ' ') " -f "$library/grown.awk" "$@"
+		[ -z "$until" ] || echo rolling
 	) >"$workspace/grown"
 }
 
@@ -119,6 +121,8 @@ decide_completeness() {
 	if [ -z "$completeness_reason" ]; then
 		if [ -z "$completeness_exact" ]; then
 			completeness_reason="the trace's times and the counters' are not of one clock: only what exceeds the whole trace would show"
+		elif [ -n "$until" ] && ! grep -q '^row ' "$workspace/completeness"; then
+			completeness_reason="the rings reach back less than the $after s over which the counters were read"
 		elif ! grep -q '^row ' "$workspace/completeness"; then
 			completeness_reason="the kernel counted nothing of what was recorded meanwhile"
 		fi

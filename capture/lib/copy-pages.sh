@@ -2,6 +2,7 @@
 # copy-pages.sh TRACEFS INSTANCE DIR FIFO NAME BYTES MOST ON CPU...: switches the trace instance on, unless ON is 0, and copies the
 # pages of its CPUs' ring buffers (BYTES each) to DIR/per_cpu/cpuN/raw, until a line arrives on FIFO or
 # nobody is left to write one. Then it switches tracing off, copies the rest, and the names and counts.
+# With ON "rolling" nothing is copied before tracing is off: a full ring overwrites its oldest page.
 # Reports on descriptor 3, as NAME, that it records. Where MOST is not 0 it copies no more than so many KiB, says so and
 # ends; what it leaves it counts as dropped.
 #
@@ -91,6 +92,8 @@ limit='' written=0 full=''
 
 # Of an earlier recording with the same fifo.
 rm -f "$fifo-now"
+rolling=''
+[ "$on" != rolling ] || rolling=yes on=1
 echo "$on" >"$instance/tracing_on" || fail "the kernel refuses to switch tracing on"
 {
 	sh "$here/hold-window.sh" "$fifo" "$reported"
@@ -98,6 +101,11 @@ echo "$on" >"$instance/tracing_on" || fail "the kernel refuses to switch tracing
 } </dev/null &
 holder=$!
 until [ -e "$fifo-now" ] || [ ! -e "$fifo" ] || [ -n "$full" ]; do
+	if [ -n "$rolling" ]; then
+		# Looking would wake this up for nothing, for hours.
+		wait "$holder"
+		continue
+	fi
 	copy_pages "$least"
 	[ "$copied" -gt 0 ] || sleep "$pause"
 done

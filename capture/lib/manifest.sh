@@ -86,6 +86,7 @@ write_manifest() {
 		printf '  "window": {"start_ns": %s, "end_ns": %s},\n' "$(on_the_clock "$window_started_ns")" "$(on_the_clock "$window_ended_ns")"
 		printf '  "ring_buffer_bytes_per_cpu": %s,\n' "$ring_buffer"
 		printf '  "lost_events": %s,\n  "losses": %s,\n' "${lost_events:-null}" "$(json_losses)"
+		printf '  "until": %s,\n' "$(json_until)"
 		printf '  "completeness": %s,\n' "$(json_completeness)"
 		printf '  "host": %s,\n' "$(json_host)"
 		if [ -n "$victim$attached" ]; then printf '  "victim": %s,\n' "$(json_victim "$write_manifest_folder")"; else printf '  "victim": null,\n'; fi

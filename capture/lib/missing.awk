@@ -1,7 +1,7 @@
 # missing.awk: what the trace lacks, from grown.awk's and tally-*.awk's lines.
 #   awk -v exact=yes -v lost=N -f missing.awk GROWN TALLIES >ROWS
 # exact: the events' times are of the clock that the counters were read by. lost: events that the recorder lost, empty
-# where that is not known. Lines
+# where that is not known. Of a CPU that tallies call late nothing is compared. Lines
 #   row KIND NAME CPU COUNTED RECORDED INSIDE LEAST MOST
 #   missing TEXT  each that is named: "48 % of NET_RX on CPU 1"
 #   beyond        where more is missing than was lost
@@ -21,6 +21,9 @@ $1 == "grown" {
 	next
 }
 
+# A ring that overwrites may have nothing of when the counters were read first.
+$1 == "late" { late[$2, $3] = late[$2, "-"] = 1; next }
+
 $1 == "tally" {
 	key = $2 " " $3 " " $4
 	# Of switches a line for each CPU's pages.
@@ -33,6 +36,7 @@ END {
 	for (i = 1; i <= rows; i++) {
 		key = order[i]
 		split(key, part, " ")
+		if ((kind[i], cpu[i]) in late) continue
 		if (sure[i] == "" && !any[part[1] " " part[2]]) continue
 		least[i] = counted[i] - outer[key]; if (least[i] < 0) least[i] = 0
 		most = counted[i] - inner[key]; if (most < 0) most = 0

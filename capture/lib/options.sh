@@ -17,7 +17,8 @@ read_options() {
 		--alternate) alternate=yes ;;
 		--strict) strict=yes ;;
 		-o | --output | --duration | --cpus | --profile | --tool | --buffer | --clock | --victim | --victim-cpu | --load | \
-			--netns | --note | --interval | --sidecars | --daemon | --min-free | --repeat | --trace-after | --trace-for | --attach | --work)
+			--netns | --note | --interval | --sidecars | --daemon | --min-free | --repeat | --trace-after | --trace-for | --attach | --work | \
+			--until | --after)
 			[ $# -ge 2 ] || bad_usage "$read_options_name needs a value"
 			[ -n "$2" ] || bad_usage "$read_options_name needs a value that is not empty"
 			read_option_value "$1" "$2"
@@ -64,6 +65,8 @@ read_option_value() {
 	--repeat) repeats=$2 ;;
 	--trace-after) trace_after=$2 ;;
 	--trace-for) trace_for=$2 ;;
+	--until) until=$2 ;;
+	--after) after=$2 ;;
 	esac
 }
 
@@ -93,8 +96,18 @@ check_options() {
 		*[*?[\\\'\"]* | *"$newline"*) bad_usage "${check_options_pair%%=*} wants names, not ${check_options_pair#*=}" ;;
 		esac
 	done
-	[ -n "$duration" ] || { duration=$default_seconds && [ -z "$victim" ] || duration=$default_victim_limit; }
+	if [ -z "$duration" ]; then
+		duration=$default_seconds
+		[ -z "$victim" ] || duration=$default_victim_limit
+		[ -z "$until" ] || duration=$default_until_limit
+	fi
 	seconds_option --duration "$duration"
+	# What runs beside a recording that waits for hours would fill the disk.
+	if [ -n "$until" ]; then
+		interval=${interval:-0} sidecars=${sidecars:-none}
+	else
+		interval=${interval:-1} sidecars=${sidecars:-auto}
+	fi
 	seconds_option --interval "$interval" zero
 	case $interval in
 	*[1-9]*) ;;
@@ -102,6 +115,7 @@ check_options() {
 	esac
 	split_profiles
 	check_part
+	check_until
 	[ -z "$calibrate" ] || baseline=yes
 	case $repeats in
 	'') [ -z "$alternate" ] || bad_usage "--alternate needs --repeat N" ;;

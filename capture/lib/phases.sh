@@ -36,7 +36,13 @@ run_phase() {
 	case " $* " in
 	*' loaded '*) start_load ;;
 	esac
-	if [ -n "$run_phase_part" ]; then plan_part; else read_counters "$destination/before" stamp devices network proc service_counters; fi
+	if [ -n "$until" ]; then
+		await_condition
+	elif [ -n "$run_phase_part" ]; then
+		plan_part
+	else
+		read_counters "$destination/before" stamp devices network proc service_counters
+	fi
 	if [ -n "$attached" ]; then
 		run_attached
 	elif [ -n "$victim" ]; then
@@ -44,10 +50,16 @@ run_phase() {
 	else
 		run_load_alone
 	fi
-	if [ -n "$run_phase_part" ]; then close_part; else read_counters "$destination/after" stamp service_counters proc network devices; fi
+	if [ -n "$until" ]; then
+		end_until
+	elif [ -n "$run_phase_part" ]; then
+		close_part
+	else
+		read_counters "$destination/after" stamp service_counters proc network devices
+	fi
 	end_session "$load_pid" "the load"
 	load_pid=''
-	if [ -z "$run_phase_part" ]; then
+	if [ -z "$run_phase_part$until" ]; then
 		read_clock
 		window_ended_ns=$monotonic_ns
 	fi

@@ -16,8 +16,15 @@
 #   undo_NAME         after a failure: sets the host as it was
 
 # In which a tool has to begin, and to end.
-launches=0 recorder_name=''
+launches=0 recorder_name='' recorder_told=''
 start_seconds=${NETCOST_START_SECONDS:-120} end_seconds=${NETCOST_END_SECONDS:-600}
+
+# tools_in_turn: those that can record what is asked for. perf has one clock, trace-cmd reads its rings all the time.
+tools_in_turn() {
+	[ "$clock" != mono ] || echo perf
+	[ -n "$until" ] || echo trace-cmd
+	echo tracefs
+}
 
 # choose_candidates TOOLS: sets candidates to those that are here, in the order in which they are
 # tried, and refusals to why the others are not.
@@ -117,7 +124,8 @@ drop_refused_pairs() {
 
 # choose_ring_buffer CPUS [KIB]: bytes of ring per CPU. 100,000 events/s are about 10 MB/s, so
 # 8 MiB ride out most of a second in which the recorder does not get to run; hosts with many CPUs and
-# little memory get less, so that all rings together stay below 1/16 of what is available.
+# little memory get less, so that all rings together stay below 1/16 of what is available. A rolling recording has no
+# more than its rings: theirs are larger.
 choose_ring_buffer() {
 	if [ -n "$2" ]; then
 		profile_buffer=$(($2 * 1024))
@@ -125,7 +133,8 @@ choose_ring_buffer() {
 	fi
 	choose_ring_buffer_limit=$(awk -v cpus="$1" '/^MemAvailable:/ { printf "%d", $2 * 1024 / 16 / cpus }' /proc/meminfo)
 	profile_buffer=8388608
-	while [ "$profile_buffer" -gt "${choose_ring_buffer_limit:-8388608}" ] && [ "$profile_buffer" -gt 131072 ]; do
+	[ -z "$until" ] || profile_buffer=67108864
+	while [ "$profile_buffer" -gt "${choose_ring_buffer_limit:-$profile_buffer}" ] && [ "$profile_buffer" -gt 131072 ]; do
 		profile_buffer=$((profile_buffer / 2))
 	done
 }
@@ -164,7 +173,7 @@ start_tool() {
 launch_tool() {
 	# Another name for each: the end of one that was given up is reported after the next was begun.
 	launches=$((launches + 1))
-	recorder_name=recorder$launches
+	recorder_name=recorder$launches recorder_told=''
 	{
 		# Off the victim's CPU, so that what the recorder costs is not taken from the victim.
 		[ -z "$recorder_cpus" ] || printf '%s\n' taskset -c "$recorder_cpus"
@@ -203,12 +212,18 @@ launch_tool() {
 	return 1
 }
 
+# tell_recorder: once.
+tell_recorder() {
+	[ -n "$recorder_told" ] || echo stop >&4
+	recorder_told=yes
+}
+
 # stop_recorder: ends the recording and waits until the trace is written.
 stop_recorder() {
 	# One that has written all there is room for has ended already.
 	if [ -n "$recorder_pid" ]; then
 		"check_$tool_name"
-		echo stop >&4
+		tell_recorder
 		# What is left in large rings takes its time to write.
 		start_limit "$end_seconds"
 		while next_report; do

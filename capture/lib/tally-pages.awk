@@ -5,7 +5,7 @@
 #   event ID KIND NAME FIELD the events of that number; FIELD is the word of what is counted by, or -
 
 NR == FNR {
-	if ($1 == "window") take_window()
+	take_window()
 	next
 }
 
@@ -37,6 +37,7 @@ $1 == "status" { status = $2; next }
 			else { data = i + 2; i += 1 + int(($(i + 1) + 3) / 4) }
 			id = big == "yes" ? int($data / 65536) : $data % 65536
 			if (id in kind) {
+				begin(cpu, at)
 				what = kind[id]
 				if (what == "switches") count(what, "ctxt", "-", at, 1)
 				else if (what == "vector") count(what, name[id], cpu, at, 1)

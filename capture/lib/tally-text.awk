@@ -20,7 +20,7 @@ BEGIN {
 }
 
 NR == FNR {
-	if ($1 == "window") take_window()
+	take_window()
 	next
 }
 
@@ -48,6 +48,7 @@ NR == FNR {
 	if (cpu == "") cpu = 0
 	point = index($(i + 1), ".")
 	at = (substr($(i + 1), 1, point - 1) - base) * 1000000000 + below_a_second(substr($(i + 1), point + 1, 9))
+	begin(cpu, at)
 	what = kind[event]
 	if (what == "switches") count(what, "ctxt", "-", at, 1)
 	else if (what == "vector") count(what, named[event], cpu, at, 1)

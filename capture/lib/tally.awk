@@ -11,8 +11,10 @@ function since_base(text,    digits) {
 # Nine digits; to busybox a number that begins with 0 is octal.
 function below_a_second(digits) { return ("1" digits) - 1000000000 }
 
-# window KIND B0 B1 A0 A1
+# window KIND B0 B1 A0 A1; or rolling: the rings overwrite
 function take_window() {
+	if ($1 == "rolling") rolling = 1
+	if ($1 != "window") return
 	if (base == "") base = int(substr($3, 1, length($3) > 9 ? length($3) - 9 : 0))
 	b0[$2] = since_base($3); b1[$2] = since_base($4); a0[$2] = since_base($5); a1[$2] = since_base($6)
 	# The lines of vectors are in the file of the interrupts.
@@ -28,13 +30,21 @@ function count(kind, id, cpu, at, n,    key) {
 	}
 }
 
+# begin CPU AT: of a rolling recording, each CPU's oldest event.
+function begin(cpu, at) { if (rolling && (!(cpu in oldest) || at < oldest[cpu])) oldest[cpu] = at }
+
 # A poll and its packets. Of polls that brought any only the whole is counted, for no counter of the kernel's has them.
 function count_polled(cpu, at, work) {
 	count("packets", "packets", cpu, at, work)
 	if (work > 0) whole["polls polls " cpu]++
 }
 
-# tally KIND ID CPU OUTER INNER WHOLE: of the events those in [B0, A1], in [B1, A0], and all.
-function say_tallies(    key) {
+# tally KIND ID CPU OUTER INNER WHOLE: of the events those in [B0, A1], in [B1, A0], and all. Of a rolling recording
+# first CPU SECONDS NS, the oldest of them, and late KIND CPU where it is younger than B0.
+function say_tallies(    key, cpu, kind) {
+	for (cpu in oldest) {
+		printf "first %s %.0f %.0f\n", cpu, base, oldest[cpu]
+		for (kind in b0) if (oldest[cpu] > b0[kind]) print "late", kind, cpu
+	}
 	for (key in whole) printf "tally %s %.0f %.0f %.0f\n", key, outer[key], inner[key], whole[key]
 }

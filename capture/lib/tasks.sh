@@ -6,7 +6,13 @@
 # next_report: waits for a line from one of the children; sets report. A limit that had passed before it was stopped is
 # reported later, when another may be waited for: only the one that runs is "limit".
 next_report() {
-	while read -r report <&3 || die "lost touch with the recording"; do
+	while :; do
+		read -r report <&3 || {
+			# A signal that is taken up ends the waiting, and brings no report.
+			[ -n "$heard" ] || die "lost touch with the recording"
+			heard=''
+			continue
+		}
 		case $report,$limit_pid in
 		"limit $limits",?*)
 			report=limit
@@ -145,7 +151,7 @@ run_load_alone() {
 	while next_report; do
 		size_limit_is_low_disk
 		case $report in
-		limit) break ;;
+		limit | 'until signal') break ;;
 		'disk low '*)
 			disk_low "$report"
 			break

@@ -11,6 +11,10 @@ set_up_perf() {
 		refusal="this perf cannot begin within a run (perf 5.10 and later can)"
 		return 1
 	fi
+	if [ -n "$until" ] && ! perf_has --overwrite; then
+		refusal="this perf cannot overwrite its rings"
+		return 1
+	fi
 	# perf takes powers of two only.
 	perf_buffer=131072
 	while [ "$perf_buffer" -lt "$ring_buffer" ]; do
@@ -39,8 +43,9 @@ perf_command() {
 	if perf_has --synth; then printf '%s\n' --synth task; fi
 	perf_without_bpf
 	[ -z "$compress" ] || printf '%s\n' -z1
-	# What ends it by itself should the watch on the disk be too late.
-	if [ -n "$size_limit_kib" ] && perf_has --max-size; then printf '%s\n' --max-size "${size_limit_kib}K"; fi
+	[ -z "$until" ] || printf '%s\n' --overwrite
+	# What ends it by itself should the watch on the disk be too late. A rolling recording writes its rings, no more.
+	if [ -z "$until" ] && [ -n "$size_limit_kib" ] && perf_has --max-size; then printf '%s\n' --max-size "${size_limit_kib}K"; fi
 	# It says on the pipe of reports that it has switched them.
 	[ -z "$trace_for" ] || printf '%s\n' -D -1 --control "fifo:$workspace/control,$workspace/reports"
 	printf '%s\n' -o "$1"

@@ -20,6 +20,7 @@ set_up_tracefs() {
 	set_instance tracing_on 0 &&
 		set_instance trace_clock "$clock" &&
 		set_instance buffer_size_kb "$((ring_buffer / 1024))" || return 1
+	[ -z "$until" ] || set_instance options/overwrite 1 || return 1
 	[ -z "$cpus" ] || set_instance tracing_cpumask "$(cpu_mask "$recorded_cpus")" || return 1
 	# The names of tasks, which the kernel keeps for all instances together.
 	[ ! -e "$instance/options/record-cmd" ] || set_instance options/record-cmd 1 || return 1
@@ -98,6 +99,7 @@ copy_format() {
 
 tracefs_command() {
 	tracefs_command_on=1
+	[ -z "$until" ] || tracefs_command_on=rolling
 	[ -z "$trace_for" ] || tracefs_command_on=0
 	# The CPUs are a line each already.
 	printf '%s\n' sh "$library/copy-pages.sh" "$tracefs" "$instance" "$1" "$workspace/stop" "$recorder_name" "$ring_buffer" "${size_limit_kib:-0}" "$tracefs_command_on" "$recorded_cpus"

@@ -56,11 +56,11 @@ cpu_mask() {
 
 # count_losses: reads per-CPU stats, each CPU's after a line "CPU: N", and sets lost_events and
 # losses, a line "CPU overrun commit_overrun dropped" for each that lost any. Without stats
-# lost_events is empty: not known.
+# lost_events is empty: not known. What a rolling recording overwrites is not lost.
 count_losses() {
 	# A full ring overwrites its oldest events (overrun) or refuses new ones (dropped); an event that
 	# interrupts another one of a full ring is a commit overrun.
-	awk '
+	awk -v rolling="$until" '
 		/^CPU:/ { cpu = $2; seen[++count] = cpu }
 		/^overrun:/ { overrun[cpu] = $2 }
 		/^commit overrun:/ { commit[cpu] = $3 }
@@ -69,7 +69,7 @@ count_losses() {
 			for (i = 1; i <= count; i++) {
 				cpu = seen[i]
 				lost = overrun[cpu] + commit[cpu] + dropped[cpu]
-				total += lost
+				total += lost - (rolling == "" ? 0 : overrun[cpu])
 				if (lost > 0) printf "%d %d %d %d\n", cpu, overrun[cpu], commit[cpu], dropped[cpu]
 			}
 			if (count > 0) printf "total %d\n", total

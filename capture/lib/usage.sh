@@ -7,7 +7,7 @@ usage() {
 		           [--tool NAME] [--buffer KIB] [--clock NAME] [--compress] [--min-free MIB] [--check] [--strict]
 		           [--victim 'CMD' [--victim-cpu N] [--baseline | --calibrate]] [--load 'CMD']
 		           [--attach PID|CGROUP|container:NAME [--baseline] [--work 'CMD']]
-		           [--repeat N [--alternate]] [--trace-for S [--trace-after S]] [--interval S] [--sidecars LIST] [--daemon NAME]...
+		           [--until 'COND' [--after S]] [--repeat N [--alternate]] [--trace-for S [--trace-after S]] [--interval S] [--sidecars LIST] [--daemon NAME]...
 		           [--note TEXT]...
 
 		Records interrupts, softirqs, NAPI polls and context switches into the bundle DIR.
@@ -37,10 +37,15 @@ usage() {
 		  --attach WHO       what runs already is the victim: PID, a process with its threads and children; the
 		                     processes of a cgroup; or container:NAME; --baseline then watches it untraced before and after
 		  --work 'CMD'       prints how much that has done so far, a number that grows (with --baseline)
+		  --until 'COND'     a rolling recording (perf or tracefs) that keeps what the rings hold when COND holds:
+		                     'softirq>30%' or 'ksoftirqd>50%' of a CPU, 'squeezed>0' (each within a second), or a
+		                     command, run once a second, that ends with status 0; or at a signal (Ctrl-C, TERM,
+		                     USR1), or after --duration (default $default_until_limit); a larger --buffer reaches further back
+		  --after S          how long it goes on then (default 1)
 		  --load 'CMD'       a command that makes the load; it is ended with the victim
-		  --interval S       seconds between copies of the host's counters (default $interval; 0 for none)
+		  --interval S       seconds between copies of the host's counters (default 1; 0 for none)
 		  --sidecars LIST    programs to run beside it: auto, none, or some of mpstat,pidstat,turbostat
-		                     (default auto: those that are installed)
+		                     (default auto: those that are installed; neither these nor copies with --until)
 		  --daemon NAME      note CPU time and memory of the processes of this name at each interval; may
 		                     be repeated
 		  --repeat N         record N times, into an experiment: DIR has a bundle for each

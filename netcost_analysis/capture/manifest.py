@@ -111,6 +111,20 @@ class Verdict(Struct, frozen=True):
     rows: tuple[Compared, ...] | None = None
 
 
+class Until(Struct, frozen=True):
+    """A rolling recording: what it waited for, and what ended it (condition, signal, duration...).
+
+    at_ns: when the wait was over. value, cpu: of the condition.
+    """
+
+    condition: str | None = None
+    held: bool | None = None
+    ended_by: str | None = None
+    at_ns: Count | None = None
+    value: float | None = None
+    cpu: Count | None = None
+
+
 class Manifest(Struct, frozen=True):
     """A bundle's manifest. baseline: the folder of the victim's run without the load.
 
@@ -130,6 +144,7 @@ class Manifest(Struct, frozen=True):
     afterwards: str | None = None
     calibration: Calibration | None = None
     completeness: Verdict | None = None
+    until: Until | None = None
     companions: list[Companion] = []
     network_namespaces: list[str] = []
     notes: list[str] = []

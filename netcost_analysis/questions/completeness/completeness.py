@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ...capture.manifest import Verdict as Recorded
     from ..answer import Answer
 
+# What coverage says of the time before a ring's oldest event, of perf and of the kernel's rings.
+_OVERWRITTEN = ("overwritten", "events were lost")
 # Clocks whose times are those of the counters' readings.
 # What netcost-record notes where /proc/timer_list says nothing, as in many containers.
 _OTHER_READINGS = "victim and snapshot times are CLOCK_BOOTTIME"
@@ -140,6 +142,10 @@ def _compared(capture: "Capture", parts_of: "Callable[[Beside], list[_Part]]") -
     lost, some = int(info["lost_events"]), bool(info["lost_unknown"])
     if bundle is None:
         return unknown("no counters beside it to compare with", lost)
+    rolling = bundle.manifest.until is not None
+    if rolling:
+        # What the rings overwrote before the kept window is meant to be gone.
+        lost, some = bundle.manifest.lost_events or 0, False
     if some:
         lost = max(lost, bundle.manifest.lost_events or 0)
     if not bundle.before.reads or not bundle.after.reads:
@@ -162,6 +168,8 @@ def _compared(capture: "Capture", parts_of: "Callable[[Beside], list[_Part]]") -
             lost,
         )
     rows = [row for part in parts for row in part or () if side.holds(row)]
+    if rolling and not rows:
+        return unknown("the rings reach back less than the counters", lost)
     return judged(rows, lost, some)
 
 
@@ -172,6 +180,7 @@ class Beside:
         self.capture, self.bundle = capture, bundle
         self.start_ns, self.end_ns = recorded_window(capture, bundle)
         self.cpus = recorded_cpus(capture, bundle)
+        self.begins = _ring_begins(capture) if bundle.manifest.until else {}
 
     def within(self, count: Counted | None) -> Counted | None:
         """The count, where it was read both times while the recorder ran."""
@@ -185,10 +194,25 @@ class Beside:
         windows = (counted.window_of(self.bundle, file) for file in counted.FILES)
         return any(one and self.within(Counted(one, {})) is None for one in windows)
 
+    def reaches(self, row: Row, count: Counted) -> bool:
+        """Whether a rolling recording's rings have what the counter was first read before."""
+        begins = self.begins.values() if row.cpu is None else [self.begins.get(row.cpu, 0)]
+        return all(at <= count.window.outer[0] for at in begins)
+
     def holds(self, row: Row) -> bool:
         """Whether a row is of a recorded CPU, and its counter grew: else it says nothing."""
         there = row.cpu is None or self.cpus is None or row.cpu in self.cpus
         return there and row.counted > 0
+
+
+def _ring_begins(capture: "Capture") -> dict[int, int]:
+    # Where a CPU's kept events begin, of those whose older ones were overwritten.
+    info = capture.info
+    return {
+        row["cpu"]: row["end_ns"]
+        for row in info["coverage"]
+        if row["start_ns"] == info["start_ns"] and row["why"] in _OVERWRITTEN
+    }
 
 
 def recorded_window(capture: "Capture", bundle: "Bundle") -> tuple[int, int]:
@@ -253,7 +277,9 @@ def _rows(side: Beside, parts: list[_Part]) -> list[list[Row] | None]:
     # None for a part that could not be compared.
     found = iter(seen(side.capture, _wanted(parts)))
     return [
-        part.rows(part.counts, known) if part.counts and (known := next(found)) else None
+        [row for row in part.rows(part.counts, known) if side.reaches(row, part.counts)]
+        if part.counts and (known := next(found))
+        else None
         for part in parts
     ]
 

@@ -1,0 +1,204 @@
+# netcost-record --until: a rolling recording, kept when the condition holds, at a signal, or at
+# the end.
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netcost_analysis import Capture, open_capture
+from netcost_analysis.questions.completeness.completeness import computed
+from support.host import ROOT
+from support.kit.record import (
+    MARK,
+    RECORD,
+    SHORT,
+    ended,
+    manifest_of,
+    nothing_left,
+    processes_with,
+    require_recorder,
+    started,
+)
+from support.native_tables import Answer, assert_conserved
+
+CPU = 1
+# Some 100,000 softirqs a second on one CPU, for longer than any of these recordings.
+LOAD = f"python3 {ROOT / 'benchmarks' / 'flood.py'} 60 {CPU}"
+LIGHT = ("--profile", "light")
+UNTIL = {"condition", "command", "held", "ended_by", "at_ns", "value", "cpu", "after_s"}
+UNTIL |= {"overwritten_events", "begins"}
+
+pytestmark = pytest.mark.live
+
+
+def refused(*options: object) -> str:
+    words = [str(word) for word in (RECORD, "-o", "/nonexistent/b", *options)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *("softirq", "softirq>", "softirq>30", "softirq<30%", "softirq>=30%", "softirq>x%"),
+        *("ksoftirqd>100%", "ksoftirqd>1.2.3%", "squeezed", "squeezed>1%", "squeezed>-1"),
+    ],
+)
+def test_a_condition_that_is_none_is_refused(condition: str) -> None:
+    assert "in quotes" in refused("--until", condition)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--victim", "true"], "leave out --victim"),
+        (["--attach", os.getpid(), "--work", "echo 1"], "leave out --victim"),
+        (["--trace-for", "1"], "leave out --victim"),
+        (["--repeat", "2"], "leave out --repeat"),
+        (["--profile", "none"], "not for none"),
+        (["--after", "x"], "--after wants seconds"),
+        (["--tool", "trace-cmd"], "take --tool perf or tracefs"),
+    ],
+)
+def test_what_it_does_not_go_with_is_refused(options: list[object], said: str) -> None:
+    assert said in refused("--until", "softirq > 30 %", *options)
+
+
+def test_after_alone_is_refused() -> None:
+    assert "--after needs --until" in refused("--after", "1")
+
+
+@pytest.fixture
+def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
+    with nothing_left(tmp_path, "tracefs") as environment:
+        yield environment
+
+
+def until_of(bundle: Path) -> dict[str, Any]:
+    found = manifest_of(bundle)["until"]
+    assert isinstance(found, dict)
+    assert set(found) == UNTIL
+    return found
+
+
+def assert_rolled(bundle: Path) -> Capture:
+    """A CPU whose ring was full: the time before is unknown, and that is no loss."""
+    assert_conserved(Answer(next(bundle.glob("trace.*"))))
+    capture, manifest = open_capture(bundle), manifest_of(bundle)
+    begins = {row["cpu"]: row["start_ns"] for row in manifest["until"]["begins"]}
+    (gap,) = (row for row in capture.info["coverage"] if row["cpu"] == CPU)
+    assert gap["why"] == ("overwritten" if manifest["tool"] == "perf" else "events were lost")
+    assert gap["start_ns"] == capture.start_ns < gap["end_ns"] <= begins[CPU]
+    assert begins[CPU] - gap["end_ns"] < 50_000_000
+    assert manifest["lost_events"] == 0
+    assert "CPUs begin at different times" in manifest["notes"][-1]
+    for verdict in (manifest["completeness"]["verdict"], computed(capture).verdict):
+        assert "lost" not in verdict
+    return capture
+
+
+@pytest.mark.parametrize("tool", ["perf", "tracefs"])
+def test_what_was_there_when_a_command_succeeds_is_kept(
+    tool: str, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    require_recorder(tool)
+    bundle, flag = tmp_path / "b", tmp_path / "flag"
+    condition = f"test -e {flag} || {{ touch {flag}; false; }}"
+    options = ["--tool", tool, "--buffer", "1024", "--load", LOAD, "--after", "0.2"]
+    done = ended([RECORD, "-o", bundle, *LIGHT, *options, "--until", condition], env=temporary)
+    assert done.returncode == 0, done.stderr
+    found, window = until_of(bundle), manifest_of(bundle)["window"]
+    assert (found["condition"], found["command"]) == (None, condition)
+    assert (found["held"], found["ended_by"]) == (True, "condition")
+    assert (found["value"], found["cpu"], found["after_s"]) == (None, None, 0.2)
+    assert found["at_ns"] <= window["start_ns"] < window["end_ns"] - 100_000_000
+    capture = assert_rolled(bundle)
+    assert capture.info["end_ns"] >= window["end_ns"] - 100_000_000
+    assert (found["overwritten_events"] or 0) > 100_000 or tool == "perf"
+    assert "the command ended with status 0" in done.stderr
+    assert "verdict: " in done.stdout
+    # Of less than the counters' time nothing can be compared, and what can is compared.
+    compared = {row["cpu"] for row in manifest_of(bundle)["completeness"]["rows"]}
+    begins = {row["cpu"]: row["start_ns"] for row in found["begins"]}
+    assert compared <= {cpu for cpu in begins if begins[cpu] <= window["start_ns"] + 100_000_000}
+
+
+@pytest.mark.parametrize("tool", ["perf", "tracefs"])
+def test_rings_that_reach_back_are_compared_with_the_counters(
+    tool: str, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    require_recorder(tool)
+    bundle = tmp_path / "b"
+    options = ["--tool", tool, "--load", LOAD, "--after", "0", "--until", "softirq>3%"]
+    done = ended([RECORD, "-o", bundle, *LIGHT, *options], env=temporary)
+    assert done.returncode == 0, done.stderr
+    found = until_of(bundle)
+    assert found["held"] is True
+    assert found["cpu"] == CPU
+    assert 3 < found["value"] <= 100
+    assert f"softirq had {found['value']} % of CPU {CPU}" in done.stderr
+    verdict = manifest_of(bundle)["completeness"]
+    rows = {(row["name"], row["cpu"]): row for row in verdict["rows"]}
+    assert rows["NET_RX", CPU]["counted"] > 100
+    ours = {(row.counter, row.cpu): row for row in computed(open_capture(bundle)).listed}
+    for key, row in rows.items():
+        assert (row["counted"], row["recorded"]) == ours[key][3:5]
+    if tool == "tracefs":
+        assert verdict["state"] == "complete"
+
+
+def test_one_that_never_holds_ends_with_the_duration(
+    tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    require_recorder("tracefs")
+    options = ["--duration", "1.2", "--after", "0", "--until", "squeezed>4000000000"]
+    done = ended([RECORD, "-o", tmp_path / "b", *SHORT, *options], env=temporary)
+    assert done.returncode == 0, done.stderr
+    found, manifest = until_of(tmp_path / "b"), manifest_of(tmp_path / "b")
+    assert found["condition"] == "squeezed>4000000000"
+    assert (found["held"], found["ended_by"], found["value"]) == (False, "duration", None)
+    assert "the condition never held in 1.2 s" in manifest["notes"][0]
+    assert "lost" not in manifest["completeness"]["verdict"]
+    # What is ended behind it does not lengthen it.
+    assert manifest["duration_s"] < 1
+    assert open_capture(tmp_path / "b").info["duration_ns"] > 1.1e9
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
+def test_a_signal_keeps_what_is_there(
+    sent: signal.Signals, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    require_recorder("tracefs")
+    bundle = tmp_path / "b"
+    command = [RECORD, "-o", bundle, *SHORT, "--until", f"false {MARK}", "--after", "0.1"]
+    process = started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=temporary)
+    assert process.stderr
+    for line in process.stderr:
+        if "rolling until" in line:
+            break
+    time.sleep(0.3)
+    process.send_signal(sent)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    found = until_of(bundle)
+    assert (found["held"], found["ended_by"]) == (False, "signal")
+    assert "kept at a signal" in manifest_of(bundle)["notes"][0]
+    assert "verdict: " in out
+    assert open_capture(bundle).event_count > 0
+    assert processes_with(MARK) == []
+
+
+def test_it_looks_at_ksoftirqd(tmp_path: Path, temporary: dict[str, str]) -> None:
+    require_recorder("tracefs")
+    options = ["--duration", "1.5", "--after", "0", "--until", "ksoftirqd>99.9%"]
+    done = ended([RECORD, "-o", tmp_path / "b", *SHORT, *options], env=temporary)
+    assert done.returncode == 0, done.stderr
+    assert until_of(tmp_path / "b")["ended_by"] == "duration"
