@@ -33,7 +33,9 @@ trap 'ended=yes' TERM
 	kill -KILL 0
 ) 3>&- 5>&- >/dev/null 2>&1 &
 watch=$!
-[ -n "$ended" ] || "$@" 7<&-
+# Some shells write how a child died; what the command itself writes still goes where it should.
+exec 6>&2 2>/dev/null
+[ -n "$ended" ] || (exec "$@" 2>&6 6>&- 7<&-)
 trap '' TERM
 kill -KILL "$watch" 2>/dev/null
 # What the command left running.

@@ -184,8 +184,11 @@ preflight_disk() {
 	preflight_disk_needed=0
 	if [ -n "$event_profiles" ]; then
 		preflight_disk_needed=$(awk -v rate="$expected_rate" -v bytes="$(of_tool event_bytes)" -v seconds="${trace_for:-$duration}" 'BEGIN { printf "%d", rate * bytes * seconds / 1048576 + 1 }')
-		# No more than the rings.
-		[ -z "$until" ] || preflight_disk_needed=$((profile_buffer * $(echo "$recorded_cpus" | wc -l) / 1048576 + 1))
+		if [ -n "$until" ]; then
+			# No more than the rings.
+			preflight_disk_cpus=$(echo "$recorded_cpus" | wc -l)
+			preflight_disk_needed=$((profile_buffer * preflight_disk_cpus / 1048576 + 1))
+		fi
 		case $candidates in
 		' trace-cmd'*) preflight_disk_needed=$((preflight_disk_needed * 2)) ;;
 		esac

@@ -1,5 +1,6 @@
 # Whatever ends a script of the kit, and whenever, its function end is run, once.
 
+import os
 import re
 import shutil
 import subprocess
@@ -36,6 +37,19 @@ def test_whatever_ends_a_script_runs_its_end_once(
 {leaves}"""
     done = subprocess.run([*shell, "-c", script], capture_output=True, text=True, check=False)
     assert (done.stderr, done.returncode) == (f"ended {status}\n", status)
+
+
+# A victim that is ended before its shell takes TERM up dies of it, and that is no word to the user.
+@pytest.mark.parametrize("shell", [one for one in SHELLS if shutil.which(one[0])], ids=" ".join)
+def test_a_guard_says_nothing_of_how_its_command_died(shell: list[str], tmp_path: Path) -> None:
+    alive = tmp_path / "alive"
+    os.mkfifo(alive)
+    writer = os.open(alive, os.O_RDWR)
+    command = [*shell, ROOT / "capture" / "lib" / "guard.sh", alive, ""]
+    dies = ["sh", "-c", "echo its own word >&2; kill -TERM $$"]
+    done = subprocess.run([*command, *dies], stderr=subprocess.PIPE, start_new_session=True)
+    os.close(writer)
+    assert done.stderr == b"its own word\n"
 
 
 # A signal ends the command as well, and the shell leaves at once where nothing is divided by it.
