@@ -34,8 +34,14 @@ class Capture:
     """An opened capture: headers are read at once, samples by each call that needs them."""
 
     def __init__(
-        self, path: str, buffer: str | None = None, cycles_per_s: int | None = None
-    ) -> None: ...
+        self,
+        path: str,
+        buffer: str | None = None,
+        cycles_per_s: int | None = None,
+        rolling: bool = False,
+    ) -> None:
+        """rolling: what a kernel's ring lost before its oldest event was to be overwritten."""
+
     def header(self) -> dict[str, Any]: ...
     def scan(self, progress: Progress | None = None) -> dict[str, Any]: ...
     def is_surveyed(self) -> bool:

@@ -26,6 +26,7 @@ write_summary() {
 		if [ -n "$victim$attached" ]; then
 			printf 'victim     %s%s\n' "$(printf '%.60s' "${victim:-$attached_command}" | tr '\n\t' '  ')" "${victim_cpu:+, on CPU $victim_cpu*}"
 		fi
+		[ -z "$until" ] || printf 'until      %s\n' "$(said_until)"
 		[ -z "$load" ] || printf 'load       %s\n' "$(printf '%.60s' "$load" | tr '\n\t' '  ')"
 		summarize "$1"
 		[ -z "$cut_short" ] || echo "cut short  the disk ran low"

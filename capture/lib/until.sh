@@ -2,7 +2,7 @@
 # --until: a rolling recording. The rings keep the newest events until a condition holds, a signal comes or --duration is
 # over; --after seconds later they are kept. The counters are read when the wait ends and when the recording does, so that
 # they are of what is kept. Sourced.
-# Sets until_by (condition, signal, duration, disk), until_at_ns, when that was, until_value and until_cpu of the condition.
+# Sets until_by (condition, signal, duration, service, disk), until_at_ns, when that was, until_value and until_cpu of the condition.
 
 # check_until: can it be meant? Sets until_kind (softirq, ksoftirqd, squeezed, command) and until_least.
 check_until() {
@@ -16,7 +16,7 @@ check_until() {
 		bad_usage "--until waits for what happens by itself: leave out --victim, --victim-cpu, --baseline, --calibrate, --work and --trace-for"
 	[ -z "$repeats" ] || bad_usage "--until records once: leave out --repeat"
 	{ [ -n "$event_profiles" ] && [ -z "$sampling_profile" ]; } || bad_usage "--until is for profiles of tracepoints, not for $profile"
-	[ "$tool" != trace-cmd ] || bad_usage "trace-cmd reads its rings all the time: leave out --until, or take --tool perf or tracefs"
+	[ "$tool" != trace-cmd ] || bad_usage "trace-cmd reads its rings all the time, so that nothing rolls: --until takes --tool perf or --tool tracefs"
 	read_condition
 }
 
@@ -71,7 +71,7 @@ hear_signal() {
 # await_condition: returns when what was waited for has come, with the counters read and duration set to what is left.
 await_condition() {
 	until_by='' until_at_ns='' until_value='' until_cpu=''
-	setsid sh "$library/guard.sh" "$workspace/alive" "$run" sh "$library/watch-until.sh" "$library" "$run" "$until_kind" "$until_least" "$until" </dev/null >/dev/null 2>&1 5>&- &
+	setsid sh "$library/guard.sh" "$workspace/alive" "$run" sh "$library/watch-until.sh" "$library" "$run" "$until_kind" "$until_least" "$until" "$attached" </dev/null >/dev/null 2>&1 5>&- &
 	until_watch=$! guards="$guards $!"
 	start_limit "$duration"
 	trap hear_signal INT TERM USR1
@@ -87,6 +87,7 @@ await_condition() {
 			break
 			;;
 		'until signal') until_by=signal && break ;;
+		'until gone') until_by=service && break ;;
 		limit) until_by=duration && break ;;
 		'disk low '*)
 			disk_low "$report"
@@ -144,6 +145,7 @@ said_until() {
 		;;
 	signal) echo "the condition never held: the recording was kept at a signal" ;;
 	duration) echo "the condition never held in $duration_asked s: what was there at the end is kept" ;;
+	service) echo "the condition never held before the service ended" ;;
 	disk) echo "the condition never held before the disk ran low" ;;
 	esac
 }

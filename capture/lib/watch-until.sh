@@ -1,12 +1,15 @@
 #!/bin/sh
-# watch-until.sh LIBRARY RUN KIND LEAST COMMAND: looks once a second whether the condition of --until holds, and reports
+# watch-until.sh LIBRARY RUN KIND LEAST COMMAND ATTACHED: looks once a second whether the condition of --until holds, and reports
 # "until held CLOCK VALUE CPU" on descriptor 3 once it does; of a command without VALUE and CPU. VALUE is that of the
-# CPU with the most: percent of the second, or how many times it was squeezed.
-library=$1 run=$2 kind=$3 least=$4 command=$5
+# CPU with the most: percent of the second, or how many times it was squeezed. "until gone" where there is a service in
+# ATTACHED and it has ended.
+library=$1 run=$2 kind=$3 least=$4 command=$5 attached=$6
 # shellcheck source=host.sh
 . "$library/host.sh"
 # shellcheck source=processes.sh
 . "$library/processes.sh"
+# shellcheck source=service.sh
+. "$library/service.sh"
 trap 'exit 0' TERM
 
 # Lines CPU N OF: what grows, and what it is a share of.
@@ -54,6 +57,10 @@ pids=''
 before=$(reading)
 while :; do
 	sleep 1
+	if [ -n "$attached" ] && [ -n "$(service_gone)" ]; then
+		echo "until gone" >&3
+		exit 0
+	fi
 	if [ "$kind" = command ]; then
 		sh "$library/as-called.sh" "$run" sh -c "$command" </dev/null >/dev/null 2>&1 3>&- || continue
 		found=''

@@ -120,7 +120,7 @@ impl Visitor for Scanner<'_> {
                 self.scan.lost_unknown += 1;
                 self.gaps.loss(side, 0, Why::Lost);
             }
-            What::Overwritten => self.gaps.loss(side, 0, Why::Overwritten),
+            What::Overwritten(count) => self.gaps.loss(side, count, Why::Overwritten),
             What::PassedOver => self.gaps.loss(side, 0, Why::PassedOver),
             What::Round => self.rounds.end(),
             What::LostSamples(count) => self.scan.lost_samples = self.scan.lost_samples.saturating_add(count),

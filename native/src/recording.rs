@@ -174,6 +174,9 @@ pub trait Source: Debug + Send + Sync {
         true
     }
 
+    /// It was let roll until it was kept: what a ring lost before its oldest event is no loss.
+    fn set_rolling(&mut self) {}
+
     /// Converts cycles of the clock to nanoseconds at this frequency; false where the source cannot.
     fn set_cycles_per_s(&mut self, _hertz: u64) -> bool {
         false
@@ -206,6 +209,11 @@ impl Recording {
 
     fn without_stacks(&self) -> Error {
         bad!(Missing, "a {} capture has no samples with addresses: they have no stacks", self.format)
+    }
+
+    /// Says that it was let roll, and what its rings overwrote was not to be kept: where the recording does not tell.
+    pub fn set_rolling(&mut self) {
+        self.source.set_rolling();
     }
 
     /// Says how many cycles of the clock make a second, where the capture does not.

@@ -99,7 +99,7 @@ pub(crate) fn ring(folder: &Path) -> Result<(Ring, Vec<String>)> {
     let cpus = pages(folder, &layout, &mut notes)?;
     notes.extend(tracing.problem.take());
     let cmdlines = std::mem::take(&mut tracing.cmdlines);
-    Ok((Ring { layout, clock, cpus, cmdlines, events, by_type }, notes))
+    Ok((Ring { layout, clock, cpus, cmdlines, events, by_type, rolls: false }, notes))
 }
 
 fn optional(folder: &Path, name: &str, most: usize) -> Vec<u8> {

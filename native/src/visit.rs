@@ -95,8 +95,8 @@ pub enum What {
     Lost(u64),
     /// Samples lost at this place, nobody knows how many.
     LostUnknown,
-    /// The ring kept the newest events of this CPU, which begin here, and no earlier ones.
-    Overwritten,
+    /// The ring kept the newest events of this CPU, which begin here, and no earlier ones: so many, 0 where nobody counted.
+    Overwritten(u64),
     /// Parts of a recording at this place could not be read, and may have been samples.
     PassedOver,
     /// Samples lost in all, without a place.
@@ -113,7 +113,7 @@ impl What {
     /// Whether it says of its own time that something is missing or begins there: that is a time of the recording.
     pub fn is_place(&self) -> bool {
         use What::{Lost, LostUnknown, Overwritten, PassedOver, Throttle};
-        matches!(self, Lost(_) | LostUnknown | Overwritten | PassedOver | Throttle(..))
+        matches!(self, Lost(_) | LostUnknown | Overwritten(_) | PassedOver | Throttle(..))
     }
 }
 

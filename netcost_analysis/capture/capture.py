@@ -146,7 +146,10 @@ class Capture:
             )
         require_text(self._trace, "path")
         try:
-            self.native = _native.Capture(self._trace, buffer, beside and beside.cycles_per_s)
+            rolling = self.bundle is not None and self.bundle.manifest.until is not None
+            self.native = _native.Capture(
+                self._trace, buffer, beside and beside.cycles_per_s, rolling
+            )
         except OSError as error:
             from .packed import named
 

@@ -125,7 +125,7 @@ def _lines(info: dict[str, Any], verdict: str | None) -> list[tuple[str, str]]:
             "gap",
             f"CPU {gap['cpu']}, at {elapsed(info['start_ns'], gap['start_ns'])} for "
             f"{elapsed(gap['start_ns'], gap['end_ns'])}: "
-            + (_lost(gap["lost"]) if gap["lost"] else gap["why"]),
+            + (_lost(gap) if gap["lost"] else gap["why"]),
         )
         for gap in info["coverage"][:10]
     ]
@@ -134,8 +134,10 @@ def _lines(info: dict[str, Any], verdict: str | None) -> list[tuple[str, str]]:
     return lines + [("note", note) for note in info["notes"]]
 
 
-def _lost(events: int) -> str:
-    return f"{plural(events, 'event')} {were(events)} lost"
+def _lost(gap: dict[str, Any]) -> str:
+    events = gap["lost"]
+    verb = "overwritten" if gap["why"] == "overwritten" else "lost"
+    return f"{plural(events, 'event')} {were(events)} {verb}"
 
 
 def _buffers(info: dict[str, Any]) -> list[tuple[str, str]]:

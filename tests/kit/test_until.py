@@ -4,7 +4,6 @@
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from support.kit.record import (
     require_recorder,
     started,
 )
+from support.kit.service import service
 from support.native_tables import Answer, assert_conserved
 
 CPU = 1
@@ -65,7 +65,7 @@ def test_a_condition_that_is_none_is_refused(condition: str) -> None:
         (["--repeat", "2"], "leave out --repeat"),
         (["--profile", "none"], "not for none"),
         (["--after", "x"], "--after wants seconds"),
-        (["--tool", "trace-cmd"], "take --tool perf or tracefs"),
+        (["--tool", "trace-cmd"], "--until takes --tool perf or --tool tracefs"),
     ],
 )
 def test_what_it_does_not_go_with_is_refused(options: list[object], said: str) -> None:
@@ -95,7 +95,19 @@ def assert_rolled(bundle: Path) -> Capture:
     capture, manifest = open_capture(bundle), manifest_of(bundle)
     begins = {row["cpu"]: row["start_ns"] for row in manifest["until"]["begins"]}
     (gap,) = (row for row in capture.info["coverage"] if row["cpu"] == CPU)
-    assert gap["why"] == ("overwritten" if manifest["tool"] == "perf" else "events were lost")
+    assert gap["why"] == "overwritten"
+    frame = capture.timeline().coverage
+    assert set(frame["why"][frame["cpu"] == CPU]) == {"overwritten"}
+    assert (capture.info["lost_events"], capture.info["lost_unknown"]) == (0, 0)
+    if manifest["tool"] == "tracefs":
+        [lost] = (one["overrun"] for one in manifest["losses"] if one["cpu"] == CPU)
+        # The kernel writes the number into the page where that has room for it.
+        assert gap["lost"] in (0, lost)
+        # Without the manifest nobody knows that it was meant.
+        bare = open_capture(bundle / manifest["trace"]).info
+        assert bare["lost_events"] == sum(row["lost"] for row in capture.info["coverage"])
+        assert bare["lost_events"] > 0 or bare["lost_unknown"] > 0
+        assert {row["why"] for row in bare["coverage"]} == {"events were lost"}
     assert gap["start_ns"] == capture.start_ns < gap["end_ns"] <= begins[CPU]
     assert begins[CPU] - gap["end_ns"] < 50_000_000
     assert manifest["lost_events"] == 0
@@ -125,6 +137,9 @@ def test_what_was_there_when_a_command_succeeds_is_kept(
     assert (found["overwritten_events"] or 0) > 100_000 or tool == "perf"
     assert "the command ended with status 0" in done.stderr
     assert "verdict: " in done.stdout
+    said = (bundle / "summary.txt").read_text()
+    assert "until      the condition held: the command ended with status 0\n" in said
+    assert len(said.splitlines()) <= 25
     # Of less than the counters' time nothing can be compared, and what can is compared.
     compared = {row["cpu"] for row in manifest_of(bundle)["completeness"]["rows"]}
     begins = {row["cpu"]: row["start_ns"] for row in found["begins"]}
@@ -180,11 +195,7 @@ def test_a_signal_keeps_what_is_there(
     bundle = tmp_path / "b"
     command = [RECORD, "-o", bundle, *SHORT, "--until", f"false {MARK}", "--after", "0.1"]
     process = started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=temporary)
-    assert process.stderr
-    for line in process.stderr:
-        if "rolling until" in line:
-            break
-    time.sleep(0.3)
+    rolling(process)
     process.send_signal(sent)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
@@ -194,6 +205,63 @@ def test_a_signal_keeps_what_is_there(
     assert "verdict: " in out
     assert open_capture(bundle).event_count > 0
     assert processes_with(MARK) == []
+
+
+def rolling(process: "subprocess.Popen[str]") -> None:
+    """Returns once it waits for its condition."""
+    assert process.stderr is not None
+    while "rolling until" not in process.stderr.readline():
+        assert process.poll() is None
+
+
+def test_a_service_that_runs_already(tmp_path: Path, temporary: dict[str, str]) -> None:
+    require_recorder("tracefs")
+    bundle = tmp_path / "b"
+    with service(tmp_path, CPU) as one:
+        # Once it has done more than it had when the recording began.
+        condition = f"test $({one.work}) -gt {one.done()}"
+        options = ["--attach", one.pid, "--after", "0.5", "--until", condition]
+        done = ended([RECORD, "-o", bundle, *SHORT, *options], env=temporary)
+        assert done.returncode == 0, done.stderr
+        assert one.process.poll() is None
+    found, manifest = until_of(bundle), manifest_of(bundle)
+    assert (found["held"], found["ended_by"]) == (True, "condition")
+    window, victim = manifest["window"], manifest["victim"]
+    assert (victim["pid"], victim["attached"]["ended"]) == (one.pid, False)
+    assert window["start_ns"] <= victim["start_ns"] < victim["end_ns"] <= window["end_ns"]
+    # Its account is of the window, its ledger of all that the rings have.
+    capture = open_capture(bundle)
+    assert 0 < victim["user_s"] + victim["system_s"] < 2 * victim["wall_s"] + 0.1
+    [_] = {row["why"] for row in capture.info["coverage"]} or {"nothing was overwritten"}
+    assert capture.info["start_ns"] < window["start_ns"]
+    on_cpu = capture.timeline(victim=f"process:{one.pid}").owned_by("tid")
+    assert sum(row.ns for row in on_cpu if row.of_task and row.comm.startswith("svc")) > 1e8
+
+
+def test_a_service_that_ends_is_an_incident(tmp_path: Path, temporary: dict[str, str]) -> None:
+    require_recorder("tracefs")
+    bundle = tmp_path / "b"
+    with service(tmp_path, CPU) as one:
+        options = ["--attach", one.pid, "--until", "squeezed>4000000000"]
+        command = [RECORD, "-o", bundle, *SHORT, *options]
+        process = started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=temporary)
+        rolling(process)
+        children = one.children()
+        one.process.kill()
+        one.process.wait()
+        subprocess.run(["kill", "-KILL", *map(str, children)], check=True)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    found, manifest = until_of(bundle), manifest_of(bundle)
+    assert (found["held"], found["ended_by"]) == (False, "service")
+    assert manifest["victim"]["attached"]["ended"] is True
+    assert manifest["notes"][:2] == [
+        "the condition never held before the service ended",
+        "the service ended while it was recorded",
+    ]
+    # What it did before it ended is in the rings.
+    owners = open_capture(bundle).timeline().owned_by("tid")
+    assert any(row.of_task and row.comm.startswith("svc") and row.ns > 0 for row in owners)
 
 
 def test_it_looks_at_ksoftirqd(tmp_path: Path, temporary: dict[str, str]) -> None:

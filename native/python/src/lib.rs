@@ -100,12 +100,21 @@ impl Capture {
 #[pymethods]
 impl Capture {
     #[new]
-    #[pyo3(signature = (path, buffer=None, cycles_per_s=None))]
-    fn new(py: Python<'_>, path: &str, buffer: Option<&str>, cycles_per_s: Option<u64>) -> PyResult<Capture> {
+    #[pyo3(signature = (path, buffer=None, cycles_per_s=None, rolling=false))]
+    fn new(
+        py: Python<'_>,
+        path: &str,
+        buffer: Option<&str>,
+        cycles_per_s: Option<u64>,
+        rolling: bool,
+    ) -> PyResult<Capture> {
         let mut reporter = Reporter::new(None);
         let opened = py.detach(|| {
             let mut recording = open(path, buffer, &mut || reporter.waits())?;
             cycles_per_s.map_or(Ok(()), |hertz| recording.set_cycles_per_s(hertz))?;
+            if rolling {
+                recording.set_rolling();
+            }
             Ok(recording)
         });
         let recording = reporter.settle(opened)?;

@@ -238,7 +238,7 @@ impl Visitor for Walk<'_, '_> {
                 self.counters.lost_unknown += 1;
                 self.lose(side, 0, "an unknown number of records was lost", None);
             }
-            What::Overwritten => self.lose(side, 0, "overwritten", None),
+            What::Overwritten(count) => self.lose(side, *count, "overwritten", None),
             What::PassedOver => self.lose(side, 0, "lines that could not be read", None),
             What::LostSamples(count) => self.lost.1 = self.lost.1.saturating_add(*count),
             What::Throttle(begins, event) => {

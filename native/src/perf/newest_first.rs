@@ -126,7 +126,7 @@ impl Ring {
 
     fn show(&mut self, visitor: &mut dyn Visitor) -> ControlFlow<()> {
         let Some(oldest) = self.samples.last().filter(|_| self.was_full()) else { return self.records(visitor) };
-        visitor.side(&Side::of(What::Overwritten, Some(oldest.time_ns), Some(oldest.cpu)));
+        visitor.side(&Side::of(What::Overwritten(0), Some(oldest.time_ns), Some(oldest.cpu)));
         self.records(visitor)
     }
 

@@ -40,6 +40,8 @@ pub struct Ring {
     pub events: Arc<Vec<Event>>,
     /// `common_type` to number of the event.
     pub by_type: Vec<u32>,
+    /// Whether it rolled: what a CPU's ring lost before its oldest event was overwritten, as was meant.
+    pub rolls: bool,
 }
 
 /// One event in a round's pages.
@@ -62,9 +64,10 @@ struct CpuPages {
     rows: Vec<Row>,
     next: usize,
     /// Losses right before a row.
-    lost: Vec<(usize, Missed)>,
+    lost: Vec<(usize, What)>,
     /// A loss after the last row so far.
     pending: Missed,
+    /// The latest time so far; `i64::MIN` before its oldest event.
     latest: i64,
     unreadable: u64,
     unsound: u64,
@@ -145,6 +148,10 @@ impl Source for Ring {
         self.clock.tsc = Some(Clock::tsc_of(hertz));
         true
     }
+
+    fn set_rolling(&mut self) {
+        self.rolls = true;
+    }
 }
 
 fn stream(cpu: u32, pages: &Pages, base: usize) -> CpuPages {
@@ -192,6 +199,7 @@ impl CpuPages {
         let order = ring.layout.order;
         let plain = ring.clock.is_plain();
         let first = self.rows.len();
+        let oldest = self.latest == i64::MIN;
         let (rows, latest, unreadable) = (&mut self.rows, &mut self.latest, &mut self.unreadable);
         let end = ring.layout.walk(page, |row| {
             let kind = order.u16(page, row.at as usize).map_or(0, usize::from);
@@ -216,7 +224,8 @@ impl CpuPages {
             self.pending = end.missed;
         }
         if first < self.rows.len() && self.pending != Missed::No {
-            self.lost.push((first, std::mem::replace(&mut self.pending, Missed::No)));
+            let missed = std::mem::replace(&mut self.pending, Missed::No);
+            self.lost.push((first, if ring.rolls && oldest { overwritten(missed) } else { lost(missed) }));
         }
     }
 
@@ -228,9 +237,9 @@ impl CpuPages {
     #[inline(always)]
     fn show(&mut self, place: usize, memory: &[u8], visitor: &mut Feed<'_>) -> ControlFlow<()> {
         let row = self.rows[place];
-        if let Some((_, missed)) = self.lost.first().filter(|lost| lost.0 == place) {
-            visitor.side(memory, &Side::of(lost(*missed), Some(row.time), Some(self.cpu)));
-            self.lost.remove(0);
+        if self.lost.first().is_some_and(|lost| lost.0 == place) {
+            let (_, what) = self.lost.remove(0);
+            visitor.side(memory, &Side::of(what, Some(row.time), Some(self.cpu)));
         }
         let sample = Sample {
             event: row.event,
@@ -257,6 +266,13 @@ fn lost(missed: Missed) -> What {
     match missed {
         Missed::Some(count) => What::Lost(count),
         _ => What::LostUnknown,
+    }
+}
+
+fn overwritten(missed: Missed) -> What {
+    match missed {
+        Missed::Some(count) => What::Overwritten(count),
+        _ => What::Overwritten(0),
     }
 }
 

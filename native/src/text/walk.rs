@@ -142,7 +142,7 @@ struct Loss {
 impl Loss {
     fn tell(&self, cpu: u32, until_ns: Option<i64>, block: &[u8], visitor: &mut Feed<'_>) {
         if self.overwritten {
-            visitor.side(block, &Side::of(What::Overwritten, until_ns, Some(cpu)));
+            visitor.side(block, &Side::of(What::Overwritten(0), until_ns, Some(cpu)));
         }
         if self.count > 0 {
             visitor.side(block, &Side::of(What::Lost(self.count), until_ns, Some(cpu)));

@@ -93,6 +93,7 @@ impl Headers {
             cmdlines: std::mem::take(&mut self.tracing.cmdlines),
             by_type: Ring::index(&events),
             events,
+            rolls: false,
         };
         self.notes.extend(self.options.losses_noted(&instance.name));
         self.notes.extend(self.tracing.problem.take());

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ...capture.manifest import Verdict as Recorded
     from ..answer import Answer
 
-# What coverage says of the time before a ring's oldest event, of perf and of the kernel's rings.
-_OVERWRITTEN = ("overwritten", "events were lost")
 # Clocks whose times are those of the counters' readings.
 # What netcost-record notes where /proc/timer_list says nothing, as in many containers.
 _OTHER_READINGS = "victim and snapshot times are CLOCK_BOOTTIME"
@@ -143,10 +141,7 @@ def _compared(capture: "Capture", parts_of: "Callable[[Beside], list[_Part]]") -
     if bundle is None:
         return unknown("no counters beside it to compare with", lost)
     rolling = bundle.manifest.until is not None
-    if rolling:
-        # What the rings overwrote before the kept window is meant to be gone.
-        lost, some = bundle.manifest.lost_events or 0, False
-    if some:
+    if rolling or some:
         lost = max(lost, bundle.manifest.lost_events or 0)
     if not bundle.before.reads or not bundle.after.reads:
         return unknown("no counters of known times beside it to compare with", lost)
@@ -211,7 +206,7 @@ def _ring_begins(capture: "Capture") -> dict[int, int]:
     return {
         row["cpu"]: row["end_ns"]
         for row in info["coverage"]
-        if row["start_ns"] == info["start_ns"] and row["why"] in _OVERWRITTEN
+        if row["start_ns"] == info["start_ns"] and row["why"] == "overwritten"
     }
 
 
