@@ -97,7 +97,10 @@ def assert_rolled(bundle: Path) -> Capture:
     (gap,) = (row for row in capture.info["coverage"] if row["cpu"] == CPU)
     assert gap["why"] == "overwritten"
     frame = capture.timeline().coverage
-    assert set(frame["why"][frame["cpu"] == CPU]) == {"overwritten"}
+    # A ring may begin within a softirq.
+    whys = set(frame["why"][frame["cpu"] == CPU])
+    assert "overwritten" in whys
+    assert not any("lost" in why for why in whys)
     assert (capture.info["lost_events"], capture.info["lost_unknown"]) == (0, 0)
     if manifest["tool"] == "tracefs":
         [lost] = (one["overrun"] for one in manifest["losses"] if one["cpu"] == CPU)
