@@ -18,9 +18,7 @@ Counter = tuple[str, str, list[int], list[float]]
 _BINS = 500
 
 
-def counters(
-    timeline: "Timeline", victims: Mapping[str, Task]
-) -> tuple[list[Counter], str | None]:
+def counters(timeline: "Timeline", victims: Mapping[str, Task]) -> tuple[list[Counter], str | None]:
     """Of each victim its share stolen and its time on CPU, and why there are none.
 
     victims: by what they are called. A value holds from the start of its bin; bins begin on
@@ -60,7 +58,7 @@ def _of(timeline: "Timeline", rows: "pd.DataFrame", name: str, width: int) -> li
 
     def percent(part: "np.ndarray", whole: "np.ndarray") -> list[float]:
         # Of no time nothing was stolen.
-        return (100.0 * part / np.maximum(whole, 1)).tolist()
+        return [float(one) for one in 100.0 * part / np.maximum(whole, 1)]
 
     at = times.tolist()
     shares = [(f"{name}: stolen", stolen)]

@@ -101,7 +101,11 @@ impl<'o, 'w, 'p> Ftrace<'o, 'w, 'p> {
             say(left_out.short, "were cut short and are left out"),
         ];
         let wide = wide.map(|(plan, _)| {
-            format!("of the fields of {} the last {} are left out", plan.generic.as_deref().unwrap_or(""), plan.left_out)
+            format!(
+                "of the fields of {} the last {} are left out",
+                plan.generic.as_deref().unwrap_or(""),
+                plan.left_out
+            )
         });
         Written { events: count, notes: notes.into_iter().flatten().chain(wide).collect(), ..Written::default() }
     }

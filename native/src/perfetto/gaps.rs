@@ -15,7 +15,8 @@ use crate::perfetto::tracks::{event, of_a_cpu, of_gaps, packet, SHARED};
 
 /// Writes rows of coverage; `seen`: CPUs whose track is described. Such times may overlap, which slices may not.
 pub fn add(batch: &RecordBatch, seen: &mut FxHashSet<u32>, out: &mut Out<'_>) -> Result<()> {
-    let (cpus, starts, ends, lost) = (cpus(batch)?, times(batch, "start_ns")?, times(batch, "end_ns")?, times(batch, "lost")?);
+    let (cpus, starts, ends, lost) =
+        (cpus(batch)?, times(batch, "start_ns")?, times(batch, "end_ns")?, times(batch, "lost")?);
     let why = batch.column_by_name("why").ok_or_else(|| bad!(Refused, "coverage has no column why"))?;
     let why = cast(why, &DataType::Utf8).map_err(|error| bad!(Refused, "column why: {error}"))?;
     let why = why.as_string::<i32>();

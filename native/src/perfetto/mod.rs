@@ -61,19 +61,16 @@ pub fn write(
 ) -> Result<Written> {
     let mut out = Out::new(to);
     tracks::begin(&mut out, recording, counters);
-    let within = Within {
-        window: request.window,
-        cpus: request.cpus.clone(),
-        fields: None,
-        in_order: survey.whole.in_order,
-    };
+    let within =
+        Within { window: request.window, cpus: request.cpus.clone(), fields: None, in_order: survey.whole.in_order };
     let mut first = |fraction: f64| progress(fraction / 2.0);
     let mut ftrace = Ftrace::new(recording, within, &mut out, &mut first);
     recording.walk(&mut ftrace)?;
     let mut written = ftrace.finish();
     out.settle()?;
     let before = out.bytes();
-    let request = Request { want: Want { segments: true, coverage: true, ..Want::default() }, bin_ns: None, ..request.clone() };
+    let request =
+        Request { want: Want { segments: true, coverage: true, ..Want::default() }, bin_ns: None, ..request.clone() };
     let mut slices = Slices::default();
     let mut failed = None;
     let mut sink = |tables: Tables| {

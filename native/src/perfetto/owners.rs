@@ -126,7 +126,8 @@ impl OfBatch {
         let id = if self.id.is_null(row) { i32::MIN } else { self.id.value(row) };
         let tid = if self.tid.is_null(row) { i32::MIN } else { self.tid.value(row) };
         let of = |coded: &Coded| coded.code(row);
-        let codes = [&self.context, &self.comm, &self.name, &self.napi, &self.device, &self.class, &self.network].map(of);
+        let codes =
+            [&self.context, &self.comm, &self.name, &self.napi, &self.device, &self.class, &self.network].map(of);
         let [context, comm, name, napi, device, class, network] = codes;
         let key = ([context, comm, name, napi, device, class, network, id], tid);
         if let Some((last, owner)) = self.last.filter(|last| last.0 == key) {

@@ -148,6 +148,14 @@ impl Plan {
         };
         let pid_at = format.field("common_pid").filter(|field| field.size == 4).map(|field| field.offset);
         let generic = own.is_none().then(|| format.name.clone());
-        Plan { number, fields, pid_at, fixed_size: format.fixed_size(), generic, system: format.system.clone(), left_out }
+        Plan {
+            number,
+            fields,
+            pid_at,
+            fixed_size: format.fixed_size(),
+            generic,
+            system: format.system.clone(),
+            left_out,
+        }
     }
 }
