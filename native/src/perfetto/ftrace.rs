@@ -154,7 +154,7 @@ impl Writer<'_, '_> {
     fn write(&mut self, cpu: usize) {
         let Writer { out, plans, to_describe, cpus, .. } = self;
         let waiting = &mut cpus[cpu];
-        if waiting.events.is_empty() {
+        if waiting.events.is_empty() && !waiting.lost {
             return;
         }
         // Before their events, in a packet of their own.

@@ -130,8 +130,7 @@ impl OfBatch {
             [&self.context, &self.comm, &self.name, &self.napi, &self.device, &self.class, &self.network].map(of);
         let [context, comm, name, napi, device, class, network] = codes;
         let key = ([context, comm, name, napi, device, class, network, id], tid);
-        if let Some((last, owner)) = self.last.filter(|last| last.0 == key) {
-            debug_assert_eq!(last, key);
+        if let Some((_, owner)) = self.last.filter(|last| last.0 == key) {
             return owner;
         }
         let owner = match self.known.get(&key) {
