@@ -14,7 +14,14 @@ from benchmarks.repeat import repeat
 
 TIMES = (1, 4, 16)
 _NOTEBOOKS = ("stolen-time", "anatomy-and-batches", "devices")
-WAYS = ("ledger", "stolen", "convert", *(f"report {name}" for name in _NOTEBOOKS))
+WAYS = (
+    "ledger",
+    "stolen",
+    "convert",
+    "convert perfetto",
+    *(f"report {name}" for name in _NOTEBOOKS),
+)
+_TRACE = ".perfetto-trace"
 # By how much the largest may be above the smallest.
 _FLAT = 1.2
 
@@ -48,16 +55,17 @@ def measure(path: Path, gigabytes: float, ways: tuple[str, ...] = WAYS) -> list[
                 found.append(Measured(way, times, events, size, done))
                 print(f"{times} x {way}: {done.seconds:.1f} s", file=sys.stderr)
                 shutil.rmtree(out, ignore_errors=True)
+                out.with_suffix(_TRACE).unlink(missing_ok=True)
             made.unlink()
     return found
 
 
 def command(way: str, path: Path, out: Path) -> tuple[str, ...]:
     netcost = (sys.executable, "-m", "netcost_analysis")
-    name, _, notebook = way.partition(" ")
+    name, _, what = way.partition(" ")
     words = {
-        "convert": ("-o", str(out)),
-        "report": ("-o", str(out.with_suffix(".html")), "--notebook", notebook),
+        "convert": ("-o", str(out.with_suffix(_TRACE) if what else out)),
+        "report": ("-o", str(out.with_suffix(".html")), "--notebook", what),
     }
     return (*netcost, name, str(path), *words.get(name, ()))
 

@@ -15,6 +15,7 @@ from .comparison.run_set import RunSet as RunSet
 from .comparison.run_set import run_set as run_set
 from .export.dataset import Exported as Exported
 from .export.dataset import ExportedTable as ExportedTable
+from .export.perfetto import PerfettoTrace as PerfettoTrace
 from .fleet.fleet import Fleet as Fleet
 from .fleet.fleet import open_fleet as open_fleet
 from .gathering.gather import Gathered as Gathered

@@ -150,6 +150,23 @@ class Capture:
         itself where the last one was another.
         """
 
+    def perfetto(
+        self,
+        path: str,
+        counters: Sequence[tuple[str, str, Sequence[int], Sequence[float]]],
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        cpus: Sequence[int] | None = None,
+        clock_doubt: str | None = None,
+        lines: dict[int, str] | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Writes a trace for Perfetto: bytes, events, slices, slice_bytes and notes.
+
+        counters: name, unit, times, values. Two passes after one of timeline(), which it makes
+        itself where there was none over the same part.
+        """
+
 class Batches:
     """Tables by name, batch by batch; the pass waits while nobody asks for the next."""
 

@@ -1,15 +1,21 @@
-# netcost convert: a capture's tables as a dataset of Parquet files.
+# netcost convert: a capture's tables as a dataset of Parquet files, or a trace for Perfetto.
 
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..export.perfetto import SUFFIXES
+from ..timeline.task import Task
+from ..units import printable
+from .arguments import TASK
 from .main import capture_arguments, json_option, opened, print_json, window_options
-from .table import show
+from .table import say, show
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
 
+# Of traces that other programs read; a folder is hardly meant.
+_OTHER_TRACES = (".json", ".json.gz", ".pb", ".trace")
 # What --events and --samples have alone: all that there are.
 _ALL = "*"
 
@@ -23,15 +29,17 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     return names
 
 
-@click.command("convert", short_help="Write a capture's tables as a dataset of Parquet files.")
+@click.command(
+    "convert", short_help="Write a capture's tables as Parquet files, or a trace for Perfetto."
+)
 @capture_arguments
 @click.option(
     "-o",
     "--output",
     required=True,
     type=click.Path(),
-    metavar="DIR",
-    help="The dataset's folder, one that is not there yet.",
+    metavar="DIR|FILE",
+    help="The dataset's folder, or a file in .perfetto-trace or .pftrace; not there yet.",
 )
 @click.option(
     "--tables",
@@ -56,7 +64,14 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     callback=_names,
     help="Also the samples of these other events, of all of them without a name.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a dataset that is there.")
+@click.option(
+    "--victim",
+    "victims",
+    type=TASK,
+    multiple=True,
+    help="A task of which a trace has counters, instead of the bundle's. May be repeated.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace a dataset or a trace that is there.")
 @window_options
 @json_option
 def command(
@@ -65,6 +80,7 @@ def command(
     tables: tuple[str, ...] | None,
     events: tuple[str, ...] | None,
     samples: tuple[str, ...] | None,
+    victims: tuple[Task, ...],
     overwrite: bool,
     start: float | None,
     end: float | None,
@@ -73,12 +89,24 @@ def command(
 ) -> None:
     """Write a capture's tables as Parquet, which pandas, Polars, DuckDB and Spark read as it is.
 
-    DIR gets a folder for each table, with a file for each CPU, sorted by time. It is there as a
-    whole or not at all. Captures larger than memory are written too.
+    DIR gets a folder for each table, with a file for each CPU, sorted by time. A FILE that ends in
+    .perfetto-trace is a trace for ui.perfetto.dev: the events, and who owned each CPU. Either is
+    there as a whole or not at all. Captures larger than memory are written too.
     """
     from dataclasses import asdict
 
     from ..export.folder import require_free
+    from ..export.perfetto import is_perfetto
+
+    if is_perfetto(output):
+        if tables or events or samples:
+            raise click.UsageError("a trace has no tables: leave out --tables, --events, --samples")
+        _trace(path, output, victims, overwrite, (start, end, list(cpus) or None), as_json)
+        return
+    if victims:
+        raise click.UsageError("--victim is for a trace: name the output FILE.perfetto-trace")
+    if output.endswith(_OTHER_TRACES):
+        raise click.UsageError(f"no such trace is written: name it FILE{SUFFIXES[0]}")
 
     require_free(output, overwrite)
     capture = opened(path)
@@ -93,6 +121,32 @@ def command(
         print_json(asdict(done))
         return
     _print(done.folder, asdict(done)["tables"])
+
+
+def _trace(
+    path: str,
+    output: str,
+    victims: tuple[Task, ...],
+    overwrite: bool,
+    window: tuple[float | None, float | None, list[int] | None],
+    as_json: bool,
+) -> None:
+    from dataclasses import asdict
+
+    from ..export.perfetto import require_free
+
+    require_free(output, overwrite)
+    timeline = opened(path).timeline(*window)
+    done = timeline.to_perfetto(output, victims or None, overwrite=overwrite)
+    if as_json:
+        print_json(asdict(done))
+        return
+    counters = ", ".join(map(printable, done.counters)) or "none"
+    print(f"{done.events:,} events, {done.slices:,} slices of owners, {done.bytes / 1e6:,.1f} MB")
+    say(f"counters: {counters}")
+    for note in dict.fromkeys(done.notes):
+        say(f"note: {printable(note)}")
+    say("Open it at https://ui.perfetto.dev, which reads it on this machine: docs/perfetto.md")
 
 
 def _chosen(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .._native import ArrowTable
     from ..capture.capture import Capture
     from ..export.dataset import Exported
+    from ..export.perfetto import PerfettoTrace
     from ..questions.accessors import RecordingAsk
     from .aggregate import Owned
     from .task import Task
@@ -411,6 +412,48 @@ class Timeline:
         return write_dataset(
             self, folder, tables, events=events, samples=samples, overwrite=overwrite
         )
+
+    def to_perfetto(
+        self,
+        path: "str | Path",
+        victims: "Sequence[Task] | None" = None,
+        *,
+        overwrite: bool = False,
+    ) -> "PerfettoTrace":
+        """Write a trace for Perfetto, whole or not at all; netcost convert does.
+
+        Events of the recording, and who owned each CPU. Memory does not grow with the capture.
+        What it shows and how to open it: docs/perfetto.md.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file that is not there yet.
+        victims : sequence of int or str, optional
+            Tasks by tid or comm, of which it has counters. None: the timeline's where it was given
+            one, else the bundle's, if it has one that ran.
+        overwrite : bool
+            Replace a file that is there.
+
+        Returns
+        -------
+        PerfettoTrace
+            What was written.
+
+        Raises
+        ------
+        ValueError
+            For what is there already, unless it is a file to be replaced.
+        CaptureError
+            For a capture that cannot be told apart into owners.
+        AbsentError
+            For a victim that did not run.
+        OSError
+            Where it cannot be written: then nothing is.
+        """
+        from ..export.perfetto import write_perfetto
+
+        return write_perfetto(self, path, victims, overwrite=overwrite)
 
     def table(self, name: str) -> "ArrowTable":
         """A table as Arrow, without pandas.

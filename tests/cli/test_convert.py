@@ -87,3 +87,34 @@ def test_a_capture_without_a_ledger_is_refused(netcost: Netcost, tmp_path: Path)
     run = netcost("convert", str(path), "-o", str(tmp_path / "out"))
     assert (run.code, run.out, run.err.count("\n")) == (1, "", 1)
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_trace_for_perfetto(netcost: Netcost, tmp_path: Path) -> None:
+    out = tmp_path / "x.perfetto-trace"
+    run = netcost("convert", NIC, "-o", str(out))
+    assert (run.code, run.err) == (0, "")
+    lines = run.out.splitlines()
+    assert lines[0].startswith("19,247 events, 15,584 slices of owners, ")
+    assert lines[1] == "counters: openssl: stolen, openssl: stolen at most, openssl: on CPU"
+    assert "ui.perfetto.dev" in lines[-1]
+    again = netcost("convert", NIC, "-o", str(out))
+    assert (again.code, again.out) == (2, "")
+    assert "--overwrite" in again.err
+    words = ("--victim", "udpsink", "--start", "0.2", "--end", "0.4", "--cpu", "0", "--json")
+    said = netcost("convert", NIC, "-o", str(out), "--overwrite", *words).json
+    assert said["bytes"] == out.stat().st_size
+    assert (said["path"], said["slices"]) == (str(out), 3225)
+    assert {name.partition(":")[0] for name in said["counters"]} == {"udpsink"}
+
+
+def test_what_is_no_trace(netcost: Netcost, tmp_path: Path) -> None:
+    for words, why in (
+        (("x.perfetto-trace", "--tables", "sums"), "no tables"),
+        (("x.perfetto-trace", "--events"), "no tables"),
+        (("folder", "--victim", "openssl"), "--victim is for a trace"),
+        (("x.json",), "FILE.perfetto-trace"),
+    ):
+        run = netcost("convert", NIC, "-o", str(tmp_path / words[0]), *words[1:])
+        assert run.code == 2
+        assert why in run.err
+    assert list(tmp_path.iterdir()) == []

@@ -32,6 +32,8 @@ WRONG = {
     "notebook": (("nothing", 2),),
     "experiment": (("nothing", 1),),
     "victim": (("nobody", 1),),
+    # A dataset has no counters.
+    "victims": (("nobody", 2),),
     "buffer": (("nothing", 1),),
     "victim_output": (("nothing", 1), (f"{NIC}/manifest.json", 1), (NIC, 1)),
     "baseline_output": (("nothing", 1), (f"{NIC}/manifest.json", 1), (NIC, 1)),

@@ -26,7 +26,7 @@ pub struct Surveyed(Arc<Mutex<VecDeque<Arc<Survey>>>>);
 
 impl Surveyed {
     /// One that is for a request.
-    fn known(&self, request: &Request) -> Option<Arc<Survey>> {
+    pub fn known(&self, request: &Request) -> Option<Arc<Survey>> {
         let surveys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         surveys.iter().find(|survey| survey.is_for(request)).cloned()
     }

@@ -10,6 +10,7 @@ mod flame;
 mod lives;
 mod mask;
 mod packed;
+mod perfetto;
 mod progress;
 mod timeline;
 
@@ -328,6 +329,26 @@ impl Capture {
         let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, clock_doubt, lines)?;
         let (recording, surveyed) = (Arc::clone(&self.recording), self.surveyed.clone());
         batches::Batches::new(batches::Source { recording, surveyed, request, rows }, tables, progress)
+    }
+
+    /// Writes a trace for Perfetto to a file, with these counters; what was written.
+    #[pyo3(signature = (path, counters, start_ns=None, end_ns=None, cpus=None, clock_doubt=None, lines=None, progress=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn perfetto<'py>(
+        &self,
+        py: Python<'py>,
+        path: PathBuf,
+        counters: Vec<perfetto::Counter>,
+        start_ns: Option<i64>,
+        end_ns: Option<i64>,
+        cpus: Option<Vec<u32>>,
+        clock_doubt: Option<String>,
+        lines: Option<HashMap<i64, String>>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let want = netcost::ledger::Want::default();
+        let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, clock_doubt, lines)?;
+        perfetto::write(self, py, &path, counters, &request, progress)
     }
 }
 

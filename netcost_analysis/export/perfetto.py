@@ -1,0 +1,137 @@
+"""A timeline as a trace for Perfetto: its events, and the ledger's owners as tracks.
+
+docs/perfetto.md says what it shows; native code writes it.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..capture.checksum import file_of
+from ..errors import ArgumentError
+from ..files import replacing
+from ..progress import Amount, progress
+from ..timeline.groups import named, recorded_victim
+from ..timeline.task import ALL, Task, label_of, require_task
+from .perfetto_counters import counters
+
+if TYPE_CHECKING:
+    from ..timeline.timeline import Timeline
+
+# By which netcost convert knows what is wanted; Perfetto's own tools write both.
+SUFFIXES = (".perfetto-trace", ".pftrace")
+
+
+@dataclass(frozen=True)
+class PerfettoTrace:
+    """A trace that was written.
+
+    Attributes
+    ----------
+    path : str
+        Where it is.
+    bytes : int
+        Its size.
+    events : int
+        Events of the recording in it.
+    slices, slice_bytes : int
+        Slices of the ledger's tracks, and what they take.
+    counters : tuple of str
+        Names of the counters.
+    notes : list of str
+        What it lacks, and what the ledger says of the timeline.
+    """
+
+    path: str
+    bytes: int
+    events: int
+    slices: int
+    slice_bytes: int
+    counters: tuple[str, ...]
+    notes: list[str]
+
+
+def is_perfetto(path: str | Path) -> bool:
+    """Whether a name is one of a trace for Perfetto."""
+    return str(path).endswith(SUFFIXES)
+
+
+def require_free(path: str | Path, overwrite: bool) -> None:
+    """Raises ArgumentError for what is there, unless it is a file to be replaced."""
+    place = Path(path)
+    if not os.path.lexists(place):
+        return
+    if place.is_symlink() or not place.is_file():
+        raise ArgumentError(f"{place} exists, and is no file: name a new one")
+    if not overwrite:
+        raise ArgumentError(f"{place} exists: --overwrite (overwrite=True) replaces it")
+
+
+def write_perfetto(
+    timeline: "Timeline",
+    path: str | Path,
+    victims: Sequence[Task] | None = None,
+    *,
+    overwrite: bool = False,
+) -> PerfettoTrace:
+    """Timeline.to_perfetto(), which says what it takes and raises."""
+    require_free(path, overwrite)
+    capture = timeline.capture
+    chosen = _recorded(timeline) if victims is None else _given(timeline, victims)
+    notes = list(timeline.notes)
+    shown, why = counters(timeline, {str(label_of(timeline, one)): one for one in chosen})
+    if not chosen:
+        why = "no counters of a victim: none was given, and no bundle names one that ran"
+    file = file_of(capture)
+    amount = Amount(capture.event_count, file.stat().st_size if file else 0)
+    try:
+        with replacing(path) as draft, progress("writing the trace", amount) as advance:
+            done = capture.native.perfetto(
+                str(draft), shown, progress=advance, **timeline.selection
+            )
+            # It took a while: somebody else may have been there meanwhile.
+            require_free(path, overwrite)
+    except OSError as error:
+        ours = error.filename is None or str(error.filename).startswith(_draft_of(path))
+        if error.errno is None or not ours:
+            raise
+        # Of a write the system does not say to which file, and the draft has a name of its own.
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
+    notes += [*done["notes"], *([why] if why else [])]
+    return PerfettoTrace(
+        str(path),
+        done["bytes"],
+        done["events"],
+        done["slices"],
+        done["slice_bytes"],
+        tuple(name for name, *_ in shown),
+        notes,
+    )
+
+
+def _draft_of(path: str | Path) -> str:
+    # What files.replacing() calls its draft, up to the part that differs.
+    return str(Path(path).parent / f".{Path(path).name}.")
+
+
+def _given(timeline: "Timeline", victims: Sequence[Task]) -> list[Task]:
+    chosen: list[Task] = []
+    for victim in victims:
+        if victim == ALL:
+            raise ArgumentError("a counter is of one task, or of tasks of one name")
+        task = named(timeline, victim)
+        require_task(timeline, task)
+        if task is not None and task not in chosen:
+            chosen.append(task)
+    return chosen
+
+
+def _recorded(timeline: "Timeline") -> list[Task]:
+    # The one that the timeline was given, else the one that the bundle names.
+    if timeline.given_victim is not None:
+        return _given(timeline, [timeline.given_victim])
+    names = [row.comm for row in timeline.owned_by() if row.of_task]
+    victim = recorded_victim(timeline, names)
+    return [] if victim is None else [victim]
