@@ -8,7 +8,6 @@ use crate::perfetto::out::Out;
 use crate::perfetto::plan::Plan;
 use crate::perfetto::proto::{message, number};
 use crate::perfetto::repeats::Repeats;
-use crate::perfetto::Written;
 use crate::progress::{flow, Progress};
 use crate::recording::Recording;
 use crate::rounds::Rounds;
@@ -87,8 +86,8 @@ impl<'o, 'w, 'p> Ftrace<'o, 'w, 'p> {
         Ftrace { writer, repeats, rounds: Rounds::default(), progress }
     }
 
-    /// Writes what waits; what was written in all.
-    pub fn finish(mut self) -> Written {
+    /// Writes what waits; how many events were written in all, and what was left out, and why.
+    pub fn finish(mut self) -> (u64, Vec<String>) {
         self.repeats.settle(|block, sample| self.writer.take(block, sample));
         (0..self.writer.cpus.len()).for_each(|cpu| self.writer.write(cpu));
         let Writer { count, left_out, plans, described, .. } = self.writer;
@@ -107,7 +106,7 @@ impl<'o, 'w, 'p> Ftrace<'o, 'w, 'p> {
                 plan.left_out
             )
         });
-        Written { events: count, notes: notes.into_iter().flatten().chain(wide).collect(), ..Written::default() }
+        (count, notes.into_iter().flatten().chain(wide).collect())
     }
 }
 

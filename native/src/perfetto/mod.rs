@@ -66,7 +66,7 @@ pub fn write(
     let mut first = |fraction: f64| progress(fraction / 2.0);
     let mut ftrace = Ftrace::new(recording, within, &mut out, &mut first);
     recording.walk(&mut ftrace)?;
-    let mut written = ftrace.finish();
+    let (events, notes) = ftrace.finish();
     out.settle()?;
     let before = out.bytes();
     let request =
@@ -86,7 +86,8 @@ pub fn write(
     run?;
     out.settle()?;
     out.flush()?;
-    (written.slices, written.slice_bytes, written.bytes) = (slices.count(), out.bytes() - before, out.bytes());
+    let (bytes, slice_bytes) = (out.bytes(), out.bytes() - before);
+    let written = Written { bytes, slices: slices.count(), slice_bytes, events, notes };
     if written.slices == 0 && written.events == 0 {
         return Err(bad!(Missing, "nothing to show: the window has no event and no time"));
     }
