@@ -122,7 +122,7 @@ decide_completeness() {
 		if [ -z "$completeness_exact" ]; then
 			completeness_reason="the trace's times and the counters' are not of one clock: only what exceeds the whole trace would show"
 		elif [ -n "$until" ] && ! grep -q '^row ' "$workspace/completeness"; then
-			completeness_reason="the rings reach back less than the $after s over which the counters were read"
+			completeness_reason="the rings may reach back less than the $after s over which the counters were read"
 		elif ! grep -q '^row ' "$workspace/completeness"; then
 			completeness_reason="the kernel counted nothing of what was recorded meanwhile"
 		fi

@@ -104,7 +104,7 @@ until [ -e "$fifo-now" ] || [ ! -e "$fifo" ] || [ -n "$full" ]; do
 	if [ -n "$rolling" ]; then
 		# Looking would wake this up for nothing, for hours.
 		wait "$holder"
-		continue
+		break
 	fi
 	copy_pages "$least"
 	[ "$copied" -gt 0 ] || sleep "$pause"

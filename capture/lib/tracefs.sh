@@ -60,7 +60,7 @@ cpu_mask() {
 count_losses() {
 	# A full ring overwrites its oldest events (overrun) or refuses new ones (dropped); an event that
 	# interrupts another one of a full ring is a commit overrun.
-	awk -v rolling="$until" '
+	awk -v rolling="${until:+yes}" '
 		/^CPU:/ { cpu = $2; seen[++count] = cpu }
 		/^overrun:/ { overrun[cpu] = $2 }
 		/^commit overrun:/ { commit[cpu] = $3 }

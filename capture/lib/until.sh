@@ -74,7 +74,7 @@ await_condition() {
 	setsid sh "$library/guard.sh" "$workspace/alive" "$run" sh "$library/watch-until.sh" "$library" "$run" "$until_kind" "$until_least" "$until" "$attached" </dev/null >/dev/null 2>&1 5>&- &
 	until_watch=$! guards="$guards $!"
 	start_limit "$duration"
-	trap hear_signal INT TERM USR1
+	trap hear_signal HUP INT TERM USR1
 	warn "rolling until $until; kill -USR1 $self_pid, or Ctrl-C, keeps what is there"
 	while next_report; do
 		size_limit_is_low_disk
@@ -98,7 +98,7 @@ await_condition() {
 		esac
 	done
 	# A Ctrl-C would end what reads the counters.
-	trap '' INT TERM USR1
+	trap '' HUP INT TERM USR1
 	read_clock
 	window_started_ns=$monotonic_ns
 	until_at_ns=${until_at_ns:-$monotonic_ns}
@@ -113,13 +113,13 @@ await_condition() {
 	read_clock
 	duration=$(echo "$after $((monotonic_ns - until_at_ns))" | awk '{ left = $1 - $2 / 1e9; if (left < 0) left = 0; printf "%.3f", left }')
 	[ "$until_by" != disk ] || duration=0
-	trap hear_signal INT TERM USR1
+	trap hear_signal HUP INT TERM USR1
 }
 
 # end_until: the counters are read and the recorder is told to end, before what takes longer: the rings go on rolling. Signals
 # are again what they were.
 end_until() {
-	trap '' INT TERM USR1
+	trap '' HUP INT TERM USR1
 	read_counters "$destination/after" stamp service_counters proc network
 	read_clock
 	window_ended_ns=$monotonic_ns
@@ -128,6 +128,7 @@ end_until() {
 	end_session "$until_timer" "the timer"
 	until_watch='' until_timer=''
 	read_counters "$destination/after" devices
+	trap 'at_signal 129' HUP
 	trap 'at_signal 130' INT
 	trap 'at_signal 143' TERM
 	trap 'heard=yes' USR1
@@ -152,7 +153,8 @@ said_until() {
 
 # judge_begins: of a rolling recording each CPU begins where its ring does. From the tallies' "first CPU SECONDS NS".
 judge_begins() {
-	[ -n "$until" ] || return 0
+	# Of a trace too large to be counted there are no tallies.
+	[ -n "$until" ] && [ -e "$workspace/tallies" ] || return 0
 	awk '$1 == "first" { print $2, $3, $4 }' "$workspace/tallies" | sort -n >"$workspace/begins"
 	judge_begins_said=''
 	# Other clocks' times are not those of the end.
@@ -178,8 +180,9 @@ json_until() {
 		"$(json_word "$json_until_condition")" "$(json_word "$json_until_command")" "$json_until_held" "$until_by" "$(on_the_clock "$until_at_ns")" "${until_value:-null}" "${until_cpu:-null}" \
 		"$(echo "$after" | awk '{ print $1 + 0 }')" "$(overwritten_events)"
 	if [ "$clock" = mono ] && [ -s "$workspace/begins" ]; then
+		json_until_comma=''
 		while read -r json_until_cpu json_until_s json_until_ns; do
-			printf '%s{"cpu": %s, "start_ns": %s}' "${json_until_comma-}" "$json_until_cpu" "$((json_until_s * 1000000000 + json_until_ns))"
+			printf '%s{"cpu": %s, "start_ns": %s}' "$json_until_comma" "$json_until_cpu" "$((json_until_s * 1000000000 + json_until_ns))"
 			json_until_comma=', '
 		done <"$workspace/begins"
 	fi

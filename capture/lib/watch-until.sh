@@ -62,7 +62,7 @@ while :; do
 		exit 0
 	fi
 	if [ "$kind" = command ]; then
-		sh "$library/as-called.sh" "$run" sh -c "$command" </dev/null >/dev/null 2>&1 3>&- || continue
+		asked sh "$library/as-called.sh" "$run" sh -c "$command" </dev/null >/dev/null 2>&1 3>&- || continue
 		found=''
 	else
 		now=$(reading)

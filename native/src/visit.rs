@@ -110,6 +110,14 @@ pub enum What {
 }
 
 impl What {
+    /// Whether samples behind it repeat none of those before it.
+    pub fn ends_repeats(&self) -> bool {
+        !matches!(
+            self,
+            What::Known { .. } | What::Fork { .. } | What::Throttle(..) | What::LostSamples(_) | What::Other
+        )
+    }
+
     /// Whether it says of its own time that something is missing or begins there: that is a time of the recording.
     pub fn is_place(&self) -> bool {
         use What::{Lost, LostUnknown, Overwritten, PassedOver, Throttle};

@@ -1,5 +1,6 @@
 # netcost convert: a capture's tables as a dataset of Parquet files, or a trace for Perfetto.
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -105,7 +106,8 @@ def command(
         return
     if victims:
         raise click.UsageError("--victim is for a trace: name the output FILE.perfetto-trace")
-    if output.endswith(_OTHER_TRACES):
+    is_folder = bool(tables or events or samples) or Path(output).is_dir()
+    if output.endswith(_OTHER_TRACES) and not is_folder:
         raise click.UsageError(f"no such trace is written: name it FILE{SUFFIXES[0]}")
 
     require_free(output, overwrite)

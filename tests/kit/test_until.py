@@ -190,7 +190,7 @@ def test_one_that_never_holds_ends_with_the_duration(
     assert open_capture(tmp_path / "b").info["duration_ns"] > 1.1e9
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
+@pytest.mark.parametrize("sent", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
 def test_a_signal_keeps_what_is_there(
     sent: signal.Signals, tmp_path: Path, temporary: dict[str, str]
 ) -> None:

@@ -212,10 +212,7 @@ impl Visitor for Walk<'_, '_> {
             self.window = (self.window.0.min(time), self.window.1.max(time));
             self.rounds.check(time);
         }
-        if !matches!(
-            side.what,
-            What::Known { .. } | What::Fork { .. } | What::Throttle(..) | What::LostSamples(_) | What::Other
-        ) {
+        if side.what.ends_repeats() {
             self.settle_present();
         }
         let time_ns = side.time_ns.unwrap_or(0);

@@ -115,15 +115,15 @@ impl Writer<'_, '_> {
     fn take(&mut self, block: &[u8], sample: &Sample) {
         let place = sample.event as usize;
         let Some(plan) = &self.plans[place] else { return };
-        if self.guest[place] || sample.in_guest {
-            self.left_out.guests += 1;
-            return;
-        }
         if !self.placed[place] {
             self.left_out.unplaced += 1;
             return;
         }
         if !self.within.has(sample) {
+            return;
+        }
+        if self.guest[place] || sample.in_guest {
+            self.left_out.guests += 1;
             return;
         }
         let cpu = sample.cpu as usize;
@@ -214,7 +214,7 @@ impl Visitor for Ftrace<'_, '_, '_> {
         if side.guest {
             return;
         }
-        if matches!(side.what, What::Lost(_) | What::LostUnknown | What::PassedOver | What::Round) {
+        if side.what.ends_repeats() {
             self.repeats.settle(|block, sample| self.writer.take(block, sample));
         }
         match side.what {

@@ -31,7 +31,8 @@ pub fn add(batch: &RecordBatch, seen: &mut FxHashSet<u32>, out: &mut Out<'_>) ->
                 number(to, event::TYPE, event::INSTANT);
                 number(to, event::TRACK, of_gaps(cpu));
                 bytes(to, event::NAME_TEXT, why.value(row).as_bytes());
-                for (name, value) in [("ns", ends[row] - starts[row]), ("lost_events", lost[row])] {
+                let events = if why.value(row) == "overwritten" { "overwritten_events" } else { "lost_events" };
+                for (name, value) in [("ns", ends[row] - starts[row]), (events, lost[row])] {
                     message(to, event::ARGUMENT, |to| {
                         bytes(to, 10, name.as_bytes());
                         number(to, 4, value as u64);

@@ -33,8 +33,8 @@ pub mod event {
     pub const COUNTER: u64 = 4;
 }
 
-/// "netcost" and a number: identities of tracks are meant to differ from those that others choose.
-const TRACKS: u64 = 0x6e65_7463_6f73_7400 << 24;
+/// "cost" and a number: identities of tracks are meant to differ from those that others choose.
+const TRACKS: u64 = 0x636f_7374 << 32;
 const GROUP: u64 = TRACKS;
 const CPUS: u64 = TRACKS + (1 << 20);
 const GAPS: u64 = TRACKS + (2 << 20);
