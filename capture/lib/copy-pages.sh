@@ -100,12 +100,9 @@ echo "$on" >"$instance/tracing_on" || fail "the kernel refuses to switch tracing
 	: >"$fifo-now"
 } </dev/null &
 holder=$!
-until [ -e "$fifo-now" ] || [ ! -e "$fifo" ] || [ -n "$full" ]; do
-	if [ -n "$rolling" ]; then
-		# Looking would wake this up for nothing, for hours.
-		wait "$holder"
-		break
-	fi
+# Looking would wake this up for nothing, for hours.
+[ -z "$rolling" ] || wait "$holder"
+until [ -n "$rolling" ] || [ -e "$fifo-now" ] || [ ! -e "$fifo" ] || [ -n "$full" ]; do
 	copy_pages "$least"
 	[ "$copied" -gt 0 ] || sleep "$pause"
 done

@@ -86,19 +86,10 @@ def write_perfetto(
         why = "no counters of a victim: none was given, and no bundle names one that ran"
     file = file_of(capture)
     amount = Amount(capture.event_count, file.stat().st_size if file else 0)
-    try:
-        with replacing(path) as draft, progress("writing the trace", amount) as advance:
-            done = capture.native.perfetto(
-                str(draft), shown, progress=advance, **timeline.selection
-            )
-            # It took a while: somebody else may have been there meanwhile.
-            require_free(path, overwrite)
-    except OSError as error:
-        ours = error.filename is None or str(error.filename).startswith(_draft_of(path))
-        if error.errno is None or not ours:
-            raise
-        # Of a write the system does not say to which file, and the draft has a name of its own.
-        raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
+    with replacing(path) as draft, progress("writing the trace", amount) as advance:
+        done = capture.native.perfetto(str(draft), shown, progress=advance, **timeline.selection)
+        # It took a while: somebody else may have been there meanwhile.
+        require_free(path, overwrite)
     notes += [*done["notes"], *([why] if why else [])]
     return PerfettoTrace(
         str(path),
@@ -109,11 +100,6 @@ def write_perfetto(
         tuple(name for name, *_ in shown),
         notes,
     )
-
-
-def _draft_of(path: str | Path) -> str:
-    # What files.replacing() calls its draft, up to the part that differs.
-    return str(Path(path).parent / f".{Path(path).name}.")
 
 
 def _given(timeline: "Timeline", victims: Sequence[Task]) -> list[Task]:

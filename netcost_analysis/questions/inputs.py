@@ -122,7 +122,7 @@ def batches(
     from ..frames import to_frame
 
     named = columns or {}
-    # Where not all columns are read more rows take no more memory, and less time each.
+    # Of a part of the columns a row takes less memory: more of them share what a batch costs.
     most = 2 * _ROWS if named.keys() == set(tables) else _ROWS
     for batch in _pieces(timeline, *tables, most=most):
         yield tuple(to_frame(batch[table], named.get(table)) for table in tables)

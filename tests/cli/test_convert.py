@@ -118,3 +118,8 @@ def test_what_is_no_trace(netcost: Netcost, tmp_path: Path) -> None:
         assert run.code == 2
         assert why in run.err
     assert list(tmp_path.iterdir()) == []
+    # A folder may have any name.
+    out = str(tmp_path / "x.json")
+    assert netcost("convert", NIC, "-o", out, "--tables", "sums").code == 0
+    again = netcost("convert", NIC, "-o", out)
+    assert (again.code, "--overwrite" in again.err) == (2, True)

@@ -94,10 +94,15 @@ def test_a_window_and_a_cpu(tmp_path: Path) -> None:
     assert (said["start_ns"], said["cpus"]) == (one.summary["start_ns"], [1])
 
 
+# Of what other tests ask of the kept one its notes depend.
+def opened() -> netcost.Capture:
+    return netcost.open_capture(ROOT / "sample-data" / NIC)
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dataset") / "out"
-    kept(NIC).timeline().to_parquet(folder, events=["napi:napi_poll", "sched_switch"])
+    opened().timeline().to_parquet(folder, events=["napi:napi_poll", "sched_switch"])
     return folder
 
 
@@ -143,7 +148,7 @@ def test_each_file_says_what_it_is_of(written: Path) -> None:
     assert said["sha256"] == kept(NIC).ask("provenance").result.sha256
     assert (said["hostname"], said["kernel"]) == ("lab", "6.12.117+deb12-amd64")
     assert (said["clock"], said["cpus"], said["recorded"]) == ("perf", [0, 1], 1.0)
-    assert said["notes"] == kept(NIC).timeline().notes
+    assert said["notes"] == opened().timeline().notes
     assert said["netcost"] == netcost.__version__
     field = schema.field("start_ns").metadata
     assert field[b"unit"] == b"ns"
@@ -223,6 +228,6 @@ def test_what_is_not_there_is_told_before_anything_is_written(tmp_path: Path) ->
 
 def test_the_same_capture_is_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        netcost.open_capture(ROOT / "sample-data" / NIC).timeline().to_parquet(tmp_path / name)
+        opened().timeline().to_parquet(tmp_path / name)
     for path in (tmp_path / "a").rglob("*.parquet"):
         assert path.read_bytes() == (tmp_path / "b" / path.relative_to(tmp_path / "a")).read_bytes()

@@ -5,6 +5,9 @@ use rustc_hash::FxHashMap;
 use crate::intern::Interner;
 use crate::ledger::stem::devices_of;
 
+/// How the kernel calls the device of a poll that has none.
+pub(crate) const NO_DEVICE: &str = "(no_device)";
+
 /// Every device that was polled.
 #[derive(Debug, Default)]
 pub struct Devices {
@@ -38,7 +41,7 @@ impl Devices {
     pub fn by_name(&self, strings: &Interner) -> ByName {
         let found = self.first.iter().map(|(&device, &first)| (strings.get(device).to_owned(), (first, device)));
         // What the kernel says of an instance that is no device's.
-        ByName { devices: found.filter(|(name, _)| name != "(no_device)").collect() }
+        ByName { devices: found.filter(|(name, _)| name != NO_DEVICE).collect() }
     }
 }
 

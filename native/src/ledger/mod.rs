@@ -54,6 +54,7 @@ use crate::visit::{Tally, Visitor};
 use causality::Causality;
 use stream::Batches;
 
+pub(crate) use devices::NO_DEVICE;
 pub(crate) use flush::Flush;
 pub use output::{Output, Tables};
 pub use request::{Request, Want};

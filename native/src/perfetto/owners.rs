@@ -9,6 +9,7 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::error::{bad, Result};
+use crate::ledger::NO_DEVICE;
 
 /// Texts by number, from 1: Perfetto takes 0 for none.
 #[derive(Debug, Default)]
@@ -179,12 +180,12 @@ impl OfBatch {
 
     /// What ran, in the words of netcost's tables.
     fn thief(&self, row: usize, context: &str) -> String {
-        let device = self.device.text(row).filter(|device| !device.is_empty() && *device != "(no_device)");
+        let device = self.device.text(row).filter(|device| !device.is_empty() && *device != NO_DEVICE);
         let name = self.name.text(row).filter(|name| !name.is_empty());
         let number = if self.id.is_null(row) { "?".to_owned() } else { self.id.value(row).to_string() };
         let suffix = device.map(|device| format!(" ({device})")).unwrap_or_default();
         match (context, name) {
-            ("poll", _) => format!("{} poll", device.unwrap_or("(no_device)")),
+            ("poll", _) => format!("{} poll", device.unwrap_or(NO_DEVICE)),
             ("hardirq", Some(name)) => format!("irq {number} {name}{suffix}"),
             ("hardirq", None) => format!("irq {number}{suffix}"),
             ("vector" | "softirq", Some(name)) => format!("{name}{suffix}"),

@@ -1,0 +1,41 @@
+# What cannot be written is told of the file that was asked for, and nothing is left beside it.
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from netcost_analysis.files import replacing
+from support.host import ROOT
+
+NIC = str(ROOT / "sample-data" / "nic-stolen-time")
+WRITERS = {
+    "x.csv": ("events", NIC, "napi:napi_poll"),
+    "x.parquet": ("events", NIC, "napi:napi_poll"),
+    "ledger.csv": ("ask", "ledger", NIC, "--table", "ns"),
+    "x.perfetto-trace": ("convert", NIC),
+    "x.md": ("report", NIC),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_full_disk_is_told_of_the_file(name: str, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "netcost_analysis", *WRITERS[name], "-o", str(tmp_path / name)]
+    # In blocks of 512 bytes: none of these files has as few.
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *words], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"{tmp_path / name}: File too large\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_read_meanwhile_keeps_its_name(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as failed, replacing(tmp_path / "out"):
+        (tmp_path / "capture").read_bytes()
+    assert failed.value.filename == str(tmp_path / "capture")
+    with pytest.raises(FileNotFoundError) as failed, replacing(tmp_path / "no" / "out"):
+        pass
+    assert failed.value.filename == str(tmp_path / "no" / "out")
+    assert list(tmp_path.iterdir()) == []
