@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..timeline.aggregate import summed
 from ..timeline.task import ALL, Group, Task, by_of
 from ..units import absent, duration, plural, printable, share
 from .arguments import TASK
@@ -25,7 +26,12 @@ _HOLDERS = 3
 
 @click.command("stolen", short_help="Show what each task lost.")
 @capture_arguments
-@click.option("--victim", type=TASK, help="Only this task, in full.")
+@click.option(
+    "--victim",
+    type=TASK,
+    help="Only this one, in full: a name, a tid, or several tasks as one: process:PID of a service "
+    "that was attached to, cgroup:PATH, container:NAME.",
+)
 @condition_option(
     "Exit with 3 where it is so of the victim, as 'stolen_share > 5%': a figure of docs/cli.md's "
     "victims, where all of its range is. May be repeated."
@@ -44,7 +50,10 @@ def command(
     cpus: tuple[int, ...],
     as_json: bool,
 ) -> None:
-    """Show how much of each task's time on CPU was its own, and what a monitor would say."""
+    """Show how much of each task's time on CPU was its own, and what a monitor would say.
+
+    Of a recording that was attached to a service, the service is the first row: all its tasks.
+    """
     from ..capture.accounting import accounting
     from ..display.tables import NO_TASK, label, window_text
     from ..questions.beyond_trace import beyond_trace, beyond_words
@@ -54,15 +63,21 @@ def command(
     from ..questions.network_words import network_words
     from ..questions.one_pass import read_for_stolen
     from ..questions.stolen import Loss, loss_of, losses
-    from ..timeline.groups import named
+    from ..timeline.groups import attached, named
 
     capture = opened(path)
     timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
     victim = None if victim == ALL else named(timeline, victim)
     read_for_stolen(timeline, lives=as_json or victim is not None)
+    service, rest = None, None
     if victim is None:
         lost = losses(timeline)
         everyone = [Loss(one, row, lost.plain_parts([one])) for one, row in lost.rows().items()]
+        if lost.victims[_ROWS:]:
+            rest = lost.together(lost.victims[_ROWS:])
+        of = timeline.victim if attached(timeline) else None
+        if isinstance(of, Group):
+            service = of, loss_of(timeline, of)
     else:
         everyone = [loss_of(timeline, victim)]
     judged = _judged(timeline, victim, conditions)
@@ -75,6 +90,7 @@ def command(
                 **window_fields(timeline, timeline.missing, verdict, notes),
                 "accounting": regime.regime if regime else None,
                 "beyond_trace": beyond._asdict() if beyond else None,
+                "service": _fields(service[1], service[0]) if service else None,
                 "victims": [_fields(one, victim) for one in everyone],
                 **beside_victims(timeline, victim),
             }
@@ -87,9 +103,14 @@ def command(
     if victim is None:
         print(f"Where each task's time on CPU went, in {window}\n")
         if everyone:
-            table = _overview(everyone, timeline.nobodys_ns)
+            table = _overview(service and service[1], everyone, rest)
             missing = show(table, by_importance(table, _MAIN), wide)
             left_out(missing, len(table.header), names=False)
+            if service:
+                say(
+                    "The service is all its tasks as one, which are in the rows below by name too; "
+                    f"--victim {printable(service[0])} shows it in full."
+                )
         else:
             say(f"{NO_TASK} netcost ledger has what interrupts took from none.")
     else:
@@ -141,41 +162,46 @@ def _fields(loss: "Loss", victim: Task | None) -> dict[str, Any]:
 def _show_life(timeline: "Timeline", victim: Task) -> None:
     from ..display.tables import Table, between
     from ..questions.lifetimes import lives_together, parts_of_life
+    from ..questions.lives import everywhere
+    from ..questions.stolen import loss_of, share_of
 
     # Of a tid, those of all its names.
-    lives = list(lives_of(timeline, victim).values())
+    found = lives_of(timeline, victim)
+    lives = list(found.values())
     if not lives:
         return
-    row = lives_together(lives)
+    unrecorded_ns = loss_of(everywhere(timeline), victim).row["stolen_unrecorded_ns"]
+    row = lives_together(lives, unrecorded_ns)
     there = between(row["lifetime_ns"], row["lifetime_max_ns"])
+    if isinstance(victim, Group):
+        row["tasks"] = len({tid for tid, _ in found})
     tasks = f" ({plural(row['tasks'], 'task')}, their sum)" if row["tasks"] > 1 else ""
-    if len(lives) > 1:
+    if len(lives) > 1 and not isinstance(victim, Group):
         tasks = f" (under {len(lives)} names, their sum)"
     # Of many tasks that come and go, what they were absent for says nothing.
     absent_for = f"; absent for {duration(row['absent_ns'])}" if row["tasks"] == 1 else ""
     every = "" if timeline.cpus is None else ", on all recorded CPUs"
     print(f"\nIts lifetime{tasks}{every}: {there}{absent_for}\n")
     rows = [[part, duration(ns), share(of)] for part, ns, of in parts_of_life(row)]
-    waits = waits_of(timeline, victim) or []
+    waits = summed((one["holder_comm"], one["ns"]) for one in waits_of(timeline, victim) or [])
+    longest = sorted(waits.items(), key=lambda one: (-one[1], one[0]))
     rows += [
-        [
-            f"of its waits: for {one['holder_comm']}",
-            duration(one["ns"]),
-            share(one["lifetime_share"]),
-        ]
-        for one in waits[:_HOLDERS]
+        [f"of its waits: for {holder}", duration(ns), share(share_of(ns, row["lifetime_max_ns"]))]
+        for holder, ns in longest[:_HOLDERS]
     ]
     show(Table(["", "time", "of its lifetime"], rows))
 
 
-def _overview(victims: "list[Loss]", nobodys_ns: int) -> "Table":
+def _overview(
+    service: "Loss | None", victims: "list[Loss]", rest: dict[str, Any] | None
+) -> "Table":
+    # rest: of the victims behind the first ones, as one.
     from ..display.tables import Table
-    from ..questions.stolen import together
 
-    first, rest = victims[:_ROWS], [one.row for one in victims[_ROWS:]]
-    rows = [[one.comm, *_cells(one.row)] for one in first]
+    rows = [[f"{service.comm}, the service", *_cells(service.row)]] if service else []
+    rows += [[one.comm, *_cells(one.row)] for one in victims[:_ROWS]]
     if rest:
-        rows.append([plural(len(rest), "other"), *_cells(together(rest, nobodys_ns))])
+        rows.append([plural(len(victims) - _ROWS, "other"), *_cells(rest)])
     header = ["task", *_COLUMNS]
     # A column of blanks says nothing, nor does a monitor of whom nothing is known.
     kept = [i for i in range(len(header)) if i == 0 or any(row[i] for row in rows)]

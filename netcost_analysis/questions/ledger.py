@@ -17,7 +17,7 @@ from ..timeline.aggregate import (
 from ..timeline.by import By, check_by
 from ..timeline.timeline import Timeline
 from .completeness.completeness import of_interrupts_ahead
-from .completeness.unrecorded import note_of, unrecorded_ns
+from .completeness.unrecorded import Unrecorded, note_of, unrecorded_ns
 from .question import question
 
 if TYPE_CHECKING:
@@ -95,6 +95,8 @@ class Ledger:
         Per victim on_cpu_ns, task_min_ns and task_ns; None where they are not known.
     others : dict
         By cost class, then by thief, ns of no victim.
+    unrecorded : Unrecorded
+        What may be missing of each victim: the last columns of most.
     window_ns, cpus : int, list of int
         How long the timeline is, and of which CPUs.
     recorded_share, owned_share : float or None
@@ -110,6 +112,7 @@ class Ledger:
     most: tuple[tuple[int, ...], ...]
     own: tuple[Own, ...] | None
     others: dict[str, dict[str, int]]
+    unrecorded: Unrecorded
     window_ns: int
     cpus: tuple[int, ...]
     recorded_share: float | None
@@ -228,26 +231,35 @@ class Ledger:
         names = [self.thieves[one[0]] if len(one) == 1 else f"{len(one)} others" for one in kinds]
         columns = []
         for group in _groups(len(self.victims), victims):
-            low, high = (
-                [sum(matrix[row][column] for row in group for column in one) for one in kinds]
-                for matrix in (self.least, self.most)
-            )
+            least, most = self._of(group)
+            ends = [(sum(least[i] for i in one), sum(most[i] for i in one)) for one in kinds]
             whole = task = None
             if self.own is not None:
-                whole, *ends = (
-                    sum(ns) for ns in zip(*(self.own[row] for row in group), strict=True)
+                whole, task_ns = (
+                    sum(ns) for ns in zip(*(self.own[row][::2] for row in group), strict=True)
                 )
-                task = Cell.of(whole, *ends)
+                unseen, _ = self.unrecorded.total(*(self.victims[row] for row in group))
+                task = Cell.of(whole, task_ns - unseen, task_ns)
             columns.append(
                 Column(
                     tuple(self.victims[row] for row in group),
                     whole,
                     task,
-                    [Cell.of(whole, *ends) for ends in zip(low, high, strict=True)],
-                    Cell.of(whole, sum(low), sum(high)),
+                    [Cell.of(whole, *pair) for pair in ends],
+                    Cell.of(whole, sum(least), sum(most)),
                 )
             )
         return Gathered(names, columns)
+
+    def _of(self, group: list[int]) -> tuple[list[int], list[int]]:
+        # By thief, of several victims as one: what no event shows is laid on all of them once.
+        least, most = (
+            [sum(column) for column in zip(*(matrix[row] for row in group), strict=True)]
+            for matrix in (self.least, self.most)
+        )
+        unseen = self.unrecorded.of(*(self.victims[row] for row in group))
+        taken = [unseen[thief] for thief in self.unrecorded.possible]
+        return least, most[: len(most) - len(taken)] + taken
 
     def __repr__(self) -> str:
         return ledger_text(self)
@@ -318,17 +330,13 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
     )
     seen = by_total(summed((row.thief, row.ns) for row in taken))
     unrecorded = unrecorded_ns(timeline, by)
-    missing = [
-        thief
-        for thief in unrecorded.thieves
-        if any(unrecorded.of(victim, [thief]) for victim in victims)
-    ]
+    missing = unrecorded.possible
     none = (0,) * len(missing)
     own = None
     if not timeline.missing["on_cpu"]:
         ran = summed((victim_of(row, by), row.ns) for row in tasks if row.context == "task")
         own = tuple(
-            Own(on_cpu.get(victim, 0), task_ns - unrecorded.of(victim), task_ns)
+            Own(on_cpu.get(victim, 0), task_ns - unrecorded.total(victim)[0], task_ns)
             for victim in victims
             for task_ns in [ran.get(victim, 0)]
         )
@@ -343,7 +351,7 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
         most=tuple(
             (
                 *(most.get((one, thief), 0) for thief in seen),
-                *(unrecorded.of(one, [thief]) for thief in missing),
+                *(unrecorded.of(one)[thief] for thief in missing),
             )
             for one in victims
         ),
@@ -352,6 +360,7 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
             cost_class: {thief: elsewhere.get((cost_class, thief), 0) for thief in takers}
             for cost_class in sorted({row.cost_class for row in rest})
         },
+        unrecorded=unrecorded,
         window_ns=timeline.duration_ns,
         cpus=tuple(timeline.summary["cpus"]),
         recorded_share=timeline.recorded,

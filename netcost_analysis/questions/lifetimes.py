@@ -129,9 +129,14 @@ def closed(
     return row
 
 
-def lives_together(rows: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    # Rows of lifetimes() as one, as those of a task that had several names.
-    return {name: sum(row[name] for row in rows) for name in rows[0]}
+def lives_together(rows: Sequence[Mapping[str, int]], unrecorded_ns: int) -> dict[str, int]:
+    # Rows of lifetimes() as one, as those of a task that had several names. unrecorded_ns: of
+    # stolen() for them as one victim, for what no event shows is laid on each of them.
+    row = {name: sum(row[name] for row in rows) for name in rows[0]}
+    twice = max(row["stolen_unrecorded_ns"] - unrecorded_ns, 0)
+    row["stolen_unrecorded_ns"] -= twice
+    row["own_ns"] += twice
+    return row
 
 
 def parts_of_life(row: "Mapping[Any, Any]") -> list[tuple[str, int, float]]:

@@ -1,6 +1,7 @@
 """What each task lost: its time on CPU, what of it was its own, what a monitor would show."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..capture.accounting import Accounting, accounting
@@ -142,9 +143,42 @@ class Losses(PerVictim):
         victims: list[Victim],
         columns: dict[str, list[Any]],
         parts: dict[str, Taken],
+        missing: Unrecorded,
+        nobodys_ns: int,
     ) -> None:
         super().__init__(by, victims, columns)
-        self.parts = parts
+        self.parts, self.missing, self.nobodys_ns = parts, missing, nobodys_ns
+
+    def together(self, victims: Sequence[Victim]) -> dict[str, Any]:
+        """Several victims as one row; what is unknown of one is unknown of all.
+
+        Upper ends do not add up where each lays the same time on its victim: what no event shows,
+        and time whose task is not known.
+        """
+        places = [self._place[victim] for victim in victims]
+        if len(places) == 1:
+            return {name: values[places[0]] for name, values in self.columns.items()}
+        total: dict[str, Any] = {}
+        for name, column in self.columns.items():
+            values = [column[place] for place in places]
+            total[name] = None if None in values else sum(values)
+        unrecorded, network = self.missing.total(*victims)
+        twice = total["stolen_unrecorded_ns"] - unrecorded
+        total["stolen_unrecorded_ns"] = unrecorded
+        total["stolen_max_ns"] -= twice
+        total["stolen_network_max_ns"] += network - sum(self.missing.total(v)[1] for v in victims)
+        if total["task_min_ns"] is not None:
+            total["task_min_ns"] += twice
+        total["unknown_max_ns"] = min(
+            total["unknown_max_ns"], total["unknown_ns"] + self.nobodys_ns
+        )
+        shares = shares_of(total)
+        names = [name for name in total if name.endswith("_share")]
+        return total | {name: shares[name.removesuffix("_share")] for name in names}
+
+    @cached_property
+    def _place(self) -> dict[Victim, int]:
+        return {victim: place for place, victim in enumerate(self.victims)}
 
     def plain_parts(self, victims: Iterable[Victim]) -> dict[str, list[dict[str, Any]]]:
         """The rows of each part, of some victims as one."""
@@ -166,6 +200,7 @@ def losses(timeline: Timeline, by: By = "comm") -> Losses:
         not timeline.missing["on_cpu"],
         regime,
         unrecorded_ns(timeline, by),
+        timeline.nobodys_ns,
     )
     unseen = _unseen(timeline, by)
     unknown = zip(found.victims, found.columns["unknown_ns"], strict=True)
@@ -181,7 +216,8 @@ def losses(timeline: Timeline, by: By = "comm") -> Losses:
         columns[name] = values
         for after in _BESIDE.get(name, ()):
             columns[after] = more[after]
-    return Losses(by, found.victims, columns, found.parts)
+    found.columns = columns
+    return found
 
 
 # Behind which column those of other sources stand.
@@ -202,13 +238,18 @@ def _waits(waits: Mapping[str, list[Any]], by: By) -> dict[Victim, int]:
 def shares_of(row: "Mapping[str, Any] | pd.Series[Any]") -> dict[str, float]:
     """Each time of a victim of stolen() as a share of its time on CPU; NaN where that is unknown.
 
-    row: by column. Returns them under the columns' names without "_ns".
+    row: by column. Returns them under the columns' names without "_ns". What may have been its time
+    on CPU besides is added to that for the share of unknown_max.
     """
-    return {
+    shares = {
         name.removesuffix("_ns"): share_of(ns, row["on_cpu_ns"])
         for name, ns in ((str(name), ns) for name, ns in row.items())
         if name.endswith("_ns")
     }
+    if not absent(row["on_cpu_ns"]):
+        most = row["on_cpu_ns"] + row["unknown_max_ns"] - row["unknown_ns"]
+        shares["unknown_max"] = share_of(row["unknown_max_ns"], most)
+    return shares
 
 
 def share_of(ns: int | None, whole_ns: int | None) -> float:
@@ -235,28 +276,11 @@ def loss_of(timeline: Timeline, victim: Task) -> Loss:
         raise no_such_task(timeline, victim)
     # Of its names that which it had longest.
     longest = max(rows, key=lambda one: rows[one]["on_cpu_ns"] or 0)
-    whole = together(list(rows.values()), timeline.nobodys_ns)
+    whole = lost.together(list(rows))
     comm = longest if by_of(victim) == "comm" else longest[1]
     if isinstance(victim, Group):
         comm = victim.comm
     return Loss(comm, whole, lost.plain_parts(rows))
-
-
-def together(rows: list[dict[str, Any]], nobodys_ns: int) -> dict[str, Any]:
-    """Several victims of stolen() as one; a column that is unknown for one is unknown for all.
-
-    nobodys_ns: time whose task is not known: upper bounds of one stretch of time do not add up.
-    """
-    if len(rows) == 1:
-        return rows[0]
-    total: dict[str, Any] = {}
-    for name in rows[0]:
-        values = [row[name] for row in rows]
-        total[name] = None if None in values else sum(values)
-    total["unknown_max_ns"] = min(total["unknown_max_ns"], total["unknown_ns"] + nobodys_ns)
-    shares = shares_of(total)
-    names = [name for name in total if name.endswith("_share")]
-    return total | {name: shares[name.removesuffix("_share")] for name in names}
 
 
 def _own(timeline: Timeline, by: By) -> dict[Victim, tuple[int, int]] | None:
@@ -295,9 +319,11 @@ def losses_of(
     on_cpu_known: bool,
     regime: Accounting | None,
     missing: Unrecorded,
+    nobodys_ns: int,
 ) -> Losses:
     # losses() on what Timeline.owned_by() returns, without what needs tables. displaced: waits by
-    # victim, None where they are not known. missing: as unrecorded_ns() returns it.
+    # victim, None where they are not known. missing: as unrecorded_ns() returns it. nobodys_ns:
+    # time whose task is not known.
     tasks = [row for row in rows if row.of_task]
     interrupts = [row for row in rows if row.context in INTERRUPT_CONTEXTS]
     taken = [row for row in interrupts if row.cost_class in _STOLEN]
@@ -305,7 +331,8 @@ def losses_of(
     everyone = dict.fromkeys([*on_cpu, *seen, *(displaced or ())])
     # By what was seen: what may be missing is laid on each in turn.
     victims = sorted(everyone, key=lambda one: (-seen.get(one, 0), -on_cpu.get(one, 0)))
-    unrecorded = [missing.of(victim) for victim in victims]
+    may_be = [missing.total(victim) for victim in victims]
+    unrecorded, of_network = [ns for ns, _ in may_be], [ns for _, ns in may_be]
 
     def total(part: Iterable[Owned]) -> list[int]:
         ns = by_victim(part, by)
@@ -320,7 +347,6 @@ def losses_of(
     surely = [row for row in taken if row.cost_class == "stolen"]
     own = total(row for row in tasks if row.context == "task")
     perhaps = total(row for row in taken if row.is_network != "no")
-    most_network = [missing.of(victim, missing.network) for victim in victims]
     columns: dict[str, list[Any]] = {
         "on_cpu_ns": known_if(on_cpu_known, total(tasks)),
         "task_min_ns": known_if(on_cpu_known, _less(own, unrecorded)),
@@ -333,7 +359,7 @@ def losses_of(
     for part in ("stolen", "stolen_max"):
         columns[f"{part}_share"] = share(f"{part}_ns")
     columns["stolen_network_ns"] = total(row for row in surely if row.is_network == "yes")
-    columns["stolen_network_max_ns"] = list(map(int.__add__, perhaps, most_network))
+    columns["stolen_network_max_ns"] = list(map(int.__add__, perhaps, of_network))
     for part in ("stolen_network", "stolen_network_max"):
         columns[f"{part}_share"] = share(f"{part}_ns")
     for context in ("hardirq", "vector", "nmi"):
@@ -347,7 +373,7 @@ def losses_of(
     charged = _less(total(tasks), free)
     columns["monitor_ns"] = known_if(on_cpu_known and regime is not None, charged)
     parts = {"by_softirq": by_softirq(taken, by), "by_device": by_device(taken, by)}
-    return Losses(by, victims, columns, parts)
+    return Losses(by, victims, columns, parts, missing, nobodys_ns)
 
 
 def by_victim(rows: Iterable[Owned], by: By) -> dict[Victim, int]:

@@ -74,6 +74,7 @@ def timeline(
         owned_by=lambda by: owned(sums, by),
         load=lambda *_: None,
         columns={"displaced": DISPLACED, "lives": LIVES}.__getitem__,
+        nobodys_ns=0,
         summary={"cpus": [0, 1]},
         missing=dict.fromkeys(("on_cpu", "displaced"), "" if switches else "not recorded"),
         duration_ns=800,

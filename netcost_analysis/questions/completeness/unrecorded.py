@@ -51,14 +51,35 @@ class Missing(NamedTuple):
 class Unrecorded:
     """How much of each victim's own time may have been what the trace has not.
 
-    by: how victims are told apart; each: ns by thief, for each victim that may have lost any;
-    thieves: network ones first; network: those that are network, or may be.
+    by: how victims are told apart; own: by CPU how long each ran itself; missing: network first;
+    window_ns: how long any of them can have run on a CPU.
     """
 
     by: By
-    each: dict[Victim, dict[str, int]]
-    thieves: list[str]
-    network: list[str]
+    own: dict[int, dict[Victim, int]]
+    missing: list[Missing]
+    window_ns: int
+
+    @cached_property
+    def thieves(self) -> list[str]:
+        """Whose time may be missing, network first."""
+        return list(dict.fromkeys(one.thief for one in self.missing))
+
+    @cached_property
+    def network(self) -> list[str]:
+        """Those of them that are network, or may be."""
+        return list(dict.fromkeys(one.thief for one in self.missing if one.network))
+
+    @cached_property
+    def each(self) -> dict[Victim, dict[str, int]]:
+        """By victim that may have lost any, ns by thief."""
+        taken = self._laid_on(self.own)
+        return {victim: taken[victim] for victim in sorted(taken) if any(taken[victim].values())}
+
+    @cached_property
+    def possible(self) -> list[str]:
+        """The thieves of whom any victim may have lost any."""
+        return [name for name in self.thieves if any(of[name] for of in self.each.values())]
 
     @cached_property
     def ns(self) -> "pd.DataFrame":
@@ -69,10 +90,32 @@ class Unrecorded:
         index = victim_index(list(self.each), self.by)
         return pd.DataFrame(rows, index=index, columns=self.thieves, dtype="int64")
 
-    def of(self, victim: Victim, thieves: list[str] | None = None) -> int:
-        """The sum over thieves (None: all) for a victim."""
-        taken = self.each.get(victim, {})
-        return sum(ns for thief, ns in taken.items() if thieves is None or thief in thieves)
+    def of(self, *victims: Victim) -> dict[str, int]:
+        """By thief, of several victims as one: what is missing on a CPU is missing once."""
+        if len(victims) == 1:
+            return self.each.get(victims[0], dict.fromkeys(self.thieves, 0))
+        own = {}
+        for cpu, ran in self.own.items():
+            together = sum(ran.get(victim, 0) for victim in victims)
+            own[cpu] = {victims[0]: min(together, self.window_ns)}
+        return self._laid_on(own)[victims[0]]
+
+    def total(self, *victims: Victim) -> tuple[int, int]:
+        """The sum over thieves of several victims as one, and of it what may be network."""
+        taken = self.of(*victims)
+        return sum(taken.values()), sum(taken[thief] for thief in self.network)
+
+    def _laid_on(self, own: dict[int, dict[Victim, int]]) -> dict[Victim, dict[str, int]]:
+        each: dict[Victim, dict[str, int]] = defaultdict(lambda: dict.fromkeys(self.thieves, 0))
+        for cpu, ran in own.items():
+            left = dict(ran)
+            for one in (one for one in self.missing if one.cpu == cpu):
+                for victim, ns in left.items():
+                    taken = ns if one.each_ns is None else min(ns, one.least * one.each_ns)
+                    # Two lines of a device may be one thief.
+                    each[victim][one.thief] += taken
+                    left[victim] -= taken
+        return each
 
 
 def proved_softirqs(capture: "Capture") -> "pd.DataFrame | None":
@@ -166,22 +209,9 @@ def unrecorded_ns(timeline: "Timeline", by: By) -> Unrecorded:
     itself is said to have run on that CPU.
     """
     order = sorted(missing(timeline, by), key=lambda one: not one.network)
-    thieves = list(dict.fromkeys(one.thief for one in order))
-    each: dict[Victim, dict[str, int]] = defaultdict(lambda: dict.fromkeys(thieves, 0))
-    for cpu in dict.fromkeys(one.cpu for one in order):
-        left = _own_on(timeline, cpu, by)
-        for one in (one for one in order if one.cpu == cpu):
-            most = max(left.values(), default=0)
-            if one.each_ns is not None:
-                most = min(most, one.least * one.each_ns)
-            for victim, ns in left.items():
-                taken = min(ns, most)
-                # Two lines of a device may be one thief.
-                each[victim][one.thief] += taken
-                left[victim] -= taken
-    lost = {victim: each[victim] for victim in sorted(each) if any(each[victim].values())}
-    network = list(dict.fromkeys(one.thief for one in order if one.network))
-    return Unrecorded(by, lost, thieves, network)
+    cpus = dict.fromkeys(one.cpu for one in order)
+    own = {cpu: _own_on(timeline, cpu, by) for cpu in cpus}
+    return Unrecorded(by, own, order, timeline.duration_ns)
 
 
 def _own_on(timeline: "Timeline", cpu: int, by: By) -> dict[Victim, int]:

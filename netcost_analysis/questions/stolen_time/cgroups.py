@@ -8,7 +8,7 @@ from ...errors import LackingError
 from ...timeline.cgroups import cgroups_of
 from ...timeline.timeline import Timeline
 from ..question import question
-from ..stolen import losses, together
+from ..stolen import losses
 
 if TYPE_CHECKING:
     from ..answer import Answer
@@ -61,12 +61,12 @@ def cgroups(timeline: Timeline) -> pd.DataFrame:
     """
     of = cgroups_of(timeline.capture)
     lost = losses(timeline, "tid")
-    rows: dict[str | None, list[dict[str, Any]]] = {}
-    for victim, row in lost.rows().items():
-        rows.setdefault(of.get(victim[0]), []).append(row)
+    tasks: dict[str | None, list[Any]] = {}
+    for victim in lost.victims:
+        tasks.setdefault(of.get(victim[0]), []).append(victim)
     found = []
-    for path, of_tasks in rows.items():
-        whole = together(of_tasks, timeline.nobodys_ns)
+    for path, of_tasks in tasks.items():
+        whole = lost.together(of_tasks)
         times = {name: whole[name] for name in (*_TIMES, "stolen_share", "stolen_max_share")}
         found.append({"cgroup": path, "tasks": len(of_tasks), **times})
     columns = ["cgroup", "tasks", *_TIMES, "stolen_share", "stolen_max_share"]
