@@ -14,7 +14,7 @@ from ..errors import ArgumentError
 from ..files import replacing
 from ..progress import Amount, progress
 from ..timeline.groups import named, recorded_victim
-from ..timeline.task import ALL, Task, label_of, require_task
+from ..timeline.task import ALL, Group, Task, label_of, require_task
 from .perfetto_counters import counters
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def write_perfetto(
     capture = timeline.capture
     chosen = _recorded(timeline) if victims is None else _given(timeline, victims)
     notes = list(timeline.notes)
-    shown, why = counters(timeline, {str(label_of(timeline, one)): one for one in chosen})
+    shown, why = counters(timeline, {_name(timeline, one): one for one in chosen})
     if not chosen:
         why = "no counters of a victim: none was given, and no bundle names one that ran"
     file = file_of(capture)
@@ -100,6 +100,14 @@ def write_perfetto(
         tuple(name for name, *_ in shown),
         notes,
     )
+
+
+def _name(timeline: "Timeline", victim: Task) -> str:
+    # Two groups may have tasks of one name.
+    name = str(label_of(timeline, victim))
+    if not isinstance(victim, Group):
+        return name
+    return str(victim) if name in victim else f"{name} ({victim})"
 
 
 def _given(timeline: "Timeline", victims: Sequence[Task]) -> list[Task]:
