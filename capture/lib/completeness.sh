@@ -152,7 +152,7 @@ say_completeness() {
 	esac
 	# What no other tool is known to see.
 	case $completeness_verdict,$tool in
-	*misses*,trace*) say_completeness_do="$say_completeness_do (docs/capture.md, What perf can miss)" ;;
+	*misses*,trace*) say_completeness_do="$say_completeness_do (docs/capture.md, What a recorder can miss)" ;;
 	esac
 	echo "$completeness_verdict$say_completeness_do"
 }

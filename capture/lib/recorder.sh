@@ -19,11 +19,12 @@
 launches=0 recorder_name='' recorder_told=''
 start_seconds=${NETCOST_START_SECONDS:-120} end_seconds=${NETCOST_END_SECONDS:-600}
 
-# tools_in_turn: those that can record what is asked for. perf has one clock, trace-cmd reads its rings all the time.
+# tools_in_turn: those that can record what is asked for. perf has one clock, trace-cmd reads its rings all the time. An
+# incident comes once: first the one that is known to miss least, and whose ring holds most.
 tools_in_turn() {
+	[ -z "$until" ] || echo tracefs
 	[ "$clock" != mono ] || echo perf
-	[ -n "$until" ] || echo trace-cmd
-	echo tracefs
+	[ -n "$until" ] || { echo trace-cmd && echo tracefs; }
 }
 
 # choose_candidates TOOLS: sets candidates to those that are here, in the order in which they are

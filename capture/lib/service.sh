@@ -57,8 +57,10 @@ write_cgroup() {
 	done
 }
 
-# read_work: the number that --work prints; fails without one.
-read_work() {
+# read_work: the number that --work prints; fails without one. Twice, for a file that is written anew is empty for a moment.
+read_work() { read_work_once || read_work_once; }
+
+read_work_once() {
 	read_work_said=$(asked sh "$library/as-called.sh" "" sh -c "$work" </dev/null 2>/dev/null) &&
 		echo "$read_work_said" | grep -xE '[0-9]{1,18}(\.[0-9]{1,9})?' | tail -n 1 | grep .
 }

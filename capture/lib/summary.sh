@@ -22,7 +22,14 @@ write_summary() {
 	{
 		printf 'netcost    %s, kernel %s %s, %s CPUs, %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$(uname -r)" "$(uname -m)" \
 			"$(cpu_list "$online" | wc -l | tr -d ' ')" "$(virtualization)"
-		printf 'recorded   %s s of %s on CPUs %s%s\n' "$(seconds $((window_ended_ns - window_started_ns)))" "$(described_events)" "${cpus:-$online}" "${tool:+ with $tool}"
+		write_summary_s=$(seconds $((window_ended_ns - window_started_ns)))
+		write_summary_what="$(described_events) on CPUs ${cpus:-$online}${tool:+ with $tool}"
+		if [ -z "$until" ]; then
+			printf 'recorded   %s s of %s\n' "$write_summary_s" "$write_summary_what"
+		else
+			printf 'recorded   %s; the rings reach back %s\n' "$write_summary_what" "${until_reach:-nobody counted how far}"
+			printf 'counters   of the last %s s\n' "$write_summary_s"
+		fi
 		if [ -n "$victim$attached" ]; then
 			printf 'victim     %s%s\n' "$(printf '%.60s' "${victim:-$attached_command}" | tr '\n\t' '  ')" "${victim_cpu:+, on CPU $victim_cpu*}"
 		fi

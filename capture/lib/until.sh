@@ -25,7 +25,11 @@ read_condition() {
 	read_condition_text=$(printf '%s' "$until" | tr -d ' \t')
 	case $read_condition_text in
 	softirq | ksoftirqd | squeezed | softirq[\<\>=]* | ksoftirqd[\<\>=]* | squeezed[\<\>=]*) ;;
-	*) return ;;
+	*)
+		# As a command "softirqs>30%" would write a file.
+		! echo "$read_condition_text" | grep -Eq '^[a-zA-Z_]+[<>=]+[0-9.]*%?$' || bad_condition
+		return
+		;;
 	esac
 	until_kind=${read_condition_text%%[!a-z]*}
 	until_least=${read_condition_text#"$until_kind"}
@@ -40,7 +44,11 @@ read_condition() {
 	squeezed,*) read_condition_bad='' ;;
 	*) read_condition_bad=$(echo "$until_least" | awk '$1 >= 100 { print "yes" }') ;;
 	esac
-	[ -z "$read_condition_bad" ] || bad_usage "--until wants, in quotes, 'softirq>30%', 'ksoftirqd>50%' (below 100%), 'squeezed>0' or a command, not $until"
+	[ -z "$read_condition_bad" ] || bad_condition
+}
+
+bad_condition() {
+	bad_usage "--until wants, in quotes, 'softirq>30%', 'ksoftirqd>50%' (below 100%), 'squeezed>0' or a command, not $until"
 }
 
 # begin_until: is there what it looks at? A command is tried, for one that is not there would never succeed.
@@ -151,8 +159,10 @@ said_until() {
 	esac
 }
 
-# judge_begins: of a rolling recording each CPU begins where its ring does. From the tallies' "first CPU SECONDS NS".
+# judge_begins: of a rolling recording each CPU begins where its ring does. From the tallies' "first CPU SECONDS NS". Sets
+# until_reach, how far the rings reach back before the end, empty where that is not known.
 judge_begins() {
+	until_reach=''
 	# Of a trace too large to be counted there are no tallies.
 	[ -n "$until" ] && [ -e "$workspace/tallies" ] || return 0
 	awk '$1 == "first" { print $2, $3, $4 }' "$workspace/tallies" | sort -n >"$workspace/begins"
@@ -165,6 +175,17 @@ judge_begins() {
 		judge_begins_said="$judge_begins_said${judge_begins_said:+, }CPU $judge_begins_cpu $((judge_begins_before / 1000000000)).$((judge_begins_before / 10000000 % 100 / 10))$((judge_begins_before / 10000000 % 10)) s"
 	done <"$workspace/begins"
 	[ -z "$judge_begins_said" ] || note "the recording was rolling: CPUs begin at different times, before its end $judge_begins_said"
+	until_reach=$(awk -v end="$window_ended_ns" '
+		# In two parts: a time in ns has more digits than an awk has.
+		{ back = substr(end, 1, length(end) - 9) - $2 + (substr(end, length(end) - 8) - $3) / 1e9 }
+		back <= 0 { next }
+		least == "" || back < least { least = back; least_cpu = $1 }
+		most == "" || back > most { most = back; most_cpu = $1 }
+		END {
+			if (most == "") exit
+			printf "%.2f s", least
+			if (most_cpu != least_cpu) printf " (CPU %s) to %.2f s (CPU %s)", least_cpu, most, most_cpu
+		}' "$workspace/begins")
 }
 
 # json_until: the manifest's field, null of a recording that was not rolling.

@@ -33,7 +33,7 @@ class Doors:
     perf: Path
     trace_cmd: Path
     tracefs: Path
-    # Tasks of which perf records nothing on some hosts (docs/capture.md, What perf can miss).
+    # Tasks of which perf records nothing on some hosts (docs/capture.md, What a recorder can miss).
     unseen: frozenset[int]
 
 

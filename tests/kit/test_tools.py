@@ -50,7 +50,7 @@ def test_without_perf_and_trace_cmd_tracefs_records(
     done = ended([RECORD, "-o", tmp_path / "b", "--duration", "0.3"], env=bare)
     assert done.returncode == 0, done.stderr
     assert done.stderr.endswith(" with tracefs\n")
-    assert "by tracefs, clock mono; nothing lost" in done.stdout
+    assert "by tracefs, clock mono; tracefs reports no loss" in done.stdout
     manifest = manifest_of(tmp_path / "b")
     assert (manifest["tool"], manifest["trace"]) == ("tracefs", "trace.tracefs")
     assert manifest["host"]["perf"] is None

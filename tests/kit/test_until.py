@@ -2,6 +2,7 @@
 # the end.
 
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -50,6 +51,7 @@ def refused(*options: object) -> str:
     [
         *("softirq", "softirq>", "softirq>30", "softirq<30%", "softirq>=30%", "softirq>x%"),
         *("ksoftirqd>100%", "ksoftirqd>1.2.3%", "squeezed", "squeezed>1%", "squeezed>-1"),
+        *("softirqs>30%", "ksoftirq > 5 %", "squeeze>0", "irq>1.5"),
     ],
 )
 def test_a_condition_that_is_none_is_refused(condition: str) -> None:
@@ -74,6 +76,14 @@ def test_what_it_does_not_go_with_is_refused(options: list[object], said: str) -
 
 def test_after_alone_is_refused() -> None:
     assert "--after needs --until" in refused("--after", "1")
+
+
+def test_a_condition_that_is_misspelt_writes_no_file(tmp_path: Path) -> None:
+    # As a command it would.
+    words = [str(RECORD), "-o", "b", "--until", "softirqs>30%"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture
@@ -143,6 +153,14 @@ def test_what_was_there_when_a_command_succeeds_is_kept(
     said = (bundle / "summary.txt").read_text()
     assert "until      the condition held: the command ended with status 0\n" in said
     assert len(said.splitlines()) <= 25
+    # How far the trace reaches back, and over what the counters are, are two times.
+    back = [(window["end_ns"] - row["start_ns"]) / 1e9 for row in found["begins"]]
+    ends = [min(back), max(back)] if len(back) > 1 else back
+    [reach] = re.findall(r"^recorded .*; the rings reach back (.*)$", said, re.MULTILINE)
+    told = [float(one) for one in re.findall(r"([\d.]+) s", reach)]
+    assert told == pytest.approx(ends, abs=0.006)
+    [counters] = re.findall(r"^counters   of the last ([\d.]+) s$", said, re.MULTILINE)
+    assert float(counters) == pytest.approx((window["end_ns"] - window["start_ns"]) / 1e9, abs=1e-5)
     # Of less than the counters' time nothing can be compared, and what can is compared.
     compared = {row["cpu"] for row in manifest_of(bundle)["completeness"]["rows"]}
     begins = {row["cpu"]: row["start_ns"] for row in found["begins"]}
