@@ -17,6 +17,7 @@ from .table import by_importance, left_out, say, show, wide_option
 if TYPE_CHECKING:
     from ..capture.accounting import Accounting
     from ..display.tables import Table
+    from ..questions.beyond_trace import BeyondTrace
     from ..questions.stolen import Loss
     from ..timeline.timeline import Timeline
 
@@ -56,7 +57,6 @@ def command(
     """
     from ..capture.accounting import accounting
     from ..display.tables import NO_TASK, label, window_text
-    from ..questions.beyond_trace import beyond_trace, beyond_words
     from ..questions.completeness.unrecorded import note_of
     from ..questions.completeness.words import quick_verdict
     from ..questions.network_cost import network_cost
@@ -82,7 +82,7 @@ def command(
         everyone = [loss_of(timeline, victim)]
     judged = _judged(timeline, victim, conditions)
     regime = accounting(capture.bundle.kernel_config) if capture.bundle else None
-    beyond = beyond_trace(timeline, victim)
+    beyond, beyond_lines = _beyond(timeline, victim)
     verdict, notes = quick_verdict(capture), [*timeline.notes, *note_of(timeline)]
     if as_json:
         print_json(
@@ -97,7 +97,7 @@ def command(
         )
         conclude(judged)
         return
-    lines = [*network_words(network_cost(timeline)), *(beyond_words(beyond) if beyond else ())]
+    lines = [*network_words(network_cost(timeline)), *beyond_lines]
     say("\n".join(map(printable, lines)))
     window = window_text(timeline.duration_ns, timeline.summary["cpus"])
     if victim is None:
@@ -147,6 +147,16 @@ def _judged(
         return [one.of_row({one.name: None}) for one in conditions]
     row = loss_of(timeline, task).row
     return [one.of_row(row) for one in conditions]
+
+
+def _beyond(timeline: "Timeline", victim: Task | None) -> "tuple[BeyondTrace | None, list[str]]":
+    # Of what only a bundle has: to import it takes a bare recording 8 ms of 128.
+    if timeline.capture.bundle is None:
+        return None, []
+    from ..questions.beyond_trace import beyond_trace, beyond_words
+
+    found = beyond_trace(timeline, victim)
+    return found, beyond_words(found) if found else []
 
 
 def _fields(loss: "Loss", victim: Task | None) -> dict[str, Any]:
