@@ -130,6 +130,17 @@ def test_version_7_is_read_or_refused(fresh: Fresh, machine: str, share: float) 
     assert found == 4000
 
 
+def test_a_cut_before_the_last_option_is_said_to_be_one(tmp_path: Path) -> None:
+    data = whole(7, "x86_64")
+    said = set()
+    for size in range(len(data) - 600, len(data), 7):
+        try:
+            counted(data[:size], tmp_path)
+        except CaptureError as refused:
+            said.add(str(refused).partition(":")[0])
+    assert said == {"trace.dat cut short"}
+
+
 @pytest.mark.parametrize("algorithm", ["zstd", "zlib"])
 @pytest.mark.parametrize("chunk", [0, 2, 7])
 def test_a_damaged_chunk_costs_what_is_in_it_and_behind(
