@@ -8,6 +8,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -15,6 +16,8 @@ from . import inputs
 from .inputs import Columns
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ..timeline.timeline import Timeline
 
 State = TypeVar("State")
@@ -24,7 +27,7 @@ class Fold(Generic[State]):
     """A state made of a timeline's rows; calling it goes through them once, and keeps the state.
 
     step: makes the next state of the last one, None at first, and a frame of each table; further
-    parameters are passed to it by name. tables: of Timeline.load(). columns: by table those that it
+    parameters are passed to it by name, and are known again by being equal. tables: of Timeline.load(). columns: by table those that it
     reads, where these are not all.
     """
 
@@ -53,6 +56,15 @@ class Fold(Generic[State]):
 
 def _key(parameters: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(sorted(parameters.items()))
+
+
+def content_of(*arrays: "npt.NDArray[Any]") -> bytes:
+    """By what parameters that hold these are told apart: each answer may make them anew."""
+    digest = blake2b(digest_size=16)
+    for array in arrays:
+        digest.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.digest()
 
 
 class Asked(NamedTuple):

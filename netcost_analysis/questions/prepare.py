@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
 from ..errors import ArgumentError
-from .folds import Asked, Later, noting, together
+from .folds import Asked, Fold, Later, noting, together
 from .inputs import fits
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def prepare(ask: "Ask", timeline: "Timeline", names: Iterable[str]) -> None:
     except CaptureError:
         # Each of them says why.
         return
+    computed: set[Fold[Any]] = set()
     while waiting:
         wanted: list[Asked] = []
         still = []
@@ -47,8 +48,13 @@ def prepare(ask: "Ask", timeline: "Timeline", names: Iterable[str]) -> None:
                 except Later:
                     still.append(one)
                 wanted += [new for new in noted if new not in wanted]
+        folds = {one.fold for one in wanted}
+        if folds <= computed and len(still) == len(waiting):
+            # One that is asked for otherwise each time: it is left to its question.
+            return
         if wanted:
             together(timeline, wanted)
+        computed |= folds
         waiting = still
 
 

@@ -1,19 +1,20 @@
 # Where tasks next ran after given moments, batch by batch.
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..folds import fold
+from ..folds import content_of, fold
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class _Asked:
-    moments: pd.DataFrame
+    moments: pd.DataFrame = field(compare=False)
+    content: bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,8 @@ class _Followed:
 def next_stays(timeline: "Timeline", moments: pd.DataFrame) -> pd.DataFrame:
     # When and on which CPU the task of each row next began to run: in_ns, ran_on (Int64), NA where
     # it did not. moments: time_ns, tid; by time. The index is theirs.
-    asked = _Asked(moments[["time_ns", "tid"]].astype("int64"))
+    rows = moments[["time_ns", "tid"]].astype("int64")
+    asked = _Asked(rows, content_of(rows.index.to_numpy(), rows.to_numpy()))
     none = pd.DataFrame({"in_ns": [], "ran_on": []}, dtype="Int64")
     found = _followed(timeline, asked=asked).found
     return pd.concat([none, *(part.astype("Int64") for part in found)]).reindex(moments.index)

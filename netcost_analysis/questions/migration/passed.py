@@ -4,14 +4,14 @@
 #   segments in order of their ends    |   a batch   |
 #   moments in order of time      0 0  | . their part . |  all of it, by task
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from ...spans import Ints, Spans, columns
-from ..folds import fold
+from ..folds import content_of, fold
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 CONTEXTS = {"own": ("task",), "softirq": ("softirq", "poll")}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Moments:
     # Each different one once, by time.
-    tids: Ints
-    times: Ints
+    tids: Ints = field(compare=False)
+    times: Ints = field(compare=False)
+    content: bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,8 @@ class Passed:
 
 def moments_of(tids: Ints, times: Ints) -> Moments:
     both = pd.DataFrame({"tid": tids, "time_ns": times}).drop_duplicates()
-    return Moments(*columns(both.sort_values("time_ns", kind="stable"), "tid", "time_ns"))
+    tids, times = columns(both.sort_values("time_ns", kind="stable"), "tid", "time_ns")
+    return Moments(tids, times, content_of(tids, times))
 
 
 def passed(timeline: "Timeline", moments: Moments) -> tuple[Passed, Passed]:

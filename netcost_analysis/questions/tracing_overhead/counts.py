@@ -33,20 +33,16 @@ def event_times(capture: "Capture", start_ns: int, end_ns: int, cpus: list[int])
 def counted(timeline: "Timeline", cost: "pd.Series[Any]") -> pd.DataFrame:
     # The segments' owners, as in the sums, with events and what they cost (COSTS), float64. cost: a
     # row of event_cost. Of a large capture a stretch from its middle, scaled up to all of it.
-    return _counted_at(timeline, tuple(cost[f"event_{one.removeprefix('cost_')}"] for one in COSTS))
+    each = (cost[f"event_{one.removeprefix('cost_')}"] for one in COSTS)
+    # One that is not known is no NaN, which is like none.
+    return _counted_at(timeline, tuple(None if pd.isna(ns) else ns for ns in each))
 
 
 @once
 def _counted_at(timeline: "Timeline", costs: tuple[Any, ...]) -> pd.DataFrame:
     # What an event costs, by COSTS. Each answer about tracing asks for the same.
     detail = timeline.excerpt
-    start_ns, end_ns = (int(detail.summary[name]) for name in ("start_ns", "end_ns"))
-    times = event_times(timeline.capture, start_ns, end_ns, detail.summary["cpus"])
-    each = dict(zip(COSTS, costs, strict=True))
-    # Times in steps leave open how much later the next event was.
-    slack = int(detail.summary["resolution_ns"] or 1) - 1
-    events = Events(by_cpu(times), each, end_ns, slack)
-    del times
+    events = _events(detail, costs)
     found = _counted(detail, events=events)
     frame = _summed(found.sums, _owned(found.rest, events.within(found.rest))).reset_index()
     # The fold is kept with the timeline.
@@ -54,6 +50,15 @@ def _counted_at(timeline: "Timeline", costs: tuple[Any, ...]) -> pd.DataFrame:
     if detail is not timeline and detail.duration_ns:
         frame[["events", *COSTS]] *= timeline.duration_ns / detail.duration_ns
     return frame
+
+
+@once
+def _events(detail: "Timeline", costs: tuple[Any, ...]) -> "Events":
+    start_ns, end_ns = (int(detail.summary[name]) for name in ("start_ns", "end_ns"))
+    times = event_times(detail.capture, start_ns, end_ns, detail.summary["cpus"])
+    # Times in steps leave open how much later the next event was.
+    slack = int(detail.summary["resolution_ns"] or 1) - 1
+    return Events(by_cpu(times), dict(zip(COSTS, costs, strict=True)), end_ns, slack)
 
 
 class _Counted(NamedTuple):
