@@ -14,6 +14,7 @@ without any is one unit. Whom a unit was for is known, from the strongest witnes
 """
 
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,8 @@ from ...spans import Spans, columns, spans_of
 from ...timeline.aggregate import of_tasks, plain_names
 
 NET = ("NET_RX", "NET_TX")
+# What was done with a packet.
+_OTHER, _QUEUED, _RECEIVED, _TAKEN = range(4)
 # They exist to run softirqs and interrupts; waking one says nothing of whose packets these are.
 SERVANTS = r"^(?:ksoftirqd/|ktimers/|rcuc?[_/]|rcu[a-z_]*$|migration/|napi/|irq/|backlog_napi/)"
 
@@ -101,33 +104,45 @@ def packets_of(received: pd.DataFrame, queued: pd.DataFrame, taken: pd.DataFrame
     # What packet_endpoints() returns of each receipt, with what and start_ns (Int64).
     # An address is used again and again: a receipt belongs to what was done with its address just
     # before and just after. Only what tasks do counts, not what softirqs do in their time.
-    parts = [queued.assign(kind="queued"), received.assign(kind="received"), taken]
-    events = pd.concat([one for one in parts if len(one)] or parts[1:2], ignore_index=True)
-    events = events.sort_values(["what", "time_ns"], kind="stable", ignore_index=True)
-    own = ~(events["in_hardirq"] | events["in_softirq"]).fillna(True).to_numpy(dtype=bool)
-    own &= (events["tid"] > 0).to_numpy()
-    columns: dict[str, pd.Series[int]] = {}
-    for side, step, kind in (("sender", 1, "queued"), ("receiver", -1, "taken")):
-        beside = events.shift(step)
-        same = (beside["what"] == events["what"]) & (beside["kind"] == kind)
-        good = same.to_numpy() & np.concatenate(([False], own))[_shifted(len(own), step)]
-        columns[f"{side}_tid"] = beside["tid"].where(good).astype("Int64")
-        columns[f"{side}_comm"] = beside["comm"].astype(object).where(good, None)
-    both = pd.DataFrame(columns).assign(what=events["what"], start_ns=events["time_ns"])
-    both = both[(events["kind"] == "received").to_numpy()].drop_duplicates(["what", "start_ns"])
+    parts = (queued, received, taken)
+    # As arrays, for millions of them: a frame of all would be copied to be put in order.
+    what, times, tids = (
+        np.concatenate([part[name].to_numpy("int64") for part in parts])
+        for name in ("what", "time_ns", "tid")
+    )
+    comms = np.concatenate([part["comm"].to_numpy(dtype=object) for part in parts])
+    is_taken = (taken["kind"] == "taken").to_numpy(dtype=bool)
+    kinds = np.full(len(what), _OTHER, dtype="int8")
+    # By what counts: only what tasks do themselves.
+    kinds[: len(queued)][_own(queued)] = _QUEUED
+    kinds[len(queued) :][: len(received)] = _RECEIVED
+    kinds[len(queued) + len(received) :][_own(taken) & is_taken] = _TAKEN
+    order = np.lexsort((times, what))
+    receipts = np.flatnonzero(kinds[order] == _RECEIVED)
+    of = order[receipts]
+    columns: dict[str, Any] = {}
+    for side, step, kind in (("sender", -1, _QUEUED), ("receiver", 1, _TAKEN)):
+        near = receipts + step
+        inside = (near >= 0) & (near < len(order))
+        beside = order[near.clip(0, len(order) - 1)]
+        good = inside & (what[beside] == what[of]) & (kinds[beside] == kind)
+        columns[f"{side}_tid"] = pd.arrays.IntegerArray(tids[beside], ~good)
+        columns[f"{side}_comm"] = np.where(good, comms[beside], None)
+    both = pd.DataFrame(columns | {"what": what[of], "start_ns": times[of]})
+    both = both.drop_duplicates(["what", "start_ns"])
     return both.astype({"what": "Int64", "start_ns": "Int64"})
+
+
+def _own(events: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.bool]]":
+    # What tasks did, outside of interrupts.
+    inside = (events["in_hardirq"] | events["in_softirq"]).fillna(True).to_numpy(dtype=bool)
+    return ~inside & (events["tid"].to_numpy("int64") > 0)
 
 
 def packets_in(frame: pd.DataFrame, both: pd.DataFrame) -> pd.DataFrame:
     # packet_endpoints() of units(), of what packets_of() returns.
     joined = frame[["what", "start_ns"]].merge(both, on=["what", "start_ns"], how="left")
     return joined.drop(columns=["what", "start_ns"]).set_index(frame.index)
-
-
-def _shifted(length: int, step: int) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    # Where each row's neighbour is in an array with one more element in front; 0 for none.
-    places = np.arange(length) + 1 - step
-    return np.where((places < 1) | (places > length), 0, places)
 
 
 def woken_by(

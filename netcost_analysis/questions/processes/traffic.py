@@ -95,13 +95,17 @@ def _events(timeline: Timeline) -> _Events:
         known = recorded.get(r.WAKE_UP)
         woken = r.recorded(timeline.capture, r.WAKE_UP) if known is None else known
     packets = e.packets_of(received, queued, taken).sort_values("start_ns", kind="stable")
-    wakings, ready = e.of_clients(woken), recorded[r.READY]
+    del queued, taken
+    ready = _sorted(recorded.pop(r.READY))
+    wakings = _sorted(e.of_clients(woken), "name")
     names = longest_names(timeline.sums())
-    return _Events(_sorted(received), packets, _sorted(wakings), _sorted(ready), names)
+    return _Events(_sorted(received), packets, wakings, ready, names)
 
 
-def _sorted(events: pd.DataFrame) -> pd.DataFrame:
-    return events.sort_values("time_ns", kind="stable", ignore_index=True)
+def _sorted(events: pd.DataFrame, *more: str) -> pd.DataFrame:
+    # Of millions of events no more than is asked of them.
+    rows = events[["time_ns", "cpu", "tid", "in_hardirq", "what", *more]]
+    return rows.sort_values("time_ns", kind="stable", ignore_index=True)
 
 
 @once
