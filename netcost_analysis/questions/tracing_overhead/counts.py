@@ -91,9 +91,11 @@ def _summed(sums: pd.DataFrame | None, more: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_cpu(times: pd.DataFrame) -> dict[int, npt.NDArray[np.int64]]:
-    # The times of event_times().
+    # The times of event_times(), which are by CPU.
     cpus, at = columns(times, "cpu", "time_ns")
-    return {int(cpu): at[cpus == cpu] for cpu in np.unique(cpus)}
+    begins = np.flatnonzero(np.diff(cpus, prepend=-1))
+    ends = [*begins[1:].tolist(), len(cpus)]
+    return {int(cpus[begin]): at[begin:end] for begin, end in zip(begins, ends, strict=True)}
 
 
 @dataclass(eq=False)
