@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..timeline.aggregate import summed
+from ..timeline.aggregate import by_total, summed
 from ..timeline.task import ALL, Group, Task, by_of
 from ..units import absent, duration, plural, printable, share
 from .arguments import TASK
@@ -194,10 +194,13 @@ def _show_life(timeline: "Timeline", victim: Task) -> None:
     print(f"\nIts lifetime{tasks}{every}: {there}{absent_for}\n")
     rows = [[part, duration(ns), share(of)] for part, ns, of in parts_of_life(row)]
     waits = summed((one["holder_comm"], one["ns"]) for one in waits_of(timeline, victim) or [])
-    longest = sorted(waits.items(), key=lambda one: (-one[1], one[0]))
     rows += [
-        [f"of its waits: for {holder}", duration(ns), share(share_of(ns, row["lifetime_max_ns"]))]
-        for holder, ns in longest[:_HOLDERS]
+        [
+            f"of its waits: for {holder}",
+            duration(waits[holder]),
+            share(share_of(waits[holder], row["lifetime_max_ns"])),
+        ]
+        for holder in by_total(waits)[:_HOLDERS]
     ]
     show(Table(["", "time", "of its lifetime"], rows))
 
@@ -211,7 +214,7 @@ def _overview(
     rows = [[f"{service.comm}, the service", *_cells(service.row)]] if service else []
     rows += [[one.comm, *_cells(one.row)] for one in victims[:_ROWS]]
     if rest:
-        rows.append([plural(len(victims) - _ROWS, "other"), *_cells(rest)])
+        rows.append([plural(len(victims[_ROWS:]), "other"), *_cells(rest)])
     header = ["task", *_COLUMNS]
     # A column of blanks says nothing, nor does a monitor of whom nothing is known.
     kept = [i for i in range(len(header)) if i == 0 or any(row[i] for row in rows)]

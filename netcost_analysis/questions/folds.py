@@ -27,8 +27,8 @@ class Fold(Generic[State]):
     """A state made of a timeline's rows; calling it goes through them once, and keeps the state.
 
     step: makes the next state of the last one, None at first, and a frame of each table; further
-    parameters are passed to it by name, and are known again by being equal. tables: of Timeline.load(). columns: by table those that it
-    reads, where these are not all.
+    parameters are passed to it by name, and are known again by being equal. tables: of
+    Timeline.load(). columns: by table those that it reads, where these are not all.
     """
 
     def __init__(

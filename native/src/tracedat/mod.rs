@@ -68,7 +68,10 @@ impl Headers {
             (None, Some(other)) if buffer.is_none() => other,
             _ if self.instances.is_empty() => {
                 let at = self.length;
-                return Err(bad!(CutShort(at), "trace.dat cut short: it ends at byte {at}, before any buffer of events"));
+                return Err(bad!(
+                    CutShort(at),
+                    "trace.dat cut short: it ends at byte {at}, before any buffer of events"
+                ));
             }
             _ => {
                 let names: Vec<&str> = self.instances.iter().map(|instance| instance.name.as_str()).collect();
