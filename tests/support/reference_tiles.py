@@ -15,7 +15,8 @@ MOST_SEGMENTS = 4096
 
 
 def header(timeline: netcost.Timeline) -> dict[str, Any]:
-    return of_timeline(timeline, Owners(timeline.columns("sums")))
+    gaps = timeline.columns("coverage")
+    return of_timeline(timeline, Owners(timeline.columns("sums")), gaps)
 
 
 def tile(timeline: netcost.Timeline, level: int, index: int) -> bytes:
