@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Of a pipe.
 _WIDTH = 100
-_LEAST, _MOST = 43, 10_000
+_LEAST, _MOST = 50, 10_000
 
 
 @click.command("view", short_help="Show who had each CPU when.")

@@ -1,12 +1,16 @@
 """Parts of a capture that is not in memory, read when they are looked at."""
 
+from collections.abc import Iterator, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from .. import _native
 from .places import TABLES
 
 if TYPE_CHECKING:
-    from .._native import TileOwners, TileSegment, TileSegments, TileSums
+    import pandas as pd
+
+    from .._native import ArrowTable, TileOwners, TileSegment, TileSegments, TileSums
     from ..timeline.timeline import Timeline
 
 # A part is read with what is around it, as long as no more segments begin in it.
@@ -29,37 +33,52 @@ class Parts:
         self._timeline = timeline
         self._owners = owners
         self._sums = sums
+        # Segments of a part, and of one whose other tables are read.
+        self.most = (_SEGMENTS, _AROUND)
+        # Of those who ask at once one reads.
+        self._lock = Lock()
         self._segments: list[TileSegments] = []
-        self._around: list[tuple[int, int, Timeline]] = []
+        self._around: list[tuple[int, int, dict[str, pd.DataFrame]]] = []
 
     def segments(self, begin: int, end: int) -> "TileSegments":
         """Those of a part that holds this one: read, or of the last ones that were."""
-        for part in self._segments:
-            if part.span[0] <= begin and end <= part.span[1]:
-                return part
-        begin, end = self._widened(begin, end, _SEGMENTS)
+        with self._lock:
+            for part in self._segments:
+                if part.span[0] <= begin and end <= part.span[1]:
+                    return part
+            return self._read(begin, end)
+
+    def _read(self, begin: int, end: int) -> "TileSegments":
+        begin, end = self._widened(begin, end, self.most[0])
         # A ns more on either side shows which segments begin and end there.
         begin, end = max(begin - 1, 0), min(end + 1, self._timeline.duration_ns)
         timeline = self._part(begin, end)
         cpus = [(cpu, 0) for cpu in self._timeline.summary["cpus"]]
         origin_ns = int(self._timeline.summary["start_ns"])
         found = _native.TileSegments(self._owners, cpus, origin_ns, begin, end)
-        for batch in timeline.arrow_batches("segments", "polls", rows=_ROWS):
+        for batch in batches_of(timeline, ("segments", "polls")):
             found.add(batch["segments"], batch["polls"])
         found.finish()
         self._segments = [found, *self._segments[: _KEPT - 1]]
         return found
 
-    def around(self, time_ns: int) -> "Timeline":
-        """A timeline of a part around a time, with the tables that tell what was there."""
-        for begin, end, timeline in self._around:
-            if begin <= time_ns < end:
-                return timeline
-        begin, end = self._widened(time_ns, time_ns + 1, _AROUND)
+    def around(self, time_ns: int) -> "dict[str, pd.DataFrame]":
+        """The tables that tell what was around a time."""
+        with self._lock:
+            for begin, end, tables in self._around:
+                if begin <= time_ns < end:
+                    return tables
+            return self._read_around(time_ns)
+
+    def _read_around(self, time_ns: int) -> "dict[str, pd.DataFrame]":
+        begin, end = self._widened(time_ns, time_ns + 1, self.most[1])
         least, most = max(begin - _MARGIN_NS, 0), min(end + _MARGIN_NS, self._timeline.duration_ns)
-        timeline = self._part(least, most).load(*TABLES)
-        self._around = [(begin, end, timeline), *self._around[: _KEPT - 1]]
-        return timeline
+        # A timeline's own tables are made of all that was read up to here.
+        batches = list(self._part(least, most).batches(*TABLES))
+        columns = zip(*batches, strict=True)
+        tables = {name: _together(parts) for name, parts in zip(TABLES, columns, strict=True)}
+        self._around = [(begin, end, tables), *self._around[: _KEPT - 1]]
+        return tables
 
     def next(
         self, wanted: list[bool], after_ns: int, cpu: int | None, task: int | None
@@ -121,3 +140,20 @@ class Parts:
         offset = self._timeline.offset_ns
         start_s, end_s = (offset + begin) / 1e9, (offset + end) / 1e9
         return self._timeline.capture.timeline(start_s, end_s, self._timeline.cpus)
+
+
+def batches_of(timeline: "Timeline", tables: Sequence[str]) -> "Iterator[dict[str, ArrowTable]]":
+    """Tables in one piece where the timeline has them, else batch by batch."""
+    if timeline.holds(*tables):
+        yield {name: timeline.table(name) for name in tables}
+    else:
+        yield from timeline.arrow_batches(*tables, rows=_ROWS)
+
+
+def _together(parts: "tuple[pd.DataFrame, ...]") -> "pd.DataFrame":
+    import pandas as pd
+
+    if len(parts) == 1:
+        return parts[0]
+    frame = pd.concat(parts)
+    return frame.sort_values("cpu", kind="stable") if "cpu" in frame else frame

@@ -12,15 +12,17 @@ from .header import LINKS
 from .owners import NO_TASK
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
     from .._native import TileSegment
-    from ..timeline.timeline import Timeline
     from .tiles import Tiles
 
 # What is read to tell it.
 TABLES = ("segments", "softirqs", "hardirqs", "polls", "slices", "migrations")
 _STOLEN = "stolen"
+_LAST_NS = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,8 @@ class Place:
         Where; ns from the first one of the timeline's window.
     segment : tuple or None
         The one there.
-    near : Timeline
-        With the tables around.
+    table : callable
+        A table by name, of what is around.
     origin_ns : int
         The window's first ns.
     tiles : Tiles
@@ -44,28 +46,26 @@ class Place:
     cpu: int
     time_ns: int
     segment: "TileSegment | None"
-    near: "Timeline"
+    table: "Callable[[str], pd.DataFrame]"
     origin_ns: int
     tiles: "Tiles"
 
-    def rows(self, table: str, begin: str, end: str, at: int | None) -> "pd.DataFrame":
-        """The rows of this CPU that hold a time (of the clock), the innermost last."""
-        frame: pd.DataFrame = getattr(self.near, table)
+    def last(self, name: str, begin: str, end: str, at: int | None) -> dict[str, Any] | None:
+        """The innermost of a table's rows of this CPU that hold a time of the clock."""
+        if at is None or self.segment is None:
+            return None
+        frame = self.table(name)
         # Tables are in the order of CPUs.
         first, last = np.searchsorted(frame["cpu"].to_numpy(), [self.cpu, self.cpu + 1])
         own = frame[first:last]
-        if at is None:
-            return own[:0]
         begins, ends = (
-            own[name].astype("Int64").to_numpy("int64", na_value=edge)
-            for name, edge in ((begin, 2**63 - 1), (end, -1))
+            own[column].astype("Int64").to_numpy("int64", na_value=edge)
+            for column, edge in ((begin, _LAST_NS), (end, -1))
         )
-        return own[(begins <= at) & (at < ends)].sort_values(begin, kind="stable")
-
-    def last(self, table: str, begin: str, end: str, at: int | None) -> dict[str, Any] | None:
-        """The innermost of these rows, times as offsets."""
-        found = self.rows(table, begin, end, at)
-        return None if not len(found) else _plain(found.iloc[-1].to_dict())
+        found = own[(begins <= at) & (at < ends)]
+        if not len(found):
+            return None
+        return _plain(found.sort_values(begin, kind="stable").iloc[-1].to_dict())
 
     @property
     def at_ns(self) -> int:
@@ -183,7 +183,7 @@ def _migration(place: Place) -> dict[str, Any] | None:
     if place.task is None or place.segment is None:
         return None
     tid, _ = place.tiles.owners.tasks[place.task]
-    moves, stays = place.near.migrations, place.near.slices
+    moves, stays = place.table("migrations"), place.table("slices")
     since = place.origin_ns + place.segment[1]
     later = moves[(moves["tid"] == tid) & (moves["time_ns"] >= since)].sort_values("time_ns")
     if not len(later):

@@ -30,7 +30,7 @@ _LANES = {
 # These are seen on no terminal's background for certain.
 _PLAIN = ("nmi", "unknown")
 _BLOCKS = " ▁▂▃▄▅▆▇█"
-_CPU, _NAME, _SHARE = 9, 15, 8
+_CPU, _NAME, _END = 9, 15, 16
 _LEAST, _MARK = 10, 16
 Ints = npt.NDArray[np.int64]
 
@@ -52,7 +52,7 @@ def lanes(timeline: "Timeline", width: int = 100) -> list[Line]:
     timeline : Timeline
         What is to be shown; however large, for it is read in sums.
     width : int
-        Characters of a line, those that name a lane among them; at least 43.
+        Characters of a line, those that name a lane among them; at least 50.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def lanes(timeline: "Timeline", width: int = 100) -> list[Line]:
     )
     if end_ns == start_ns or not cpus:
         return [Line(title), Line("There is no time to show.")]
-    room = max(width - _CPU - _NAME - _SHARE, _LEAST)
+    room = max(width - _CPU - _NAME - _END, _LEAST)
     bins = _Bins(timeline, start_ns, end_ns, room)
     sums = timeline.sums(bins.width_ns)
     kinds = kinds_of(sums)
@@ -147,7 +147,7 @@ def _strips(timeline: "Timeline", sums: "pd.DataFrame", bins: _Bins, cpus: int) 
 
 def _strip(name: str, values: npt.NDArray[np.float64], colour: str, most: str) -> Line:
     high = values / values.max() if values.max() else values
-    return _lane("all", name, high, colour, f"up to {most}")
+    return _lane("all", name, high, colour, f"max {most}")
 
 
 def _packets(timeline: "Timeline", bins: _Bins) -> Ints:

@@ -3,20 +3,22 @@
 docs/view.md says what a tile holds.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from ..errors import ArgumentError
-from ..progress import progress
+from ..timeline.aggregate import summed
 from . import places
 from .header import BUCKETS, header
 from .owners import Owners
-from .parts import Parts
+from .parts import Parts, batches_of
 
 if TYPE_CHECKING:
-    from .._native import ArrowTable, TileSegment, TileSegments, TileSums
+    import pandas as pd
+
+    from .._native import TileSegment, TileSegments, TileSums
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
 
@@ -26,7 +28,6 @@ _MOST_ENTRIES = 2**21
 _MOST_SEGMENTS = 2**24
 # Of so many events all tables are read at once, for what is asked of a place.
 _SMALL = 1_000_000
-_ROWS = 2**18
 _TABLES = ("segments", "polls", "coverage")
 
 
@@ -39,29 +40,32 @@ class Tiles:
     ----------
     timeline : Timeline
         What it is of.
+    owners : Owners
+        Owners and tasks by number.
     """
 
     def __init__(self, timeline: "Timeline", most_segments: int | None) -> None:
         self.timeline = timeline
         if timeline.capture.has_at_most(_SMALL):
             timeline.load(*places.TABLES, *_TABLES)
+        else:
+            # Who knows the waits of all of it reads a part's stays without the rest.
+            timeline.read("displaced")
         sums = timeline.columns("sums")
         summary = timeline.summary
         self._origin_ns = int(summary["start_ns"])
         duration = int(summary["end_ns"]) - self._origin_ns
-        self._owners = Owners(sums)
-        stolen = [one.part == "stolen_network" for one in self._owners.owners]
-        native = _native.TileOwners(timeline.table("sums"), self._owners.of_rows, stolen)
+        self.owners = Owners(sums)
+        stolen = [one.part == "stolen_network" for one in self.owners.owners]
+        native = _native.TileOwners(timeline.table("sums"), self.owners.of_rows, stolen)
         cpus: list[int] = list(summary["cpus"])
-        rows = dict.fromkeys(cpus, 0)
-        for cpu, count in zip(sums["cpu"], sums["segments"], strict=True):
-            rows[cpu] += count
+        rows = summed(zip(sums["cpu"], sums["segments"], strict=True))
         total = sum(rows.values())
         self._kept: TileSegments | None = None
         # Of few segments tiles need no sums.
         most = min(_MOST_ENTRIES, max(total // 4, 4096))
         if most_segments is None or total <= most_segments:
-            counted = list(rows.items())
+            counted = [(cpu, rows.get(cpu, 0)) for cpu in cpus]
             self._kept = _native.TileSegments(native, counted, self._origin_ns, 0, duration)
         else:
             most = _MOST_ENTRIES
@@ -73,8 +77,7 @@ class Tiles:
     def of(cls, timeline: "Timeline") -> "Tiles":
         """The tiles of a timeline, with its segments in memory.
 
-        Segments take 16 bytes each, sums of them no more than 64 MiB. Where the timeline has its
-        tables they are read from them, else from the capture.
+        Segments take 16 bytes each, sums of them no more than 64 MiB.
 
         Parameters
         ----------
@@ -89,7 +92,7 @@ class Tiles:
         Raises
         ------
         CaptureError
-            For a capture that cannot be told apart into owners.
+            For one that cannot be told apart into owners.
         """
         return cls(timeline, None)
 
@@ -135,7 +138,7 @@ class Tiles:
         found: dict[str, list[Any]] = {}
         takers: list[TileSums | TileSegments] = [self._sums]
         takers += [] if self._kept is None else [self._kept]
-        for batch in _batches(self.timeline):
+        for batch in batches_of(self.timeline, _TABLES):
             for taker in takers:
                 taker.add(batch["segments"], batch["polls"])
             for name, values in _native.columns(batch["coverage"]).items():
@@ -146,7 +149,7 @@ class Tiles:
 
     @cached_property
     def _header(self) -> dict[str, Any]:
-        return header(self.timeline, self._owners, self._gaps)
+        return header(self.timeline, self.owners, self._gaps)
 
     def header(self) -> dict[str, Any]:
         """What has to be known before a tile is asked for.
@@ -154,7 +157,7 @@ class Tiles:
         Returns
         -------
         dict
-            As docs/view.md has it; nothing in it but what JSON can hold.
+            As docs/view.md has it, for JSON.
         """
         return dict(self._header)
 
@@ -268,7 +271,7 @@ class Tiles:
         dict or None
             cpu, begin_ns, end_ns and owner; None where there is none.
         """
-        wanted = [text.casefold() in one.label.casefold() for one in self._owners.owners]
+        wanted = [text.casefold() in one.label.casefold() for one in self.owners.owners]
         found = self.next(wanted, after_ns, cpu) if text and any(wanted) else None
         return None if found is None else {**places.stretch(found), "owner": found[3]}
 
@@ -290,19 +293,9 @@ class Tiles:
 
     def _place(self, cpu: int, time_ns: int) -> places.Place:
         segment = self.segment_at(cpu, time_ns)
-        held = self.timeline.holds(*places.TABLES)
-        near = self.timeline if held else self._parts.around(time_ns)
-        return places.Place(cpu, time_ns, segment, near, self._origin_ns, self)
+        return places.Place(cpu, time_ns, segment, self._table_at(time_ns), self._origin_ns, self)
 
-    @property
-    def owners(self) -> Owners:
-        # By number, as tiles name them.
-        return self._owners
-
-
-def _batches(timeline: "Timeline") -> "Iterator[dict[str, ArrowTable]]":
-    if timeline.holds(*_TABLES):
-        with progress("summing the timeline"):
-            yield {name: timeline.table(name) for name in _TABLES}
-    else:
-        yield from timeline.arrow_batches(*_TABLES, rows=_ROWS)
+    def _table_at(self, time_ns: int) -> "Callable[[str], pd.DataFrame]":
+        if self.timeline.holds(*places.TABLES):
+            return lambda name: getattr(self.timeline, name)
+        return lambda name: self._parts.around(time_ns)[name]

@@ -58,7 +58,7 @@ def test_a_name_steers_no_terminal(tmp_path: Path, netcost: Netcost, name: str) 
 
 
 def test_wrong_usage(netcost: Netcost) -> None:
-    assert netcost("view", NIC, "--text", "--width", "42").code == 2
+    assert netcost("view", NIC, "--text", "--width", "49").code == 2
     assert netcost("view", NIC, "--text", "--start", "5").code == 1
     assert netcost("view", NIC, "--text", "--cpu", "9").code == 1
     assert netcost("view", str(ROOT / "README.md"), "--text").code == 1

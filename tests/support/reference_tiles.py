@@ -1,7 +1,9 @@
 # Tiles as docs/view.md describes them, segment by segment in plain Python: slow and simple.
 
 import struct
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from operator import itemgetter
 from typing import Any
 
 import netcost_analysis as netcost
@@ -16,7 +18,9 @@ MOST_SEGMENTS = 4096
 
 def header(timeline: netcost.Timeline) -> dict[str, Any]:
     gaps = timeline.columns("coverage")
-    return of_timeline(timeline, Owners(timeline.columns("sums")), gaps)
+    return _kept(
+        timeline, "header", lambda: of_timeline(timeline, Owners(timeline.columns("sums")), gaps)
+    )
 
 
 def tile(timeline: netcost.Timeline, level: int, index: int) -> bytes:
@@ -32,8 +36,7 @@ def tile(timeline: netcost.Timeline, level: int, index: int) -> bytes:
     for cpu in told["cpus"]:
         found = [
             (max(start, begin), min(stop, end), *numbers[key])
-            for start, stop, key in _segments(timeline, cpu, origin)
-            if start < end and stop > begin
+            for start, stop, key in _between(_segments(timeline, cpu, origin), begin, end)
         ]
         shares: dict[tuple[int, int], int] = defaultdict(int)
         stolen = [0] * BUCKETS
@@ -70,7 +73,10 @@ _KEPT: dict[tuple[int, str], Any] = {}
 
 def _kept(timeline: netcost.Timeline, what: str, make: Any) -> Any:
     # With the timeline, so that its number is no other's.
-    return _KEPT.setdefault((id(timeline), what), (timeline, make()))[1]
+    key = (id(timeline), what)
+    if key not in _KEPT:
+        _KEPT[key] = (timeline, make())
+    return _KEPT[key][1]
 
 
 def _numbers(timeline: netcost.Timeline) -> dict[tuple[Any, ...], tuple[int, int]]:
@@ -92,6 +98,13 @@ def _segments(timeline: netcost.Timeline, cpu: int, origin: int) -> Any:
         return by_cpu
 
     return _kept(timeline, "segments", make).get(cpu, [])
+
+
+def _between(segments: list[Any], begin: int, end: int) -> list[Any]:
+    if begin >= end:
+        return []
+    first = bisect_right(segments, begin, key=itemgetter(1))
+    return segments[first : bisect_left(segments, end, key=itemgetter(0))]
 
 
 def _polls(timeline: netcost.Timeline, cpu: int, origin: int, duration: int) -> Any:

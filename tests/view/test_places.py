@@ -13,6 +13,7 @@ from support.kept import kept
 from support.native_tables import rows
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
+from support.summed_only import summed_only
 from support.told import KSOFTIRQD, NET_RX, OPENSSL, UDPSINK
 
 NIC = "nic-stolen-time"
@@ -56,7 +57,7 @@ def drawn(path: Path) -> netcost.Capture:
 
 
 def both(capture: netcost.Capture) -> tuple[Tiles, Tiles]:
-    return Tiles.of(capture.timeline()), Tiles.of_capture(capture, most_segments=0)
+    return Tiles.of(capture.timeline()), summed_only(capture.timeline(), 20, 2)
 
 
 def at(cpu_number: int, begin: int, end: int) -> dict[str, Any]:

@@ -20,7 +20,7 @@ KINDS = {"NAPI polls": "poll", "net softirqs": "softirq", "other softirqs": "sof
 KINDS |= {"hardirqs": "hardirq", "tasks": "task", "vectors": "vector", "unknown": "unknown"}
 
 
-@pytest.mark.parametrize("width", [43, 80, 200])
+@pytest.mark.parametrize("width", [50, 80, 200])
 def test_lanes_say_what_the_sums_say(width: int) -> None:
     timeline = kept(NIC).timeline()
     lines = lanes(timeline, width)
@@ -61,12 +61,12 @@ def test_heights_are_shares_rounded_up(tmp_path: Path) -> None:
         known=(OPENSSL,),
     )
     timeline = netcost.open_capture(told.write(tmp_path / "perf.data")).timeline()
-    lines = {line.text[9:24].strip(): line.text[24:] for line in lanes(timeline, 32 + 21)}
+    lines = {line.text[9:24].strip(): line.text[24:] for line in lanes(timeline, 40 + 21)}
     assert lines["NAPI polls"][:20] == " ▄" + " " * 18
     assert lines["hardirqs"][:20] == "   ▁" + " " * 16
     assert lines["tasks"][:20] == "█▄" + "█" * 18
     assert lines["packets"][:20] == " █" + " " * 18
-    assert lines["packets"].endswith("up to 8,000/s")
+    assert lines["packets"].endswith("max 8,000/s")
     assert "NMIs" not in lines
 
 

@@ -22,17 +22,11 @@ from support.narrator import recordings
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.read_tiles import OfCpu, read_tile
+from support.summed_only import summed_only
 from support.told import NET_RX, OPENSSL
 
 NIC, TOP = "nic-stolen-time", "stolen-time-top.netcost.tar.zst"
 S = 1_000_000_000
-
-
-# All sums, and no segments: tiles finer than the sums read the capture again.
-def summed_only(timeline: netcost.Timeline) -> Tiles:
-    return Tiles.of_capture(
-        timeline.capture, timeline.start_s, timeline.end_s, timeline.cpus, most_segments=0
-    )
 
 
 def some_tiles(tiles: Tiles) -> list[tuple[int, int]]:
