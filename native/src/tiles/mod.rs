@@ -7,18 +7,15 @@
 //! A tile has so many buckets of 2^level ns. Where a CPU has few segments in it, it has these, else the shares of owners in
 //! each bucket. All times are ns from the first one of the timeline.
 
+mod grid;
 mod kept;
 mod owners;
 mod rows;
 mod summed;
 mod tile;
 
+pub use grid::{max_level, BUCKETS};
 pub use kept::{Found, Kept};
 pub use owners::{Owners, NOBODY};
 pub use summed::Summed;
-pub use tile::{tile, BUCKETS, MOST_SEGMENTS};
-
-/// The least level whose first tile covers so many ns.
-pub fn max_level(duration: u64) -> u32 {
-    u64::BITS - (duration.max(1).div_ceil(BUCKETS) - 1).leading_zeros()
-}
+pub use tile::{tile, MOST_SEGMENTS};

@@ -10,7 +10,7 @@
 use arrow_array::RecordBatch;
 
 use crate::error::{bad, Result};
-use crate::tiles::max_level;
+use crate::tiles::grid::max_level;
 use crate::tiles::owners::Owners;
 use crate::tiles::rows::{Part, Segment};
 

@@ -1,14 +1,12 @@
 //! A tile's bytes; docs/view.md says what is where.
 
 use crate::error::{bad, Result};
+use crate::tiles::grid::{max_level, BUCKETS};
 use crate::tiles::kept::{self, Kept};
-use crate::tiles::max_level;
 use crate::tiles::owners::Owners;
 use crate::tiles::rows::Segment;
 use crate::tiles::summed::{Entry, Level, Summed};
 
-/// Buckets of a tile.
-pub const BUCKETS: u64 = 512;
 /// A tile with more segments of a CPU than these has shares instead.
 pub const MOST_SEGMENTS: usize = 4096;
 
