@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..units import absent
 from .header import LINKS
+from .next_episode import Episodes
 from .owners import NO_TASK
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 # What is read to tell it.
 TABLES = ("segments", "softirqs", "hardirqs", "polls", "slices", "migrations")
-_STOLEN = "stolen"
+_STRETCH = ("cpu", "begin_ns", "end_ns")
 _LAST_NS = 2**63 - 1
 
 
@@ -149,8 +150,7 @@ def follow(place: Place, link: str) -> dict[str, Any] | None:
 
 def stretch(segment: "TileSegment") -> dict[str, Any]:
     """Where a segment is."""
-    cpu, begin, end, *_ = segment
-    return {"cpu": cpu, "begin_ns": begin, "end_ns": end}
+    return dict(zip(_STRETCH, segment[:3], strict=True))
 
 
 def _may_lead(place: Place, link: str) -> bool:
@@ -161,22 +161,10 @@ def _may_lead(place: Place, link: str) -> bool:
 
 
 def _episode(place: Place) -> dict[str, Any] | None:
-    # The next stretch of segments without a break that are stolen from this task; of a place in one
-    # that which comes after it.
-    task, segment, tiles = place.task, place.segment, place.tiles
-    if task is None or segment is None:
+    if place.task is None or place.segment is None:
         return None
-    wanted = [one.part.startswith(_STOLEN) for one in tiles.owners.owners]
-
-    def end_of(run: "TileSegment") -> int:
-        end = run[2]
-        while (more := tiles.segment_at(run[0], end)) and wanted[more[3]] and more[4] == task:
-            end = more[2]
-        return end
-
-    after = place.time_ns if not wanted[segment[3]] else end_of(segment) - 1
-    first = tiles.next(wanted, after, None, task)
-    return None if first is None else {**stretch(first), "end_ns": end_of(first)}
+    found = Episodes(place.tiles, place.task).after(place.segment, place.time_ns)
+    return None if found is None else dict(zip(_STRETCH, found, strict=True))
 
 
 def _migration(place: Place) -> dict[str, Any] | None:

@@ -42,6 +42,8 @@ class Tiles:
         What it is of.
     owners : Owners
         Owners and tasks by number.
+    origin_ns : int
+        The window's first ns, on the capture's clock.
     """
 
     def __init__(self, timeline: "Timeline", most_segments: int | None) -> None:
@@ -53,8 +55,8 @@ class Tiles:
             timeline.read("displaced")
         sums = timeline.columns("sums")
         summary = timeline.summary
-        self._origin_ns = int(summary["start_ns"])
-        duration = int(summary["end_ns"]) - self._origin_ns
+        self.origin_ns = int(summary["start_ns"])
+        duration = int(summary["end_ns"]) - self.origin_ns
         self.owners = Owners(sums)
         stolen = [one.part == "stolen_network" for one in self.owners.owners]
         native = _native.TileOwners(timeline.table("sums"), self.owners.of_rows, stolen)
@@ -66,10 +68,10 @@ class Tiles:
         most = min(_MOST_ENTRIES, max(total // 4, 4096))
         if most_segments is None or total <= most_segments:
             counted = [(cpu, rows.get(cpu, 0)) for cpu in cpus]
-            self._kept = _native.TileSegments(native, counted, self._origin_ns, 0, duration)
+            self._kept = _native.TileSegments(native, counted, self.origin_ns, 0, duration)
         else:
             most = _MOST_ENTRIES
-        self._sums = _native.TileSums(native, cpus, self._origin_ns, duration, most)
+        self._sums = _native.TileSums(native, cpus, self.origin_ns, duration, most)
         self._parts = Parts(timeline, native, self._sums)
         self._gaps = self._read()
 
@@ -293,9 +295,10 @@ class Tiles:
 
     def _place(self, cpu: int, time_ns: int) -> places.Place:
         segment = self.segment_at(cpu, time_ns)
-        return places.Place(cpu, time_ns, segment, self._table_at(time_ns), self._origin_ns, self)
+        return places.Place(cpu, time_ns, segment, self.table_at(time_ns), self.origin_ns, self)
 
-    def _table_at(self, time_ns: int) -> "Callable[[str], pd.DataFrame]":
+    def table_at(self, time_ns: int) -> "Callable[[str], pd.DataFrame]":
+        # Tables of places.TABLES by name, with what was around a time.
         if self.timeline.holds(*places.TABLES):
             return lambda name: getattr(self.timeline, name)
         return lambda name: self._parts.around(time_ns)[name]

@@ -93,16 +93,16 @@ def test_a_poll_leads_to_what_raised_it_and_on(tmp_path: Path) -> None:
         assert found["links"] == ["interrupt", "raiser", "episode", "migration"]
         assert tiles.follow(0, 2000, "interrupt") == at(0, 1000, 1200)
         assert tiles.follow(0, 2000, "raiser") == at(0, 1000, 1200)
-        assert tiles.follow(0, 2000, "episode") == at(0, 5000, 5200)
+        assert tiles.follow(0, 2000, "episode") == at(0, 5000, 6100)
         assert tiles.follow(0, 2000, "migration") == at(1, 10_000, 20_000)
 
 
 def test_an_episode_is_followed_by_the_next(tmp_path: Path) -> None:
     for tiles in both(drawn(tmp_path)):
         # The task itself has a moment between the interrupt and the softirq.
-        assert tiles.follow(0, 500, "episode") == at(0, 1000, 1200)
-        assert tiles.follow(0, 1100, "episode") == at(0, 1300, 3100)
-        assert tiles.follow(0, 1250, "episode") == at(0, 1300, 3100)
+        assert tiles.follow(0, 500, "episode") == at(0, 1000, 3100)
+        for inside in (1000, 1100, 1250, 3099):
+            assert tiles.follow(0, inside, "episode") == at(0, 5000, 6100)
         assert tiles.follow(0, 5500, "episode") is None
         # Of another task, and of none.
         assert tiles.follow(1, 5000, "episode") is None
@@ -157,6 +157,29 @@ def test_places_of_a_sample() -> None:
                 assert moved["slice"]["begin_ns"] == there["begin_ns"]
                 assert moved["segment"]["task"] == found["segment"]["task"]
     assert all(led.values()), led
+
+
+@pytest.mark.parametrize("made", [Tiles.of, summed_only])
+def test_episodes_are_those_of_the_question(made: Any) -> None:
+    timeline = kept(NIC).timeline(0.3, 0.32)
+    frame = timeline.ask.stolen_time.episodes(victim="openssl", most=10_000).frame
+    tiles = made(timeline)
+    origin = tiles.origin_ns
+    columns = (frame[name].to_numpy() for name in ("cpu", "start_ns", "end_ns"))
+    expected = sorted(
+        (number, a - origin, b - origin) for number, a, b in zip(*columns, strict=True)
+    )
+    task = next(n for n, one in enumerate(tiles.header()["tasks"]) if one["comm"] == "openssl")
+    stolen = [one["part"].startswith("stolen") for one in tiles.header()["owners"]]
+    first = tiles.next(stolen, -1, None, task)
+    assert first is not None
+    number, begin, *_ = first
+    found = []
+    while (there := tiles.follow(number, begin, "episode")) is not None:
+        number, begin = there["cpu"], there["begin_ns"]
+        found.append((number, begin, there["end_ns"]))
+    assert len(expected) > 10
+    assert sorted(found) == [one for one in expected if one[1] > first[1]]
 
 
 def test_what_is_found_is_found_again_from_there() -> None:
