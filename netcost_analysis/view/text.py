@@ -32,6 +32,7 @@ _PLAIN = ("nmi", "unknown")
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _CPU, _NAME, _END = 9, 15, 16
 _LEAST, _MARK = 10, 16
+_ROWS = 2**18
 Ints = npt.NDArray[np.int64]
 
 
@@ -153,7 +154,7 @@ def _strip(name: str, values: npt.NDArray[np.float64], colour: str, most: str) -
 def _packets(timeline: "Timeline", bins: _Bins) -> Ints:
     total = np.zeros(len(bins.lengths), dtype="int64")
     held = timeline.holds("polls") or timeline.capture.has_at_most(1_000_000)
-    batches = [(timeline.polls,)] if held else timeline.batches("polls")
+    batches = [(timeline.polls,)] if held else timeline.batches("polls", rows=_ROWS)
     for (polls,) in batches:
         ends = polls["end_ns"].to_numpy("int64")
         inside = (ends >= bins.edges[0]) & (ends <= bins.edges[-1])

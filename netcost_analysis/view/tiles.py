@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
 
-# Entries of 16 bytes of the finest level: all levels take at most twice that, 64 MiB.
+# Entries of the finest level, of 16 bytes; of all levels twice as many, 64 MiB.
 _MOST_ENTRIES = 2**21
-# Segments that are kept, in 16 bytes each: 256 MiB.
+# Segments that are kept, of 16 bytes: 256 MiB.
 _MOST_SEGMENTS = 2**24
 # Of so many events all tables are read at once, for what is asked of a place.
 _SMALL = 1_000_000
@@ -34,7 +34,7 @@ _TABLES = ("segments", "polls", "coverage")
 class Tiles:
     """What a picture of a timeline asks for, place by place.
 
-    All times are ns from the first one of the timeline's window. Made by of() or of_capture().
+    Times are ns from the first one of the timeline's window. Made by of() or of_capture().
 
     Attributes
     ----------
@@ -42,8 +42,8 @@ class Tiles:
         What it is of.
     owners : Owners
         Owners and tasks by number.
-    origin_ns : int
-        The window's first ns, on the capture's clock.
+    origin_ns, duration_ns : int
+        The window's first ns, on the capture's clock, and its length.
     """
 
     def __init__(self, timeline: "Timeline", most_segments: int | None) -> None:
@@ -56,7 +56,7 @@ class Tiles:
         sums = timeline.columns("sums")
         summary = timeline.summary
         self.origin_ns = int(summary["start_ns"])
-        duration = int(summary["end_ns"]) - self.origin_ns
+        self.duration_ns = duration = int(summary["end_ns"]) - self.origin_ns
         self.owners = Owners(sums)
         stolen = [one.part == "stolen_network" for one in self.owners.owners]
         native = _native.TileOwners(timeline.table("sums"), self.owners.of_rows, stolen)
@@ -109,7 +109,7 @@ class Tiles:
     ) -> "Tiles":
         """The tiles of a capture of any size, in memory that does not grow with it.
 
-        Beside the sums of the ledger, which have a row for each task and what ran on top of it.
+        But for the ledger's sums, which grow with the tasks.
 
         Parameters
         ----------
@@ -120,8 +120,8 @@ class Tiles:
         cpus : list of int, optional
             Only these CPUs.
         most_segments : int
-            With so many segments, or fewer, it is as of(). With more only sums are kept, and tiles
-            finer than these read the capture again, up to where they end: seconds for each GB.
+            With so many segments it is as of(). With more only sums are kept, and finer tiles read
+            the capture again, up to where they end: seconds for each GB.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class Tiles:
         Raises
         ------
         CaptureError
-            For a capture that cannot be told apart into owners.
+            For one that cannot be told apart into owners.
         """
         return cls(capture.timeline(start_s, end_s, cpus), most_segments)
 
@@ -193,7 +193,7 @@ class Tiles:
         ArgumentError
             For a level that there is not, and a negative index.
         CaptureError
-            Where the capture has to be read, and was changed.
+            Where the capture has to be read, and cannot be.
         """
         last = self._header["max_level"]
         if not 0 <= level <= last:
@@ -207,11 +207,6 @@ class Tiles:
             kept = self._parts.segments(begin, end)
         # None that begins later has anything in it.
         return self._sums.tile(level, min(index, 2**53), kept)
-
-    @property
-    def duration_ns(self) -> int:
-        """The window's length."""
-        return self.timeline.duration_ns
 
     def detail(self, cpu: int, time_ns: int) -> dict[str, Any]:
         """What was at a place: segment, softirq, poll, what raised it, the stay of the task.
@@ -240,9 +235,8 @@ class Tiles:
         time_ns : int
             The time.
         link : {"interrupt", "raiser", "episode", "migration"}
-            To the interrupt in which the softirq was raised; to what ran when it was raised; to
-            where the task that has the CPU is next interrupted at its cost; to where it is next
-            migrated.
+            To the interrupt in which the softirq was raised; to what ran then; to the next episode
+            of the task that has the CPU; to where it is next migrated.
 
         Returns
         -------
