@@ -175,6 +175,74 @@ class Batches:
     def close(self) -> None:
         """Ends the pass before its end; its thread is gone when this returns."""
 
+# CPU, begin, end, owner, task.
+TileSegment = tuple[int, int, int, int, int]
+
+class TileOwners:
+    """Which owner and which task rows of segments are of: numbers given to the rows of the sums."""
+
+    def __init__(
+        self, sums: ArrowTable, of_rows: Sequence[tuple[int, int]], stolen: Sequence[bool]
+    ) -> None:
+        """stolen: by owner, whether its time was taken from a task by network work."""
+
+class TileSums:
+    """Shares of owners in buckets of time, at levels of which each has buckets twice as wide.
+
+    Times are ns from origin_ns on. most: entries of 16 bytes of the finest level; all levels
+    together have at most twice as many, or the last one alone.
+    """
+
+    base: int
+    entries: int
+    def __init__(
+        self,
+        owners: TileOwners,
+        cpus: Sequence[int],
+        origin_ns: int,
+        duration_ns: int,
+        most: int,
+    ) -> None: ...
+    def add(self, segments: ArrowTable, polls: ArrowTable) -> None: ...
+    def finish(self) -> None: ...
+    def begun(self, begin: int, end: int) -> int:
+        """Segments that begin in a stretch, as whole buckets of the finest level have them."""
+
+    def next(
+        self, wanted: Sequence[bool], from_ns: int, cpu: int | None = None
+    ) -> tuple[int, int] | None:
+        """The next of the finest buckets, from that of from_ns on, with time of wanted owners."""
+
+    def tile(self, level: int, index: int, kept: TileSegments | None = None) -> bytes: ...
+
+class TileSegments:
+    """Segments of a timeline, or of a part of it, in 16 bytes each.
+
+    cpus: in order, with the number of segments that each will have, where it is known, or 0.
+    """
+
+    span: tuple[int, int]
+    def __init__(
+        self,
+        owners: TileOwners,
+        cpus: Sequence[tuple[int, int]],
+        origin_ns: int,
+        from_ns: int,
+        to_ns: int,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def add(self, segments: ArrowTable, polls: ArrowTable) -> None: ...
+    def finish(self) -> None: ...
+    def at(self, cpu: int, time_ns: int) -> TileSegment | None: ...
+    def next(
+        self,
+        wanted: Sequence[bool],
+        after_ns: int,
+        cpu: int | None = None,
+        task: int | None = None,
+    ) -> TileSegment | None:
+        """The first segment that begins after a time, of wanted owners and on top of a task."""
+
 class Unpacker:
     """A file's bytes, unpacked where gzip or zstd packed it; no more than `limit` of them."""
 

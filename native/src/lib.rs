@@ -60,6 +60,7 @@ pub mod lives;
 pub mod mask;
 pub mod perfetto;
 pub mod stacks;
+pub mod tiles;
 pub mod times;
 
 pub use bytes::Order;

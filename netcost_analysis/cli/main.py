@@ -34,6 +34,7 @@ _SUBCOMMANDS = (
     "report",
     "stolen",
     "sweep",
+    "view",
 )
 
 # Where a command's context keeps what was given.

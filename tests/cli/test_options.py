@@ -51,6 +51,7 @@ WRONG = {
     "where": (("kernel", 2), ("kernels=6", 1), ("kernel=6", 1)),
     "base_where": (("kernel", 2), ("kernels=6", 1), ("kernel=6", 1)),
     "new_where": (("kernel", 2), ("kernels=6", 1), ("kernel=6", 1)),
+    "width": (("49", 2), ("-1", 2), ("wide", 2), ("1000000", 2)),
     "per": (("packets", 2), ("transaction", 1)),
     "primary": (("nothing", 1),),
     "client": (("nobody", 1),),
@@ -83,6 +84,7 @@ WORDS = {
     "flame": (SAMPLES, "-o", "out.svg"),
     "mask": (NIC, "out.tar.zst"),
     "report": (NIC, "-o", "out.html"),
+    "view": (NIC, "--text"),
 }
 
 

@@ -12,6 +12,7 @@ mod mask;
 mod packed;
 mod perfetto;
 mod progress;
+mod tiles;
 mod timeline;
 
 use std::collections::HashMap;
@@ -357,6 +358,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<batches::Batches>()?;
     module.add_class::<Capture>()?;
     module.add_class::<packed::Unpacker>()?;
+    module.add_class::<tiles::TileOwners>()?;
+    module.add_class::<tiles::TileSegments>()?;
+    module.add_class::<tiles::TileSums>()?;
     module.add_function(wrap_pyfunction!(columns::columns, module)?)?;
     for function in [
         wrap_pyfunction!(components::classify, module)?,

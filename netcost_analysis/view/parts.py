@@ -1,0 +1,159 @@
+"""Parts of a capture that is not in memory, read when they are looked at."""
+
+from collections.abc import Iterator, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from .. import _native
+from .places import TABLES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .._native import ArrowTable, TileOwners, TileSegment, TileSegments, TileSums
+    from ..timeline.timeline import Timeline
+
+# A part is read with what is around it, as long as no more segments begin in it.
+_SEGMENTS, _AROUND = 1_000_000, 200_000
+_KEPT = 4
+# One after the other is read only so far.
+_MOST_PARTS = 8
+_ROWS = 2**18
+# What began before a part: softirqs and their raises are rarely longer.
+_MARGIN_NS = 20_000_000
+
+
+class Parts:
+    """Parts of a timeline's window. Times are ns from its first one.
+
+    sums: of all of it, which say how much there is in a part.
+    """
+
+    def __init__(self, timeline: "Timeline", owners: "TileOwners", sums: "TileSums") -> None:
+        self._timeline = timeline
+        self._owners = owners
+        self._sums = sums
+        # Segments of a part, and of one whose other tables are read.
+        self.most = (_SEGMENTS, _AROUND)
+        # Of those who ask at once one reads.
+        self._lock = Lock()
+        self._segments: list[TileSegments] = []
+        self._around: list[tuple[int, int, dict[str, pd.DataFrame]]] = []
+
+    def segments(self, begin: int, end: int) -> "TileSegments":
+        """Those of a part that holds this one: read, or of the last ones that were."""
+        with self._lock:
+            for part in self._segments:
+                if part.span[0] <= begin and end <= part.span[1]:
+                    return part
+            return self._read(begin, end)
+
+    def _read(self, begin: int, end: int) -> "TileSegments":
+        begin, end = self._widened(begin, end, self.most[0])
+        # A ns more on either side shows which segments begin and end there.
+        begin, end = max(begin - 1, 0), min(end + 1, self._timeline.duration_ns)
+        timeline = self._part(begin, end)
+        cpus = [(cpu, 0) for cpu in self._timeline.summary["cpus"]]
+        origin_ns = int(self._timeline.summary["start_ns"])
+        found = _native.TileSegments(self._owners, cpus, origin_ns, begin, end)
+        for batch in batches_of(timeline, ("segments", "polls")):
+            found.add(batch["segments"], batch["polls"])
+        found.finish()
+        self._segments = [found, *self._segments[: _KEPT - 1]]
+        return found
+
+    def around(self, time_ns: int) -> "dict[str, pd.DataFrame]":
+        """The tables that tell what was around a time."""
+        with self._lock:
+            for begin, end, tables in self._around:
+                if begin <= time_ns < end:
+                    return tables
+            return self._read_around(time_ns)
+
+    def _read_around(self, time_ns: int) -> "dict[str, pd.DataFrame]":
+        begin, end = self._widened(time_ns, time_ns + 1, self.most[1])
+        least, most = max(begin - _MARGIN_NS, 0), min(end + _MARGIN_NS, self._timeline.duration_ns)
+        # A timeline's own tables are made of all that was read up to here.
+        batches = list(self._part(least, most).batches(*TABLES))
+        columns = zip(*batches, strict=True)
+        tables = {name: _together(parts) for name, parts in zip(TABLES, columns, strict=True)}
+        self._around = [(begin, end, tables), *self._around[: _KEPT - 1]]
+        return tables
+
+    def next(
+        self, wanted: list[bool], after_ns: int, cpu: int | None, task: int | None
+    ) -> "TileSegment | None":
+        """The first segment of one of these owners that begins after a time, on top of a task.
+
+        Which of the parts a task is in nobody knows: no more than _MOST_PARTS are looked at.
+        """
+        at, looked = max(after_ns, 0), 0
+        while (found := self._sums.next(wanted, at, cpu)) is not None:
+            if task is not None and looked == _MOST_PARTS:
+                break
+            looked += 1
+            part = self.segments(max(at, found[0]), found[1])
+            # What is cut by its begin does not begin there.
+            segment = part.next(wanted, max(after_ns, part.span[0] or -1), cpu, task)
+            if segment is not None:
+                return self._whole(part, segment)
+            at = part.span[1] - 1
+            if part.span[1] >= self._timeline.duration_ns:
+                break
+        return None
+
+    def at(self, cpu: int, time_ns: int) -> "TileSegment | None":
+        """The segment at a time."""
+        part = self.segments(time_ns, time_ns + 1)
+        found = part.at(cpu, time_ns)
+        return None if found is None else self._whole(part, found)
+
+    def _whole(self, part: "TileSegments", segment: "TileSegment") -> "TileSegment":
+        # A segment with what lies in the parts beside; of a very long one as much as is read.
+        cpu, begin, end, owner, task = segment
+        first = last = part
+        for _ in range(_MOST_PARTS):
+            if begin > first.span[0] or begin == 0:
+                break
+            first = self.segments(begin - 1, begin + 1)
+            begin = (first.at(cpu, begin) or segment)[1]
+        for _ in range(_MOST_PARTS):
+            if end < last.span[1] or end == self._timeline.duration_ns:
+                break
+            last = self.segments(end - 1, end + 1)
+            end = (last.at(cpu, end - 1) or segment)[2]
+        return cpu, begin, end, owner, task
+
+    def _widened(self, begin: int, end: int, most: int) -> tuple[int, int]:
+        # Blocks of a power of two ns, so that neighbours are found in one.
+        level = max(self._sums.base, (end - begin - 1).bit_length())
+        while True:
+            low, high = begin >> level << level, ((end - 1 >> level) + 1) << level
+            wider = begin >> level + 1 << level + 1, ((end - 1 >> level + 1) + 1) << level + 1
+            covers = wider[0] <= 0 and wider[1] >= self._timeline.duration_ns
+            if covers or self._sums.begun(*wider) > most:
+                break
+            level += 1
+        return max(low, 0), min(high, self._timeline.duration_ns)
+
+    def _part(self, begin: int, end: int) -> "Timeline":
+        offset = self._timeline.offset_ns
+        start_s, end_s = (offset + begin) / 1e9, (offset + end) / 1e9
+        return self._timeline.capture.timeline(start_s, end_s, self._timeline.cpus)
+
+
+def batches_of(timeline: "Timeline", tables: Sequence[str]) -> "Iterator[dict[str, ArrowTable]]":
+    """Tables in one piece where the timeline has them, else batch by batch."""
+    if timeline.holds(*tables):
+        yield {name: timeline.table(name) for name in tables}
+    else:
+        yield from timeline.arrow_batches(*tables, rows=_ROWS)
+
+
+def _together(parts: "tuple[pd.DataFrame, ...]") -> "pd.DataFrame":
+    import pandas as pd
+
+    if len(parts) == 1:
+        return parts[0]
+    frame = pd.concat(parts)
+    return frame.sort_values("cpu", kind="stable") if "cpu" in frame else frame

@@ -1,0 +1,64 @@
+# netcost view --text: lanes that can be read with colours and without.
+
+import re
+from pathlib import Path
+
+import pytest
+
+from netcost_analysis.plots.palette import KIND
+from support.host import ROOT
+from support.hostile import NAMES
+from support.perfdata import cpu, recording
+from support.perfdata import happenings as h
+from support.run_cli import Netcost
+from support.told import OPENSSL
+
+NIC = str(ROOT / "sample-data" / "nic-stolen-time")
+S = 1_000_000_000
+
+
+def test_a_pipe_gets_plain_lines(netcost: Netcost) -> None:
+    run = netcost("view", NIC, "--text", "--width", "90", "--start", "0.2", "--end", "0.4")
+    assert (run.code, run.err) == (0, "")
+    assert "\x1b" not in run.out
+    lines = run.out.splitlines()
+    assert lines[0].startswith("200 ms on CPUs 0-1, 0.200000 to 0.400000 s")
+    assert re.match(r" {24}\|0\.20", lines[1])
+    of_lanes = [line for line in lines if "█" in line or "▁" in line]
+    assert len(of_lanes) > 5
+    assert max(map(len, of_lanes)) <= 90
+    assert any(line.startswith("note: ") for line in lines)
+
+
+def test_a_terminal_gets_colours(netcost: Netcost, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = netcost("view", NIC, "--text", "--width", "80", "--cpu", "0")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    with monkeypatch.context() as only:
+        only.setattr("sys.stdout.isatty", lambda: True)
+        coloured = netcost("view", NIC, "--text", "--cpu", "0")
+    red, green, blue = (int(KIND["poll"][at : at + 2], 16) for at in (1, 3, 5))
+    assert f"\x1b[38;2;{red};{green};{blue}m" in coloured.out
+    without = re.sub(r"\x1b\[[\d;]*m", "", coloured.out)
+    lanes = [line.rstrip() for line in plain.out.splitlines() if line[24:25] in "▁▂▃▄▅▆▇█ "]
+    assert [line for line in lanes if "█" in line or "▁" in line]
+    for line in lanes:
+        if "█" in line or "▁" in line:
+            assert line in [one.rstrip() for one in without.splitlines()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_steers_no_terminal(tmp_path: Path, netcost: Netcost, name: str) -> None:
+    told = recording(cpu(0, h.Switch(S, OPENSSL), h.Switch(S + 9_000, h.Task(7, name[:15]))))
+    run = netcost("view", str(told.write(tmp_path / "perf.data")), "--text")
+    assert run.code == 0, run.err
+    assert "\x1b" not in run.out
+
+
+def test_wrong_usage(netcost: Netcost) -> None:
+    assert netcost("view", NIC, "--text", "--width", "49").code == 2
+    assert netcost("view", NIC, "--text", "--start", "5").code == 1
+    assert netcost("view", NIC, "--text", "--cpu", "9").code == 1
+    assert netcost("view", str(ROOT / "README.md"), "--text").code == 1

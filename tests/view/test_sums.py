@@ -1,0 +1,195 @@
+# The sums that native keeps, of drawn segments: no more of them than was allowed, and the same
+# however the rows come.
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from netcost_analysis._native import CaptureError, TileOwners, TileSegments, TileSums
+from netcost_analysis.view.header import BUCKETS, max_level
+from support.read_tiles import read_tile
+
+OWNERS = 40
+ORIGIN = 1_700_000_000_123_456_789
+TEXTS = ("context", "comm", "name", "device", "cost_class", "is_network")
+
+
+def owner_columns(numbers: Any) -> dict[str, Any]:
+    names = pa.array([f"owner {number}" for number in numbers])
+    nothing = pa.nulls(len(numbers), pa.string())
+    return {name: names if name == "name" else nothing for name in TEXTS} | {
+        "tid": pa.array([int(number) % 7 for number in numbers], pa.int32()),
+        "id": pa.nulls(len(numbers), pa.int32()),
+    }
+
+
+def owners() -> TileOwners:
+    every = range(OWNERS)
+    sums = pa.table(owner_columns(every))
+    return TileOwners(sums, [(one, one % 7) for one in every], [one % 3 == 0 for one in every])
+
+
+def segments(cpu: int, edges: Any, numbers: Any) -> pa.Table:
+    count = len(numbers)
+    return pa.table(
+        {
+            "cpu": pa.array(np.full(count, cpu, "int32")),
+            "start_ns": pa.array(ORIGIN + edges[:-1]),
+            "end_ns": pa.array(ORIGIN + edges[1:]),
+            **owner_columns(numbers),
+        }
+    )
+
+
+def polls(cpu: int, ends: Any, works: Any) -> pa.Table:
+    return pa.table(
+        {
+            "cpu": pa.array(np.full(len(ends), cpu, "int32")),
+            "end_ns": pa.array(ORIGIN + np.asarray(ends, "int64")),
+            "work": pa.array(works, pa.int32()),
+        }
+    )
+
+
+class Drawn:
+    # Two CPUs: one busy in bursts, one that does nothing for most of the time.
+    def __init__(self, seed: int, count: int, duration: int) -> None:
+        random = np.random.default_rng(seed)
+        self.duration = duration
+        self.tables: list[tuple[pa.Table, pa.Table]] = []
+        self.edges, self.numbers = [], []
+        for cpu, rows in ((0, count), (3, max(count // 100, 1))):
+            burst = duration // 10
+            inside = np.where(random.random(rows - 1) < 0.7, burst, duration)
+            cuts = np.unique(1 + (random.random(rows - 1) * (inside - 1)).astype("int64"))
+            edges = np.concatenate([[0], cuts[cuts < duration], [duration]])
+            numbers = random.integers(0, OWNERS, len(edges) - 1)
+            ends = np.sort(random.integers(0, duration + 1, rows))
+            works = [None if one % 11 == 0 else int(one % 64) for one in range(rows)]
+            self.edges.append(edges)
+            self.numbers.append(numbers)
+            self.tables.append((segments(cpu, edges, numbers), polls(cpu, ends, works)))
+
+    def sums(self, most: int, rows: int) -> TileSums:
+        made = TileSums(owners(), [0, 3], ORIGIN, self.duration, most)
+        self.feed(made, rows)
+        return made
+
+    def segments(self) -> TileSegments:
+        made = TileSegments(owners(), [(0, 0), (3, 0)], ORIGIN, 0, self.duration)
+        self.feed(made, 10**9)
+        return made
+
+    def feed(self, made: Any, rows: int) -> None:
+        nothing = (self.tables[0][0][:0], self.tables[0][1][:0])
+        for of_cpu in self.tables:
+            for kind in (0, 1):
+                for at in range(0, len(of_cpu[kind]), rows):
+                    part = [*nothing]
+                    part[kind] = of_cpu[kind][at : at + rows]
+                    made.add(*part)
+        made.finish()
+
+
+@pytest.mark.parametrize("most", [1, 1_000, 20_000, 2**21])
+def test_no_more_are_kept_than_was_allowed(most: int) -> None:
+    drawn = Drawn(1, 60_000, 3_000_000_000)
+    sums = drawn.sums(most, 5_000)
+    assert sums.entries <= 2 * most or sums.base == max_level(drawn.duration)
+    if sums.base:
+        # One level finer there would have been too many.
+        finer = {
+            (cpu, start >> sums.base - 1, owner)
+            for cpu, (edges, numbers) in enumerate(zip(drawn.edges, drawn.numbers, strict=True))
+            for start, owner in zip(edges[:-1].tolist(), numbers.tolist(), strict=True)
+        }
+        buckets = 2 * -(-drawn.duration // (1 << sums.base - 1))
+        assert len(finer) + buckets > most / 2
+
+
+@pytest.mark.parametrize("most", [1_000, 20_000])
+def test_how_rows_come_does_not_matter(most: int) -> None:
+    drawn = Drawn(2, 30_000, 999_999_937)
+    one, other = drawn.sums(most, 10**9), drawn.sums(most, 777)
+    assert (one.base, one.entries) == (other.base, other.entries)
+    for level in range(one.base, max_level(drawn.duration) + 1):
+        for index in range(min(-(-drawn.duration // (BUCKETS << level)), 20)):
+            assert one.tile(level, index) == other.tile(level, index)
+
+
+def test_every_tile_is_what_the_segments_say() -> None:
+    drawn = Drawn(3, 30_000, 1_000_000_007)
+    kept, sums = drawn.segments(), drawn.sums(20_000, 10_000)
+    forms = set()
+    for level in range(max_level(drawn.duration) + 1):
+        count = -(-drawn.duration // (BUCKETS << level))
+        for index in {0, count // 20, count // 2, count - 1}:
+            for with_segments in (True, False):
+                if level < sums.base and not with_segments:
+                    with pytest.raises(CaptureError, match="finer than what was summed"):
+                        sums.tile(level, index)
+                    continue
+                tile = read_tile(sums.tile(level, index, kept if with_segments else None))
+                for place, one in enumerate(tile):
+                    forms.add((one.form, level < sums.base))
+                    expected = shares(drawn, place, level, index)
+                    assert +one.shares(level, index) == expected
+                    assert one.packets == packets(drawn, place, level, index)
+                    stolen = [0.0] * BUCKETS
+                    for (bucket, owner), ns in expected.items():
+                        stolen[bucket] += ns if owner % 3 == 0 else 0
+                    assert one.stolen == stolen
+    # Few segments, sums, and sums of segments.
+    assert forms == {(1, True), (1, False), (0, True), (0, False)}
+
+
+def shares(drawn: Drawn, place: int, level: int, index: int) -> dict[tuple[int, int], int]:
+    edges, numbers = drawn.edges[place], drawn.numbers[place]
+    begin, width = index * BUCKETS << level, 1 << level
+    end = min(begin + BUCKETS * width, drawn.duration)
+    # Cut at every border of a bucket, too.
+    borders = np.arange(begin, end, width)
+    inside = edges[(edges > begin) & (edges < end)]
+    cuts = np.unique(np.concatenate([borders, inside, [end]]))
+    of = numbers[np.searchsorted(edges, cuts[:-1], "right") - 1]
+    found: dict[tuple[int, int], int] = {}
+    for at, ns, owner in zip(cuts[:-1].tolist(), np.diff(cuts).tolist(), of.tolist(), strict=True):
+        key = ((at - begin) // width, owner)
+        found[key] = found.get(key, 0) + ns
+    return found
+
+
+def packets(drawn: Drawn, place: int, level: int, index: int) -> list[int]:
+    table = drawn.tables[place][1]
+    found = [0] * BUCKETS
+    begin = index * BUCKETS << level
+    for end, work in zip(table["end_ns"].to_pylist(), table["work"].to_pylist(), strict=True):
+        bucket = (min(end - ORIGIN, drawn.duration - 1) - begin) >> level
+        if 0 <= bucket < BUCKETS:
+            found[bucket] += work or 0
+    return found
+
+
+def test_rows_that_are_no_timelines() -> None:
+    drawn = Drawn(4, 100, 1_000_000)
+    (table, _), (_, none) = drawn.tables[0], (None, drawn.tables[0][1][:0])
+
+    def add(rows: pa.Table, duration: int = 1_000_000) -> None:
+        TileSums(owners(), [0], ORIGIN, duration, 1_000).add(rows, none)
+        TileSegments(owners(), [(0, 0)], ORIGIN, 0, duration).add(rows, none)
+
+    add(table)
+    with pytest.raises(CaptureError, match="do not follow each other"):
+        add(table[1:])
+    with pytest.raises(CaptureError, match="after the 999999 ns"):
+        add(table, 999_999)
+    with pytest.raises(CaptureError, match="CPU 3"):
+        add(drawn.tables[1][0])
+    with pytest.raises(CaptureError, match="without the column 'tid'"):
+        add(table.drop_columns("tid"))
+    place = table.column_names.index("name")
+    strange = table.set_column(place, "name", pa.array(["somebody"] * len(table)))
+    with pytest.raises(CaptureError, match="an owner that the sums do not have"):
+        add(strange)
