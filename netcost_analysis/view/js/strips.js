@@ -1,0 +1,120 @@
+// Above the lanes: the axis of time, packets and stolen share in bins, and marks of what nobody saw.
+
+import { eachBucket } from "./tiles.js";
+import { duration, instant, percent, rate, tickLabels } from "./text.js";
+
+const BIN_PIXELS = 3;
+// Of less time a rate would be a guess: packets are counted.
+const RATE_FROM = 1e5;
+
+// Packets and stolen ns of all CPUs in bins of 2^k ns, no narrower than the buckets they are made of.
+export function binned(pieces, view, columns, cpus, whole) {
+  const perPixel = (view.end - view.begin) / columns;
+  const finest = Math.max(1, ...pieces.map((piece) => piece.tile.width));
+  const width = Math.max(2 ** Math.ceil(Math.log2(perPixel * BIN_PIXELS)), finest);
+  const first = Math.floor(view.begin / width);
+  const count = Math.max(Math.ceil(view.end / width) - first, 1);
+  const packets = new Float64Array(count);
+  const stolen = new Float64Array(count);
+  const from = first * width;
+  for (const piece of pieces) {
+    for (let place = 0; place < cpus; place++) {
+      eachBucket(piece, place, from, from + count * width, whole, (begin, _, some, ns) => {
+        const bin = Math.floor(begin / width) - first;
+        if (bin < 0 || bin >= count) return;
+        packets[bin] += some;
+        stolen[bin] += ns;
+      });
+    }
+  }
+  return { first, width, count, packets, stolen };
+}
+
+function highest(values) {
+  let most = 0;
+  for (const value of values) if (value > most) most = value;
+  return most;
+}
+
+function bars(context, bins, values, most, view, box, perNs, colour) {
+  if (!most) return;
+  context.fillStyle = colour;
+  for (let bin = 0; bin < bins.count; bin++) {
+    if (!values[bin]) continue;
+    const opens = (bins.first + bin) * bins.width;
+    const from = Math.max(Math.round((opens - view.begin) * perNs), 0);
+    const until = Math.min(Math.round((opens + bins.width - view.begin) * perNs), box.width);
+    const tall = Math.max((values[bin] / most) * box.height, 1);
+    if (until > from) context.fillRect(box.left + from, box.top + box.height - tall, until - from, tall);
+  }
+}
+
+// Two strips; what each shows is written in the gutter, its highest value over it.
+export function drawStrips(context, bins, view, boxes, scale, cpus, colours) {
+  const perNs = boxes.packets.width / (view.end - view.begin);
+  const mostPackets = highest(bins.packets);
+  const isRate = bins.width >= RATE_FROM;
+  const packets = isRate ? rate(mostPackets * (1e9 / bins.width)) : rate(mostPackets);
+  const mostStolen = highest(bins.stolen);
+  bars(context, bins, bins.packets, mostPackets, view, boxes.packets, perNs, colours.packets);
+  bars(context, bins, bins.stolen, mostStolen, view, boxes.stolen, perNs, colours.stolen);
+  const said = [
+    [boxes.packets, isRate ? "packets/s" : `packets per ${duration(bins.width)}`, `up to ${packets}`],
+    [boxes.stolen, "stolen, network", `up to ${percent(mostStolen / (bins.width * cpus))}`],
+  ];
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (const [box, what, most] of said) {
+    context.fillStyle = "#1a1a1a";
+    context.fillText(what, box.left - 6 * scale, box.top + box.height * 0.28);
+    context.fillStyle = "#5b6470";
+    context.fillText(most, box.left - 6 * scale, box.top + box.height * 0.76);
+    context.fillStyle = "#d3d8dd";
+    context.fillRect(box.left, box.top + box.height, box.width, Math.max(Math.round(scale / 2), 1));
+  }
+  return said.map(([, what, most]) => `${what} ${most}`);
+}
+
+// Ticks with their times, and thin lines down through the lanes.
+export function drawAxis(context, view, box, bottom, scale) {
+  const perNs = box.width / (view.end - view.begin);
+  const { base, at, labels } = tickLabels(view.begin, view.end, box.width / (95 * scale));
+  const thin = Math.max(Math.round(scale / 2), 1);
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  let taken = box.left;
+  at.forEach((ns, place) => {
+    const x = box.left + Math.round((ns - view.begin) * perNs);
+    context.fillStyle = "rgba(107,114,128,0.25)";
+    context.fillRect(x, box.top + box.height, thin, bottom - box.top - box.height);
+    context.fillStyle = "#5b6470";
+    context.fillRect(x, box.top + box.height - 5 * scale, thin, 5 * scale);
+    const half = context.measureText(labels[place]).width / 2;
+    if (x - half < taken || x + half > box.left + box.width) return;
+    context.fillText(labels[place], x, box.top + box.height * 0.45);
+    taken = x + half + 8 * scale;
+  });
+  context.textAlign = "right";
+  context.fillText(base ? `${instant(base)} +` : "time", box.left - 6 * scale, box.top + box.height * 0.45);
+}
+
+// Losses and other stretches that nobody saw: a bar at the head of the lane, seen however short it is.
+export function drawMarks(context, marks, view, columns, lane, left, scale) {
+  const perNs = columns / (view.end - view.begin);
+  let drawn = -1;
+  for (const mark of marks) {
+    if (mark.begin_ns >= view.end) break;
+    if (mark.end_ns < view.begin) continue;
+    const from = Math.max(Math.floor((mark.begin_ns - view.begin) * perNs), 0);
+    const until = Math.min(Math.max(Math.ceil((mark.end_ns - view.begin) * perNs), from + 3 * scale), columns);
+    if (until <= drawn) continue;
+    context.fillStyle = "#a4133c";
+    context.fillRect(left + from, lane.top, until - from, 3 * scale);
+    context.beginPath();
+    context.moveTo(left + from, lane.top);
+    context.lineTo(left + from + 6 * scale, lane.top);
+    context.lineTo(left + from, lane.top + 9 * scale);
+    context.fill();
+    drawn = until;
+  }
+}
