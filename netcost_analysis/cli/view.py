@@ -1,5 +1,6 @@
 # netcost view: a timeline to look at.
 
+import os
 import shutil
 import sys
 from typing import TYPE_CHECKING
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..units import printable
-from .main import capture_arguments, opened, window_options
+from .main import capture_arguments, opened, output_option, window_options
 from .table import say
 
 if TYPE_CHECKING:
@@ -19,8 +20,20 @@ _WIDTH = 100
 _LEAST, _MOST = 50, 10_000
 
 
-@click.command("view", short_help="Show who had each CPU when.")
+@click.command("view", short_help="Show who had each CPU when, in a browser or here.")
 @capture_arguments
+@output_option(
+    *(".html", ".htm"),
+    help="Write it as one HTML file that needs nothing else, below 5 MB: shares of all of it, and "
+    "the longest episodes as fine as they are.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="Of 127.0.0.1, to be forwarded by ssh; a free one unless given.",
+)
+@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
 @click.option(
     "--text",
     "as_text",
@@ -36,6 +49,9 @@ _LEAST, _MOST = 50, 10_000
 @window_options
 def command(
     path: str,
+    output: str | None,
+    port: int | None,
+    no_browser: bool,
     as_text: bool,
     width: int | None,
     start: float | None,
@@ -44,13 +60,57 @@ def command(
 ) -> None:
     """Show who had each CPU when: the task, an interrupt, a softirq, NAPI polls, nobody.
 
-    With --text a lane for each of them on each CPU. A character is a bin of time, its height the
-    share that this had of it.
+    In the browser of this host, from a server that only this host reaches, under an address that
+    is printed; Ctrl-C ends it. With -o as a file. With --text here, a lane for each of them on each
+    CPU: a character is a bin of time, its height the share that this had of it.
     """
-    if not as_text:
-        raise click.UsageError("say how: --text shows it here")
+    served = port is not None or no_browser
+    if (output is not None) + as_text + served > 1 or (width is not None and not as_text):
+        raise click.UsageError(
+            "-o, --text (with --width) and a server (--port, --no-browser) go each alone"
+        )
     timeline = opened(path).timeline(start, end, list(cpus) or None)
-    _text(timeline, width)
+    if as_text:
+        _text(timeline, width)
+    elif output is not None:
+        _write(timeline, output)
+    else:
+        _serve(path, timeline, port or 0, opens=not no_browser)
+
+
+def _write(timeline: "Timeline", output: str) -> None:
+    from ..files import replacing
+    from ..report.timeline_view import view_page
+
+    text = view_page(timeline)
+    with replacing(output) as draft:
+        draft.write_text(text, encoding="utf-8")
+    print(f"timeline in {output}")
+
+
+def _serve(path: str, timeline: "Timeline", port: int, opens: bool) -> None:
+    from ..view.serve import serve
+    from ..view.tiles import Tiles
+
+    if path == "-":
+        raise click.UsageError("a timeline in the browser reads the capture again: give it a file")
+
+    def ready(address: str) -> None:
+        print(f"{address}  (Ctrl-C ends it)", flush=True)
+        if opens and _has_screen():
+            import webbrowser
+
+            webbrowser.open(address)
+
+    tiles = Tiles.of_capture(timeline.capture, timeline.start_s, timeline.end_s, timeline.cpus)
+    serve(tiles, port, ready=ready)
+
+
+def _has_screen() -> bool:
+    # Where there is none Python finds browsers that take the terminal.
+    return sys.platform == "darwin" or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
 
 
 def _text(timeline: "Timeline", width: int | None) -> None:

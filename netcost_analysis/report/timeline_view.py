@@ -1,0 +1,65 @@
+"""A timeline as a page by itself, with its longest episodes and gaps as fine as they are."""
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from ..errors import AbsentError
+from ..units import duration
+from ..view.page import MOST_BYTES, page
+from ..view.tiles import Tiles
+
+if TYPE_CHECKING:
+    from ..timeline.timeline import Timeline
+
+_EPISODES = 40
+_GAPS = 10
+# Seen beside a place, on either side.
+_AROUND = 1.0
+# Of a report it is a part.
+_MOST_IN_REPORT = 1_500_000
+
+
+def view_page(timeline: "Timeline", most_bytes: int = MOST_BYTES) -> str:
+    """The timeline as one HTML page that needs nothing else; raises what Tiles.of does."""
+    tiles = Tiles.of(timeline)
+    told = tiles.header()
+    stretches = [*_episodes(timeline, int(told["begin_ns"])), *_gaps(told["marks"])]
+    places = []
+    for begin, end in stretches:
+        room = int((end - begin) * _AROUND)
+        places.append((max(begin - room, 0), min(end + room, told["duration_ns"])))
+    return page(tiles, places, most_bytes=most_bytes)
+
+
+def _episodes(timeline: "Timeline", begin_ns: int) -> list[tuple[int, int]]:
+    try:
+        answer = timeline.ask.stolen_time.episodes(most=_EPISODES)
+    except AbsentError:
+        # The task that the timeline is about did not run.
+        return []
+    if answer.refusal is not None:
+        return []
+    frame = answer.frame
+    pairs = zip(frame["start_ns"].tolist(), frame["end_ns"].tolist(), strict=True)
+    return [(start - begin_ns, end - begin_ns) for start, end in pairs]
+
+
+def _gaps(marks: list[dict[str, int]]) -> list[tuple[int, int]]:
+    widest = sorted(marks, key=lambda one: one["begin_ns"] - one["end_ns"])[:_GAPS]
+    return [(one["begin_ns"], one["end_ns"]) for one in widest]
+
+
+def section(timeline: "Timeline") -> str:
+    """The last section of a report: the timeline in a frame; of a large one its excerpt.
+
+    The page within runs its own script, and reaches nothing of the page around it.
+    """
+    shown = timeline.excerpt
+    part = "" if shown is timeline else f" {duration(shown.duration_ns)} from the middle of it."
+    document = escape(view_page(shown, _MOST_IN_REPORT))
+    return (
+        f"<section><h2>Timeline</h2><p>Who had each CPU when.{part} Click it, then the wheel zooms."
+        '</p><iframe title="Timeline" sandbox="allow-scripts" loading="lazy" '
+        f'style="width: 100%; height: 640px; border: 1px solid #9aa3ab" srcdoc="{document}">'
+        "</iframe></section>\n"
+    )

@@ -1,0 +1,174 @@
+"""A timeline in the browser of this host: an HTTP server on 127.0.0.1 that ends with Ctrl-C.
+
+Its address holds a random token, so that no other user of the host and no other page finds it.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from secrets import compare_digest, token_urlsafe
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
+
+from ..errors import is_refusal, line_of
+from .answers import answer
+from .document import document
+from .module import module
+
+if TYPE_CHECKING:
+    from .tiles import Tiles
+
+# A browser opens six to one host.
+_MOST_CONNECTIONS = 32
+_IDLE_S = 60
+_MOST_FIELDS = 8
+_HOST = """
+const data = JSON.parse(document.getElementById("data").textContent);
+const ask = async (what, given) => {
+  const answer = await fetch(`${what}?${new URLSearchParams(given)}`);
+  if (!answer.ok) throw new Error((await answer.text()).slice(0, 300));
+  return answer;
+};
+const json = async (what, given) => (await ask(what, given)).json();
+mount(document.getElementById("timeline"), {
+  header: data.header,
+  at: data.at,
+  fills: true,
+  tile: async (level, index) => (await ask("tile", { level, index })).arrayBuffer(),
+  detail: (cpu, ns) => json("detail", { cpu, ns }),
+  follow: (cpu, ns, link) => json("follow", { cpu, ns, link }),
+  find: (text, ns, cpu) => json("find", cpu === null ? { text, ns } : { text, ns, cpu }),
+});
+"""
+
+
+class ViewServer(ThreadingHTTPServer):
+    """Serves one timeline; `with` it, or serve_forever() and server_close()."""
+
+    daemon_threads = True
+    # Connections that wait end with the process: closing waits for none of them.
+    block_on_close = False
+
+    def __init__(self, tiles: "Tiles", port: int = 0, at: Mapping[str, Any] | None = None) -> None:
+        self.tiles = tiles
+        self.token = token_urlsafe(16)
+        told = tiles.header()
+        data = {"header": told, "at": dict(at) if at else None}
+        title = f"{told['capture']}: timeline"
+        self.page = document(title, data, module(), _HOST, connect="'self'").encode()
+        # One question at a time: each takes all cores where it takes time.
+        self.turn = threading.Lock()
+        self.room = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+        try:
+            super().__init__(("127.0.0.1", port), _Handler)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, f"port {port}") from None
+
+    @property
+    def address(self) -> str:
+        """What a browser is given."""
+        return f"http://127.0.0.1:{self.server_port}/{self.token}/"
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self.room.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: a browser that goes away in the middle of an answer is none."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "netcost"
+    sys_version = ""
+    timeout = _IDLE_S
+    server: ViewServer
+
+    def do_GET(self) -> None:
+        status, kind, body = self._answered()
+        self.send_response(status)
+        for name, value in (
+            ("Content-Type", kind),
+            ("Content-Length", str(len(body))),
+            ("Cache-Control", "no-store"),
+            ("X-Content-Type-Options", "nosniff"),
+            ("X-Frame-Options", "DENY"),
+            ("Referrer-Policy", "no-referrer"),
+            ("Cross-Origin-Resource-Policy", "same-origin"),
+        ):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _answered(self) -> tuple[HTTPStatus, str, bytes]:
+        # Names of other hosts lead here where somebody answers for them with this address.
+        hosts = {f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")}
+        asked = urlsplit(self.path)
+        _, token, what = [*asked.path.split("/", 2), "", ""][:3]
+        if self.headers.get("Host") not in hosts or not compare_digest(
+            token.encode(), self.server.token.encode()
+        ):
+            return _text(HTTPStatus.NOT_FOUND, "nothing is here")
+        if what == "":
+            return HTTPStatus.OK, "text/html; charset=utf-8", self.server.page
+        try:
+            given = dict(parse_qsl(asked.query, max_num_fields=_MOST_FIELDS))
+        except ValueError:
+            return _text(HTTPStatus.BAD_REQUEST, "no such question")
+        try:
+            with self.server.turn:
+                found = answer(self.server.tiles, what, given)
+        except Exception as error:
+            refused = HTTPStatus.BAD_REQUEST if is_refusal(error) else None
+            return _text(refused or HTTPStatus.INTERNAL_SERVER_ERROR, line_of(error))
+        if isinstance(found, bytes):
+            return HTTPStatus.OK, "application/octet-stream", found
+        return HTTPStatus.OK, "application/json", json.dumps(found, allow_nan=False).encode()
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing: the terminal is the user's."""
+
+
+def _text(status: HTTPStatus, text: str) -> tuple[HTTPStatus, str, bytes]:
+    return status, "text/plain; charset=utf-8", text.encode()
+
+
+def serve(
+    tiles: "Tiles",
+    port: int = 0,
+    at: Mapping[str, Any] | None = None,
+    ready: Callable[[str], None] = print,
+) -> None:
+    """Serve a timeline until Ctrl-C.
+
+    Parameters
+    ----------
+    tiles : Tiles
+        What is served.
+    port : int
+        On 127.0.0.1; 0 takes a free one.
+    at : mapping, optional
+        Where it opens: cpu, begin_ns and end_ns.
+    ready : callable
+        Called with the address once it answers.
+
+    Raises
+    ------
+    OSError
+        For a port that is taken.
+    """
+    with ViewServer(tiles, port, at) as server:
+        ready(server.address)
+        with suppress(KeyboardInterrupt):
+            server.serve_forever(poll_interval=0.1)
