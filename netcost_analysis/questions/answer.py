@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..display.tables import Table
     from ..timeline.timeline import Timeline
+    from ..view.widget import TimelineWidget
     from .ask import Ask
     from .completeness.coverages import Coverages
     from .question import Picture, Question
@@ -220,6 +221,30 @@ class Answer(Generic[Result]):
             For a device, or the like, that the answer has not.
         """
         return self._plot("", ax, panel)
+
+    def view(self, row: int = 0) -> "TimelineWidget":
+        """The timeline at what a row of frame is about, in JupyterLab: ``episodes.view(3)``.
+
+        Parameters
+        ----------
+        row : int
+            Its number, from 0 on.
+
+        Returns
+        -------
+        TimelineWidget
+            As Timeline.view() makes it.
+
+        Raises
+        ------
+        ArgumentError
+            For a row that is not there, and where rows say no time.
+        AbsentError
+            Where anywidget is not installed.
+        """
+        from .viewed import view_of
+
+        return view_of(self, row)
 
     def __getattr__(self, name: str) -> Any:
         picture = name.removeprefix("plot_")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..export.dataset import Exported
     from ..export.perfetto import PerfettoTrace
     from ..questions.accessors import RecordingAsk
+    from ..view.widget import TimelineWidget
     from .aggregate import Owned
     from .task import Task
 
@@ -454,6 +455,33 @@ class Timeline:
         from ..export.perfetto import write_perfetto
 
         return write_perfetto(self, path, victims, overwrite=overwrite)
+
+    def view(self) -> "TimelineWidget":
+        """The timeline to zoom, in JupyterLab: lanes of who had each CPU; docs/view.md.
+
+        Returns
+        -------
+        TimelineWidget
+            A widget, whose ``selected`` is what is selected in it: capture.timeline(*selected) is
+            of that.
+
+        Raises
+        ------
+        AbsentError
+            Where anywidget is not installed: extra `lab` brings it.
+        CaptureError
+            For a capture that cannot be told apart into owners.
+        """
+        try:
+            from ..view.widget import TimelineWidget
+        except ImportError as error:
+            if error.name not in ("anywidget", "traitlets"):
+                raise
+            raise AbsentError(
+                "a timeline in a notebook needs anywidget: pip install 'netcost-analysis[lab]'; "
+                "netcost view PATH shows it in a browser"
+            ) from None
+        return TimelineWidget(self)
 
     def table(self, name: str) -> "ArrowTable":
         """A table as Arrow, without pandas.
