@@ -1,5 +1,6 @@
 # netcost report: the notebook on a capture, as one HTML file or as Markdown.
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,10 +82,12 @@ def command(
         raise click.UsageError(f"{short_name(source)} is about no one task: leave out --victim")
     capture = opened(path)
     of_samples = is_ours(source) and short_name(source) in OF_SAMPLES
+    frame = None
     if not (_is_sampled(capture) and (of_samples or not is_ours(source))):
         # What the ledger refuses, it refuses here in a line, before a kernel starts.
         timeline = capture.timeline(victim=victim)
         _require_ledger(timeline)
+        frame = partial(_frame, timeline)
         if victim is not None and is_ours(source):
             _ = timeline.victim
     if experiment is not None:
@@ -95,7 +98,13 @@ def command(
         "experiment": experiment,
     }
     try:
-        write_report(source, path, output, with_code=code, parameters=chosen, beside=given_beside())
+        write_report(
+            *(source, path, output),
+            with_code=code,
+            parameters=chosen,
+            beside=given_beside(),
+            frame=frame,
+        )
     except ImportError as error:
         raise click.ClickException(f"{EXTRA} (no module {error.name})") from None
     except NotebookError as error:
@@ -111,6 +120,12 @@ def command(
         )
     else:
         print(f"report in {output}")
+
+
+def _frame(timeline: "Timeline") -> str:
+    from ..report.timeline_view import section
+
+    return section(timeline)
 
 
 def _is_sampled(capture: "Capture") -> bool:

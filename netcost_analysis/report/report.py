@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
@@ -70,6 +70,7 @@ def write_report(
     parameters: Mapping[str, int | str | None] | None = None,
     beside: Mapping[str, Any] | None = None,
     named: Sequence[str] | None = None,
+    frame: Callable[[], str] | None = None,
 ) -> None:
     """Execute a notebook on a capture and export it.
 
@@ -78,7 +79,8 @@ def write_report(
     Markdown without pictures, written whole or not at all. with_code: keep the code cells.
     parameters: further ones to set, as victim, the task the report is about; None leaves one to the
     notebook. beside: what open_capture is given beside the capture, by the names of its parameters.
-    named: the command that the page names, where it was another than netcost report.
+    named: the command that the page names, where it was another than netcost report. frame: makes
+    the last section of a page, meanwhile.
     Raises NotebookError when a cell does, or the notebook has no such parameter;
     CaptureError where a cell asked for what netcost refuses; OSError when a file cannot be read or
     written.
@@ -101,10 +103,15 @@ def write_report(
             # other's modules.
             import_module("nbclient")
             exporter = meanwhile.submit(make, with_code)
+            is_page = frame is not None and make is _page_exporter
+            last = meanwhile.submit(frame) if frame is not None and is_page else None
             execute(book, kernel, ours=ours)
             said = {"title": _title(book, notebook), "command": shlex.join(named or words)}
             page = meanwhile.submit(_exported, exporter.result(), book, said)
         text = page.result()
+        if last is not None:
+            before, footer, rest = text.rpartition("<footer>")
+            text = "".join((before, last.result(), footer, rest))
     with replacing(output) as draft:
         draft.write_text(text, encoding="utf-8")
 

@@ -12,9 +12,10 @@ def report(path: Path, page: Path, *options: str) -> "subprocess.CompletedProces
 
 
 class Resources(HTMLParser):
-    # What a browser would fetch, and the pictures' texts.
-    def __init__(self) -> None:
+    # What a browser would fetch, and the pictures' texts. Only frames have scripts, written there.
+    def __init__(self, is_framed: bool = False) -> None:
         super().__init__()
+        self.is_framed = is_framed
         self.fetched: list[str] = []
         self.alt: list[str] = []
 
@@ -22,7 +23,11 @@ class Resources(HTMLParser):
         given = dict(attrs)
         if tag == "img":
             self.alt.append(given.get("alt") or "")
-        if tag in ("script", "iframe", "object", "embed"):
+        if tag == "iframe" and given.get("srcdoc") and given.get("sandbox") == "allow-scripts":
+            inside = Resources(is_framed=True)
+            inside.feed(str(given["srcdoc"]))
+            self.fetched += inside.fetched
+        elif tag in ("iframe", "object", "embed") or (tag == "script" and not self.is_framed):
             self.fetched.append(tag)
         for name in ("src", "srcset", "data", "poster"):
             if given.get(name):
