@@ -1,0 +1,86 @@
+# netcost view: what it serves and writes, and how it ends.
+
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from support.browser import Shown
+from support.host import SAMPLES
+from support.run_cli import Netcost
+
+SAMPLE = str(SAMPLES / "nic-stolen-time")
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_serves_until_it_is_ended(end: signal.Signals, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "netcost_analysis", "view", SAMPLE, "--no-browser"]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as served:
+        assert served.stdout is not None
+        address = urlsplit(served.stdout.readline().split()[0])
+        assert address.hostname == "127.0.0.1"
+        # A browser keeps its connection.
+        connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=30)
+        connection.request("GET", address.path)
+        answer = connection.getresponse()
+        assert answer.status == 200
+        assert b"export function mount" in answer.read()
+        served.send_signal(end)
+        _, said = served.communicate(timeout=30)
+    assert served.returncode == (0 if end == signal.SIGINT else 128 + end)
+    assert said == ""
+    connection.close()
+    with pytest.raises(ConnectionRefusedError):
+        http.client.HTTPConnection("127.0.0.1", address.port, timeout=5).connect()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_writes_a_page_of_its_window(netcost: Netcost, driver: Any, tmp_path: Path) -> None:
+    page = tmp_path / "x.html"
+    run = netcost(
+        *("view", SAMPLE, "--start", "0.3", "--end", "0.5", "--cpu", "0", "-o", str(page))
+    )
+    assert (run.code, run.out) == (0, f"timeline in {page}\n")
+    assert page.stat().st_size < 5_000_000
+    shown = Shown(driver, page.as_uri())
+    shares = shown.shares()
+    assert (shares["begin"], shares["end"]) == (0, 200_000_000)
+    assert sum(row["ns"] for row in shares["rows"]) == 200_000_000
+    assert shown.complaints() == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-o", "x.html", "--text"),
+        ("-o", "x.html", "--port", "0"),
+        ("--text", "--no-browser"),
+        ("--width", "80"),
+        ("-o", "x.png"),
+        ("--port", "70000"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(netcost: Netcost, words: tuple[str, ...]) -> None:
+    run = netcost("view", SAMPLE, *words)
+    assert run.code == 2
+    assert run.out == ""
+
+
+def test_a_port_that_is_taken_is_said_in_a_line(netcost: Netcost) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        run = netcost("view", SAMPLE, "--port", str(port), "--no-browser")
+    assert run.code == 1
+    assert run.err.startswith("netcost: ")
+    assert str(port) in run.err
+    assert run.err.count("\n") == 1
