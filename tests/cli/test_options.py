@@ -51,6 +51,7 @@ WRONG = {
     "where": (("kernel", 2), ("kernels=6", 1), ("kernel=6", 1)),
     "base_where": (("kernel", 2), ("kernels=6", 1), ("kernel=6", 1)),
     "new_where": (("kernel", 2), ("kernels=6", 1), ("kernel=6", 1)),
+    "port": (("-1", 2), ("65536", 2), ("http", 2), ("", 2)),
     "width": (("49", 2), ("-1", 2), ("wide", 2), ("1000000", 2)),
     "per": (("packets", 2), ("transaction", 1)),
     "primary": (("nothing", 1),),

@@ -3,11 +3,15 @@
 from collections import Counter
 from typing import Any
 
+import pytest
+
 import netcost_analysis as netcost
 from netcost_analysis.view.owners import KEYS, Owners
 from netcost_analysis.view.tiles import Tiles
-from support.browser import Shown
+from support.browser import Shown, served
+from support.host import SAMPLES
 from support.native_tables import rows
+from support.samples import ALL
 
 
 # By CPU and owner's number, of a window, from the segments one by one.
@@ -52,6 +56,23 @@ def test_table_is_the_ledger_at_every_level(
     # A level for each zoom, down to single nanoseconds.
     assert min(levels) == 0
     assert len(levels) > told["max_level"] / 2
+
+
+# With losses, unknown time, other clocks, more CPUs, and from sums alone.
+@pytest.mark.parametrize("most_segments", [2**24, 0], ids=["segments", "sums"])
+@pytest.mark.parametrize("name", ALL)
+def test_every_sample_opens(driver: Any, name: str, most_segments: int) -> None:
+    capture = netcost.open_capture(SAMPLES / name)
+    tiles = Tiles.of_capture(capture, most_segments=most_segments)
+    told = tiles.header()
+    whole = told["duration_ns"]
+    with served(tiles) as address:
+        shown = Shown(driver, address)
+        for begin, end in ((0, whole), (whole * 0.2, whole * 0.3), (whole / 2, whole / 2 + 5000)):
+            shares = shown.show(begin, end).shares()
+            found = (shares["begin"], shares["end"])
+            assert seen(told, shares) == ledger(tiles.timeline, *found), (begin, end)
+        assert shown.complaints() == []
 
 
 # Pixels with several owners are their mixture: a lane's mean colour is its owners' by their time.
