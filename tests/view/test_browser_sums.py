@@ -141,11 +141,14 @@ def test_strips_are_packets_and_stolen_time(
     assert stolen > 0
 
 
-def test_neighbours_of_a_tile_stand_in_until_it_is_there(shown: Shown, tiles: Tiles) -> None:
-    # Nothing is ever blank: before finer tiles come the coarser ones are drawn.
+def test_coarser_tiles_stand_in_until_finer_ones_are_there(
+    shown: Shown, timeline: netcost.Timeline, tiles: Tiles
+) -> None:
     whole = tiles.header()["duration_ns"]
     drawn = shown.run(
         """view.store.load = () => new Promise(() => {});
+        const { kept, maxLevel } = view.store;
+        for (const key of [...kept.keys()]) if (key !== `${maxLevel}/0`) kept.delete(key);
         view.show(arguments[0], arguments[1]);
         view.draw();
         const pieces = view.store.pieces(view.level, view.view.begin, view.view.end);
@@ -160,6 +163,10 @@ def test_neighbours_of_a_tile_stand_in_until_it_is_there(shown: Shown, tiles: Ti
     assert min(levels) > level
     assert opens
     assert closes
+    # The table is of whole buckets all the same, however coarse they are.
+    shares = shown.shares()
+    assert shares["level"] == tiles.header()["max_level"]
+    assert seen(tiles.header(), shares) == ledger(timeline, shares["begin"], shares["end"])
 
 
 def test_tiles_are_kept_within_a_limit(shown: Shown, tiles: Tiles) -> None:
