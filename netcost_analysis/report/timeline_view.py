@@ -3,7 +3,7 @@
 from html import escape
 from typing import TYPE_CHECKING
 
-from ..errors import AbsentError
+from ..errors import AbsentError, ArgumentError
 from ..units import duration
 from ..view.page import MOST_BYTES, page
 from ..view.tiles import Tiles
@@ -15,6 +15,8 @@ _EPISODES = 40
 _GAPS = 10
 # Seen beside a place, on either side.
 _AROUND = 1.0
+# What a segment takes in a page, on all the levels that it is on.
+_SEGMENT_BYTES = 60
 # Of a report it is a part.
 _MOST_IN_REPORT = 1_500_000
 
@@ -23,7 +25,10 @@ def view_page(timeline: "Timeline", most_bytes: int = MOST_BYTES) -> str:
     """The timeline as one HTML page that needs nothing else; raises what Tiles.of does."""
     tiles = Tiles.of(timeline)
     told = tiles.header()
-    stretches = [*_episodes(timeline, int(told["begin_ns"])), *_gaps(told["marks"])]
+    stretches: list[tuple[int, int]] = []
+    # Of few segments all are there, and places are not looked for.
+    if sum(timeline.columns("sums")["segments"]) > most_bytes // _SEGMENT_BYTES:
+        stretches = [*_episodes(timeline, int(told["begin_ns"])), *_gaps(told["marks"])]
     places = []
     for begin, end in stretches:
         room = int((end - begin) * _AROUND)
@@ -56,7 +61,10 @@ def section(timeline: "Timeline") -> str:
     """
     shown = timeline.excerpt
     part = "" if shown is timeline else f" {duration(shown.duration_ns)} from the middle of it."
-    document = escape(view_page(shown, _MOST_IN_REPORT))
+    try:
+        document = escape(view_page(shown, _MOST_IN_REPORT))
+    except ArgumentError as error:
+        return f"<section><h2>Timeline</h2><p>{escape(str(error))}</p></section>\n"
     return (
         f"<section><h2>Timeline</h2><p>Who had each CPU when.{part} Click it, then the wheel zooms."
         '</p><iframe title="Timeline" sandbox="allow-scripts" loading="lazy" '

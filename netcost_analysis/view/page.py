@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..errors import ArgumentError
 from ..units import plural
 from .document import document
 from .module import module
@@ -65,6 +66,11 @@ def page(
     -------
     str
         HTML. What it lacks is said in its notes.
+
+    Raises
+    ------
+    ArgumentError
+        Where the header alone has no room.
     """
     told = tiles.header()
     title = f"{told['capture']}: timeline"
@@ -72,6 +78,12 @@ def page(
     room = most_bytes - len(empty.encode()) - _SPARE
     kept = _Kept(tiles, room)
     most = int(told["max_level"])
+    if not kept.take(most, 0):
+        raise ArgumentError(
+            f"the names of {plural(len(told['owners']), 'owner')} and "
+            f"{plural(len(told['tasks']), 'task')} leave no room in a page of "
+            f"{most_bytes / 1e6:g} MB: choose a window"
+        )
     # What all that is drawn begins with; the places; then level by level.
     kept.descend(max(most - _FIRST, 0))
     fine = sum(all(kept.take(*one) for one in _at_place(told, *place)) for place in places)
@@ -109,8 +121,7 @@ class _Kept:
         tile = self.tiles.tile(level, index)
         text = b64encode(zlib.compress(tile, 6)).decode()
         size = len(text) + len(key) + len('"":"",')
-        # The coarsest one is what all else stands on.
-        if size > self.room and self.packed:
+        if size > self.room:
             return False
         self.room -= size
         self.packed[key] = text

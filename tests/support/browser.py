@@ -10,7 +10,7 @@ from typing import Any
 from support.host import missing, require_tool
 
 WIDTH, HEIGHT = 1200, 760
-_PATIENCE_S = 20
+_PATIENCE_S = 60
 _VIEW = "const desk = document.querySelector('#timeline').netcostView; const view = desk.scene;"
 # All that is seen has been loaded, and drawn, and the words below have come to rest.
 _RESTS = f"""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.errors import ArgumentError
 from netcost_analysis.report.timeline_view import section
 from netcost_analysis.view.page import MOST_BYTES, page
 from netcost_analysis.view.tiles import Tiles
@@ -63,6 +64,13 @@ def opened(driver: Any, tmp_path: Path, text: str) -> Shown:
 def place(tiles: Tiles) -> tuple[int, int]:
     begin = tiles.header()["duration_ns"] // 3
     return begin, begin + 400_000
+
+
+def test_names_that_leave_no_room_are_refused_in_a_line(tiles: Tiles) -> None:
+    renamed = Renamed(tiles)
+    renamed.told["tasks"] = [{"tid": 1, "comm": "x" * 100}] * 50_000
+    with pytest.raises(ArgumentError, match=r"leave no room in a page of 5 MB: choose a window"):
+        page(renamed)  # type: ignore[arg-type]
 
 
 def test_opens_without_a_network(
