@@ -95,8 +95,8 @@ run.ask.stolen_time.rolling_stolen()
 # %% [markdown]
 # ## Episodes: time lost without a break
 #
-# A total hides how long the task was held up at once, which is what its latency feels. In JupyterLab
-# `run.ask.stolen_time.episodes().view(3)` opens the timeline at row 3.
+# A total hides how long the task was held up at once, which is what its latency feels. In
+# JupyterLab `run.ask.stolen_time.episodes().view(3)` opens the timeline at row 3.
 
 # %%
 run.ask.stolen_time.episodes()

@@ -247,7 +247,12 @@ def test_resize_and_density(driver: Any, shown: Shown) -> None:
         "Emulation.setDeviceMetricsOverride",
         {"width": 900, "height": 600, "deviceScaleFactor": 2, "mobile": False},
     )
-    shown.wait("return document.querySelector('#timeline').netcostView.scene.scale === 2;")
+    # What is drawn next is of the new density, whenever a browser tells of it.
+    shown.wait(
+        """const view = document.querySelector('#timeline').netcostView.scene;
+        view.schedule();
+        return view.scale === 2;"""
+    )
     shown.rest()
     wide, css = shown.run("return [view.canvas.width, view.canvas.clientWidth];")
     assert wide == 2 * css

@@ -220,6 +220,8 @@ export class Scene {
 
   draw() {
     const started = performance.now();
+    // Of another density a browser may tell late.
+    if (window.devicePixelRatio !== this.scale) this.resize(this.canvas.clientWidth, this.canvas.clientHeight);
     const { context, canvas, view, left, columns, lanesTop, scale } = this;
     this.scroll = Math.min(Math.max(this.scroll, 0), this.mostScroll);
     this.askForTiles();
