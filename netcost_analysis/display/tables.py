@@ -23,11 +23,12 @@ _LEFT = ' style="text-align:left"'
 @dataclass
 class Table:
     # header: one per column. strong: rows to set apart. left: columns aligned left, the others
-    # right.
+    # right. places: by row, where it is in a report's timeline, "" for nowhere (viewed.py).
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     strong: set[int] = field(default_factory=set)
     left: set[int] = field(default_factory=lambda: {0})
+    places: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self.header = [printable(cell) for cell in self.header]
@@ -48,8 +49,9 @@ class Table:
         return "\n".join(line(row) for row in [self.header, *self.rows])
 
     def html(self) -> str:
-        def row(cells: Iterable[str], tag: str, strong: bool = False) -> str:
+        def row(cells: Iterable[str], tag: str, strong: bool = False, place: str = "") -> str:
             style = ' style="font-weight:bold"' if strong else ""
+            style += f' data-place="{place}"' if place else ""
             # The page's first column is aligned left as it is.
             aligned = (
                 f"<{tag}{_LEFT if i and i in self.left else ''}>{escape(cell)}</{tag}>"
@@ -57,7 +59,10 @@ class Table:
             )
             return f"<tr{style}>{''.join(aligned)}</tr>"
 
-        body = "".join(row(cells, "td", i in self.strong) for i, cells in enumerate(self.rows))
+        places = [*self.places, *[""] * len(self.rows)]
+        body = "".join(
+            row(cells, "td", i in self.strong, places[i]) for i, cells in enumerate(self.rows)
+        )
         return f"<table><thead>{row(self.header, 'th')}</thead><tbody>{body}</tbody></table>"
 
 

@@ -14,6 +14,7 @@ from ..display.figures import figures
 from ..display.templates import as_html, as_text, escaped, fenced, render
 from ..errors import AbsentError, ArgumentError, no_such
 from ..schema import typed
+from .viewed import places
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -316,7 +317,9 @@ class Answer(Generic[Result]):
         frame, main = self.frame, self.question.main_columns
         if main:
             frame = frame[[name for name in main if name in frame.columns]]
-        return figures(frame, self.start_ns, self.question.rows, shares=self.question.shares)
+        table = figures(frame, self.start_ns, self.question.rows, shares=self.question.shares)
+        table.places = places(self.frame, len(table.rows))
+        return table
 
     def _more(self) -> str:
         more = max(len(self.frame) - self.question.rows, 0)

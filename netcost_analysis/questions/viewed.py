@@ -1,11 +1,14 @@
 """The timeline at what a row of an answer is about: an episode, a long softirq, a migration."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
 from ..units import absent
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..view.widget import TimelineWidget
     from .answer import Answer
 
@@ -20,19 +23,34 @@ def view_of(answer: "Answer[Any]", row: int) -> "TimelineWidget":
     frame = answer.frame
     if not 0 <= row < len(frame):
         raise ArgumentError(f"no row {row}: the answer has {len(frame)}, from 0 on")
-    values = frame.iloc[row].to_dict()
-
-    def first(names: tuple[str, ...]) -> int | None:
-        return next((int(values[name]) for name in names if not absent(values.get(name))), None)
-
-    begin, cpu = first(_BEGIN), first(_CPU)
-    if begin is None:
+    place = _place(frame.iloc[row].to_dict())
+    if place is None:
         raise ArgumentError(f"rows of {answer.question.name} have no time to look at")
+    begin, end, cpu = place
     timeline = answer.timeline
-    end, length = first(_END), first(_LENGTH)
-    if end is None:
-        end = begin + (length or 1)
     origin = int(timeline.summary["start_ns"])
     shown = timeline.view()
     shown.go(begin - origin, end - origin, cpu)
     return shown
+
+
+def places(frame: "pd.DataFrame", rows: int) -> list[str]:
+    """For a report's timeline, where each of the first rows is: "BEGIN_NS END_NS CPU", or ""."""
+    if not any(name in frame.columns for name in _BEGIN):
+        return []
+    found = map(_place, frame.head(rows).to_dict("records"))
+    return [
+        "" if one is None else " ".join("" if part is None else str(part) for part in one)
+        for one in found
+    ]
+
+
+def _place(values: Mapping[Any, Any]) -> tuple[int, int, int | None] | None:
+    # When a row begins and ends, and on which CPU; None where it says no time.
+    def first(names: tuple[str, ...]) -> int | None:
+        return next((int(values[name]) for name in names if not absent(values.get(name))), None)
+
+    begin, end, length = first(_BEGIN), first(_END), first(_LENGTH)
+    if begin is None:
+        return None
+    return begin, begin + (length or 1) if end is None else end, first(_CPU)

@@ -54,6 +54,44 @@ def _gaps(marks: list[dict[str, int]]) -> list[tuple[int, int]]:
     return [(one["begin_ns"], one["end_ns"]) for one in widest]
 
 
+# Rows that say when lead to the frame: their first cell is a link. Times are whole ns, of which a
+# number holds too few. The frame says when it can be told where to go: it is loaded late.
+_LINKS = """<script>
+(() => {
+  const frame = document.currentScript.previousElementSibling;
+  const whole = Number(frame.dataset.durationNs);
+  let ready = false, wanted = null;
+  const go = () => {
+    if (ready && wanted) frame.contentWindow.postMessage({ netcostVisit: wanted }, "*");
+  };
+  window.addEventListener("message", ({ source, data }) => {
+    if (source !== frame.contentWindow || !data?.netcostReady) return;
+    ready = true;
+    go();
+  });
+  const after = (ns) => Number(BigInt(ns) - BigInt(frame.dataset.beginNs));
+  for (const row of document.querySelectorAll("tr[data-place]")) {
+    const [begin, end, cpu] = row.dataset.place.split(" ");
+    const visit = { begin_ns: after(begin), end_ns: after(end), cpu: cpu ? Number(cpu) : null };
+    if (visit.begin_ns < 0 || visit.begin_ns >= whole) continue;
+    const link = document.createElement("a");
+    link.href = "#timeline";
+    link.title = "Show it in the timeline";
+    link.append(...row.firstElementChild.childNodes);
+    row.firstElementChild.append(link);
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      wanted = visit;
+      frame.loading = "eager";
+      frame.scrollIntoView({ block: "nearest" });
+      go();
+    });
+  }
+})();
+</script>
+"""
+
+
 def section(timeline: "Timeline") -> str:
     """The last section of a report: the timeline in a frame; of a large one its excerpt.
 
@@ -65,9 +103,12 @@ def section(timeline: "Timeline") -> str:
         document = escape(view_page(shown, _MOST_IN_REPORT))
     except ArgumentError as error:
         return f"<section><h2>Timeline</h2><p>{escape(str(error))}</p></section>\n"
+    begin_ns = int(shown.summary["start_ns"])
     return (
-        f"<section><h2>Timeline</h2><p>Who had each CPU when.{part} Click it, then the wheel zooms."
-        '</p><iframe title="Timeline" sandbox="allow-scripts" loading="lazy" '
+        f'<section id="timeline"><h2>Timeline</h2><p>Who had each CPU when.{part} Click it, then '
+        "the wheel zooms. Tables above lead to it where their rows say when.</p>"
+        '<iframe title="Timeline" sandbox="allow-scripts" loading="lazy" '
+        f'data-begin-ns="{begin_ns}" data-duration-ns="{shown.duration_ns}" '
         f'style="width: 100%; height: 640px; border: 1px solid #9aa3ab" srcdoc="{document}">'
-        "</iframe></section>\n"
+        f"</iframe>{_LINKS}</section>\n"
     )

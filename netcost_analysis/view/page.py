@@ -40,6 +40,16 @@ const view = mount(document.getElementById("timeline"), {
     return text === undefined ? null : unpacked(text);
   },
 });
+// Within a report, its tables say where to go.
+if (window.parent !== window) {
+  window.addEventListener("message", ({ source, data }) => {
+    const to = source === window.parent ? data?.netcostVisit : null;
+    if (!Number.isFinite(to?.begin_ns) || !Number.isFinite(to.end_ns)) return;
+    const { begin_ns, end_ns, cpu } = to;
+    view.visit({ begin_ns, end_ns, cpu: Number.isInteger(cpu) ? cpu : null }, true);
+  });
+  window.parent.postMessage({ netcostReady: true }, "*");
+}
 """
 
 

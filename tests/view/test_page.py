@@ -134,6 +134,39 @@ def test_a_report_has_it_in_a_frame_that_reaches_nothing_else(
         driver.switch_to.default_content()
 
 
+def test_rows_of_a_report_lead_to_its_timeline(
+    driver: Any, tmp_path: Path, timeline: netcost.Timeline
+) -> None:
+    answer = timeline.ask.stolen_time.episodes()
+    table = answer._table_html()
+    frame = answer.frame
+    begin, end = (int(frame[name].iloc[1]) for name in ("start_ns", "end_ns"))
+    assert f'data-place="{begin} {end} {frame["cpu"].iloc[1]}"' in table
+    # One that is not in this timeline's window, and no place at all.
+    other = f'<table><tr data-place="{begin - 10**12} {end} 0"><td>before</td></tr></table>'
+    counted = timeline.ask.batches.poll_sizes()._table_html()
+    assert "<tr" in counted
+    assert "data-place" not in counted
+    file = tmp_path / "report.html"
+    high = "<div style='height: 3000px'></div>"
+    file.write_text(f"<!DOCTYPE html><body>{table}{other}{high}{section(timeline)}")
+    driver.get(file.as_uri())
+    links = driver.find_elements("css selector", "tr[data-place] a")
+    assert len(links) == len(answer._table.rows) == table.count("data-place")
+    links[1].click()
+    driver.switch_to.frame(driver.find_element("css selector", "iframe"))
+    try:
+        shown = Shown(driver)
+        middle = (begin + end) / 2 - int(timeline.summary["start_ns"])
+        # Its message comes when the frame's script has run.
+        shown.wait("return document.querySelector('#timeline').netcostView.scene.history.length")
+        left, right = shown.rest().view
+        assert (left + right) / 2 == pytest.approx(middle, abs=2)
+        assert end - begin <= right - left < timeline.duration_ns
+    finally:
+        driver.switch_to.default_content()
+
+
 def test_hostile_names_are_text(driver: Any, tmp_path: Path, tiles: Tiles) -> None:
     shown = opened(driver, tmp_path, page(Renamed(tiles)))  # type: ignore[arg-type]
     shown.run("desk.toggleTable();")

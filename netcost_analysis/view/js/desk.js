@@ -50,7 +50,7 @@ export class Desk {
       matchMedia(`(resolution: ${window.devicePixelRatio}dppx)`).addEventListener("change", dense, { signal, once: true });
     };
     dense();
-    if (host.at) this.scene.goTo(host.at);
+    if (host.at) this.scene.goTo(host.at, true);
   }
 
   bar() {
@@ -225,9 +225,9 @@ export class Desk {
     return button(LINK_NAMES[link] ?? printable(link), "", go, { "data-link": link });
   }
 
-  visit(target) {
+  visit(target, isClose = false) {
     this.scene.remember();
-    this.scene.goTo(target);
+    this.scene.goTo(target, isClose);
     this.inspect(this.scene.place, Math.min(Math.max(target.begin_ns, 0), this.scene.whole - 1));
   }
 

@@ -138,11 +138,11 @@ export class Scene {
   }
 
   // To a place that somebody named, with room around it: as wide as before, unless it would be a
-  // hair, or not fit.
-  goTo(target) {
+  // hair, or not fit; isClose: to look at it alone.
+  goTo(target, isClose = false) {
     const length = Math.max(target.end_ns - target.begin_ns, 1);
     const middle = (target.begin_ns + target.end_ns) / 2;
-    const wide = length > this.span * 0.8 || length < this.span / 400 ? length * 8 : this.span;
+    const wide = isClose || length > this.span * 0.8 || length < this.span / 400 ? length * 8 : this.span;
     this.show(middle - wide / 2, middle + wide / 2);
     this.choose(Math.max(this.header.cpus.indexOf(target.cpu), 0), target.begin_ns, target.end_ns);
   }

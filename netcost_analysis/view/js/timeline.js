@@ -47,7 +47,7 @@ function render({ model, el }) {
       model.save_changes();
     },
   });
-  const go = () => model.get("_at") && desk.visit(model.get("_at"));
+  const go = () => model.get("_at") && desk.visit(model.get("_at"), true);
   model.on("change:_at", go);
   return () => {
     model.off("msg:custom", hear);
