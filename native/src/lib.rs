@@ -58,6 +58,7 @@ pub mod kinds;
 pub mod ledger;
 pub mod lives;
 pub mod mask;
+pub mod pairing;
 pub mod perfetto;
 pub mod stacks;
 pub mod tiles;

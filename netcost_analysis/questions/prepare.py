@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from .ask import Ask
     from .question import Question
 
+# A question that will read it later goes first: then one pass through it does for all.
+_LARGEST = "segments"
+
 
 def prepare(ask: "Ask", timeline: "Timeline", names: Iterable[str]) -> None:
     """Compute what questions, asked without parameters, fold of a timeline that does not fit.
@@ -38,6 +41,7 @@ def prepare(ask: "Ask", timeline: "Timeline", names: Iterable[str]) -> None:
     computed: set[Fold[Any]] = set()
     while waiting:
         wanted: list[Asked] = []
+        first: list[Asked] = []
         still = []
         for one in waiting:
             with noting(timeline) as noted:
@@ -48,6 +52,11 @@ def prepare(ask: "Ask", timeline: "Timeline", names: Iterable[str]) -> None:
                 except Later:
                     still.append(one)
                 wanted += [new for new in noted if new not in wanted]
+                read = {table for new in noted for table in new.fold.tables}
+                if noted and _LARGEST in one.inputs and _LARGEST not in read:
+                    first += [new for new in noted if new not in first]
+        if not {one.fold for one in first} <= computed:
+            wanted = first
         folds = {one.fold for one in wanted}
         if folds <= computed and len(still) == len(waiting):
             # One that is asked for otherwise each time: it is left to its question.

@@ -10,6 +10,7 @@ mod flame;
 mod lives;
 mod mask;
 mod packed;
+mod pairing;
 mod perfetto;
 mod progress;
 mod tiles;
@@ -361,6 +362,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tiles::TileOwners>()?;
     module.add_class::<tiles::TileSegments>()?;
     module.add_class::<tiles::TileSums>()?;
+    module.add_class::<pairing::Pairing>()?;
     module.add_function(wrap_pyfunction!(columns::columns, module)?)?;
     for function in [
         wrap_pyfunction!(components::classify, module)?,

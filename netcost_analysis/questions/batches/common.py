@@ -8,6 +8,7 @@ import pandas as pd
 
 from ...display.tables import plain as plain_value
 from ...spans import Floats, Ints, Spans, columns, spans_of
+from ...stats.grouped import is_any
 from ...stats.histogram import Histogram, spread_of
 from ...timeline.aggregate import NO_DEVICE
 from ...timeline.timeline import Timeline
@@ -32,10 +33,10 @@ def named_device(devices: "pd.Series[Any]") -> "pd.Series[Any]":
     return devices.fillna(NO_DEVICE)
 
 
-def net_rx(softirqs: pd.DataFrame) -> pd.DataFrame:
-    # The NET_RX of the softirqs table, from their entry to their exit.
+def net_rx(softirqs: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    # These columns of the NET_RX of the softirqs table, from their entry to their exit.
     whole = softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()
-    return plain(softirqs[(softirqs["action"].astype(object) == "NET_RX") & whole])
+    return softirqs.loc[is_any(softirqs["action"], ("NET_RX",)) & whole.to_numpy(dtype=bool), names]
 
 
 def int64(values: "pd.Series[int]", absent: int = -1) -> Ints:

@@ -82,8 +82,7 @@ def net_rx_totals(timeline: Timeline) -> NetRxTotals:
     -----
     Source: sums of softirq_chains, and the costs of poll_costs.
     """
-    by_polls = paired(timeline).chain_sums.by_polls
-    assert by_polls is not None
+    by_polls = paired(timeline).chain_sums.by_polls.set_index("has_polls")
     every = by_polls.sum()
     polled, sent = (by_polls[by_polls.index == has].sum() for has in (1, 0))
     cpu_ns = timeline.duration_ns * len(timeline.summary["cpus"])

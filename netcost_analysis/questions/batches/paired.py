@@ -6,27 +6,32 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from ..._native import Pairing
 from ...capture.requires import unrecorded
+from ...frames import to_frame
 from ...spans import Spans
 from ...timeline.timeline import Timeline
 from ..folds import fold
-from ..inputs import Window, added, window_of
+from ..inputs import Window, window_of
 from .chain_sums import ChainSums
-from .common import record_gaps
-from .first_rows import FirstRows
+from .common import plain, record_gaps
 from .kernel_limits import KernelLimits, limits_of
-from .pairing import TABLES, Pairing, Settled
-from .poll_sums import Gathered, PollSums
+from .poll_sums import Gathered, gathered_of
 from .rounds import MAX_SOFTIRQ_RESTART
 
+TABLES = ("softirqs", "hardirqs", "polls")
 INPUTS = (*TABLES, "coverage")
+READ = {
+    "softirqs": [
+        *("cpu", "ordinal", "raise_ns", "entry_ns", "exit_ns", "vec", "action", "tid", "comm"),
+        *("origin", "in_kthread", "cost_class", "self_ns", "outside_polls_ns", "polls", "packets"),
+    ],
+    "hardirqs": [*("cpu", "entry_ns", "exit_ns", "irq", "name", "context", "device", "self_ns")],
+    "polls": [*("cpu", "start_ns", "end_ns", "device", "work", "self_ns", "softirq_ordinal")],
+}
+# Of softirqs or runs, some 250 bytes each. Of a window with more, its rows up to a time are shown.
+MAX_ROWS = 200_000
 _RUN_KINDS = ["in_kthread", "rounds_made", "still_pending", "end_reason"]
-CHAIN = (
-    *("cpu", "ordinal", "irq", "name", "irq_context", "irq_ns", "irq_gap_ns"),
-    *("raise_ns", "entry_ns", "exit_ns", "raise_delay_ns", "call", "round"),
-    *("origin", "in_kthread", "cost_class", "tid", "comm", "device", "devices"),
-    *("polls", "packets", "poll_ns", "outside_polls_ns", "nested_ns", "wall_ns"),
-)
 
 
 class Recorded(NamedTuple):
@@ -51,98 +56,65 @@ class Paired:
     # softirq_chains(); picked: those of long_softirqs(). run_counts: by _RUN_KINDS, of all runs;
     # runs: the first rows of softirq_runs().
     def __init__(self, recorded: Recorded, picked: Picked) -> None:
-        self._recorded, self._picked = recorded, picked
-        self._pairing = Pairing(recorded.gaps)
-        self._is_over = False
-        self._sums = PollSums(recorded.window)
-        self.chain_sums = ChainSums()
-        self._chains = FirstRows("entry_ns")
-        self._longest = FirstRows("order", picked.longest)
-        self._strange = FirstRows("order")
-        self._run_counts: pd.DataFrame | None = None
-        self._runs = FirstRows("start_ns")
-        self._runs_of_cpu: pd.Series[int] = pd.Series(dtype="int64")
+        gaps = recorded.gaps
+        self._pairing = Pairing(
+            (recorded.window.start_ns, recorded.window.end_ns),
+            list(zip(gaps.groups.tolist(), gaps.starts.tolist(), gaps.ends.tolist(), strict=True)),
+            has_polls=recorded.polls,
+            has_raises=recorded.raises,
+            limit_ns=recorded.limits.softirq_limit_ns,
+            picked=picked,
+            most=MAX_ROWS,
+        )
 
     def add(self, softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame) -> None:
-        self._sums.add(hardirqs, polls)
-        self._take(self._pairing.add(softirqs, hardirqs, polls))
+        self._pairing.add(softirqs, hardirqs, polls)
 
-    def finish(self) -> None:
-        # Once; nothing comes any more.
-        if not self._is_over:
-            self._is_over = True
-            self._take(self._pairing.rest())
+    @cached_property
+    def _told(self) -> dict[str, pd.DataFrame]:
+        # Of all; nothing comes any more.
+        return {name: plain(to_frame(table)) for name, table in self._pairing.tables().items()}
 
-    def _take(self, told: Settled) -> None:
-        self._sums.take(told)
-        chains = self._masked(told.chains)
-        self.chain_sums.add(chains)
-        self._chains.add(chains)
-        falling = chains.assign(order=-chains["wall_ns"])
-        self._longest.add(falling)
-        few = (chains["packets"] < self._picked.fewer_packets).fillna(False).astype(bool)
-        self._strange.add(falling[few & (chains["wall_ns"] >= self._picked.longer_ns)])
-        runs = self._ended(told.runs)
-        self._runs.add(runs)
-        counts = runs.groupby(_RUN_KINDS, dropna=False).size().to_frame("run_count")
-        self._run_counts = added(self._run_counts, counts)
-        number = runs.groupby("cpu").size()
-        self._runs_of_cpu = self._runs_of_cpu.add(number, fill_value=0).astype("int64")
-
-    def _masked(self, chains: pd.DataFrame) -> pd.DataFrame:
-        rows, window = chains[list(CHAIN)].copy(), self._recorded.window
-        if not self._recorded.polls:
-            for name in ("polls", "packets", "devices", "poll_ns", "outside_polls_ns"):
-                rows[name] = pd.array([pd.NA] * len(rows), dtype="Int64")
-        cut = (rows["entry_ns"] < window.start_ns) | (rows["exit_ns"] > window.end_ns)
-        for name in ("poll_ns", "outside_polls_ns", "nested_ns"):
-            rows[name] = rows[name].astype("Int64").mask(cut.to_numpy(dtype=bool))
-        return rows
-
-    def _ended(self, runs: pd.DataFrame) -> pd.DataFrame:
-        if not self._recorded.raises:
-            unknown = pd.array([pd.NA] * len(runs), dtype="boolean")
-            return runs.assign(still_pending=unknown, end_reason="unknown")
-        pending = np.flatnonzero(runs["still_pending"])
-        stopped = runs.iloc[pending]
-        reason = np.full(len(runs), "nothing pending", dtype=object)
-        reason[pending] = stopped_by(
-            stopped["rounds_made"], stopped["wall_ns"], self._recorded.limits
-        )
-        return runs.assign(still_pending=runs["still_pending"].astype("boolean"), end_reason=reason)
-
-    def _numbered(self, rows: pd.DataFrame) -> pd.DataFrame:
-        # Runs are numbered CPU after CPU.
-        number = self._runs_of_cpu.sort_index()
+    def _numbered(self, name: str) -> pd.DataFrame:
+        # Rows with their run; runs are numbered CPU after CPU.
+        number, rows = self._told["runs_of_cpu"].set_index("cpu")["runs"], self._told[name]
         before = rows["cpu"].map(number.cumsum() - number).to_numpy(dtype="int64")
-        return rows.assign(call=rows["call"] + before)
+        rows = rows.assign(call=rows["call"] + before)
+        return rows.astype({"device": "str"}) if "device" in rows else rows
 
     @cached_property
     def gathered(self) -> Gathered:
-        return self._sums.gathered()
+        return gathered_of(self._told)
+
+    @cached_property
+    def chain_sums(self) -> ChainSums:
+        return ChainSums(*(self._told[name] for name in ("by_device", "by_polls", "counts")))
+
+    @property
+    def steered(self) -> pd.DataFrame:
+        # By cpu, tid and comm, the own time (ns) of stolen NET_RX that a vector raised.
+        return self._told["steered"]
 
     @property
     def chains(self) -> pd.DataFrame:
-        return self._numbered(self._chains.frame()).astype({"device": "str"})
+        return self._numbered("chains")
 
     @property
     def runs(self) -> pd.DataFrame:
-        return self._numbered(self._runs.frame())
+        return self._numbered("runs")
 
     @property
     def run_counts(self) -> pd.DataFrame:
-        assert self._run_counts is not None
-        return self._run_counts.reset_index()
+        return self._told["run_counts"].sort_values(_RUN_KINDS, ignore_index=True)
 
     @property
     def picked(self) -> pd.DataFrame:
         # The strange ones and the longest, with picked; the longest first.
-        longest, strange = self._longest.frame(), self._strange.frame()
+        longest, strange = self._numbered("longest"), self._numbered("strange")
         rows = pd.concat([strange.assign(picked="few packets"), longest.assign(picked="longest")])
         rows = rows.drop_duplicates(["cpu", "ordinal"])
         rows = rows.sort_values(["cpu", "entry_ns", "ordinal"], kind="stable")
-        rows = rows.sort_values("order", kind="stable", ignore_index=True)
-        return self._numbered(rows.drop(columns="order")).astype({"device": "str"})
+        return rows.sort_values("wall_ns", ascending=False, kind="stable", ignore_index=True)
 
 
 def stopped_by(
@@ -166,12 +138,10 @@ def paired(timeline: Timeline, hz: int | None = None, picked: Picked | None = No
         not unrecorded(capture, "napi:napi_poll"),
         not unrecorded(capture, "irq:softirq_raise"),
     )
-    found = _paired(timeline, recorded=recorded, picked=picked or Picked())
-    found.finish()
-    return found
+    return _paired(timeline, recorded=recorded, picked=picked or Picked())
 
 
-@fold(*TABLES)
+@fold(*TABLES, columns=READ)
 def _paired(
     state: Paired | None,
     softirqs: pd.DataFrame,

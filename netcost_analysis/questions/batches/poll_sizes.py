@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 
 from ...display.figures import figures
+from ...stats.grouped import sums_by
 from ...stats.histogram import Histogram, histogram, merged, narrowed, quantile
 from ...timeline.aggregate import NO_DEVICE
 from ...timeline.by import DeviceBy, check_by
 from ...timeline.timeline import Timeline
 from ..folds import fold
-from ..grouped import sums_by
 from ..inputs import Window, added, window_of
 from ..question import question
-from .common import int64, named_device, plain
+from .common import int64, named_device
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,8 +110,8 @@ def timed(counted: Histogram | None, polls: pd.DataFrame, *, window: Window) -> 
     # Own times of polls that received packets in a known time, and lie whole in the window, by
     # device, cpu and work.
     known = (polls["work"] > 0).fillna(False) & polls["self_ns"].notna() & window.holds(polls)
-    rows = plain(polls.loc[known, ["device", "cpu", "work", "self_ns"]])
-    keys = rows[["device", "cpu", "work"]].fillna({"device": NO_DEVICE})
+    rows = polls.loc[known, ["device", "cpu", "work", "self_ns"]]
+    keys = rows[["device", "cpu", "work"]].assign(device=named_device(rows["device"]))
     lengths = histogram(rows["self_ns"].astype("int64"), keys.astype({"work": "int64"}))
     return merged(counted, lengths)
 

@@ -2,14 +2,16 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
+from ...stats.grouped import sums_by
 from ...stats.histogram import Histogram, histogram, merged
 from ...timeline.timeline import Timeline
 from ..folds import fold
 from ..inputs import added
 from ..question import question
-from .common import plain, records, rounded_spread
+from .common import records, rounded_spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,12 +72,15 @@ class _Delayed(NamedTuple):
 @fold("softirqs")
 def _delayed(before: _Delayed | None, softirqs: pd.DataFrame) -> _Delayed:
     rows = softirqs[softirqs["entry_ns"].notna()]
-    keys = plain(rows[_KEYS])
+    keys = rows[_KEYS]
     delay = (rows["entry_ns"] - rows["raise_ns"]).astype("Int64")
     known = delay.notna()
-    clamped = (delay <= 0).fillna(False).astype("int64")
-    counted = keys.assign(softirqs=1, raises_known=known.astype("int64"), clamped=clamped)
-    counts = counted.groupby(_KEYS, dropna=False).sum()
+    values = {
+        "softirqs": np.ones(len(rows), dtype="int64"),
+        "raises_known": known.to_numpy("int64"),
+        "clamped": (delay <= 0).fillna(False).to_numpy("int64"),
+    }
+    counts = sums_by(keys, values).sort_index()
     delays = histogram(delay[known].clip(lower=0).astype("int64"), keys[known])
     if before is None:
         return _Delayed(counts, delays)

@@ -71,7 +71,7 @@ class _Sent(NamedTuple):
 
 @fold("softirqs")
 def _counted(before: _Sent | None, softirqs: pd.DataFrame) -> _Sent:
-    rows = net_rx(softirqs)[["cpu", "polls", "self_ns"]]
+    rows = net_rx(softirqs, ["cpu", "polls", "self_ns"])
     number = rows.groupby("cpu").size().to_frame("net_rx")
     own = rows[rows["polls"] == 0]
     sent = histogram(own["self_ns"].astype("int64"), own[["cpu"]])

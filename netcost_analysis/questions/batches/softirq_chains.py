@@ -66,7 +66,6 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
         "in_kthread_share": own / number if number else None,
         "raises_known": sums.count("raised").get("yes", 0),
     }
-    assert sums.by_device is not None
     return {
         "in_all": in_all,
         "by_device": mean_parts(sums.by_device),

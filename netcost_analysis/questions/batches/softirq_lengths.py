@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 
 from ...stats.bins import bins
+from ...stats.grouped import sums_by
 from ...timeline.timeline import Timeline
 from ..folds import fold
 from ..inputs import added
 from ..question import question
-from .common import int64, plain
+from .common import int64
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,11 +59,12 @@ def softirq_lengths(timeline: Timeline) -> pd.DataFrame:
 @fold("softirqs")
 def _counted(counts: pd.DataFrame | None, softirqs: pd.DataFrame) -> pd.DataFrame:
     known = softirqs[softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()]
-    rows = plain(known[known["self_ns"].notna()][["action", "self_ns"]])
+    rows = known.loc[known["self_ns"].notna(), ["action", "self_ns"]]
     lengths = int64(rows["self_ns"])
     low, high = bins(lengths)
-    rows = rows.assign(length_low_ns=low, length_high_ns=high, softirqs=1, ns=lengths)
-    part = rows.groupby(_KEYS)[["softirqs", "ns"]].sum().astype("int64")
+    keys = rows[["action"]].assign(length_low_ns=low, length_high_ns=high)
+    values = {"softirqs": np.ones(len(rows), dtype="int64"), "ns": lengths}
+    part = sums_by(keys, values).sort_index()
     return added(counts, part)
 
 

@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import pandas as pd
 
+from ...stats.grouped import sums_by
 from ...timeline.timeline import Timeline
 from ..folds import fold
 from ..inputs import added
@@ -57,10 +59,13 @@ def softirq_sizes(timeline: Timeline) -> pd.DataFrame:
 
 @fold("softirqs")
 def _counted(counts: pd.DataFrame | None, softirqs: pd.DataFrame) -> pd.DataFrame:
-    rows = net_rx(softirqs).assign(softirqs=1)
-    groups = rows.groupby(_KEYS)
-    names = {"self_ns": "ns", "outside_polls_ns": "outside_polls_ns"}
-    part = groups[["softirqs", *names]].sum().rename(columns=names).astype("int64")
+    rows = net_rx(softirqs, [*_KEYS, "self_ns", "outside_polls_ns"])
+    values = {
+        "softirqs": np.ones(len(rows), dtype="int64"),
+        "ns": rows["self_ns"].to_numpy("int64"),
+        "outside_polls_ns": rows["outside_polls_ns"].to_numpy("int64"),
+    }
+    part = sums_by(rows[_KEYS], values).sort_index()
     return added(counts, part)
 
 

@@ -1,10 +1,13 @@
 # Which NET_RX stopped at a limit, summed over batches.
 
+import numpy as np
 import pandas as pd
 
+from ...spans import columns
+from ...stats.grouped import sums_by
 from ...stats.histogram import Histogram, histogram, merged
 from ..inputs import added
-from .common import int64, net_rx, plain
+from .common import in_order, int64, net_rx
 from .kernel_limits import KernelLimits
 from .softnet import Times
 
@@ -12,6 +15,8 @@ from .softnet import Times
 # those by time.
 MARKS = ("budget", "low", "high", "time_low", "time_high")
 _KEYS = ["cpu", "ordinal"]
+_POLL = ["cpu", "softirq_ordinal", "end_ns", "work", "budget"]
+_ROW = [*_KEYS, "entry_ns", "exit_ns", "polls", "packets", "in_kthread"]
 
 
 class Squeezed:
@@ -53,10 +58,10 @@ class Squeezed:
 
 
 def _polled(polls: pd.DataFrame) -> pd.DataFrame:
-    # By softirq when its last poll ended, and how many used their budget.
-    inside = plain(polls[polls["softirq_ordinal"].notna()])
+    # Of polls of softirqs, when each ended and whether it used its budget.
+    inside = polls.loc[polls["softirq_ordinal"].notna(), _POLL]
     full = (inside["work"] == inside["budget"]) & (inside["budget"] > 0)
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "cpu": inside["cpu"],
             "ordinal": int64(inside["softirq_ordinal"]),
@@ -64,11 +69,17 @@ def _polled(polls: pd.DataFrame) -> pd.DataFrame:
             "full": full.fillna(False).astype("int64"),
         }
     )
-    return _together(table)
 
 
 def _together(polled: pd.DataFrame) -> pd.DataFrame:
-    return polled.groupby(_KEYS).agg({"last_ns": "max", "full": "sum"}).reset_index()
+    # By softirq, in order: when its last poll ended, and how many used their budget.
+    rows = in_order(polled, *_KEYS)
+    cpu, ordinal, ends, full = columns(rows, *_KEYS, "last_ns", "full")
+    first = np.flatnonzero(np.diff(cpu, prepend=-1) | np.diff(ordinal, prepend=-1))
+    found = rows[_KEYS].take(first).reset_index(drop=True)
+    if not len(first):
+        return found.assign(last_ns=ends, full=full)
+    return found.assign(last_ns=np.maximum.reduceat(ends, first), full=np.add.reduceat(full, first))
 
 
 def marked(
@@ -77,7 +88,7 @@ def marked(
     # NET_RX with cpu, entry_ns, exit_ns, packets, polls, full (polls that used their budget), and
     # whether it was squeezed: MARKS (boolean, NA where the limits are unknown). polled: cpu,
     # ordinal, last_ns (when its last poll ended), full.
-    rows = net_rx(softirqs)
+    rows = net_rx(softirqs, _ROW)
     polled = polled.astype({"cpu": rows["cpu"].dtype, "ordinal": "int64"})
     rows = rows.merge(polled, on=_KEYS, how="left")
     # The check stands after a poll: a NET_RX without one is never squeezed.
@@ -94,8 +105,8 @@ def marked(
         span = limits.net_rx_jiffies * limits.tick_ns
         surely = (has_polls & (elapsed >= span)).astype("boolean")
         perhaps = (has_polls & (longest > span - limits.tick_ns)).astype("boolean")
-    columns = ["cpu", "entry_ns", "exit_ns", "polls", "packets", "full", "in_kthread"]
-    return rows[columns].assign(
+    shown = ["cpu", "entry_ns", "exit_ns", "polls", "packets", "full", "in_kthread"]
+    return rows[shown].assign(
         full=rows["full"].astype("Int64").fillna(0),
         budget=by_budget,
         low=by_budget | surely,
@@ -123,5 +134,8 @@ def summed(rows: pd.DataFrame, times: Times | None) -> pd.DataFrame:
     for name, mark in marks.items():
         table[name] = mark.fillna(False)
         table[f"{name}_unknown"] = mark.isna()
-    counts = table.drop(columns="cpu").astype("Int64").fillna(0).astype("int64")
-    return counts.groupby(table["cpu"]).sum()
+    values = {
+        str(name): column.astype("Int64").fillna(0).to_numpy("int64")
+        for name, column in table.drop(columns="cpu").items()
+    }
+    return sums_by(table[["cpu"]], values).sort_index()

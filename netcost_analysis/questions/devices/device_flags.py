@@ -8,9 +8,9 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.links import empty, known_interfaces
+from ...stats.grouped import sums_by
 from ...timeline.aggregate import NO_DEVICE
 from ..folds import fold
-from ..grouped import sums_by
 from ..inputs import added, once
 from ..question import question
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use

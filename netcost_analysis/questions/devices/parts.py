@@ -5,9 +5,9 @@ import numpy as np
 import pandas as pd
 
 from ...errors import AbsentError, no_such
+from ...stats.grouped import sums_by
 from ...timeline.aggregate import NO_DEVICE, thief_label
 from ..folds import fold
-from ..grouped import sums_by
 from ..inputs import Window, added
 from .device_lines import numbered, shared_lines
 

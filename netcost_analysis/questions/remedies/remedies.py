@@ -10,11 +10,12 @@ from ...display.templates import as_text, render
 from ...timeline.task import Task, label_of
 from ...timeline.timeline import Timeline
 from ..batches.common import called, records
+from ..batches.paired import INPUTS
 from ..question import question
 from ..stolen_time.victim import one_asked_or_chosen, victim_of
 from .deferral import not_deferred
 from .fewer_polls import saved
-from .robbed import TABLES, Removable, Robbed
+from .robbed import Removable, Robbed
 from .spare import Spare, spares, together
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Host(NamedTuple):
 
 @question(
     needs=("softirqs", "on_cpu"),
-    inputs=(*TABLES, "coverage"),
+    inputs=INPUTS,
     main_columns=(
         *("remedy", "rank", "finding", "gain_max_ns", "gain_max_share", "removable_ns"),
         *("certainty", "payer"),

@@ -8,17 +8,13 @@ import pandas as pd
 from ...timeline.aggregate import INTERRUPT_CONTEXTS, is_device, of_tasks
 from ...timeline.task import Task, rows_of
 from ...timeline.timeline import Timeline
-from ..batches.pairing import Pairing
-from ..folds import fold
-from ..inputs import added
+from ..batches.paired import paired
 from ..stolen import loss_of
 
-TABLES = ("softirqs", "hardirqs", "polls")
 STOLEN = ("stolen", "stolen_or_synchronous")
 # A NET_RX without a poll steers, or was asked to free what other CPUs consumed.
 _DISPATCH = "RPS dispatch"
 _NET_RX = ("NET_RX", _DISPATCH)
-_VICTIM = ["cpu", "tid", "comm"]
 
 
 @dataclass(frozen=True)
@@ -108,40 +104,7 @@ class Robbed:
         # By CPU, stolen NET_RX that an inter-processor interrupt raised: steered packets.
         if not (self.taken["context"] == "vector").any():
             return {}
-        sums = _steered(self.timeline).sums().reset_index()
-        return _by_cpu(rows_of(sums, self.victim))
-
-
-class _Steered:
-    # What stolen NET_RX took that an inter-processor interrupt raised, by cpu, tid and comm.
-    def __init__(self) -> None:
-        self._pairing = Pairing()
-        self._sums: pd.DataFrame | None = None
-        self._is_over = False
-
-    def add(self, chains: pd.DataFrame) -> None:
-        steered = (chains["irq_context"] == "vector") & chains["cost_class"].isin(STOLEN)
-        of = chains[steered.fillna(False).to_numpy(dtype=bool)]
-        own = of["poll_ns"].astype("Int64") + of["outside_polls_ns"].astype("Int64")
-        part = of[_VICTIM].assign(ns=own.fillna(0).astype("int64"))
-        self._sums = added(self._sums, part.groupby(_VICTIM, dropna=False)[["ns"]].sum())
-
-    def take(self, *tables: pd.DataFrame) -> None:
-        self.add(self._pairing.add(*tables).chains)
-
-    def sums(self) -> pd.DataFrame:
-        if not self._is_over:
-            self._is_over = True
-            self.add(self._pairing.rest().chains)
-        assert self._sums is not None
-        return self._sums
-
-
-@fold(*TABLES)
-def _steered(before: _Steered | None, *tables: pd.DataFrame) -> _Steered:
-    state = before or _Steered()
-    state.take(*tables)
-    return state
+        return _by_cpu(rows_of(paired(self.timeline).steered, self.victim))
 
 
 def _by_cpu(of: pd.DataFrame) -> dict[int, int]:

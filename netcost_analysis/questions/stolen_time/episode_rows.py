@@ -9,11 +9,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from ...spans import columns, spans_of
+from ...stats.grouped import is_any
 from ...timeline.aggregate import INTERRUPT_CONTEXTS, thief_labels
 from ...timeline.kinds import KIND_COLUMNS, kinds_of
 from ...timeline.task import Task, rows_of
 from ..batches.common import in_order
-from ..grouped import is_any
 
 _STOLEN = ("stolen", "stolen_or_synchronous")
 # A softirq comes when it is over; where none comes, so many segments later none is waited for.
@@ -52,10 +52,11 @@ def of_interest(segments: pd.DataFrame) -> Mask:
 
 
 def _taken(segments: pd.DataFrame) -> Mask:
-    inside = is_any(segments["context"], INTERRUPT_CONTEXTS)
-    tid = _tids(segments)
-    taken: Mask = is_any(segments["cost_class"], _STOLEN) & (tid != 0) & (tid != _NEVER)
-    return taken & inside
+    taken: Mask = is_any(segments["cost_class"], _STOLEN)
+    some = segments[["context", "tid"]].take(np.flatnonzero(taken))
+    tid = _tids(some)
+    taken[taken] = (tid != 0) & (tid != _NEVER) & is_any(some["context"], INTERRUPT_CONTEXTS)
+    return taken
 
 
 def _tids(segments: pd.DataFrame) -> npt.NDArray[np.int64]:
@@ -102,6 +103,8 @@ def _bridges(
     bridge = _short(segments, gap_ns) & _shifted(taken) & same & after
     doubted = np.zeros(len(segments), dtype=bool)
     places = np.flatnonzero(bridge)
+    if not len(places):
+        return bridge, doubted
     cpu, start, end = columns(segments, "cpu", "start_ns", "end_ns")
     entered = softirqs[softirqs["entry_ns"].notna().to_numpy()]
     entries = entered["entry_ns"].to_numpy("int64")

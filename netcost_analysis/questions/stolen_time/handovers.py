@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from ...spans import spans_of
@@ -204,7 +203,7 @@ def _gathered(
         of = _Gathered(Wakes(stays.rows), Polled(stays), [], [], last[:0], moves[:0])
     of.wakes.add(softirqs, hardirqs)
     of.polled.add(polls)
-    of.held.append(held_of(segments[np.isin(segments["cpu"].to_numpy(), cpus)]))
+    of.held.append(held_of(segments, cpus))
     moves = pd.concat([of.moves, moves])
     waited = waits_of(others)
     if names is not None:

@@ -1,11 +1,13 @@
 # Who waited, runnable, while scheduled network work held the CPU: the pairs behind displaced. Pure
 # functions of frames.
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from ...spans import Ints, Spans, columns, spans_of
-from ..grouped import is_any
+from ...stats.grouped import is_any
 
 # Bits of prev_state above these say that the task was preempted (TASK_REPORT_MAX); it was 0x80 to
 # 0x1000 in kernels until 4.14 and is 0x100 since.
@@ -18,12 +20,13 @@ def runnable(prev_state: "pd.Series[int]") -> "pd.Series[bool]":
     return ((state & _ASLEEP) == 0).fillna(False).astype(bool)
 
 
-def held_of(segments: pd.DataFrame) -> pd.DataFrame:
-    # Stretches in which scheduled network work had a CPU: cpu, start_ns, end_ns (int64).
-    work = is_any(segments["context"], ("task", "softirq", "poll"))
-    work &= is_any(segments["cost_class"], ("scheduled",))
+def held_of(segments: pd.DataFrame, cpus: Sequence[int]) -> pd.DataFrame:
+    # Stretches in which scheduled network work had one of the CPUs: cpu, start_ns, end_ns (int64).
+    work = is_any(segments["cost_class"], ("scheduled",))
+    work &= is_any(segments["context"], ("task", "softirq", "poll"))
     work &= is_any(segments["is_network"], ("yes",))
     rows = segments.loc[work, ["cpu", "start_ns", "end_ns"]].astype("int64")
+    rows = rows[rows["cpu"].isin(cpus)]
     # Of those that meet one is made.
     apart = (rows["cpu"] != rows["cpu"].shift()) | (rows["start_ns"] != rows["end_ns"].shift())
     ends = rows["end_ns"].to_numpy()[apart.shift(-1, fill_value=True).to_numpy(dtype=bool)]

@@ -43,6 +43,8 @@ class Wakes:
 
     def add(self, softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> None:
         # The next batch of the two tables.
+        if not len(self._woken) and self._softirqs is not None:
+            return
         self._run_first(softirqs)
         rows = self._wanted(softirqs)
         irqs = appended(self._hardirqs, hardirqs[_HARDIRQ])
@@ -82,9 +84,10 @@ class Wakes:
         # Whole softirqs, these and those that are carried, in order: those that follow each other
         # at once, where they may be of a run right before a wake-up or are the last of their CPU.
         # Those of a run are together: questions/batches/rounds.py.
-        whole = (softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()).to_numpy(dtype=bool)
-        more = softirqs[whole]
-        rest = more[:0][_SOFTIRQ] if self._softirqs is None else self._softirqs
+        seen = softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()
+        whole = np.flatnonzero(seen.to_numpy(dtype=bool))
+        more = softirqs[list(_ORDER)].take(whole)
+        rest = softirqs[:0][_SOFTIRQ] if self._softirqs is None else self._softirqs
         pairs = zip(columns(rest, *_ORDER), columns(more, *_ORDER), strict=True)
         cpu, entry, ordinal, leave = (np.concatenate(pair) for pair in pairs)
         order = np.lexsort((ordinal, entry, cpu))
@@ -98,7 +101,8 @@ class Wakes:
         is_any[group[last | self._before_a_wake(cpu, leave)]] = True
         wanted = np.zeros(len(cpu), dtype=bool)
         wanted[order] = is_any[group]
-        rows = appended(rest[wanted[: len(rest)]], more[wanted[len(rest) :]][_SOFTIRQ])
+        new = whole[wanted[len(rest) :]]
+        rows = appended(rest[wanted[: len(rest)]], softirqs[_SOFTIRQ].take(new))
         return in_order(rows, "cpu", "entry_ns", "ordinal")
 
     def _before_a_wake(self, cpu: Ints, ends: Ints) -> Flags:

@@ -11,9 +11,9 @@ import pandas as pd
 from ...frames import to_frame
 from ...progress import progress
 from ...spans import columns
+from ...stats.grouped import sums_by
 from ..carried import appended
 from ..folds import fold
-from ..grouped import sums_by
 from ..inputs import once
 
 if TYPE_CHECKING:

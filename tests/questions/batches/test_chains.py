@@ -17,8 +17,9 @@ from netcost_analysis.questions.batches import (
     softirq_runs,
     softirq_sizes,
 )
-from netcost_analysis.questions.batches.chain_sums import parts_of
+from netcost_analysis.questions.batches.chain_sums import mean_parts
 from netcost_analysis.timeline.timeline import Timeline
+from support.pairs import paired_of
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
@@ -224,23 +225,20 @@ def test_a_chains_gap_across_a_loss_is_unknown(tmp_path: Path) -> None:
 
 
 def test_the_mean_of_a_part_is_of_the_chains_that_have_it() -> None:
-    chains = pd.DataFrame(
-        {
-            "device": ["eth0"] * 4,
-            "polls": pd.array([1] * 4, dtype="Int64"),
-            "packets": pd.array([2] * 4, dtype="Int64"),
-            # An interrupt, a task, and two of whom nobody knows.
-            "origin": ["irq", "task", "unknown", "unknown"],
-            "irq_ns": pd.array([100, None, None, None], dtype="Int64"),
-            "raise_delay_ns": pd.array([40, 20, None, None], dtype="Int64"),
-            "outside_polls_ns": pd.array([10] * 4, dtype="Int64"),
-            "poll_ns": pd.array([70] * 3 + [None], dtype="Int64"),
-            "nested_ns": pd.array([None] * 4, dtype="Int64"),
-        }
-    )
-    (row,) = parts_of(chains).to_dict("records")
+    own = {"self_ns": 80, "outside_polls_ns": 10, "polls": 1, "packets": 2}
+    # Raised in an interrupt, by a task, and two of whom nobody knows; the last one is cut.
+    softirqs = [
+        {"raise_ns": 60, "entry_ns": 100, "exit_ns": 190, "origin": "irq", **own},
+        {"raise_ns": 30_000, "entry_ns": 30_020, "exit_ns": 30_100, "origin": "task", **own},
+        {"entry_ns": 60_000, "exit_ns": 60_085, "origin": "unknown", **own},
+        {"entry_ns": 90_000, "exit_ns": 2**62 + 1, "origin": "unknown", **own},
+    ]
+    polls = pd.DataFrame({"cpu": 0, "device": "eth0", "softirq_ordinal": range(4), "end_ns": 0})
+    polls = polls.assign(start_ns=0, work=2, self_ns=70)
+    irqs = [{"entry_ns": 50, "exit_ns": 70, "self_ns": 100}]
+    (row,) = mean_parts(paired_of(softirqs, irqs, polls).chain_sums.by_device).to_dict("records")
     assert (row["irq_ns"], row["raise_delay_ns"], row["outside_polls_ns"]) == (50, 30, 10)
-    assert (row["poll_ns"], row["nested_ns"], row["softirqs"]) == (70, 0, 4)
+    assert (row["poll_ns"], row["nested_ns"], row["softirqs"]) == (70, 5, 4)
 
 
 def test_without_polls_what_was_polled_is_unknown(tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from netcost_analysis.questions.batches.packet_costs import alone_and_together, packets_from
-from netcost_analysis.questions.batches.pairing import Settled
 from netcost_analysis.questions.batches.poll_costs import costs_from
 from netcost_analysis.questions.batches.poll_sizes import by_work, counted, mean_batch, sizes_of
-from netcost_analysis.questions.batches.poll_sums import Gathered, PollSums
+from netcost_analysis.questions.batches.poll_sums import Gathered
 from netcost_analysis.questions.batches.rate_curve import curve_from, rate_curve, summed
 from netcost_analysis.questions.inputs import Window
+from support.pairs import paired_of
 from support.sweeps import Told, sweep
 
 FIXED, MARGINAL, CORE, IRQ = 1_500.0, 400.0, 120.0, 300.0
@@ -37,19 +37,11 @@ def polls_of(
 
 # Each poll in a softirq of its own, which a vector raised.
 def gathered(work: list[int], ns: list[float] | None = None, has_work: bool = True) -> Gathered:
-    polls = polls_of(work, ns, has_work=has_work)
-    keys = polls[["cpu", "softirq_ordinal"]].rename(columns={"softirq_ordinal": "ordinal"})
-    chains = keys.assign(
-        polls=1, outside_polls_ns=CORE, irq=pd.NA, irq_context="vector", irq_ns=IRQ
-    ).astype({"irq": "Int64", "outside_polls_ns": "int64", "irq_ns": "Int64"})
-    polled = keys.assign(device="eth0", polls=1, known=1, last_known=1)
-    sums = PollSums(Window(0, 2**62, False))
-    sums.add(NO_IRQS, polls)
-    sums.take(Settled(chains, pd.DataFrame(), polled))
-    return sums.gathered()
-
-
-NO_IRQS = pd.DataFrame({name: [] for name in ("cpu", "context", "device", "irq", "self_ns")})
+    own: dict[str, int] = {"self_ns": int(CORE), "outside_polls_ns": int(CORE), "polls": 1}
+    at = range(0, 10 * len(work), 10)
+    softirqs = [{"raise_ns": one + 2, "entry_ns": one + 6, "exit_ns": one + 9, **own} for one in at]
+    irqs = [{"entry_ns": one, "exit_ns": one + 5, "self_ns": int(IRQ)} for one in at]
+    return paired_of(softirqs, irqs, polls_of(work, ns, has_work=has_work)).gathered
 
 
 def test_a_line_without_scatter_comes_back_exactly() -> None:

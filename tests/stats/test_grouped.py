@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from netcost_analysis.questions import grouped
-from netcost_analysis.questions.grouped import is_any, sums_by
+from netcost_analysis.stats import grouped
+from netcost_analysis.stats.grouped import is_any, sums_by
 
 ROWS = 2_000
 

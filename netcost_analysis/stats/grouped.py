@@ -7,9 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..spans import Flags, Ints
+from .resampling import Ints
 
 Numbers = npt.NDArray[Any]
+Flags = npt.NDArray[np.bool_]
 _WIDEST = 2**62
 _EXACT = 2**53
 _BITS = 24
@@ -33,6 +34,18 @@ def sums_by(keys: pd.DataFrame, values: Mapping[str, Numbers]) -> pd.DataFrame:
     index, which is of the keys. values: by name an array of each row's, int64 or float64; sums of
     integers are exact.
     """
+    number, known = told_apart(keys)
+    is_one = len(known.columns) == 1
+    index = pd.Index(known.iloc[:, 0]) if is_one else pd.MultiIndex.from_frame(known)
+    sums = {name: _summed(number, of, len(known)) for name, of in values.items()}
+    return pd.DataFrame(sums, index=index)
+
+
+def told_apart(keys: pd.DataFrame) -> tuple[Ints, pd.DataFrame]:
+    """Number rows by their keys, nulls among them, in the order of the rows.
+
+    Returns the number of each row, and the keys of each number: names are objects there.
+    """
     number, width = np.zeros(len(keys), dtype="int64"), 1
     for name in keys:
         codes, size = _codes(keys[name])
@@ -45,10 +58,7 @@ def sums_by(keys: pd.DataFrame, values: Mapping[str, Numbers]) -> pd.DataFrame:
     first[number[::-1]] = np.arange(len(number))[::-1]
     rows = keys.take(first)
     named = [one for one in rows if isinstance(rows[one].dtype, pd.CategoricalDtype)]
-    rows = rows.astype(dict.fromkeys(named, object))
-    index = pd.Index(rows.iloc[:, 0]) if len(rows.columns) == 1 else pd.MultiIndex.from_frame(rows)
-    sums = {name: _summed(number, of, len(known)) for name, of in values.items()}
-    return pd.DataFrame(sums, index=index)
+    return number, rows.astype(dict.fromkeys(named, object))
 
 
 def _codes(column: "pd.Series[Any]") -> tuple[Ints, int]:

@@ -1,0 +1,154 @@
+//! Softirqs with the interrupts that raised them, their runs and rounds, and their polls: the first rows, and sums of
+//! all. What these are: docs/definitions.md.
+//!
+//! ```text
+//!   hardirqs -> irqs: gaps of their lines, the last ones of each CPU
+//!   softirqs -> wait until no interrupt around them is yet to come -> runs -> chains: a NET_RX with all of that
+//!   polls    -> polled: sums by size, by softirq ------------------------------^
+//! ```
+
+mod chain;
+mod first;
+mod irqs;
+mod line;
+mod polled;
+mod rows;
+mod runs;
+mod settings;
+mod sums;
+mod tables;
+
+use std::collections::BTreeMap;
+
+use arrow_array::RecordBatch;
+
+use crate::error::Result;
+use crate::intern::Interner;
+use chain::{Chain, Place};
+use irqs::Irqs;
+use polled::Polled;
+use rows::{Arrived, Codes, Softirq};
+use runs::Runs;
+pub use settings::{Settings, Shown};
+use sums::Sums;
+
+/// Softirqs may run inside of an interrupt, as in scheduler_ipi() before Linux 5.8: they wait for its exit, or for so
+/// many others.
+const INSIDE: usize = 256;
+
+/// What is known of one CPU so far.
+#[derive(Default)]
+struct Cpu {
+    irqs: Irqs,
+    waiting: Vec<Softirq>,
+    polled: Polled,
+    runs: Runs,
+}
+
+/// Takes the tables softirqs, hardirqs and polls in batches, whichever way they are cut.
+pub struct Pairing {
+    settings: Settings,
+    names: Interner,
+    codes: Codes,
+    cpus: BTreeMap<i64, Cpu>,
+    sums: Sums,
+}
+
+impl Pairing {
+    /// Nothing seen yet.
+    pub fn new(settings: Settings) -> Pairing {
+        let mut names = Interner::default();
+        let codes = Codes::new(&mut names);
+        let sums = Sums::new(&settings);
+        Pairing { settings, names, codes, cpus: BTreeMap::new(), sums }
+    }
+
+    /// The next batch. Polls come no later than their softirq, and softirqs of a CPU in the order of their ordinals.
+    pub fn add(&mut self, softirqs: &[RecordBatch], hardirqs: &[RecordBatch], polls: &[RecordBatch]) -> Result<()> {
+        let arrived = rows::read(softirqs, hardirqs, polls, &self.codes, &mut self.names)?;
+        for (number, arrived) in arrived {
+            let cpu = self.cpus.entry(number).or_default();
+            let mut side = Side { number, settings: &self.settings, codes: &self.codes, sums: &mut self.sums };
+            cpu.add(arrived, &mut side);
+        }
+        Ok(())
+    }
+
+    /// What all of it comes to, by name; nothing comes any more.
+    pub fn tables(&mut self) -> Result<Vec<(&'static str, RecordBatch)>> {
+        for (number, mut cpu) in std::mem::take(&mut self.cpus) {
+            let mut side = Side { number, settings: &self.settings, codes: &self.codes, sums: &mut self.sums };
+            cpu.finish(&mut side);
+        }
+        tables::tables(&mut self.sums, &self.names)
+    }
+}
+
+/// Where what a CPU tells goes.
+struct Side<'p> {
+    number: i64,
+    settings: &'p Settings,
+    codes: &'p Codes,
+    sums: &'p mut Sums,
+}
+
+impl Cpu {
+    fn add(&mut self, mut arrived: Arrived, side: &mut Side<'_>) {
+        side.sums.polls.add(side.number, &mut arrived.polls, side.settings.window);
+        for poll in &arrived.polls {
+            self.polled.add(poll);
+        }
+        for irq in &arrived.hardirqs {
+            side.sums.add_line(side.number, irq, side.codes);
+        }
+        self.irqs.add(arrived.hardirqs, side.number, side.settings);
+        for softirq in arrived.softirqs {
+            if softirq.is_whole {
+                self.waiting.push(softirq);
+            } else {
+                side.sums.add_polled(side.number, self.polled.take(softirq.ordinal), None, side.codes);
+            }
+        }
+        self.waiting.sort_by_key(|softirq| (softirq.entry_ns, softirq.ordinal));
+        let latest = self.irqs.latest();
+        let many = self.waiting.len().saturating_sub(INSIDE);
+        let rest = self.waiting[many..].iter().rposition(|one| latest.is_some_and(|latest| latest >= one.exit_ns));
+        self.take(many + rest.map_or(0, |place| place + 1), side);
+        self.irqs.forget();
+    }
+
+    fn finish(&mut self, side: &mut Side<'_>) {
+        self.take(self.waiting.len(), side);
+        for run in self.runs.rest() {
+            side.sums.add_run(side.number, run, side.settings);
+        }
+        for of in self.polled.rest() {
+            side.sums.add_polled(side.number, of, None, side.codes);
+        }
+    }
+
+    /// So many of those that wait: all that they hang on is there.
+    fn take(&mut self, many: usize, side: &mut Side<'_>) {
+        let mut ended = self.irqs.ended();
+        for softirq in self.waiting.drain(..many) {
+            let before = ended.before(softirq.entry_ns);
+            let of = self.runs.take(&softirq, before);
+            if let Some(run) = of.told {
+                side.sums.add_run(side.number, run, side.settings);
+            }
+            let polled = self.polled.take(softirq.ordinal);
+            if !softirq.is_net_rx {
+                side.sums.add_polled(side.number, polled, None, side.codes);
+                continue;
+            }
+            let raiser = match softirq.raise_ns {
+                Some(raise_ns) => self.irqs.holding(raise_ns, softirq.exit_ns),
+                None => of.began_at.filter(|_| softirq.at_exit && !softirq.in_kthread && of.round == 1),
+            };
+            let place = Place { cpu: side.number, call: of.call, round: of.round };
+            let chain = Chain::of(softirq, place, raiser, polled.as_ref());
+            side.sums.add_polled(side.number, polled, Some(&chain), side.codes);
+            side.sums.add_chain(chain, side.settings, side.codes);
+        }
+    }
+}

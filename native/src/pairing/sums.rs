@@ -1,0 +1,175 @@
+//! What all softirqs, interrupts and polls come to, and the first of them.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use crate::intern::NONE;
+use crate::pairing::chain::Chain;
+use crate::pairing::first::First;
+use crate::pairing::line::added;
+use crate::pairing::polled::{OfSoftirq, Polls};
+use crate::pairing::rows::{Codes, Irq};
+use crate::pairing::runs::{Run, MAX_SOFTIRQ_RESTART};
+use crate::pairing::settings::Settings;
+
+/// What chains are counted by.
+pub const COUNTED: [&str; 4] = ["origin", "name", "in_kthread", "raised"];
+/// Why a run ended.
+pub const REASONS: [&str; 6] = ["nothing pending", "rounds", "time", "time or need_resched", "need_resched", "unknown"];
+const UNKNOWN: usize = 5;
+
+/// In a thread, rounds made, whether something was pending, and the place of the reason.
+pub type Kind = (bool, i64, Option<bool>, usize);
+
+/// Sums, each by what its keys say.
+pub struct Sums {
+    /// Of all polls.
+    pub polls: Polls,
+    /// By CPU, device and interrupt of devices' own lines: how many, and their ns.
+    pub lines: FxHashMap<(i64, u32, Option<i64>), [i64; 2]>,
+    /// By device, CPU, polls of the softirq and its line (-1 for none), of all polls: those that another one of the
+    /// device followed in their softirq; then time outside of polls, of the interrupt, and whether there was one, each for
+    /// every poll; the same of known ones.
+    pub around: FxHashMap<(u32, i64, i64, i64), [i64; 7]>,
+    /// By what was polled first: softirqs, packets, and of each part the sum and how many it is known of.
+    pub by_device: FxHashMap<u32, [i64; 12]>,
+    /// By whether there were polls (-1 where not recorded): polls, packets, wall, poll, softirqs, own, not nested.
+    pub by_polls: BTreeMap<i64, [i64; 7]>,
+    /// By the place of what is counted, and which.
+    pub counts: FxHashMap<(usize, u32), i64>,
+    /// By CPU, task and name, the own time of stolen chains that a vector raised.
+    pub steered: FxHashMap<(i64, Option<i64>, u32), i64>,
+    /// The first chains; the longest; those that took long for few packets.
+    pub chains: First<Chain>,
+    pub longest: First<Chain>,
+    pub strange: First<Chain>,
+    /// The first runs, and how many of each kind, and on each CPU.
+    pub runs: First<(Run, Kind)>,
+    pub run_counts: FxHashMap<Kind, i64>,
+    pub runs_of_cpu: BTreeMap<i64, i64>,
+    /// What settings say of all rows.
+    pub has_polls: bool,
+    pub window: (i64, i64),
+}
+
+impl Sums {
+    /// Of nothing.
+    pub fn new(settings: &Settings) -> Sums {
+        let most = settings.shown.most;
+        Sums {
+            polls: Polls::default(),
+            lines: FxHashMap::default(),
+            around: FxHashMap::default(),
+            by_device: FxHashMap::default(),
+            by_polls: BTreeMap::new(),
+            counts: FxHashMap::default(),
+            steered: FxHashMap::default(),
+            chains: First::new(most),
+            longest: First::new(settings.shown.longest),
+            strange: First::new(most),
+            runs: First::new(most),
+            run_counts: FxHashMap::default(),
+            runs_of_cpu: BTreeMap::new(),
+            has_polls: settings.has_polls,
+            window: settings.window,
+        }
+    }
+
+    /// An interrupt, whole or not.
+    pub fn add_line(&mut self, cpu: i64, irq: &Irq, codes: &Codes) {
+        if irq.context == codes.hardirq && irq.device != NONE {
+            added(self.lines.entry((cpu, irq.device, irq.irq)).or_default(), &[1, irq.self_ns]);
+        }
+    }
+
+    /// What a softirq polled. `chain`: it, a NET_RX that was seen whole.
+    pub fn add_polled(&mut self, cpu: i64, polled: Option<OfSoftirq>, chain: Option<&Chain>, codes: &Codes) {
+        let Some(polled) = polled else { return };
+        let raiser = chain.and_then(|chain| chain.raiser);
+        let (shared, outside_ns) = chain.map_or((0, 0), |chain| (chain.softirq.polls, chain.softirq.outside_ns));
+        let (irq_ns, raised) = raiser.map_or((0, 0), |irq| (irq.of.self_ns, 1));
+        // A line's own interrupts are counted whole, whether they raised anything or not.
+        let line = raiser.filter(|irq| irq.of.context == codes.hardirq).and_then(|irq| irq.of.irq).unwrap_or(-1);
+        for one in polled.each() {
+            let (all, known) = (one.polls, one.known);
+            let again = known - i64::from(one.last_known);
+            let [outside, of_irq, irqs] = [outside_ns, irq_ns, raised].map(|ns| (all * ns, known * ns));
+            let values = [again, outside.0, of_irq.0, irqs.0, outside.1, of_irq.1, irqs.1];
+            added(self.around.entry((one.named, cpu, shared, line)).or_default(), &values);
+        }
+    }
+
+    /// A NET_RX that was seen whole.
+    pub fn add_chain(&mut self, chain: Chain, settings: &Settings, codes: &Codes) {
+        let (of, cpu) = (&chain.softirq, chain.place.cpu);
+        let (is_cut, has_polls, wall_ns) = (chain.is_cut(settings.window), settings.has_polls, chain.wall_ns());
+        let of_polls = |value: i64| if has_polls { value } else { 0 };
+        let (polls, packets) = (of_polls(of.polls), of_polls(of.packets));
+        let own = |value: i64| Some(value).filter(|_| has_polls && !is_cut);
+        let (outside, poll, nested) = (own(of.outside_ns), own(chain.poll_ns()), Some(chain.nested_ns()));
+        let nested = nested.filter(|_| !is_cut);
+        let is_without = of.origin == codes.task || of.origin == codes.softirq;
+        let irq = chain.raiser.map(|irq| irq.of.self_ns).or(is_without.then_some(0));
+        let [irq, delay, outside, poll, nested] = [irq, chain.raise_delay_ns(), outside, poll, nested]
+            .map(|part| (part.unwrap_or(0), i64::from(part.is_some())));
+        let label = match (has_polls && of.polls == 0, chain.device) {
+            (true, _) => codes.none_polled,
+            (false, NONE) => codes.not_recorded,
+            (false, device) => device,
+        };
+        let (first, second) = ([1, packets, irq.0, irq.1, delay.0, delay.1], [outside.0, outside.1]);
+        let parts = [poll.0, poll.1, nested.0, nested.1];
+        let mut values = [0; 12];
+        let all = first.into_iter().chain(second).chain(parts);
+        values.iter_mut().zip(all).for_each(|(value, part)| *value = part);
+        added(self.by_device.entry(label).or_default(), &values);
+
+        let which = if has_polls { i64::from(of.polls > 0) } else { -1 };
+        // Not nested, own: nothing of one that is cut.
+        let unnested = if is_cut { 0 } else { wall_ns - nested.0 };
+        let sums = [polls, packets, wall_ns, poll.0, 1, poll.0 + outside.0, unnested];
+        added(self.by_polls.entry(which).or_default(), &sums);
+
+        let flag = |is_it: bool| if is_it { codes.yes } else { codes.no };
+        let name = chain.raiser.map_or(NONE, |irq| irq.of.name);
+        let keys = [of.origin, name, flag(of.in_kthread), flag(of.raise_ns.is_some())];
+        for (what, which) in keys.into_iter().enumerate().filter(|key| key.1 != NONE) {
+            *self.counts.entry((what, which)).or_default() += 1;
+        }
+        if codes.stolen.contains(&of.class) && chain.raiser.is_some_and(|irq| irq.of.context == codes.vector) {
+            *self.steered.entry((cpu, of.tid, of.comm)).or_default() += of.self_ns;
+        }
+        let (shown, order) = (&settings.shown, -wall_ns);
+        let is_strange = has_polls && of.packets < shown.fewer_packets && wall_ns >= shown.longer_ns;
+        if self.longest.takes(order) {
+            self.longest.add(order, cpu, chain.clone());
+        }
+        if is_strange && self.strange.takes(order) {
+            self.strange.add(order, cpu, chain.clone());
+        }
+        if self.chains.takes(chain.softirq.entry_ns) {
+            self.chains.add(chain.softirq.entry_ns, cpu, chain);
+        }
+    }
+
+    /// A run about which all is known.
+    pub fn add_run(&mut self, cpu: i64, run: Run, settings: &Settings) {
+        let wall_ns = run.end_ns - run.start_ns;
+        let reason = match run.still_pending {
+            _ if !settings.has_raises => UNKNOWN,
+            false => 0,
+            true if run.rounds == MAX_SOFTIRQ_RESTART => 1,
+            true if wall_ns >= settings.limit_ns.1 => 2,
+            true if wall_ns > settings.limit_ns.0 => 3,
+            true => 4,
+        };
+        let pending = Some(run.still_pending).filter(|_| settings.has_raises);
+        let kind = (run.in_kthread, run.rounds, pending, reason);
+        *self.run_counts.entry(kind).or_default() += 1;
+        *self.runs_of_cpu.entry(cpu).or_default() += 1;
+        if self.runs.takes(run.start_ns) {
+            self.runs.add(run.start_ns, cpu, (run, kind));
+        }
+    }
+}

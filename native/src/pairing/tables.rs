@@ -1,0 +1,233 @@
+//! Sums and rows as Arrow tables.
+
+use std::sync::Arc;
+
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
+
+use crate::error::Result;
+use crate::intern::{Interner, Labels, NONE};
+use crate::pairing::chain::Chain;
+use crate::pairing::runs::Run;
+use crate::pairing::sums::{Kind, Sums, COUNTED, REASONS};
+use crate::tables::{batch, booleans, optional, plain};
+
+/// Columns of sums, in the order of their values.
+const AROUND: [&str; 7] =
+    ["again", "outside_polls_ns", "irq_ns", "raised", "known_outside_polls_ns", "known_irq_ns", "known_raised"];
+const BY_DEVICE: [&str; 12] = [
+    "softirqs",
+    "packets",
+    "irq_ns",
+    "irq_ns_known",
+    "raise_delay_ns",
+    "raise_delay_ns_known",
+    "outside_polls_ns",
+    "outside_polls_ns_known",
+    "poll_ns",
+    "poll_ns_known",
+    "nested_ns",
+    "nested_ns_known",
+];
+const BY_POLLS: [&str; 7] = ["polls", "packets", "wall_ns", "poll_ns", "softirqs", "own_ns", "unnested_ns"];
+
+/// A table in the making.
+struct Table<'n> {
+    labels: &'n Labels,
+    columns: Vec<(String, ArrayRef)>,
+}
+
+impl Table<'_> {
+    fn new(labels: &Labels) -> Table<'_> {
+        Table { labels, columns: Vec::new() }
+    }
+
+    fn add(mut self, name: &str, column: ArrayRef) -> Self {
+        self.columns.push((name.to_owned(), column));
+        self
+    }
+
+    fn numbers(self, name: &str, values: impl Iterator<Item = i64>) -> Self {
+        self.add(name, plain::<Int64Type>(values))
+    }
+
+    fn maybe(self, name: &str, values: impl Iterator<Item = Option<i64>>) -> Self {
+        self.add(name, optional::<Int64Type>(values))
+    }
+
+    fn names(self, name: &str, codes: impl Iterator<Item = u32>) -> Self {
+        let column = self.labels.column(codes);
+        self.add(name, column)
+    }
+
+    /// The columns of sums, in order.
+    fn sums<'s, const N: usize>(
+        mut self,
+        names: [&str; N],
+        values: impl Iterator<Item = &'s [i64; N]> + Clone,
+    ) -> Self {
+        for (place, name) in names.into_iter().enumerate() {
+            self = self.numbers(name, values.clone().map(|values| values[place]));
+        }
+        self
+    }
+
+    fn batch(self) -> Result<RecordBatch> {
+        batch(self.columns)
+    }
+}
+
+/// All of them, by name.
+pub fn tables(sums: &mut Sums, names: &Interner) -> Result<Vec<(&'static str, RecordBatch)>> {
+    let labels = &Labels::new(names.values());
+    let mut found =
+        vec![("runs", runs(&sums.runs.rows().iter().map(|row| (row.1, &row.2)).collect::<Vec<_>>(), labels)?)];
+    for (name, first) in [("chains", &mut sums.chains), ("longest", &mut sums.longest), ("strange", &mut sums.strange)]
+    {
+        let rows: Vec<&Chain> = first.rows().iter().map(|row| &row.2).collect();
+        found.push((name, chains(&rows, sums.has_polls, sums.window, labels)?));
+    }
+    found.extend(of_polls(sums, labels)?);
+    found.extend(of_softirqs(sums, labels)?);
+    Ok(found)
+}
+
+fn runs(rows: &[(i64, &(Run, Kind))], labels: &Labels) -> Result<RecordBatch> {
+    let number = |value: fn(&Run) -> i64| rows.iter().map(move |(_, (run, _))| value(run));
+    let kinds = || rows.iter().map(|(_, (_, kind))| *kind);
+    Table::new(labels)
+        .numbers("cpu", rows.iter().map(|row| row.0))
+        .numbers("call", number(|run| run.call))
+        .numbers("start_ns", number(|run| run.start_ns))
+        .numbers("end_ns", number(|run| run.end_ns))
+        .numbers("wall_ns", number(|run| run.end_ns - run.start_ns))
+        .add("in_kthread", booleans(kinds().map(|kind| kind.0)))
+        .maybe("tid", rows.iter().map(|(_, (run, _))| run.tid))
+        .names("comm", rows.iter().map(|(_, (run, _))| run.comm))
+        .numbers("rounds_made", number(|run| run.rounds))
+        .numbers("softirqs", number(|run| run.softirqs))
+        .numbers("net_rx", number(|run| run.net_rx))
+        .maybe("packets", number(|run| run.packets).map(Some))
+        .add("still_pending", pending(kinds()))
+        .add("end_reason", reasons(kinds()))
+        .batch()
+}
+
+fn pending(kinds: impl Iterator<Item = Kind>) -> ArrayRef {
+    Arc::new(kinds.map(|kind| kind.2).collect::<BooleanArray>())
+}
+
+fn reasons(kinds: impl Iterator<Item = Kind>) -> ArrayRef {
+    Labels::new(&REASONS).column(kinds.map(|kind| kind.3 as u32))
+}
+
+fn chains(rows: &[&Chain], has_polls: bool, window: (i64, i64), labels: &Labels) -> Result<RecordBatch> {
+    let number = |value: fn(&Chain) -> i64| rows.iter().map(move |row| value(row));
+    let polled = |value: fn(&Chain) -> i64| rows.iter().map(move |row| has_polls.then(|| value(row)));
+    let own =
+        |value: fn(&Chain) -> i64| rows.iter().map(move |row| (has_polls && !row.is_cut(window)).then(|| value(row)));
+    let of_irq = |value: fn(&Chain) -> Option<i64>| rows.iter().map(move |row| value(row));
+    let code = |value: fn(&Chain) -> u32| rows.iter().map(move |row| value(row));
+    Table::new(labels)
+        .numbers("cpu", number(|row| row.place.cpu))
+        .numbers("ordinal", number(|row| row.softirq.ordinal))
+        .maybe("irq", of_irq(|row| row.raiser?.of.irq))
+        .names("name", code(|row| row.raiser.map_or(NONE, |irq| irq.of.name)))
+        .names("irq_context", code(|row| row.raiser.map_or(NONE, |irq| irq.of.context)))
+        .maybe("irq_ns", of_irq(|row| Some(row.raiser?.of.self_ns)))
+        .maybe("irq_gap_ns", of_irq(|row| row.raiser?.of.gap_ns))
+        .maybe("raise_ns", of_irq(|row| row.softirq.raise_ns))
+        .maybe("entry_ns", number(|row| row.softirq.entry_ns).map(Some))
+        .maybe("exit_ns", number(|row| row.softirq.exit_ns).map(Some))
+        .maybe("raise_delay_ns", of_irq(Chain::raise_delay_ns))
+        .numbers("call", number(|row| row.place.call))
+        .numbers("round", number(|row| row.place.round))
+        .names("origin", code(|row| row.softirq.origin))
+        .add("in_kthread", booleans(rows.iter().map(|row| row.softirq.in_kthread)))
+        .names("cost_class", code(|row| row.softirq.class))
+        .maybe("tid", of_irq(|row| row.softirq.tid))
+        .names("comm", code(|row| row.softirq.comm))
+        .names("device", code(|row| row.device))
+        .maybe("devices", polled(|row| row.devices))
+        .maybe("polls", polled(|row| row.softirq.polls))
+        .maybe("packets", polled(|row| row.softirq.packets))
+        .maybe("poll_ns", own(Chain::poll_ns))
+        .maybe("outside_polls_ns", own(|row| row.softirq.outside_ns))
+        .maybe("nested_ns", rows.iter().map(|row| (!row.is_cut(window)).then(|| row.nested_ns())))
+        .numbers("wall_ns", number(Chain::wall_ns))
+        .batch()
+}
+
+fn of_polls(sums: &Sums, labels: &Labels) -> Result<Vec<(&'static str, RecordBatch)>> {
+    let (sizes, lines, around) = (&sums.polls.sizes, &sums.lines, &sums.around);
+    let (stretches, seen) = (&sums.polls.stretches.sums, &sums.polls.stretches.seen);
+    let sizes = Table::new(labels)
+        .names("device", sizes.keys().map(|key| key.0))
+        .numbers("cpu", sizes.keys().map(|key| key.1))
+        .numbers("work", sizes.keys().map(|key| key.2))
+        .sums(["polls", "known", "known_ns", "whole", "whole_ns"], sizes.values());
+    let lines = Table::new(labels)
+        .numbers("cpu", lines.keys().map(|key| key.0))
+        .names("device", lines.keys().map(|key| key.1))
+        .maybe("irq", lines.keys().map(|key| key.2))
+        .sums(["irqs", "irq_ns"], lines.values());
+    let around = Table::new(labels)
+        .names("device", around.keys().map(|key| key.0))
+        .numbers("cpu", around.keys().map(|key| key.1))
+        .numbers("shared", around.keys().map(|key| key.2))
+        .numbers("line", around.keys().map(|key| key.3))
+        .sums(AROUND, around.values());
+    let stretches = Table::new(labels)
+        .names("device", stretches.keys().map(|key| key.0))
+        .numbers("cpu", stretches.keys().map(|key| key.1))
+        .numbers("stretch", stretches.keys().map(|key| key.2))
+        .numbers("kind", stretches.keys().map(|key| key.3))
+        .sums(["polls", "packets", "ns", "squares", "products", "high", "low"], stretches.values());
+    let seen = Table::new(labels)
+        .names("device", seen.keys().map(|key| key.0))
+        .numbers("cpu", seen.keys().map(|key| key.1))
+        .numbers("polls", seen.values().copied());
+    let power = Table::new(labels).numbers("power", std::iter::once(i64::from(sums.polls.stretches.power)));
+    Ok(vec![
+        ("sizes", sizes.batch()?),
+        ("lines", lines.batch()?),
+        ("around", around.batch()?),
+        ("stretches", stretches.batch()?),
+        ("seen", seen.batch()?),
+        ("power", power.batch()?),
+    ])
+}
+
+fn of_softirqs(sums: &Sums, labels: &Labels) -> Result<Vec<(&'static str, RecordBatch)>> {
+    let by_device =
+        Table::new(labels).names("device", sums.by_device.keys().copied()).sums(BY_DEVICE, sums.by_device.values());
+    let by_polls =
+        Table::new(labels).numbers("has_polls", sums.by_polls.keys().copied()).sums(BY_POLLS, sums.by_polls.values());
+    let counts = Table::new(labels)
+        .add("what", Labels::new(&COUNTED).column(sums.counts.keys().map(|key| key.0 as u32)))
+        .names("which", sums.counts.keys().map(|key| key.1))
+        .numbers("n", sums.counts.values().copied());
+    let kinds = || sums.run_counts.keys().copied();
+    let run_counts = Table::new(labels)
+        .add("in_kthread", booleans(kinds().map(|kind| kind.0)))
+        .numbers("rounds_made", kinds().map(|kind| kind.1))
+        .add("still_pending", pending(kinds()))
+        .add("end_reason", reasons(kinds()))
+        .numbers("run_count", sums.run_counts.values().copied());
+    let runs_of_cpu = Table::new(labels)
+        .numbers("cpu", sums.runs_of_cpu.keys().copied())
+        .numbers("runs", sums.runs_of_cpu.values().copied());
+    let steered = Table::new(labels)
+        .numbers("cpu", sums.steered.keys().map(|key| key.0))
+        .maybe("tid", sums.steered.keys().map(|key| key.1))
+        .names("comm", sums.steered.keys().map(|key| key.2))
+        .numbers("ns", sums.steered.values().copied());
+    Ok(vec![
+        ("by_device", by_device.batch()?),
+        ("by_polls", by_polls.batch()?),
+        ("counts", counts.batch()?),
+        ("run_counts", run_counts.batch()?),
+        ("runs_of_cpu", runs_of_cpu.batch()?),
+        ("steered", steered.batch()?),
+    ])
+}
