@@ -156,12 +156,13 @@ def longest(
     number: npt.NDArray[np.int64],
     victim: Task | None,
     most: int,
-    least_ns: int = 0,
+    after: tuple[int, int] | None = None,
 ) -> tuple[int, npt.NDArray[np.int64]]:
-    # How many episodes a victim has, and the numbers of the longest of them, of at least so many
-    # ns: most alone are told.
+    # How many episodes a victim has, and the numbers of the longest of them: most alone are told.
+    # after: ns and CPU of an earlier one, behind which none is told; equals are in order of CPUs.
     inside = number >= 0
-    rows = segments.loc[inside, ["tid", "comm", "start_ns", "end_ns"]].assign(of=number[inside])
+    rows = segments.loc[inside, ["cpu", "tid", "comm", "start_ns", "end_ns"]]
+    rows = rows.assign(of=number[inside])
     rows = rows_of(rows, victim)
     of = rows["of"].to_numpy()
     begins = np.flatnonzero(np.append(True, of[1:] != of[:-1])) if len(of) else of
@@ -169,7 +170,11 @@ def longest(
     wall = rows["end_ns"].to_numpy()[ends] - rows["start_ns"].to_numpy()[begins]
     # Rows are by CPU and time, and so are equals.
     order = np.argsort(-wall, kind="stable")[:most]
-    return len(begins), of[begins][order[wall[order] >= least_ns]]
+    if after is not None:
+        cpu = rows["cpu"].to_numpy()[begins][order]
+        wall = wall[order]
+        order = order[(wall > after[0]) | ((wall == after[0]) & (cpu < after[1]))]
+    return len(begins), of[begins][order]
 
 
 def describe(

@@ -145,11 +145,13 @@ def _closed(of: _Gathered, victim: Task | None, most: int, gap_ns: int, is_over:
     segments, softirqs, polls = of.segments, of.softirqs, of.polls
     marked = mark(segments, softirqs, gap_ns)
     rest = unfinished(segments, marked) & (not is_over)
-    # What is shorter than so many that were found is none of the longest.
-    is_full = of.episodes is not None and len(of.episodes) == most > 0
-    least = int(of.episodes["wall_ns"].min()) if of.episodes is not None and is_full else 0
+    # What comes behind so many that were found is none of the longest.
+    after = None
+    if of.episodes is not None and len(of.episodes) == most > 0:
+        last = of.episodes.iloc[-1]
+        after = int(last["wall_ns"]), int(last["cpu"])
     ended = np.where(rest, -1, marked.number)
-    count, chosen = longest(segments, ended, victim, most, least)
+    count, chosen = longest(segments, ended, victim, most, after)
     found, parts = of.episodes, of.parts
     if found is None or len(chosen):
         kept = np.where(np.isin(marked.number, chosen) & ~rest, marked.number, -1)
