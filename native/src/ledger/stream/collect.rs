@@ -96,8 +96,8 @@ impl Collector {
             due.extend(lane.times(counts).map(|(at, table)| (at, table, cpu)));
         }
         due.extend(self.migrations.times().take(moved).map(|at| (at, MIGRATIONS, 0)));
-        // Rows of one table and CPU are due in their order, so equals need no order of their own.
-        due.sort_unstable();
+        // Rows of one table and CPU are due in their order: a stable sort finds such runs, and merges them.
+        due.sort();
         let most = self.most;
         for rows in due.chunks(most).filter(|rows| is_over || rows.len() == most) {
             if !sink(self.batch(rows)?) {
