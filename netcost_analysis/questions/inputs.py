@@ -123,7 +123,7 @@ def batches(
 
     named = columns or {}
     # Of a part of the columns a row takes less memory: more of them share what a batch costs.
-    most = 4 * _ROWS if named.keys() == set(tables) else _ROWS
+    most = 2 * _ROWS if named.keys() == set(tables) else _ROWS
     for batch in _pieces(timeline, *tables, most=most):
         yield tuple(to_frame(batch[table], named.get(table)) for table in tables)
 
