@@ -10,6 +10,7 @@ from ..timeline.groups import attached
 if TYPE_CHECKING:
     from ..capture.bundle import Bundle
     from ..parsers.openssl import SpeedRun
+    from ..parsers.service import Growth
     from ..timeline.timeline import Timeline
 
 # /proc and times(2) count in USER_HZ, which is 100 on every architecture but alpha, whatever
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 USER_HZ = 100
 # A baseline that had its CPU for less than all but this was disturbed.
 _DISTURBED = 0.03
+# Ticks and the scheduler's clock differ by this much of what a service had, and by a few ticks,
+# without programs that no reading saw.
+_UNSEEN, _FEW_TICKS = 0.2, 0.05
 _ELAPSED = "measure elapsed time instead of user CPU time"
 
 
@@ -98,12 +102,27 @@ def undisturbed_share(bundle: "Bundle") -> float | None:
     """What the victim has of a CPU where nothing takes it, which its work is compared with.
 
     1 of a program that was started to compute; of a service what its threads ran in its baseline,
-    more than 1 on several CPUs, None where that is not known.
+    more than 1 on several CPUs, None where that is not known. Of one that starts programs which
+    are over before they are read, what its processes and all that they waited for were charged.
     """
     if bundle.victim is None or bundle.victim.attached is None:
         return 1.0
-    ran = service_ran(bundle.baseline) if bundle.baseline else None
-    return ran.per_s if ran else None
+    if bundle.baseline is None:
+        return None
+    ran = threads_ran(bundle.baseline)
+    return ran.per_s if ran else charged_share(bundle.baseline)
+
+
+def threads_ran(bundle: "Bundle") -> "Growth | None":
+    """Seconds that a service's threads ran; None where that is not known, or is far from all.
+
+    A program that begins and ends between two readings is in the times of the process that waited
+    for it, and in no reading of a thread.
+    """
+    ran, charged = service_ran(bundle), charged_share(bundle)
+    if ran is None or charged is None:
+        return ran
+    return None if charged - ran.per_s > max(_UNSEEN * charged, _FEW_TICKS) else ran
 
 
 def by_work_share(bundle: "Bundle") -> float | None:

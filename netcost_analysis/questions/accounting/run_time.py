@@ -6,7 +6,7 @@ from ..._native import CaptureError
 from ...capture.manifest import Victim
 from ...parsers.counters import readings
 from ...parsers.proc_text import parse_schedstat, parse_task_files
-from ...parsers.service import service_ran
+from ..got_shares import threads_ran
 from .counts import NAN, seconds_between
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def schedstat(bundle: "Bundle") -> Row:
     victim = bundle.victim or Victim()
     if victim.attached is not None:
         source = "run time of its threads in schedstat over the time between the readings"
-        return of_growth(service_ran(bundle), source)
+        return of_growth(threads_ran(bundle), source)
     start, end, pid = victim.start_ns, victim.end_ns, victim.pid
     source = "run time in /proc/PID/schedstat, at the last sample of the run, over its wall time"
     if start is None or end is None or pid is None:
