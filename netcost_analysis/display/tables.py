@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from ..coverage import coverage_words
@@ -59,9 +60,9 @@ class Table:
             )
             return f"<tr{style}>{''.join(aligned)}</tr>"
 
-        places = [*self.places, *[""] * len(self.rows)]
+        rows = zip_longest(self.rows, self.places, fillvalue="")
         body = "".join(
-            row(cells, "td", i in self.strong, places[i]) for i, cells in enumerate(self.rows)
+            row(cells, "td", i in self.strong, str(place)) for i, (cells, place) in enumerate(rows)
         )
         return f"<table><thead>{row(self.header, 'th')}</thead><tbody>{body}</tbody></table>"
 

@@ -56,7 +56,7 @@ def _gaps(marks: list[dict[str, int]]) -> list[tuple[int, int]]:
 
 # Rows that say when lead to the frame: their first cell is a link. Times are whole ns, of which a
 # number holds too few. The frame says when it can be told where to go: it is loaded late.
-_LINKS = """<script>
+LINKS = """<script>
 (() => {
   const frame = document.currentScript.previousElementSibling;
   const whole = Number(frame.dataset.durationNs);
@@ -110,5 +110,5 @@ def section(timeline: "Timeline") -> str:
         '<iframe title="Timeline" sandbox="allow-scripts" loading="lazy" '
         f'data-begin-ns="{begin_ns}" data-duration-ns="{shown.duration_ns}" '
         f'style="width: 100%; height: 640px; border: 1px solid #9aa3ab" srcdoc="{document}">'
-        f"</iframe>{_LINKS}</section>\n"
+        f"</iframe>{LINKS}</section>\n"
     )

@@ -94,8 +94,8 @@ def by_cpu(times: pd.DataFrame) -> dict[int, npt.NDArray[np.int64]]:
     # The times of event_times(), which are by CPU.
     cpus, at = columns(times, "cpu", "time_ns")
     begins = np.flatnonzero(np.diff(cpus, prepend=-1))
-    ends = [*begins[1:].tolist(), len(cpus)]
-    return {int(cpus[begin]): at[begin:end] for begin, end in zip(begins, ends, strict=True)}
+    parts = zip(cpus[begins].tolist(), np.split(at, begins)[1:], strict=True)
+    return dict(parts)
 
 
 @dataclass(eq=False)
