@@ -3,6 +3,7 @@
 Its address holds a random token, so that no other user of the host and no other page finds it.
 """
 
+import gzip
 import json
 import re
 import threading
@@ -29,6 +30,8 @@ _HOSTS = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?")
 _MOST_CONNECTIONS = 32
 _IDLE_S = 60
 _MOST_FIELDS = 8
+# What is longer is packed: by way of ssh a tile of many CPUs, mostly zeros, is megabytes.
+_PACKED_FROM = 4096
 _HOST = """
 const data = JSON.parse(document.getElementById("data").textContent);
 const ask = async (what, given) => {
@@ -118,6 +121,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         status, kind, body = self._answered()
+        packs = "gzip" in self.headers.get("Accept-Encoding", "")
+        is_packed = len(body) > _PACKED_FROM and packs
+        if is_packed:
+            body = gzip.compress(body, 1, mtime=0)
         self.send_response(status)
         for name, value in (
             ("Content-Type", kind),
@@ -129,6 +136,8 @@ class _Handler(BaseHTTPRequestHandler):
             ("Cross-Origin-Resource-Policy", "same-origin"),
         ):
             self.send_header(name, value)
+        if is_packed:
+            self.send_header("Content-Encoding", "gzip")
         if status == HTTPStatus.SEE_OTHER:
             self.send_header("Location", f"/{self.server.token}/")
         self.end_headers()

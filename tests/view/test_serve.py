@@ -1,5 +1,6 @@
 # The server of `netcost view`: to this host alone, by who knows the address, until it is ended.
 
+import gzip
 import http.client
 import json
 import socket
@@ -133,3 +134,21 @@ def test_what_is_no_address_gets_an_answer(address: str) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=30) as asked:
         asked.sendall(f"GET http://[ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
         assert asked.recv(100).startswith(b"HTTP/1.1 404")
+
+
+def test_what_is_long_is_packed_for_who_can_unpack_it(address: str, tiles: Tiles) -> None:
+    parts = urlsplit(address)
+    level = tiles.header()["max_level"]
+    connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=30)
+    connection.request(
+        "GET",
+        f"{parts.path}tile?level={level}&index=0",
+        headers={"Accept-Encoding": "gzip, deflate, br"},
+    )
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    assert answer.headers["Content-Encoding"] == "gzip"
+    tile = tiles.tile(level, 0)
+    assert len(body) < len(tile) / 2
+    assert gzip.decompress(body) == tile
