@@ -97,13 +97,15 @@ def _serve(path: str, timeline: "Timeline", port: int, opens: bool) -> None:
 
     def ready(address: str) -> None:
         print(f"{address}  (Ctrl-C ends it)", flush=True)
-        if opens and _has_screen():
-            import webbrowser
-
-            webbrowser.open(address)
 
     tiles = Tiles.of_capture(timeline.capture, timeline.start_s, timeline.end_s, timeline.cpus)
-    serve(tiles, port, ready=ready)
+    serve(tiles, port, ready=ready, open_browser=_open if opens and _has_screen() else None)
+
+
+def _open(address: str) -> None:
+    import webbrowser
+
+    webbrowser.open(address)
 
 
 def _has_screen() -> bool:

@@ -48,6 +48,7 @@ def header(
         "names": {"kind": KIND_NAMES, "part": PART_NAMES | IDLE_PARTS},
         "marks": _marks(gaps, begin_ns),
         "links": list(LINKS),
+        "absent": {"packets": timeline.missing["polls"], "stolen": timeline.missing["softirqs"]},
         "capture": str(timeline.capture.path),
         "notes": notes,
     }

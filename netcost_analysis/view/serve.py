@@ -3,7 +3,9 @@
 Its address holds a random token, so that no other user of the host and no other page finds it.
 """
 
+import gzip
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -21,10 +23,15 @@ from .module import module
 if TYPE_CHECKING:
     from .tiles import Tiles
 
+# This host by its own names, and by whatever port: who forwards one may have another there.
+# Names of other hosts lead here where somebody answers for them with this address.
+_HOSTS = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?")
 # A browser opens six to one host.
 _MOST_CONNECTIONS = 32
 _IDLE_S = 60
 _MOST_FIELDS = 8
+# What is longer is packed: by way of ssh a tile of many CPUs, mostly zeros, is megabytes.
+_PACKED_FROM = 4096
 _HOST = """
 const data = JSON.parse(document.getElementById("data").textContent);
 const ask = async (what, given) => {
@@ -55,6 +62,8 @@ class ViewServer(ThreadingHTTPServer):
     def __init__(self, tiles: "Tiles", port: int = 0, at: Mapping[str, Any] | None = None) -> None:
         self.tiles = tiles
         self.token = token_urlsafe(16)
+        self._once = token_urlsafe(16)
+        self._unused = {self._once}
         told = tiles.header()
         data = {"header": told, "at": dict(at) if at else None}
         title = f"{told['capture']}: timeline"
@@ -71,6 +80,21 @@ class ViewServer(ThreadingHTTPServer):
     def address(self) -> str:
         """What a browser is given."""
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
+
+    @property
+    def address_once(self) -> str:
+        """What a browser is started with, which every user of a host can read: it leads once."""
+        return f"http://127.0.0.1:{self.server_port}/{self._once}/"
+
+    def leads(self, token: str) -> bool:
+        """Whether this is the word of address_once, which is used up then."""
+        if not _same(token, self._once):
+            return False
+        # Of two who ask at the same time one is led.
+        with suppress(KeyError):
+            self._unused.remove(self._once)
+            return True
+        return False
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if self.room.acquire(blocking=False):
@@ -97,6 +121,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         status, kind, body = self._answered()
+        packs = "gzip" in self.headers.get("Accept-Encoding", "")
+        is_packed = len(body) > _PACKED_FROM and packs
+        if is_packed:
+            body = gzip.compress(body, 1, mtime=0)
         self.send_response(status)
         for name, value in (
             ("Content-Type", kind),
@@ -108,18 +136,26 @@ class _Handler(BaseHTTPRequestHandler):
             ("Cross-Origin-Resource-Policy", "same-origin"),
         ):
             self.send_header(name, value)
+        if is_packed:
+            self.send_header("Content-Encoding", "gzip")
+        if status == HTTPStatus.SEE_OTHER:
+            self.send_header("Location", f"/{self.server.token}/")
         self.end_headers()
         self.wfile.write(body)
 
     def _answered(self) -> tuple[HTTPStatus, str, bytes]:
-        # Names of other hosts lead here where somebody answers for them with this address.
-        hosts = {f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")}
-        asked = urlsplit(self.path)
+        nothing = _text(HTTPStatus.NOT_FOUND, "nothing is here")
+        try:
+            asked = urlsplit(self.path)
+        except ValueError:
+            return nothing
         _, token, what = [*asked.path.split("/", 2), "", ""][:3]
-        if self.headers.get("Host") not in hosts or not compare_digest(
-            token.encode(), self.server.token.encode()
-        ):
-            return _text(HTTPStatus.NOT_FOUND, "nothing is here")
+        if not _HOSTS.fullmatch(self.headers.get("Host", "")):
+            return nothing
+        if what == "" and self.server.leads(token):
+            return _text(HTTPStatus.SEE_OTHER, "there it is")
+        if not _same(token, self.server.token):
+            return nothing
         if what == "":
             return HTTPStatus.OK, "text/html; charset=utf-8", self.server.page
         try:
@@ -140,6 +176,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing: the terminal is the user's."""
 
 
+def _same(token: str, other: str) -> bool:
+    return compare_digest(token.encode(), other.encode())
+
+
 def _text(status: HTTPStatus, text: str) -> tuple[HTTPStatus, str, bytes]:
     return status, "text/plain; charset=utf-8", text.encode()
 
@@ -149,6 +189,7 @@ def serve(
     port: int = 0,
     at: Mapping[str, Any] | None = None,
     ready: Callable[[str], None] = print,
+    open_browser: Callable[[str], object] | None = None,
 ) -> None:
     """Serve a timeline until Ctrl-C.
 
@@ -162,6 +203,8 @@ def serve(
         Where it opens: cpu, begin_ns and end_ns.
     ready : callable
         Called with the address once it answers.
+    open_browser : callable, optional
+        Called beside, with an address that leads there once; it may last as long as the browser.
 
     Raises
     ------
@@ -170,5 +213,10 @@ def serve(
     """
     with ViewServer(tiles, port, at) as server:
         ready(server.address)
+        if open_browser is not None:
+            opening = threading.Thread(
+                target=open_browser, args=(server.address_once,), daemon=True
+            )
+            opening.start()
         with suppress(KeyboardInterrupt):
             server.serve_forever(poll_interval=0.1)

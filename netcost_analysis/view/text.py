@@ -112,6 +112,11 @@ class _Bins:
         np.add.at(total, places, amounts)
         return total
 
+    def highest(self, values: npt.NDArray[np.float64]) -> float:
+        # Of whole bins where there are any: of a moment one poll is millions of packets a second.
+        whole = values[self.lengths == self.width_ns]
+        return float(max(whole if len(whole) else values))
+
     def ruler(self, origin_ns: int) -> str:
         digits = max(11 - len(str(self.width_ns)), 0)
         marks = [
@@ -138,17 +143,21 @@ def _strips(timeline: "Timeline", sums: "pd.DataFrame", bins: _Bins, cpus: int) 
         sums["bin_ns"].loc[rows.index].to_numpy("int64"), rows["ns"].to_numpy("int64")
     )
     stolen = taken / (bins.lengths * cpus)
-    most = share(stolen.max()) or "0 %"
-    found = [_strip("stolen by net", stolen, PART["stolen_network"], most)]
+    most = bins.highest(stolen)
+    found = []
+    if not timeline.missing["softirqs"]:
+        told = share(most) or "0 %"
+        found.append(_strip("stolen by net", stolen, PART["stolen_network"], most, told))
     if not timeline.missing["polls"]:
         rate = _packets(timeline, bins) / (bins.lengths / 1e9)
-        found.append(_strip("packets", rate, KIND["poll"], f"{rate.max():,.0f}/s"))
+        most = bins.highest(rate)
+        found.append(_strip("packets", rate, KIND["poll"], most, f"{most:,.0f}/s"))
     return found
 
 
-def _strip(name: str, values: npt.NDArray[np.float64], colour: str, most: str) -> Line:
-    high = values / values.max() if values.max() else values
-    return _lane("all", name, high, colour, f"max {most}")
+def _strip(name: str, values: npt.NDArray[np.float64], colour: str, most: float, told: str) -> Line:
+    high = np.minimum(values / most, 1) if most else np.minimum(values, 1)
+    return _lane("all", name, high, colour, f"max {told}")
 
 
 def _packets(timeline: "Timeline", bins: _Bins) -> Ints:

@@ -264,3 +264,41 @@ def test_nothing_outside_is_asked_for(shown: Shown, address: str) -> None:
     asked = shown.run("return performance.getEntriesByType('resource').map((one) => one.name);")
     assert asked
     assert all(one.startswith(address) for one in asked)
+
+
+def test_words_of_a_bucket_are_not_taken_for_the_segments(
+    shown: Shown, timeline: netcost.Timeline, tiles: Tiles
+) -> None:
+    place, row = segment(timeline, tiles, "poll")
+    length = row["end"] - row["begin"]
+    shown.show(row["begin"] - length, row["end"] + length)
+    shown.mouse("mouseMoved", *shown.point(place, (row["begin"] + row["end"]) / 2))
+    said = shown.run("return desk.pointer.tip.innerText;").splitlines()
+    bucket = shown.run("return view.at(arguments[0], arguments[1]);", place, row["begin"] + 5000)
+    assert bucket["width"] < length
+    (line,) = [one for one in said if "stolen by network" in one]
+    assert line.startswith("in this ")
+    # A key moves what is under the pointer.
+    shown.run("view.canvas.focus();")
+    shown.keys("w")
+    assert shown.run("return desk.pointer.tip.hidden;")
+
+
+def test_shares_of_one_name_are_told_apart(shown: Shown, tiles: Tiles) -> None:
+    told = tiles.header()
+    for number, owner in enumerate(told["owners"]):
+        said = shown.run(
+            """const shares = [{ owner: arguments[0], share: 1 }];
+            const found = { begin: 0, end: 1, width: 1, packets: 1, stolen: 0, shares };
+            const fill = desk.host.detail; desk.host.detail = undefined;
+            view.at = () => found;
+            return desk.inspect(0, 0).then(() => {
+              desk.host.detail = fill;
+              delete view.at;
+              return desk.detailPanel.innerText;
+            });""",
+            number,
+        )
+        is_plain = owner["kind"] in ("task", "idle", "unknown")
+        assert is_plain or f"({told['names']['part'][owner['part']]})" in said
+        assert "in this 1 ns: 1 packet" in said.splitlines()

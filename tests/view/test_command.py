@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -84,3 +85,38 @@ def test_a_port_that_is_taken_is_said_in_a_line(netcost: Netcost) -> None:
     assert run.err.startswith("netcost: ")
     assert str(port) in run.err
     assert run.err.count("\n") == 1
+
+
+def test_a_browser_that_stays_gets_the_page(tmp_path: Path) -> None:
+    # One that Python waits for: it has to be answered meanwhile.
+    browser, got = tmp_path / "browser", tmp_path / "got"
+    browser.write_text(
+        f"#!{sys.executable}\n"
+        "import sys, urllib.request\n"
+        "with urllib.request.urlopen(sys.argv[1], timeout=30) as page:\n"
+        f"    open({str(got)!r}, 'w').write(sys.argv[1] + ' ' + page.url)\n"
+        "sys.stdin.read()\n"
+    )
+    browser.chmod(0o755)
+    environment = os.environ | {"DISPLAY": ":99", "BROWSER": f"{browser} %s"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "netcost_analysis", "view", SAMPLE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as run:
+        assert run.stdout is not None
+        address = run.stdout.readline().split()[0]
+        until = time.monotonic() + 60
+        while not (got.exists() and got.read_text()):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        run.send_signal(signal.SIGINT)
+        _, said = run.communicate(timeout=30)
+    assert (run.returncode, said) == (0, "")
+    started, reached = got.read_text().split()
+    # All users of a host see with what a program is started.
+    assert urlsplit(address).path not in started
+    assert reached == address

@@ -13,6 +13,7 @@ from netcost_analysis.view.page import MOST_BYTES, page
 from netcost_analysis.view.tiles import Tiles
 from support.browser import Shown
 from support.hostile import NAMES
+from support.switches import switches
 
 _HARM = "<img src=x onerror=window.harmed=1>"
 _NAMES = (
@@ -188,3 +189,20 @@ def test_hostile_names_are_text(driver: Any, tmp_path: Path, tiles: Tiles) -> No
     assert shown.run("return window.harmed === undefined;")
     assert shown.run("return document.images.length + document.links.length;") == 0
     assert shown.complaints() == []
+
+
+def test_a_window_without_length_and_what_was_not_recorded(driver: Any, tmp_path: Path) -> None:
+    for count, said in ((1, "there is no time to show"), (4, "0.003000000 s: 3.00 ms")):
+        capture = netcost.open_capture(switches(tmp_path / f"{count}.txt", count))
+        shown = opened(driver, tmp_path, page(Tiles.of_capture(capture)))
+        shown.wait("return document.querySelector('[role=status]').textContent;")
+        status = shown.run("return document.querySelector('[role=status]').textContent;")
+        assert said in status
+        assert "packets per" in status
+        assert status.endswith("stolen, network not recorded")
+        x, y = shown.point(0, capture.timeline().duration_ns / 6)
+        shown.mouse("mouseMoved", x, y)
+        shown.click(x, y)
+        shown.keys(".", ",", "f", "t", "\ue007", "\ue00c")
+        shown.rest()
+        assert shown.complaints() == []

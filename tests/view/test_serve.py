@@ -1,8 +1,10 @@
 # The server of `netcost view`: to this host alone, by who knows the address, until it is ended.
 
+import gzip
 import http.client
 import json
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from urllib.parse import urlsplit
@@ -54,7 +56,11 @@ def test_only_who_knows_the_address(address: str) -> None:
     for other in ("/", "/tile?level=0&index=0", "/" + "x" * 22 + "/", path[:-2] + "/", "/%00/"):
         assert got(address, other)[0] == 404
     # Another site's name that leads here.
-    assert got(address, path, host=f"example.com:{urlsplit(address).port}")[0] == 404
+    port = urlsplit(address).port
+    for host in ("example.com", "localhost.example.com", "127.0.0.1.example.com", "x@localhost"):
+        assert got(address, path, host=f"{host}:{port}")[0] == 404
+    # A port that ssh forwards need not be the same on both ends.
+    assert got(address, path, host="localhost:9090")[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -101,3 +107,48 @@ def test_a_token_is_new_each_time(tiles: Tiles) -> None:
     with ViewServer(tiles) as first, ViewServer(tiles) as second:
         assert first.token != second.token
         assert len(first.token) >= 20
+
+
+def test_what_a_browser_is_started_with_leads_once(tiles: Tiles) -> None:
+    with ViewServer(tiles) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        once = urlsplit(server.address_once).path
+        assert server.token not in once
+        # It leads to the page, and to nothing else.
+        assert got(server.address, f"{once}tile?level=0&index=0")[0] == 404
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+        connection.request("GET", once)
+        answer = connection.getresponse()
+        answer.read()
+        connection.close()
+        assert answer.status == 303
+        assert answer.headers["Location"] == urlsplit(server.address).path
+        assert got(server.address, once)[0] == 404
+        server.shutdown()
+        thread.join()
+
+
+def test_what_is_no_address_gets_an_answer(address: str) -> None:
+    port = urlsplit(address).port
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as asked:
+        asked.sendall(f"GET http://[ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        assert asked.recv(100).startswith(b"HTTP/1.1 404")
+
+
+def test_what_is_long_is_packed_for_who_can_unpack_it(address: str, tiles: Tiles) -> None:
+    parts = urlsplit(address)
+    level = tiles.header()["max_level"]
+    connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=30)
+    connection.request(
+        "GET",
+        f"{parts.path}tile?level={level}&index=0",
+        headers={"Accept-Encoding": "gzip, deflate, br"},
+    )
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    assert answer.headers["Content-Encoding"] == "gzip"
+    tile = tiles.tile(level, 0)
+    assert len(body) < len(tile) / 2
+    assert gzip.decompress(body) == tile

@@ -12,6 +12,7 @@ from netcost_analysis.view.text import lanes
 from support.kept import kept
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
+from support.switches import switches
 from support.told import NET_RX, OPENSSL
 
 NIC = "nic-stolen-time"
@@ -81,3 +82,21 @@ def test_a_window_without_time_and_an_idle_cpu(tmp_path: Path) -> None:
     single = recording(cpu(0, h.Switch(S, OPENSSL), task=OPENSSL), known=(OPENSSL,))
     capture = netcost.open_capture(single.write(tmp_path / "one.data"))
     assert lanes(capture.timeline())[-1].text == "There is no time to show."
+
+
+# A window that ends a moment after a poll has no more packets a second than one that does not.
+def test_a_cut_bin_does_not_say_how_high_the_strips_are() -> None:
+    strips = [
+        next(
+            line.text for line in lanes(kept(NIC).timeline(0.0, end), 80) if "packets" in line.text
+        )
+        for end in (0.599, 0.6, 0.605)
+    ]
+    assert {strip.split(" max ")[1] for strip in strips} == {"52,500/s"}
+    assert strips[1].split(" max ")[0].endswith("█")
+
+
+def test_what_was_not_recorded_has_no_strip(tmp_path: Path) -> None:
+    found = lanes(netcost.open_capture(switches(tmp_path / "trace.txt")).timeline())
+    names = [line.text[9:24].strip() for line in found if line.end]
+    assert names == ["tasks"]

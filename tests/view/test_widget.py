@@ -1,6 +1,7 @@
 # In JupyterLab: what the module asks of Python is answered, and what is selected is a window.
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -87,10 +88,12 @@ def test_asks_and_selects_in_a_browser(
     driver: Any, tmp_path: Path, widget: TimelineWidget, tiles: Tiles
 ) -> None:
     carried = Carried(driver, tmp_path, widget)
-    for _ in range(20):
-        if not carried.carry():
-            break
     run = Shown.run.__get__(type("Page", (), {"driver": driver})())
+    until = time.monotonic() + 60
+    # Nothing is asked before the first frame.
+    while not run("return view.frames.length > 0 && view.store.isComplete;"):
+        assert time.monotonic() < until
+        carried.carry()
     shares = run("return desk.shares();")
     whole = tiles.header()["duration_ns"]
     cpus = tiles.header()["cpus"]

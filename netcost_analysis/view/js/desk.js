@@ -120,7 +120,7 @@ export class Desk {
 
   tell() {
     const { view, span, whole, selection, store, stripsSaid } = this.scene;
-    const parts = [this.message, `${instant(view.begin)} to ${instant(view.end)}: ${duration(span)} of ${duration(whole)}, which begin at ${absoluteInstant(this.header.begin_ns)}`];
+    const parts = [this.message, this.header.duration_ns ? `${instant(view.begin)} to ${instant(view.end)}: ${duration(span)} of ${duration(whole)}, which begin at ${absoluteInstant(this.header.begin_ns)}` : "there is no time to show"];
     if (selection) parts.push(`selected ${duration(selection.end - selection.begin)} from ${instant(selection.begin)}, CPU ${selection.cpus.join(", ")}`);
     parts.push(...stripsSaid);
     if (store.error) parts.push(`what is finer could not be loaded: ${printable(store.error)}`);

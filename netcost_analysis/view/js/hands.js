@@ -188,5 +188,7 @@ export function pressKey(event, scene, desk) {
   if (!act) return;
   event.preventDefault();
   event.stopPropagation();
+  // What it told was under the pointer before.
+  desk.pointer.hideTip();
   act();
 }

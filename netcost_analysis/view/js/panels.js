@@ -116,6 +116,13 @@ export function fillTable(table, rows, whole) {
   );
 }
 
+// An interrupt's name is that of several owners: at whose cost tells them apart.
+function shareName(header, owner) {
+  const { kind, part } = header.owners[owner];
+  const isPlain = ["task", "idle", "unknown"].includes(kind);
+  return ownerName(header, owner) + (isPlain ? "" : ` (${header.names.part[part] ?? part})`);
+}
+
 // What a tile tells of a place: its segment, or the shares of the bucket.
 export function hoverLines(header, cpu, found) {
   const lines = [];
@@ -128,16 +135,18 @@ export function hoverLines(header, cpu, found) {
     if (owner.device) lines.push(["div", `device ${printable(owner.device)}`]);
     const task = taskName(header, found.task);
     if (task && owner.kind !== "task" && owner.kind !== "idle") lines.push(["div", `on top of ${task}`]);
-    else if (task && owner.kind === "task") lines.push(["div", task]);
     lines.push(["div", `${found.isCut ? "at least " : ""}${duration(found.end - found.begin)}, from ${instant(found.begin)}`]);
   } else {
     lines.push(["b", `CPU ${cpu}: shares of ${duration(found.end - found.begin)}`]);
-    for (const { owner, share } of found.shares.slice(0, 7)) lines.push(["div", `${percent(share)} ${ownerName(header, owner)}`]);
+    for (const { owner, share } of found.shares.slice(0, 7)) lines.push(["div", `${percent(share)} ${shareName(header, owner)}`]);
     if (found.shares.length > 7) lines.push(["div", `and ${found.shares.length - 7} more`]);
     lines.push(["div", `from ${instant(found.begin)}`]);
   }
-  if (found.packets) lines.push(["div", `${grouped(found.packets)} packets in this ${duration(found.width)}`]);
-  if (found.stolen) lines.push(["div", `${duration(found.stolen)} of it stolen by network`]);
+  // Of the bucket, which may be shorter than a segment.
+  const beside = [];
+  if (found.packets) beside.push(`${grouped(found.packets)} ${found.packets === 1 ? "packet" : "packets"}`);
+  if (found.stolen) beside.push(`${duration(found.stolen)} stolen by network`);
+  if (beside.length) lines.push(["div", `in this ${duration(found.width)}: ${beside.join(", ")}`]);
   if (found.mark) lines.push(["div", `not seen: ${printable(found.mark)}`]);
   return lines;
 }

@@ -186,7 +186,9 @@ export class Scene {
     eachBucket(bucket, place, opens, closes, this.whole, (_, __, packets, stolen) => Object.assign(found, { packets, stolen }));
     found.mark = this.marks[place].find((mark) => mark.begin_ns <= ns && ns < mark.end_ns)?.what;
     if (!lane.isExact) return { ...found, shares: sharesOf(lane, (opens - tile.begin) / tile.width, closes - opens) };
-    return { ...found, ...this.segmentAt(place, ns, tile.level) };
+    const segment = this.segmentAt(place, ns, tile.level);
+    // None in a window of no length.
+    return segment && { ...found, ...segment };
   }
 
   // A segment in full where a tile at hand has it; a fine tile may hold a piece of it.
@@ -267,7 +269,7 @@ export class Scene {
     drawAxis(context, view, box(0, AXIS - 2), this.canvas.height, scale);
     const bins = binned(pieces, view, columns / scale, header.cpus.length, this.whole);
     const colours = { packets: header.colours.kind.softirq, stolen: header.colours.part.stolen_network };
-    this.stripsSaid = drawStrips(context, bins, view, boxes, scale, header.cpus.length, colours);
+    this.stripsSaid = drawStrips(context, bins, view, boxes, scale, header, colours);
   }
 
   // The selection and the cursor, over the lanes.

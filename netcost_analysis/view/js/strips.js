@@ -50,7 +50,7 @@ function bars(context, bins, values, most, view, box, perNs, colour) {
 }
 
 // Two strips; what each shows is written in the gutter, its highest value over it.
-export function drawStrips(context, bins, view, boxes, scale, cpus, colours) {
+export function drawStrips(context, bins, view, boxes, scale, header, colours) {
   const perNs = boxes.packets.width / (view.end - view.begin);
   const mostPackets = highest(bins.packets);
   const isRate = bins.width >= RATE_FROM;
@@ -59,8 +59,8 @@ export function drawStrips(context, bins, view, boxes, scale, cpus, colours) {
   bars(context, bins, bins.packets, mostPackets, view, boxes.packets, perNs, colours.packets);
   bars(context, bins, bins.stolen, mostStolen, view, boxes.stolen, perNs, colours.stolen);
   const said = [
-    [boxes.packets, isRate ? "packets/s" : `packets per ${duration(bins.width)}`, `up to ${packets}`],
-    [boxes.stolen, "stolen, network", `up to ${percent(mostStolen / (bins.width * cpus))}`],
+    [boxes.packets, isRate ? "packets/s" : `packets per ${duration(bins.width)}`, header.absent.packets ? "not recorded" : `up to ${packets}`],
+    [boxes.stolen, "stolen, network", header.absent.stolen ? "not recorded" : `up to ${percent(mostStolen / (bins.width * header.cpus.length))}`],
   ];
   context.textAlign = "right";
   context.textBaseline = "middle";
