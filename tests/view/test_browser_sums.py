@@ -141,6 +141,25 @@ def test_strips_are_packets_and_stolen_time(
     assert stolen > 0
 
 
+def test_the_last_bin_of_the_strips_is_as_long_as_it_is(
+    shown: Shown, timeline: netcost.Timeline, tiles: Tiles
+) -> None:
+    whole = tiles.header()["duration_ns"]
+    shown.show(0, whole)
+    packets, stolen, lengths, width = shown.run(
+        """const {packets, stolen, lengths, width} = view.bins;
+        return [[...packets], [...stolen], [...lengths], width];"""
+    )
+    assert sum(lengths) == whole
+    assert lengths[:-1] == [width] * (len(lengths) - 1)
+    assert sum(packets) == timeline.polls["work"].clip(lower=0).sum()
+    most = max(some / ns for some, ns in zip(packets[:-1], lengths[:-1], strict=True))
+    told = shown.run("return view.stripsSaid;")
+    assert f"up to {most * 1e9 / 1e3:.0f} k" in told[0]
+    share = max(some / ns for some, ns in zip(stolen[:-1], lengths[:-1], strict=True))
+    assert f"up to {share / len(timeline.summary['cpus']):.1%}".replace("%", " %") in told[1]
+
+
 def test_coarser_tiles_stand_in_until_finer_ones_are_there(
     shown: Shown, timeline: netcost.Timeline, tiles: Tiles
 ) -> None:

@@ -14,18 +14,29 @@ const REST_ON_MS = 300;
 
 export class Pointer {
   constructor(scene, desk, stage, signal) {
-    Object.assign(this, { scene, desk, stage, drag: null });
+    Object.assign(this, { scene, desk, stage, drag: null, last: null });
     this.tip = make("div", { class: "netcost-tip", hidden: true, "aria-hidden": "true" });
     stage.append(this.tip);
     const acts = {
       wheel: (event) => this.wheel(event),
       pointerdown: (event) => this.press(event),
-      pointermove: (event) => this.move(event),
+      pointermove: (event) => {
+        this.last = this.point(event);
+        this.move(event);
+      },
       pointerup: (event) => this.release(event),
       pointercancel: () => this.stop(),
-      pointerleave: () => this.drag || this.hideTip(),
+      pointerleave: () => {
+        this.last = null;
+        if (!this.drag) this.hideTip();
+      },
     };
     for (const [name, act] of Object.entries(acts)) scene.canvas.addEventListener(name, act, { signal, passive: false });
+  }
+
+  // At which time the pointer is, undefined where it is elsewhere.
+  get time() {
+    return this.last ? this.scene.timeAt(this.last.x) : undefined;
   }
 
   point(event) {
@@ -162,8 +173,8 @@ export function pressKey(event, scene, desk) {
     "+": () => scene.zoom(0.5),
     "=": () => scene.zoom(0.5),
     "-": () => scene.zoom(2),
-    w: () => scene.zoom(0.7),
-    s: () => scene.zoom(1 / 0.7),
+    w: () => scene.zoom(0.7, desk.pointer.time),
+    s: () => scene.zoom(1 / 0.7, desk.pointer.time),
     a: () => scene.pan(-part),
     d: () => scene.pan(part),
     ArrowLeft: () => (event.shiftKey ? desk.extend(-slow) : scene.pan(-part)),

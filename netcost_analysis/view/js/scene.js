@@ -267,7 +267,7 @@ export class Scene {
     const box = (top, height) => ({ left, width: columns, top: Math.round(top * scale), height: Math.round(height * scale) });
     const boxes = { packets: box(AXIS, STRIP - 3), stolen: box(AXIS + STRIP, STRIP - 3) };
     drawAxis(context, view, box(0, AXIS - 2), this.canvas.height, scale);
-    const bins = binned(pieces, view, columns / scale, header.cpus.length, this.whole);
+    const bins = (this.bins = binned(pieces, view, columns / scale, header.cpus.length, this.whole));
     const colours = { packets: header.colours.kind.softirq, stolen: header.colours.part.stolen_network };
     this.stripsSaid = drawStrips(context, bins, view, boxes, scale, header, colours);
   }

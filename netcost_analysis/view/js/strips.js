@@ -27,13 +27,16 @@ export function binned(pieces, view, columns, cpus, whole) {
       });
     }
   }
-  return { first, width, count, packets, stolen };
+  // The last one ends where the timeline does.
+  const lengths = Float64Array.from(packets, (_, bin) => Math.min(width, whole - from - bin * width));
+  return { first, width, count, packets, stolen, lengths };
 }
 
-function highest(values) {
-  let most = 0;
-  for (const value of values) if (value > most) most = value;
-  return most;
+// The most of any bin per ns: of whole ones, where there are any, for a short rest may be far above.
+export function highest(bins, values) {
+  const all = [...values.keys()];
+  const full = all.filter((bin) => bins.lengths[bin] === bins.width);
+  return Math.max(0, ...(full.length ? full : all).map((bin) => values[bin] / bins.lengths[bin]));
 }
 
 function bars(context, bins, values, most, view, box, perNs, colour) {
@@ -44,7 +47,7 @@ function bars(context, bins, values, most, view, box, perNs, colour) {
     const opens = (bins.first + bin) * bins.width;
     const from = Math.max(Math.round((opens - view.begin) * perNs), 0);
     const until = Math.min(Math.round((opens + bins.width - view.begin) * perNs), box.width);
-    const tall = Math.max((values[bin] / most) * box.height, 1);
+    const tall = Math.min(Math.max((values[bin] / bins.lengths[bin] / most) * box.height, 1), box.height);
     if (until > from) context.fillRect(box.left + from, box.top + box.height - tall, until - from, tall);
   }
 }
@@ -52,15 +55,15 @@ function bars(context, bins, values, most, view, box, perNs, colour) {
 // Two strips; what each shows is written in the gutter, its highest value over it.
 export function drawStrips(context, bins, view, boxes, scale, header, colours) {
   const perNs = boxes.packets.width / (view.end - view.begin);
-  const mostPackets = highest(bins.packets);
+  const mostPackets = highest(bins, bins.packets);
   const isRate = bins.width >= RATE_FROM;
-  const packets = isRate ? rate(mostPackets * (1e9 / bins.width)) : rate(mostPackets);
-  const mostStolen = highest(bins.stolen);
+  const packets = rate(mostPackets * (isRate ? 1e9 : bins.width));
+  const mostStolen = highest(bins, bins.stolen);
   bars(context, bins, bins.packets, mostPackets, view, boxes.packets, perNs, colours.packets);
   bars(context, bins, bins.stolen, mostStolen, view, boxes.stolen, perNs, colours.stolen);
   const said = [
     [boxes.packets, isRate ? "packets/s" : `packets per ${duration(bins.width)}`, header.absent.packets ? "not recorded" : `up to ${packets}`],
-    [boxes.stolen, "stolen, network", header.absent.stolen ? "not recorded" : `up to ${percent(mostStolen / (bins.width * header.cpus.length))}`],
+    [boxes.stolen, "stolen, network", header.absent.stolen ? "not recorded" : `up to ${percent(mostStolen / header.cpus.length)}`],
   ];
   context.textAlign = "right";
   context.textBaseline = "middle";

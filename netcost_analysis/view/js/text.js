@@ -9,7 +9,8 @@ export function unitOf(span) {
 
 // A length in a few digits: "1.25 ms".
 export function duration(ns) {
-  const [divisor, unit] = UNITS.find(([one]) => ns >= one) ?? UNITS[3];
+  // What would be rounded to a thousand is one of the next unit.
+  const [divisor, unit] = UNITS.find(([one]) => ns >= one * 0.9995) ?? UNITS[3];
   const value = ns / divisor;
   const digits = divisor === 1 ? (Number.isInteger(ns) ? 0 : 1) : value < 10 ? 2 : value < 100 ? 1 : 0;
   return `${value.toFixed(digits)} ${unit}`;
