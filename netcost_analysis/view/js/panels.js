@@ -40,6 +40,9 @@ export const STYLE = `
 .netcost-view dl { display: grid; grid-template-columns: max-content 1fr; gap: 1px 10px; margin: 0 0 6px; font-size: 12px; }
 .netcost-view dt { color: #5b6470; }
 .netcost-view dd { margin: 0; overflow-wrap: anywhere; }
+.netcost-detail { columns: 300px; column-gap: 24px; }
+.netcost-detail h2 { break-after: avoid; }
+.netcost-detail dl { break-inside: avoid; }
 .netcost-links { display: flex; flex-wrap: wrap; gap: 6px; padding: 4px 0 8px; }
 .netcost-notes { margin: 0; padding: 2px 8px 6px; font-size: 12px; color: #39414a; }
 .netcost-notes ul { margin: 0; padding-left: 18px; }
