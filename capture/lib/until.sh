@@ -166,26 +166,24 @@ judge_begins() {
 	# Of a trace too large to be counted there are no tallies.
 	[ -n "$until" ] && [ -e "$workspace/tallies" ] || return 0
 	awk '$1 == "first" { print $2, $3, $4 }' "$workspace/tallies" | sort -n >"$workspace/begins"
-	judge_begins_said=''
 	# Other clocks' times are not those of the end.
 	[ "$clock" = mono ] || return 0
-	while read -r judge_begins_cpu judge_begins_s judge_begins_ns; do
-		judge_begins_before=$((window_ended_ns - judge_begins_s * 1000000000 - judge_begins_ns))
-		[ "$judge_begins_before" -gt 0 ] || continue
-		judge_begins_said="$judge_begins_said${judge_begins_said:+, }CPU $judge_begins_cpu $((judge_begins_before / 1000000000)).$((judge_begins_before / 10000000 % 100 / 10))$((judge_begins_before / 10000000 % 10)) s"
-	done <"$workspace/begins"
-	[ -z "$judge_begins_said" ] || note "the recording was rolling: CPUs begin at different times, before its end $judge_begins_said"
-	until_reach=$(awk -v end="$window_ended_ns" '
+	judge_begins_said=$(awk -v end="$window_ended_ns" '
 		# In two parts: a time in ns has more digits than an awk has.
 		{ back = substr(end, 1, length(end) - 9) - $2 + (substr(end, length(end) - 8) - $3) / 1e9 }
-		back <= 0 { next }
+		back < 0 { back = 0 }
+		{ said = said (said == "" ? "" : ", ") sprintf("CPU %s %.2f s", $1, back) }
 		least == "" || back < least { least = back; least_cpu = $1 }
 		most == "" || back > most { most = back; most_cpu = $1 }
 		END {
 			if (most == "") exit
 			printf "%.2f s", least
 			if (most_cpu != least_cpu) printf " (CPU %s) to %.2f s (CPU %s)", least_cpu, most, most_cpu
+			print "; " said
 		}' "$workspace/begins")
+	[ -n "$judge_begins_said" ] || return 0
+	until_reach=${judge_begins_said%%; *}
+	note "the recording was rolling: CPUs begin at different times, before its end ${judge_begins_said#*; }"
 }
 
 # json_until: the manifest's field, null of a recording that was not rolling.

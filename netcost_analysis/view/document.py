@@ -21,13 +21,14 @@ _PAGE = """<!DOCTYPE html>
 <script type="application/json" id="data">{data}</script>
 <script type="module">
 {module}
+const data = JSON.parse(document.getElementById("data").textContent);
 {host}
 </script></body></html>
 """
 
 
 def document(title: str, data: Any, module: str, host: str, connect: str = "'none'") -> str:
-    """A page; data: what JSON holds, which the script of host reads from #data and mounts."""
+    """A page; data: what JSON holds, which the script of host has as `data`, and mounts."""
     # Within <script> only "</script" and "<!--" end it: no "<" is left in names.
     safe = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return _PAGE.format(

@@ -24,7 +24,6 @@ _PAST = 2
 # A place is seen whole, and closer: so many levels below the one that shows it.
 _CLOSER = 3
 _HOST = """
-const data = JSON.parse(document.getElementById("data").textContent);
 const unpacked = async (text) => {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));

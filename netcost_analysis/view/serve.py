@@ -33,7 +33,6 @@ _MOST_FIELDS = 8
 # What is longer is packed: by way of ssh a tile of many CPUs, mostly zeros, is megabytes.
 _PACKED_FROM = 4096
 _HOST = """
-const data = JSON.parse(document.getElementById("data").textContent);
 const ask = async (what, given) => {
   const answer = await fetch(`${what}?${new URLSearchParams(given)}`);
   if (!answer.ok) throw new Error((await answer.text()).slice(0, 300));
