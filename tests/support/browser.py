@@ -46,6 +46,12 @@ def chromium(scale: float = 1) -> Iterator[Any]:
         found.quit()
 
 
+def is_at_rest(driver: Any) -> bool:
+    """Whether the page has its timeline by now, and that has drawn all that is seen."""
+    found: bool = driver.execute_script(_RESTS)
+    return found
+
+
 class Shown:
     # A timeline that a page shows.
     def __init__(self, driver: Any, address: str | None = None) -> None:

@@ -13,11 +13,10 @@ from netcost_analysis.view.document import document
 from netcost_analysis.view.module import module
 from netcost_analysis.view.tiles import Tiles
 from netcost_analysis.view.widget import TimelineWidget
-from support.browser import Shown
+from support.browser import Shown, is_at_rest
 
 # A model as anywidget gives it: the test carries its messages.
 _HOST = """
-const data = JSON.parse(document.getElementById("data").textContent);
 const hears = {};
 window.model = {
   values: { _header: data.header, _at: data.at },
@@ -90,8 +89,8 @@ def test_asks_and_selects_in_a_browser(
     carried = Carried(driver, tmp_path, widget)
     run = Shown.run.__get__(type("Page", (), {"driver": driver})())
     until = time.monotonic() + 60
-    # Nothing is asked before the first frame.
-    while not run("return view.frames.length > 0 && view.store.isComplete;"):
+    # The page's module runs once the page is there; nothing is asked before the first frame.
+    while not is_at_rest(driver):
         assert time.monotonic() < until
         carried.carry()
     shares = run("return desk.shares();")
