@@ -90,6 +90,20 @@ class Capture:
     def mappings(self, progress: Progress | None = None) -> ArrowTable: ...
     def kernel_symbols(self, progress: Progress | None = None) -> ArrowTable: ...
     def kallsyms(self) -> str | None: ...
+    def event_batches(
+        self,
+        names: Sequence[str],
+        fields: Sequence[str] | None = None,
+        window: tuple[int, int] | None = None,
+        cpus: Sequence[int] | None = None,
+        rows: int = 250_000,
+        progress: Progress | None = None,
+    ) -> Batches:
+        """The events of tracepoints by time, some rows after the other; as events() has them.
+
+        Each batch has a table for each name, and nothing that is before what earlier ones had.
+        """
+
     def event_times(
         self, start_ns: int, end_ns: int, cpus: Sequence[int], progress: Progress | None = None
     ) -> ArrowTable:

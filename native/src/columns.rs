@@ -137,6 +137,40 @@ impl Column {
         }
     }
 
+    /// Some of its rows.
+    fn taken(&self, places: &[u32]) -> Column {
+        fn of<T: Copy>(values: &[T], places: &[u32]) -> Vec<T> {
+            places.iter().map(|&place| values[place as usize]).collect()
+        }
+        let values = match &self.values {
+            Values::I8(values) => Values::I8(of(values, places)),
+            Values::I16(values) => Values::I16(of(values, places)),
+            Values::I32(values) => Values::I32(of(values, places)),
+            Values::I64(values) => Values::I64(of(values, places)),
+            Values::U8(values) => Values::U8(of(values, places)),
+            Values::U16(values) => Values::U16(of(values, places)),
+            Values::U32(values) => Values::U32(of(values, places)),
+            Values::U64(values) => Values::U64(of(values, places)),
+            Values::Bool(values) => Values::Bool(of(values, places)),
+            Values::Text { codes, strings, .. } => {
+                let mut own = Interner::default();
+                let code = |code| own.code(strings.get(code).as_bytes());
+                let codes = of(codes, places).into_iter().map(code).collect();
+                Values::Text { codes, strings: own, comms: CommCache::default() }
+            }
+            Values::Bytes { data, ends, element } => {
+                let mut own = (Vec::new(), Vec::with_capacity(places.len()));
+                for &place in places {
+                    let before = place.checked_sub(1).map_or(0, |before| ends[before as usize]);
+                    own.0.extend_from_slice(&data[before as usize..ends[place as usize] as usize]);
+                    own.1.push(own.0.len() as i32);
+                }
+                Values::Bytes { data: own.0, ends: own.1, element: *element }
+            }
+        };
+        Column { field: self.field.clone(), values }
+    }
+
     fn finish(self) -> ArrayRef {
         fn primitive<T: ArrowPrimitiveType>(values: Vec<T::Native>) -> ArrayRef {
             Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), None))
@@ -269,6 +303,28 @@ impl EventColumns {
         self.pending.clear();
         left.clear();
         self.left = left;
+    }
+
+    /// Takes the rows before a time, or all, in the order of time; nothing is pending.
+    pub fn leave(&mut self, until_ns: Option<i64>) -> EventColumns {
+        let mut order: Vec<u32> = (0..self.times.len() as u32).collect();
+        order.sort_by_key(|&place| self.times[place as usize]);
+        let is_over = |&place: &u32| until_ns.is_none_or(|until_ns| self.times[place as usize] < until_ns);
+        let (over, rest) = order.split_at(order.partition_point(is_over));
+        let over = self.taken(over);
+        *self = self.taken(rest);
+        over
+    }
+
+    fn taken(&self, places: &[u32]) -> EventColumns {
+        EventColumns {
+            times: places.iter().map(|&place| self.times[place as usize]).collect(),
+            cpus: places.iter().map(|&place| self.cpus[place as usize]).collect(),
+            columns: self.columns.iter().map(|column| column.taken(places)).collect(),
+            pending: Vec::new(),
+            left: Vec::new(),
+            ..*self
+        }
     }
 
     /// The first column that holds more than Arrow's can.

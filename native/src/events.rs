@@ -8,11 +8,12 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::columns::EventColumns;
 use crate::error::{bad, Result};
+use crate::format::Format;
 use crate::gaps::{Gap, Gaps, Why};
 use crate::intern::{Labels, NONE};
 use crate::names::{Names, TaskNames};
 use crate::progress::{flow, Progress};
-use crate::recording::{Event, Recording, Source};
+use crate::recording::{Event, Recording, Source, Unit};
 use crate::rounds::Rounds;
 use crate::tables::batch;
 use crate::together::{Reporter, Together};
@@ -232,32 +233,11 @@ pub fn tables(
     within: &Within,
     progress: Progress<'_>,
 ) -> Result<Vec<(String, RecordBatch)>> {
-    let mut tables: IndexMap<&str, EventColumns, FxBuildHasher> = IndexMap::default();
-    let mut slots = Vec::new();
-    // Whether all events of a name have a time and a CPU, and whether one is a guest's.
-    let mut shared: FxHashMap<&str, (bool, bool, bool)> = FxHashMap::default();
-    for event in recording.events.iter() {
-        let (timed, placed, guest) = shared.entry(&event.name).or_insert((true, true, false));
-        *timed &= event.has_time;
-        *placed &= event.has_cpu;
-        *guest |= event.guest.is_some();
-    }
-    for event in recording.events.iter() {
-        let chosen = event.format.as_ref().filter(|_| wanted.is_none_or(|wanted| wanted.contains(&event.name)));
-        let Some(format) = chosen.filter(|_| event.has_payload) else {
-            slots.push(None);
-            continue;
-        };
-        let table = tables.entry(&event.name);
-        slots.push(Some(table.index()));
-        let (timed, placed, _) = shared[event.name.as_str()];
-        let columns = || EventColumns::new(format, timed, placed);
-        table.or_insert_with(|| within.fields.as_ref().map_or_else(columns, |fields| columns().only(fields)));
-    }
-    if wanted.is_some() && tables.is_empty() {
+    let (slots, shown) = shown(recording, wanted);
+    if wanted.is_some() && shown.is_empty() {
         return Ok(Vec::new());
     }
-    let (names, columns): (Vec<&str>, _) = tables.into_iter().unzip();
+    let columns = shown.iter().map(|shown| shown.columns(within.fields.as_deref())).collect();
     let mut decoder = Decoder {
         within,
         rounds: Rounds::default(),
@@ -275,17 +255,78 @@ pub fn tables(
     recording.walk(&mut decoder)?;
     let task_names = decoder.names.sealed();
     let labels = Labels::new(task_names.strings.values());
-    let finish = |(name, columns): (&str, EventColumns)| {
-        if let Some(column) = columns.overfull() {
-            return Err(bad!(Refused, "column '{column}' of {name} holds more than 2 GiB: ask for fewer rows (limit)"));
-        }
-        let comms = comm_column(&columns, &task_names, &labels, !shared[name].2);
-        Ok((name.to_owned(), batch(columns.finish(comms, recording.unit))?))
+    let finish = |(shown, columns): (Shown<'_>, EventColumns)| {
+        shown.check(&columns)?;
+        Ok((shown.name.to_owned(), shown.table(columns, &task_names, &labels, recording.unit)?))
     };
-    names.into_par_iter().zip(decoder.columns).map(finish).collect()
+    shown.into_par_iter().zip(decoder.columns).map(finish).collect()
 }
 
-/// Task names are the host's: a guest's events (`named` false) have none.
+/// A table of one tracepoint, or of several events that share its name.
+pub(crate) struct Shown<'r> {
+    pub(crate) name: &'r str,
+    format: &'r Format,
+    /// Whether all of its events have a time, and a CPU.
+    pub(crate) has_time: bool,
+    has_cpu: bool,
+    /// Task names are the host's: a guest's events have none.
+    is_guest: bool,
+}
+
+/// The tables of these names, or of every tracepoint, and by number of the event which one it is in.
+pub(crate) fn shown<'r>(recording: &'r Recording, wanted: Option<&[String]>) -> (Vec<Option<usize>>, Vec<Shown<'r>>) {
+    let mut tables: IndexMap<&str, Shown<'r>, FxBuildHasher> = IndexMap::default();
+    let is_wanted = |event: &&Event| event.has_payload && wanted.is_none_or(|wanted| wanted.contains(&event.name));
+    for event in recording.events.iter().filter(is_wanted) {
+        if let Some(format) = &event.format {
+            let new = Shown { name: &event.name, format, has_time: true, has_cpu: true, is_guest: false };
+            tables.entry(&event.name).or_insert(new);
+        }
+    }
+    for event in recording.events.iter() {
+        if let Some(table) = tables.get_mut(event.name.as_str()) {
+            table.has_time &= event.has_time;
+            table.has_cpu &= event.has_cpu;
+            table.is_guest |= event.guest.is_some();
+        }
+    }
+    let is_shown = |event: &&Event| event.format.is_some() && event.has_payload;
+    let slot = |event: &Event| Some(event).filter(is_shown).and_then(|event| tables.get_index_of(event.name.as_str()));
+    (recording.events.iter().map(slot).collect(), tables.into_values().collect())
+}
+
+impl Shown<'_> {
+    /// Without rows, with these fields or all.
+    pub(crate) fn columns(&self, fields: Option<&[String]>) -> EventColumns {
+        let columns = EventColumns::new(self.format, self.has_time, self.has_cpu);
+        match fields {
+            Some(fields) => columns.only(fields),
+            None => columns,
+        }
+    }
+
+    /// Fails where a column holds more than a table's can.
+    pub(crate) fn check(&self, columns: &EventColumns) -> Result<()> {
+        let refused = |column: &str| {
+            let name = self.name;
+            bad!(Refused, "column '{column}' of {name} holds more than 2 GiB: ask for fewer rows (limit)")
+        };
+        columns.overfull().map_or(Ok(()), |column| Err(refused(column)))
+    }
+
+    /// The rows. `labels`: of the names.
+    pub(crate) fn table(
+        &self,
+        columns: EventColumns,
+        names: &Names,
+        labels: &Labels,
+        unit: Unit,
+    ) -> Result<RecordBatch> {
+        let comms = comm_column(&columns, names, labels, !self.is_guest);
+        batch(columns.finish(comms, unit))
+    }
+}
+
 fn comm_column(columns: &EventColumns, names: &Names, labels: &Labels, named: bool) -> ArrayRef {
     match columns.pids().filter(|_| named) {
         Some(pids) => {

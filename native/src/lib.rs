@@ -53,6 +53,7 @@ mod wrapped;
 
 pub mod components;
 pub mod counts;
+pub mod event_batches;
 pub mod events;
 pub mod kinds;
 pub mod ledger;

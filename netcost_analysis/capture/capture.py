@@ -22,6 +22,8 @@ from .manifest import Window
 from .recorder import clock, is_perf, recorder, require_perf, require_samples
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
     import pandas as pd
 
     from ..questions.accessors import RecordingAsk
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 # Bytes that an event takes at least, on average (docs/capture.md), in recordings of perf or texts,
 # and in those of rings; how many bytes a packed one stands for.
+# Of event_batches(), in memory.
+EVENTS_AT_ONCE = 100_000
 _EVENT_BYTES, _RING_EVENT_BYTES, _PACKED = 72, 32, 10
 
 
@@ -339,6 +343,44 @@ class Capture:
             table = self.native.events(name, most, advance, window, cpus or None, fields)
         found = within(to_frame(table), self, start_s, end_s, cpus)[:limit]
         return found.reset_index(drop=True)
+
+    def event_batches(
+        self,
+        names: "Sequence[str]",
+        fields: "Sequence[str] | None" = None,
+        window: "tuple[int, int] | None" = None,
+    ) -> "Generator[dict[str, pd.DataFrame]]":
+        """The events of some tracepoints, a batch of them after the other: for any number of them.
+
+        Parameters
+        ----------
+        names : list of str
+            In full, "napi:napi_poll".
+        fields : list of str, optional
+            Of their own fields only these, as far as they have them.
+        window : tuple of int, optional
+            From when to when, ns on the capture's clock, both included.
+
+        Yields
+        ------
+        dict of str to pandas.DataFrame
+            By name, a frame as events() has it, by time; nothing is before what earlier ones had.
+            One at least, which may have no rows.
+
+        Raises
+        ------
+        CaptureError
+            Where the capture has no such event, and for events that do not say when they happened.
+        """
+        from ..frames import to_frame
+
+        batches = self.native.event_batches(names, fields, window, rows=EVENTS_AT_ONCE)
+        try:
+            for tables in batches:
+                yield {name: to_frame(table) for name, table in tables.items()}
+        finally:
+            # Who stops early leaves no thread behind.
+            batches.close()
 
     def all_events(self) -> "dict[str, pd.DataFrame]":
         """Every tracepoint's events in one pass.

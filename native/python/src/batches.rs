@@ -1,13 +1,16 @@
-//! The ledger's tables in batches, as Python's iterator: a pass on a thread of its own, which waits while nobody asks.
+//! Tables in batches, as Python's iterator: a pass on a thread of its own, which waits while nobody asks.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use netcost::ledger::{self, Request, Survey, Tables, Whole};
+use arrow_array::RecordBatch;
+use netcost::event_batches::{self, Surveyed as Named};
+use netcost::events::Within;
+use netcost::ledger::{self, Request, Survey, Whole};
 use netcost::{Recording, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -56,21 +59,58 @@ impl Surveyed {
     }
 }
 
-/// What a pass is made of.
-pub struct Source {
+/// A batch.
+type Tables = Vec<(String, RecordBatch)>;
+
+/// What a pass gives its batches to, and tells how far it is; each answers whether to go on.
+pub struct Reader<'r> {
+    give: &'r mut dyn FnMut(Tables) -> bool,
+    note: &'r dyn Fn(f64) -> bool,
+}
+
+/// A pass.
+pub trait Source: Send + 'static {
+    /// Makes it.
+    fn run(&self, reader: Reader<'_>) -> Result<()>;
+}
+
+/// Events of tracepoints.
+pub struct Events {
+    pub recording: Arc<Recording>,
+    pub surveyed: Arc<OnceLock<Named>>,
+    pub names: Vec<String>,
+    pub within: Within,
+    pub rows: usize,
+}
+
+impl Source for Events {
+    fn run(&self, Reader { give, note }: Reader<'_>) -> Result<()> {
+        let mut from = 0.0;
+        let surveyed = match self.surveyed.get() {
+            Some(surveyed) => surveyed,
+            None => {
+                from = 0.5;
+                let surveyed = event_batches::survey(&self.recording, &mut |fraction| note(fraction / 2.0))?;
+                self.surveyed.get_or_init(|| surveyed)
+            }
+        };
+        let mut progress = |fraction: f64| note(from + fraction * (1.0 - from));
+        let Events { recording, names, within, rows, .. } = self;
+        event_batches::event_batches(recording, surveyed, names, within, *rows, give, &mut progress)
+    }
+}
+
+/// The ledger's tables.
+pub struct Ledger {
     pub recording: Arc<Recording>,
     pub surveyed: Surveyed,
     pub request: Request,
     pub rows: usize,
 }
 
-impl Source {
+impl Source for Ledger {
     /// The two passes, or the second where the first has been made.
-    fn run(&self, done: &AtomicU64, sender: &SyncSender<Result<Tables>>, goes_on: &dyn Fn() -> bool) -> Result<()> {
-        let note = |fraction: f64| {
-            done.store(fraction.to_bits(), Ordering::Relaxed);
-            goes_on()
-        };
+    fn run(&self, Reader { give, note }: Reader<'_>) -> Result<()> {
         let mut from = 0.0;
         let survey = match self.surveyed.known(&self.request) {
             Some(survey) => survey,
@@ -89,7 +129,8 @@ impl Source {
                 survey
             }
         };
-        let mut sink = |tables: Tables| sender.send(Ok(tables)).is_ok();
+        let named = |tables: ledger::Tables| tables.into_iter().map(|(name, rows)| (name.to_owned(), rows)).collect();
+        let mut sink = |tables| give(named(tables));
         let mut progress = |fraction: f64| note(from + fraction * (1.0 - from));
         ledger::run_in_batches(&self.recording, &self.request, &survey, self.rows, &mut sink, &mut progress)
     }
@@ -111,13 +152,18 @@ pub struct Batches {
 
 impl Batches {
     /// Of these tables; the pass begins at once, and waits when it is two batches ahead.
-    pub fn new(source: Source, names: Vec<String>, callback: Option<Py<PyAny>>) -> PyResult<Batches> {
+    pub fn new(source: impl Source, names: Vec<String>, callback: Option<Py<PyAny>>) -> PyResult<Batches> {
         let (sender, receiver) = sync_channel(1);
         let done = Arc::new(AtomicU64::new(0));
         let presence = Arc::new(());
         let (shared, is_there) = (Arc::clone(&done), Arc::downgrade(&presence));
         let work = move || {
-            if let Err(error) = source.run(&shared, &sender, &|| is_there.strong_count() > 0) {
+            let note = |fraction: f64| {
+                shared.store(fraction.to_bits(), Ordering::Relaxed);
+                is_there.strong_count() > 0
+            };
+            let mut give = |tables| sender.send(Ok(tables)).is_ok();
+            if let Err(error) = source.run(Reader { give: &mut give, note: &note }) {
                 let _ = sender.send(Err(error));
             }
         };
@@ -180,7 +226,7 @@ impl Batches {
         };
         let shown = PyDict::new(py);
         for (name, rows) in tables {
-            if self.names.iter().any(|wanted| wanted == name) {
+            if self.names.contains(&name) {
                 shown.set_item(name, table(py, rows)?)?;
             }
         }

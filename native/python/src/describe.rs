@@ -94,6 +94,7 @@ fn described<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyDict>
     entry.set_item("has_cpu", event.has_cpu)?;
     entry.set_item("has_callchain", event.has_callchain)?;
     entry.set_item("has_payload", event.has_payload)?;
+    entry.set_item("has_format", event.format.is_some())?;
     Ok(entry)
 }
 

@@ -22,6 +22,7 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_array::RecordBatch;
 use netcost::counts;
+use netcost::event_batches;
 use netcost::events::{self, Scan};
 use netcost::lives::task_events;
 use netcost::{maps, open, printable, stacks, times, Error, ErrorKind, Progress, Recording, Result, Search};
@@ -62,6 +63,7 @@ pub struct Capture {
     recording: Arc<Recording>,
     scan: OnceLock<Scan>,
     surveyed: batches::Surveyed,
+    named: Arc<OnceLock<event_batches::Surveyed>>,
 }
 
 /// Notes as a terminal can take them.
@@ -121,7 +123,12 @@ impl Capture {
             Ok(recording)
         });
         let recording = reporter.settle(opened)?;
-        Ok(Capture { recording: Arc::new(recording), scan: OnceLock::new(), surveyed: batches::Surveyed::default() })
+        Ok(Capture {
+            recording: Arc::new(recording),
+            scan: OnceLock::new(),
+            surveyed: batches::Surveyed::default(),
+            named: Arc::default(),
+        })
     }
 
     /// What the headers say.
@@ -237,6 +244,23 @@ impl Capture {
         Ok(found)
     }
 
+    /// The events of these tracepoints in the order of time, some rows after the other.
+    #[pyo3(signature = (names, fields=None, window=None, cpus=None, rows=250_000, progress=None))]
+    fn event_batches(
+        &self,
+        names: Vec<String>,
+        fields: Option<Vec<String>>,
+        window: Option<(i64, i64)>,
+        cpus: Option<Vec<u32>>,
+        rows: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<batches::Batches> {
+        let within = events::Within { window, cpus, fields, in_order: self.in_order() };
+        let (recording, surveyed) = (Arc::clone(&self.recording), Arc::clone(&self.named));
+        let source = batches::Events { recording, surveyed, names: names.clone(), within, rows };
+        batches::Batches::new(source, names, progress)
+    }
+
     /// When tracepoints happened on these CPUs, within a window, as an Arrow table.
     #[pyo3(signature = (start_ns, end_ns, cpus, progress=None))]
     fn event_times(
@@ -330,7 +354,7 @@ impl Capture {
         }
         let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, clock_doubt, lines)?;
         let (recording, surveyed) = (Arc::clone(&self.recording), self.surveyed.clone());
-        batches::Batches::new(batches::Source { recording, surveyed, request, rows }, tables, progress)
+        batches::Batches::new(batches::Ledger { recording, surveyed, request, rows }, tables, progress)
     }
 
     /// Writes a trace for Perfetto to a file, with these counters; what was written.

@@ -10,7 +10,7 @@ from ..._native import CaptureError
 from ...capture.bundle import Bundle
 from ...capture.capture import Capture
 from ..got_shares import ticks_share, traced_share, work_against
-from ..tracing_overhead.counts import event_times
+from ..tracing_overhead.counts import event_count
 from .counts import NAN, counted
 from .side_by_side import wall_s
 
@@ -138,6 +138,6 @@ def _of_trace(capture: Capture | None, run: Bundle) -> dict[str, float]:
 def _events_per_s(capture: Capture, window: dict[str, Any]) -> float:
     # Of the CPU and the window that the timeline is of.
     start_ns, end_ns = window["start_ns"], window["end_ns"]
-    count = len(event_times(capture, start_ns, end_ns, window["cpus"]))
+    count = event_count(capture, start_ns, end_ns, window["cpus"])
     seconds = (end_ns - start_ns) / 1e9
     return count / seconds if seconds else NAN

@@ -21,12 +21,14 @@ def client_frees(run: Run) -> tuple[Floats, Floats] | None:
         return None
     parts = []
     for timeline, blocks in zip(timelines, measured(run).files, strict=True):
+        counts = np.zeros((2, blocks.number), dtype="int64")
         try:
-            frees = freed(timeline)
+            for frees in freed(timeline):
+                block = blocks.of(frees["time_ns"])
+                own = block[(frees["tid"] == client).to_numpy()]
+                counts += [np.bincount(one, minlength=blocks.number) for one in (own, block)]
         except CaptureError:
             return None
-        block = blocks.of(frees["time_ns"])
-        own = block[(frees["tid"] == client).to_numpy()]
-        parts.append([np.bincount(one, minlength=blocks.number) for one in (own, block)])
+        parts.append(counts)
     above, below = (np.concatenate(part).astype("float64") for part in zip(*parts, strict=True))
     return (above, below) if below.any() else None

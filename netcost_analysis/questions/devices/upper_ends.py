@@ -52,28 +52,35 @@ def _less_than_received(capture: "Capture") -> bool:
         traffic = carried(capture.bundle, whole=True, within=within)
     except CaptureError:
         return False
-    if not len(traffic):
+    # A name of several namespaces says not which polled.
+    rows = traffic[~traffic["device"].duplicated(keep=False)].to_dict("records")
+    if not rows:
         return False
-    import pyarrow as pa
-
-    window = int(traffic["start_ns"].min()), int(traffic["end_ns"].max())
-    fields = ["dev_name", "work"]
-    polls = pa.table(capture.native.events(_POLL, window=window, fields=fields)).to_pandas()
-    # Before Linux 4.8 the event has no work; a name of several namespaces says not which polled.
-    if "work" not in polls:
-        return False
-    for row in traffic[~traffic["device"].duplicated(keep=False)].to_dict("records"):
-        own = (polls["dev_name"] == row["device"]) & polls["time_ns"].between(
-            row["start_ns"], row["end_ns"]
-        )
+    polled = _polled(capture, [(row["device"], row["start_ns"], row["end_ns"]) for row in rows])
+    for row, work in zip(rows, polled or (), strict=False):
         span = row["end_ns"] - row["start_ns"]
-        if not own.any() or span <= 0:
+        if work is None or span <= 0:
             continue
-        figures = pd.DataFrame({"work": [polls.loc[own, "work"].sum()], "rx": [row["rx_packets"]]})
-        figures = figures.astype("Float64")
+        figures = pd.DataFrame({"work": [work], "rx": [row["rx_packets"]]}).astype("Float64")
         if not_all(figures["work"], figures["rx"], row["interval_error_ns"] / span).any():
             return True
     return False
+
+
+def _polled(capture: "Capture", rows: list[tuple[str, int, int]]) -> list[int | None] | None:
+    # Packets of the polls of each device between two times, None where there was no poll; None for
+    # all before Linux 4.8, when the event had no work.
+    found: list[int | None] = [None] * len(rows)
+    window = min(row[1] for row in rows), max(row[2] for row in rows)
+    for tables in capture.event_batches([_POLL], ["dev_name", "work"], window):
+        polls = tables[_POLL]
+        if "work" not in polls:
+            return None
+        for place, (device, start_ns, end_ns) in enumerate(rows):
+            own = (polls["dev_name"] == device) & polls["time_ns"].between(start_ns, end_ns)
+            if own.any():
+                found[place] = (found[place] or 0) + int(polls.loc[own, "work"].sum())
+    return found
 
 
 def with_upper_ends(

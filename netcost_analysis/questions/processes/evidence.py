@@ -14,7 +14,6 @@ without any is one unit. Whom a unit was for is known, from the strongest witnes
 """
 
 import re
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,8 +22,6 @@ from ...spans import Spans, columns, spans_of
 from ...timeline.aggregate import of_tasks, plain_names
 
 NET = ("NET_RX", "NET_TX")
-# What was done with a packet.
-_OTHER, _QUEUED, _RECEIVED, _TAKEN = range(4)
 # They exist to run softirqs and interrupts; waking one says nothing of whose packets these are.
 SERVANTS = r"^(?:ksoftirqd/|ktimers/|rcuc?[_/]|rcu[a-z_]*$|migration/|napi/|irq/|backlog_napi/)"
 
@@ -89,73 +86,6 @@ def in_units(events: pd.DataFrame, frame: pd.DataFrame, softirqs: pd.DataFrame) 
     return pd.Series(found, index=events.index, dtype="int64")
 
 
-def packet_endpoints(
-    frame: pd.DataFrame, received: pd.DataFrame, queued: pd.DataFrame, taken: pd.DataFrame
-) -> pd.DataFrame:
-    # The endpoints of each unit's packet: the tasks that sent and received it.
-    # frame: units(). received, queued: recorded() netif_receive_skb and net_dev_queue. taken:
-    # recorded() events that end a packet, with kind: "taken" (skb_copy_datagram_iovec, consume_skb)
-    # or "freed" (kfree_skb). Returns sender_tid, sender_comm, receiver_tid, receiver_comm, NA where
-    # not known; index as frame.
-    return packets_in(frame, packets_of(received, queued, taken))
-
-
-def packets_of(received: pd.DataFrame, queued: pd.DataFrame, taken: pd.DataFrame) -> pd.DataFrame:
-    # What packet_endpoints() returns of each receipt, with what and start_ns (Int64).
-    # An address is used again and again: a receipt belongs to what was done with its address just
-    # before and just after. Only what tasks do counts, not what softirqs do in their time.
-    parts = (queued, received, taken)
-    # As arrays, for millions of them: a frame of all would be copied to be put in order.
-    what, times, tids = (
-        np.concatenate([part[name].to_numpy("int64") for part in parts])
-        for name in ("what", "time_ns", "tid")
-    )
-    comms = np.concatenate([part["comm"].to_numpy(dtype=object) for part in parts])
-    is_taken = (taken["kind"] == "taken").to_numpy(dtype=bool)
-    kinds = np.full(len(what), _OTHER, dtype="int8")
-    # By what counts: only what tasks do themselves.
-    kinds[: len(queued)][_own(queued)] = _QUEUED
-    kinds[len(queued) :][: len(received)] = _RECEIVED
-    kinds[len(queued) + len(received) :][_own(taken) & is_taken] = _TAKEN
-    order = np.lexsort((times, what))
-    receipts = np.flatnonzero(kinds[order] == _RECEIVED)
-    of = order[receipts]
-    columns: dict[str, Any] = {}
-    for side, step, kind in (("sender", -1, _QUEUED), ("receiver", 1, _TAKEN)):
-        near = receipts + step
-        inside = (near >= 0) & (near < len(order))
-        beside = order[near.clip(0, len(order) - 1)]
-        good = inside & (what[beside] == what[of]) & (kinds[beside] == kind)
-        columns[f"{side}_tid"] = pd.arrays.IntegerArray(tids[beside], ~good)
-        columns[f"{side}_comm"] = np.where(good, comms[beside], None)
-    both = pd.DataFrame(columns | {"what": what[of], "start_ns": times[of]})
-    both = both.drop_duplicates(["what", "start_ns"])
-    return both.astype({"what": "Int64", "start_ns": "Int64"})
-
-
-def _own(events: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.bool]]":
-    # What tasks did, outside of interrupts.
-    inside = (events["in_hardirq"] | events["in_softirq"]).fillna(True).to_numpy(dtype=bool)
-    return ~inside & (events["tid"].to_numpy("int64") > 0)
-
-
-def packets_in(frame: pd.DataFrame, both: pd.DataFrame) -> pd.DataFrame:
-    # packet_endpoints() of units(), of what packets_of() returns.
-    joined = frame[["what", "start_ns"]].merge(both, on=["what", "start_ns"], how="left")
-    return joined.drop(columns=["what", "start_ns"]).set_index(frame.index)
-
-
-def woken_by(
-    frame: pd.DataFrame, softirqs: pd.DataFrame, woken: pd.DataFrame, ready: pd.DataFrame
-) -> pd.DataFrame:
-    # The task that each unit woke, or whose socket it announced data on.
-    # frame: units(). woken, ready: recorded() sched_waking and sk_data_ready. Returns tid (Int64),
-    # comm, known_by ("wake-up", "socket", or None); index as frame.
-    by_waking = woken_in(frame, softirqs, of_clients(woken))
-    sockets = sockets_in(frame, softirqs, ready)
-    return with_sockets(by_waking, sockets, owners_of(announced(sockets, by_waking)))
-
-
 def of_clients(woken: pd.DataFrame) -> pd.DataFrame:
     # Of sched_waking those of tasks that do not exist for softirqs.
     tasks = of_tasks(woken.assign(tid=woken["what"]).astype({"tid": "Int64"}))
@@ -165,7 +95,8 @@ def of_clients(woken: pd.DataFrame) -> pd.DataFrame:
 
 
 def woken_in(frame: pd.DataFrame, softirqs: pd.DataFrame, wakings: pd.DataFrame) -> pd.DataFrame:
-    # woken_by() without sockets. wakings: of of_clients().
+    # The task that each unit woke: tid (Int64), comm, known_by ("wake-up", or None); index as
+    # frame: units(). wakings: recorded() sched_waking, of of_clients().
     first = _first(wakings, in_units(wakings, frame, softirqs))
     tid = first["what"].reindex(frame.index).astype("Int64")
     comm = first["name"].reindex(frame.index)
@@ -191,7 +122,8 @@ def _first(events: pd.DataFrame, unit: "pd.Series[int]") -> pd.DataFrame:
 def with_sockets(
     by_waking: pd.DataFrame, sockets: "pd.Series[int]", owner: pd.DataFrame
 ) -> pd.DataFrame:
-    # woken_by() of what woken_in(), sockets_in() and owners_of() return.
+    # woken_in(), and where a unit announced data on a socket whose owner is known, that one:
+    # known_by "socket". sockets, owner: of sockets_in() and owners_of().
     by_socket = sockets[sockets.isin(owner.index)]
     result = by_waking.copy()
     result.loc[by_socket.index, "tid"] = by_socket.map(owner["tid"]).astype("Int64")

@@ -1,5 +1,7 @@
 # Where the data of packets is freed: by which task, on which CPU, in a system call or in a softirq.
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from ...capture.capture import Capture
 from ...display.tables import listed
 from ...parsers.kallsyms import parse_kallsyms
 from ...timeline.timeline import Timeline
-from ..inputs import in_window, once
+from ..inputs import added, in_window, once
 from ..question import question
 from .endpoints import endpoints
 from .recorded import empty, in_columns
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 _FUNCTIONS = r"(?:skb_release_data|skb_free_head|skb_kfree_head)(?:\.[^+]*)?"
 EVENTS = ("kmem:kfree", "kmem:kmem_cache_free")
 _TEXT = ("t", "T")
+_KEYS = ["side", "tid", "comm", "context", "cpu"]
 
 
 @question(
@@ -57,22 +60,32 @@ def skb_frees(timeline: Timeline) -> pd.DataFrame:
     skb_free_head or skb_kfree_head, by the symbols in the trace or in before/settings/symbols. Data
     that is a page of a driver's or of a file is given back to it, and not counted.
     """
-    frees = freed(timeline)
     pair = dict(zip(endpoints(timeline), ("client", "server"), strict=False))
-    frees.insert(0, "side", frees["tid"].map(pair).astype(object).fillna("other"))
-    keys = ["side", "tid", "comm", "context", "cpu"]
-    frame = frees.groupby(keys, dropna=False).size().rename("frees").reset_index()
+    none = _in_context(empty(), timeline)
+    sums = None
+    for frees in chain([none], freed(timeline)):
+        side = frees["tid"].map(pair).astype(object).fillna("other")
+        groups = frees.assign(side=side).groupby(_KEYS, dropna=False)
+        sums = added(sums, groups.size().rename("frees").to_frame())
+    assert sums is not None
+    frame = sums.reset_index()
     frame["frees_share"] = frame["frees"] / (frame["frees"].sum() or np.nan)
     return frame.sort_values("frees", ascending=False, kind="stable", ignore_index=True)
 
 
-def freed(timeline: Timeline) -> pd.DataFrame:
-    # A row each time that a packet's data was freed: time_ns, tid, comm, cpu, context. Raises as
-    # skb_frees() does.
+def freed(timeline: Timeline) -> Iterator[pd.DataFrame]:
+    # A row each time that a packet's data was freed: time_ns, tid, comm, cpu, context; some of them
+    # after the other, by event and time. Raises as skb_frees() does.
     capture = timeline.capture
     counts = capture.info["events"]
-    parts = [_packets_freed(capture, event) for event in EVENTS if counts.get(event)]
-    frame = pd.concat(parts or [empty()], ignore_index=True)
+    for event in (event for event in EVENTS if counts.get(event)):
+        for tables in capture.event_batches([event], ["common_flags", "call_site"]):
+            events = tables[event]
+            events = events[_is_packets(capture, events["call_site"])]
+            yield _in_context(in_columns(events, "common_pid"), timeline)
+
+
+def _in_context(frame: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
     frame = frame[in_window(frame["time_ns"], timeline)]
     if timeline.cpus is not None:
         frame = frame[frame["cpu"].isin(timeline.cpus)]
@@ -80,11 +93,6 @@ def freed(timeline: Timeline) -> pd.DataFrame:
     context = context.mask(frame["in_softirq"].fillna(False).astype(bool), "softirq")
     context = context.mask(frame["in_hardirq"].fillna(False).astype(bool), "hardirq")
     return frame[["time_ns", "tid", "comm", "cpu"]].assign(context=context)
-
-
-def _packets_freed(capture: Capture, event: str) -> pd.DataFrame:
-    events = capture.events(event, fields=["common_flags", "call_site"])
-    return in_columns(events[_is_packets(capture, events["call_site"])], "common_pid")
 
 
 def _is_packets(

@@ -1,20 +1,26 @@
 # Whose traffic softirqs were, in sums: what all questions about owners and endpoints read.
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from ...spans import Flags
 from ...timeline.timeline import Timeline
 from ..folds import fold
 from ..inputs import added, once
 from . import evidence as e
 from . import recorded as r
+from .packets import ENDS, packets_in, unknown_ends
 from .softirq_time import softirq_rows
 from .traffic_parts import ENDPOINTS, OWNER, longest_names, parts_of, renamed
+from .witnesses import Sources, Witnesses, sources_of
 
 _PAIR = [name for name in ENDPOINTS if name != "receiver_known_by"]
+# Softirqs.
+_AT_ONCE = 50_000
 _STOLEN = ["cpu", "tid", "comm", "cost_class", *OWNER]
 
 
@@ -41,22 +47,23 @@ class Traffic(NamedTuple):
     by_class: pd.DataFrame
 
 
+class _Units(NamedTuple):
+    # rows: softirq_rows() of softirqs. units: units() with the columns of with_sockets() and ENDS;
+    # is_open: whether the packet's end is yet to come.
+    rows: pd.DataFrame
+    units: pd.DataFrame
+
+
 @dataclass(frozen=True, eq=False)
-class _Events:
-    # What tells whose traffic it was, in order of time. packets: of evidence.packets_of().
-    received: pd.DataFrame
-    packets: pd.DataFrame
-    wakings: pd.DataFrame
-    ready: pd.DataFrame
+class _By:
+    # What tells whose traffic it was. owners: of sockets, evidence.owners_of(); names:
+    # longest_names().
+    sources: Sources
+    owners: pd.DataFrame
     names: "pd.Series[str]"
 
 
-@dataclass(frozen=True, eq=False)
-class _Owners:
-    # Of sockets: evidence.owners_of().
-    of: pd.DataFrame
-
-
+@once
 def traffic(timeline: Timeline) -> Traffic:
     """Sums over a timeline's softirqs by whose traffic they were.
 
@@ -76,81 +83,143 @@ def traffic(timeline: Timeline) -> Traffic:
     batches, once more before that where announcements on sockets were recorded; of the events a
     few columns are kept.
     """
-    return _summed(timeline, events=_events(timeline), owners=_owners(timeline))
+    return _summed(timeline, by=_by(timeline)).over()
 
 
 @once
-def _events(timeline: Timeline) -> _Events:
-    recorded = r.all_recorded(timeline.capture)
-    received = recorded[r.RECEIVED]
-    queued, taken = r.empty(), r.empty().assign(kind="")
-    if len(received) and not timeline.missing["clocks"]:
-        queued = recorded[r.QUEUED]
-        kinds = {r.COPIED: "taken", r.CONSUMED: "taken", r.FREED: "freed"}
-        frames = [recorded[event].assign(kind=kind) for event, kind in kinds.items()]
-        frames = [one for one in frames if len(one)]
-        taken = pd.concat(frames, ignore_index=True) if frames else taken
-    woken = recorded.get(r.WOKEN, r.empty())
-    if not len(woken):
-        known = recorded.get(r.WAKE_UP)
-        woken = r.recorded(timeline.capture, r.WAKE_UP) if known is None else known
-    packets = e.packets_of(received, queued, taken).sort_values("start_ns", kind="stable")
-    del queued, taken
-    ready = _sorted(recorded.pop(r.READY))
-    wakings = _sorted(e.of_clients(woken), "name")
-    names = longest_names(timeline.sums())
-    return _Events(_sorted(received), packets, wakings, ready, names)
-
-
-def _sorted(events: pd.DataFrame, *more: str) -> pd.DataFrame:
-    # Of millions of events no more than is asked of them.
-    rows = events[["time_ns", "cpu", "tid", "in_hardirq", "what", *more]]
-    return rows.sort_values("time_ns", kind="stable", ignore_index=True)
+def _by(timeline: Timeline) -> _By:
+    pairs, of_sockets = None, _of_sockets(timeline)
+    if r.READY in of_sockets.events:
+        pairs = _announced(timeline, sources=of_sockets).pairs
+    owners = e.owners_of(pd.DataFrame() if pairs is None else pairs)
+    return _By(sources_of(timeline), owners, longest_names(timeline.sums()))
 
 
 @once
-def _owners(timeline: Timeline) -> _Owners:
-    events = _events(timeline)
-    if not len(events.ready):
-        return _Owners(e.owners_of(pd.DataFrame()))
-    return _Owners(e.owners_of(_announced(timeline, events=events)))
+def _of_sockets(timeline: Timeline) -> Sources:
+    return sources_of(timeline, with_packets=False)
+
+
+class _Announced:
+    # How often units announced data on a socket and woke a task: of evidence.announced().
+    def __init__(self, sources: Sources) -> None:
+        self._witnesses = Witnesses(sources)
+        self.pairs: pd.DataFrame | None = None
+
+    def add(self, softirqs: pd.DataFrame) -> None:
+        near = self._witnesses.near(softirqs)
+        frame = e.units(softirqs, near.received)
+        sockets = e.sockets_in(frame, softirqs, near.ready)
+        woken = e.woken_in(frame, softirqs, near.wakings)
+        self.pairs = added(self.pairs, e.announced(sockets, woken))
 
 
 @fold("softirqs")
-def _announced(pairs: pd.DataFrame | None, softirqs: pd.DataFrame, events: _Events) -> pd.DataFrame:
-    # Softirqs are told by their place.
-    softirqs = softirqs.reset_index(drop=True)
-    near = _near(events, softirqs)
-    frame = e.units(softirqs, near.received)
-    sockets = e.sockets_in(frame, softirqs, near.ready)
-    return added(pairs, e.announced(sockets, e.woken_in(frame, softirqs, near.wakings)))
+def _announced(state: _Announced | None, softirqs: pd.DataFrame, sources: Sources) -> _Announced:
+    state = state or _Announced(sources)
+    for some in _pieces(softirqs):
+        state.add(some)
+    return state
+
+
+class _Summed:
+    # Softirqs whose packets' ends are all known, in sums; the rest waits, no more of them than
+    # there are packets on their way.
+    def __init__(self, by: _By) -> None:
+        self._witnesses, self._by = Witnesses(by.sources), by
+        self._waiting: _Units | None = None
+        self._sums: Traffic | None = None
+
+    def add(self, softirqs: pd.DataFrame, polls: pd.DataFrame) -> None:
+        near = self._witnesses.near(softirqs)
+        frame = e.units(softirqs, near.received)
+        woken = e.with_sockets(
+            e.woken_in(frame, softirqs, near.wakings),
+            e.sockets_in(frame, softirqs, near.ready),
+            self._by.owners,
+        )
+        # A dispatch is the network's as well as what polled.
+        rows = softirq_rows(softirqs, polls, polled=True)
+        units = frame.join(woken)
+        units[[*ENDS]] = unknown_ends(len(units))
+        units["is_open"] = frame["what"].notna() & self._by.sources.follows
+        of, threads = rows.iloc[: len(softirqs)], rows.iloc[len(softirqs) :]
+        self._settle(_joined(self._waiting, _Units(of, units)), threads)
+
+    def over(self) -> Traffic:
+        # All of it; nothing comes any more.
+        while self._waiting is not None and len(self._waiting.rows):
+            rows, units = self._waiting
+            if not self._witnesses.read_on():
+                units["is_open"] = False
+            self._settle(_Units(rows, units), rows[:0])
+        self._witnesses.close()
+        assert self._sums is not None
+        return self._sums
+
+    def _settle(self, of: _Units, threads: pd.DataFrame) -> None:
+        # threads: rows of NAPI threads' polls.
+        rows, units = of
+        open_ = units[units["is_open"].to_numpy(dtype=bool)]
+        found = packets_in(open_, self._witnesses.receipts())
+        found = found[found["is_told"].to_numpy(dtype=bool)]
+        for name in ENDS:
+            units[name] = units[name].where(units[name].notna(), found[name].reindex(units.index))
+        units.loc[found.index, "is_open"] = False
+        waits = np.zeros(len(rows), dtype=bool)
+        waits[units["softirq"].to_numpy()[units["is_open"].to_numpy(dtype=bool)]] = True
+        self._waiting = _part(of, waits)
+        rows, units = _part(of, ~waits)
+        rows = pd.concat([rows, threads], ignore_index=True)
+        woken = units[["tid", "comm", "known_by"]]
+        parts = renamed(parts_of(rows, units, units[[*ENDS]], woken), self._by.names)
+        part = summed(parts, rows)
+        if self._sums is not None:
+            part = Traffic(*(added(one, more) for one, more in zip(self._sums, part, strict=True)))
+        self._sums = part
+
+
+def _joined(first: _Units | None, then: _Units) -> _Units:
+    if first is None or not len(first.rows):
+        return then
+    units = then.units.assign(softirq=then.units["softirq"] + len(first.rows))
+    return _Units(
+        pd.concat([first.rows, then.rows], ignore_index=True),
+        pd.concat([first.units, units], ignore_index=True),
+    )
+
+
+def _part(of: _Units, which: Flags) -> _Units:
+    # Some of the softirqs, with their units.
+    place = np.cumsum(which) - 1
+    softirq = of.units["softirq"].to_numpy("int64")
+    units = of.units[which[softirq]]
+    units = units.assign(softirq=place[softirq[which[softirq]]]).reset_index(drop=True)
+    return _Units(of.rows[which].reset_index(drop=True), units)
 
 
 @fold("softirqs", "polls")
 def _summed(
-    sums: Traffic | None,
+    state: _Summed | None,
     softirqs: pd.DataFrame,
     polls: pd.DataFrame,
-    events: _Events,
-    owners: _Owners,
-) -> Traffic:
-    softirqs = softirqs.reset_index(drop=True)
-    near = _near(events, softirqs)
-    frame = e.units(softirqs, near.received)
-    by_waking = e.with_sockets(
-        e.woken_in(frame, softirqs, near.wakings),
-        e.sockets_in(frame, softirqs, near.ready),
-        owners.of,
-    )
-    # A dispatch is the network's as well as what polled.
-    rows = softirq_rows(softirqs, polls, polled=True)
-    parts = renamed(
-        parts_of(rows, frame, e.packets_in(frame, near.packets), by_waking), events.names
-    )
-    part = summed(parts, rows)
-    if sums is None:
-        return part
-    return Traffic(*(added(one, more) for one, more in zip(sums, part, strict=True)))
+    by: _By,
+) -> _Summed:
+    state = state or _Summed(by)
+    for some in _pieces(softirqs):
+        state.add(some, polls)
+        polls = polls[:0]
+    return state
+
+
+def _pieces(softirqs: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    # Of a batch some after the other, by when they were over: with fewer of them come fewer events.
+    # Softirqs are told by their place.
+    ends = softirqs["exit_ns"].fillna(0).to_numpy("int64")
+    order = np.argsort(ends, kind="stable")
+    for first in range(0, len(order) or 1, _AT_ONCE):
+        rows = softirqs.take(np.sort(order[first : first + _AT_ONCE]))
+        yield rows.reset_index(drop=True)
 
 
 def summed(parts: pd.DataFrame, rows: pd.DataFrame) -> Traffic:
@@ -179,21 +248,3 @@ def _counted(units: pd.DataFrame, keys: list[str], more: list[str]) -> pd.DataFr
     softirqs = units.drop_duplicates([*keys, "softirq"]).groupby(keys, dropna=False).size()
     sums.insert(0, "softirqs", softirqs)
     return sums
-
-
-def _near(events: _Events, softirqs: pd.DataFrame) -> _Events:
-    # Those that can lie in a softirq of these.
-    begins, ends = softirqs["entry_ns"].dropna(), softirqs["exit_ns"].dropna()
-    since, until = (begins.min(), ends.max()) if len(begins) and len(ends) else (0, -1)
-
-    def cut(frame: pd.DataFrame, time: str = "time_ns") -> pd.DataFrame:
-        at = frame[time].to_numpy("int64")
-        return frame.iloc[np.searchsorted(at, since) : np.searchsorted(at, until, side="right")]
-
-    return _Events(
-        cut(events.received),
-        cut(events.packets, "start_ns"),
-        cut(events.wakings),
-        cut(events.ready),
-        events.names,
-    )

@@ -92,12 +92,12 @@ def shares_lost(full: Rates, untraced: Rates, traced: Rates) -> "np.ndarray[Any,
 
 def events_on(capture: "Capture") -> tuple[int, float]:
     # Events on the victim's CPU while it ran, and how long that was, s.
-    from .counts import event_times
+    from .counts import event_count
 
     timeline = capture.victim_timeline()
     start, end = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
-    times = event_times(capture, start, end, timeline.summary["cpus"])
-    return len(times), (end - start) / 1e9
+    events = event_count(capture, start, end, timeline.summary["cpus"])
+    return events, (end - start) / 1e9
 
 
 def judged(

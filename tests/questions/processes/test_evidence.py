@@ -2,7 +2,17 @@
 
 import pandas as pd
 
-from netcost_analysis.questions.processes.evidence import inside, packet_endpoints, units, woken_by
+from netcost_analysis.questions.processes.evidence import (
+    announced,
+    inside,
+    of_clients,
+    owners_of,
+    sockets_in,
+    units,
+    with_sockets,
+    woken_in,
+)
+from netcost_analysis.questions.processes.packets import ENDS, Packets, packets_in
 from netcost_analysis.questions.processes.recorded import empty
 from netcost_analysis.questions.processes.softirq_time import softirq_rows
 from netcost_analysis.questions.processes.traffic import summed
@@ -39,6 +49,26 @@ def events(
     frame["in_softirq"] = pd.array([softirq] * len(frame), dtype="boolean")
     frame["in_hardirq"] = pd.array([hardirq] * len(frame), dtype="boolean")
     return frame
+
+
+def endpoints(
+    frame: pd.DataFrame,
+    received: pd.DataFrame,
+    queued: pd.DataFrame,
+    taken: pd.DataFrame,
+    freed: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    packets = Packets()
+    told = packets.add(received, queued, taken, empty() if freed is None else freed)
+    return packets_in(frame, pd.concat([told, packets.rest()]))[[*ENDS]]
+
+
+def woken_by(
+    frame: pd.DataFrame, softirqs: pd.DataFrame, woken: pd.DataFrame, ready: pd.DataFrame
+) -> pd.DataFrame:
+    by_waking = woken_in(frame, softirqs, of_clients(woken))
+    sockets = sockets_in(frame, softirqs, ready)
+    return with_sockets(by_waking, sockets, owners_of(announced(sockets, by_waking)))
 
 
 # CPU 0, in the client's time: |100 NET_RX, own  200|   |300 NET_RX, from an interrupt 400|
@@ -83,13 +113,12 @@ def test_a_buffer_leads_from_sender_to_receiver() -> None:
     received = events((110, 0, CLIENT, 7), (120, 0, CLIENT, 8), (310, 0, CLIENT, 7), (160, 1, 0, 9))
     queued = events((90, 0, CLIENT, 7), (290, 0, OTHER, 7))
     queued = pd.concat([queued, events((155, 1, 0, 9), softirq=True)], ignore_index=True)
-    taken = events((130, 1, SERVER, 7), (140, 1, OTHER, 8)).assign(kind="taken")
-    freed = events((500, 1, SERVER, 7)).assign(kind="freed")
-    late = events((600, 1, SERVER, 7)).assign(kind="taken")
+    taken = events((130, 1, SERVER, 7), (140, 1, OTHER, 8))
+    freed = events((500, 1, SERVER, 7))
+    late = events((600, 1, SERVER, 7))
     frame = units(THREE, received)
-    found = packet_endpoints(
-        frame, received, queued, pd.concat([taken, freed, late], ignore_index=True)
-    )
+    taken = pd.concat([taken, late], ignore_index=True)
+    found = endpoints(frame, received, queued, taken, freed)
     rows = found[["sender_tid", "receiver_tid"]].astype("Int64").fillna(-1).to_numpy().tolist()
     # In the order of units: 7 and 8 in the first softirq, 7 in the second, 9 in the third.
     assert rows == [[CLIENT, SERVER], [-1, OTHER], [OTHER, -1], [-1, -1]]
@@ -100,7 +129,7 @@ def test_without_flags_nobody_is_known_to_have_sent() -> None:
     received = events((110, 0, CLIENT, 7))
     queued = events((90, 0, CLIENT, 7)).assign(in_softirq=pd.array([pd.NA], dtype="boolean"))
     frame = units(THREE, received)
-    found = packet_endpoints(frame, received, queued, empty().assign(kind=""))
+    found = endpoints(frame, received, queued, empty())
     assert found["sender_tid"].isna().all()
 
 
@@ -133,14 +162,14 @@ def test_servants_of_softirqs_own_nothing() -> None:
 def parts(received: pd.DataFrame, queued: pd.DataFrame, taken: pd.DataFrame, woken: pd.DataFrame,
           ready: pd.DataFrame) -> pd.DataFrame:  # fmt: skip
     frame = units(THREE, received)
-    by_packet = packet_endpoints(frame, received, queued, taken)
+    by_packet = endpoints(frame, received, queued, taken)
     by_waking = woken_by(frame, THREE, woken, ready)
     return parts_of(softirq_rows(THREE, POLLS, polled=True), frame, by_packet, by_waking)
 
 
 def test_owners_from_the_strongest_witness_to_the_weakest() -> None:
     received = events((110, 0, CLIENT, 7), (310, 0, CLIENT, 8), (350, 0, CLIENT, 9), (160, 1, 0, 5))
-    taken = events((130, 1, SERVER, 7), (330, 1, SERVER, 8)).assign(kind="taken")
+    taken = events((130, 1, SERVER, 7), (330, 1, SERVER, 8))
     queued = events((80, 1, OTHER, 5))
     woken = events((360, 0, CLIENT, OTHER), softirq=True)
     frame = parts(received, queued, taken, woken, empty())
@@ -164,7 +193,7 @@ def test_the_socket_is_believed_against_the_buffer() -> None:
     received = events((110, 0, CLIENT, 7), (310, 0, CLIENT, 8))
     ready = events((120, 0, CLIENT, 77), (320, 0, CLIENT, 77), softirq=True)
     woken = events((121, 0, CLIENT, SERVER), softirq=True)
-    taken = events((500, 1, OTHER, 8)).assign(kind="taken")
+    taken = events((500, 1, OTHER, 8))
     frame = parts(received, empty(), taken, woken, ready)
     assert frame["receiver_tid"].fillna(-1).tolist() == [SERVER, SERVER, -1]
     assert frame["owner_known_by"].tolist() == ["raiser", "socket", "unknown"]
@@ -177,7 +206,7 @@ def test_no_network_s_softirqs_are_nobody_s_traffic() -> None:
     found = parts_of(
         softirq_rows(one, POLLS, polled=True),
         frame,
-        packet_endpoints(frame, empty(), empty(), empty().assign(kind="")),
+        endpoints(frame, empty(), empty(), empty()),
         woken_by(frame, one, woken, empty()),
     )
     assert found[["owner_known_by", "is_network", "ns"]].to_numpy().tolist() == [
@@ -202,7 +231,7 @@ def test_polls_of_threads_are_in_the_sum() -> None:
     rows = softirq_rows(THREE, polls, polled=True)
     assert rows["ns"].sum() == THREE["self_ns"].sum() + 500
     frame = units(THREE, empty())
-    none = packet_endpoints(frame, empty(), empty(), empty().assign(kind=""))
+    none = endpoints(frame, empty(), empty(), empty())
     found = parts_of(rows, frame, none, woken_by(frame, THREE, empty(), empty()))
     assert found["ns"].sum() == rows["ns"].sum()
     assert found["owner_known_by"].iloc[-1] == "unknown"

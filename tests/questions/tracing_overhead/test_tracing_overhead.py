@@ -99,12 +99,12 @@ def test_what_is_left_without_them(tmp_path: Path) -> None:
 def test_costs_of_a_segment_are_capped_by_the_next_event() -> None:
     segments = pd.DataFrame({"cpu": [0, 0, 1], "start_ns": [0, 100, 0], "end_ns": [100, 300, 300]})
     times = pd.DataFrame({"cpu": [0, 0, 0, 1, 7], "time_ns": [0, 100, 130, 50, 1]})
-    got = Events(by_cpu(times), {"cost_ns": 40, "cost_high_ns": pd.NA}, 300, 0).within(segments)
+    got = Events(by_cpu(times), {"cost_ns": 40, "cost_high_ns": None}, 300, 0).within(segments, {})
     assert got["events"].tolist() == [1, 2, 1]
     assert got["cost_ns"].tolist() == [40, 30 + 40, 40]
     assert np.isnan(got["cost_high_ns"]).all()
     # In steps of 1 us nobody knows how much later the next one was.
-    coarse = Events(by_cpu(times), {"cost_ns": 40}, 300, 999).within(segments)
+    coarse = Events(by_cpu(times), {"cost_ns": 40}, 300, 999).within(segments, {})
     assert coarse["cost_ns"].tolist() == [40, 80, 40]
 
 

@@ -1,0 +1,203 @@
+//! Events of some tracepoints in the order of time, a batch after the other: memory does not grow with the recording.
+//!
+//! ```text
+//!   first pass    who was called what when; whether rounds pass in order
+//!   second pass   rows of all CPUs, settled up to a time: so many a batch | those behind it wait
+//! ```
+
+use std::ops::ControlFlow;
+
+use arrow_array::RecordBatch;
+
+use crate::columns::EventColumns;
+use crate::error::{bad, Result};
+use crate::events::{missing, shown, Shown};
+use crate::intern::Labels;
+use crate::names::{Names, TaskNames};
+use crate::progress::{flow, Progress};
+use crate::recording::{Recording, Unit};
+use crate::rounds::Rounds;
+use crate::visit::{Sample, Side, Visitor, What};
+use crate::within::Within;
+
+/// Takes a batch, a table for each name; answers whether to go on.
+pub type Sink<'s> = &'s mut dyn FnMut(Vec<(String, RecordBatch)>) -> bool;
+
+/// What a first pass found, for any number of second ones.
+#[derive(Debug)]
+pub struct Surveyed {
+    names: Names,
+    labels: Labels,
+    in_order: bool,
+}
+
+struct Survey<'p> {
+    names: TaskNames,
+    rounds: Rounds,
+    timed: Vec<bool>,
+    progress: Progress<'p>,
+}
+
+impl Visitor for Survey<'_> {
+    fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
+        for sample in samples {
+            self.names.sample(block, sample);
+            if self.timed[sample.event as usize] {
+                self.rounds.see(sample.time_ns);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn side(&mut self, side: &Side<'_>) {
+        self.names.side(side);
+        if side.what == What::Round {
+            self.rounds.end();
+        }
+    }
+
+    fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
+        flow((self.progress)(fraction))
+    }
+}
+
+fn timed(recording: &Recording) -> Vec<bool> {
+    recording.events.iter().map(|event| event.has_time).collect()
+}
+
+/// The first pass.
+pub fn survey(recording: &Recording, progress: Progress<'_>) -> Result<Surveyed> {
+    let names = TaskNames::of(&recording.events);
+    let mut survey = Survey { names, rounds: Rounds::default(), timed: timed(recording), progress };
+    recording.walk(&mut survey)?;
+    let names = survey.names.sealed();
+    let labels = Labels::new(names.strings.values());
+    Ok(Surveyed { names, labels, in_order: survey.rounds.in_order })
+}
+
+/// One tracepoint, and its rows that are in no batch yet.
+struct Table<'r> {
+    shown: Shown<'r>,
+    columns: EventColumns,
+}
+
+struct Pass<'r, 's> {
+    surveyed: &'s Surveyed,
+    unit: Unit,
+    within: &'s Within,
+    rows: usize,
+    slots: Vec<Option<usize>>,
+    tables: Vec<Table<'r>>,
+    /// Tables with rows in the present block.
+    pending: Vec<usize>,
+    /// Rows that came since the last batch.
+    many: usize,
+    rounds: Rounds,
+    timed: Vec<bool>,
+    is_over: bool,
+    sink: Sink<'s>,
+    given: Result<()>,
+    progress: Progress<'s>,
+}
+
+impl Pass<'_, '_> {
+    fn give(&mut self, until_ns: Option<i64>) -> Result<()> {
+        self.many = 0;
+        let Surveyed { names, labels, .. } = self.surveyed;
+        let leave = |Table { shown, columns }: &mut Table<'_>| {
+            shown.check(columns)?;
+            Ok((shown.name.to_owned(), shown.table(columns.leave(until_ns), names, labels, self.unit)?))
+        };
+        let found: Vec<(String, RecordBatch)> = self.tables.iter_mut().map(leave).collect::<Result<_>>()?;
+        // Who reads a recording without rows gets its columns.
+        if until_ns.is_some() && found.iter().all(|table| table.1.num_rows() == 0) || (self.sink)(found) {
+            return Ok(());
+        }
+        Err(bad!(Interrupted, "interrupted"))
+    }
+}
+
+impl Visitor for Pass<'_, '_> {
+    fn by_time(&self) -> bool {
+        true
+    }
+
+    fn cpus(&self) -> Option<&[u32]> {
+        self.within.cpus.as_deref()
+    }
+
+    fn samples(&mut self, _block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
+        for sample in samples {
+            if self.timed[sample.event as usize] {
+                self.rounds.see(sample.time_ns);
+            }
+            if let Some(slot) = self.slots[sample.event as usize].filter(|_| self.within.has(sample)) {
+                if self.tables[slot].columns.add(sample.time_ns, sample.cpu, sample.raw, sample.raw_size) {
+                    self.pending.push(slot);
+                }
+                self.many += 1;
+            }
+        }
+        flow(!self.is_over)
+    }
+
+    fn side(&mut self, side: &Side<'_>) {
+        if side.what == What::Round {
+            self.rounds.end();
+            self.is_over |= self.within.is_past(&self.rounds);
+        }
+    }
+
+    fn block_end(&mut self, block: &[u8]) {
+        self.pending.drain(..).for_each(|slot| self.tables[slot].columns.gather(block));
+        if self.surveyed.in_order && self.many >= self.rows && self.given.is_ok() {
+            self.given = self.give(Some(self.rounds.known_ns()));
+            self.is_over |= self.given.is_err();
+        }
+    }
+
+    fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
+        flow((self.progress)(fraction))
+    }
+}
+
+/// Gives the events of these names away, some `rows` of them at a time; where rounds do not pass in order, all at once.
+/// Each batch has a table for each name, by time, and nothing that is before what earlier ones had.
+pub fn event_batches(
+    recording: &Recording,
+    surveyed: &Surveyed,
+    wanted: &[String],
+    within: &Within,
+    rows: usize,
+    sink: Sink<'_>,
+    progress: Progress<'_>,
+) -> Result<()> {
+    let (slots, tables) = shown(recording, Some(wanted));
+    if let Some(name) = wanted.iter().find(|name| !tables.iter().any(|table| table.name == **name)) {
+        return Err(missing(recording, name));
+    }
+    if let Some(table) = tables.iter().find(|table| !table.has_time) {
+        return Err(bad!(Missing, "events {} do not say when they happened", table.name));
+    }
+    let fields = within.fields.as_deref();
+    let mut pass = Pass {
+        surveyed,
+        unit: recording.unit,
+        within,
+        rows,
+        slots,
+        tables: tables.into_iter().map(|shown| Table { columns: shown.columns(fields), shown }).collect(),
+        pending: Vec::new(),
+        many: 0,
+        rounds: Rounds::default(),
+        timed: timed(recording),
+        is_over: false,
+        sink,
+        given: Ok(()),
+        progress,
+    };
+    let walked = recording.walk(&mut pass);
+    std::mem::replace(&mut pass.given, Ok(()))?;
+    walked?;
+    pass.give(None)
+}

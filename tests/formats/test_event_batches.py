@@ -1,0 +1,101 @@
+# Events in batches against the whole tables of the same events, of every kind of capture.
+
+from itertools import pairwise
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.capture import capture as captures
+from netcost_analysis.capture.capture import Capture
+from netcost_analysis.questions.tracing_overhead.counts import event_count, event_times
+from support.kept import kept
+from support.samples import ALL
+from support.small_captures import small_captures
+
+SMALL = small_captures()
+
+
+@pytest.fixture(params=[*SMALL, *ALL[:4]])
+def capture(request: pytest.FixtureRequest, tmp_path: Path) -> Capture:
+    if request.param in ALL:
+        return kept(request.param)
+    for name, data in SMALL[request.param].files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    return netcost.open_capture(
+        tmp_path / "data" if "data" in SMALL[request.param].files else tmp_path
+    )
+
+
+def shown(capture: Capture) -> dict[str, pd.DataFrame]:
+    # Events that say when they happened.
+    frames = capture.all_events()
+    return {
+        name: frame
+        for name, frame in frames.items()
+        if frame.iloc[:, 0].notna().all() and capture.info["events"].get(name)
+    }
+
+
+def plain(frame: pd.DataFrame) -> pd.DataFrame:
+    names = frame.select_dtypes("category").columns
+    return frame.astype(dict.fromkeys(names, object))
+
+
+@pytest.mark.parametrize("part", [1.0, 0.07, 0.0])
+def test_batches_are_the_table_in_order_of_time(
+    capture: Capture, part: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = int(part * capture.event_count)
+    if not rows and capture.event_count > 10_000:
+        pytest.skip("one event after the other takes long")
+    monkeypatch.setattr(captures, "EVENTS_AT_ONCE", rows)
+    frames = shown(capture)
+    if not frames:
+        pytest.skip("no event of it says when it happened")
+    batches = list(capture.event_batches([*frames]))
+    assert all([*batch] == [*frames] for batch in batches)
+    for name, frame in frames.items():
+        time = frame.columns[0]
+        parts = [batch[name] for batch in batches]
+        both = pd.concat([plain(part) for part in parts], ignore_index=True)
+        expected = plain(frame).sort_values(time, kind="stable", ignore_index=True)
+        pd.testing.assert_frame_equal(both, expected, check_dtype=False)
+    # What an earlier batch had is before what a later one has.
+    times = [pd.concat([batch[name].iloc[:, 0] for name in frames]) for batch in batches]
+    for before, after in pairwise([one for one in times if len(one)]):
+        assert before.max() < after.min()
+
+
+def test_of_a_window_there_is_what_lies_in_it(capture: Capture) -> None:
+    frames = {name: frame for name, frame in shown(capture).items() if "time_ns" in frame}
+    if not frames:
+        pytest.skip("no event of it says when it happened, in ns")
+    every = pd.concat([frame["time_ns"] for frame in frames.values()]).astype("int64")
+    window = int(every.quantile(0.3)), int(every.quantile(0.7))
+    found = dict.fromkeys(frames, 0)
+    for batch in capture.event_batches([*frames], [], window):
+        for name, frame in batch.items():
+            assert frame["time_ns"].between(*window).all()
+            found[name] += len(frame)
+    assert found == {
+        name: int(frame["time_ns"].between(*window).sum()) for name, frame in frames.items()
+    }
+
+
+def test_a_count_is_that_of_the_times(capture: Capture) -> None:
+    info = capture.info
+    if info["start_ns"] is None:
+        pytest.skip("it has no events")
+    middle = (info["start_ns"] + info["end_ns"]) // 2
+    for window in ((info["start_ns"], info["end_ns"]), (middle, info["end_ns"])):
+        for cpus in (info["cpus"], info["cpus"][:1]):
+            times = event_times(capture, *window, cpus)
+            assert event_count(capture, *window, cpus) == len(times)
+
+
+def test_what_it_does_not_have_is_told() -> None:
+    with pytest.raises(netcost.CaptureError, match="no event 'net:nothing' in this capture"):
+        list(kept(ALL[0]).event_batches(["net:nothing"]))
