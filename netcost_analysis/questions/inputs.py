@@ -51,9 +51,6 @@ _BINS = 1_000
 
 def fits(timeline: "Timeline") -> bool:
     """Whether its tables fit into memory, all at once."""
-    if not surely_fits(timeline):
-        # A timeline's first pass scans the capture too.
-        _ = timeline.summary
     if timeline.capture.event_count <= _MOST_SEGMENTS or not timeline.duration_ns:
         return True
     return sum(map(int, timeline.columns("sums")["segments"])) <= _MOST_SEGMENTS

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .._native import CaptureError
 from ..errors import ArgumentError
 from .folds import Asked, Fold, Later, noting, together
-from .inputs import fits, surely_fits
+from .inputs import fits
 
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
@@ -33,9 +33,6 @@ def prepare(ask: "Ask", timeline: "Timeline", names: Iterable[str]) -> None:
     """
     waiting = list(_named(names))
     try:
-        if not surely_fits(timeline) and any("slices" in one.inputs for one in waiting):
-            # They read these as well: the pass that tells whether all fits brings them.
-            timeline.load("displaced")
         if fits(timeline):
             return
     except CaptureError:

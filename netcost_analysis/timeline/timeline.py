@@ -617,9 +617,9 @@ class Timeline:
         width = max(span * _MOST_EVENTS // events, 1)
         start = self.offset_ns + (span - width) // 2
         part = self.capture.timeline(start / 1e9, (start + width) / 1e9, self.cpus)
-        # Small enough: what is asked of it is of all of it, and one pass for all of that.
+        # Small enough: what is asked of it is of all of it.
         part.__dict__["excerpt"] = part
-        return part.load("segments", "softirqs", "hardirqs", "polls", allow_large=True)
+        return part
 
     @property
     def is_whole(self) -> bool:
