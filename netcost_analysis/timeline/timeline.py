@@ -42,6 +42,8 @@ _ALWAYS = ("sums", "irqs", "longest")
 _LIVES = ("lives", "away")
 # What questions about waiting read, be it of the sums alone.
 _WAITS = ("displaced", "slices")
+# What is shown of single interrupts.
+_SHOWN = ("segments", "softirqs", "hardirqs", "polls")
 # So many events.
 _SMALL = 1_000_000
 # What makes rows of slices and migrations; of so many they take some 200 MB.
@@ -52,6 +54,8 @@ _LAST_NS, _FAR_S = 2**63 - 1, 1e10
 MOST_ROWS = 1_000_000
 # Softirqs, hardirqs and polls of so many take some 400 MB.
 _MOST_EVENTS = 5_000_000
+# And of a part of one with more: enough of each kind, some 150 MB.
+_EXCERPT_EVENTS = 2_000_000
 
 
 # A note that counts something.
@@ -109,6 +113,7 @@ class Timeline:
         self._owned: dict[str, list[Owned]] = {}
         self._task_events: dict[str, ArrowTable | None] | None = None
         self._summary: dict[str, Any] | None = None
+        self._is_excerpt = False
 
     def load(self, *tables: str, allow_large: bool = False) -> "Timeline":
         """Compute the named tables, those not yet there, in one pass.
@@ -142,6 +147,7 @@ class Timeline:
         if not missing and self._summary is not None:
             return self
         together = self._missing(self._together(tables))
+        allow_large |= self._is_excerpt
         if together and not allow_large and too_large(self, together):
             # Perhaps only what nobody has asked for.
             together = missing
@@ -199,6 +205,8 @@ class Timeline:
         return [table for table in tables if table not in self._tables]
 
     def _together(self, tables: tuple[str, ...]) -> tuple[str, ...]:
+        if self._is_excerpt:
+            return tuple(dict.fromkeys((*tables, *_SHOWN)))
         # Of a small capture more tables take less time than another pass. Counting events is one.
         if not tables or set(tables) == set(_WAITS) or self.capture.event_count > _SMALL:
             return tables
@@ -614,11 +622,12 @@ class Timeline:
         events, span = self.capture.event_count, self.duration_ns
         if events <= _MOST_EVENTS or not span:
             return self
-        width = max(span * _MOST_EVENTS // events, 1)
+        width = max(span * min(_MOST_EVENTS, _EXCERPT_EVENTS) // events, 1)
         start = self.offset_ns + (span - width) // 2
         part = self.capture.timeline(start / 1e9, (start + width) / 1e9, self.cpus)
         # Small enough: what is asked of it is of all of it.
         part.__dict__["excerpt"] = part
+        part._is_excerpt = True
         return part
 
     @property
