@@ -25,6 +25,7 @@ mod chains;
 mod chunks;
 mod columns;
 mod error;
+mod first;
 mod format;
 mod gaps;
 mod host;
@@ -53,6 +54,7 @@ mod wrapped;
 
 pub mod components;
 pub mod counts;
+pub mod episodes;
 pub mod event_batches;
 pub mod events;
 pub mod kinds;

@@ -43,16 +43,3 @@ def behind(rows: pd.DataFrame, time: str, since: "pd.Series[int]") -> Flags:
     at = rows[time].astype("Int64").to_numpy("int64", na_value=_NEVER)
     late: Flags = (at >= first) & (at != _NEVER)
     return late
-
-
-def largest(
-    found: pd.DataFrame | None, more: pd.DataFrame, by: list[str], most: int
-) -> pd.DataFrame:
-    """So many rows with the largest values of the first column of by; the further ones break ties.
-
-    found: what this returned of batches before. by: the further columns rise, and tell rows apart,
-    so that into which batches rows were dealt makes no difference.
-    """
-    both = more if found is None else pd.concat([found, more])
-    order = [False, *[True] * (len(by) - 1)]
-    return both.sort_values(by, ascending=order, kind="stable").head(most)

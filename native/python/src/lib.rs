@@ -6,6 +6,7 @@ mod batches;
 mod columns;
 mod components;
 mod describe;
+mod episodes;
 mod flame;
 mod lives;
 mod mask;
@@ -85,6 +86,14 @@ fn pass<T: Send>(
 fn table(py: Python<'_>, batch: RecordBatch) -> PyResult<Py<PyTable>> {
     let schema = batch.schema();
     Py::new(py, PyTable::try_new(vec![batch], schema)?)
+}
+
+fn by_name<'py>(py: Python<'py>, tables: Vec<(&'static str, RecordBatch)>) -> PyResult<Bound<'py, PyDict>> {
+    let shown = PyDict::new(py);
+    for (name, rows) in tables {
+        shown.set_item(name, table(py, rows)?)?;
+    }
+    Ok(shown)
 }
 
 impl Capture {
@@ -386,6 +395,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tiles::TileOwners>()?;
     module.add_class::<tiles::TileSegments>()?;
     module.add_class::<tiles::TileSums>()?;
+    module.add_class::<episodes::Episodes>()?;
     module.add_class::<pairing::Pairing>()?;
     module.add_function(wrap_pyfunction!(columns::columns, module)?)?;
     for function in [

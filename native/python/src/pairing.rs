@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::PyTable;
 
-use crate::{raised, table};
+use crate::{by_name, raised};
 
 /// See `netcost::pairing`.
 #[pyclass]
@@ -38,10 +38,6 @@ impl Pairing {
 
     /// What all of it comes to, by name; nothing comes any more.
     fn tables<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let shown = PyDict::new(py);
-        for (name, rows) in py.detach(|| self.paired.tables()).map_err(raised)? {
-            shown.set_item(name, table(py, rows)?)?;
-        }
-        Ok(shown)
+        by_name(py, py.detach(|| self.paired.tables()).map_err(raised)?)
     }
 }

@@ -1,8 +1,10 @@
 //! Tables into what lives are cut from.
 
+use std::ops::Range;
+
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, Int64Array, RecordBatch};
+use arrow_array::types::{ArrowPrimitiveType, Int16Type, Int32Type, Int8Type};
+use arrow_array::{Array, Int32Array, Int64Array, PrimitiveArray, RecordBatch};
 use arrow_cast::cast;
 use arrow_schema::DataType;
 
@@ -16,25 +18,60 @@ const ASLEEP: i64 = 0xff;
 /// EXIT_DEAD and EXIT_ZOMBIE, in either order: a task that leaves its CPU so never comes back.
 const DEAD: i64 = 0x30;
 
+/// Integers of any width as wide ones; narrow ones without looking at each whether it fits.
+fn widened<T: ArrowPrimitiveType>(column: &dyn Array) -> Option<PrimitiveArray<T>>
+where
+    T::Native: From<i8> + From<i16> + From<i32>,
+{
+    Some(match column.data_type() {
+        DataType::Int8 => column.as_primitive::<Int8Type>().unary(|value| value.into()),
+        DataType::Int16 => column.as_primitive::<Int16Type>().unary(|value| value.into()),
+        DataType::Int32 => column.as_primitive::<Int32Type>().unary(|value| value.into()),
+        _ => cast(column, &T::DATA_TYPE).ok()?.as_primitive::<T>().clone(),
+    })
+}
+
 /// An integer column; `None` where the table has no such one.
 pub fn integers(table: &RecordBatch, name: &str) -> Option<Int64Array> {
-    let column = cast(table.column_by_name(name)?, &DataType::Int64).ok()?;
-    Some(column.as_primitive::<Int64Type>().clone())
+    widened(table.column_by_name(name)?)
+}
+
+/// A column of texts, of which each different one is looked up once.
+pub struct Texts {
+    keys: Int32Array,
+    codes: Vec<Option<u32>>,
+}
+
+impl Texts {
+    /// `None` where the table has no such column.
+    pub fn of(table: &RecordBatch, name: &str, strings: &mut Interner) -> Option<Texts> {
+        let column = table.column_by_name(name)?;
+        let (keys, values) = match column.as_any_dictionary_opt() {
+            Some(coded) => (widened(coded.keys())?, coded.values()),
+            None => ((0..column.len() as i32).collect(), column),
+        };
+        let values = cast(values, &DataType::Utf8).ok()?;
+        let codes = values.as_string::<i32>().iter().map(|text| text.map(|text| strings.code(text.as_bytes())));
+        Some(Texts { keys, codes: codes.collect() })
+    }
+
+    /// The code of a row, `None` for a null.
+    #[inline]
+    pub fn code(&self, row: usize) -> Option<u32> {
+        let key = self.keys.is_valid(row).then(|| self.keys.value(row))?;
+        self.codes.get(key as usize).copied().flatten()
+    }
 }
 
 /// The codes of a column of texts, `None` for a null.
 pub fn texts(table: &RecordBatch, name: &str, strings: &mut Interner) -> Option<Vec<Option<u32>>> {
-    let column = table.column_by_name(name)?;
-    if let Some(coded) = column.as_any_dictionary_opt() {
-        let values = cast(coded.values(), &DataType::Utf8).ok()?;
-        let codes: Vec<Option<u32>> =
-            values.as_string::<i32>().iter().map(|text| text.map(|text| strings.code(text.as_bytes()))).collect();
-        let keys = cast(coded.keys(), &DataType::Int64).ok()?;
-        let code = |key: Option<i64>| key.and_then(|key| codes.get(key as usize).copied().flatten());
-        return Some(keys.as_primitive::<Int64Type>().iter().map(code).collect());
-    }
-    let column = cast(column, &DataType::Utf8).ok()?;
-    Some(column.as_string::<i32>().iter().map(|text| text.map(|text| strings.code(text.as_bytes()))).collect())
+    let found = Texts::of(table, name, strings)?;
+    Some((0..table.num_rows()).map(|row| found.code(row)).collect())
+}
+
+/// A column of texts that has to be there.
+pub fn coded(table: &RecordBatch, name: &str, strings: &mut Interner) -> Result<Texts> {
+    required(Texts::of(table, name, strings), name)
 }
 
 fn required<T>(column: Option<T>, name: &str) -> Result<T> {
@@ -52,8 +89,29 @@ pub fn comms(table: &RecordBatch, name: &str, strings: &mut Interner) -> Result<
     Ok(required(texts(table, name, strings), name)?.into_iter().map(|code| code.unwrap_or(nobody)).collect())
 }
 
-fn at(column: &Int64Array, row: usize) -> Option<i64> {
+/// A row's integer, `None` for a null.
+#[inline]
+pub fn at(column: &Int64Array, row: usize) -> Option<i64> {
     column.is_valid(row).then(|| column.value(row))
+}
+
+/// So many rows are looked at at a time, whatever a table has.
+const ROWS: usize = 1 << 17;
+
+/// A table in pieces that a cache holds.
+pub fn pieces(table: &RecordBatch) -> impl Iterator<Item = RecordBatch> + '_ {
+    let rows = table.num_rows();
+    (0..rows).step_by(ROWS).map(move |at| table.slice(at, ROWS.min(rows - at)))
+}
+
+/// Rows of one CPU that follow each other.
+pub fn runs(cpus: &[i64]) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = 0;
+    cpus.chunk_by(|one, next| one == next).map(move |same| {
+        let begin = at;
+        at += same.len();
+        begin..at
+    })
 }
 
 /// The rows of the table slices whose task is known.

@@ -8,7 +8,6 @@
 //! ```
 
 mod chain;
-mod first;
 mod irqs;
 mod line;
 mod polled;

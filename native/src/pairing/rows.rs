@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use arrow_array::{Array, Int64Array, RecordBatch};
+use arrow_array::{Int64Array, RecordBatch};
 
 use crate::error::Result;
 use crate::intern::{Interner, NONE};
-use crate::lives::read::{numbers, texts};
+use crate::lives::read::{at, numbers, runs, texts};
 
 /// A softirq; `exit_ns` and `entry_ns` mean nothing unless it was seen whole.
 #[derive(Debug, Clone)]
@@ -111,10 +111,6 @@ impl Codes {
     }
 }
 
-fn known(column: &Int64Array, row: usize) -> Option<i64> {
-    column.is_valid(row).then(|| column.value(row))
-}
-
 /// The codes of a column, `NONE` for a null; all of them where there is no such column.
 fn codes(table: &RecordBatch, name: &str, names: &mut Interner) -> Vec<u32> {
     let found = texts(table, name, names);
@@ -152,11 +148,9 @@ fn deal<T>(
     of: fn(&mut Arrived) -> &mut Vec<T>,
     mut row: impl FnMut(usize) -> T,
 ) {
-    let mut first = 0;
-    for run in cpus.values().chunk_by(|one, next| one == next) {
-        let own = of(found.entry(run[0]).or_default());
-        own.extend((first..first + run.len()).map(&mut row));
-        first += run.len();
+    for run in runs(cpus.values()) {
+        let own = of(found.entry(cpus.value(run.start)).or_default());
+        own.extend(run.map(&mut row));
     }
 }
 
@@ -174,11 +168,11 @@ fn read_softirqs(
     let mut texts = |name: &str| codes(table, name, names);
     let (action, comm, origin, class) = (texts("action"), texts("comm"), texts("origin"), texts("cost_class"));
     let row = |row: usize| {
-        let (entry_ns, exit_ns, tid) = (known(&entry, row), known(&exit, row), known(&tid, row));
+        let (entry_ns, exit_ns, tid) = (at(&entry, row), at(&exit, row), at(&tid, row));
         let is_idle = origin[row] == code.unknown && tid == Some(0);
         Softirq {
             ordinal: ordinal.value(row),
-            raise_ns: known(&raise, row),
+            raise_ns: at(&raise, row),
             entry_ns: entry_ns.unwrap_or_default(),
             exit_ns: exit_ns.unwrap_or_default(),
             vec: vec.value(row),
@@ -207,9 +201,9 @@ fn read_hardirqs(table: &RecordBatch, names: &mut Interner, found: &mut BTreeMap
     let mut texts = |name: &str| codes(table, name, names);
     let (name, context, device) = (texts("name"), texts("context"), texts("device"));
     let row = |row: usize| Irq {
-        entry_ns: known(&entry, row),
-        exit_ns: known(&exit, row),
-        irq: known(&irq, row),
+        entry_ns: at(&entry, row),
+        exit_ns: at(&exit, row),
+        irq: at(&irq, row),
         name: name[row],
         context: context[row],
         device: device[row],
@@ -233,11 +227,11 @@ fn read_polls(
     let row = |row: usize| Poll {
         device: device[row],
         named: if device[row] == NONE { code.no_device } else { device[row] },
-        start_ns: known(&start, row),
+        start_ns: at(&start, row),
         end_ns: end.value(row),
-        work: known(&work, row),
-        self_ns: known(&own, row),
-        softirq: known(&softirq, row),
+        work: at(&work, row),
+        self_ns: at(&own, row),
+        softirq: at(&softirq, row),
     };
     deal(&cpu, found, |arrived| &mut arrived.polls, row);
     Ok(())

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use crate::first::First;
 use crate::intern::NONE;
 use crate::pairing::chain::Chain;
-use crate::pairing::first::First;
 use crate::pairing::line::added;
 use crate::pairing::polled::{OfSoftirq, Polls};
 use crate::pairing::rows::{Codes, Irq};

@@ -2,12 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use arrow_array::{Array, Int64Array, RecordBatch};
+use arrow_array::{Int64Array, RecordBatch};
 use rustc_hash::FxHashMap;
 
 use crate::error::{bad, Result};
 use crate::intern::{Interner, NONE};
-use crate::lives::read::{numbers, texts};
+use crate::lives::read::{at, numbers, texts};
 
 /// In place of a task: nobody knows whose time it was.
 pub const NOBODY: u32 = u32::MAX;
@@ -98,7 +98,6 @@ impl Keys {
         for (code, column) in codes.iter_mut().zip(&self.texts) {
             *code = column[row].unwrap_or(NONE);
         }
-        let known = |column: &Int64Array| column.is_valid(row).then(|| column.value(row));
-        (codes, known(&self.tid), known(&self.id))
+        (codes, at(&self.tid, row), at(&self.id, row))
     }
 }

@@ -1,15 +1,10 @@
 //! Batches of the tables segments and polls as rows, CPU by CPU.
 
-use std::ops::Range;
-
 use arrow_array::{Array, RecordBatch};
 
 use crate::error::{bad, Result};
-use crate::lives::read::numbers;
+use crate::lives::read::{numbers, pieces, runs};
 use crate::tiles::owners::Owners;
-
-/// So many rows are looked at at a time, whatever a batch has.
-const ROWS: usize = 1 << 17;
 
 /// A stretch of a CPU's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +50,7 @@ impl Part {
         mut show: impl FnMut(usize, &[Segment]) -> Result<()>,
     ) -> Result<()> {
         let mut rows = Vec::new();
-        for batch in slices(batch) {
+        for batch in pieces(batch) {
             let (cpus, starts, ends) =
                 (numbers(&batch, "cpu")?, numbers(&batch, "start_ns")?, numbers(&batch, "end_ns")?);
             let owners = owners.of(&batch)?;
@@ -77,7 +72,7 @@ impl Part {
 
     /// Shows the polls of a batch that ended in this part with packets; what ended with it counts as its last ns.
     pub fn polls(&self, batch: &RecordBatch, mut show: impl FnMut(usize, Poll)) -> Result<()> {
-        for batch in slices(batch) {
+        for batch in pieces(batch) {
             let (cpus, ends, works) = (numbers(&batch, "cpu")?, numbers(&batch, "end_ns")?, numbers(&batch, "work")?);
             for row in (0..batch.num_rows()).filter(|&row| works.is_valid(row)) {
                 let at = ends.value(row).saturating_sub(self.origin_ns);
@@ -89,19 +84,4 @@ impl Part {
         }
         Ok(())
     }
-}
-
-fn slices(batch: &RecordBatch) -> impl Iterator<Item = RecordBatch> + '_ {
-    let rows = batch.num_rows();
-    (0..rows).step_by(ROWS).map(move |at| batch.slice(at, ROWS.min(rows - at)))
-}
-
-/// Rows of one CPU that follow each other.
-fn runs(cpus: &[i64]) -> impl Iterator<Item = Range<usize>> + '_ {
-    let mut at = 0;
-    cpus.chunk_by(|one, next| one == next).map(move |same| {
-        let begin = at;
-        at += same.len();
-        begin..at
-    })
 }

@@ -1,18 +1,20 @@
 """The longest episodes of interrupts on top of a task, in which it did not run."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
-from ...timeline.aggregate import known_if
-from ...timeline.task import Task, label_of
+from ... import _native
+from ...frames import to_frame
+from ...timeline.aggregate import known_if, thief_labels
+from ...timeline.kinds import KIND_COLUMNS, kinds_of
+from ...timeline.task import Group, Task, label_of
 from ...timeline.timeline import Timeline
-from ..carried import appended, behind, largest
+from ..batches.common import plain
 from ..folds import fold
 from ..question import question
-from .episode_rows import beside, describe, longest, mark, of_interest, unfinished
 from .victim import asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
 # 0.6 to 8 us in the sample data, the slowest of them emulated.
 GAP_NS = 10_000
 _BARS, _PARTS = 8, 3
+# Of what native takes.
+_LARGEST = 2**63 - 1
 # What is read of the tables.
 _SEGMENT = [
-    *("cpu", "start_ns", "end_ns", "context", "tid", "comm", "id", "name", "napi", "device"),
+    *("cpu", "start_ns", "end_ns", "context", "tid", "comm", "id", "name", "device"),
     *("cost_class", "is_network"),
 ]
 _SOFTIRQ = ["cpu", "entry_ns", "raise_ns"]
@@ -99,74 +103,53 @@ def episodes(
     """
     victim = asked_or_chosen(timeline, victim)
     asked: dict[str, Any] = {"victim": victim, "most": most, "gap_ns": gap_ns}
-    last = _closed(_gathered(timeline, **asked), is_over=True, **asked)
-    assert last.episodes is not None
-    assert last.parts is not None
-    frame = last.episodes.reset_index(drop=True).rename_axis("episode")
-    places = dict(zip(last.episodes.index, frame.index, strict=True))
-    parts = last.parts.assign(episode=last.parts["episode"].map(places).astype("int64"))
+    told = _found(timeline, **asked).told
+    rows, parts = told["episodes"], told["parts"]
+    parts = parts.assign(thief=thief_labels(parts), kind=kinds_of(parts))
+
+    def taken(some: pd.DataFrame) -> "pd.Series[int]":
+        return some.groupby("episode")["ns"].sum().reindex(rows.index, fill_value=0)
+
+    frame = rows[["cpu", "tid", "comm", "start_ns", "end_ns", "wall_ns"]].rename_axis("episode")
+    frame["stolen_max_ns"] = taken(parts)
+    frame["stolen_ns"] = taken(parts[parts["cost_class"] == "stolen"])
+    for kind, name in KIND_COLUMNS.items():
+        frame[name] = taken(parts[parts["kind"] == kind])
+    frame[["polls", "packets"]] = rows[["polls", "packets"]]
+    frame["began_with"] = parts.groupby("episode")["thief"].first()
+    frame[["ran_before_ns", "cut"]] = rows[["ran_before_ns", "cut"]]
+    parts = parts.groupby(["episode", "thief"])["ns"].sum().reset_index()
     parts = parts.sort_values(["episode", "ns"], ascending=[True, False], kind="stable")
     frame = counted_if(not timeline.missing["polls"], frame)
-    return Episodes(frame, parts.reset_index(drop=True), last.total)
+    return Episodes(frame, parts.reset_index(drop=True), int(told["total"]["episodes"].iloc[0]))
 
 
-class _Gathered(NamedTuple):
-    # The longest episodes that are over, with their parts, and of how many; and rows of what may go
-    # on.
-    episodes: pd.DataFrame | None
-    parts: pd.DataFrame | None
-    total: int
-    segments: pd.DataFrame
-    softirqs: pd.DataFrame
-    polls: pd.DataFrame
+class _Found:
+    # What native finds in batches.
+    def __init__(self, victim: Task | None, most: int, gap_ns: int) -> None:
+        most, gap_ns = (int(min(number, _LARGEST)) for number in (most, gap_ns))
+        self.native = _native.Episodes(_named(victim), most, gap_ns)
+
+    @cached_property
+    def told(self) -> dict[str, pd.DataFrame]:
+        # Of all; nothing comes any more.
+        return {name: plain(to_frame(table)) for name, table in self.native.tables().items()}
 
 
 @fold(
     *("segments", "softirqs", "polls"),
     columns={"segments": _SEGMENT, "softirqs": _SOFTIRQ, "polls": _POLL},
 )
-def _gathered(
-    before: _Gathered | None,
-    segments: pd.DataFrame,
-    softirqs: pd.DataFrame,
-    polls: pd.DataFrame,
-    **asked: Any,
-) -> _Gathered:
-    tables = (segments.loc[of_interest(segments), _SEGMENT], softirqs[_SOFTIRQ], polls[_POLL])
-    if before is None:
-        return _closed(_Gathered(None, None, 0, *tables), is_over=False, **asked)
-    rest = (before.segments, before.softirqs, before.polls)
-    rows = (appended(one, more) for one, more in zip(rest, tables, strict=True))
-    return _closed(_Gathered(*before[:3], *rows), is_over=False, **asked)
+def _found(before: _Found | None, *rows: pd.DataFrame, **asked: Any) -> _Found:
+    found = before or _Found(**asked)
+    found.native.add(*rows)
+    return found
 
 
-def _closed(of: _Gathered, victim: Task | None, most: int, gap_ns: int, is_over: bool) -> _Gathered:
-    # What is over is told, and its rows let go.
-    segments, softirqs, polls = of.segments, of.softirqs, of.polls
-    marked = mark(segments, softirqs, gap_ns)
-    rest = unfinished(segments, marked) & (not is_over)
-    # What comes behind so many that were found is none of the longest.
-    after = None
-    if of.episodes is not None and len(of.episodes) == most > 0:
-        last = of.episodes.iloc[-1]
-        after = int(last["wall_ns"]), int(last["cpu"])
-    ended = np.where(rest, -1, marked.number)
-    count, chosen = longest(segments, ended, victim, most, after)
-    found, parts = of.episodes, of.parts
-    if found is None or len(chosen):
-        kept = np.where(np.isin(marked.number, chosen) & ~rest, marked.number, -1)
-        near = beside(kept >= 0)
-        frame, more = describe(segments[near], kept[near], polls, victim)
-        frame.index += of.total
-        more["episode"] += of.total
-        found = largest(found, frame, ["wall_ns", "cpu", "start_ns"], most)
-        parts = pd.concat([parts, more])
-        parts = parts[parts["episode"].isin(found.index)]
-    segments = segments[rest]
-    since = segments.groupby("cpu")["start_ns"].min()
-    softirqs = softirqs[behind(softirqs, "entry_ns", since)]
-    polls = polls[behind(polls, "end_ns", since)]
-    return _Gathered(found, parts, of.total + count, segments, softirqs, polls)
+def _named(victim: Task | None) -> str | list[int] | None:
+    if isinstance(victim, Group):
+        return list(victim.tids)
+    return victim if isinstance(victim, str | None) else [int(victim)]
 
 
 def counted_if(polled: bool, frame: pd.DataFrame) -> pd.DataFrame:

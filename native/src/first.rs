@@ -23,7 +23,7 @@ impl<T> First<T> {
     /// The next row of a CPU.
     pub fn add(&mut self, key: i64, cpu: i64, row: T) {
         self.rows.push((key, cpu, row));
-        if self.rows.len() > self.most + self.most / 4 {
+        if self.rows.len() > self.most.saturating_add(self.most / 4) {
             self.trim();
         }
     }

@@ -1,0 +1,145 @@
+//! One CPU's segments into episodes, one after the other.
+//!
+//! ```text
+//!   irq | own | NET_RX | own ...
+//!   open  bridge ^ now it is decided: had this softirq been raised before the bridge began?
+//! ```
+
+use std::collections::VecDeque;
+
+use crate::episodes::beside::Timed;
+use crate::episodes::open::Open;
+use crate::episodes::rows::{Codes, Kind, Segment};
+use crate::episodes::settings::Settings;
+use crate::episodes::told::{Episode, Told};
+
+/// A softirq comes when it is over; where none comes, so many segments later none is waited for.
+const REACH: usize = 4_096;
+
+/// What is known of one CPU so far.
+#[derive(Default)]
+pub struct Cpu {
+    /// Softirqs by their entries, with when they were raised.
+    pub entered: Timed,
+    /// Polls by their ends, with their packets.
+    pub polled: Timed,
+    /// The last segment that is in no open episode.
+    before: Option<Segment>,
+    open: Open,
+    /// The task's own time behind what is open: part of it if a softirq that was raised before follows.
+    bridge: Option<Segment>,
+    /// Behind a bridge whose softirq is not known yet.
+    waiting: VecDeque<Segment>,
+}
+
+/// Where what a CPU tells goes.
+pub struct Side<'e> {
+    pub cpu: i64,
+    pub settings: &'e Settings,
+    pub codes: &'e Codes,
+    pub told: &'e mut Told,
+}
+
+impl Side<'_> {
+    fn is_own(&self, row: &Segment) -> bool {
+        self.codes.is_of(&self.settings.victim, row)
+    }
+}
+
+impl Cpu {
+    /// The next segment.
+    pub fn add(&mut self, row: Segment, side: &mut Side<'_>) {
+        if !self.waiting.is_empty() || !self.take(&row, false, side) {
+            self.waiting.push_back(row);
+        }
+        while self.waiting.len() >= REACH {
+            self.next(true, side);
+            self.resume(side);
+        }
+    }
+
+    /// Those that wait, as far as what they hang on is there.
+    pub fn resume(&mut self, side: &mut Side<'_>) {
+        while self.next(false, side) {}
+    }
+
+    /// Nothing comes any more.
+    pub fn finish(&mut self, side: &mut Side<'_>) {
+        while self.next(true, side) {}
+        let bridge = self.bridge.take();
+        self.close(bridge.as_ref(), side);
+    }
+
+    /// Lets go what no episode can ask for any more.
+    pub fn forget(&mut self) {
+        let last = self.bridge.as_ref().or(self.open.last()).or(self.before.as_ref());
+        let Some(last_ns) = last.map(|last| last.end_ns) else { return };
+        self.entered.forget(last_ns);
+        self.polled.forget(self.open.since_ns().unwrap_or(last_ns));
+    }
+
+    fn next(&mut self, is_last_call: bool, side: &mut Side<'_>) -> bool {
+        let Some(row) = self.waiting.pop_front() else { return false };
+        let is_taken = self.take(&row, is_last_call, side);
+        if !is_taken {
+            self.waiting.push_front(row);
+        }
+        is_taken
+    }
+
+    /// Says whether the row was taken: not while it waits for a softirq, but on its last call.
+    fn take(&mut self, row: &Segment, is_last_call: bool, side: &mut Side<'_>) -> bool {
+        if let Some(bridge) = self.bridge {
+            if row.is_taken() && row.follows(&bridge) {
+                let was_pending = self.was_pending(&bridge);
+                if was_pending.is_none() && !is_last_call {
+                    return false;
+                }
+                if was_pending == Some(true) {
+                    self.open_or_go_on(&bridge, side);
+                    self.open_or_go_on(row, side);
+                    self.bridge = None;
+                    return true;
+                }
+            }
+            self.close(Some(&bridge), side);
+            (self.before, self.bridge) = (self.bridge, None);
+        }
+        let goes_on = self.open.last().is_some_and(|last| row.follows(last));
+        if goes_on && row.kind == Kind::Own && row.ns() <= side.settings.gap_ns {
+            self.bridge = Some(*row);
+        } else if goes_on && row.is_taken() {
+            self.open_or_go_on(row, side);
+        } else {
+            self.close(Some(row), side);
+            if row.is_taken() {
+                self.open_or_go_on(row, side);
+            } else {
+                self.before = Some(*row);
+            }
+        }
+        true
+    }
+
+    /// Whether the softirq that entered as the task's own time ended had been raised before that; `None` while no later
+    /// one is there, for softirqs come in the order of their entries. A raise that is not known may have been before.
+    fn was_pending(&mut self, bridge: &Segment) -> Option<bool> {
+        let (entry_ns, raise_ns) = self.entered.first(bridge.end_ns)?;
+        Some(entry_ns == bridge.end_ns && raise_ns.is_none_or(|raise_ns| raise_ns <= bridge.start_ns))
+    }
+
+    fn open_or_go_on(&mut self, row: &Segment, side: &Side<'_>) {
+        self.open.add(row, self.before.as_ref(), side.is_own(row));
+    }
+
+    fn close(&mut self, after: Option<&Segment>, side: &mut Side<'_>) {
+        let Some(last) = self.open.last().copied() else { return };
+        self.before = Some(last);
+        let Some(span) = self.open.close(after, side.is_own(&last)) else { return };
+        side.told.add(side.cpu, &span, || {
+            let (polls, packets) = self.polled.within(span.start_ns, span.end_ns);
+            Episode { span, parts: self.open.parts.clone(), polls, packets }
+        });
+        self.open.parts.clear();
+    }
+}

@@ -1,0 +1,81 @@
+//! An episode, from its first segment on.
+
+use crate::episodes::rows::{Kind, Owner, Segment};
+use crate::intern::NONE;
+
+/// What of an episode is the victim's.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    pub start_ns: i64,
+    pub end_ns: i64,
+    pub tid: Option<i64>,
+    /// The first that is known.
+    pub comm: u32,
+    /// The task's own time right before it.
+    pub before_ns: i64,
+    /// It may have been longer.
+    pub is_cut: bool,
+}
+
+/// One that may go on: its last segment, and what it comes to.
+#[derive(Default)]
+pub struct Open {
+    last: Option<Segment>,
+    span: Option<Span>,
+    /// Who took time in it, in the order of the first of each, and ns.
+    pub parts: Vec<(Owner, i64)>,
+}
+
+impl Open {
+    /// Its last segment; `None` where there is no episode.
+    pub fn last(&self) -> Option<&Segment> {
+        self.last.as_ref()
+    }
+
+    /// When the victim's part of it began.
+    pub fn since_ns(&self) -> Option<i64> {
+        self.span.map(|span| span.start_ns)
+    }
+
+    /// The next segment; `before`: what was before the first; `is_own`: it is the victim's.
+    pub fn add(&mut self, row: &Segment, before: Option<&Segment>, is_own: bool) {
+        let last = self.last.replace(*row);
+        if !is_own {
+            return;
+        }
+        let before = last.as_ref().or(before);
+        let span = self.span.get_or_insert_with(|| Span {
+            start_ns: row.start_ns,
+            end_ns: row.end_ns,
+            tid: row.tid,
+            comm: row.comm,
+            before_ns: before.filter(|before| before.kind == Kind::Own && row.follows(before)).map_or(0, Segment::ns),
+            is_cut: false,
+        });
+        span.end_ns = row.end_ns;
+        span.is_cut |= is_edge(before, Some(row));
+        if span.comm == NONE {
+            span.comm = row.comm;
+        }
+        if row.is_taken() {
+            match self.parts.iter_mut().find(|part| part.0 == row.owner) {
+                Some(part) => part.1 += row.ns(),
+                None => self.parts.push((row.owner, row.ns())),
+            }
+        }
+    }
+
+    /// It is over, before this segment; `is_own`: its last one is the victim's.
+    pub fn close(&mut self, after: Option<&Segment>, is_own: bool) -> Option<Span> {
+        let last = self.last.take();
+        let mut span = self.span.take()?;
+        span.is_cut |= is_own && is_edge(last.as_ref(), after);
+        Some(span)
+    }
+}
+
+/// Between unknown time and other, or where a CPU's segments begin or end.
+fn is_edge(before: Option<&Segment>, after: Option<&Segment>) -> bool {
+    let (Some(before), Some(after)) = (before, after) else { return true };
+    before.end_ns != after.start_ns || before.kind == Kind::Unknown || after.kind == Kind::Unknown
+}
