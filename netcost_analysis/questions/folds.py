@@ -28,7 +28,8 @@ class Fold(Generic[State]):
 
     step: makes the next state of the last one, None at first, and a frame of each table; further
     parameters are passed to it by name, and are known again by being equal. tables: of
-    Timeline.load(). columns: by table those that it reads, where these are not all.
+    Timeline.load(). columns: by table those that it reads, where these are not all. is_native: the
+    step takes Arrow tables, for what native folds.
     """
 
     def __init__(
@@ -36,8 +37,10 @@ class Fold(Generic[State]):
         step: Callable[..., State],
         tables: tuple[str, ...],
         columns: Columns | None = None,
+        is_native: bool = False,
     ) -> None:
         self.step, self.tables, self.columns = step, tables, columns or {}
+        self.is_native = is_native
         self._kept: WeakKeyDictionary[Timeline, dict[tuple[Any, ...], State]] = WeakKeyDictionary()
 
     def __call__(self, timeline: "Timeline", **parameters: Any) -> State:
@@ -87,15 +90,24 @@ def at_once(timeline: "Timeline", *asked: Asked) -> None:
 
 def together(timeline: "Timeline", asked: "Sequence[Asked]") -> None:
     """Go through a timeline's rows once for several folds: each keeps its state."""
-    tables = list(dict.fromkeys(table for one in asked for table in one.fold.tables))
+    framed, native = (
+        [one for one in asked if one.fold.is_native is is_native] for is_native in (False, True)
+    )
+    tables, arrow = _tables_of(framed), _tables_of(native)
     states: list[Any] = [None] * len(asked)
-    for frames in inputs.batches(timeline, *tables, columns=_read_of(tables, asked)):
-        named = dict(zip(tables, frames, strict=True))
+    columns = _read_of(tables, framed)
+    for batch in inputs.batches(timeline, *tables, columns=columns, native=arrow):
+        frames = dict(zip(tables, batch[: len(tables)], strict=True))
+        rows = dict(zip(arrow, batch[len(tables) :], strict=True))
         for place, (of, parameters) in enumerate(asked):
-            own = (named[table] for table in of.tables)
+            own = ((rows if of.is_native else frames)[table] for table in of.tables)
             states[place] = of.step(states[place], *own, **parameters)
     for (of, parameters), state in zip(asked, states, strict=True):
         of.keep(timeline, parameters, state)
+
+
+def _tables_of(asked: "Sequence[Asked]") -> list[str]:
+    return list(dict.fromkeys(table for one in asked for table in one.fold.tables))
 
 
 def _read_of(tables: "Sequence[str]", asked: "Sequence[Asked]") -> Columns:
@@ -133,7 +145,7 @@ def noting(timeline: "Timeline") -> "Iterator[list[Asked]]":
 
 
 def fold(
-    *tables: str, columns: Columns | None = None
+    *tables: str, columns: Columns | None = None, is_native: bool = False
 ) -> "Callable[[Callable[..., State]], Fold[State]]":
     """Declare a function as the step of a Fold over these tables, and these columns of them."""
-    return lambda step: Fold(step, tables, columns)
+    return lambda step: Fold(step, tables, columns, is_native)

@@ -109,23 +109,30 @@ def displaced_waits(timeline: "Timeline") -> dict[str, list[Any]] | None:
 
 
 def batches(
-    timeline: "Timeline", *tables: str, columns: "Columns | None" = None
-) -> "Iterator[tuple[pd.DataFrame, ...]]":
+    timeline: "Timeline",
+    *tables: str,
+    columns: "Columns | None" = None,
+    native: "Sequence[str]" = (),
+) -> "Iterator[tuple[Any, ...]]":
     """The rows of some tables, a frame each, batch by batch.
 
     columns: by table those that are read, where these are not all; of a timeline that fits into
-    memory the others come too.
+    memory the others come too. native: further tables, behind these, as Arrow.
     """
-    if fits(timeline) or "displaced" in tables:
-        yield _whole(timeline, *tables)
+    every = dict.fromkeys([*tables, *native])
+    if fits(timeline) or "displaced" in every:
+        timeline.load(*every)
+        frames = (getattr(timeline, table) for table in tables)
+        yield *frames, *(timeline.table(table) for table in native)
         return
     from ..frames import to_frame
 
     named = columns or {}
     # Of a part of the columns a row takes less memory: more of them share what a batch costs.
     most = 2 * _ROWS if named.keys() == set(tables) else _ROWS
-    for batch in _pieces(timeline, *tables, most=most):
-        yield tuple(to_frame(batch[table], named.get(table)) for table in tables)
+    for batch in _pieces(timeline, *every, most=most):
+        frames = (to_frame(batch[table], named.get(table)) for table in tables)
+        yield *frames, *(batch[table] for table in native)
 
 
 def _pieces(timeline: "Timeline", *tables: str, most: int) -> "Iterator[Mapping[str, Any]]":

@@ -2,7 +2,7 @@
 # dealt changes no answer.
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -120,17 +120,22 @@ def fresh(name: str = "") -> netcost.Timeline:
 # As native deals them: a row is in the batch in which it and all before it on its CPU have ended.
 # One whose end was not seen had ended as what follows began.
 def dealt(
-    timeline: netcost.Timeline, *tables: str, columns: inputs.Columns | None = None
-) -> Iterator[tuple[pd.DataFrame, ...]]:
-    timeline.load(*tables)
+    timeline: netcost.Timeline,
+    *tables: str,
+    columns: inputs.Columns | None = None,
+    native: Sequence[str] = (),
+) -> Iterator[tuple[Any, ...]]:
+    every = [*tables, *native]
+    timeline.load(*every)
     start, end = timeline.summary["start_ns"], timeline.summary["end_ns"]
     edges = np.linspace(start, end, 4)[1:-1]
-    frames = {name: getattr(timeline, name) for name in tables}
+    frames = {name: getattr(timeline, name) for name in every}
     # What a fold does not name it is not given.
     read = {name: list((columns or {}).get(name, frame)) for name, frame in frames.items()}
     places = {name: _batch(frame, name, edges) for name, frame in frames.items()}
     for number in range(len(edges) + 1):
-        yield tuple(frame.loc[places[name] == number, read[name]] for name, frame in frames.items())
+        # Native takes frames as well.
+        yield tuple(frames[name].loc[places[name] == number, read[name]] for name in every)
 
 
 def _batch(frame: pd.DataFrame, name: str, edges: Any) -> Any:
@@ -157,11 +162,11 @@ def test_inputs_are_declared(name: str, monkeypatch: pytest.MonkeyPatch) -> None
     read = set[str]()
 
     def noted(
-        of: netcost.Timeline, *tables: str, columns: inputs.Columns | None = None
-    ) -> Iterator[tuple[pd.DataFrame, ...]]:
+        of: netcost.Timeline, *tables: str, native: Sequence[str] = (), **named: Any
+    ) -> Iterator[tuple[Any, ...]]:
         if of is timeline:
-            read.update(tables)
-        return dealt(of, *tables, columns=columns)
+            read.update(tables, native)
+        return dealt(of, *tables, native=native, **named)
 
     def paired(of: netcost.Timeline, table: str) -> Iterator[Any]:
         if of is timeline:

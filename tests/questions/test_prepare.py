@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import netcost_analysis as netcost
@@ -11,7 +12,7 @@ from netcost_analysis.capture.capture import Capture
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions import inputs, prepare
 from netcost_analysis.questions.ask import questions_of
-from netcost_analysis.questions.folds import Asked, fold
+from netcost_analysis.questions.folds import Asked, at_once, fold
 from support.kept import kept
 
 ASKED = ("softirq_time", "softirq_lengths", "poll_sizes")
@@ -100,6 +101,31 @@ def test_a_fold_that_is_asked_for_otherwise_each_time_is_left_to_its_question(
     monkeypatch.setattr(type(ask), "__call__", lambda _, name: asks(name))
     ask.prepare("softirq_time")
     assert len(counts) == 2
+
+
+# What native folds takes tables as they are, others take frames; of the same table too.
+def test_folds_of_both_kinds_share_a_pass(passes: list[set[str]]) -> None:
+    @fold("polls", columns={"polls": ["work"]})
+    def framed(before: list[pd.DataFrame] | None, polls: pd.DataFrame) -> list[pd.DataFrame]:
+        return [*(before or []), polls]
+
+    @fold("softirqs", "polls", is_native=True)
+    def rows(before: tuple[int, int] | None, softirqs: Any, polls: Any) -> tuple[int, int]:
+        sizes = [
+            len(pa.table(one)) + count
+            for one, count in zip((softirqs, polls), before or (0, 0), strict=True)
+        ]
+        return sizes[0], sizes[1]
+
+    timeline, whole = fresh(), fresh()
+    at_once(timeline, Asked(framed, {}), Asked(rows, {}))
+    assert passes == [{"softirqs", "polls"}]
+    frames = framed(timeline)
+    assert len(frames) > 1
+    assert rows(timeline) == (len(whole.softirqs), len(whole.polls))
+    works = pd.concat(frames)
+    assert works.columns.tolist() == ["work"]
+    assert works["work"].sum() == whole.polls["work"].sum()
 
 
 def test_what_fits_into_memory_is_not_prepared(monkeypatch: pytest.MonkeyPatch) -> None:

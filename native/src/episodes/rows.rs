@@ -7,7 +7,7 @@ use arrow_array::{Array, Int64Array, RecordBatch};
 use crate::episodes::settings::Victim;
 use crate::error::Result;
 use crate::intern::{Interner, NONE};
-use crate::lives::read::{at, coded, numbers, Texts};
+use crate::lives::read::{at, numbers, required, Texts};
 use crate::lives::slice::NOBODY;
 
 /// What ran, as the columns of these names say.
@@ -113,7 +113,7 @@ pub struct Segments {
 impl Segments {
     pub fn read(table: &RecordBatch, code: &Codes, names: &mut Interner) -> Result<Segments> {
         let column = |name: &str| numbers(table, name);
-        let mut texts = |name: &str| coded(table, name, names);
+        let mut texts = |name: &str| required(Texts::of(table, name, names), name);
         let (context, class, tid) = (texts("context")?, texts("cost_class")?, column("tid")?);
         let is_taken = |row: usize| {
             class.code(row).is_some_and(|class| code.stolen.contains(&class))

@@ -37,6 +37,7 @@ pub fn integers(table: &RecordBatch, name: &str) -> Option<Int64Array> {
 }
 
 /// A column of texts, of which each different one is looked up once.
+#[derive(Debug)]
 pub struct Texts {
     keys: Int32Array,
     codes: Vec<Option<u32>>,
@@ -69,12 +70,8 @@ pub fn texts(table: &RecordBatch, name: &str, strings: &mut Interner) -> Option<
     Some((0..table.num_rows()).map(|row| found.code(row)).collect())
 }
 
-/// A column of texts that has to be there.
-pub fn coded(table: &RecordBatch, name: &str, strings: &mut Interner) -> Result<Texts> {
-    required(Texts::of(table, name, strings), name)
-}
-
-fn required<T>(column: Option<T>, name: &str) -> Result<T> {
+/// What a table has to have.
+pub fn required<T>(column: Option<T>, name: &str) -> Result<T> {
     column.ok_or_else(|| bad!(Refused, "a table without the column '{name}'"))
 }
 

@@ -141,7 +141,7 @@ def _measured(timeline: Timeline, number: int) -> Measured:
 def _polled(timeline: Timeline, blocks: Blocks) -> pd.DataFrame | None:
     if unrecorded(timeline.capture, "napi:napi_poll"):
         return None
-    parts = []
+    parts: list[pd.DataFrame] = []
     for (polls,) in batches(timeline, "polls"):
         known = polls[polls["work"].notna()]
         rows = known[["device", "work"]].assign(

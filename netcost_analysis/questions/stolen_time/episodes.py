@@ -20,6 +20,7 @@ from .victim import asked_or_chosen, victim_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ..._native import ArrowTable
     from ..answer import Answer
 
 # From an interrupt's exit to the entry of the softirq it raised, and from one softirq to the next:
@@ -28,13 +29,6 @@ GAP_NS = 10_000
 _BARS, _PARTS = 8, 3
 # Of what native takes.
 _LARGEST = 2**63 - 1
-# What is read of the tables.
-_SEGMENT = [
-    *("cpu", "start_ns", "end_ns", "context", "tid", "comm", "id", "name", "device"),
-    *("cost_class", "is_network"),
-]
-_SOFTIRQ = ["cpu", "entry_ns", "raise_ns"]
-_POLL = ["cpu", "end_ns", "work"]
 
 
 @dataclass(frozen=True)
@@ -136,11 +130,8 @@ class _Found:
         return {name: plain(to_frame(table)) for name, table in self.native.tables().items()}
 
 
-@fold(
-    *("segments", "softirqs", "polls"),
-    columns={"segments": _SEGMENT, "softirqs": _SOFTIRQ, "polls": _POLL},
-)
-def _found(before: _Found | None, *rows: pd.DataFrame, **asked: Any) -> _Found:
+@fold("segments", "softirqs", "polls", is_native=True)
+def _found(before: _Found | None, *rows: "ArrowTable", **asked: Any) -> _Found:
     found = before or _Found(**asked)
     found.native.add(*rows)
     return found

@@ -11,7 +11,7 @@ import netcost_analysis as netcost
 from netcost_analysis.questions import inputs
 from netcost_analysis.questions.stolen import stolen
 from netcost_analysis.questions.stolen_time import episodes
-from netcost_analysis.timeline.task import ALL
+from netcost_analysis.timeline.task import ALL, Group
 from support.host import SAMPLES
 from support.kept import kept
 from support.perfdata import Cpu, cpu, recording
@@ -116,15 +116,68 @@ def test_of_one_victim_and_of_nobody(tmp_path: Path) -> None:
         found(tmp_path, told(), gap_ns=-1)
 
 
+@pytest.mark.parametrize("most", [0, 1, 20, 10**6])
 @pytest.mark.parametrize("sample", ["nic-stolen-time", "stolen-time-top.netcost.tar.zst"])
-def test_in_pieces_it_is_the_same(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = episodes(netcost.open_capture(SAMPLES / sample).timeline(), ALL)
-    monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 1_900)
-    monkeypatch.setattr(inputs, "_ROWS", 1_000)
-    pieces = episodes(netcost.open_capture(SAMPLES / sample).timeline(), ALL)
-    pd.testing.assert_frame_equal(whole.episodes, pieces.episodes)
-    pd.testing.assert_frame_equal(whole.parts, pieces.parts)
-    assert whole.total == pieces.total > 1_000
+def test_in_pieces_it_is_the_same(sample: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = kept(sample).timeline()
+    both = Group("two", frozenset(sorted(known_tids(line))[:2]), "two")
+    for victim in (ALL, "openssl", both, max(known_tids(line))):
+        whole = episodes(line, victim, most)
+        with monkeypatch.context() as small:
+            small.setattr(inputs, "_MOST_SEGMENTS", 1_900)
+            small.setattr(inputs, "_ROWS", 500)
+            pieces = episodes(netcost.open_capture(SAMPLES / sample).timeline(), victim, most)
+        pd.testing.assert_frame_equal(whole.episodes, pieces.episodes)
+        pd.testing.assert_frame_equal(whole.parts, pieces.parts)
+        assert whole.total == pieces.total
+        assert len(whole.episodes) == min(most, whole.total)
+
+
+def known_tids(line: netcost.Timeline) -> set[int]:
+    return {row.tid for row in line.owned_by() if row.tid}
+
+
+# The longest first; of equals by CPU and time, whatever is asked for.
+@pytest.mark.parametrize("sample", ["nic-stolen-time", "veth-stolen-time"])
+def test_fewer_are_the_first_of_more(sample: str) -> None:
+    line = kept(sample).timeline()
+    every = episodes(line, ALL, most=10**6)
+    order = every.episodes.assign(shorter=-every.episodes["wall_ns"])
+    keys = ["shorter", "cpu", "start_ns"]
+    assert order[keys].equals(
+        order[keys].sort_values(keys, ignore_index=True).rename_axis("episode")
+    )
+    # Some are as long as others.
+    assert order["wall_ns"].duplicated().any()
+    for most in (0, 1, 2, 7, 64, 65):
+        some = episodes(line, ALL, most)
+        pd.testing.assert_frame_equal(some.episodes, every.episodes.head(most))
+        parts = every.parts[every.parts["episode"] < most]
+        pd.testing.assert_frame_equal(
+            some.parts, parts, check_dtype=bool(most), check_index_type=False
+        )
+        assert some.total == every.total
+
+
+@pytest.mark.parametrize("gap_ns", [0, 10_000, 10**30])
+def test_episodes_of_tasks_are_those_of_all(gap_ns: int) -> None:
+    line = kept("nic-stolen-time").timeline()
+    of_all = episodes(line, ALL, most=10**30, gap_ns=gap_ns)
+    each = [episodes(line, tid, most=10**30, gap_ns=gap_ns) for tid in known_tids(line)]
+    assert of_all.total == sum(one.total for one in each)
+    together = episodes(line, Group("all", frozenset(known_tids(line)), "all"), 10**30, gap_ns)
+    pd.testing.assert_frame_equal(of_all.episodes, together.episodes)
+    assert of_all.parts["ns"].sum() == sum(one.parts["ns"].sum() for one in each)
+
+
+def test_polls_are_those_that_ended_in_it() -> None:
+    line = kept("veth-stolen-time").timeline()
+    rows = episodes(line, ALL, most=300).episodes
+    for _, row in rows.iterrows():
+        polls = line.polls[line.polls["cpu"] == row["cpu"]]
+        inside = polls[(polls["end_ns"] > row["start_ns"]) & (polls["end_ns"] <= row["end_ns"])]
+        assert (row["polls"], row["packets"]) == (len(inside), inside["work"].sum())
+    assert rows["packets"].sum() > 0
 
 
 @pytest.mark.parametrize("sample", ["nic-stolen-time", "veth-stolen-time"])
