@@ -98,24 +98,29 @@ def episodes(
     victim = asked_or_chosen(timeline, victim)
     asked: dict[str, Any] = {"victim": victim, "most": most, "gap_ns": gap_ns}
     told = _found(timeline, **asked).told
-    rows, parts = told["episodes"], told["parts"]
-    parts = parts.assign(thief=thief_labels(parts), kind=kinds_of(parts))
+    frame, parts = _described(told["episodes"], told["parts"])
+    frame = counted_if(not timeline.missing["polls"], frame)
+    return Episodes(frame, parts, int(told["total"]["episodes"].iloc[0]))
+
+
+def _described(rows: pd.DataFrame, owners: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    # owners: a row per episode and who took time in it, in the order of the first of each.
+    owners = owners.assign(thief=thief_labels(owners), kind=kinds_of(owners))
 
     def taken(some: pd.DataFrame) -> "pd.Series[int]":
         return some.groupby("episode")["ns"].sum().reindex(rows.index, fill_value=0)
 
     frame = rows[["cpu", "tid", "comm", "start_ns", "end_ns", "wall_ns"]].rename_axis("episode")
-    frame["stolen_max_ns"] = taken(parts)
-    frame["stolen_ns"] = taken(parts[parts["cost_class"] == "stolen"])
+    frame["stolen_max_ns"] = taken(owners)
+    frame["stolen_ns"] = taken(owners[owners["cost_class"] == "stolen"])
     for kind, name in KIND_COLUMNS.items():
-        frame[name] = taken(parts[parts["kind"] == kind])
+        frame[name] = taken(owners[owners["kind"] == kind])
     frame[["polls", "packets"]] = rows[["polls", "packets"]]
-    frame["began_with"] = parts.groupby("episode")["thief"].first()
+    frame["began_with"] = owners.groupby("episode")["thief"].first()
     frame[["ran_before_ns", "cut"]] = rows[["ran_before_ns", "cut"]]
-    parts = parts.groupby(["episode", "thief"])["ns"].sum().reset_index()
+    parts = owners.groupby(["episode", "thief"])["ns"].sum().reset_index()
     parts = parts.sort_values(["episode", "ns"], ascending=[True, False], kind="stable")
-    frame = counted_if(not timeline.missing["polls"], frame)
-    return Episodes(frame, parts.reset_index(drop=True), int(told["total"]["episodes"].iloc[0]))
+    return frame, parts.reset_index(drop=True)
 
 
 class _Found:
