@@ -2,10 +2,15 @@
 
 import hashlib
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from .capture import Capture
+
+
+_begun: "WeakKeyDictionary[Capture, tuple[Thread, list[str]]]" = WeakKeyDictionary()
 
 
 def file_of(capture: "Capture") -> Path | None:
@@ -18,8 +23,32 @@ def file_of(capture: "Capture") -> Path | None:
 
 def checksum(capture: "Capture") -> str | None:
     """SHA-256 of that file; None where there is none."""
+    if capture in _begun:
+        thread, found = _begun[capture]
+        thread.join()
+        if found:
+            return found[0]
     path = file_of(capture)
     return None if path is None else _digest(path)
+
+
+def begin(capture: "Capture") -> None:
+    """Have it computed meanwhile, for who asks later."""
+    path, found = file_of(capture), list[str]()
+    if path is None or capture in _begun:
+        return
+
+    def run() -> None:
+        try:
+            found.append(_digest(path))
+        except OSError:
+            # Who asks is told.
+            return
+
+    # Nobody waits for it who does not ask.
+    thread = Thread(target=run, daemon=True)
+    _begun[capture] = thread, found
+    thread.start()
 
 
 def checksum_of_all(path: Path) -> str:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
 
+# Events that are counted at once.
+_SMALL = 1_000_000
 EXTRA = "a page needs the notebook tools: pip install 'netcost-analysis[report]'"
 
 
@@ -82,14 +84,15 @@ def command(
         raise click.UsageError(f"{short_name(source)} is about no one task: leave out --victim")
     capture = opened(path)
     of_samples = is_ours(source) and short_name(source) in OF_SAMPLES
-    frame = None
+    frame = check = None
     if not (_is_sampled(capture) and (of_samples or not is_ours(source))):
-        # What the ledger refuses, it refuses here in a line, before a kernel starts.
+        # What the ledger refuses, it refuses here in a line, before a kernel starts; of a large
+        # capture while it works.
         timeline = capture.timeline(victim=victim)
-        _require_ledger(timeline)
+        check = partial(_check, timeline, of_victim=victim is not None and is_ours(source))
         frame = partial(_frame, timeline)
-        if victim is not None and is_ours(source):
-            _ = timeline.victim
+        if capture.has_at_most(_SMALL):
+            check()
     if experiment is not None:
         open_experiment(experiment)
     chosen = {
@@ -104,6 +107,7 @@ def command(
             parameters=chosen,
             beside=given_beside(),
             frame=frame,
+            check=check,
         )
     except ImportError as error:
         raise click.ClickException(f"{EXTRA} (no module {error.name})") from None
@@ -137,6 +141,12 @@ def _is_sampled(capture: "Capture") -> bool:
     except LackingError:
         return False
     return True
+
+
+def _check(timeline: "Timeline", of_victim: bool) -> None:
+    _require_ledger(timeline)
+    if of_victim:
+        _ = timeline.victim
 
 
 def _require_ledger(timeline: "Timeline") -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
+from ..capture.checksum import begin
 from ..errors import ArgumentError
 from .folds import Asked, Fold, Later, noting, together
 from .inputs import fits
@@ -38,6 +39,8 @@ def prepare(ask: "Ask", timeline: "Timeline", names: Iterable[str]) -> None:
     except CaptureError:
         # Each of them says why.
         return
+    # A report ends with it, and has a core to spare.
+    begin(timeline.capture)
     computed: set[Fold[Any]] = set()
     while waiting:
         wanted: list[Asked] = []

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from .._native import CaptureError
 from ..display.templates import code, fenced
 from ..files import replacing
 from .execution import NotebookError, execute, started
@@ -71,6 +72,7 @@ def write_report(
     beside: Mapping[str, Any] | None = None,
     named: Sequence[str] | None = None,
     frame: Callable[[], str] | None = None,
+    check: Callable[[], None] | None = None,
 ) -> None:
     """Execute a notebook on a capture and export it.
 
@@ -80,7 +82,8 @@ def write_report(
     parameters: further ones to set, as victim, the task the report is about; None leaves one to the
     notebook. beside: what open_capture is given beside the capture, by the names of its parameters.
     named: the command that the page names, where it was another than netcost report. frame: makes
-    the last section of a page, meanwhile.
+    the last section of a page, meanwhile. check: raises what is wrong with the capture, in better
+    words than a cell that stops on it; meanwhile too.
     Raises NotebookError when a cell does, or the notebook has no such parameter;
     CaptureError where a cell asked for what netcost refuses; OSError when a file cannot be read or
     written.
@@ -103,9 +106,15 @@ def write_report(
             # other's modules.
             import_module("nbclient")
             exporter = meanwhile.submit(make, with_code)
+            checked = meanwhile.submit(check) if check else None
             is_page = frame is not None and make is _page_exporter
             last = meanwhile.submit(frame) if frame is not None and is_page else None
-            execute(book, kernel, ours=ours)
+            try:
+                execute(book, kernel, ours=ours)
+            except (CaptureError, NotebookError):
+                if checked:
+                    checked.result()
+                raise
             said = {"title": _title(book, notebook), "command": shlex.join(named or words)}
             page = meanwhile.submit(_exported, exporter.result(), book, said)
         text = page.result()

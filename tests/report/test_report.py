@@ -13,6 +13,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from netcost_analysis import CaptureError
 from netcost_analysis.report.execution import NotebookError
 from netcost_analysis.report.report import (
     OTHERS,
@@ -94,6 +95,18 @@ def test_a_cell_that_fails_leaves_the_old_report(tmp_path: Path) -> None:
     with pytest.raises(NotebookError, match=r"^the notebook stopped: ValueError: no such thing$"):
         write_report(notebook(tmp_path, "raise ValueError('no such thing')"), "x", str(page))
     assert page.read_text() == "old"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["book.ipynb", "report.html"]
+
+
+def test_what_is_wrong_with_the_capture_is_told_in_its_own_words(tmp_path: Path) -> None:
+    def check() -> None:
+        raise CaptureError("it has samples alone")
+
+    book = notebook(tmp_path, "raise ValueError('no such thing')")
+    with pytest.raises(CaptureError, match=r"^it has samples alone$"):
+        write_report(book, "x", str(tmp_path / "report.html"), check=check)
+    # A notebook that works needs nobody's advice.
+    write_report(notebook(tmp_path, "1"), "x", str(tmp_path / "report.html"), check=check)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["book.ipynb", "report.html"]
 
 
