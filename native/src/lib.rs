@@ -57,6 +57,7 @@ pub mod counts;
 pub mod episodes;
 pub mod event_batches;
 pub mod events;
+pub mod handovers;
 pub mod kinds;
 pub mod ledger;
 pub mod lives;

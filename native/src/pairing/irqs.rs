@@ -27,11 +27,10 @@ pub struct Irqs {
 }
 
 impl Irqs {
-    /// The next ones.
+    /// The next ones, with the time since the one before of each one's line.
     pub fn add(&mut self, irqs: Vec<Irq>, cpu: i64, settings: &Settings) {
         let known = self.rows.len();
-        let whole = |of: Irq| Some(Whole { entry_ns: of.entry_ns?, exit_ns: of.exit_ns?, of });
-        self.rows.extend(irqs.into_iter().filter_map(whole));
+        self.push(irqs);
         self.rows[known..].sort_by_key(|row| row.entry_ns);
         for row in &mut self.rows[known..] {
             let line = (row.of.context, row.of.irq, row.of.name);
@@ -40,6 +39,17 @@ impl Irqs {
             row.of.gap_ns = measured.map(|before| row.entry_ns - before);
         }
         self.rows.sort_by_key(|row| row.entry_ns);
+    }
+
+    /// The next ones, where nobody asks for their lines.
+    pub fn add_plain(&mut self, irqs: Vec<Irq>) {
+        self.push(irqs);
+        self.rows.sort_by_key(|row| row.entry_ns);
+    }
+
+    fn push(&mut self, irqs: Vec<Irq>) {
+        let whole = |of: Irq| Some(Whole { entry_ns: of.entry_ns?, exit_ns: of.exit_ns?, of });
+        self.rows.extend(irqs.into_iter().filter_map(whole));
     }
 
     /// When the last one began.

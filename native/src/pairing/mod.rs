@@ -8,14 +8,14 @@
 //! ```
 
 mod chain;
-mod irqs;
+pub(crate) mod irqs;
 mod line;
 mod polled;
-mod rows;
-mod runs;
+pub(crate) mod rows;
+pub(crate) mod runs;
 mod settings;
 mod sums;
-mod tables;
+pub(crate) mod tables;
 
 use std::collections::BTreeMap;
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use arrow_array::{Int64Array, RecordBatch};
+use arrow_array::{Array, Int64Array, RecordBatch};
 
 use crate::error::Result;
 use crate::intern::{Interner, NONE};
-use crate::lives::read::{at, numbers, runs, texts};
+use crate::lives::read::{at, numbers, runs, texts, Texts};
 
 /// A softirq; `exit_ns` and `entry_ns` mean nothing unless it was seen whole.
 #[derive(Debug, Clone)]
@@ -154,6 +154,78 @@ fn deal<T>(
     }
 }
 
+/// The columns of softirqs that say of which run each is.
+pub struct Softirqs {
+    pub cpu: Int64Array,
+    pub tid: Int64Array,
+    pub raise: Int64Array,
+    pub entry: Int64Array,
+    pub exit: Int64Array,
+    pub ordinal: Int64Array,
+    vec: Int64Array,
+    packets: Int64Array,
+    in_kthread: Int64Array,
+    action: Option<Texts>,
+    comm: Option<Texts>,
+    origin: Option<Texts>,
+}
+
+impl Softirqs {
+    /// Of a table.
+    pub fn of(table: &RecordBatch, names: &mut Interner) -> Result<Softirqs> {
+        let column = |name: &str| numbers(table, name);
+        let mut texts = |name: &str| Texts::of(table, name, names);
+        Ok(Softirqs {
+            cpu: column("cpu")?,
+            tid: column("tid")?,
+            raise: column("raise_ns")?,
+            entry: column("entry_ns")?,
+            exit: column("exit_ns")?,
+            ordinal: column("ordinal")?,
+            vec: column("vec")?,
+            packets: column("packets")?,
+            in_kthread: column("in_kthread")?,
+            action: texts("action"),
+            comm: texts("comm"),
+            origin: texts("origin"),
+        })
+    }
+
+    /// Whether it was seen from its entry to its exit.
+    #[inline]
+    pub fn is_whole(&self, row: usize) -> bool {
+        self.entry.is_valid(row) && self.exit.is_valid(row)
+    }
+
+    /// A row; what it took is not in these columns.
+    #[inline]
+    pub fn row(&self, row: usize, code: &Codes) -> Softirq {
+        let named = |texts: &Option<Texts>| texts.as_ref().and_then(|texts| texts.code(row)).unwrap_or(NONE);
+        let (entry_ns, exit_ns, tid) = (at(&self.entry, row), at(&self.exit, row), at(&self.tid, row));
+        let origin = named(&self.origin);
+        let is_idle = origin == code.unknown && tid == Some(0);
+        Softirq {
+            ordinal: self.ordinal.value(row),
+            raise_ns: at(&self.raise, row),
+            entry_ns: entry_ns.unwrap_or_default(),
+            exit_ns: exit_ns.unwrap_or_default(),
+            vec: self.vec.value(row),
+            tid,
+            comm: named(&self.comm),
+            origin,
+            class: NONE,
+            self_ns: 0,
+            outside_ns: 0,
+            polls: 0,
+            packets: self.packets.value(row),
+            in_kthread: self.in_kthread.value(row) != 0,
+            is_whole: entry_ns.is_some() && exit_ns.is_some(),
+            is_net_rx: named(&self.action) == code.net_rx,
+            at_exit: origin == code.irq || is_idle,
+        }
+    }
+}
+
 fn read_softirqs(
     table: &RecordBatch,
     code: &Codes,
@@ -161,40 +233,22 @@ fn read_softirqs(
     found: &mut BTreeMap<i64, Arrived>,
 ) -> Result<()> {
     let column = |name: &str| numbers(table, name);
-    let (cpu, ordinal, vec, tid) = (column("cpu")?, column("ordinal")?, column("vec")?, column("tid")?);
-    let (raise, entry, exit) = (column("raise_ns")?, column("entry_ns")?, column("exit_ns")?);
-    let (own, outside) = (column("self_ns")?, column("outside_polls_ns")?);
-    let (polls, packets, in_kthread) = (column("polls")?, column("packets")?, column("in_kthread")?);
-    let mut texts = |name: &str| codes(table, name, names);
-    let (action, comm, origin, class) = (texts("action"), texts("comm"), texts("origin"), texts("cost_class"));
-    let row = |row: usize| {
-        let (entry_ns, exit_ns, tid) = (at(&entry, row), at(&exit, row), at(&tid, row));
-        let is_idle = origin[row] == code.unknown && tid == Some(0);
-        Softirq {
-            ordinal: ordinal.value(row),
-            raise_ns: at(&raise, row),
-            entry_ns: entry_ns.unwrap_or_default(),
-            exit_ns: exit_ns.unwrap_or_default(),
-            vec: vec.value(row),
-            tid,
-            comm: comm[row],
-            origin: origin[row],
-            class: class[row],
-            self_ns: own.value(row),
-            outside_ns: outside.value(row),
-            polls: polls.value(row),
-            packets: packets.value(row),
-            in_kthread: in_kthread.value(row) != 0,
-            is_whole: entry_ns.is_some() && exit_ns.is_some(),
-            is_net_rx: action[row] == code.net_rx,
-            at_exit: origin[row] == code.irq || is_idle,
-        }
+    let (own, outside, polls) = (column("self_ns")?, column("outside_polls_ns")?, column("polls")?);
+    let class = codes(table, "cost_class", names);
+    let columns = Softirqs::of(table, names)?;
+    let row = |row: usize| Softirq {
+        class: class[row],
+        self_ns: own.value(row),
+        outside_ns: outside.value(row),
+        polls: polls.value(row),
+        ..columns.row(row, code)
     };
-    deal(&cpu, found, |arrived| &mut arrived.softirqs, row);
+    deal(&columns.cpu, found, |arrived| &mut arrived.softirqs, row);
     Ok(())
 }
 
-fn read_hardirqs(table: &RecordBatch, names: &mut Interner, found: &mut BTreeMap<i64, Arrived>) -> Result<()> {
+/// Every interrupt of a table, in its order.
+pub fn read_hardirqs(table: &RecordBatch, names: &mut Interner, found: &mut BTreeMap<i64, Arrived>) -> Result<()> {
     let column = |name: &str| numbers(table, name);
     let (cpu, entry, exit) = (column("cpu")?, column("entry_ns")?, column("exit_ns")?);
     let (irq, own) = (column("irq")?, column("self_ns")?);

@@ -32,13 +32,14 @@ const BY_DEVICE: [&str; 12] = [
 const BY_POLLS: [&str; 7] = ["polls", "packets", "wall_ns", "poll_ns", "softirqs", "own_ns", "unnested_ns"];
 
 /// A table in the making.
-struct Table<'n> {
+pub struct Table<'n> {
     labels: &'n Labels,
     columns: Vec<(String, ArrayRef)>,
 }
 
 impl Table<'_> {
-    fn new(labels: &Labels) -> Table<'_> {
+    /// Without columns. `labels`: what its names are.
+    pub fn new(labels: &Labels) -> Table<'_> {
         Table { labels, columns: Vec::new() }
     }
 
@@ -47,21 +48,24 @@ impl Table<'_> {
         self
     }
 
-    fn numbers(self, name: &str, values: impl Iterator<Item = i64>) -> Self {
+    /// A column without nulls.
+    pub fn numbers(self, name: &str, values: impl Iterator<Item = i64>) -> Self {
         self.add(name, plain::<Int64Type>(values))
     }
 
-    fn maybe(self, name: &str, values: impl Iterator<Item = Option<i64>>) -> Self {
+    /// A column with nulls.
+    pub fn maybe(self, name: &str, values: impl Iterator<Item = Option<i64>>) -> Self {
         self.add(name, optional::<Int64Type>(values))
     }
 
-    fn names(self, name: &str, codes: impl Iterator<Item = u32>) -> Self {
+    /// A column of names, by their codes.
+    pub fn names(self, name: &str, codes: impl Iterator<Item = u32>) -> Self {
         let column = self.labels.column(codes);
         self.add(name, column)
     }
 
     /// The columns of sums, in order.
-    fn sums<'s, const N: usize>(
+    pub fn sums<'s, const N: usize>(
         mut self,
         names: [&str; N],
         values: impl Iterator<Item = &'s [i64; N]> + Clone,
@@ -72,7 +76,8 @@ impl Table<'_> {
         self
     }
 
-    fn batch(self) -> Result<RecordBatch> {
+    /// All of them.
+    pub fn batch(self) -> Result<RecordBatch> {
         batch(self.columns)
     }
 }

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ... import _native
+from ...frames import to_frame
 from ...spans import spans_of
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
@@ -14,25 +16,27 @@ from ..question import question
 from ..stolen import loss_of
 from .episodes import counted_if
 from .lives import Names, names_of
-from .threads import Polled, Stays, handovers_of, is_of_threads, stays_of
-from .waiting import displaced_in, held_in, held_of, moved, runnable, waits_of
-from .waking import READ, Wakes
+from .threads import THREADS, WAKE_NS, Stays, handovers_of, stays_of
+from .waiting import displaced_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..answer import Answer
 
-_LAST = ["cpu", "tid", "comm", "out_ns", "prev_state"]
-_MOVE = ["tid", "time_ns", "orig_cpu"]
 _TABLES = ("slices", "segments", "softirqs", "hardirqs", "polls", "migrations")
 _READ = {
-    "slices": [*_LAST, "in_ns", "wait_ns"],
+    "slices": ["cpu", "tid", "comm", "in_ns", "out_ns", "wait_ns", "prev_state"],
     "segments": ["cpu", "start_ns", "end_ns", "context", "cost_class", "is_network"],
+    "softirqs": [
+        *("cpu", "ordinal", "raise_ns", "entry_ns", "exit_ns", "vec", "action", "tid", "comm"),
+        *("origin", "in_kthread", "packets"),
+    ],
+    "hardirqs": ["cpu", "entry_ns", "exit_ns", "irq", "self_ns"],
     "polls": ["tid", "end_ns", "work"],
-    "migrations": _MOVE,
-    **READ,
+    "migrations": ["tid", "time_ns", "orig_cpu"],
 }
+_STAY = ["cpu", "tid", "in_ns", "out_ns", "wake_ns"]
 _THREADS, _LANES, _TASKS = 3, 8, 7
 # Less, and it is told in the tables only.
 _LEAST_WAIT_NS = 100_000
@@ -150,21 +154,20 @@ def handovers(timeline: Timeline) -> Handovers:
         everywhere = timeline.capture.timeline(timeline.start_s, timeline.end_s)
     names = names_of(timeline) if across else None
     stays = stays_of(everywhere, tuple(timeline.summary["cpus"]))
-    found = _gathered(everywhere, stays=stays, cpus=tuple(timeline.summary["cpus"]), names=names)
-    sums = spans_of(pd.concat(found.held), group="cpu")
-    rows = stays.rows.join(found.polled.frame())
+    end_ns = None if everywhere.summary["lost_events"] else int(timeline.summary["end_ns"])
+    tables = _gathered(everywhere, stays=stays, names=names).tables(end_ns)
+    found = {name: to_frame(table) for name, table in tables.items()}
+    sums = spans_of(found["held"], group="cpu")
     limits = kernel_limits(timeline.capture)
-    worked, frame = handovers_of(rows, sums, limits, found.wakes.frame())
+    worked, frame = handovers_of(stays.rows.join(found["stays"]), sums, limits)
     frame = counted_if(not timeline.missing["polls"], frame)
     frame["displaced_all_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
     frame["displaced_tasks"] = frame["displaced_all_ns"]
-    waits = list(found.waits)
+    waits = found["waits"].astype({"comm": object})
     if not across:
-        return Handovers(frame, displaced_in(worked, waits[0][:0], sums))
-    if not everywhere.summary["lost_events"]:
-        waits.append(moved(_still(found.last, timeline), found.moves))
-    every = pd.concat(waits).drop_duplicates(["cpu", "tid", "start_ns", "end_ns"])
-    pairs = displaced_in(worked, every, sums)
+        return Handovers(frame, displaced_in(worked, waits[:0], sums))
+    waits = waits.drop_duplicates(["cpu", "tid", "start_ns", "end_ns"])
+    pairs = displaced_in(worked, waits, sums)
     group = pairs.groupby("handover")["ns"]
     for name, values in (("displaced_all_ns", group.sum()), ("displaced_tasks", group.size())):
         frame[name] = values.reindex(frame.index, fill_value=0).astype("Int64")
@@ -172,66 +175,15 @@ def handovers(timeline: Timeline) -> Handovers:
     return Handovers(frame, pairs.reset_index(drop=True))
 
 
-class _Gathered(NamedTuple):
-    # held: of held_of(). waits: those for a CPU that such a thread had meanwhile. last: the last
-    # stay of each other task; moves: migrations since.
-    wakes: Wakes
-    polled: Polled
-    held: list[pd.DataFrame]
-    waits: list[pd.DataFrame]
-    last: pd.DataFrame
-    moves: pd.DataFrame
-
-
 @fold(*_TABLES, columns=_READ)
 def _gathered(
-    of: _Gathered | None,
-    slices: pd.DataFrame,
-    segments: pd.DataFrame,
-    softirqs: pd.DataFrame,
-    hardirqs: pd.DataFrame,
-    polls: pd.DataFrame,
-    migrations: pd.DataFrame,
-    *,
-    stays: Stays,
-    cpus: tuple[int, ...],
-    names: Names | None,
-) -> _Gathered:
-    others = slices[slices["tid"].notna() & (slices["tid"] != 0) & ~is_of_threads(slices)]
-    last, moves = others[_LAST].astype({"comm": object}), migrations[_MOVE]
+    of: _native.Handovers | None, *tables: pd.DataFrame, stays: Stays, names: Names | None
+) -> _native.Handovers:
     if of is None:
-        of = _Gathered(Wakes(stays.rows), Polled(stays), [], [], last[:0], moves[:0])
-    of.wakes.add(softirqs, hardirqs)
-    of.polled.add(polls)
-    of.held.append(held_of(segments, cpus))
-    moves = pd.concat([of.moves, moves])
-    waited = waits_of(others)
-    if names is not None:
-        waited["comm"] = names.then(waited, "end_ns")
-    waited = moved(waited, moves)
-    of.waits.append(waited[held_in(stays.on_cpu, waited) > 0])
-    # By when they ended: a switch that was not recorded can let a stay begin early.
-    newest = pd.concat([of.last, last]).sort_values("out_ns", kind="stable")
-    last = newest.drop_duplicates("tid", keep="last").reset_index(drop=True)
-    # Who left a CPU before it was moved may wait since.
-    out_ns = moves["tid"].map(last.set_index("tid")["out_ns"])
-    moves = moves[((moves["time_ns"] > out_ns) | out_ns.isna()).to_numpy(dtype=bool)]
-    return of._replace(last=last, moves=moves)
-
-
-def _still(last: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
-    # Who was preempted and had not come back by the recording's end.
-    end_ns = int(timeline.summary["end_ns"])
-    waiting = last[runnable(last["prev_state"]) & (last["out_ns"] < end_ns)]
-    return pd.DataFrame(
-        {
-            "cpu": waiting["cpu"].astype("int64"),
-            "tid": waiting["tid"].astype("int64"),
-            "comm": waiting["comm"].astype(object),
-            "start_ns": waiting["out_ns"],
-            "end_ns": end_ns,
-        }
-    )
+        renamed = None if names is None else names.renamed
+        of = _native.Handovers(stays.rows[_STAY], renamed, THREADS, WAKE_NS)
+    of.add(*tables)
+    return of
 
 
 @handovers.totals

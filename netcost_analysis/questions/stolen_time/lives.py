@@ -30,9 +30,10 @@ class Names:
             away["stay_comm"].cat.set_categories(away["comm"].cat.categories),
         )
         renamed = (before.codes >= 0) & (before.codes != own.cat.codes)
-        rows = away[renamed.to_numpy()]
-        keys = pd.MultiIndex.from_frame(rows[["cpu", "tid", "in_ns"]].astype("int64"))
-        self._of_stay = pd.Series(rows["comm"].astype(object).to_numpy(), index=keys)
+        # Of those cpu, tid, in_ns and the name as it waited.
+        self.renamed = away.loc[renamed.to_numpy(), ["cpu", "tid", "in_ns", "comm"]]
+        keys = pd.MultiIndex.from_frame(self.renamed[["cpu", "tid", "in_ns"]].astype("int64"))
+        self._of_stay = pd.Series(self.renamed["comm"].astype(object).to_numpy(), index=keys)
 
     def then(self, waits: pd.DataFrame, at: str = "in_ns") -> "pd.Series[str]":
         """The name of each wait's task as it began; its own comm where that is not known.

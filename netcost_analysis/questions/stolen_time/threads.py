@@ -4,30 +4,30 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
-from ...spans import Spans, spans_of
+from ...spans import Spans
 from ..batches.kernel_limits import KernelLimits
 from ..batches.paired import stopped_by
 from ..folds import fold
 from ..inputs import once
 from .waiting import held_in, runnable
-from .waking import WAKE_NS
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
 
 # ktimers (timers on PREEMPT_RT) and vhost are scheduled as well, but the network's softirqs are not
 # handed over to them; irq threads run what is theirs from the start.
-_THREADS = ("ksoftirqd/", "napi/", "backlog_napi/")
+THREADS = ("ksoftirqd/", "napi/", "backlog_napi/")
+# From the last softirq's exit, or the raise, to the wake-up: 3 us in the sample data, 15 emulated.
+WAKE_NS = 50_000
 _PARTS = ("softirq_ns", "poll_ns")
 _STAY = ("cpu", "tid", "comm", "in_ns", "out_ns", "wake_ns", "wait_ns", "prev_state")
 
 
 def is_of_threads(slices: pd.DataFrame) -> "pd.Series[bool]":
     # Which slices are of these threads.
-    names = [one for one in slices["comm"].dropna().unique() if str(one).startswith(_THREADS)]
+    names = [one for one in slices["comm"].dropna().unique() if str(one).startswith(THREADS)]
     return slices["comm"].isin(names) & slices["tid"].notna()
 
 
@@ -39,49 +39,22 @@ def _stays(before: list[pd.DataFrame] | None, slices: pd.DataFrame) -> list[pd.D
 
 @dataclass(frozen=True, eq=False)
 class Stays:
-    # rows: of these threads on some CPUs, by tid and time. spans: of the same, by tid; on_cpu: by
-    # CPU.
+    # rows: of these threads on some CPUs, by tid and time.
     rows: pd.DataFrame
-    spans: Spans
-    on_cpu: Spans
 
 
 @once
 def stays_of(timeline: "Timeline", cpus: tuple[int, ...]) -> Stays:
     rows = pd.concat(_stays(timeline), ignore_index=True)
     rows = rows[rows["cpu"].isin(cpus)]
-    rows = rows.sort_values(["tid", "in_ns"], kind="stable", ignore_index=True)
-    spans, on_cpu = (spans_of(rows, "in_ns", "out_ns", group) for group in ("tid", "cpu"))
-    return Stays(rows, spans, on_cpu)
-
-
-class Polled:
-    # Polls that ended in each stay: how many, their packets, and of how many these are unknown.
-    def __init__(self, stays: Stays) -> None:
-        self._stays = stays
-        self._sums = np.zeros((len(stays.rows), 3), dtype="int64")
-
-    def add(self, polls: pd.DataFrame) -> None:
-        of = polls["tid"].isin(self._stays.rows["tid"].unique()) & polls["end_ns"].notna()
-        ended = polls[of.to_numpy(dtype=bool)]
-        tids, ends = (ended[name].to_numpy("int64") for name in ("tid", "end_ns"))
-        place = self._stays.spans.last_begun(tids, ends)
-        inside = place >= 0
-        inside[inside] = ends[inside] <= self._stays.spans.ends[place[inside]]
-        work, unknown = ended["work"].fillna(0).to_numpy("int64"), ended["work"].isna().to_numpy()
-        values = np.column_stack((np.ones_like(work), work, unknown))
-        np.add.at(self._sums, place[inside], values[inside])
-
-    def frame(self) -> pd.DataFrame:
-        # By the index of the stays' rows.
-        return pd.DataFrame(self._sums, columns=["polls", "packets", "unknown"])
+    return Stays(rows.sort_values(["tid", "in_ns"], kind="stable", ignore_index=True))
 
 
 def handovers_of(
-    rows: pd.DataFrame, held: Spans, limits: KernelLimits, wakes: pd.DataFrame
+    rows: pd.DataFrame, held: Spans, limits: KernelLimits
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     # The stays of stretches with network work, with the number of theirs (handover), and those
-    # stretches. rows: of Stays, with polls, packets and unknown; wakes: of Wakes.
+    # stretches. rows: of Stays, with the columns of native's.
     stays = rows.copy()
     spans = stays.rename(columns={"in_ns": "start_ns", "out_ns": "end_ns"})
     stays["network_ns"] = held_in(held, spans)
@@ -95,10 +68,10 @@ def handovers_of(
     in_time = order.sort_values(["began", "stretch"])["stretch"]
     numbers = {stretch: number for number, stretch in enumerate(in_time)}
     stays["handover"] = stays["stretch"].map(numbers).astype("int64")
-    return stays, _described(stays, wakes, limits)
+    return stays, _described(stays, limits)
 
 
-def _described(stays: pd.DataFrame, wakes: pd.DataFrame, limits: KernelLimits) -> pd.DataFrame:
+def _described(stays: pd.DataFrame, limits: KernelLimits) -> pd.DataFrame:
     group = stays.assign(on_cpu_ns=stays["out_ns"] - stays["in_ns"]).groupby("handover")
     frame = group[["cpu", "tid", "comm", "wake_ns"]].first()
     frame["start_ns"], frame["end_ns"] = group["in_ns"].first(), group["out_ns"].last()
@@ -115,17 +88,13 @@ def _described(stays: pd.DataFrame, wakes: pd.DataFrame, limits: KernelLimits) -
     sums = group[["polls", "packets", "unknown"]].sum()
     frame["polls"] = sums["polls"]
     frame["packets"] = sums["packets"].astype("Int64").mask(sums["unknown"] > 0)
-    wakes = wakes.drop_duplicates(["cpu", "tid", "wake_ns"])
-    wakes = wakes.astype({"wake_ns": "Int64", "cpu": frame["cpu"].dtype})
-    came = frame[["cpu", "tid", "wake_ns"]].merge(wakes, "left", on=["cpu", "tid", "wake_ns"])
-    came.index = frame.index
-    asked = frame[["comm", "wake_ns"]].join(came[["call_ns", "raised_ns"]])
-    rounds, call_ns = came["rounds"].fillna(0), came["call_ns"].fillna(0)
+    asked = frame[["comm", "wake_ns"]].join(first[["call_ns", "raised_ns"]])
+    rounds, call_ns = first["rounds"].fillna(0), first["call_ns"].fillna(0)
     asked["limit"] = stopped_by(rounds, call_ns, limits)
     frame["wake_reason"] = [_wake_reason(*row) for row in asked.itertuples(index=False)]
     for name in ("rounds", "call_ns"):
-        frame[name] = came[name].astype("Int64")
-    frame["on_comm"] = came["on_comm"].astype(object).where(came["on_comm"].notna(), None)
+        frame[name] = first[name]
+    frame["on_comm"] = first["on_comm"].astype(object).where(first["on_comm"].notna(), None)
     return frame
 
 

@@ -1,0 +1,56 @@
+//! What was handed over to kernel threads, of frames or tables in batches.
+
+use netcost::handovers::{Handovers as HandedOver, Tables};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use pyo3_arrow::PyTable;
+
+use crate::{raised, table};
+
+/// See `netcost::handovers`.
+#[pyclass]
+pub struct Handovers {
+    handed_over: HandedOver,
+}
+
+#[pymethods]
+impl Handovers {
+    #[new]
+    fn new(stays: PyTable, renamed: Option<PyTable>, threads: Vec<String>, near_ns: i64) -> PyResult<Handovers> {
+        let renamed = renamed.as_ref().map_or(&[][..], |renamed| renamed.batches());
+        let handed_over = HandedOver::new(stays.batches(), renamed, threads, near_ns).map_err(raised)?;
+        Ok(Handovers { handed_over })
+    }
+
+    /// The next batch of the tables.
+    #[allow(clippy::too_many_arguments)]
+    fn add(
+        &mut self,
+        py: Python<'_>,
+        slices: PyTable,
+        segments: PyTable,
+        softirqs: PyTable,
+        hardirqs: PyTable,
+        polls: PyTable,
+        migrations: PyTable,
+    ) -> PyResult<()> {
+        let tables = Tables {
+            slices: slices.batches(),
+            segments: segments.batches(),
+            softirqs: softirqs.batches(),
+            hardirqs: hardirqs.batches(),
+            polls: polls.batches(),
+            migrations: migrations.batches(),
+        };
+        py.detach(|| self.handed_over.add(&tables)).map_err(raised)
+    }
+
+    /// What all of it comes to, by name; nothing comes any more.
+    fn tables<'py>(&mut self, py: Python<'py>, end_ns: Option<i64>) -> PyResult<Bound<'py, PyDict>> {
+        let shown = PyDict::new(py);
+        for (name, rows) in py.detach(|| self.handed_over.tables(end_ns)).map_err(raised)? {
+            shown.set_item(name, table(py, rows)?)?;
+        }
+        Ok(shown)
+    }
+}

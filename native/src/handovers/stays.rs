@@ -1,0 +1,112 @@
+//! When kernel threads had a CPU, and which of these times something is in.
+
+use arrow_array::RecordBatch;
+use rustc_hash::FxHashMap;
+
+use crate::error::Result;
+use crate::lives::read::{at, numbers};
+
+/// A thread's time on a CPU.
+#[derive(Debug, Clone, Copy)]
+pub struct Stay {
+    pub cpu: i64,
+    pub tid: i64,
+    pub in_ns: i64,
+    pub out_ns: i64,
+    pub wake_ns: Option<i64>,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub struct Stays {
+    /// As they were given.
+    pub rows: Vec<Stay>,
+    /// By task their places, in order of when they began.
+    of_task: FxHashMap<i64, Vec<usize>>,
+    /// By CPU when each began, in order, and when it and all before it had ended.
+    of_cpu: FxHashMap<i64, Vec<(i64, i64)>>,
+}
+
+impl Stays {
+    /// Of tables.
+    pub fn of(tables: &[RecordBatch]) -> Result<Stays> {
+        let mut found = Stays::default();
+        for table in tables {
+            let column = |name: &str| numbers(table, name);
+            let (cpu, tid, wake) = (column("cpu")?, column("tid")?, column("wake_ns")?);
+            let (begin, end) = (column("in_ns")?, column("out_ns")?);
+            found.rows.extend((0..table.num_rows()).map(|row| Stay {
+                cpu: cpu.value(row),
+                tid: tid.value(row),
+                in_ns: begin.value(row),
+                out_ns: end.value(row),
+                wake_ns: at(&wake, row),
+            }));
+        }
+        for (place, stay) in found.rows.iter().enumerate() {
+            found.of_task.entry(stay.tid).or_default().push(place);
+            found.of_cpu.entry(stay.cpu).or_default().push((stay.in_ns, stay.out_ns));
+        }
+        for places in found.of_task.values_mut() {
+            places.sort_by_key(|&place| found.rows[place].in_ns);
+        }
+        for spans in found.of_cpu.values_mut() {
+            spans.sort_unstable();
+            let mut latest = i64::MIN;
+            for span in spans {
+                latest = latest.max(span.1);
+                span.1 = latest;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The place of the task's stay in which, its end included, something happened: the last that had begun by then.
+    #[inline]
+    pub fn around(&self, tid: i64, at_ns: i64) -> Option<usize> {
+        let places = self.of_task.get(&tid)?;
+        let after = places.partition_point(|&place| self.rows[place].in_ns <= at_ns);
+        let place = places[after.checked_sub(1)?];
+        (at_ns <= self.rows[place].out_ns).then_some(place)
+    }
+
+    /// Whether a part of a stretch lies in a stay on that CPU.
+    #[inline]
+    pub fn meet(&self, cpu: i64, start_ns: i64, end_ns: i64) -> bool {
+        let Some(spans) = self.of_cpu.get(&cpu) else { return false };
+        let after = spans.partition_point(|span| span.0 < end_ns);
+        start_ns < end_ns && after > 0 && spans[after - 1].1 > start_ns
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::tables::{batch, optional, plain};
+    use arrow_array::types::Int64Type;
+
+    /// Of CPU, task, begin, end and wake-up.
+    pub fn stays(rows: &[(i64, i64, i64, i64, Option<i64>)]) -> Stays {
+        let table = batch(vec![
+            ("cpu".into(), plain::<Int64Type>(rows.iter().map(|row| row.0))),
+            ("tid".into(), plain::<Int64Type>(rows.iter().map(|row| row.1))),
+            ("in_ns".into(), plain::<Int64Type>(rows.iter().map(|row| row.2))),
+            ("out_ns".into(), plain::<Int64Type>(rows.iter().map(|row| row.3))),
+            ("wake_ns".into(), optional::<Int64Type>(rows.iter().map(|row| row.4))),
+        ]);
+        Stays::of(&[table.expect("a table")]).expect("stays")
+    }
+
+    #[test]
+    fn what_is_in_a_stay_is_of_its_task_or_its_cpu() {
+        let stays = stays(&[(0, 7, 100, 200, None), (1, 7, 200, 300, None), (0, 8, 250, 260, None)]);
+        assert_eq!([99, 100, 199, 200, 300, 301].map(|at| stays.around(7, at)), {
+            [None, Some(0), Some(0), Some(1), Some(1), None]
+        });
+        assert_eq!(stays.around(9, 150), None);
+        let meets = [(0, 100), (0, 101), (199, 220), (200, 250), (255, 256), (260, 999), (150, 150)];
+        let expected = [false, true, true, false, true, false, false];
+        assert_eq!(meets.map(|(start, end)| stays.meet(0, start, end)), expected);
+        assert!(!stays.meet(2, 0, 999));
+    }
+}

@@ -1,0 +1,159 @@
+//! Who waited, runnable, for a CPU that one of the threads had meanwhile: each wait, cut where the task was moved, on the CPU
+//! that it then waited for.
+
+use arrow_array::RecordBatch;
+use rustc_hash::FxHashMap;
+
+use crate::error::Result;
+use crate::handovers::stays::Stays;
+use crate::intern::{Interner, NONE};
+use crate::lives::read::{self, comms, numbers};
+use crate::lives::slice::NOBODY;
+use crate::lives::Slice;
+use crate::pairing::tables::Table;
+
+/// A wait, or a part of it.
+#[derive(Debug, Clone, Copy)]
+struct Wait {
+    cpu: i64,
+    tid: i64,
+    comm: u32,
+    start_ns: i64,
+    end_ns: i64,
+}
+
+/// When tasks were moved, and from where, as far as it may be in a wait that has not ended.
+type Moves = FxHashMap<i64, Vec<(i64, i64)>>;
+
+/// What is known of waits so far.
+#[derive(Debug)]
+pub struct Waits {
+    threads: Vec<String>,
+    /// By name whether it is one of theirs.
+    is_thread: Vec<bool>,
+    nobody: u32,
+    /// By CPU, task and begin of a stay the name before it.
+    renamed: FxHashMap<(i64, i64, i64), u32>,
+    /// By task.
+    last: FxHashMap<i64, Slice>,
+    moves: Moves,
+    found: Vec<Wait>,
+}
+
+impl Waits {
+    /// None yet.
+    pub fn new(renamed: &[RecordBatch], threads: Vec<String>, names: &mut Interner) -> Result<Waits> {
+        let mut names_before = FxHashMap::default();
+        for table in renamed {
+            let (cpu, tid, begin) = (numbers(table, "cpu")?, numbers(table, "tid")?, numbers(table, "in_ns")?);
+            let key = |row: usize| (cpu.value(row), tid.value(row), begin.value(row));
+            names_before
+                .extend(comms(table, "comm", names)?.into_iter().enumerate().map(|(row, comm)| (key(row), comm)));
+        }
+        Ok(Waits {
+            threads,
+            is_thread: Vec::new(),
+            nobody: names.code(NOBODY),
+            renamed: names_before,
+            last: FxHashMap::default(),
+            moves: Moves::default(),
+            found: Vec::new(),
+        })
+    }
+
+    /// The next batch of the two tables.
+    pub fn add(
+        &mut self,
+        slices: &[RecordBatch],
+        migrations: &[RecordBatch],
+        stays: &Stays,
+        names: &mut Interner,
+    ) -> Result<()> {
+        for table in migrations {
+            let (tid, time, from) = (numbers(table, "tid")?, numbers(table, "time_ns")?, numbers(table, "orig_cpu")?);
+            for row in 0..table.num_rows() {
+                self.moves.entry(tid.value(row)).or_default().push((time.value(row), from.value(row)));
+            }
+        }
+        for table in slices {
+            for slice in read::slices(table, names)? {
+                self.add_slice(slice, stays, names);
+            }
+        }
+        // Who left a CPU before it was moved may wait since.
+        let last = &self.last;
+        self.moves.retain(|tid, moves| {
+            moves.retain(|&(at, _)| last.get(tid).is_none_or(|last| at > last.out_ns));
+            !moves.is_empty()
+        });
+        Ok(())
+    }
+
+    fn add_slice(&mut self, slice: Slice, stays: &Stays, names: &Interner) {
+        let is_thread = |name: &String| self.threads.iter().any(|thread| name.starts_with(thread));
+        self.is_thread.extend(names.values().skip(self.is_thread.len()).map(is_thread));
+        if slice.tid == 0 || self.is_thread.get(slice.comm as usize) == Some(&true) {
+            return;
+        }
+        if let Some(wait_ns @ 1..) = slice.wait_ns {
+            let comm = *self.renamed.get(&(slice.cpu, slice.tid, slice.in_ns)).unwrap_or(&slice.comm);
+            let (start_ns, end_ns) = (slice.in_ns - wait_ns, slice.in_ns);
+            cut(Wait { cpu: slice.cpu, tid: slice.tid, comm, start_ns, end_ns }, &self.moves, stays, &mut self.found);
+        }
+        // By when they ended: a switch that was not recorded can let a stay begin early.
+        let last = self.last.entry(slice.tid).or_insert(slice);
+        if slice.out_ns >= last.out_ns {
+            *last = slice;
+        }
+    }
+
+    /// A row per part that has time in common with a stay.
+    pub fn columns<'n>(&self, table: Table<'n>, stays: &Stays, end_ns: Option<i64>) -> Table<'n> {
+        let mut rows = self.found.clone();
+        if let Some(end_ns) = end_ns {
+            for last in self.last.values().filter(|last| last.runnable && last.out_ns < end_ns) {
+                let wait = Wait { cpu: last.cpu, tid: last.tid, comm: last.comm, start_ns: last.out_ns, end_ns };
+                cut(wait, &self.moves, stays, &mut rows);
+            }
+        }
+        rows.sort_by_key(|wait| (wait.cpu, wait.tid, wait.start_ns, wait.end_ns));
+        let number = |value: fn(&Wait) -> i64| rows.iter().map(value);
+        table
+            .numbers("cpu", number(|wait| wait.cpu))
+            .numbers("tid", number(|wait| wait.tid))
+            .names("comm", rows.iter().map(|wait| if wait.comm == self.nobody { NONE } else { wait.comm }))
+            .numbers("start_ns", number(|wait| wait.start_ns))
+            .numbers("end_ns", number(|wait| wait.end_ns))
+    }
+}
+
+/// The parts of a wait in stays.
+fn cut(wait: Wait, moves: &Moves, stays: &Stays, found: &mut Vec<Wait>) {
+    let own = moves.get(&wait.tid).into_iter().flatten();
+    let mut inside: Vec<_> = own.filter(|of| of.0 > wait.start_ns && of.0 < wait.end_ns).copied().collect();
+    inside.sort_by_key(|of| of.0);
+    let mut start_ns = wait.start_ns;
+    for (end_ns, cpu) in inside.into_iter().chain([(wait.end_ns, wait.cpu)]) {
+        if stays.meet(cpu, start_ns, end_ns) {
+            found.push(Wait { cpu, start_ns, end_ns, ..wait });
+        }
+        start_ns = end_ns;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handovers::stays::tests::stays;
+
+    #[test]
+    fn a_wait_is_cut_where_its_task_was_moved() {
+        let stays = stays(&[(0, 7, 0, 100, None), (1, 8, 150, 400, None)]);
+        let wait = Wait { cpu: 1, tid: 500, comm: 0, start_ns: 50, end_ns: 300 };
+        let moves = Moves::from_iter([(500, vec![(200, 0), (300, 1), (50, 1)]), (501, vec![(120, 1)])]);
+        let mut found = Vec::new();
+        cut(wait, &moves, &stays, &mut found);
+        let parts: Vec<_> = found.iter().map(|part| (part.cpu, part.start_ns, part.end_ns)).collect();
+        assert_eq!(parts, [(0, 50, 200), (1, 200, 300)]);
+    }
+}

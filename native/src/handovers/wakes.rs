@@ -1,0 +1,167 @@
+//! What threads were woken for: the run of softirqs that ended right before each wake-up, and what the thread ran first.
+//!
+//! ```text
+//!   softirqs of a CPU   | run, told | run, told | the last one may go on |
+//!   wake-ups                       ^ within near_ns
+//! ```
+
+use std::collections::BTreeMap;
+
+use arrow_array::RecordBatch;
+use rustc_hash::FxHashMap;
+
+use crate::error::Result;
+use crate::handovers::stays::Stays;
+use crate::intern::{Interner, NONE};
+use crate::lives::read::at;
+use crate::pairing::irqs::Irqs;
+use crate::pairing::rows::{read_hardirqs, Arrived, Codes, Softirqs};
+use crate::pairing::runs::{Run, Runs};
+use crate::pairing::tables::Table;
+
+/// A wake-up, of which stay, and the last run that ended near before it.
+struct Wake {
+    at_ns: i64,
+    stay: usize,
+    run: Option<Run>,
+}
+
+/// The wake-ups on a CPU, in order, and what its softirqs were so far.
+#[derive(Default)]
+struct OfCpu {
+    wakes: Vec<Wake>,
+    irqs: Irqs,
+    runs: Runs,
+}
+
+/// When a stay began that its thread was woken for, and the entry and the raise of what it ran first.
+struct First {
+    in_ns: i64,
+    stay: usize,
+    ran: Option<(i64, Option<i64>)>,
+}
+
+/// The wake-ups of all stays.
+pub struct Wakes {
+    near_ns: i64,
+    codes: Codes,
+    cpus: BTreeMap<i64, OfCpu>,
+    /// By task, in order of when they began.
+    firsts: FxHashMap<i64, Vec<First>>,
+    stays: usize,
+}
+
+impl Wakes {
+    /// Of stays whose wake-up was seen.
+    pub fn new(stays: &Stays, near_ns: i64, names: &mut Interner) -> Wakes {
+        let (mut cpus, mut firsts) = (BTreeMap::<i64, OfCpu>::new(), FxHashMap::<i64, Vec<First>>::default());
+        for (place, stay) in stays.rows.iter().enumerate() {
+            let Some(at_ns) = stay.wake_ns else { continue };
+            cpus.entry(stay.cpu).or_default().wakes.push(Wake { at_ns, stay: place, run: None });
+            firsts.entry(stay.tid).or_default().push(First { in_ns: stay.in_ns, stay: place, ran: None });
+        }
+        cpus.values_mut().for_each(|of| of.wakes.sort_by_key(|wake| wake.at_ns));
+        firsts.values_mut().for_each(|of| of.sort_by_key(|first| first.in_ns));
+        Wakes { near_ns, codes: Codes::new(names), cpus, firsts, stays: stays.rows.len() }
+    }
+
+    /// The next batch of the two tables.
+    pub fn add(&mut self, softirqs: &[RecordBatch], hardirqs: &[RecordBatch], names: &mut Interner) -> Result<()> {
+        if self.cpus.is_empty() {
+            return Ok(());
+        }
+        let mut arrived = BTreeMap::<i64, Arrived>::new();
+        for table in hardirqs {
+            read_hardirqs(table, names, &mut arrived)?;
+        }
+        for (cpu, arrived) in arrived {
+            if let Some(of) = self.cpus.get_mut(&cpu) {
+                of.irqs.add_plain(arrived.hardirqs);
+            }
+        }
+        for table in softirqs {
+            let columns = Softirqs::of(table, names)?;
+            self.run_first(&columns);
+            let mut first = 0;
+            for cpu in columns.cpu.values().chunk_by(|one, next| one == next) {
+                if let Some(of) = self.cpus.get_mut(&cpu[0]) {
+                    of.add(&columns, first..first + cpu.len(), &self.codes, self.near_ns);
+                }
+                first += cpu.len();
+            }
+        }
+        self.cpus.values_mut().for_each(|of| of.irqs.forget());
+        Ok(())
+    }
+
+    fn run_first(&mut self, columns: &Softirqs) {
+        for row in 0..columns.cpu.len() {
+            let (Some(tid @ 1..), Some(entry_ns)) = (at(&columns.tid, row), at(&columns.entry, row)) else { continue };
+            let Some(of) = self.firsts.get_mut(&tid) else { continue };
+            // Those of a batch are in order on each CPU, not of each task.
+            let after = of.partition_point(|first| first.in_ns <= entry_ns);
+            let is_earlier = |first: &&mut First| first.ran.is_none_or(|ran| ran.0 > entry_ns);
+            let raise_ns = at(&columns.raise, row);
+            of[..after]
+                .iter_mut()
+                .rev()
+                .take_while(is_earlier)
+                .for_each(|first| first.ran = Some((entry_ns, raise_ns)));
+        }
+    }
+
+    /// Nothing comes any more.
+    pub fn finish(&mut self) {
+        for of in self.cpus.values_mut() {
+            for run in of.runs.rest().collect::<Vec<Run>>() {
+                told(&mut of.wakes, run, self.near_ns);
+            }
+        }
+    }
+
+    /// A row per stay: of the run before its wake-up, unless what the thread ran first was raised after that; and when
+    /// that was.
+    pub fn columns<'n>(&self, table: Table<'n>) -> Table<'n> {
+        let mut raised = vec![None; self.stays];
+        for first in self.firsts.values().flatten() {
+            raised[first.stay] = first.ran.and_then(|ran| ran.1);
+        }
+        let mut runs = vec![None; self.stays];
+        for wake in self.cpus.values().flat_map(|of| &of.wakes) {
+            let is_later = |run: &&Run| raised[wake.stay].is_some_and(|at| at > run.end_ns && at <= wake.at_ns);
+            runs[wake.stay] = wake.run.as_ref().filter(|run| !is_later(run));
+        }
+        table
+            .maybe("call_ns", runs.iter().map(|run| run.map(|run| run.end_ns - run.start_ns)))
+            .maybe("rounds", runs.iter().map(|run| run.map(|run| run.rounds)))
+            .names("on_comm", runs.iter().map(|run| run.map_or(NONE, |run| run.comm)))
+            .maybe("raised_ns", raised.iter().copied())
+    }
+}
+
+impl OfCpu {
+    /// The next softirqs of the CPU.
+    fn add(&mut self, columns: &Softirqs, rows: std::ops::Range<usize>, codes: &Codes, near_ns: i64) {
+        let mut rows: Vec<usize> = rows.filter(|&row| columns.is_whole(row)).collect();
+        let key = |row: &usize| (columns.entry.value(*row), columns.ordinal.value(*row));
+        if !rows.is_sorted_by_key(key) {
+            rows.sort_by_key(key);
+        }
+        let mut ended = self.irqs.ended();
+        for row in rows {
+            let softirq = columns.row(row, codes);
+            let before = ended.before(softirq.entry_ns);
+            if let Some(run) = self.runs.take(&softirq, before).told {
+                told(&mut self.wakes, run, near_ns);
+            }
+        }
+    }
+}
+
+/// A run about which all is known.
+fn told(wakes: &mut [Wake], run: Run, near_ns: i64) {
+    let first = wakes.partition_point(|wake| wake.at_ns < run.end_ns);
+    let near = wakes[first..].iter_mut().take_while(|wake| wake.at_ns - run.end_ns <= near_ns);
+    near.filter(|wake| wake.run.as_ref().is_none_or(|last| last.end_ns <= run.end_ns))
+        .for_each(|wake| wake.run = Some(run.clone()));
+}
