@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::PyTable;
 
-use crate::{raised, table};
+use crate::{by_name, raised};
 
 /// See `netcost::handovers`.
 #[pyclass]
@@ -47,10 +47,6 @@ impl Handovers {
 
     /// What all of it comes to, by name; nothing comes any more.
     fn tables<'py>(&mut self, py: Python<'py>, end_ns: Option<i64>) -> PyResult<Bound<'py, PyDict>> {
-        let shown = PyDict::new(py);
-        for (name, rows) in py.detach(|| self.handed_over.tables(end_ns)).map_err(raised)? {
-            shown.set_item(name, table(py, rows)?)?;
-        }
-        Ok(shown)
+        by_name(py, py.detach(|| self.handed_over.tables(end_ns)).map_err(raised)?)
     }
 }

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use crate::error::Result;
 use crate::handovers::stays::Stays;
 use crate::intern::{Interner, NONE};
-use crate::lives::read::at;
+use crate::lives::read::{at, runs};
 use crate::pairing::irqs::Irqs;
 use crate::pairing::rows::{read_hardirqs, Arrived, Codes, Softirqs};
 use crate::pairing::runs::{Run, Runs};
@@ -82,12 +82,10 @@ impl Wakes {
         for table in softirqs {
             let columns = Softirqs::of(table, names)?;
             self.run_first(&columns);
-            let mut first = 0;
-            for cpu in columns.cpu.values().chunk_by(|one, next| one == next) {
-                if let Some(of) = self.cpus.get_mut(&cpu[0]) {
-                    of.add(&columns, first..first + cpu.len(), &self.codes, self.near_ns);
+            for rows in runs(columns.cpu.values()) {
+                if let Some(of) = self.cpus.get_mut(&columns.cpu.value(rows.start)) {
+                    of.add(&columns, rows, &self.codes, self.near_ns);
                 }
-                first += cpu.len();
             }
         }
         self.cpus.values_mut().for_each(|of| of.irqs.forget());

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ...capture.bundle import Bundle
     from ..answer import Answer
 
+# kernel/softirq.c, the same since 3.9.
+MAX_SOFTIRQ_RESTART = 10
 _SYSCTLS = ("netdev_budget", "netdev_budget_usecs", "dev_weight")
 # As the kernel's own Kconfig allows; anything else is a stranger's number.
 _MAX_HZ = 10_000

@@ -15,9 +15,8 @@ from ..folds import fold
 from ..inputs import Window, window_of
 from .chain_sums import ChainSums
 from .common import plain, record_gaps
-from .kernel_limits import KernelLimits, limits_of
+from .kernel_limits import MAX_SOFTIRQ_RESTART, KernelLimits, limits_of
 from .poll_sums import Gathered, gathered_of
-from .rounds import MAX_SOFTIRQ_RESTART
 
 TABLES = ("softirqs", "hardirqs", "polls")
 INPUTS = (*TABLES, "coverage")

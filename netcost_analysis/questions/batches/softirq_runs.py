@@ -6,9 +6,8 @@ import pandas as pd
 
 from ...timeline.timeline import Timeline
 from ..question import question
-from .kernel_limits import limits_of
+from .kernel_limits import MAX_SOFTIRQ_RESTART, limits_of
 from .paired import INPUTS, paired
-from .rounds import MAX_SOFTIRQ_RESTART
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

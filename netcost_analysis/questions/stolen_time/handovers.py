@@ -22,20 +22,10 @@ from .waiting import displaced_in
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ..._native import ArrowTable
     from ..answer import Answer
 
 _TABLES = ("slices", "segments", "softirqs", "hardirqs", "polls", "migrations")
-_READ = {
-    "slices": ["cpu", "tid", "comm", "in_ns", "out_ns", "wait_ns", "prev_state"],
-    "segments": ["cpu", "start_ns", "end_ns", "context", "cost_class", "is_network"],
-    "softirqs": [
-        *("cpu", "ordinal", "raise_ns", "entry_ns", "exit_ns", "vec", "action", "tid", "comm"),
-        *("origin", "in_kthread", "packets"),
-    ],
-    "hardirqs": ["cpu", "entry_ns", "exit_ns", "irq", "self_ns"],
-    "polls": ["tid", "end_ns", "work"],
-    "migrations": ["tid", "time_ns", "orig_cpu"],
-}
 _STAY = ["cpu", "tid", "in_ns", "out_ns", "wake_ns"]
 _THREADS, _LANES, _TASKS = 3, 8, 7
 # Less, and it is told in the tables only.
@@ -175,9 +165,9 @@ def handovers(timeline: Timeline) -> Handovers:
     return Handovers(frame, pairs.reset_index(drop=True))
 
 
-@fold(*_TABLES, columns=_READ)
+@fold(*_TABLES, is_native=True)
 def _gathered(
-    of: _native.Handovers | None, *tables: pd.DataFrame, stays: Stays, names: Names | None
+    of: _native.Handovers | None, *tables: "ArrowTable", stays: Stays, names: Names | None
 ) -> _native.Handovers:
     if of is None:
         renamed = None if names is None else names.renamed

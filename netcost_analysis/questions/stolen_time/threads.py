@@ -21,19 +21,21 @@ if TYPE_CHECKING:
 THREADS = ("ksoftirqd/", "napi/", "backlog_napi/")
 # From the last softirq's exit, or the raise, to the wake-up: 3 us in the sample data, 15 emulated.
 WAKE_NS = 50_000
-_PARTS = ("softirq_ns", "poll_ns")
-_STAY = ("cpu", "tid", "comm", "in_ns", "out_ns", "wake_ns", "wait_ns", "prev_state")
+_STAY = [
+    *("cpu", "tid", "comm", "in_ns", "out_ns", "wake_ns", "wait_ns", "prev_state"),
+    "softirq_ns",
+]
 
 
-def is_of_threads(slices: pd.DataFrame) -> "pd.Series[bool]":
+def _is_of_threads(slices: pd.DataFrame) -> "pd.Series[bool]":
     # Which slices are of these threads.
     names = [one for one in slices["comm"].dropna().unique() if str(one).startswith(THREADS)]
     return slices["comm"].isin(names) & slices["tid"].notna()
 
 
-@fold("slices")
+@fold("slices", columns={"slices": _STAY})
 def _stays(before: list[pd.DataFrame] | None, slices: pd.DataFrame) -> list[pd.DataFrame]:
-    ours = slices[is_of_threads(slices)][[*_STAY, *_PARTS]]
+    ours = slices[_is_of_threads(slices)][_STAY]
     return [*(before or []), ours.astype({"comm": object, "tid": "int64"})]
 
 
@@ -80,7 +82,7 @@ def _described(stays: pd.DataFrame, limits: KernelLimits) -> pd.DataFrame:
         frame[name] = group[name].sum()
     frame["stays"] = group.size()
     # Of the first stay alone, and of the last; NA too.
-    first = stays.drop_duplicates("handover").set_index("handover")
+    first = stays.drop_duplicates("handover").set_index("handover").loc[frame.index]
     for name, of in (("wake_ns", "wake_ns"), ("wake_delay_ns", "wait_ns")):
         frame[name] = first[of].astype("Int64")
     state = stays.drop_duplicates("handover", keep="last").set_index("handover")["prev_state"]

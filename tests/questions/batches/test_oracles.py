@@ -22,11 +22,11 @@ from netcost_analysis.questions.batches import (
     rate_curve,
     rps_dispatch,
     softirq_chains,
+    softirq_runs,
     softirq_sizes,
     squeezes,
 )
 from netcost_analysis.questions.batches.common import int64
-from netcost_analysis.questions.batches.rounds import runs_of
 from netcost_analysis.timeline.timeline import Timeline
 from support.host import SAMPLES, require_tool
 from support.kept import kept_experiment
@@ -177,16 +177,24 @@ def test_a_tenth_round_is_followed_by_the_pause_of_a_new_call(path: Path) -> Non
     # The kernel leaves __do_softirq after ten rounds. That no run has more is by definition; that
     # the pause is longer there, and nowhere else, is the kernel's.
     timeline = timeline_of(path)
-    rows, _ = runs_of(timeline.softirqs, timeline.hardirqs)
+    rows = timeline.softirqs.dropna(subset=["entry_ns", "exit_ns"])
+    rows = rows.astype({"entry_ns": "int64"}).sort_values("entry_ns", kind="stable")
+    runs = softirq_runs(timeline).sort_values("start_ns", kind="stable")
+    runs = runs[["cpu", "call", "start_ns", "rounds_made"]].astype("int64")
+    rows = rows.astype({"cpu": "int64"})
+    rows = pd.merge_asof(rows, runs, left_on="entry_ns", right_on="start_ns", by="cpu")
+    rows = rows.sort_values(["cpu", "entry_ns", "ordinal"], kind="stable")
     pause = int64(rows["entry_ns"])[1:] - int64(rows["exit_ns"])[:-1]
-    number, call = rows["round"].to_numpy(), rows["call"].to_numpy()
-    within = (call[1:] == call[:-1]) & (number[1:] != number[:-1])
+    vec, call, tid = (rows[name].to_numpy() for name in ("vec", "call", "tid"))
+    # Of two in the same run, one of no higher vector is of the next round.
+    within = (call[1:] == call[:-1]) & (vec[1:] <= vec[:-1])
     usual = float(np.median(pause[within]))
-    same = (rows["tid"].to_numpy()[1:] == rows["tid"].to_numpy()[:-1]) & (pause < 10 * usual)
-    after = (number[:-1] == 10) & (number[1:] == 1) & same.astype(bool)
+    same = (tid[1:] == tid[:-1]) & (pause < 10 * usual)
+    after = (call[1:] != call[:-1]) & (rows["rounds_made"].to_numpy()[:-1] == 10)
+    after &= same.astype(bool)
     assert after.sum() >= 5
     assert np.median(pause[after]) > 1.3 * usual
-    assert number.max() == 10
+    assert runs["rounds_made"].max() == 10
 
 
 @pytest.fixture(scope="module")

@@ -131,7 +131,7 @@ BUSY = ["nic-stolen-time", TOP, "veth-stolen-time"]
 
 
 # A run of the kernel's has ten rounds at most, and both questions count the same.
-@pytest.mark.parametrize("sample", BUSY)
+@pytest.mark.parametrize("sample", [*BUSY, "flows/tcp-flows1-1.netcost.tar.zst"])
 def test_what_was_handed_over_is_a_run_of_softirq_runs(sample: str) -> None:
     timeline = kept(sample).timeline()
     rows = handovers(timeline).handovers
@@ -140,6 +140,8 @@ def test_what_was_handed_over_is_a_run_of_softirq_runs(sample: str) -> None:
     mine = set(zip(rows["call_ns"], rows["rounds"], rows["on_comm"], strict=True))
     assert mine <= set(zip(runs["wall_ns"], runs["rounds_made"], runs["comm"], strict=True))
     assert sample != TOP or rows["rounds"].max() == 10
+    # Also where two threads take turns.
+    assert ((rows["wake_reason"] == "rounds") == (rows["rounds"] == 10)).all()
 
 
 @pytest.mark.parametrize("sample", BUSY)
