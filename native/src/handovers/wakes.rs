@@ -30,6 +30,8 @@ struct Wake {
 #[derive(Default)]
 struct OfCpu {
     wakes: Vec<Wake>,
+    /// The first that was not before the end of the last run.
+    next: usize,
     irqs: Irqs,
     runs: Runs,
 }
@@ -112,7 +114,7 @@ impl Wakes {
     pub fn finish(&mut self) {
         for of in self.cpus.values_mut() {
             for run in of.runs.rest().collect::<Vec<Run>>() {
-                told(&mut of.wakes, run, self.near_ns);
+                of.told(run, self.near_ns);
             }
         }
     }
@@ -150,16 +152,21 @@ impl OfCpu {
             let softirq = columns.row(row, codes);
             let before = ended.before(softirq.entry_ns);
             if let Some(run) = self.runs.take(&softirq, before).told {
-                told(&mut self.wakes, run, near_ns);
+                self.told(run, near_ns);
             }
         }
     }
-}
 
-/// A run about which all is known.
-fn told(wakes: &mut [Wake], run: Run, near_ns: i64) {
-    let first = wakes.partition_point(|wake| wake.at_ns < run.end_ns);
-    let near = wakes[first..].iter_mut().take_while(|wake| wake.at_ns - run.end_ns <= near_ns);
-    near.filter(|wake| wake.run.as_ref().is_none_or(|last| last.end_ns <= run.end_ns))
-        .for_each(|wake| wake.run = Some(run.clone()));
+    /// A run about which all is known. Runs end in order, or nearly so.
+    fn told(&mut self, run: Run, near_ns: i64) {
+        while self.next > 0 && self.wakes[self.next - 1].at_ns >= run.end_ns {
+            self.next -= 1;
+        }
+        while self.wakes.get(self.next).is_some_and(|wake| wake.at_ns < run.end_ns) {
+            self.next += 1;
+        }
+        let near = self.wakes[self.next..].iter_mut().take_while(|wake| wake.at_ns - run.end_ns <= near_ns);
+        near.filter(|wake| wake.run.as_ref().is_none_or(|last| last.end_ns <= run.end_ns))
+            .for_each(|wake| wake.run = Some(run.clone()));
+    }
 }
