@@ -26,12 +26,18 @@ struct Wake {
     run: Option<Run>,
 }
 
-/// The wake-ups on a CPU, in order, and what its softirqs were so far.
+/// The wake-ups on a CPU, in order.
 #[derive(Default)]
-struct OfCpu {
+struct InOrder {
     wakes: Vec<Wake>,
     /// The first that was not before the end of the last run.
     next: usize,
+}
+
+/// The same, and what the CPU's softirqs were so far.
+#[derive(Default)]
+struct OfCpu {
+    woken: InOrder,
     irqs: Irqs,
     runs: Runs,
 }
@@ -59,10 +65,10 @@ impl Wakes {
         let (mut cpus, mut firsts) = (BTreeMap::<i64, OfCpu>::new(), FxHashMap::<i64, Vec<First>>::default());
         for (place, stay) in stays.rows.iter().enumerate() {
             let Some(at_ns) = stay.wake_ns else { continue };
-            cpus.entry(stay.cpu).or_default().wakes.push(Wake { at_ns, stay: place, run: None });
+            cpus.entry(stay.cpu).or_default().woken.wakes.push(Wake { at_ns, stay: place, run: None });
             firsts.entry(stay.tid).or_default().push(First { in_ns: stay.in_ns, stay: place, ran: None });
         }
-        cpus.values_mut().for_each(|of| of.wakes.sort_by_key(|wake| wake.at_ns));
+        cpus.values_mut().for_each(|of| of.woken.wakes.sort_by_key(|wake| wake.at_ns));
         firsts.values_mut().for_each(|of| of.sort_by_key(|first| first.in_ns));
         Wakes { near_ns, codes: Codes::new(names), cpus, firsts, stays: stays.rows.len() }
     }
@@ -114,7 +120,7 @@ impl Wakes {
     pub fn finish(&mut self) {
         for of in self.cpus.values_mut() {
             for run in of.runs.rest().collect::<Vec<Run>>() {
-                of.told(run, self.near_ns);
+                of.woken.told(run, self.near_ns);
             }
         }
     }
@@ -127,7 +133,7 @@ impl Wakes {
             raised[first.stay] = first.ran.and_then(|ran| ran.1);
         }
         let mut runs = vec![None; self.stays];
-        for wake in self.cpus.values().flat_map(|of| &of.wakes) {
+        for wake in self.cpus.values().flat_map(|of| &of.woken.wakes) {
             let is_later = |run: &&Run| raised[wake.stay].is_some_and(|at| at > run.end_ns && at <= wake.at_ns);
             runs[wake.stay] = wake.run.as_ref().filter(|run| !is_later(run));
         }
@@ -152,11 +158,13 @@ impl OfCpu {
             let softirq = columns.row(row, codes);
             let before = ended.before(softirq.entry_ns);
             if let Some(run) = self.runs.take(&softirq, before).told {
-                self.told(run, near_ns);
+                self.woken.told(run, near_ns);
             }
         }
     }
+}
 
+impl InOrder {
     /// A run about which all is known. Runs end in order, or nearly so.
     fn told(&mut self, run: Run, near_ns: i64) {
         while self.next > 0 && self.wakes[self.next - 1].at_ns >= run.end_ns {
