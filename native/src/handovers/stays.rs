@@ -109,4 +109,10 @@ pub mod tests {
         assert_eq!(meets.map(|(start, end)| stays.meet(0, start, end)), expected);
         assert!(!stays.meet(2, 0, 999));
     }
+
+    #[test]
+    fn a_stay_without_length_hides_no_other() {
+        let stays = stays(&[(0, 7, 100, 200, None), (0, 8, 100, 100, None), (0, 9, 150, 150, None)]);
+        assert!(stays.meet(0, 160, 300) && !stays.meet(0, 200, 300));
+    }
 }
