@@ -1,7 +1,7 @@
 # Softirqs with interrupts and polls, in one pass for all questions that pair them.
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,16 +18,11 @@ from .common import plain, record_gaps
 from .kernel_limits import MAX_SOFTIRQ_RESTART, KernelLimits, limits_of
 from .poll_sums import Gathered, gathered_of
 
+if TYPE_CHECKING:
+    from ..._native import ArrowTable
+
 TABLES = ("softirqs", "hardirqs", "polls")
 INPUTS = (*TABLES, "coverage")
-READ = {
-    "softirqs": [
-        *("cpu", "ordinal", "raise_ns", "entry_ns", "exit_ns", "vec", "action", "tid", "comm"),
-        *("origin", "in_kthread", "cost_class", "self_ns", "outside_polls_ns", "polls", "packets"),
-    ],
-    "hardirqs": [*("cpu", "entry_ns", "exit_ns", "irq", "name", "context", "device", "self_ns")],
-    "polls": [*("cpu", "start_ns", "end_ns", "device", "work", "self_ns", "softirq_ordinal")],
-}
 # Of softirqs or runs, some 250 bytes each. Of a window with more, its rows up to a time are shown.
 MAX_ROWS = 200_000
 _RUN_KINDS = ["in_kthread", "rounds_made", "still_pending", "end_reason"]
@@ -66,7 +61,7 @@ class Paired:
             most=MAX_ROWS,
         )
 
-    def add(self, softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame) -> None:
+    def add(self, softirqs: "ArrowTable", hardirqs: "ArrowTable", polls: "ArrowTable") -> None:
         self._pairing.add(softirqs, hardirqs, polls)
 
     @cached_property
@@ -140,12 +135,12 @@ def paired(timeline: Timeline, hz: int | None = None, picked: Picked | None = No
     return _paired(timeline, recorded=recorded, picked=picked or Picked())
 
 
-@fold(*TABLES, columns=READ)
+@fold(*TABLES, is_native=True)
 def _paired(
     state: Paired | None,
-    softirqs: pd.DataFrame,
-    hardirqs: pd.DataFrame,
-    polls: pd.DataFrame,
+    softirqs: "ArrowTable",
+    hardirqs: "ArrowTable",
+    polls: "ArrowTable",
     *,
     recorded: Recorded,
     picked: Picked,
