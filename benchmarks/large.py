@@ -27,6 +27,8 @@ WAYS = (
 _TRACE = ".perfetto-trace"
 # By how much the largest may be above the smallest.
 _FLAT = 1.2
+# Times perf's report, of the largest.
+_OF_KWORK = 4
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ def table(found: list[Measured]) -> str:
 
 def targets(found: list[Measured]) -> str:
     lines = ["| target: 16 times against 4 | wanted | measured | |", "|---|---|---|---|"]
+    kwork = [one.run.seconds for one in found if one.way == _KWORK]
     for way in dict.fromkeys(one.way for one in found if one.way != _KWORK):
         # What starting costs is part of the smallest, and no event's.
         before, last = (one for one in found if one.way == way and one.times != TIMES[0])
@@ -110,6 +113,10 @@ def targets(found: list[Measured]) -> str:
         ):
             verdict = "met" if of <= _FLAT else "**missed**"
             lines.append(f"| {way}: {what} | {_FLAT:g} | {of:.2f} | {verdict} |")
+        if kwork and way.startswith("report"):
+            of = last.run.seconds / kwork[-1]
+            verdict = "met" if of <= _OF_KWORK else "**missed**"
+            lines.append(f"| {way}: 16 times, of {_KWORK} | {_OF_KWORK} | {of:.2f} | {verdict} |")
     return "\n".join(lines)
 
 

@@ -90,6 +90,9 @@ class Capture:
     def mappings(self, progress: Progress | None = None) -> ArrowTable: ...
     def kernel_symbols(self, progress: Progress | None = None) -> ArrowTable: ...
     def kallsyms(self) -> str | None: ...
+    def fields(self, name: str) -> list[str]:
+        """Of a tracepoint, without a pass: time_ns and common_cpu where all events have them."""
+
     def event_batches(
         self,
         names: Sequence[str],

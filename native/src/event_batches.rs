@@ -7,6 +7,8 @@
 
 use std::ops::ControlFlow;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::RecordBatch;
 
 use crate::columns::EventColumns;
@@ -110,11 +112,36 @@ impl Pass<'_, '_> {
         };
         let found: Vec<(String, RecordBatch)> = self.tables.iter_mut().map(leave).collect::<Result<_>>()?;
         // Who reads a recording without rows gets its columns.
-        if until_ns.is_some() && found.iter().all(|table| table.1.num_rows() == 0) || (self.sink)(found) {
+        if until_ns.is_some() && found.iter().all(|table| table.1.num_rows() == 0) {
             return Ok(());
         }
-        Err(bad!(Interrupted, "interrupted"))
+        match pieces(found, self.rows).all(|piece| (self.sink)(piece)) {
+            true => Ok(()),
+            false => Err(bad!(Interrupted, "interrupted")),
+        }
     }
+}
+
+fn times(rows: &RecordBatch) -> &[i64] {
+    rows.column(0).as_primitive::<Int64Type>().values()
+}
+
+/// Tables cut at some times: a block may have many more rows than are wanted at once.
+fn pieces(tables: Vec<(String, RecordBatch)>, rows: usize) -> impl Iterator<Item = Vec<(String, RecordBatch)>> {
+    let mut every: Vec<i64> = tables.iter().flat_map(|table| times(&table.1)).copied().collect();
+    every.sort_unstable();
+    let mut ends: Vec<Option<i64>> = every.chunks(rows.max(1)).skip(1).map(|rows| Some(rows[0])).collect();
+    ends.dedup();
+    ends.push(None);
+    let mut given = vec![0; tables.len()];
+    ends.into_iter().map(move |end| {
+        let piece = |((name, rows), given): (&(String, RecordBatch), &mut usize)| {
+            let first = *given;
+            *given = end.map_or(rows.num_rows(), |end| times(rows).partition_point(|&time| time < end));
+            (name.clone(), rows.slice(first, *given - first))
+        };
+        tables.iter().zip(&mut given).map(piece).collect()
+    })
 }
 
 impl Visitor for Pass<'_, '_> {

@@ -337,6 +337,15 @@ fn comm_column(columns: &EventColumns, names: &Names, labels: &Labels, named: bo
     }
 }
 
+/// The columns of a tracepoint's table that are fields of its own, and those that are known of all its events.
+pub fn fields(recording: &Recording, name: &str) -> Result<Vec<String>> {
+    let (_, tables) = shown(recording, Some(&[name.to_owned()]));
+    let table = tables.first().ok_or_else(|| missing(recording, name))?;
+    let known = [("time_ns", table.has_time && recording.unit == Unit::Nanoseconds), ("common_cpu", table.has_cpu)];
+    let known = known.into_iter().filter(|known| known.1).map(|known| known.0.to_owned());
+    Ok(known.chain(table.format.fields.iter().map(|field| field.name.clone())).collect())
+}
+
 /// Why there is no table of an event.
 pub fn missing(recording: &Recording, wanted: &str) -> crate::error::Error {
     if let Some(event) = recording.events.iter().find(|event| event.name == wanted) {

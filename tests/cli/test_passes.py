@@ -14,7 +14,8 @@ from support.run_cli import Netcost
 SAMPLES = ROOT / "sample-data"
 # Methods that go through the events.
 PASSES = (
-    *("scan", "timeline", "counts", "task_events", "events", "all_events", "samples", "stacks"),
+    *("scan", "timeline", "counts", "task_events", "events", "all_events", "event_batches"),
+    *("samples", "stacks"),
     *("mappings", "kernel_symbols"),
 )
 
@@ -56,7 +57,7 @@ BUNDLES = [
     ("stolen-time-tcp.netcost.tar.zst", []),
     ("stolen-time-top.netcost.tar.zst", []),
     ("nic-guest/6.12-nic-1-flows.netcost.tar.zst", []),
-    ("local-migrations.netcost.tar.zst", ["all_events"]),
+    ("local-migrations.netcost.tar.zst", ["event_batches"]),
 ]
 
 

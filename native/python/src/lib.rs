@@ -254,6 +254,11 @@ impl Capture {
         Ok(found)
     }
 
+    /// The columns that one tracepoint's events have.
+    fn fields(&self, name: &str) -> PyResult<Vec<String>> {
+        events::fields(&self.recording, name).map_err(raised)
+    }
+
     /// The events of these tracepoints in the order of time, some rows after the other.
     #[pyo3(signature = (names, fields=None, window=None, cpus=None, rows=250_000, progress=None))]
     fn event_batches(

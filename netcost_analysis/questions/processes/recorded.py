@@ -27,6 +27,8 @@ TAKEN = (("skb:skb_copy_datagram_iovec", "skbaddr"), ("skb:consume_skb", "skbadd
 READY = ("sock:sk_data_ready", "skaddr")
 WOKEN = ("sched:sched_waking", "pid")
 WAKE_UP = ("sched:sched_wakeup", "pid")
+# So many events are kept, for who asks again.
+_SMALL = 1_000_000
 # A tracepoint, and the field that says what it is about.
 Event = tuple[str, str]
 
@@ -37,23 +39,31 @@ def told(capture: "Capture") -> list[Event]:
     counts = capture.info["events"]
     every = (QUEUED, RECEIVED, *TAKEN, FREED, READY, WOKEN, WAKE_UP)
     some = [one for one in every if counts.get(one[0])]
-    return [event for event in some if _is_told(capture, event)]
-
-
-def _is_told(capture: "Capture", event: Event) -> bool:
-    name, field = event
-    # Of one that cannot be shown this says why.
-    first = capture.events(name, limit=1, fields=[field])
-    known = ("time_ns", "common_cpu", field)
-    return set(known) <= set(first) and bool(first[[*known]].notna().all(axis=None))
+    # Of one that cannot be shown fields() says why.
+    known = [set(capture.native.fields(name)) for name, _ in some]
+    return [
+        one
+        for one, fields in zip(some, known, strict=True)
+        if {one[1], "time_ns", "common_cpu"} <= fields
+    ]
 
 
 def stream(capture: "Capture", events: list[Event]) -> "Generator[dict[Event, pd.DataFrame]]":
     # Events in COLUMNS, by time, some of them after the other.
-    if not events:
-        return
+    if capture.event_count <= _SMALL:
+        yield from ({event: of[event] for event in events} for of in _all(capture))
+    else:
+        yield from _read(capture, events)
+
+
+@once
+def _all(capture: "Capture") -> "list[dict[Event, pd.DataFrame]]":
+    return list(_read(capture, told(capture)))
+
+
+def _read(capture: "Capture", events: list[Event]) -> "Generator[dict[Event, pd.DataFrame]]":
     names, fields = [name for name, _ in events], [*_FIELDS, *{field for _, field in events}]
-    for tables in capture.event_batches(names, fields):
+    for tables in capture.event_batches(names, fields) if names else ():
         if any(map(len, tables.values())):
             yield {(name, field): in_columns(tables[name], field) for name, field in events}
 
