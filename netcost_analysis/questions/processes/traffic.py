@@ -149,16 +149,14 @@ class _Summed:
     def over(self) -> Traffic:
         # All of it; nothing comes any more.
         while self._waiting is not None and len(self._waiting.rows):
-            rows, units = self._waiting
-            if not self._witnesses.read_on():
-                units["is_open"] = False
-            self._settle(_Units(rows, units), rows[:0])
+            goes_on = self._witnesses.read_on()
+            self._settle(self._waiting, self._waiting.rows[:0], goes_on)
         self._witnesses.close()
         assert self._sums is not None
         return self._sums
 
-    def _settle(self, of: _Units, threads: pd.DataFrame) -> None:
-        # threads: rows of NAPI threads' polls.
+    def _settle(self, of: _Units, threads: pd.DataFrame, goes_on: bool = True) -> None:
+        # threads: rows of NAPI threads' polls. goes_on: events are yet to come.
         rows, units = of
         open_ = units[units["is_open"].to_numpy(dtype=bool)]
         found = packets_in(open_, self._witnesses.receipts())
@@ -166,6 +164,7 @@ class _Summed:
         for name in ENDS:
             units[name] = units[name].where(units[name].notna(), found[name].reindex(units.index))
         units.loc[found.index, "is_open"] = False
+        units["is_open"] &= goes_on
         waits = np.zeros(len(rows), dtype=bool)
         waits[units["softirq"].to_numpy()[units["is_open"].to_numpy(dtype=bool)]] = True
         self._waiting = _part(of, waits)

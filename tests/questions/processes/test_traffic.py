@@ -1,0 +1,72 @@
+# Whose traffic softirqs were, in batches of any size, against all events and softirqs at once.
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.capture import capture as captures
+from netcost_analysis.questions import inputs
+from netcost_analysis.questions.processes import evidence as e
+from netcost_analysis.questions.processes import recorded as r
+from netcost_analysis.questions.processes import traffic as t
+from netcost_analysis.questions.processes.packets import ENDS, Packets, packets_in
+from netcost_analysis.questions.processes.softirq_time import softirq_rows
+from netcost_analysis.questions.processes.traffic_parts import longest_names, parts_of, renamed
+from support.host import SAMPLES
+
+# The last packets of the one are at addresses that nobody used again; the other's are copied.
+CAPTURES = (
+    SAMPLES / "local-regression-traced" / "loopback-udp-defer0-rpson-twocpu-1.netcost.tar.zst",
+    SAMPLES / "flows" / "tcp-flows2-1.netcost.tar.zst",
+)
+WINDOWS = ((None, None, None), (0.1, 0.25, [1]))
+
+
+def at_once(timeline: netcost.Timeline) -> t.Traffic:
+    found: dict[r.Event, pd.DataFrame] = {}
+    for events in r.stream(timeline.capture, r.told(timeline.capture)):
+        for event, rows in events.items():
+            found[event] = pd.concat([found.get(event, rows[:0]), rows], ignore_index=True)
+
+    def of(event: r.Event) -> pd.DataFrame:
+        return found.get(event, r.empty())
+
+    packets, taken = Packets(), pd.concat([of(event) for event in r.TAKEN], ignore_index=True)
+    told = packets.add(of(r.RECEIVED), of(r.QUEUED), taken, of(r.FREED))
+    receipts = pd.concat([told, packets.rest()], ignore_index=True)
+    softirqs = timeline.softirqs.reset_index(drop=True)
+    inside = {
+        event: of(event)[of(event)["cpu"].isin(timeline.summary["cpus"])]
+        for event in (r.RECEIVED, r.WOKEN, r.READY)
+    }
+    frame = e.units(softirqs, inside[r.RECEIVED])
+    woken = e.woken_in(frame, softirqs, e.of_clients(inside[r.WOKEN]))
+    sockets = e.sockets_in(frame, softirqs, inside[r.READY])
+    owners = e.owners_of(e.announced(sockets, woken))
+    rows = softirq_rows(softirqs, timeline.polls, polled=True)
+    ends = packets_in(frame, receipts)[[*ENDS]]
+    parts = parts_of(rows, frame, ends, e.with_sockets(woken, sockets, owners))
+    return t.summed(renamed(parts, longest_names(timeline.sums())), rows)
+
+
+def assert_same(found: t.Traffic, expected: t.Traffic) -> None:
+    for one, other in zip(found, expected, strict=True):
+        pd.testing.assert_frame_equal(one, other, check_dtype=False)
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+@pytest.mark.parametrize("window", WINDOWS, ids=["whole", "part"])
+@pytest.mark.parametrize("are_small", [False, True], ids=["one", "many"])
+def test_batches_are_all_of_it(
+    path: Any, window: tuple[Any, ...], are_small: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture = netcost.open_capture(path)
+    expected = at_once(capture.timeline(*window))
+    if are_small:
+        monkeypatch.setattr(captures, "EVENTS_AT_ONCE", 2_000)
+        monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 1_000)
+        monkeypatch.setattr(inputs, "_ROWS", 5_000)
+        monkeypatch.setattr(t, "_AT_ONCE", 700)
+    assert_same(t.traffic(capture.timeline(*window)), expected)
