@@ -48,6 +48,12 @@ class Fold(Generic[State]):
         state: State = self._kept[timeline][_key(parameters)]
         return state
 
+    def take(self, timeline: "Timeline", **parameters: Any) -> State:
+        """What calling it returns, kept no longer: for a state that whoever asks uses up."""
+        state = self(timeline, **parameters)
+        del self._kept[timeline][_key(parameters)]
+        return state
+
     def knows(self, timeline: "Timeline", parameters: dict[str, Any]) -> bool:
         """Whether calling it takes no pass."""
         return _key(parameters) in self._kept.get(timeline, {})

@@ -83,14 +83,14 @@ def traffic(timeline: Timeline) -> Traffic:
     batches, once more before that where announcements on sockets were recorded; of the events a
     few columns are kept.
     """
-    return _summed(timeline, by=_by(timeline)).over()
+    return _summed.take(timeline, by=_by(timeline)).over()
 
 
 @once
 def _by(timeline: Timeline) -> _By:
     pairs, of_sockets = None, _of_sockets(timeline)
     if r.READY in of_sockets.events:
-        pairs = _announced(timeline, sources=of_sockets).pairs
+        pairs = _announced.take(timeline, sources=of_sockets).over()
     owners = e.owners_of(pd.DataFrame() if pairs is None else pairs)
     return _By(sources_of(timeline), owners, longest_names(timeline.sums()))
 
@@ -104,14 +104,19 @@ class _Announced:
     # How often units announced data on a socket and woke a task: of evidence.announced().
     def __init__(self, sources: Sources) -> None:
         self._witnesses = Witnesses(sources)
-        self.pairs: pd.DataFrame | None = None
+        self._pairs: pd.DataFrame | None = None
 
     def add(self, softirqs: pd.DataFrame) -> None:
         near = self._witnesses.near(softirqs)
         frame = e.units(softirqs, near.received)
         sockets = e.sockets_in(frame, softirqs, near.ready)
         woken = e.woken_in(frame, softirqs, near.wakings)
-        self.pairs = added(self.pairs, e.announced(sockets, woken))
+        self._pairs = added(self._pairs, e.announced(sockets, woken))
+
+    def over(self) -> pd.DataFrame | None:
+        # All of it; nothing comes any more.
+        self._witnesses.close()
+        return self._pairs
 
 
 @fold("softirqs")

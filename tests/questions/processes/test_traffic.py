@@ -70,3 +70,24 @@ def test_batches_are_all_of_it(
         monkeypatch.setattr(inputs, "_ROWS", 5_000)
         monkeypatch.setattr(t, "_AT_ONCE", 700)
     assert_same(t.traffic(capture.timeline(*window)), expected)
+
+
+def test_who_was_interrupted_may_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    capture = netcost.open_capture(CAPTURES[0])
+    expected = at_once(capture.timeline(0, 0.05))
+    monkeypatch.setattr(captures, "EVENTS_AT_ONCE", 500)
+    timeline, shown, over = capture.timeline(0, 0.05), r.in_columns, t._Summed.over
+
+    def interrupted(*_: Any) -> pd.DataFrame:
+        monkeypatch.setattr(r, "in_columns", shown)
+        raise KeyboardInterrupt
+
+    def last_part(summed: Any) -> t.Traffic:
+        monkeypatch.setattr(t._Summed, "over", over)
+        monkeypatch.setattr(r, "in_columns", interrupted)
+        return over(summed)
+
+    monkeypatch.setattr(t._Summed, "over", last_part)
+    with pytest.raises(KeyboardInterrupt):
+        t.traffic(timeline)
+    assert_same(t.traffic(timeline), expected)
