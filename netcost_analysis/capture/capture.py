@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from ..questions.accessors import RecordingAsk
     from ..timeline.timeline import Timeline
 
-# Bytes that an event takes at least, on average (docs/capture.md), in recordings of perf or texts,
-# and in those of rings; how many bytes a packed one stands for.
 # Of event_batches(), in memory.
 EVENTS_AT_ONCE = 100_000
+# Bytes that an event takes at least, on average (docs/capture.md), in recordings of perf or texts,
+# and in those of rings; how many bytes a packed one stands for.
 _EVENT_BYTES, _RING_EVENT_BYTES, _PACKED = 72, 32, 10
 
 
