@@ -85,8 +85,8 @@ class Witnesses:
 
     def _open(self, rows: pd.DataFrame) -> pd.DataFrame:
         # Those that a softirq may hold that is not over yet.
-        exits = rows["cpu"].map(self._exits).fillna(-_LATEST)
-        return rows[(rows["time_ns"] > exits).to_numpy(dtype=bool)].tail(_MOST)
+        exits = self._exits.reindex(rows["cpu"], fill_value=-_LATEST).to_numpy("int64")
+        return rows[rows["time_ns"].to_numpy("int64") > exits].tail(_MOST)
 
     def receipts(self) -> pd.DataFrame:
         # Packets that were received and of which the next event came: of Packets.add(), those that
