@@ -80,8 +80,8 @@ def traffic(timeline: Timeline) -> Traffic:
     Notes
     -----
     Source: softirqs and polls, and the events of packets, sockets and wake-ups. Rows are read in
-    batches, once more before that where announcements on sockets were recorded; of the events a
-    few columns are kept.
+    batches, once more before that where announcements on sockets were recorded, and the events
+    beside them; packets on their way are kept.
     """
     return _summed.take(timeline, by=_by(timeline)).over()
 
