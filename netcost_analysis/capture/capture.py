@@ -365,15 +365,20 @@ class Capture:
         ------
         dict of str to pandas.DataFrame
             By name, a frame as events() has it, by time; nothing is before what earlier ones had.
-            One at least, which may have no rows.
+            One at least, which may have no rows; of a recording that is in no order of time, one.
 
         Raises
         ------
+        ArgumentError
+            For names that are no list.
         CaptureError
             Where the capture has no such event, and for events that do not say when they happened.
         """
+        from ..errors import ArgumentError
         from ..frames import to_frame
 
+        if isinstance(names, str):
+            raise ArgumentError(f"names are a list: ['{names}']")
         batches = self.native.event_batches(names, fields, window, rows=EVENTS_AT_ONCE)
         try:
             for tables in batches:

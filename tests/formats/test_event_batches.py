@@ -9,6 +9,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.capture import capture as captures
 from netcost_analysis.capture.capture import Capture
+from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.tracing_overhead.counts import event_count, event_times
 from support.kept import kept
 from support.samples import ALL
@@ -99,3 +100,8 @@ def test_a_count_is_that_of_the_times(capture: Capture) -> None:
 def test_what_it_does_not_have_is_told() -> None:
     with pytest.raises(netcost.CaptureError, match="no event 'net:nothing' in this capture"):
         list(kept(ALL[0]).event_batches(["net:nothing"]))
+
+
+def test_one_name_is_no_list_of_them() -> None:
+    with pytest.raises(ArgumentError, match="names are a list: \\['irq:softirq_entry'\\]"):
+        list(kept(ALL[0]).event_batches("irq:softirq_entry"))
