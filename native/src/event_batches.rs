@@ -92,8 +92,9 @@ struct Pass<'r, 's> {
     tables: Vec<Table<'r>>,
     /// Tables with rows in the present block.
     pending: Vec<usize>,
-    /// Rows that came since the last batch.
+    /// Rows that came since the last batch, and up to when it was.
     many: usize,
+    until_ns: i64,
     rounds: Rounds,
     timed: Vec<bool>,
     is_over: bool,
@@ -177,8 +178,11 @@ impl Visitor for Pass<'_, '_> {
 
     fn block_end(&mut self, block: &[u8]) {
         self.pending.drain(..).for_each(|slot| self.tables[slot].columns.gather(block));
-        if self.surveyed.in_order && self.many >= self.rows && self.given.is_ok() {
-            self.given = self.give(Some(self.rounds.known_ns()));
+        let known_ns = self.rounds.known_ns();
+        // Where no round has ended there is nothing to give, and all rows would be looked through for it.
+        if self.surveyed.in_order && self.many >= self.rows && known_ns > self.until_ns && self.given.is_ok() {
+            self.until_ns = known_ns;
+            self.given = self.give(Some(known_ns));
             self.is_over |= self.given.is_err();
         }
     }
@@ -216,6 +220,7 @@ pub fn event_batches(
         tables: tables.into_iter().map(|shown| Table { columns: shown.columns(fields), shown }).collect(),
         pending: Vec::new(),
         many: 0,
+        until_ns: i64::MIN,
         rounds: Rounds::default(),
         timed: timed(recording),
         is_over: false,

@@ -93,6 +93,10 @@ impl Waits {
         let is_thread = |name: &String| self.threads.iter().any(|thread| name.starts_with(thread));
         self.is_thread.extend(names.values().skip(self.is_thread.len()).map(is_thread));
         if slice.tid == 0 || self.is_thread.get(slice.comm as usize) == Some(&true) {
+            // Threads of NAPI's are moved like any other, and nobody asks where they waited.
+            if let Some(moves) = self.moves.get_mut(&slice.tid) {
+                moves.retain(|of| of.0 > slice.out_ns);
+            }
             return;
         }
         if let Some(wait_ns @ 1..) = slice.wait_ns {
@@ -155,5 +159,19 @@ mod tests {
         cut(wait, &moves, &stays, &mut found);
         let parts: Vec<_> = found.iter().map(|part| (part.cpu, part.start_ns, part.end_ns)).collect();
         assert_eq!(parts, [(0, 50, 200), (1, 200, 300)]);
+    }
+
+    #[test]
+    fn where_threads_were_moved_is_not_kept() {
+        let (stays, mut names) = (stays(&[]), Interner::default());
+        let mut waits = Waits::new(&[], vec!["napi/".to_owned()], &mut names).expect("waits");
+        let comm = names.code(b"napi/eth0-1");
+        waits.moves.insert(7, vec![(10, 0), (20, 1), (40, 0)]);
+        let (in_ns, out_ns) = (20, 30);
+        let (wait_ns, runnable, dead, asleep) = (Some(5), false, false, true);
+        let slice = Slice { cpu: 1, tid: 7, comm, in_ns, out_ns, wait_ns, runnable, dead, asleep };
+        waits.add_slice(slice, &stays, &names);
+        assert_eq!(waits.moves[&7], [(40, 0)]);
+        assert!(waits.found.is_empty());
     }
 }
