@@ -14,6 +14,7 @@ from netcost_analysis.questions.processes import traffic as t
 from netcost_analysis.questions.processes.packets import ENDS, Packets, packets_in
 from netcost_analysis.questions.processes.softirq_time import softirq_rows
 from netcost_analysis.questions.processes.traffic_parts import longest_names, parts_of, renamed
+from netcost_analysis.questions.processes.witnesses import Sources, Witnesses
 from support.host import SAMPLES
 
 # The last packets of the one are at addresses that nobody used again; the other's are copied.
@@ -91,3 +92,13 @@ def test_who_was_interrupted_may_ask_again(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(KeyboardInterrupt):
         t.traffic(timeline)
     assert_same(t.traffic(timeline), expected)
+
+
+def test_times_are_compared_to_the_nanosecond() -> None:
+    at_ns = 1_700_000_000_000_000_001
+    capture = netcost.open_capture(CAPTURES[0])
+    near = Witnesses(Sources(capture, [], r.WOKEN, False, [0, 1], 0))
+    near._exits = pd.Series([at_ns], index=[0])
+    rows = pd.DataFrame({"time_ns": [at_ns, at_ns + 1, at_ns], "cpu": [0, 0, 1]})
+    # Of a CPU without any exit all is open.
+    assert near._open(rows).index.tolist() == [1, 2]
