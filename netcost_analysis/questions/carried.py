@@ -4,10 +4,6 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import union_categoricals
 
-from ..spans import Flags
-
-_NEVER = -(2**63)
-
 
 def appended(rest: pd.DataFrame | None, rows: pd.DataFrame) -> pd.DataFrame:
     """Rows that are left of batches before, and a batch's: by CPU, each in the order of its table.
@@ -31,15 +27,3 @@ def appended(rest: pd.DataFrame | None, rows: pd.DataFrame) -> pd.DataFrame:
     if (cpus[1:] >= cpus[:-1]).all():
         return both
     return both.take(np.argsort(cpus, kind="stable")).reset_index(drop=True)
-
-
-def behind(rows: pd.DataFrame, time: str, since: "pd.Series[int]") -> Flags:
-    """Which rows have a time, and that no earlier than what since says of their CPU.
-
-    since: ns by CPU; of a CPU that it does not have nothing is left behind.
-    """
-    place = since.index.get_indexer(pd.Index(rows["cpu"].to_numpy()))
-    first = np.append(since.to_numpy("int64"), _NEVER)[place]
-    at = rows[time].astype("Int64").to_numpy("int64", na_value=_NEVER)
-    late: Flags = (at >= first) & (at != _NEVER)
-    return late
