@@ -61,12 +61,7 @@ class Capture:
         fields: the only ones of its own that are wanted; common_pid comes in any case.
         """
 
-    def all_events(
-        self,
-        progress: Progress | None = None,
-        names: Sequence[str] | None = None,
-        fields: Sequence[str] | None = None,
-    ) -> dict[str, ArrowTable]: ...
+    def all_events(self, progress: Progress | None = None) -> dict[str, ArrowTable]: ...
     def samples(
         self, name: str, limit: int | None = None, progress: Progress | None = None
     ) -> ArrowTable: ...

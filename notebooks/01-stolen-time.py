@@ -30,7 +30,7 @@ import netcost_analysis as netcost
 
 capture = netcost.open_capture(path, buffer, **beside)
 run = capture.timeline(victim=victim)
-run.ask.prepare("episodes", "handovers")  # a large capture is read once for both
+run.ask.prepare("episodes", "handovers", "provenance")  # a large capture is read once for both
 run.ask.completeness.recording()
 
 # %% [markdown]

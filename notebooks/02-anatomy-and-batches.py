@@ -34,7 +34,7 @@ whole.ask.completeness.recording()
 
 # %%
 run = whole.excerpt  # all of it, unless the capture is very large
-run.ask.prepare("batches")  # a large one is read once for all of these
+run.ask.prepare("batches", "provenance")  # a large one is read once for all of these
 whole.ask.batches.detail_window()
 
 # %% [markdown]

@@ -31,7 +31,7 @@ import netcost_analysis as netcost
 
 capture = netcost.open_capture(path, buffer, **beside)
 run = capture.timeline()
-run.ask.prepare("devices")  # a large capture is read once for all of these
+run.ask.prepare("devices", "provenance")  # a large capture is read once for all of these
 run.ask.completeness.recording()
 
 # %% [markdown]

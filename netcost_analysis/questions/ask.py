@@ -152,7 +152,7 @@ class Ask:
         Parameters
         ----------
         *names : str
-            Topics, and questions.
+            Topics, and questions. With "provenance" the file is hashed meanwhile, on another core.
 
         Raises
         ------

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # A question that will read it later goes first: then one pass through it does for all.
 _LARGEST = "segments"
+# It reads the whole file too, and no timeline.
+_HASHED = "provenance"
 
 
 def prepare(ask: "Ask", timeline: "Timeline", names: Iterable[str]) -> None:
@@ -30,17 +32,18 @@ def prepare(ask: "Ask", timeline: "Timeline", names: Iterable[str]) -> None:
 
     names: of topics and questions. Each is asked until it wants a fold that nobody has computed;
     what all of them want is one pass, and so on until every one has its answer. The states of one
-    pass are in memory together.
+    pass are in memory together. With "provenance" the file is hashed meanwhile, on another core.
     """
-    waiting = list(_named(names))
+    named = list(names)
+    waiting = list(_named(named))
     try:
         if fits(timeline):
             return
     except CaptureError:
         # Each of them says why.
         return
-    # A report ends with it, and has a core to spare.
-    begin(timeline.capture)
+    if _HASHED in named:
+        begin(timeline.capture)
     computed: set[Fold[Any]] = set()
     while waiting:
         wanted: list[Asked] = []

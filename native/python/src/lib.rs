@@ -89,10 +89,10 @@ fn table(py: Python<'_>, batch: RecordBatch) -> PyResult<Py<PyTable>> {
     Py::new(py, PyTable::try_new(vec![batch], schema)?)
 }
 
-fn by_name<'py>(py: Python<'py>, tables: Vec<(&'static str, RecordBatch)>) -> PyResult<Bound<'py, PyDict>> {
+fn by_name<'py>(py: Python<'py>, tables: Vec<(impl AsRef<str>, RecordBatch)>) -> PyResult<Bound<'py, PyDict>> {
     let shown = PyDict::new(py);
     for (name, rows) in tables {
-        shown.set_item(name, table(py, rows)?)?;
+        shown.set_item(name.as_ref(), table(py, rows)?)?;
     }
     Ok(shown)
 }
@@ -234,24 +234,12 @@ impl Capture {
         table(py, found.slice(0, rows))
     }
 
-    /// The events of these tracepoints, or of every one, in one pass, with these of their fields or all.
-    #[pyo3(signature = (progress=None, names=None, fields=None))]
-    fn all_events<'py>(
-        &self,
-        py: Python<'py>,
-        progress: Option<Py<PyAny>>,
-        names: Option<Vec<String>>,
-        fields: Option<Vec<String>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let found = PyDict::new(py);
-        let names = names.as_deref();
-        let within = events::Within { fields, ..events::Within::default() };
-        for (name, batch) in
-            pass(py, progress, |progress| events::tables(&self.recording, names, None, &within, progress))?
-        {
-            found.set_item(name, table(py, batch)?)?;
-        }
-        Ok(found)
+    /// The events of every tracepoint, in one pass.
+    #[pyo3(signature = (progress=None))]
+    fn all_events<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
+        let within = events::Within::default();
+        let run = |progress: netcost::Progress<'_>| events::tables(&self.recording, None, None, &within, progress);
+        by_name(py, pass(py, progress, run)?)
     }
 
     /// The columns that one tracepoint's events have.

@@ -67,6 +67,7 @@ def test_batches_are_all_of_it(
     expected = at_once(capture.timeline(*window))
     if are_small:
         monkeypatch.setattr(captures, "EVENTS_AT_ONCE", 2_000)
+        monkeypatch.setattr(r, "_SMALL", 0)
         monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 1_000)
         monkeypatch.setattr(inputs, "_ROWS", 5_000)
         monkeypatch.setattr(t, "_AT_ONCE", 700)
@@ -77,6 +78,7 @@ def test_who_was_interrupted_may_ask_again(monkeypatch: pytest.MonkeyPatch) -> N
     capture = netcost.open_capture(CAPTURES[0])
     expected = at_once(capture.timeline(0, 0.05))
     monkeypatch.setattr(captures, "EVENTS_AT_ONCE", 500)
+    monkeypatch.setattr(r, "_SMALL", 0)
     timeline, shown, over = capture.timeline(0, 0.05), r.in_columns, t._Summed.over
 
     def interrupted(*_: Any) -> pd.DataFrame:
