@@ -9,6 +9,7 @@ from ..view.page import MOST_BYTES, page
 from ..view.tiles import Tiles
 
 if TYPE_CHECKING:
+    from ..timeline.task import Task
     from ..timeline.timeline import Timeline
 
 _EPISODES = 40
@@ -21,14 +22,19 @@ _SEGMENT_BYTES = 60
 _MOST_IN_REPORT = 1_500_000
 
 
-def view_page(timeline: "Timeline", most_bytes: int = MOST_BYTES) -> str:
-    """The timeline as one HTML page that needs nothing else; raises what Tiles.of does."""
+def view_page(
+    timeline: "Timeline", most_bytes: int = MOST_BYTES, victim: "Task | None" = None
+) -> str:
+    """The timeline as one HTML page that needs nothing else; raises what Tiles.of does.
+
+    victim: whose longest episodes are as fine as they are; None: the timeline's.
+    """
     tiles = Tiles.of(timeline)
     told = tiles.header()
     stretches: list[tuple[int, int]] = []
     # Of few segments all are there, and places are not looked for.
     if sum(timeline.columns("sums")["segments"]) > most_bytes // _SEGMENT_BYTES:
-        stretches = [*_episodes(timeline, int(told["begin_ns"])), *_gaps(told["marks"])]
+        stretches = [*_episodes(timeline, victim, int(told["begin_ns"])), *_gaps(told["marks"])]
     places = []
     for begin, end in stretches:
         room = int((end - begin) * _AROUND)
@@ -36,9 +42,9 @@ def view_page(timeline: "Timeline", most_bytes: int = MOST_BYTES) -> str:
     return page(tiles, places, most_bytes=most_bytes)
 
 
-def _episodes(timeline: "Timeline", begin_ns: int) -> list[tuple[int, int]]:
+def _episodes(timeline: "Timeline", victim: "Task | None", begin_ns: int) -> list[tuple[int, int]]:
     try:
-        answer = timeline.ask.stolen_time.episodes(most=_EPISODES)
+        answer = timeline.ask.stolen_time.episodes(victim=victim, most=_EPISODES)
     except AbsentError:
         # The task that the timeline is about did not run.
         return []
@@ -98,9 +104,13 @@ def section(timeline: "Timeline") -> str:
     The page within runs its own script, and reaches nothing of the page around it.
     """
     shown = timeline.excerpt
-    part = "" if shown is timeline else f" {duration(shown.duration_ns)} from the middle of it."
+    part = ""
+    if shown is not timeline:
+        part = f" {duration(shown.duration_ns)} from the middle of it."
+        # All that the page asks for, in one pass.
+        shown.load("displaced", "slices")
     try:
-        document = escape(view_page(shown, _MOST_IN_REPORT))
+        document = escape(view_page(shown, _MOST_IN_REPORT, timeline.given_victim))
     except ArgumentError as error:
         return f"<section><h2>Timeline</h2><p>{escape(str(error))}</p></section>\n"
     begin_ns = int(shown.summary["start_ns"])
