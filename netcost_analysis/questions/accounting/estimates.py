@@ -1,10 +1,12 @@
 """Three ways to estimate what the victim got, and why they differ."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from ..._native import CaptureError
 from ...capture.accounting import tick_ms
 from ...capture.manifest import Victim
 from ...timeline.groups import recorded_victim
@@ -142,7 +144,7 @@ def differences(answer: "Answer[pd.DataFrame]") -> Differences:
         cpu=bundle.victim_cpu,
         any=bool(got.notna().any()),
         run_known=None not in (victim.start_ns, victim.end_ns),
-        trace_ns=None if _whole(bundle) else timeline.duration_ns,
+        trace_ns=None if _whole(bundle) else _duration_ns(timeline),
         wall_s=victim.wall_s,
         ticks=None if absent(ticks) else float(ticks),
         tick_ms=tick_ms(bundle.kernel_config),
@@ -151,6 +153,13 @@ def differences(answer: "Answer[pd.DataFrame]") -> Differences:
         work_lost_share=float(lost["work"]),
         traced_lost_share=float(lost["traced"]),
     )
+
+
+def _duration_ns(timeline: "Timeline") -> int | None:
+    # Samples alone have no window.
+    with suppress(CaptureError):
+        return timeline.duration_ns
+    return None
 
 
 def _whole(bundle: "Bundle") -> bool:
@@ -164,9 +173,12 @@ def _whole(bundle: "Bundle") -> bool:
 
 def _other(answer: "Answer[pd.DataFrame]") -> str | None:
     page, run = answer.ask._whole, answer.timeline
-    recorded = recorded_victim(run, [str(name) for name in losses(run).victims])
-    same = comm_of(page, page.victim) == comm_of(run, recorded)
-    return None if same else label_of(page, page.victim)
+    # Without a ledger nobody is known to have lost anything.
+    with suppress(CaptureError):
+        recorded = recorded_victim(run, [str(name) for name in losses(run).victims])
+        if comm_of(page, page.victim) != comm_of(run, recorded):
+            return label_of(page, page.victim)
+    return None
 
 
 def _lacks(bundle: "Bundle") -> str | None:

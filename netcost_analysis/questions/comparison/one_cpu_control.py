@@ -53,6 +53,11 @@ def _require_control(experiment: Experiment) -> None:
             f"{experiment.path} has no control: its steps have no label {_CONTROL} that says "
             "whether client and server had one CPU or two"
         )
+    if experiment.steps[_CONTROL].nunique() < 2:
+        (only,) = experiment.steps[_CONTROL].unique()
+        raise CaptureError(
+            f"{experiment.path} has no control: in all of its steps {_CONTROL} is {only}"
+        )
 
 
 @question(

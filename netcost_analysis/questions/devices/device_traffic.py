@@ -1,5 +1,6 @@
 # What interfaces carried, over the true time between two readings of their counters.
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -225,5 +226,8 @@ def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
 
     traffic(ax, of_device(answer.frame, device), answer.start_ns)
     ax.set_title(device)
-    summary = answer.timeline.summary
-    ax.set_xlim(*((int(summary[f"{end}_ns"]) - answer.start_ns) / 1e9 for end in ("start", "end")))
+    # Samples alone have no window.
+    with suppress(CaptureError):
+        summary = answer.timeline.summary
+        ends = (int(summary[f"{end}_ns"]) for end in ("start", "end"))
+        ax.set_xlim(*((end_ns - answer.start_ns) / 1e9 for end_ns in ends))
