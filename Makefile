@@ -46,6 +46,11 @@ report: $(VENV)/.built ## who stole whose CPU time in CAPTURE (default: the samp
 test: cargo-test ## the tests of the crate and of the package that need neither root nor perf
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -m "$(if $(MARKS),$(MARKS) and )not live" -n 2 --dist loadfile $(PYTEST_ARGS)
 
+# What they print is question, column, from and to: whoever runs it reads that.
+.PHONY: golden
+golden: $(VENV)/.built ## freeze the answers to every question again, and show what changed
+	NETCOST_GOLDEN=write $(BIN)/python -m pytest -q -rP -n logical --dist load tests/questions/test_answers.py -k frozen
+
 .PHONY: test-live
 test-live: $(VENV)/.built ## those that record or change this host (root, perf, trace-cmd)
 	.ci/pytest-live $(BIN)/python "$(MARKS)" $(PYTEST_ARGS)

@@ -4,13 +4,10 @@
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from netcost_analysis import Timeline, open_capture
-from netcost_analysis.display.templates import as_text
-from netcost_analysis.questions.answer import Answer
 from netcost_analysis.questions.ask import questions
 from support.host import ROOT
 from support.kept import kept
@@ -20,14 +17,11 @@ from support.perfdata import tracepoints as t
 from support.robbed import robbed, written
 from support.run_cli import Netcost
 from support.told import IDLE, OPENSSL
+from support.typed import BROKEN, assert_whole
 
 PACKAGE = ROOT / "netcost_analysis"
 TEMPLATES = sorted(PACKAGE.glob("questions/**/*.md"))
 NIC = "nic-stolen-time"
-# What is left of a sentence whose figure is missing.
-BROKEN = re.compile(
-    r"\(\)|\(\s|\s\)| [,.;:)](?=\s|$)|\S  +\S|\bof [(.,]|\*\*\*\*|(?<=\w )None\b|\bnan\b|<NA>"
-)
 # A place on a page, which is another where the answer is shown alone; "below 0" is none.
 PLACE = re.compile(
     r"\b(above|below)\b(?! (0|\{\{))|\bthis page\b|\bend of (the|this) page\b|"
@@ -60,18 +54,9 @@ def idle(folder: Path) -> Iterator[Timeline]:
 def test_every_answer_says_something_whole(
     tmp_path: Path, made: Callable[[Path], Iterator[Timeline]]
 ) -> None:
-    wrong = []
-    for number, line in enumerate(made(tmp_path)):
+    for line in made(tmp_path):
         for name in questions():
-            answer: Answer[Any] = line.ask(name)
-            text = as_text(answer.words)
-            wrong += [
-                f"{number} {name}: {text[max(0, at.start() - 60) : at.end() + 60]!r}"
-                for at in BROKEN.finditer(text)
-            ]
-            if not answer._repr_html_().strip():
-                wrong.append(f"{number} {name}: shows nothing")
-    assert not wrong, "\n".join(wrong)
+            assert_whole(line.ask(name))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,123 @@
+# Every question of every sample: what it answers is what it answered before, in whole sentences and
+# declared columns, with pictures that draw, and the same in batches.
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from pyarrow import table
+
+import netcost_analysis as netcost
+from netcost_analysis.capture.capture import Capture
+from netcost_analysis.cli.ask import plain_part
+from netcost_analysis.export.dataset import TABLES
+from netcost_analysis.questions import inputs
+from netcost_analysis.questions.answer import Answer
+from netcost_analysis.questions.ask import TOPICS, Ask, questions
+from netcost_analysis.schema import column, columns
+from support.golden import GOLDEN, compare, differences, hashed, told
+from support.host import require_shared
+from support.kept import kept
+from support.subjects import RECORDINGS, SUBJECTS, asked_of
+from support.typed import assert_whole
+
+ANSWERS = GOLDEN / "answers"
+# How many rows a batch has.
+BATCHES = {"nic-stolen-time": 1_000, "stolen-time-top": 3_000, "local-migrations": 3_000}
+# Drawn once: with what there is most of to draw.
+PLAIN = {*RECORDINGS, "local-regression-traced-steps", "flows-steps", "two-kernels"} - {
+    *("nic-stolen-time", "stolen-time-functions", "local-migrations")
+}
+
+# Other questions read all of its recordings, and say little of a calibration.
+FEW = {"hidden-cost-steps": ("accounting",)}
+
+
+def answers(ask: Ask, topics: Collection[str] = TOPICS) -> Iterator[Answer[object]]:
+    for name, one in questions().items():
+        if one.asked_of == ask._own and one.topic in topics:
+            yield ask(name)
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_answers_are_as_frozen(subject: str) -> None:
+    found = []
+    for answer in answers(asked_of(subject), FEW.get(subject, TOPICS)):
+        assert_whole(answer)
+        if answer.refusal is None:
+            json.dumps({name: plain_part(few(part)) for name, part in answer.parts.items()})
+            if subject not in PLAIN:
+                assert all(what for what, _ in answer.evidence())
+        found.append(told(answer))
+    changed = compare(ANSWERS / f"{subject}.txt", "\n".join(found))
+    assert not changed, "\n".join(["run make golden and read the difference:", *changed[:200]])
+
+
+# Strangers' captures, of which a hash for each answer is kept.
+def test_answers_about_the_corpus_are_as_frozen() -> None:
+    found = []
+    for path in sorted(require_shared("corpus").iterdir()):
+        with suppress(netcost.CaptureError):
+            ask = netcost.open_capture(path).timeline().ask
+            asked = list(answers(ask))
+            refused = [told(one) for one in asked if one.refusal is not None]
+            found.append(f"{path.name}\t{len(refused)} refused\t{hashed(''.join(refused))}")
+            found += [
+                f"{path.name}\t{one.question.name}\t{len(one.frame)} rows\t{hashed(told(one))}"
+                for one in asked
+                if one.refusal is None
+            ]
+    assert not compare(GOLDEN / "corpus.tsv", "\n".join([*found, ""]))
+
+
+def few(part: object) -> object:
+    return part.head(20) if isinstance(part, pd.DataFrame) else part
+
+
+# Read as what is larger than memory is, with one pass for the questions of all topics.
+@pytest.mark.parametrize("subject", BATCHES)
+@pytest.mark.parametrize("is_prepared", [True, False], ids=["prepared", "alone"])
+def test_batches_change_no_answer(
+    subject: str, is_prepared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Windows, of questions that go through the capture once for each, hold some of it.
+    monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 30_000)
+    monkeypatch.setattr(inputs, "fits", lambda timeline: timeline.is_whole is False)
+    monkeypatch.setattr(inputs, "_ROWS", BATCHES[subject])
+    # What a question folded before is kept with its timeline.
+    ask = Capture.timeline(kept(RECORDINGS[subject])).ask
+    # What a pass found out is noted once it was made.
+    before = told(ask("caveats"))
+    if is_prepared:
+        ask.prepare(*(one.topic for one in questions().values() if one.asked_of == "recording"))
+    asked_later = (told(one) for one in answers(ask) if "Timeline" in one.sources)
+    found = "\n".join([before, *(one for one in asked_later if "== caveats" not in one)])
+    asked = set(re.findall("^== (.*)", found, re.MULTILINE))
+    assert not differences(only(asked, ANSWERS / f"{subject}.txt"), found)
+
+
+def only(names: set[str], path: Path) -> str:
+    kept_answers = re.split(r"(?m)^(?=== )", path.read_text())
+    return "".join(one for one in kept_answers if one[3:].partition("\n")[0] in names)
+
+
+# What no answer has is not declared, nor a table of the timeline as TABLE.COLUMN.
+def test_what_is_declared_is_in_an_answer() -> None:
+    found = {f"{name}.{one}" for name in TABLES for one in columns_of(name)}
+    for path in ANSWERS.iterdir():
+        for answer in re.split(r"(?m)^== ", path.read_text())[1:]:
+            question = answer.partition("\n")[0]
+            tables = re.findall(r"(?m)^-- (.*)\n(.*)", answer)
+            figures = re.findall(r"(?m)^([\w.]+) = ", answer)
+            names = {one for _, header in tables for one in header.split("\t")}
+            names |= {one for one, _ in tables} | {one for of in figures for one in of.split(".")}
+            found |= names | {f"{question}.{one}" for one in names}
+    assert {one.name for one in map(column, found) if one} == set(columns())
+
+
+def columns_of(name: str) -> list[str]:
+    return table(kept("veth-stolen-time").timeline().table(name)).column_names
