@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 
 from netcost_analysis import open_capture
-from support.host import require_root_tracing
 from support.kit.record import (
     RECORD,
     SHORT,
     ended,
     manifest_of,
-    nothing_left,
     require_recorder,
     samples,
     started,
@@ -207,28 +205,3 @@ def test_a_service_that_ends_meanwhile_is_noted(tmp_path: Path) -> None:
     assert manifest["victim"]["attached"]["ended"]
     assert "the service ended while it was recorded" in manifest["notes"]
     assert manifest["victim"]["wall_s"] < 19
-
-
-@pytest.mark.parametrize(
-    ("options", "status", "said"),
-    [
-        (["--attach", "4194303"], 1, "no process has the number"),
-        (["--attach", "/no/such/cgroup"], 1, "no cgroup"),
-        (["--attach", "../../etc"], 1, "own path"),
-        (["--attach", "1", "--work", "echo many"], 1, "prints a number"),
-        (["--attach", "1", "--work", "echo 1; exit 3"], 1, "prints a number"),
-        (["--attach", "1", "--victim", "true"], 2, "leave out --victim"),
-        (["--attach", "1", "--calibrate"], 2, "--calibrate"),
-        (["--work", "echo 1"], 2, "--work needs an --attach"),
-    ],
-)
-def test_what_cannot_be_attached_to_is_one_line(
-    options: list[str], status: int, said: str, tmp_path: Path
-) -> None:
-    require_root_tracing()
-    with nothing_left(tmp_path) as environment:
-        done = ended([RECORD, "-o", tmp_path / "x", *options], env=environment)
-    assert done.returncode == status, done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert said in done.stderr
-    assert not (tmp_path / "x").exists()

@@ -115,16 +115,6 @@ def test_a_line_break_in_a_path_is_one_line(
     assert list(odd.iterdir()) == []
 
 
-@pytest.mark.parametrize("option", ["--daemon", "--netns", "--profile", "--sidecars"])
-def test_lists_of_names_are_no_patterns(
-    option: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    (tmp_path / "stolen").touch()
-    done = ended([RECORD, "-o", "b", *SHORT, option, "st*"], cwd=tmp_path, env=temporary)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert f"{option} wants names, not" in done.stderr
-
-
 @pytest.fixture(scope="module")
 def german(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """A locale with a decimal comma."""

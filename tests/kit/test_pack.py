@@ -170,13 +170,6 @@ def test_a_full_disk_leaves_nothing(
         subprocess.run(["umount", disk], check=True)
 
 
-def test_help_lists_every_option() -> None:
-    done = ended([PACK, "--help"])
-    assert (done.returncode, done.stderr) == (0, "")
-    for option in ("--output", "--gzip", "--mask", "--map", "--name", "--trace"):
-        assert option in done.stdout
-
-
 def test_where_nothing_can_be_written_one_line_says_so(
     bundle: Path, tmp_path: Path, temporary: dict[str, str]
 ) -> None:

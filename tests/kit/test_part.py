@@ -121,23 +121,3 @@ def test_a_perf_that_cannot_begin_later_is_not_taken(
     manifest = manifest_of(tmp_path / "b")
     assert manifest["tool"] == "tracefs"
     assert "this perf cannot begin within a run" in " ".join(manifest["notes"])
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--trace-after", "1"], "--trace-after needs --trace-for S"),
-        (["--trace-for", "0"], "--trace-for must be more than 0"),
-        (["--trace-for", "x"], "--trace-for wants seconds, such as 5 or 2.5, not x"),
-        (["--trace-for", "1", "--tool", "trace-cmd"], "trace-cmd cannot begin within a run"),
-        (["--trace-for", "1", "--profile", "none"], "--trace-for is for profiles of tracepoints"),
-        (["--trace-for", "1", "--victim", "true", "--calibrate"], "--calibrate compares whole"),
-        (["--trace-for", "2", "--trace-after", "4"], "end after --duration 5"),
-    ],
-)
-def test_what_does_not_go_together_is_one_line(
-    options: list[str], said: str, tmp_path: Path
-) -> None:
-    done = ended([RECORD, "-o", tmp_path / "b", *options])
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
-    assert said in done.stderr

@@ -169,30 +169,6 @@ def test_without_the_programs_there_is_a_bundle(tmp_path: Path, temporary: dict[
     assert "mpstat is not installed, and asked for" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("options", "status", "said"),
-    [
-        (["--daemon", "no-such-daemon"], 1, "no process is called no-such-daemon"),
-        (["--sidecars", "top"], 2, "--sidecars wants"),
-        (["--sidecars", "none,mpstat"], 2, "--sidecars wants"),
-        (["--interval", "often"], 2, "--interval wants"),
-        (["--interval", "1.2.3"], 2, "--interval wants"),
-        (["--profile", "stolen,anatomie"], 2, "no profile anatomie"),
-        (["--profile", "none,stolen"], 2, "at all, not for none,stolen"),
-        (["--profile", "light,none"], 2, "--profile none is for"),
-        (["--min-free", "a lot"], 2, "--min-free wants"),
-        (["--min-free", "1234567890123456"], 2, "--min-free wants at most 15 digits"),
-        (["--calibrate"], 2, "need a --victim"),
-    ],
-)
-def test_mistakes_are_one_line(
-    options: list[str], status: int, said: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    done = ended([RECORD, "-o", tmp_path / "b", *options], env=temporary)
-    assert (done.returncode, len(done.stderr.splitlines())) == (status, 1)
-    assert said in done.stderr
-
-
 def test_every_profile_is_recorded(tmp_path: Path, temporary: dict[str, str]) -> None:
     options = ["--profile", "anatomy,migration", "--tool", "tracefs", "--duration", "0.3"]
     done = ended([RECORD, "-o", tmp_path / "b", *options, "--sidecars", "none"], env=temporary)

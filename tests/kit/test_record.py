@@ -205,40 +205,6 @@ def test_every_file_of_the_bundle(bundle: Path) -> None:
     assert (bundle / "baseline" / "victim.txt").read_text() == (bundle / "victim.txt").read_text()
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ([], "-o DIR"),
-        (["-o"], "needs a value"),
-        (["-o", "."], "-o wants"),
-        (["-o", "x", "--frequency", "99"], "no such option"),
-        (["-o", "x", "stray"], "unexpected argument"),
-        (["-o", "x", "--duration", "soon"], "--duration"),
-        (["-o", "x", "--duration", "0"], "--duration"),
-        (["-o", "x", "--duration", "-1"], "--duration"),
-        (["-o", "x", "--duration=3"], "without ="),
-        (["-o", "x", "--cpus", "0-"], "--cpus"),
-        (["-o", "x", "--cpus", "65535"], "not online"),
-        (["-o", "x", "--cpus", "99999"], "--cpus"),
-        (["-o", "x", "--profile", "../stolen"], "no profile"),
-        (["-o", "x", "--victim-cpu", "0"], "--victim"),
-        (["-o", "x", "--victim", "true", "--victim-cpu", "99999"], "--victim-cpu"),
-        (["-o", "x", "--netns", "no-such"], "no network namespace"),
-    ],
-)
-def test_bad_usage_is_one_line(
-    options: list[str], said: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    for tool in ("perf", "taskset", "setsid"):
-        require_tool(tool)
-    done = ended([RECORD, *options], cwd=tmp_path, env=temporary)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1
-    assert said in done.stderr
-    assert not (tmp_path / "x").exists()
-
-
 def test_a_missing_program_is_one_line(tmp_path: Path, temporary: dict[str, str]) -> None:
     path = path_without(tmp_path / "bin", "taskset")
     done = ended([RECORD, "-o", tmp_path / "b"], env={**temporary, "PATH": path})

@@ -120,21 +120,3 @@ def test_a_signal_keeps_what_is_recorded(
         assert not (tmp_path / "e.partial" / "run-2").exists()
     else:
         assert list(open_experiment(tmp_path / "e").steps["bundle"]) == ["run-1"]
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--repeat", "0"], "--repeat wants a number"),
-        (["--repeat", "x"], "--repeat wants a number"),
-        (["--alternate"], "--alternate needs --repeat"),
-        (["--repeat", "2", "--alternate"], "--alternate needs a --load"),
-        (["--repeat", "2", "--victim", "true", "--calibrate"], "leave out --repeat"),
-    ],
-)
-def test_what_does_not_go_together_is_one_line(
-    options: list[str], said: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    done = ended([RECORD, "-o", tmp_path / "e", *options], env=temporary)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert said in done.stderr

@@ -116,10 +116,3 @@ def test_loads_where_it_does_not(tmp_path: Path, temporary: dict[str, str]) -> N
     manifest = manifest_of(tmp_path / "b")
     assert manifest["samples_of_functions"] is None
     assert any("loads of memory cannot" in note for note in manifest["notes"])
-
-
-def test_two_of_them_are_a_mistake(tmp_path: Path, temporary: dict[str, str]) -> None:
-    options = ["--profile", "functions,function-counters"]
-    done = ended([RECORD, "-o", tmp_path / "b", *options], env=temporary)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert "both sample functions" in done.stderr

@@ -64,19 +64,3 @@ def test_profiles_hold_pairs_and_known_events(profile: Path) -> None:
             assert words[0].split(":")[0] in {"irq", "napi", "sched"}
     # A filter hides events, and a hidden one cannot be told from one that never happened.
     assert not any("filter" in word for words in events for word in words)
-
-
-def test_help_lists_every_option() -> None:
-    record = CAPTURE / "netcost-record"
-    done = subprocess.run([record, "--help"], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
-    for option in ("--duration", "--cpus", "--profile", "--victim-cpu", "--load", "--baseline"):
-        assert option in done.stdout
-    for option in ("--tool", "--buffer", "--clock", "--compress", "--netns", "--note"):
-        assert option in done.stdout
-    for option in ("--interval", "--sidecars", "--daemon", "--calibrate", "--check", "--min-free"):
-        assert option in done.stdout
-    profiles = re.search(r"of what each\s+consists: ([a-z -]+);", done.stdout)
-    assert profiles
-    kept = (CAPTURE / "profiles").iterdir()
-    assert sorted(profiles[1].split()) == sorted(path.stem for path in kept)

@@ -279,14 +279,6 @@ def test_bad_usage_is_one_line(
     assert said in done.stderr
 
 
-def test_tracefs_does_not_compress(tmp_path: Path, temporary: dict[str, str]) -> None:
-    command = [RECORD, "-o", tmp_path / "b", "--tool", "tracefs", "--compress"]
-    done = ended(command, env=temporary)
-    assert done.returncode == 1
-    assert "leave out --compress" in done.stderr
-    assert not (tmp_path / "b").exists()
-
-
 def test_a_perf_that_hangs_is_given_up(tmp_path: Path) -> None:
     require_recorder("tracefs")
     perf = require_tool("perf")

@@ -1,7 +1,6 @@
 # netcost-record --until: a rolling recording, kept when the condition holds, at a signal, or at
 # the end.
 
-import os
 import re
 import signal
 import subprocess
@@ -36,46 +35,6 @@ UNTIL = {"condition", "command", "held", "ended_by", "at_ns", "value", "cpu", "a
 UNTIL |= {"overwritten_events", "begins"}
 
 pytestmark = pytest.mark.live
-
-
-def refused(*options: object) -> str:
-    words = [str(word) for word in (RECORD, "-o", "/nonexistent/b", *options)]
-    done = subprocess.run(words, capture_output=True, text=True)
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.count("\n") == 1
-    return done.stderr
-
-
-@pytest.mark.parametrize(
-    "condition",
-    [
-        *("softirq", "softirq>", "softirq>30", "softirq<30%", "softirq>=30%", "softirq>x%"),
-        *("ksoftirqd>100%", "ksoftirqd>1.2.3%", "squeezed", "squeezed>1%", "squeezed>-1"),
-        *("softirqs>30%", "ksoftirq > 5 %", "squeeze>0", "irq>1.5"),
-    ],
-)
-def test_a_condition_that_is_none_is_refused(condition: str) -> None:
-    assert "in quotes" in refused("--until", condition)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--victim", "true"], "leave out --victim"),
-        (["--attach", os.getpid(), "--work", "echo 1"], "leave out --victim"),
-        (["--trace-for", "1"], "leave out --victim"),
-        (["--repeat", "2"], "leave out --repeat"),
-        (["--profile", "none"], "not for none"),
-        (["--after", "x"], "--after wants seconds"),
-        (["--tool", "trace-cmd"], "--until takes --tool perf or --tool tracefs"),
-    ],
-)
-def test_what_it_does_not_go_with_is_refused(options: list[object], said: str) -> None:
-    assert said in refused("--until", "softirq > 30 %", *options)
-
-
-def test_after_alone_is_refused() -> None:
-    assert "--after needs --until" in refused("--after", "1")
 
 
 def test_a_condition_that_is_misspelt_writes_no_file(tmp_path: Path) -> None:

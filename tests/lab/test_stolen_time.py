@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from support.host import SAMPLES
 from support.kit.lab import interrupted, nothing_of_the_lab_left, require_lab
 from support.kit.record import LAB, ended, manifest_of, processes_with
 
@@ -78,53 +77,3 @@ def robbed(loaded: int, alone: int) -> bool:
 def test_an_interrupted_lab_leaves_nothing(tmp_path: Path) -> None:
     require_lab("cc", "openssl")
     interrupted("stolen-time", tmp_path, "by itself", "--duration", "20")
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ([], "-o DIR"),
-        (["-o", "x", "--pps", "many"], "--pps"),
-        (["-o", "x", "--pps", "0"], "--pps"),
-        (["-o", "x", "--size", "1473"], "--size"),
-        (["-o", "x", "--flows", "65"], "--flows"),
-        (["-o", "x", "--burst", "65"], "--burst"),
-        (["-o", "x", "--duration", "1.5"], "--duration"),
-        (["-o", "x", "--victim-cpu", "65535"], "not online"),
-        (["-o", "x", "--tool", "ftrace"], "--tool wants perf, trace-cmd or tracefs, not ftrace"),
-        (["-o", "x", "--tcp"], "no such option"),
-        (["-o"], "needs a value"),
-    ],
-)
-def test_bad_usage_is_one_line(
-    options: list[str], said: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    done = ended([LAB, *options], cwd=tmp_path, env=temporary)
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-    assert said in done.stderr
-
-
-def test_help_lists_every_option() -> None:
-    done = ended([LAB, "--help"])
-    assert (done.returncode, done.stderr) == (0, "")
-    for option in ("--pps", "--size", "--flows", "--burst", "--duration", "--victim-cpu", "-o"):
-        assert option in done.stdout
-    assert "--tool" in done.stdout
-
-
-@pytest.mark.parametrize("name", ["nic-stolen-time", "veth-stolen-time"])
-def test_sample_bundles_are_small_and_whole(name: str) -> None:
-    bundle = SAMPLES / name
-    files = [path for path in bundle.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < 3_000_000
-    manifest = manifest_of(bundle)
-    assert manifest["netcost_bundle"] == 1
-    assert (bundle / manifest["trace"]).read_bytes()[:8] == b"PERFILE2"
-    assert "openssl" in manifest["victim"]["command"]
-    for part in (bundle, bundle / manifest["baseline"]):
-        assert "size blocks:" in (part / "victim.txt").read_text()
-        for snapshot in ("before", "after"):
-            assert (part / snapshot / "stamp").read_text().startswith("monotonic_ns ")
-            assert "NET_RX" in (part / snapshot / "softirqs").read_text()
-    assert "CONFIG_HZ=" in (bundle / "kernel_config").read_text()

@@ -1,5 +1,5 @@
-# What a command of the kit must leave as it was: files, tracing, sysctls, interfaces, namespaces,
-# mounts, processes. Others may use the host meanwhile: what is theirs is told by its process.
+# What a command of the kit must leave as it was. Others may use the host meanwhile: what is theirs
+# is told by its process, and settings of the whole host are looked at in tests that run alone.
 
 import hashlib
 import json
@@ -26,19 +26,20 @@ COUNTS = {"stats", "stats64", "operstate", "ifindex", "link_index", "link_netnsi
 KERNELS_OWN = {"veth", "bridge", "stp", "llc", "tun", "tap"}
 
 
-def snapshot(*folders: Path, buffer: bool = False) -> dict[str, str]:
+def snapshot(*folders: Path, buffer: bool = False, whole: bool = False) -> dict[str, str]:
     """The host as it is: what (`"sysctl net/core/skb_defer_max"`) and how (`"64"`).
 
     :param folders: are told with all that is in them; processes are told that name the first in
         their command, their environment or as the folder they are in
     :param buffer: the kernel's own trace buffer, too, which others may be using meanwhile
+    :param whole: sysctls, interfaces, modules and all mounts, too, of which any are others'
     """
     found: dict[str, str] = {}
     if buffer:
         found.update(own_buffer())
-    for part in (instances, sysctls, devices, links, names, modules):
+    for part in (instances, names, *((sysctls, devices, links, modules) if whole else ())):
         found.update(part())
-    found.update(mounts(folders))
+    found.update(mounts(folders, whole))
     for folder in folders:
         found.update(files(folder))
     if folders:
@@ -61,11 +62,11 @@ def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 
 def lasting_differences(
-    before: dict[str, str], *folders: Path, buffer: bool = False, seconds: float = 10
+    before: dict[str, str], *folders: Path, seconds: float = 10, **parts: bool
 ) -> list[str]:
     """What is still not as it was after so many seconds: what others do comes and goes."""
     deadline = time.monotonic() + seconds
-    while said := differences(before, snapshot(*folders, buffer=buffer)):
+    while said := differences(before, snapshot(*folders, **parts)):
         if time.monotonic() > deadline:
             break
         time.sleep(0.2)
@@ -102,7 +103,8 @@ def instances() -> Iterator[tuple[str, str]]:
     if (TRACING / "instances").is_dir():
         for path in (TRACING / "instances").iterdir():
             # netcost-record calls its instance by its pid, and may end while this looks.
-            if not of_a_process(path.name) and path.exists():
+            ours = path.name.startswith("netcost-")
+            if ours and not of_a_process(path.name) and path.exists():
                 yield f"tracing instance {path.name}", "there"
 
 
@@ -140,7 +142,8 @@ def names() -> Iterator[tuple[str, str]]:
     """The namespaces that have a name, and what the kit keeps under /run."""
     if (RUN / "netns").is_dir():
         for path in (RUN / "netns").iterdir():
-            if not of_a_process(path.name) and path.exists():
+            ours = path.name.startswith("netcost-")
+            if ours and not of_a_process(path.name) and path.exists():
                 yield f"namespace {path.name}", "there"
     for top in RUN.glob("netcost*"):
         for path in [top, *top.rglob("*")]:
@@ -149,7 +152,7 @@ def names() -> Iterator[tuple[str, str]]:
                 yield f"file {path}", (text_of(path) or "").strip()
 
 
-def mounts(folders: Sequence[Path]) -> Iterator[tuple[str, str]]:
+def mounts(folders: Sequence[Path], whole: bool) -> Iterator[tuple[str, str]]:
     for line in (text_of(Path("/proc/self/mountinfo")) or "").splitlines():
         here, _, there = line.partition(" - ")
         _, _, _, root, point, options, *_ = here.split()
@@ -159,6 +162,8 @@ def mounts(folders: Sequence[Path]) -> Iterator[tuple[str, str]]:
         # What else is mounted among what is temporary is of other tests.
         inside = any(point.startswith(str(folder)) for folder in folders)
         if point.startswith(tempfile.gettempdir()) and not inside:
+            continue
+        if not (whole or inside or there.startswith("tracefs ")):
             continue
         yield f"mount {point}", f"{root} {options} {there}"
 
