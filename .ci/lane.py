@@ -1,6 +1,6 @@
 # The tests of a lane (docs/development.md), part after part, whatever becomes of the first. One of
-# the measurements that failed is run again, alone, twice: it has failed if it fails each time, else
-# it is printed last, with what was measured and what else the machine did.
+# the measurements that failed is run again, alone, twice; it failed if it fails each time. It is
+# printed last, with what was measured and what else the machine did.
 # Usage: .ci/lane.py gate|live|measures|slow [OPTION...], the options for pytest
 
 import os
@@ -17,7 +17,7 @@ OK, FAILED, NONE_SELECTED, INTERRUPTED = 0, 1, 5, 130
 KEPT = Path("build/test-slow.txt")
 # A fixture that the tests of a file share is made by one worker: a file stays together.
 BESIDE = ("--dist", "loadfile", "-n")
-PATIENT = ("--timeout", "300")
+PATIENT = ("--timeout", "600")
 # Which tests, and how.
 LANES = {
     "gate": [("not live and not slow", (*BESIDE, "logical", "--timeout", "60"))],
@@ -88,7 +88,7 @@ def keep(options: tuple[str, ...], parts: list[Part], status: int) -> None:
 
 
 def main(name: str, *options: str) -> int:
-    statuses, parts, passed = [], [], []
+    statuses, parts, repeated = [], [], []
     for marks, how in LANES[name]:
         part = run("-m", marks, *how, *options)
         tried = [run_again(one) for one in part.failures if one.evidence is not None]
@@ -96,11 +96,11 @@ def main(name: str, *options: str) -> int:
         others = len(part.failures) - len(mended)
         statuses.append(OK if mended and not others and part.status == FAILED else part.status)
         parts.append(part)
-        passed += mended
+        repeated += tried
     if name == "slow":
         keep(options, parts, worst(statuses))
     print(f"== {name}: exit status {worst(statuses)}")
-    for failed in passed:
+    for failed in repeated:
         print(f"{failed[0].test} failed {len(failed)} of {TURNS} times:")
         for one in failed:
             print(f"  {one.said[:500]}\n  {one.evidence}")

@@ -8,27 +8,17 @@ from pathlib import Path
 import pytest
 
 from netcost_analysis import open_capture
-from support.kit.lab import EXPERIMENTS, LAB, interrupted, namespaces, ran, require_lab
-from support.kit.record import ended, manifest_of, shellcheck
+from support.kit.lab import interrupted, namespaces, ran, require_lab
+from support.kit.record import manifest_of
 
 pytestmark = pytest.mark.alone
-
-# Of all that shellcheck can find: braces, quotes of numbers, defaults of case, statuses that a
-# substitution hides, and names that what is sourced sets.
-MATTERS_OF_STYLE = "SC2250,SC2248,SC2249,SC2292,SC2310,SC2311,SC2312,SC2154,SC2034"
-
-
-def test_the_scripts_are_clean() -> None:
-    files = [path for path in sorted(LAB.rglob("*")) if path.is_file() and path.suffix != ".c"]
-    assert {LAB / name for name in EXPERIMENTS} < set(files)
-    done = ended([shellcheck(), "--enable=all", f"--exclude={MATTERS_OF_STYLE}", *files])
-    assert done.stdout == ""
 
 
 def blocks(path: Path) -> int:
     return int(path.read_text().split("size blocks: ")[1].split()[0])
 
 
+@pytest.mark.measures
 def test_the_top_rate_is_handed_over_to_ksoftirqd(tmp_path: Path) -> None:
     require_lab("cc", "openssl")
     bundle = ran("stolen-time", tmp_path, "--pps", "max", "--duration", "1")
@@ -52,6 +42,7 @@ def test_a_stream_robs_as_well(tmp_path: Path) -> None:
     assert robbed[robbed["is_network"] == "yes"]["ns"].sum() > 1e6
 
 
+@pytest.mark.measures
 def test_an_interface_without_an_address_polls_what_the_other_gets(tmp_path: Path) -> None:
     require_lab("ethtool", "iperf3")
     # Not with perf: on some virtual machines it has no event of a CPU that idles (docs/capture.md).

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from support.kit.lab import interrupted, nothing_of_the_lab_left, require_lab
+from support.kit.lab import nothing_of_the_lab_left, require_lab
 from support.kit.record import LAB, ended, manifest_of, processes_with
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.measures
 
 
 @pytest.fixture
@@ -26,12 +26,12 @@ def test_openssl_is_robbed(tmp_path: Path, temporary: dict[str, str]) -> None:
     done = ended([LAB, "-o", bundle, *options], env=temporary)
     assert done.returncode == 0, done.stderr
     manifest = manifest_of(bundle)
-    assert f"made by: capture/lab/stolen-time -o {bundle} {' '.join(options)}" in manifest["notes"]
-    assert "openssl speed -seconds 1" in manifest["victim"]["command"]
+    assert any(note.endswith(f"{bundle} {' '.join(options)}") for note in manifest["notes"])
+    assert manifest["victim"]["command"].startswith("openssl speed")
 
     sent, received = sorted((bundle / "load.txt").read_text().splitlines(), reverse=True)
-    assert "datagrams of 200 bytes" in sent
-    assert "in 2 flows" in sent
+    assert "200 bytes" in sent
+    assert "2 flows" in sent
     assert int(sent.split()[1]) >= int(received.split()[1]) > 0.9 * int(sent.split()[1])
 
     def packets(name: str) -> int:
@@ -53,27 +53,9 @@ def test_openssl_is_robbed(tmp_path: Path, temporary: dict[str, str]) -> None:
     assert len(steered) > 1000
     assert len(steered) > 0.95 * len(backlog)
 
-    # The robbery itself: less work than alone, for the same second. A second in which others had
-    # the machine tells nothing: it is done again.
-    pairs = [work_done(bundle)]
-    while not robbed(*pairs[-1]) and len(pairs) < 3:
-        again = tmp_path / f"again {len(pairs)}"
-        assert ended([LAB, "-o", again, *options], env=temporary).returncode == 0
-        pairs.append(work_done(again))
-    assert robbed(*pairs[-1]), f"not distinguishable in {len(pairs)} recordings: {pairs}"
-
-
-def work_done(bundle: Path) -> tuple[int, int]:
-    """Blocks under the load, and alone."""
-    texts = [(bundle / name).read_text() for name in ("victim.txt", "baseline/victim.txt")]
-    loaded, alone = (int(text.split("size blocks: ")[1].split()[0]) for text in texts)
-    return loaded, alone
-
-
-def robbed(loaded: int, alone: int) -> bool:
-    return loaded < 0.97 * alone
-
-
-def test_an_interrupted_lab_leaves_nothing(tmp_path: Path) -> None:
-    require_lab("cc", "openssl")
-    interrupted("stolen-time", tmp_path, "by itself", "--duration", "20")
+    # The robbery itself: less work than alone, for the same second.
+    loaded, alone = (
+        int((bundle / name).read_text().split("size blocks: ")[1].split()[0])
+        for name in ("victim.txt", "baseline/victim.txt")
+    )
+    assert loaded < 0.97 * alone
