@@ -12,7 +12,6 @@ BIN := $(VENV)/bin
 PYTHON ?=
 CAPTURE ?= sample-data/nic-stolen-time
 REPORT ?= build/report.html
-MARKS := not slow
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 LAB_ARGS ?=
@@ -40,11 +39,9 @@ report: $(VENV)/.built ## who stole whose CPU time in CAPTURE (default: the samp
 	@mkdir -p $(dir $(REPORT))
 	@$(BIN)/netcost report $(CAPTURE) -o $(REPORT)
 
-# The command line is started hundreds of times: to be compiled once. The tests of a file run on one worker, so that what
-# they share is made once.
 .PHONY: test
 test: cargo-test ## the tests of the crate and of the package that need neither root nor perf
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -m "$(if $(MARKS),$(MARKS) and )not live" -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python .ci/lane.py gate $(PYTEST_ARGS)
 
 # What they print is question, column, from and to: whoever runs it reads that.
 .PHONY: golden
@@ -53,15 +50,19 @@ golden: $(VENV)/.built ## freeze the answers to every question again, and show w
 
 .PHONY: test-live
 test-live: $(VENV)/.built ## those that record or change this host (root, perf, trace-cmd)
-	.ci/pytest-live $(BIN)/python "$(MARKS)" $(PYTEST_ARGS)
+	$(BIN)/python .ci/lane.py live $(PYTEST_ARGS)
+
+.PHONY: test-measures
+test-measures: $(VENV)/.built ## of those what a load, a scheduler or a clock decides
+	$(BIN)/python .ci/lane.py measures $(PYTEST_ARGS)
+
+.PHONY: test-slow
+test-slow: $(VENV)/.built ## those of minutes, live or not; build/test-slow.txt keeps when and with what result
+	$(BIN)/python .ci/lane.py slow $(PYTEST_ARGS)
 
 .PHONY: test-wheel
 test-wheel: $(VENV)/.built ## the wheel in empty environments outside the repository, one of the lowest versions allowed
 	.ci/test-wheel $(BIN)
-
-.PHONY: test-all
-test-all: MARKS :=
-test-all: test test-live ## both, with the slow tests
 
 # With --workspace dependencies keep the features of the build, and are not compiled again.
 .PHONY: cargo-test

@@ -17,10 +17,13 @@ sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 # imported.
 pytest.register_assert_rewrite("support")
 
+from support.evidence import Reading, evidence, reading  # noqa: E402
 from support.host import ROOT, Fresh, audit, runs  # noqa: E402
 
 if TYPE_CHECKING:
     from support.run_cli import Netcost
+
+BEGUN = pytest.StashKey[Reading]()
 
 # Writing and reading a file per example is slow beside what hypothesis expects, and steady seeds
 # keep CI quiet.
@@ -53,6 +56,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # Compared with perf to the last event, that recording suffers from what else is recorded.
         if "live" in getattr(item, "fixturenames", ()):
             item.add_marker("alone")
+        if item.get_closest_marker("measures"):
+            item.add_marker("alone")
         if item.get_closest_marker("alone"):
             item.add_marker("live")
 
@@ -63,6 +68,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     runs(item)
     if item.get_closest_marker("alone") and "PYTEST_XDIST_WORKER" in os.environ:
         pytest.fail("it runs alone: leave out -n, or select -m 'not alone'")
+    if item.get_closest_marker("measures"):
+        item.stash[BEGUN] = reading()
+
+
+# What .ci/lane reads of a test that failed; with evidence it is run again.
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    if call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception):
+        item.user_properties.append(("test", item.nodeid))
+        if BEGUN in item.stash:
+            item.user_properties.append(("evidence", evidence(item.stash[BEGUN])))
 
 
 sys.addaudithook(audit)

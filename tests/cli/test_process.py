@@ -46,7 +46,7 @@ def test_info_imports_nothing_heavy(path: str) -> None:
     assert not heavy & set(done.stderr.split())
 
 
-@pytest.mark.alone
+@pytest.mark.measures
 def test_info_answers_in_a_third_of_a_second(path: str) -> None:
     # Once in ten is enough: the question is what the command needs, not what else the machine does.
     def once() -> float:

@@ -20,7 +20,7 @@ from support.live import EVENTS
 from support.native_tables import Answer, assert_conserved, rows
 from support.tracedat.live import events, load, trace_cmd_record, tracefs_folder
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.measures
 
 # Tracers read the clock one after the other.
 APART_NS = 200_000

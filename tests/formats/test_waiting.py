@@ -70,7 +70,7 @@ def ended_by(number: signal.Signals, *words: str, stdin: int = subprocess.DEVNUL
         time.sleep(0.5)
         assert running.poll() is None
         running.send_signal(number)
-        code = running.wait(timeout=5)
+        code = running.wait(timeout=30)
         assert "Traceback" not in running.stderr.read()
         return code
     finally:
@@ -155,5 +155,5 @@ def test_a_fifo_in_a_copy_of_tracefs_is_not_waited_for(tmp_path: Path) -> None:
     program = (
         "import sys; from netcost_analysis._native import Capture; Capture(sys.argv[1]).scan()"
     )
-    done = subprocess.run([sys.executable, "-c", program, folder], timeout=20, capture_output=True)
+    done = subprocess.run([sys.executable, "-c", program, folder], timeout=30, capture_output=True)
     assert done.returncode == 0, done.stderr

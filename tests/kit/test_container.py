@@ -91,9 +91,9 @@ def test_victims_by_container(recorded: tuple[Path, int], netcost: Netcost) -> N
     everyone = capture.ask.stolen_time.stolen().frame
     assert int(frame["on_cpu_ns"].sum()) == int(everyone["on_cpu_ns"].sum())
     assert container(capture, f"docker-{ID}.scope") == f"/docker-{ID}.scope"
-    with pytest.raises(AbsentError, match="no container 'other'"):
+    with pytest.raises(AbsentError, match="container 'other'"):
         container(capture, "other")
-    with pytest.raises(AbsentError, match="no cgroup '/none'"):
+    with pytest.raises(AbsentError, match="cgroup '/none'"):
         capture.ask.stolen_time.thieves(victim="cgroup:/none")
 
 
@@ -117,9 +117,6 @@ def test_without_its_program_it_is_found_by_its_identity(tmp_path: Path) -> None
         done = ended([RECORD, "-o", tmp_path / "b", *QUICK, *options])
         assert done.returncode == 0, done.stderr
     assert manifest_of(tmp_path / "b")["victim"]["attached"]["cgroup"] == f"/docker-{OTHER}.scope"
-    done = ended([RECORD, "-o", tmp_path / "c", *QUICK, "--attach", "container:nobody"])
-    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
-    assert "nobody here knows a container nobody" in done.stderr
 
 
 # Root of a container that has no capability: what tracefs takes is a root's own files.

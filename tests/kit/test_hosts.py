@@ -20,6 +20,7 @@ from support.kit.record import (
     manifest_of,
     nothing_left,
     processes_with,
+    recording,
     require_recorder,
     started,
     stub,
@@ -45,12 +46,14 @@ def test_times_of_another_clock_accuse_nobody(tmp_path: Path, temporary: dict[st
     assert done.returncode == 0, done.stderr
     manifest = manifest_of(tmp_path / "b")
     assert manifest["completeness"]["state"] == "unknown"
-    assert any(note.startswith("victim and snapshot times are") for note in manifest["notes"])
+    assert any("snapshot times" in note for note in manifest["notes"])
     said = verdict(open_capture(tmp_path / "b"))
     assert said is not None
     assert said.state == "unknown"
 
 
+# A trial has 20 s to end, on a busy host, too.
+@pytest.mark.measures
 def test_a_kit_on_a_disk_that_runs_no_programs(tmp_path: Path, temporary: dict[str, str]) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -71,6 +74,7 @@ def test_a_kit_on_a_disk_that_runs_no_programs(tmp_path: Path, temporary: dict[s
         subprocess.run(["umount", disk], check=True)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(
     "options", [["--check", "--profile", "stolen,functions"], ["--profile", "stolen,counters"], []]
 )
@@ -80,12 +84,11 @@ def test_a_perf_that_answers_nothing_is_waited_for_within_limits(
     path = stub(tmp_path / "bin", "perf", "exec sleep 300")
     stub(tmp_path / "bin", "trace-cmd", "exit 1")
     limits = {"NETCOST_ASKED_SECONDS": "1", "NETCOST_START_SECONDS": "2"}
-    began = time.monotonic()
+    # Whoever waits for it longer is ended.
     done = ended(
         [RECORD, "-o", tmp_path / "b", "--sidecars", "none", "--duration", "0.2", *options],
         env={**temporary, **limits, "PATH": path},
     )
-    assert time.monotonic() - began < 80
     if "--check" in options:
         assert done.returncode == 1
     else:
@@ -124,14 +127,13 @@ def test_an_instance_that_all_were_killed_over_is_removed_by_the_next(
         env=temporary,
         stderr=subprocess.PIPE,
     )
-    assert process.stderr is not None
-    while "recording" not in process.stderr.readline():
-        assert process.poll() is None
+    recording(process)
     time.sleep(0.3)
     # As the end of a container does: all at once.
     group = commands_with(str(tmp_path))
     subprocess.run(["kill", "-KILL", *map(str, group)], check=False)
     process.wait()
+    assert process.stderr is not None
     process.stderr.close()
     for path in Path(temporary["TMPDIR"]).iterdir():
         subprocess.run(["rm", "-r", path], check=True)

@@ -166,10 +166,8 @@ def test_a_map_is_a_file(kind: str, tmp_path: Path, temporary: dict[str, str]) -
     before = snapshot(tmp_path)
     words = ["quiet", "--mask", "--trace", "omit", "--map", "map"]
     done = ended([PACK, *words], env=temporary, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (
-        1,
-        "netcost-pack: map is no file: --map wants one, or a name that is free\n",
-    )
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "--map" in done.stderr
     assert snapshot(tmp_path) == before
 
 
@@ -184,7 +182,7 @@ def test_what_it_writes_lies_outside(
     before = snapshot(tmp_path)
     done = ended([PACK, "quiet///", *words], env=env, cwd=tmp_path)
     assert done.returncode == 1
-    assert "lies inside of what is to be packed" in done.stderr
+    assert "lies inside" in done.stderr
     assert snapshot(tmp_path) == before
 
 

@@ -45,7 +45,7 @@ def test_events_that_the_host_has_are_sampled_together(
         "cpu-clock",
         ["page-faults", "context-switches"],
     )
-    assert "profile own, not on this host: no-such-event" in manifest["notes"]
+    assert any("no-such-event" in note for note in manifest["notes"])
     capture = open_capture(tmp_path / "b")
     counts = capture.info["events"]
     assert counts["cpu-clock"] > 100
@@ -108,18 +108,11 @@ def test_loads_where_it_does_not(tmp_path: Path, temporary: dict[str, str]) -> N
     env = {**temporary, "PATH": path}
     done = ended([RECORD, "-o", tmp_path / "b", "--profile", "loads"], env=env)
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
-    assert "loads of memory cannot be sampled" in done.stderr
+    assert "loads of memory" in done.stderr
     # Beside another profile it is a note.
     options = ["--profile", "light,loads", "--tool", "tracefs", "--duration", "0.3"]
     done = ended([RECORD, "-o", tmp_path / "b", *options], env=env)
     assert done.returncode == 0, done.stderr
     manifest = manifest_of(tmp_path / "b")
     assert manifest["samples_of_functions"] is None
-    assert any("loads of memory cannot" in note for note in manifest["notes"])
-
-
-def test_two_of_them_are_a_mistake(tmp_path: Path, temporary: dict[str, str]) -> None:
-    options = ["--profile", "functions,function-counters"]
-    done = ended([RECORD, "-o", tmp_path / "b", *options], env=temporary)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert "both sample functions" in done.stderr
+    assert any("loads of memory" in note for note in manifest["notes"])

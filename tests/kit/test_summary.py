@@ -108,7 +108,7 @@ def test_a_large_host_fits_into_a_ticket(
     assert "56 more CPUs" in text
     # 2,000 x 64 in 2 s, on the last CPU.
     assert re.search(r"^ +63 +64000 ", text, re.M)
-    assert "and 58 more CPUs" in text
+    assert "58 more CPUs" in text
     assert "softirq 6.2 %" in text
 
 
@@ -163,7 +163,8 @@ def test_a_recording_ends_with_it(tool: str, tmp_path: Path) -> None:
     assert lines[-1].startswith(f"verdict    {capture.bundle.manifest.completeness.verdict}")  # type: ignore[union-attr]
     work = work_share(capture.bundle)
     assert work is not None
-    assert f"work       {100 * work:.1f} % of its baseline's" in lines
+    [told] = [line.split() for line in lines if line.startswith("work ")]
+    assert told[1] == f"{100 * work:.1f}"
     shares = counted(capture.bundle).shares
     assert f"CPU 1*     softirq {100 * shares['softirq']:.1f} %, irq" in text
     # Mean batch of each CPU, of the whole trace.

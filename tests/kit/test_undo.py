@@ -1,5 +1,5 @@
 # netcost-record ends in a whole bundle or in none, and nothing of it stays on the host, whichever
-# tool records and whatever goes wrong.
+# tool records and whatever goes wrong. That it is killed: test_killed.py.
 
 import os
 import signal
@@ -14,6 +14,7 @@ from support.host import missing, require_tool
 from support.kit.record import (
     MARK,
     RECORD,
+    SHORT,
     TOOLS,
     TRACING,
     ended,
@@ -21,6 +22,7 @@ from support.kit.record import (
     manifest_of,
     nothing_left,
     processes_with,
+    recording,
     require_recorder,
     started,
     stub,
@@ -36,69 +38,47 @@ def tool(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def temporary(tool: str, tmp_path: Path) -> Iterator[dict[str, str]]:
+def temporary(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
+    named = "tool" in request.fixturenames
+    tool = request.getfixturevalue("tool") if named else "tracefs"
+    require_recorder(tool)
     with nothing_left(tmp_path, tool) as environment:
         yield environment
 
 
-def recording(process: "subprocess.Popen[str]") -> None:
-    """Returns once the recorder says that it records."""
-    assert process.stderr is not None
-    while "recording" not in process.stderr.readline():
-        assert process.poll() is None
-
-
-def test_an_existing_bundle_is_left_alone(
-    tool: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
+def test_where_nothing_can_be_written_nothing_is(tmp_path: Path, temporary: dict[str, str]) -> None:
+    (tmp_path / "b.partial").mkdir()
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "file").write_text("mine")
-    done = ended([RECORD, "-o", tmp_path / "kept", "--tool", tool], env=temporary)
-    assert done.returncode == 1
-    assert "exists already" in done.stderr
+    for output in (tmp_path / "b", tmp_path / "no" / "b", tmp_path / "kept"):
+        done = ended([RECORD, "-o", output, *SHORT], env=temporary)
+        assert done.returncode == 1
+        assert len(done.stderr.splitlines()) == 1
+        assert str(output) in done.stderr
+    assert (tmp_path / "b.partial").exists()
     assert (tmp_path / "kept" / "file").read_text() == "mine"
 
 
-def test_where_nothing_can_be_written_is_one_line(
-    tool: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    (tmp_path / "b.partial").mkdir()
-    for output, said in (
-        (tmp_path / "b", "another netcost-record"),
-        (tmp_path / "no" / "b", "No such file"),
-    ):
-        done = ended([RECORD, "-o", output, "--tool", tool], env=temporary)
-        assert done.returncode == 1
-        assert len(done.stderr.splitlines()) == 1
-        assert said in done.stderr
-    assert (tmp_path / "b.partial").exists()
-
-
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "status", "said"),
     [
-        (["--victim", "echo out of luck; exit 3"], "exit status 3, saying: out of luck"),
-        (
-            ["--victim", f"sleep 60.{MARK}", "--load", "exit 4"],
-            "the load failed with exit status 4",
-        ),
+        (["--victim", "echo out of luck; exit 3"], 3, "out of luck"),
+        (["--victim", f"sleep 60.{MARK}", "--load", "exit 4"], 4, "the load"),
     ],
 )
 def test_a_failure_leaves_no_bundle(
-    tool: str, options: list[str], said: str, tmp_path: Path, temporary: dict[str, str]
+    options: list[str], status: int, said: str, tmp_path: Path, temporary: dict[str, str]
 ) -> None:
-    command = [RECORD, "-o", tmp_path / "b", "--tool", tool, "--profile", "light", *options]
-    done = ended(command, env=temporary)
+    done = ended([RECORD, "-o", tmp_path / "b", *SHORT, *options], env=temporary)
     assert done.returncode == 1
     assert said in done.stderr
-    assert done.stderr.endswith("; no bundle is left\n")
+    assert f"exit status {status}" in done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
     assert processes_with(MARK) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_undoes_everything(
-    tool: str, number: signal.Signals, tmp_path: Path, temporary: dict[str, str]
+def test_a_signal_while_it_records_undoes_everything(
+    tool: str, tmp_path: Path, temporary: dict[str, str]
 ) -> None:
     victim = f"sleep 60 & sleep 60; : {MARK}"
     command = [RECORD, "-o", tmp_path / "b", "--tool", tool, "--profile", "light"]
@@ -106,36 +86,13 @@ def test_a_signal_undoes_everything(
         [*command, "--victim", victim, "--load", victim], env=temporary, stderr=subprocess.PIPE
     )
     recording(process)
-    time.sleep(0.6)
-    assert (tmp_path / "b.partial").exists()
-    # Ctrl-C goes to the whole group, a kill to one process.
-    os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
-    assert process.wait(timeout=30) == 128 + number
+    # Ctrl-C goes to the whole group.
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(timeout=60) == 128 + signal.SIGINT
     assert process.stderr is not None
-    assert (
-        "ended by a signal: ending what was started, and leaving no bundle" in process.stderr.read()
-    )
     process.stderr.close()
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
     assert processes_with(MARK) == []
-
-
-@pytest.mark.parametrize("delay", [0.05, 0.3])
-def test_a_signal_before_it_records_undoes_everything(
-    tool: str, delay: float, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    process = started(
-        [RECORD, "-o", tmp_path / "b", "--tool", tool, "--duration", "30"],
-        env=temporary,
-        stderr=subprocess.PIPE,
-    )
-    time.sleep(delay)
-    os.killpg(process.pid, signal.SIGINT)
-    # Before its traps are set the shell dies of the signal, having done nothing.
-    assert process.wait(timeout=30) in (128 + signal.SIGINT, -signal.SIGINT)
-    assert process.stderr is not None
-    process.stderr.close()
-    assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
 
 
 def test_a_signal_as_the_first_folder_is_made_leaves_none(
@@ -190,19 +147,12 @@ exec {setsid} "$@"
         begun.unlink()
 
 
-def test_a_closed_pipe_undoes_everything(
-    tool: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    command = [RECORD, "-o", tmp_path / "b", "--tool", tool, "--profile", "light"]
-    process = started(
-        [*command, "--victim", f"sleep 60; : {MARK}"],
-        env=temporary,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+def test_a_closed_pipe_undoes_everything(tmp_path: Path, temporary: dict[str, str]) -> None:
+    command = [RECORD, "-o", tmp_path / "b", *SHORT, "--victim", f"sleep 60; : {MARK}"]
+    process = started(command, env=temporary, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout is not None
     process.stdout.close()
-    assert process.wait(timeout=30) == 128 + signal.SIGPIPE
+    assert process.wait(timeout=60) == 128 + signal.SIGPIPE
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
 
 
@@ -225,34 +175,30 @@ def test_a_full_disk_leaves_no_bundle(tool: str, tmp_path: Path, temporary: dict
         subprocess.run(["umount", disk], check=True)
 
 
-def test_a_victim_that_does_not_end_is_ended(
-    tool: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
+def test_a_victim_that_does_not_end_is_ended(tmp_path: Path, temporary: dict[str, str]) -> None:
     victim = f"echo begun; sleep 60 & sleep 60; : {MARK}"
-    command = [RECORD, "-o", tmp_path / "b", "--tool", tool, "--duration", "0.5", "--cpus", "0"]
+    command = [RECORD, "-o", tmp_path / "b", *SHORT, "--duration", "0.5", "--cpus", "0"]
     done = ended([*command, "--victim", victim], env=temporary)
     assert done.returncode == 0, done.stderr
     manifest = manifest_of(tmp_path / "b")
-    assert "the victim was ended by the recorder after 0.5 s" in manifest["notes"]
-    assert 0.4 < manifest["victim"]["wall_s"] < 3
+    assert any("ended by the recorder" in note for note in manifest["notes"])
+    assert 0.4 < manifest["victim"]["wall_s"] < 50
     assert (tmp_path / "b" / "victim.txt").read_text() == "begun\n"
     assert (manifest["cpus"], manifest["victim"]["cpu"]) == ("0", 0)
     assert processes_with(MARK) == []
 
 
 # As on a busy host: the time is over before the victim has begun.
-def test_a_victim_that_begins_late_is_ended(
-    tool: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
+def test_a_victim_that_begins_late_is_ended(tmp_path: Path, temporary: dict[str, str]) -> None:
     late = 'case "$*" in *run-victim.sh*) sleep 3 ;; esac'
     path = stub(tmp_path / "bin", "setsid", f'{late}\nexec {require_tool("setsid")} "$@"')
-    command = [RECORD, "-o", tmp_path / "b", "--tool", tool, "--duration", "0.2"]
+    command = [RECORD, "-o", tmp_path / "b", *SHORT, "--duration", "0.2"]
     command += ["--victim", f"echo begun; sleep 60; : {MARK}"]
     done = ended(command, env={**temporary, "PATH": path})
     assert done.returncode == 0, done.stderr
     manifest = manifest_of(tmp_path / "b")
-    assert "the victim was ended by the recorder after 0.2 s" in manifest["notes"]
-    assert manifest["victim"]["wall_s"] < 3
+    assert any("ended by the recorder" in note for note in manifest["notes"])
+    assert manifest["victim"]["wall_s"] < 50
     assert processes_with(MARK) == []
 
 
@@ -264,16 +210,18 @@ def test_a_buffer_that_another_took_over_is_no_recording(tmp_path: Path) -> None
         process = started([*command, "--duration", "1"], env=environment, stderr=subprocess.PIPE)
         recording(process)
         (TRACING / "events" / "napi" / "napi_poll" / "enable").write_text("0")
-        assert process.wait(timeout=30) == 1
+        assert process.wait(timeout=60) == 1
         assert process.stderr is not None
-        assert "somebody else used the kernel's own trace buffer" in process.stderr.read()
+        assert "somebody else" in process.stderr.read()
         process.stderr.close()
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
 
 
 # Until it is undone there is a trace instance without an owner, which others who record would see.
 @pytest.mark.alone
-def test_a_sigkill_undoes_everything(tool: str, tmp_path: Path, temporary: dict[str, str]) -> None:
+def test_a_sigkill_while_it_records_undoes_everything(
+    tool: str, tmp_path: Path, temporary: dict[str, str]
+) -> None:
     # Children that leave the session, too, and those that take no SIGTERM.
     stubborn = f"trap '' TERM; setsid sleep 60 & sleep 60 & : {MARK}; sleep 60; sleep 60"
     process = started(
@@ -309,11 +257,9 @@ def environments_with(word: str) -> list[str]:
     return found
 
 
-def test_what_a_victim_leaves_running_is_ended(
-    tool: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
+def test_what_a_victim_leaves_running_is_ended(tmp_path: Path, temporary: dict[str, str]) -> None:
     left = f"sleep 60 & setsid sleep 60 & : {MARK}; sleep 0.3"
-    command = [RECORD, "-o", tmp_path / "b", "--tool", tool, "--profile", "light"]
-    done = ended([*command, "--victim", left, "--load", left + "; exit 0"], env=temporary)
+    command = [RECORD, "-o", tmp_path / "b", *SHORT, "--victim", left, "--load", f"{left}; exit 0"]
+    done = ended(command, env=temporary)
     assert done.returncode == 0, done.stderr
     assert environments_with(str(tmp_path)) == []

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from support.host import SAMPLES
-from support.kit.lab import interrupted, nothing_of_the_lab_left, require_lab
+from support.kit.lab import nothing_of_the_lab_left, require_lab
 from support.kit.record import LAB, ended, manifest_of, processes_with
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.measures
 
 
 @pytest.fixture
@@ -27,12 +26,12 @@ def test_openssl_is_robbed(tmp_path: Path, temporary: dict[str, str]) -> None:
     done = ended([LAB, "-o", bundle, *options], env=temporary)
     assert done.returncode == 0, done.stderr
     manifest = manifest_of(bundle)
-    assert f"made by: capture/lab/stolen-time -o {bundle} {' '.join(options)}" in manifest["notes"]
-    assert "openssl speed -seconds 1" in manifest["victim"]["command"]
+    assert any(note.endswith(f"{bundle} {' '.join(options)}") for note in manifest["notes"])
+    assert manifest["victim"]["command"].startswith("openssl speed")
 
     sent, received = sorted((bundle / "load.txt").read_text().splitlines(), reverse=True)
-    assert "datagrams of 200 bytes" in sent
-    assert "in 2 flows" in sent
+    assert "200 bytes" in sent
+    assert "2 flows" in sent
     assert int(sent.split()[1]) >= int(received.split()[1]) > 0.9 * int(sent.split()[1])
 
     def packets(name: str) -> int:
@@ -54,77 +53,9 @@ def test_openssl_is_robbed(tmp_path: Path, temporary: dict[str, str]) -> None:
     assert len(steered) > 1000
     assert len(steered) > 0.95 * len(backlog)
 
-    # The robbery itself: less work than alone, for the same second. A second in which others had
-    # the machine tells nothing: it is done again.
-    pairs = [work_done(bundle)]
-    while not robbed(*pairs[-1]) and len(pairs) < 3:
-        again = tmp_path / f"again {len(pairs)}"
-        assert ended([LAB, "-o", again, *options], env=temporary).returncode == 0
-        pairs.append(work_done(again))
-    assert robbed(*pairs[-1]), f"not distinguishable in {len(pairs)} recordings: {pairs}"
-
-
-def work_done(bundle: Path) -> tuple[int, int]:
-    """Blocks under the load, and alone."""
-    texts = [(bundle / name).read_text() for name in ("victim.txt", "baseline/victim.txt")]
-    loaded, alone = (int(text.split("size blocks: ")[1].split()[0]) for text in texts)
-    return loaded, alone
-
-
-def robbed(loaded: int, alone: int) -> bool:
-    return loaded < 0.97 * alone
-
-
-def test_an_interrupted_lab_leaves_nothing(tmp_path: Path) -> None:
-    require_lab("cc", "openssl")
-    interrupted("stolen-time", tmp_path, "by itself", "--duration", "20")
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ([], "-o DIR"),
-        (["-o", "x", "--pps", "many"], "--pps"),
-        (["-o", "x", "--pps", "0"], "--pps"),
-        (["-o", "x", "--size", "1473"], "--size"),
-        (["-o", "x", "--flows", "65"], "--flows"),
-        (["-o", "x", "--burst", "65"], "--burst"),
-        (["-o", "x", "--duration", "1.5"], "--duration"),
-        (["-o", "x", "--victim-cpu", "65535"], "not online"),
-        (["-o", "x", "--tool", "ftrace"], "--tool wants perf, trace-cmd or tracefs, not ftrace"),
-        (["-o", "x", "--tcp"], "no such option"),
-        (["-o"], "needs a value"),
-    ],
-)
-def test_bad_usage_is_one_line(
-    options: list[str], said: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    done = ended([LAB, *options], cwd=tmp_path, env=temporary)
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-    assert said in done.stderr
-
-
-def test_help_lists_every_option() -> None:
-    done = ended([LAB, "--help"])
-    assert (done.returncode, done.stderr) == (0, "")
-    for option in ("--pps", "--size", "--flows", "--burst", "--duration", "--victim-cpu", "-o"):
-        assert option in done.stdout
-    assert "--tool" in done.stdout
-
-
-@pytest.mark.parametrize("name", ["nic-stolen-time", "veth-stolen-time"])
-def test_sample_bundles_are_small_and_whole(name: str) -> None:
-    bundle = SAMPLES / name
-    files = [path for path in bundle.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < 3_000_000
-    manifest = manifest_of(bundle)
-    assert manifest["netcost_bundle"] == 1
-    assert (bundle / manifest["trace"]).read_bytes()[:8] == b"PERFILE2"
-    assert "openssl" in manifest["victim"]["command"]
-    for part in (bundle, bundle / manifest["baseline"]):
-        assert "size blocks:" in (part / "victim.txt").read_text()
-        for snapshot in ("before", "after"):
-            assert (part / snapshot / "stamp").read_text().startswith("monotonic_ns ")
-            assert "NET_RX" in (part / snapshot / "softirqs").read_text()
-    assert "CONFIG_HZ=" in (bundle / "kernel_config").read_text()
+    # The robbery itself: less work than alone, for the same second.
+    loaded, alone = (
+        int((bundle / name).read_text().split("size blocks: ")[1].split()[0])
+        for name in ("victim.txt", "baseline/victim.txt")
+    )
+    assert loaded < 0.97 * alone

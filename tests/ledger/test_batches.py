@@ -273,7 +273,7 @@ def threads() -> set[str]:
 
 # A thread that has ended is listed for a moment longer.
 def assert_gone(before: set[str]) -> None:
-    until = time.monotonic() + 5
+    until = time.monotonic() + 30
     while threads() - before and time.monotonic() < until:
         time.sleep(0.01)
     assert threads() <= before

@@ -1,6 +1,5 @@
 # netcost mask on texts of perf script, trace-cmd report and ftrace.
 
-import time
 from pathlib import Path
 
 import pytest
@@ -92,12 +91,11 @@ def test_the_text_of_an_unknown_event(tmp_path: Path, line: str, wanted: str) ->
     ],
 )
 @pytest.mark.parametrize("event", ["my:event", "sched:sched_wakeup", "sched:sched_switch"])
+@pytest.mark.timeout(20)
 def test_long_lines(tmp_path: Path, event: str, text: str) -> None:
     source = tmp_path / "in"
     source.write_text(f"      openssl   500 [000]  100.000001: {event}: {text}\n" * 2)
-    started = time.process_time()
     mask(source, tmp_path / "out")
-    assert time.process_time() - started < 20
 
 
 # Who quoted a text, and where it was logged, is no part of the recording.

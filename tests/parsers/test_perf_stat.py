@@ -1,7 +1,6 @@
 # What perf stat wrote: JSON and CSV of old and new versions, what was not counted, hostile text.
 
 import json
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -160,14 +159,12 @@ def test_what_is_none_of_perfs(text: str) -> None:
     assert found.frame.dtypes.astype(str).to_dict()["cpu"] == "Int64"
 
 
+@pytest.mark.timeout(10)
 def test_thousands_of_events_take_no_longer_than_reading_them() -> None:
     text = "".join(line(1.0, f"event{number}", "1") for number in range(20_000))
-    began = time.process_time()
     assert len(parse_perf_stat(text + text.replace(";", ",")).frame) == 40_000
-    assert time.process_time() - began < 5
     many = "1.0,CPU0,5,," + "a," * 50_000 + "\n"
     assert len(parse_perf_stat(many * 20).frame) == 20
-    assert time.process_time() - began < 10
 
 
 def test_names_without_modifier_and_pmu() -> None:

@@ -30,7 +30,7 @@ from support.perfdata import tracepoints as t
 from support.perfdata.formats import Value
 from support.perfdata.records import Lost
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.measures
 
 WOKEN: dict[str, Value] = {"comm": "a", "pid": 8, "prio": 120, "target_cpu": 0}
 POLL: dict[str, Value] = {"napi": 1, "dev_name": "eth0000000", "work": 1, "budget": 64}

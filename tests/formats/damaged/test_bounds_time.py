@@ -29,7 +29,7 @@ from support.perfdata import Comm, Encoder, FinishedRound, Fork, Where, write_di
 from support.perfdata import tracepoints as t
 from support.perfdata.formats import Value
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.measures
 
 SWITCH = t.SCHED_SWITCH
 

@@ -9,7 +9,7 @@ from support.mutation_run import run_mutants, told
 from support.mutations import DAMAGES, mutant
 from support.small_captures import small_captures
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.measures
 
 COUNT = int(os.environ.get("NETCOST_MUTANTS", "20000"))
 

@@ -160,6 +160,7 @@ def test_a_live_capture_conserves(answer: Answer) -> None:
 
 # The ledger's check against the flags and pids finds the missing switches and nothing else, the
 # edges aside, where events are switched on and off one at a time.
+@pytest.mark.measures
 def test_disagreements_are_the_missing_switches(answer: Answer, chain: Chain) -> None:
     # A switch that perf wrote twice breaks the chain of what it printed, and not the ledger's.
     repeats = 2 * answer.summary["repeats_dropped"]

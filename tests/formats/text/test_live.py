@@ -78,11 +78,8 @@ def trace_dat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     require_recording()
     path = tmp_path_factory.mktemp("trace-cmd") / "trace.dat"
     vectors = ["irq_vectors:local_timer_entry", "irq_vectors:local_timer_exit"]
-    for _ in range(3):
-        trace_cmd_record(path, "-C", "mono", *events([*EVENTS, *vectors]), load=load(0.3))
-        if trace_cmd("report", "-i", path).count("sched_switch:") > 100:
-            break
-    return path
+    options = ("-C", "mono", *events([*EVENTS, *vectors]))
+    return trace_cmd_record(path, *options, load=load(0.3), worth=switched)
 
 
 # trace-cmd's plugins show no preemption, and only its latency format shows a context.
@@ -146,6 +143,10 @@ def test_flags_as_trace_cmd_has_them_raw(trace_dat: Path, tmp_path: Path) -> Non
     for event, table in tables(trace_dat).items():
         assert found[event]["common_flags"] == table["common_flags"], event
         assert "common_preempt_count" not in found[event].column_names
+
+
+def switched(path: Path) -> bool:
+    return bool(Capture(str(path)).scan()["events"].get("sched:sched_switch", 0) > 100)
 
 
 def lost_some(path: Path) -> bool:

@@ -8,7 +8,7 @@ import netcost_analysis as netcost
 from support.live import record
 
 # It records this host alone: what else runs would be of one side's runs only.
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.measures
 
 
 # 5 % of such pairs differ, as stated: three in a row in one of 8,000.

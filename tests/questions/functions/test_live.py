@@ -113,6 +113,7 @@ def test_a_functions_samples_are_those_of_perf_report(folder: Path, capture: Cap
     assert inside["samples"].sum() == sum(theirs.values())
 
 
+@pytest.mark.measures
 def test_the_rules_name_nearly_all_of_a_recording_that_they_never_saw(capture: Capture) -> None:
     found = capture.ask.functions.components().result
     assert found.kernel_samples > 200

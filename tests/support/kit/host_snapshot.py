@@ -1,5 +1,5 @@
-# What a command of the kit must leave as it was: files, tracing, sysctls, interfaces, namespaces,
-# mounts, processes. Others may use the host meanwhile: what is theirs is told by its process.
+# What a command of the kit must leave as it was. Others may use the host meanwhile: what is theirs
+# is told by its process, and settings of the whole host are looked at in tests that run alone.
 
 import hashlib
 import json
@@ -15,35 +15,35 @@ from pathlib import Path
 TRACING = Path("/sys/kernel/tracing")
 RUN = Path("/run")
 
-# They change by themselves: the kernel lowers the rate of samples, counts pids and gathers entropy.
-RESTLESS = re.compile(
-    r"kernel/(ns_last_pid|random/|perf_event_max_sample_rate|perf_cpu_time_max_percent|tainted|"
-    r"keys/|pty/)|net/netfilter/nf_conntrack_(count|buckets)"
-)
 # Of a device that iproute2 shows, what changes by itself.
 COUNTS = {"stats", "stats64", "operstate", "ifindex", "link_index", "link_netnsid"}
-# The kernel loads them itself for a device of the kind, and keeps them.
-KERNELS_OWN = {"veth", "bridge", "stp", "llc", "tun", "tap"}
 
 
-def snapshot(*folders: Path, buffer: bool = False) -> dict[str, str]:
+def snapshot(*folders: Path, buffer: bool = False, whole: bool = False) -> dict[str, str]:
     """The host as it is: what (`"sysctl net/core/skb_defer_max"`) and how (`"64"`).
 
     :param folders: are told with all that is in them; processes are told that name the first in
         their command, their environment or as the folder they are in
     :param buffer: the kernel's own trace buffer, too, which others may be using meanwhile
+    :param whole: sysctls, interfaces, modules and all mounts, too, of which any are others'
     """
     found: dict[str, str] = {}
     if buffer:
         found.update(own_buffer())
-    for part in (instances, sysctls, devices, links, names, modules):
+    for part in (instances, *((sysctls, devices, links, modules) if whole else ())):
         found.update(part())
-    found.update(mounts(folders))
+    found.update(names(whole))
+    found.update(mounts(folders, whole))
     for folder in folders:
         found.update(files(folder))
     if folders:
         found.update(processes(folders[0]))
     return found
+
+
+def within(*folders: Path) -> dict[str, str]:
+    """Of the host, only what is in folders, and the processes that have to do with the first."""
+    return dict(one for folder in folders for one in files(folder)) | dict(processes(folders[0]))
 
 
 def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
@@ -61,11 +61,11 @@ def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 
 def lasting_differences(
-    before: dict[str, str], *folders: Path, buffer: bool = False, seconds: float = 10
+    before: dict[str, str], *folders: Path, seconds: float = 10, **parts: bool
 ) -> list[str]:
     """What is still not as it was after so many seconds: what others do comes and goes."""
     deadline = time.monotonic() + seconds
-    while said := differences(before, snapshot(*folders, buffer=buffer)):
+    while said := differences(before, snapshot(*folders, **parts)):
         if time.monotonic() > deadline:
             break
         time.sleep(0.2)
@@ -102,21 +102,21 @@ def instances() -> Iterator[tuple[str, str]]:
     if (TRACING / "instances").is_dir():
         for path in (TRACING / "instances").iterdir():
             # netcost-record calls its instance by its pid, and may end while this looks.
-            if not of_a_process(path.name) and path.exists():
+            ours = path.name.startswith("netcost-")
+            if ours and not of_a_process(path.name) and path.exists():
                 yield f"tracing instance {path.name}", "there"
 
 
 def sysctls() -> Iterator[tuple[str, str]]:
+    """Of networks, all that may be written; and what recorders could switch."""
     root = Path("/proc/sys")
-    for top in ("net", "kernel", "vm"):
-        for folder, _, files_here in os.walk(root / top):
-            for name in files_here:
-                path = Path(folder, name)
-                short = str(path.relative_to(root))
-                if RESTLESS.match(short) or not path.stat().st_mode & stat.S_IWUSR:
-                    continue
-                if (text := text_of(path)) is not None:
-                    yield f"sysctl {short}", " ".join(text.split())
+    paths = [Path(folder, name) for folder, _, names in os.walk(root / "net") for name in names]
+    for path in [*paths, root / "kernel" / "ftrace_enabled"]:
+        short = str(path.relative_to(root))
+        if "nf_conntrack" in short or not os.access(path, os.W_OK):
+            continue
+        if (text := text_of(path)) is not None:
+            yield f"sysctl {short}", " ".join(text.split())
 
 
 def devices() -> Iterator[tuple[str, str]]:
@@ -136,20 +136,21 @@ def links() -> Iterator[tuple[str, str]]:
         yield f"interface {link.get('ifname')}", json.dumps(kept, sort_keys=True)
 
 
-def names() -> Iterator[tuple[str, str]]:
-    """The namespaces that have a name, and what the kit keeps under /run."""
+def names(whole: bool) -> Iterator[tuple[str, str]]:
+    """The namespaces that have a name, and what recorders, or the whole kit, keep under /run."""
     if (RUN / "netns").is_dir():
         for path in (RUN / "netns").iterdir():
-            if not of_a_process(path.name) and path.exists():
+            ours = path.name.startswith("netcost-")
+            if ours and not of_a_process(path.name) and path.exists():
                 yield f"namespace {path.name}", "there"
-    for top in RUN.glob("netcost*"):
+    for top in RUN.glob("netcost*" if whole else "netcost-trace*"):
         for path in [top, *top.rglob("*")]:
             # A folder comes and goes with what is in it, which may be another's.
             if path.is_file() and not of_a_process(str(path.relative_to(RUN))) and not is_held(top):
                 yield f"file {path}", (text_of(path) or "").strip()
 
 
-def mounts(folders: Sequence[Path]) -> Iterator[tuple[str, str]]:
+def mounts(folders: Sequence[Path], whole: bool) -> Iterator[tuple[str, str]]:
     for line in (text_of(Path("/proc/self/mountinfo")) or "").splitlines():
         here, _, there = line.partition(" - ")
         _, _, _, root, point, options, *_ = here.split()
@@ -160,13 +161,15 @@ def mounts(folders: Sequence[Path]) -> Iterator[tuple[str, str]]:
         inside = any(point.startswith(str(folder)) for folder in folders)
         if point.startswith(tempfile.gettempdir()) and not inside:
             continue
+        if not (whole or inside or there.startswith("tracefs ")):
+            continue
         yield f"mount {point}", f"{root} {options} {there}"
 
 
 def modules() -> Iterator[tuple[str, str]]:
-    for line in (text_of(Path("/proc/modules")) or "").splitlines():
-        if (name := line.split()[0]) not in KERNELS_OWN:
-            yield f"module {name}", "loaded"
+    """What the lab loads: others' come and go."""
+    if Path("/sys/module/openvswitch").is_dir():
+        yield "module openvswitch", "loaded"
 
 
 def processes(folder: Path) -> Iterator[tuple[str, str]]:

@@ -54,12 +54,12 @@ def nothing_of_the_lab_left(folder: Path) -> Iterator[dict[str, str]]:
     """An environment whose TMPDIR must be empty again, with the host and its networks as before."""
     temporary = folder / "tmp"
     temporary.mkdir()
-    left, host = namespaces(left=True), snapshot(temporary)
+    left, host = namespaces(left=True), snapshot(temporary, whole=True)
     yield {**os.environ, "TMPDIR": str(temporary)}
     # What an earlier one had left is gone, which is no harm.
     gone = {f"namespace {name}" for name in left - namespaces(left=True)}
     before = {what: value for what, value in host.items() if what not in gone}
-    assert lasting_differences(before, temporary, seconds=3) == []
+    assert lasting_differences(before, temporary, seconds=3, whole=True) == []
     assert processes_with(str(folder)) == []
 
 

@@ -9,10 +9,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -25,6 +25,7 @@ from support.host import (
     require_tool,
 )
 
+Made = TypeVar("Made")
 RECORD = ROOT / "capture" / "netcost-record"
 LAB = ROOT / "capture" / "lab" / "stolen-time"
 
@@ -63,11 +64,28 @@ def ended(command: Sequence[object], **options: Any) -> subprocess.CompletedProc
 def ended_once(command: Sequence[object], **options: Any) -> subprocess.CompletedProcess[str]:
     process = started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
     try:
-        out, err = process.communicate(timeout=90)
+        out, err = process.communicate(timeout=240)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         raise
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def recording(process: "subprocess.Popen[str]", said: str = "recording") -> None:
+    """Returns once the recorder has said that it records."""
+    assert process.stderr is not None
+    while said not in process.stderr.readline():
+        assert process.poll() is None
+
+
+def made_again(make: Callable[[Path], Made], holds: Callable[[Made], bool], folder: Path) -> Made:
+    """A recording that holds what a test is about: made anew, at most five times."""
+    for turn in range(5):
+        (folder / f"turn {turn}").mkdir()
+        made = make(folder / f"turn {turn}")
+        if holds(made):
+            return made
+    pytest.fail("made five times, it never held what the test is about")
 
 
 def commands_with(word: str) -> dict[int, str]:

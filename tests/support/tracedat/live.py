@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from support.host import missing, require_alone, require_tool
 
 TRACING = Path("/sys/kernel/tracing")
@@ -44,7 +46,7 @@ def always(_: Path) -> bool:
 
 
 # The top buffer is everybody's: whoever else uses it just then changes or ends a recording, which
-# is then worth nothing and made again.
+# is then worth nothing, as one without what a test is about. It is made again, five times at most.
 def trace_cmd_record(
     path: Path,
     *options: str,
@@ -53,11 +55,11 @@ def trace_cmd_record(
     worth: Callable[[Path], bool] = always,
 ) -> Path:
     require_recording()
-    for _ in range(4):
+    for _ in range(5):
         once(path, options, load, instances)
         if worth(path):
-            break
-    return path
+            return path
+    pytest.fail(f"recorded five times, {path.name} never held what the test is about")
 
 
 # Instances are there before trace-cmd is, so that their controls can be masked too.
