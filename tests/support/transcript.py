@@ -70,19 +70,18 @@ class Console:
         if not rest:
             return within(shlex.split(first), screen, screen)
         with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as pipe:
-            within(shlex.split(first), pipe, screen)
+            status = within(shlex.split(first), pipe, screen)
             pipe.seek(0)
-            return self._bash(rest, pipe, screen)
+            return self._bash(rest, pipe, screen) or status
 
     def _bash(self, command: str, given: IO[str] | int, screen: IO[str]) -> int:
         path = f"{self._shims}{os.pathsep}{os.environ['PATH']}"
         return subprocess.run(
-            ["bash", "-c", command],
+            ["timeout", "100", "bash", "-o", "pipefail", "-c", command],
             stdin=given,
             stdout=screen,
             stderr=subprocess.STDOUT,
             env={**os.environ, "PATH": path},
-            timeout=120,
             check=False,
         ).returncode
 
@@ -164,7 +163,9 @@ def matches(expected: Sequence[str], printed: Sequence[str]) -> bool:
 def difference(step: Step, printed: Sequence[str], name: str, *, elided: bool = False) -> str:
     if matches(step.printed, printed) if elided else step.printed == list(printed):
         return ""
-    lines = difflib.unified_diff(step.printed, printed, "told", "printed", lineterm="", n=1)
+    lines = [*difflib.unified_diff(step.printed, printed, "told", "printed", lineterm="", n=1)]
+    if elided:
+        lines = [line for line in lines if line[0] != "+"] + ["+++ printed", *printed[:40]]
     return "\n".join([f"{name}:{step.line}: $ {step.command}", *lines])
 
 
