@@ -7,6 +7,7 @@
 import contextlib
 import io
 import re
+import runpy
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +18,16 @@ import pytest
 
 from support.transcript import PROMPT, ROOT, Console, Step, console, difference, parsed
 
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "sample-data/README.md"]
+DOCUMENTS = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "sample-data/README.md",
+]
 REMARK = re.compile(r"<!-- (not run|before): (.+) -->")
 # What builds, or changes a host: it is never run here.
-NEVER = re.compile(r"(sudo |make|pip|perf|docker|kubectl|cargo|capture/(netcost-record|lab)|netcost-(record|steer))\b")
+NEVER = re.compile(
+    r"(sudo|make|pip|perf|docker|kubectl|cargo|dask|(capture/)?netcost-(record|steer)|capture/lab)\b"
+)
 # Of these nothing is run.
 SHOWN = {"text", "yaml", "sql", "output"}
 
@@ -55,12 +62,12 @@ def blocks(text: str) -> Iterator[Block]:
 # Commands of `sh` are lines of a script, a line that ends in "\" goes on.
 def commands(block: Block) -> list[Step]:
     script = "\n".join(block.lines).replace("\\\n", " ").splitlines()
-    return [Step(line, [], block.line) for line in script if line and line[0] != "#"]
+    return [Step(re.sub(r"(^|\s+)# .*", "", line), [], block.line) for line in script if line]
 
 
 def as_user(block: Block) -> list[Step]:
     prompts = [line[:2] for line in block.lines if line[:2] in (PROMPT, "# ")]
-    assert prompts and block.lines[0][:2] == prompts[0], f"line {block.line}: no prompt"
+    assert block.lines[0][:2] == prompts[0], f"line {block.line}: no prompt"
     marked = [PROMPT + "#" + line if line[:2] == "# " else line for line in block.lines]
     return [step for step in parsed(marked, block.line) if step.command[0] != "#"]
 
@@ -75,14 +82,17 @@ def run(block: Block, here: Console, names: dict[str, Any], name: str) -> list[s
     if block.before:
         assert here.run(block.before) == []
     if block.kind == "console":
-        return [difference(one, here.run(one.command), name, elided=True) for one in checked(as_user(block), name)]
+        return [
+            difference(one, here.run(one.command), name, elided=True)
+            for one in checked(as_user(block), name)
+        ]
     if block.kind == "sh":
         done = [(step.command, here.run(step.command)) for step in checked(commands(block), name)]
         return [f"{name}: {one}: {out[-2:]}" for one, out in done if out[-1:][:6] == ["[exit "]]
     assert block.kind == "python", f"{name}:{block.line}: what is {block.kind!r}?"
-    # As errors name it, and as a line of the document.
-    source = "\n" * (block.line - 1) + "\n".join(block.lines)
-    exec(compile(source, name, "exec"), names)
+    # Its lines are those of the document.
+    Path("code.py").write_text("\n" * (block.line - 1) + "\n".join(block.lines))
+    names |= runpy.run_path("code.py", names)
     plt.close("all")
     return []
 
@@ -96,7 +106,9 @@ def test_what_is_shown_runs(path: Path) -> None:
         for block in blocks(path.read_text()):
             if block.kind == "output":
                 told = Step("python", block.lines, block.line)
-                found.append(difference(told, printed.getvalue().splitlines(), path.name, elided=True))
+                found.append(
+                    difference(told, printed.getvalue().splitlines(), path.name, elided=True)
+                )
             elif block.kind not in SHOWN and not block.not_run:
                 printed = io.StringIO()
                 with contextlib.redirect_stdout(printed):
