@@ -134,8 +134,3 @@ def test_a_column_has_one_type_in_every_sample(sample: str) -> None:
         answer = ask(name)
         if answer.refusal is None:
             assert_typed(answer)
-
-
-@pytest.mark.parametrize("name", questions())
-def test_every_question_says_what_it_is(name: str) -> None:
-    assert questions()[name].summary.endswith(".")
