@@ -225,6 +225,5 @@ def test_many_narrow_tasks(tmp_path: Path) -> None:
         assert len(lines) == len(given)
         assert any("too narrow" in title for title in titles)
         assert len(titles) <= 5
-        assert any(re.match(r"wide \(50\.0 ms, 0\.99%\)", title) for title in titles) == (
-            name == "b"
-        )
+        wide = [title for title in titles if title.startswith("wide ")]
+        assert ["0.99%)" in title for title in wide] == [True] * (name == "b")

@@ -80,7 +80,7 @@ def test_the_scatter_of_the_sweep() -> None:
 )
 def test_neighbours_of_a_sample(sample: str, task: str, of_cpu: float) -> None:
     assert neighbours(SAMPLES / f"{sample}{PACKED}", task) == pytest.approx(of_cpu, abs=0.006)
-    assert f"`{task}`) had {of_cpu:.0%} of a CPU".replace("%", " %") in said()[sample]
+    assert f"`{task}`) had {of_cpu * 100:.0f} %" in said()[sample]
 
 
 def test_the_neighbour_beside_the_streams() -> None:
