@@ -84,7 +84,7 @@ bench: $(VENV)/.built ## side by side with perf script and perf kwork, as ratios
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 .PHONY: lint lint-python lint-docstrings lint-rust lint-shell
-lint: lint-python lint-docstrings lint-rust lint-shell ## ruff, mypy --strict, import-linter, numpydoc, rustfmt, clippy, shellcheck
+lint: lint-python lint-docstrings lint-rust lint-shell ## ruff, mypy --strict, import-linter, numpydoc, rustfmt, clippy, shellcheck, tests/lint
 
 lint-python: $(VENV)/.deps
 	$(BIN)/ruff check .
@@ -95,6 +95,7 @@ lint-python: $(VENV)/.deps
 # It asks the package what is public, and so needs it built.
 lint-docstrings: $(VENV)/.built
 	PYTHONPATH=. $(BIN)/python docs/check_docstrings.py
+	PYTHONPATH=.:tests $(BIN)/python -m lint
 
 lint-rust: $(VENV)/.deps
 	cargo fmt --check --all --manifest-path native/Cargo.toml

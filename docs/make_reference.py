@@ -1,6 +1,6 @@
 # What is declared, as files: docs/questions.md, docs/columns.md, the stub by which an editor
 # completes `capture.ask.`, and the schema of `netcost compare --json`. `make reference` writes
-# them, tests/questions/test_reference checks.
+# them, `make lint` checks.
 
 import inspect
 import re

@@ -1,5 +1,7 @@
 # What cannot be written is told of the file that was asked for, and nothing is left beside it.
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +29,7 @@ def test_a_full_disk_is_told_of_the_file(name: str, tmp_path: Path) -> None:
         ["sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *words], capture_output=True, text=True
     )
     assert done.returncode == 1
-    assert done.stderr.endswith(f"{tmp_path / name}: File too large\n")
+    assert done.stderr.endswith(f"{tmp_path / name}: {os.strerror(errno.EFBIG)}\n")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,41 +1,11 @@
-# Every column is declared once, with its type and unit; that answers have it: test_definitions.py.
-
-import re
-from collections import Counter
+# What the declarations of columns say of a frame's; that they are whole: `make lint`.
 
 import pandas as pd
 import pytest
 
-from netcost_analysis.schema import column, columns, is_instant, typed, unit_of
+from netcost_analysis.schema import column, is_instant, typed, unit_of
 from netcost_analysis.timeline.timeline import TABLES
 from support.kept import kept
-
-LISTS = {"list[str]", "list[int64]"}
-NUMBERS = {"int64", "Int64", "UInt64", "float64", "bool", "boolean"}
-TYPES = {*NUMBERS, "str", *LISTS, "table", "figures"}
-
-
-@pytest.mark.parametrize("name", sorted(columns()))
-def test_a_column_is_declared_whole(name: str) -> None:
-    one = columns()[name]
-    # Answers have no others: no name holds a device, a task or a vector, nor a place for one.
-    assert re.fullmatch(r"([a-z_]+\.)?[a-z][a-z0-9_]*", name)
-    assert one.definition.strip()
-    assert one.type in TYPES
-    if re.search(r"(^|_)ns(_per_[a-z]+)?$", name) and one.type != "table":
-        # Of a byte it can be far less than a nanosecond, which a duration rounds to none.
-        assert one.unit == ("ns/byte" if name.endswith("_per_byte") else "ns")
-        assert one.type in ("int64", "Int64", "float64")
-    if re.search(r"(^|_)share$", name):
-        assert (one.unit, one.type) == ("share", "float64")
-    assert not one.instant or one.unit == "ns"
-    # Those of a kernel are above 2^63.
-    assert (one.unit == "address") == (one.type == "UInt64")
-
-
-def test_every_definition_is_of_one_name() -> None:
-    names = Counter(one.definition for one in columns().values())
-    assert not [definition for definition, many in names.items() if many > 1]
 
 
 def test_units() -> None:

@@ -48,9 +48,8 @@ def test_a_change_is_of_all_that_a_frame_called(tmp_path: Path) -> None:
     assert len(set(redder.values())) == 1
     assert UNCHANGED not in redder.values()
     told_of = of.words(node(found, "leaf"))
-    assert told_of.startswith(
-        "base 100 us, new 300 us per packet; change +200 us".replace("u", "µ")
-    )
+    for part in ("base 100 µs", "new 300 µs", "per packet", "change +200 µs"):
+        assert part in told_of
     # The other way round it is less by as much.
     back = change(both(tmp_path / "back", told(300), told(100)), "packet", "ns", (1000.0, 1000.0))
     assert sorted(back.change) == pytest.approx(sorted(-of.change))
@@ -93,7 +92,8 @@ def test_without_packets_it_is_busy_time(tmp_path: Path) -> None:
     )
     sides = paths(captures[0], "all", idle=False), paths(captures[1], "all", idle=False)
     per, units = denominators(captures, sides, None)
-    assert (per, units) == ("second of busy CPU", (0.1, 0.1))
+    assert "busy CPU" in per
+    assert units == (0.1, 0.1)
     found = graph(sides)
     of = change(found, per, "ns", units)
     assert of.rates[:, 0] == pytest.approx(1e9)

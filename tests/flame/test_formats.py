@@ -223,6 +223,7 @@ def test_many_narrow_tasks(tmp_path: Path) -> None:
         check_svg(text)
         titles = list(frames(text))
         assert len(lines) == len(given)
-        assert "tasks too narrow to draw" in titles
+        assert any("too narrow" in title for title in titles)
         assert len(titles) <= 5
-        assert any(title.startswith("wide (50.0 ms, 0.99%)") for title in titles) == (name == "b")
+        wide = [title for title in titles if title.startswith("wide ")]
+        assert ["0.99%)" in title for title in wide] == [True] * (name == "b")

@@ -55,7 +55,8 @@ def test_sysctls_of_a_sample() -> None:
     sysctls = json.loads((folder / "manifest.json").read_text())["host"]["sysctls"]
     text = "".join(f"{name} = {value}\n" for name, value in sysctls.items())
     assert parse_sysctls(text) == {name: str(value) for name, value in sysctls.items()}
-    assert parse_sysctls("a=\tb = c \nnone\n") == {"a": "b = c"}
+    odd = "a=\tb = c \nnone\n"
+    assert parse_sysctls(odd) == {"a": "b = c"}
 
 
 def test_tasks_of_a_sample() -> None:
@@ -71,8 +72,9 @@ def test_tasks_of_a_sample() -> None:
 
 
 def test_the_cost_that_a_preflight_says() -> None:
-    text = "tool  ok perf\ncost  ok  about 950 ns an event (measured here: 3 runs)\n"
-    assert parse_preflight_cost(text) == (950, "measured here: 3 runs")
+    source = "measured here: 3 runs"
+    text = f"tool  ok perf\ncost  ok  about 950 ns an event ({source})\n"
+    assert parse_preflight_cost(text) == (950, source)
     assert parse_preflight_cost("cost  warn  unknown\n") is None
 
 

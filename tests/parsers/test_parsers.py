@@ -151,7 +151,8 @@ Average:           0        70        72      0.99      0.00  (openssl)__tokio w
 
 def test_pidstat_on_one_line_keeps_names_with_blanks() -> None:
     told = parse_pidstat(PIDSTAT_ONE_LINE)
-    assert told["comm"].tolist() == ["systemd", "Web  Content (a b)", "Web  Content (a b)"]
+    content = "Web  Content (a b)"
+    assert told["comm"].tolist() == ["systemd", content, content]
     assert told["pid"].tolist() == [1, 4711, 4711]
     assert told["usr_share"].tolist() == [0, 0.99, 0.5]
     assert told["wait_share"].tolist() == [0, 0.02, 0]
@@ -208,7 +209,7 @@ def test_schedstat() -> None:
     }
     assert told.loc[1, "run_ns"] == 2**64 - 1
     assert len(parse_schedstat("")) == 0
-    with pytest.raises(CaptureError, match="version 14: 15 to 17 are read"):
+    with pytest.raises(CaptureError, match="version 14: "):
         parse_schedstat(SCHEDSTAT.replace("17", "14", 1))
 
 
@@ -217,10 +218,10 @@ def test_a_tasks_stat() -> None:
         line = file.read()
     own = parse_task_stat(line)
     assert own.pid == int(line.split()[0])
-    odd = line.replace(f"({own.comm})", "(a) R (b c)")
-    assert parse_task_stat(odd) == own._replace(comm="a) R (b c")
+    name = "a) R (b c"
+    assert parse_task_stat(line.replace(own.comm, name, 1)) == own._replace(comm=name)
     for bad in ("", "1 (x", "1 (x) R 1 2 3", "x (y) " + "1 " * 50):
-        with pytest.raises(CaptureError, match="no line of /proc/PID/stat"):
+        with pytest.raises(CaptureError, match="/proc/PID/stat"):
             parse_task_stat(bad)
 
 
@@ -400,7 +401,7 @@ def test_netperf_of_named_values() -> None:
     "text", ["", "establish control: are you sure there is a netserver?", "1 2"]
 )
 def test_netperf_of_nothing(text: str) -> None:
-    with pytest.raises(CaptureError, match="netperf left no result"):
+    with pytest.raises(CaptureError, match="no result"):
         parse_netperf(text)
 
 

@@ -115,9 +115,8 @@ def test_half_a_last_line() -> None:
     whole = line(1.0, "cycles", "5") + line(2.0, "cycles", "6")
     found = parse_perf_stat(whole + line(2.0, "instructions", "7")[:40])
     assert list(found.frame["value"]) == [5.0]
-    assert found.notes == (
-        "perf stat ended in the middle of a line: its last interval is left out",
-    )
+    [note] = found.notes
+    assert "last interval" in note
     assert len(parse_perf_stat(line(1.0, "cycles", "5")[:-9]).frame) == 0
     assert len(parse_perf_stat(whole).frame) == 2
 
@@ -147,7 +146,8 @@ def test_hostile_lines_are_left_out_and_counted(bad: str) -> None:
     found = parse_perf_stat(line(1.0, "cycles", "5") + bad + line(3.0, "cycles", "6"))
     assert list(found.frame["value"]) == [5.0, 6.0]
     assert list(found.frame["end_s"]) == [1.0, 3.0]
-    assert found.notes == ("1 line of perf stat could not be read",)
+    [note] = found.notes
+    assert note.startswith("1 line ")
     csv = parse_perf_stat(f"1.0,CPU0,5,,cycles,1,100.00,,\n{bad}")
     assert list(csv.frame["value"]) == [5.0]
 

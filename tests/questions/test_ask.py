@@ -16,11 +16,10 @@ import pytest
 from matplotlib.axes import Axes
 
 import netcost_analysis as netcost
-from netcost_analysis.capture.requires import events_of
 from netcost_analysis.cli.ask import plain_part, print_parts, shown_parts
 from netcost_analysis.errors import AbsentError, ArgumentError
 from netcost_analysis.questions.ask import TOPICS, questions
-from netcost_analysis.questions.question import SOURCES, Panel
+from netcost_analysis.questions.question import Panel
 from netcost_analysis.timeline.by import By, DeviceBy, MasterBy, TaskBy
 from support.host import ROOT
 from support.kept import kept, kept_experiment, kept_for
@@ -39,18 +38,6 @@ ALL = sorted(questions())
 def without_polls(folder: Path) -> netcost.Capture:
     formats = tuple(one for one in t.FORMATS if one is not t.NAPI_POLL)
     return netcost.open_capture(recording(robbed(), formats=formats).write(folder / "perf.data"))
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_a_question_is_declared_whole(name: str) -> None:
-    one = questions()[name]
-    assert one.topic in TOPICS
-    assert one.sources
-    assert set(one.sources) <= set(SOURCES)
-    # Its own parameters have defaults: what has none is what it is asked of.
-    assert all(value.default is not value.empty for value in one.parameters.values())
-    assert all(":" in event for event in events_of(one.groups))
-    assert one.template.is_file() == (one.figures_of is not None)
 
 
 @pytest.mark.parametrize("name", ALL)

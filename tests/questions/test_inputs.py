@@ -1,9 +1,6 @@
-# Rows are read in batches through questions/inputs.py, and into how many batches a timeline is
-# dealt changes no answer.
+# Into how many batches a timeline is dealt changes no answer.
 
-import ast
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +11,9 @@ import netcost_analysis as netcost
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.questions import inputs
 from netcost_analysis.questions.ask import questions
-from netcost_analysis.timeline.timeline import TABLES
 from support.energy_bundles import kept_energy
-from support.host import ROOT
 from support.kept import kept
 
-QUESTIONS = ROOT / "netcost_analysis" / "questions"
 ENDS = {
     "segments": "end_ns",
     "softirqs": "exit_ns",
@@ -30,79 +24,6 @@ ENDS = {
     "coverage": "end_ns",
 }
 OWN = {name: one for name, one in questions().items() if "Timeline" in one.sources}
-# What is a timeline wherever it comes from; else a parameter says so by its type.
-MAKES_ONE = {"timeline", "victim_timeline", "excerpt", "whole", "windows"}
-
-
-def last_name(node: ast.AST | None) -> str:
-    # "timeline" of answer.timeline, of capture.timeline(0, 1), of "Timeline | None".
-    while isinstance(node, ast.Call):
-        node = node.func
-    return "" if node is None else ast.unparse(node).strip("'\"").split(" ")[0].split(".")[-1]
-
-
-def timelines_in(tree: ast.AST) -> set[str]:
-    # The variables that hold one.
-    found = set[str]()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg) and last_name(node.annotation) == "Timeline":
-            found.add(node.arg)
-        if isinstance(node, ast.AnnAssign) and last_name(node.annotation) == "Timeline":
-            found.add(ast.unparse(node.target))
-    # Twice: one may be made of another that is found further down.
-    for node in [*ast.walk(tree), *ast.walk(tree)]:
-        targets: list[ast.expr] = []
-        if isinstance(node, ast.Assign):
-            targets = node.targets
-        elif isinstance(node, ast.For | ast.comprehension):
-            targets = [node.target]
-        value = getattr(node, "value" if isinstance(node, ast.Assign) else "iter", None)
-        if targets and isinstance(value, ast.IfExp):
-            value = value.orelse if last_name(value.body) == "None" else value.body
-        if targets and last_name(value) in found | MAKES_ONE:
-            found.update(ast.unparse(target) for target in targets)
-    return found
-
-
-def read_directly(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text())
-    timelines = timelines_in(tree) | MAKES_ONE
-    found = set[str]()
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Attribute) or last_name(node.value) not in timelines:
-            continue
-        if node.attr in {*TABLES, "load"}:
-            found.add(f"{path.name}:{node.lineno} {ast.unparse(node)}")
-    for node in ast.walk(tree):
-        # timeline.columns("displaced"), timeline.table("displaced").
-        if isinstance(node, ast.Call) and last_name(node.func) in ("columns", "table"):
-            named = {one.value for one in node.args if isinstance(one, ast.Constant)}
-            if named & set(TABLES):
-                found.add(f"{path.name}:{node.lineno} {ast.unparse(node)}")
-    return found
-
-
-def test_rows_are_read_in_one_place() -> None:
-    files = set(QUESTIONS.rglob("*.py")) - {QUESTIONS / "inputs.py"}
-    assert sorted(line for path in files for line in read_directly(path)) == []
-
-
-# Whatever a timeline is called, and however it came there.
-@pytest.mark.parametrize(
-    "code",
-    [
-        "def of(run: Timeline) -> None: run.polls",
-        "def of(run: 'Timeline | None') -> None: run.load('polls')",
-        "def of(answer: Answer) -> None: answer.timeline.slices",
-        "def of(capture: Capture) -> None:\n    one = capture.timeline(0, 1)\n    one.segments",
-        "def of(run: Timeline) -> None:\n    for one in windows(run):\n        one.softirqs",
-        "def of(run: Timeline) -> None: run.columns('displaced')",
-        "def of(run: Timeline) -> None: run.table('coverage')",
-    ],
-)
-def test_what_reads_rows_is_found(code: str, tmp_path: Path) -> None:
-    (tmp_path / "one.py").write_text(code)
-    assert read_directly(tmp_path / "one.py")
 
 
 # A timeline of its own: what a question folded before is kept with its timeline.

@@ -1,7 +1,6 @@
 # Whatever is asked, of a capture in which hardly anything happened or was recorded too: each
 # display says something, in whole sentences that can be read where they stand alone.
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,7 +8,6 @@ import pytest
 
 from netcost_analysis import Timeline, open_capture
 from netcost_analysis.questions.ask import questions
-from support.host import ROOT
 from support.kept import kept
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
@@ -19,14 +17,7 @@ from support.run_cli import Netcost
 from support.told import IDLE, OPENSSL
 from support.typed import BROKEN, assert_whole
 
-PACKAGE = ROOT / "netcost_analysis"
-TEMPLATES = sorted(PACKAGE.glob("questions/**/*.md"))
 NIC = "nic-stolen-time"
-# A place on a page, which is another where the answer is shown alone; "below 0" is none.
-PLACE = re.compile(
-    r"\b(above|below)\b(?! (0|\{\{))|\bthis page\b|\bend of (the|this) page\b|"
-    r"\bat the end\b|\(see \""
-)
 
 
 def windows(_: Path) -> Iterator[Timeline]:
@@ -64,17 +55,6 @@ def test_every_answer_says_something_whole(
 )
 def test_a_broken_sentence_is_found(text: str) -> None:
     assert BROKEN.search(text)
-
-
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
-def test_words_point_at_no_place_of_a_page(path: Path) -> None:
-    text = re.sub(r"\{#.*?#\}", "", path.read_text(), flags=re.DOTALL)
-    assert not PLACE.search(text), PLACE.search(text)
-
-
-def test_a_place_is_found() -> None:
-    assert PLACE.search("The hidden cost below is") is not None
-    assert PLACE.search("must be below {{ most }}, the fixed cost is below 0") is None
 
 
 def test_no_rows_come_with_a_reason(tmp_path: Path, netcost: Netcost) -> None:

@@ -70,4 +70,5 @@ def test_a_limit_of_address_space_counts(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, str(path)], capture_output=True, text=True, check=True
     )
-    assert "segments has 623,399 rows, which would take some 0.0 GiB of the 0.0 GiB" in done.stdout
+    assert done.stdout.startswith("segments has 623,399")
+    assert done.stdout.count("0.0 GiB") == 2

@@ -2,6 +2,7 @@
 # and changed only together.
 
 import re
+from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -40,13 +41,14 @@ def imports(file: Path, modules: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
     return found - {own}
 
 
-def test_no_file_imports_another_that_imports_it() -> None:
+def circles() -> Iterator[str]:
     files = [file for file in SOURCES.rglob("*.rs") if file.name != "lib.rs"]
     modules = {module(file) for file in files}
     graph = {module(file): imports(file, modules) for file in files}
+    # Else nothing of this is understood.
     assert sum(map(len, graph.values())) > len(files)
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         circle = " -> ".join("::".join(part) for part in error.args[1])
-        raise AssertionError(f"a circle of imports in native/src: {circle}") from None
+        yield f"native/src/lib.rs:1: a circle of imports: {circle}"

@@ -1,0 +1,15 @@
+# What the commands print, and how they refuse.
+
+from pathlib import Path
+
+import pytest
+
+from support.transcript import ROOT, differences
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "tests/golden").glob("*.console")), ids=lambda path: path.stem
+)
+def test_commands_print_what_their_transcript_says(path: Path) -> None:
+    found = differences(path)
+    assert not found, "\n\n".join(found)

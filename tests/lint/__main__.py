@@ -1,0 +1,31 @@
+# Rules about what is written here that need what is declared, or more than ruff and shellcheck
+# know: a function a rule, which yields a line per fault. `make lint` runs all of them.
+
+import sys
+
+from lint import circles, declared, reference, rows, scripts, suite, words
+
+RULES = (
+    circles.circles,
+    declared.columns_are_whole,
+    declared.definitions_differ,
+    declared.questions_are_whole,
+    reference.files_are_what_is_declared,
+    reference.every_question_is_in_them,
+    reference.readme_names_what_computes_a_figure,
+    rows.rows_are_read_in_one_place,
+    scripts.scripts_are_plain_sh,
+    scripts.no_path_is_split,
+    scripts.programs_write_numbers_with_a_point,
+    scripts.profiles_hold_pairs_and_known_events,
+    suite.no_test_asserts_a_sentence,
+    words.words_compute_nothing,
+    words.figures_are_picked,
+    words.templates_compute_nothing,
+    words.templates_point_at_no_place_of_a_page,
+)
+
+if __name__ == "__main__":
+    found = [fault for rule in RULES for fault in rule()]
+    print("\n".join(found) or f"What is written here keeps to {len(RULES)} rules.")
+    sys.exit(bool(found))
