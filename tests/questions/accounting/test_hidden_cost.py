@@ -23,11 +23,9 @@ from netcost_analysis.questions.accounting.fitting import (
 )
 from netcost_analysis.questions.accounting.hidden_cost_predictions import errors, predictions
 from netcost_analysis.questions.accounting.runs import calibration_runs
-from netcost_analysis.units import duration
 from support.doctored import doctored
 from support.host import ROOT
 from support.kept import kept_calibration, kept_hidden_cost
-from support.said import said
 
 SAMPLE = ROOT / "sample-data" / "hidden-cost"
 HELD_OUT: tuple[Literal["rate", "repeat", "both"], ...] = ("rate", "repeat", "both")
@@ -117,8 +115,6 @@ def test_a_bundles_own_gap_is_the_calibrations_of_it_alone(hidden: netcost.Hidde
     assert len(alone) == 1
     assert found.hidden_each_ns == pytest.approx(fit(alone)["hidden_ns"].item())
     assert found.cpu_interrupts_per_s == pytest.approx(alone["interrupts"].item())
-    each = f"{duration(found.hidden_each_ns)} for each of the {found.cpu_interrupts_per_s:,.0f}"
-    assert each in said(answer)
 
 
 def test_other_tasks_are_not_laid_at_interrupts() -> None:
@@ -287,14 +283,17 @@ def test_a_sample_of_another_day_is_predicted_as_well(hidden: netcost.HiddenCost
     assert abs(table["traced_and_hidden"]["residual_share"]) < 0.05
 
 
-def test_the_words_are_the_figures(hidden: netcost.HiddenCost) -> None:
+def test_the_figures_are_those_of_the_table(hidden: netcost.HiddenCost) -> None:
     ask = kept_calibration().ask.accounting
     answer = ask.hidden_cost()
     pd.testing.assert_frame_equal(answer.frame, hidden.coefficients)
-    words = said(answer)
-    assert f"each interrupt took **{duration(hidden.hidden_ns)}** beyond" in words
-    low, high = (hidden.coefficients[end]["hidden_ns"] for end in ("low", "high"))
-    assert f"(95 % interval {duration(low)} to {duration(high)})" in words
+    figures = answer.figures
+    interval = hidden.coefficients.loc["hidden_ns"]
+    assert [figures[name] for name in ("value", "low", "high")] == [
+        hidden.hidden_ns,
+        interval["low"],
+        interval["high"],
+    ]
     by_rate = {
         str(rate): 1e9 * float((part["gap"] * part["x"]).sum() / (part["x"] ** 2).sum())
         for rate, part in hidden.runs[hidden.runs["run"] == "load_traced"]
@@ -308,11 +307,8 @@ def test_the_words_are_the_figures(hidden: netcost.HiddenCost) -> None:
     assert (spread.lowest, spread.highest) == (lowest, highest)
     assert spread.lowest_ns == pytest.approx(by_rate[lowest])
     assert spread.highest_ns == pytest.approx(by_rate[highest])
-    assert f"{duration(by_rate[lowest])} ({lowest}) to {duration(by_rate[highest])}" in words
-    assert "calibration was disturbed" not in words
+    assert not figures["disturbed"]
     judged = ask.hidden_cost_predictions()
-    assert "#### Of 24 traced runs 24 are predicted within 5 points" in said(judged)
-    assert "; of 24 untraced runs 23 are predicted within 5 points" in said(judged)
     assert judged.figures["farthest"].bundle == "80000x16-pps-2"
     for answered in (answer, judged):
         for picture in answered.question.pictures.values():
@@ -324,9 +320,8 @@ def test_a_disturbed_calibration_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     runs = kept_hidden_cost().runs.copy()
     runs.loc[runs["run"] == "load_traced", "others_share"] = [0.2] + [0.0] * 27
     monkeypatch.setitem(calibration_runs.__globals__["_READ"], kept_calibration(), runs)
-    words = said(kept_calibration().ask.accounting.hidden_cost())
-    assert "**This calibration was disturbed.** In 1 of its traced runs" in words
-    assert "other tasks had 20.0 % of the CPU" in words
+    figures = kept_calibration().ask.accounting.hidden_cost().figures
+    assert (figures["disturbed"], figures["others_max_share"]) == (1, 0.2)
 
 
 def test_a_price_is_taken_for_such_a_host_only(tmp_path: Path) -> None:
@@ -334,17 +329,16 @@ def test_a_price_is_taken_for_such_a_host_only(tmp_path: Path) -> None:
     table = own.accounts(calibration=kept_calibration()).frame
     given = accounts(own.accounts().capture, kept_hidden_cost().hidden_ns)
     assert table["got_share"]["traced_and_hidden"] == given["got_share"]["traced_and_hidden"]
-    words = said(own.account_reasons(calibration=kept_calibration()))
-    assert "so its price of an interrupt is used" in words
-    assert "recorded with tracefs, this capture with perf" in words
+    figures = own.account_reasons(calibration=kept_calibration()).figures
+    assert figures["price"].same_host
+    assert figures["tools"] == ["perf", "tracefs"]
     other = netcost.open_capture(doctored(tmp_path / "b")).ask.accounting
     answer = other.account_reasons(calibration=kept_calibration())
     assert "traced_and_hidden" not in answer.frame.index
-    assert "so it is not applied here" in said(answer)
+    assert not answer.figures["price"].same_host
     none = open_experiment(ROOT / "sample-data" / "io-sizes")
-    refused = said(other.account_reasons(calibration=none))
-    assert "> The hidden cost is not known: " in refused
-    assert "io-sizes is no calibration" in refused
+    refused = other.account_reasons(calibration=none).figures["price"].refused
+    assert "io-sizes is no" in refused
 
 
 def series_of(folder: Path, steps: str) -> Path:
@@ -355,7 +349,7 @@ def series_of(folder: Path, steps: str) -> Path:
 
 
 def test_a_series_that_is_no_calibration(tmp_path: Path) -> None:
-    with pytest.raises(CaptureError, match="is no calibration: capture/lab/hidden-cost makes one"):
+    with pytest.raises(CaptureError, match="no calibration: capture/lab/hidden-cost"):
         hidden_cost(open_experiment(ROOT / "sample-data" / "io-sizes"))
     for name, columns in {"c": "data_path\t", "d": "protocol\tflows\t"}.items():
         table = f"bundle\trepeat\t{columns}offered_pps\n"
