@@ -11,6 +11,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.bundle import Bundle
+from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.devices import (
     assumed_rates,
     device_saturation,
@@ -77,7 +78,7 @@ def test_within_a_window_only_its_readings_count(tmp_path: Path) -> None:
     told = uneven(tmp_path)
     inside = carried(told, whole=True, within=(S - S // 100, 2 * S))
     assert inside.set_index("device").loc["eth0", "rx_packets"] == 1000
-    with pytest.raises(netcost.CaptureError, match="no two readings of net/dev"):
+    with pytest.raises(netcost.CaptureError, match="readings of net/dev"):
         carried(told, within=(S, 2 * S))
 
 
@@ -87,11 +88,11 @@ def test_who_assumes_its_interval_is_wrong_by_as_much(tmp_path: Path) -> None:
     assert eth0["overstated_share"].tolist() == [-0.5, 1.0]
     assert eth0["assumed_rx_bytes_per_s"].tolist() == [1_250_000, 1_250_000]
     assert eth0["assumed_utilisation_share"].tolist() == pytest.approx([0.01, 0.01])
-    with pytest.raises(ValueError, match="an interval of 0 s has no rate"):
+    with pytest.raises(ArgumentError, match="0 s"):
         assumed_rates(uneven(tmp_path), interval_s=0)
 
 
-def test_what_the_words_say_of_the_sample() -> None:
+def test_figures_of_the_sample() -> None:
     ask = opened(SAMPLE).capture.ask.devices
     assert ask.device_totals().figures == {"nominal": ["quiet0", "busy0"]}
     assert ask.device_totals().frame["device"].tolist() == ["quiet0", "busy0", "lo"]
@@ -107,7 +108,7 @@ def test_what_the_words_say_of_the_sample() -> None:
         ("time_squeeze", 1, 6)
     ]
     assert full.figures["more"] == 0
-    assert "- softnet,\nCPU 1,\n`time_squeeze`: 6 (0.713 a second)\n" in full.words
+    assert full.figures["grown"][0]["per_s"] == pytest.approx(0.713, abs=5e-4)
 
 
 def test_a_counter_that_went_backwards_is_unknown_in_all(tmp_path: Path) -> None:
@@ -254,31 +255,31 @@ def test_nothing_recorded_is_an_error(tmp_path: Path) -> None:
     ):
         with pytest.raises(netcost.CaptureError, match="netcost-record keeps them"):
             question(nothing)
-    with pytest.raises(netcost.CaptureError, match="says nothing of its host's network"):
+    with pytest.raises(netcost.CaptureError, match="host's network"):
         interfaces(nothing)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        '[1, null, {}, {"ifname": 7}, {"ifname": "eth0", "flags": 5, "promiscuity": "x"}]',
-        '[{"ifname": "eth0", "flags": [1, null], "linkinfo": [], "stats64": {"rx": []}}]',
-        '[{"ifname": "eth0", "promiscuity": 1e400, "mtu": -4, "address": 12, "addr_info": 3}]',
-        '[{"ifname": "eth0", "addr_info": [1, {"local": []}, {"scope": {}}], "mtu": true}]',
-        '[{"dev": "eth0", "kind": "fq", "root": true, "drops": "many", "handle": {}}]',
-        f'[{{"ifname": "eth0", "promiscuity": {1 << 70}, "mtu": {1 << 64}}}]',
-        "[]",
-    ],
-)  # fmt: skip
-def test_json_of_wrong_types_is_unknown(tmp_path: Path, content: str) -> None:
-    files: dict[str, Any] = {"before/net_dev": net_dev(eth0=(1, 1, 0, 0))}
+WRONG_TYPES = (
+    '[1, null, {}, {"ifname": 7}, {"ifname": "eth0", "flags": 5, "promiscuity": "x"}]',
+    '[{"ifname": "eth0", "flags": [1, null], "linkinfo": [], "stats64": {"rx": []}}]',
+    '[{"ifname": "eth0", "promiscuity": 1e400, "mtu": -4, "address": 12, "addr_info": 3}]',
+    '[{"ifname": "eth0", "addr_info": [1, {"local": []}, {"scope": {}}], "mtu": true}]',
+    '[{"dev": "eth0", "kind": "fq", "root": true, "drops": "many", "handle": {}}]',
+    f'[{{"ifname": "eth0", "promiscuity": {1 << 70}, "mtu": {1 << 64}}}]',
+    "[]",
+)
+
+
+def test_json_of_wrong_types_is_unknown(tmp_path: Path) -> None:
     names = ("ip_link.json", "tc_qdisc.json", "settings/ip_link.json", "settings/ip_addr.json")
-    files |= {f"{side}/{name}": content for side in ("before", "after") for name in names}
-    told = bundle(tmp_path, {**full_stamps(), **files})
-    row = interfaces(told).set_index("device").loc["eth0"]
-    assert pd.isna(row["mtu"])
-    assert pd.isna(row["promiscuity"])
-    assert len(device_saturation(told))
+    for at, content in enumerate(WRONG_TYPES):
+        files: dict[str, Any] = {"before/net_dev": net_dev(eth0=(1, 1, 0, 0))}
+        files |= {f"{side}/{name}": content for side in ("before", "after") for name in names}
+        told = bundle(tmp_path / str(at), {**full_stamps(), **files})
+        row = interfaces(told).set_index("device").loc["eth0"]
+        assert pd.isna(row["mtu"])
+        assert pd.isna(row["promiscuity"])
+        assert len(device_saturation(told))
 
 
 def full_stamps() -> dict[str, str]:
@@ -292,16 +293,15 @@ def full_stamps() -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [("{", "is no JSON"), ("[" * 100_000, "is no JSON"), ('{"a": 1}', "is no list"),
-     ("[" + "9" * 5000 + "]", "is no JSON"), ("7", "is no list")],
-)  # fmt: skip
-def test_json_that_is_none_is_one_line(tmp_path: Path, content: str, says: str) -> None:
-    told = bundle(tmp_path, {**full_stamps(), "before/ip_link.json": content})
-    with pytest.raises(netcost.CaptureError, match=says) as error:
-        interfaces(told)
-    assert "\n" not in str(error.value)
+def test_json_that_is_none_is_one_line(tmp_path: Path) -> None:
+    for at, (content, says) in enumerate(
+        [("{", "no JSON"), ("[" * 100_000, "no JSON"), ('{"a": 1}', "no list"),
+         ("[" + "9" * 5000 + "]", "no JSON"), ("7", "no list")]
+    ):  # fmt: skip
+        told = bundle(tmp_path / str(at), {**full_stamps(), "before/ip_link.json": content})
+        with pytest.raises(netcost.CaptureError, match=says) as error:
+            interfaces(told)
+        assert "\n" not in str(error.value)
 
 
 def test_a_network_namespace_outside_the_bundle(tmp_path: Path) -> None:
@@ -311,10 +311,11 @@ def test_a_network_namespace_outside_the_bundle(tmp_path: Path) -> None:
         device_traffic(told)
 
 
-@pytest.mark.parametrize("names", [7, None, [], [3, {}], {"a": 1}, "blue"])
-def test_namespaces_of_the_wrong_type_are_those_of_none(tmp_path: Path, names: object) -> None:
-    told = bundle(tmp_path, {"manifest.json": {"netcost_bundle": 1, "network_namespaces": names}})
-    assert told.network_namespaces == {".": ""}
+def test_namespaces_of_the_wrong_type_are_those_of_none(tmp_path: Path) -> None:
+    for at, names in enumerate((7, None, [], [3, {}], {"a": 1}, "blue")):
+        manifest = {"netcost_bundle": 1, "network_namespaces": names}
+        told = bundle(tmp_path / str(at), {"manifest.json": manifest})
+        assert told.network_namespaces == {".": ""}
 
 
 def test_forged_counters_are_unknown_or_one_line(tmp_path: Path) -> None:
@@ -325,7 +326,7 @@ def test_forged_counters_are_unknown_or_one_line(tmp_path: Path) -> None:
         f"@ 4 {3 * S} {3 * S}\n eth0: {' '.join(['5'] * 16)}\n ../x: {' '.join(['1'] * 16)}\n"
     )
     told = bundle(tmp_path, {"samples/net_dev": forged})
-    with pytest.raises(netcost.CaptureError, match="a counter of eth0 is larger than any"):
+    with pytest.raises(netcost.CaptureError, match="counter of eth0"):
         device_traffic(told)
     softnet = bundle(tmp_path / "b", {**full_stamps(), "before/net_softnet_stat": "zz 1\n" * 3})
     assert len(device_saturation(softnet))
@@ -447,10 +448,10 @@ def test_ip_beside_a_naive_reading_of_its_file() -> None:
 # What is said to be missing is: readings without their times are readings.
 def test_counters_without_times_are_not_called_absent(tmp_path: Path) -> None:
     for kept, told in (
-        ({}, "has no counters of before and after"),
+        ({}, "has no counters"),
         (
             {f"{side}/net_dev": net_dev(eth0=(0, 0, 0, 0)) for side in ("before", "after")},
-            "does not say when net_dev of before and after were read",
+            "say when net_dev",
         ),
     ):
         made = bundle(tmp_path / str(len(kept)), dict(kept), cpu(0, h.Waking(1_000, UDPSINK)))
