@@ -9,8 +9,8 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.devices import device_cost, device_flags, device_time_series
 from netcost_analysis.questions.devices.device_cost import joined, why_no_traffic
+from support.asked import device_cost, device_flags, device_time_series
 from support.device_bundles import bundle, link, net_dev, opened
 from support.host import SAMPLES
 from support.perfdata import Cpu, cpu

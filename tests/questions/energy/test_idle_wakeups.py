@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.energy import idle_wakeups
+from support.asked import idle_wakeups
 from support.kept import kept
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
@@ -68,10 +68,7 @@ def test_the_task_that_an_interrupt_woke_is_of_the_same_wake_up(tmp_path: Path) 
         h.SoftirqRaise(990_000, 9),
     ]
     answer = asked(tmp_path, cpu(0, *told, task=IDLE))
-    assert counts(answer) == {
-        ("IPI", "reschedule"): (1, 0, 1),
-        ("unrecorded", UNSEEN): (1, 0, 1),
-    }
+    assert counts(answer) == {("IPI", "reschedule"): (1, 0, 1), ("unrecorded", UNSEEN): (1, 0, 1)}
     assert answer.parts["by_cpu"]["idle_share"].tolist() == [
         pytest.approx((99_000 + 2_000 + 700_000 + 40_000) / 989_000)
     ]
@@ -142,9 +139,7 @@ def walked(timeline: netcost.Timeline) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize(
-    "name", ["nic-stolen-time", "veth-stolen-time", "nic-guest/6.12-nic-1-flows.netcost.tar.zst"]
-)
+@pytest.mark.parametrize("name", ["nic-stolen-time", "nic-guest/6.12-nic-1-flows.netcost.tar.zst"])
 def test_samples_are_counted_alike_segment_by_segment(name: str) -> None:
     timeline = kept(name).timeline()
     found = idle_wakeups(timeline)
