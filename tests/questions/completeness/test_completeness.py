@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.completeness import completeness
 from netcost_analysis.questions.completeness.known import Row, judged
+from support.asked import completeness
 from support.completeness import named, row
 from support.counted_beside import BEFORE, beside
 from support.device_bundles import bundle
@@ -96,9 +96,7 @@ def test_interrupts_of_one_handler_and_vectors(tmp_path: Path) -> None:
 def test_packets_prove_nothing(tmp_path: Path) -> None:
     polled = [h.NapiPoll(4_500, "eth0", work=5)]
     found = known(
-        tmp_path,
-        beside(1, softirqs={("NET_RX", 0): 1}, packets={0: 50}),
-        busy(0, 1, *polled),
+        tmp_path, beside(1, softirqs={("NET_RX", 0): 1}, packets={0: 50}), busy(0, 1, *polled)
     )
     assert found.state == "complete"
     packets = row(found, "packets", 0)

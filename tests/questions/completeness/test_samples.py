@@ -2,13 +2,10 @@
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions import inputs
-from netcost_analysis.questions.completeness import completeness
-from netcost_analysis.questions.stolen import stolen
+from support.asked import completeness
 from support.completeness import named, row
 from support.host import SAMPLES
 
@@ -58,10 +55,3 @@ def test_switches_that_the_counter_has_are_missing_in_the_chain() -> None:
         left, came = rows["prev_pid"].to_numpy()[1:], rows["next_pid"].to_numpy()[:-1]
         broken += int((left != came).sum())
     assert row(found, "ctxt")["missing_least"] <= broken
-
-
-def test_of_a_large_recording_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = SAMPLES / "stolen-time-top.netcost.tar.zst"
-    whole = stolen(netcost.open_capture(path).timeline()).victims
-    monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 2_000)
-    pd.testing.assert_frame_equal(whole, stolen(netcost.open_capture(path).timeline()).victims)

@@ -1,6 +1,5 @@
 # Which line and which instance took it: on tables by hand, and against perf's own text.
 
-
 import pandas as pd
 import pytest
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from netcost_analysis.questions.sweep import made_by
 from netcost_analysis.questions.sweep.measure import Figures
 from netcost_analysis.questions.sweep.saturation import limited_by
 from netcost_analysis.questions.sweep.steps import Step
 from netcost_analysis.stats.change import Estimate
+from support.asked import made_by
 from support.kept import kept_experiment
 from support.sweeps import AROUND_NS, Told, sweep
 

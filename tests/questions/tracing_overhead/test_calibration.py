@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.tracing_overhead import corrected_stolen, event_cost, tracing_cost
 from netcost_analysis.questions.tracing_overhead.calibration import judged
 from netcost_analysis.timeline.task import ALL
+from support.asked import corrected_stolen, event_cost, tracing_cost
 from support.calibrated import RUNS, SPARSE, calibrated, counted
 from support.host import SAMPLES
 from support.perfdata import cpu

@@ -12,14 +12,12 @@ import netcost_analysis as netcost
 from netcost_analysis import questions
 from netcost_analysis.errors import AbsentError
 from netcost_analysis.questions.tracing_overhead import (
-    corrected_stolen,
     counts,
-    event_cost,
-    tracing_cost,
 )
 from netcost_analysis.questions.tracing_overhead.counts import Events, by_cpu
 from netcost_analysis.timeline import timeline as timelines
 from netcost_analysis.timeline.task import ALL
+from support.asked import corrected_stolen, event_cost, tracing_cost
 from support.calibrated import told
 from support.host import SAMPLES
 from support.kept import kept
