@@ -88,9 +88,8 @@ def test_rows_are_read_in_one_place() -> None:
 
 
 # Whatever a timeline is called, and however it came there.
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_what_reads_rows_is_found(tmp_path: Path) -> None:
+    for code in (
         "def of(run: Timeline) -> None: run.polls",
         "def of(run: 'Timeline | None') -> None: run.load('polls')",
         "def of(answer: Answer) -> None: answer.timeline.slices",
@@ -98,11 +97,9 @@ def test_rows_are_read_in_one_place() -> None:
         "def of(run: Timeline) -> None:\n    for one in windows(run):\n        one.softirqs",
         "def of(run: Timeline) -> None: run.columns('displaced')",
         "def of(run: Timeline) -> None: run.table('coverage')",
-    ],
-)
-def test_what_reads_rows_is_found(code: str, tmp_path: Path) -> None:
-    (tmp_path / "one.py").write_text(code)
-    assert read_directly(tmp_path / "one.py")
+    ):
+        (tmp_path / "one.py").write_text(code)
+        assert read_directly(tmp_path / "one.py"), code
 
 
 # A timeline of its own: what a question folded before is kept with its timeline.
@@ -148,16 +145,10 @@ def _batch(frame: pd.DataFrame, name: str, edges: Any) -> Any:
     return places.groupby(cpus).cummax().to_numpy()
 
 
+# And what a question and those it builds on read is declared, and computed in one pass.
 @pytest.mark.parametrize("name", OWN)
 def test_batches_change_no_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = _told(fresh(name).ask(name))
-    monkeypatch.setattr(inputs, "batches", dealt)
-    assert _told(fresh(name).ask(name)) == whole
-
-
-# What a question and those it builds on read is declared, and computed in one pass.
-@pytest.mark.parametrize("name", OWN)
-def test_inputs_are_declared(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     timeline = fresh(name)
     read = set[str]()
 
@@ -175,8 +166,9 @@ def test_inputs_are_declared(name: str, monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(inputs, "batches", noted)
     monkeypatch.setattr(inputs, "arrows", paired)
-    timeline.ask(name)
+    answer = timeline.ask(name)
     assert read == set(OWN[name].inputs)
+    assert _told(answer) == whole
 
 
 def _told(answer: netcost.Answer[Any]) -> dict[str, str]:
