@@ -37,8 +37,8 @@ def test_by_hand(tmp_path: Path) -> None:
     assert told.hidden_low_share == pytest.approx(traced - 0.6 * 1.012)
     assert told.hidden_high_share == pytest.approx(traced - 0.6 * 0.95 * 0.988)
     words = " ".join(beyond_words(told))
-    assert "lost 40.0 % of what it does undisturbed" in words
-    assert "hidden cost" in words
+    for fact in ("40.0 % of", "hidden cost"):
+        assert fact in words
 
 
 def test_sizes_that_differ_widen_it(tmp_path: Path) -> None:
@@ -58,9 +58,9 @@ def test_what_does_not_differ_is_no_hidden_cost(tmp_path: Path) -> None:
     (bundle / "victim.txt").write_text(speed(870, 1.5))
     told = found(bundle)
     assert told.hidden_low_share < 0 < told.hidden_high_share
-    assert "no hidden cost can be told" in " ".join(beyond_words(told))
+    assert "no hidden cost" in " ".join(beyond_words(told))
     (bundle / "victim.txt").write_text(speed(1003, 1.9))
-    assert "lost nothing that shows" in beyond_words(found(bundle))[0]
+    assert "lost nothing" in beyond_words(found(bundle))[0]
 
 
 def test_it_is_of_the_whole_of_the_bundles_victim(tmp_path: Path) -> None:

@@ -69,16 +69,10 @@ def _batch(frame: pd.DataFrame, name: str, edges: Any) -> Any:
     return places.groupby(cpus).cummax().to_numpy()
 
 
+# And what a question and those it builds on read is declared, and computed in one pass.
 @pytest.mark.parametrize("name", OWN)
 def test_batches_change_no_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = _told(fresh(name).ask(name))
-    monkeypatch.setattr(inputs, "batches", dealt)
-    assert _told(fresh(name).ask(name)) == whole
-
-
-# What a question and those it builds on read is declared, and computed in one pass.
-@pytest.mark.parametrize("name", OWN)
-def test_inputs_are_declared(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     timeline = fresh(name)
     read = set[str]()
 
@@ -96,8 +90,9 @@ def test_inputs_are_declared(name: str, monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(inputs, "batches", noted)
     monkeypatch.setattr(inputs, "arrows", paired)
-    timeline.ask(name)
+    answer = timeline.ask(name)
     assert read == set(OWN[name].inputs)
+    assert _told(answer) == whole
 
 
 def _told(answer: netcost.Answer[Any]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 # ledger() and stolen() on sums written by hand: every figure below can be added up on paper.
 
+import re
 from types import SimpleNamespace
 from typing import Any, get_args
 
@@ -7,6 +8,7 @@ import pandas as pd
 import pytest
 
 from netcost_analysis.capture.manifest import Manifest, Verdict
+from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.ledger import ledger
 from netcost_analysis.questions.stolen import stolen
 from netcost_analysis.timeline.aggregate import owned, thief_label
@@ -18,6 +20,7 @@ COLUMNS = (
 )
 DISPLACED = {"cpu": [0, 0], "tid": [100, 300], "comm": ["openssl", "cron"], "ns": [41, 6]}
 LIVES = {"tid": [100], "comm": ["openssl"], "unseen_ns": [9]}
+LINE = "irq 26 virtio2-input.0 (eth0)"
 
 STOLEN, DOUBTFUL = "stolen", "stolen_or_synchronous"
 SSL, SSHD, KSOFTIRQD = (100, "openssl"), (200, "sshd"), (15, "ksoftirqd/0")
@@ -87,8 +90,10 @@ def timeline(
 
 def test_each_cell_is_one_thief_on_one_victim() -> None:
     matrix = ledger(timeline())
-    assert matrix.ns.loc["openssl"].to_dict() == {
-        "eth0 poll": 250, "NET_RX": 50, "irq 26 virtio2-input.0 (eth0)": 20, "RPS dispatch": 7,
+    found = matrix.ns.loc["openssl"].to_dict()
+    assert found.pop(LINE) == 20
+    assert found == {
+        "eth0 poll": 250, "NET_RX": 50, "RPS dispatch": 7,
         "TIMER": 5, "call_function_single": 4, "local_timer": 2, "NMI": 1,
     }  # fmt: skip
     assert matrix.ns.loc["sshd", "eth0 poll"] == 1
@@ -129,7 +134,7 @@ def test_by_tid_and_cpu_and_device() -> None:
     by_device = ledger(timeline(), by="device")
     assert by_device.ns.loc["openssl", "eth0"] == 270
     assert by_device.ns.loc["openssl", "TIMER"] == 5
-    with pytest.raises(ValueError, match="comm, tid, cpu, device"):
+    with pytest.raises(ArgumentError, match=r"comm, tid,.* device"):
         ledger(timeline(), by="task")  # type: ignore[arg-type]
 
 
@@ -148,8 +153,8 @@ def test_without_switches_there_are_victims_but_no_shares() -> None:
 def test_a_summary_reads_without_pandas_noise() -> None:
     text = repr(ledger(timeline()))
     assert "eth0 poll" in text
-    assert "50.0 ns – 60.0 ns" in text
-    assert "from idle: 60.0 ns" in text
+    assert re.search(r"50\.0 ns\s–\s60\.0 ns", text)
+    assert re.search(r"from idle:\s60\.0 ns", text)
     assert "<td>eth0 poll</td>" in ledger(timeline())._repr_html_()
 
 
@@ -173,11 +178,8 @@ def test_stolen_adds_up() -> None:
     one = found.victims.loc["openssl"]
     assert one["on_cpu_ns"] == ON_CPU
     assert one["task_ns"] == 611
-    assert (one["stolen_ns"], one["stolen_or_synchronous_ns"], one["stolen_max_ns"]) == (
-        339,
-        10,
-        349,
-    )
+    figures = ["stolen_ns", "stolen_or_synchronous_ns", "stolen_max_ns"]
+    assert one[figures].tolist() == [339, 10, 349]
     assert found.by_softirq.to_numpy().tolist() == [
         ["openssl", "NET_RX", 250 + 50, 250 + 50 + 10],
         ["openssl", "RPS dispatch", 7, 7],
@@ -193,14 +195,15 @@ def test_stolen_adds_up() -> None:
     )
 
 
-@pytest.mark.parametrize("by", get_args(By))
-def test_what_each_lost_is_the_sum_of_its_parts(by: By) -> None:
-    found = stolen(timeline(), by)
-    parts = found.victims[["stolen_hardirq_ns", "stolen_vector_ns", "stolen_nmi_ns"]].sum(axis=1)
-    softirqs = found.by_softirq.groupby(victim_keys(by))["stolen_max_ns"].sum()
-    whole = parts.add(softirqs, fill_value=0)
-    assert whole.to_dict() == found.victims["stolen_max_ns"].to_dict()
-    assert found.victims["stolen_max_ns"].max() > 0
+def test_what_each_lost_is_the_sum_of_its_parts() -> None:
+    names = [f"stolen_{kind}_ns" for kind in ("hardirq", "vector", "nmi")]
+    for by in get_args(By):
+        found = stolen(timeline(), by)
+        parts = found.victims[names].sum(axis=1)
+        softirqs = found.by_softirq.groupby(victim_keys(by))["stolen_max_ns"].sum()
+        whole = parts.add(softirqs, fill_value=0)
+        assert whole.to_dict() == found.victims["stolen_max_ns"].to_dict()
+        assert found.victims["stolen_max_ns"].max() > 0
 
 
 def test_the_network_part_is_a_range_where_an_interrupt_may_be_either() -> None:
@@ -225,19 +228,16 @@ def test_scheduled_work_is_not_stolen() -> None:
 HARD, SOFT = 20 + 2 + 4, 250 + 50 + 10 + 7 + 5 + 8
 
 
-@pytest.mark.parametrize(
-    ("config", "openssl", "ksoftirqd"),
-    [
-        ({"CONFIG_TICK_CPU_ACCOUNTING": "y"}, ON_CPU, 43),
-        ({"CONFIG_VIRT_CPU_ACCOUNTING_GEN": "y"}, ON_CPU, 43),
-        ({"CONFIG_IRQ_TIME_ACCOUNTING": "y"}, ON_CPU - HARD - SOFT, 41),
-        ({"CONFIG_VIRT_CPU_ACCOUNTING_NATIVE": "y"}, ON_CPU, 43),
-    ],
-)
-def test_what_a_monitor_says(config: dict[str, str], openssl: int, ksoftirqd: int) -> None:
-    frame = stolen(timeline(config=config)).victims
-    assert frame.loc["openssl", "monitor_ns"] == openssl
-    assert frame.loc["ksoftirqd/0", "monitor_ns"] == ksoftirqd
+def test_what_a_monitor_says() -> None:
+    for config, openssl, ksoftirqd in (
+        ("TICK_CPU_ACCOUNTING", ON_CPU, 43),
+        ("VIRT_CPU_ACCOUNTING_GEN", ON_CPU, 43),
+        ("IRQ_TIME_ACCOUNTING", ON_CPU - HARD - SOFT, 41),
+        ("VIRT_CPU_ACCOUNTING_NATIVE", ON_CPU, 43),
+    ):
+        frame = stolen(timeline(config={f"CONFIG_{config}": "y"})).victims
+        assert frame.loc["openssl", "monitor_ns"] == openssl
+        assert frame.loc["ksoftirqd/0", "monitor_ns"] == ksoftirqd
 
 
 def test_polls_of_napi_threads_are_charged_to_them() -> None:
@@ -254,14 +254,13 @@ def test_a_monitor_is_unknown_where_the_accounting_is(config: dict[str, str] | N
 def test_a_window_without_anything() -> None:
     empty = timeline([])
     assert ledger(empty).ns.empty
-    assert "No task was seen in the window." in repr(ledger(empty))
+    assert "No task was" in repr(ledger(empty))
     assert list(stolen(empty).victims.index) == ["openssl", "cron"]
 
 
-@pytest.mark.parametrize(
-    ("context", "id_", "name", "device", "label"),
-    [
-        ("hardirq", 26, "virtio2-input.0", "eth0", "irq 26 virtio2-input.0 (eth0)"),
+def test_thief_label() -> None:
+    for context, id_, name, device, label in (
+        ("hardirq", 26, "virtio2-input.0", "eth0", LINE),
         ("hardirq", 9, "acpi", None, "irq 9 acpi"),
         ("vector", 236, "local_timer", None, "local_timer"),
         ("vector", 236, None, None, "vector 236"),
@@ -270,7 +269,5 @@ def test_a_window_without_anything() -> None:
         ("poll", 3, None, "eth0", "eth0 poll"),
         ("poll", 3, None, None, "(no_device) poll"),
         ("nmi", pd.NA, None, None, "NMI"),
-    ],
-)
-def test_thief_label(context: str, id_: object, name: object, device: object, label: str) -> None:
-    assert thief_label(context, id_, name, device) == label
+    ):
+        assert thief_label(context, id_, name, device) == label

@@ -32,15 +32,16 @@ def without_polls(folder: Path) -> netcost.Capture:
     return netcost.open_capture(path)
 
 
-@pytest.mark.parametrize("name", PROFILES)
-def test_a_profile_is_what_the_kit_records(name: str) -> None:
-    text = (ROOT / "capture" / "profiles" / f"{name}.events").read_text()
-    lines = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
-    recorded = {word for words in lines for word in words if ":" in word}
-    assert set(PROFILES[name]) <= recorded
-    # What is not in the table no question may need: vectors of machine errors, packets' side roads.
-    rest = recorded - set(PROFILES[name])
-    assert all(one.startswith(("irq_vectors:", "xdp:", "sched:sched_")) for one in rest)
+def test_a_profile_is_what_the_kit_records() -> None:
+    for name, events in PROFILES.items():
+        text = (ROOT / "capture" / "profiles" / f"{name}.events").read_text()
+        lines = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
+        recorded = {word for words in lines for word in words if ":" in word}
+        assert set(events) <= recorded
+        # What is not in the table no question may need: vectors of machine errors, packets' side
+        # roads.
+        rest = recorded - set(events)
+        assert all(one.startswith(("irq_vectors:", "xdp:", "sched:sched_")) for one in rest)
 
 
 def test_the_cheapest_profile_is_named() -> None:
@@ -55,26 +56,22 @@ def test_a_capture_without_it_is_told(tmp_path: Path) -> None:
     timeline = without_polls(tmp_path).timeline()
     with pytest.raises(MissingEventsError) as refused:
         polls_of(timeline)
-    assert str(refused.value) == (
-        "polls_of needs napi:napi_poll: not recorded in this capture; "
-        "netcost-record --profile light records them"
-    )
-    assert refused.value.missing == ("napi:napi_poll",)
+    assert "polls_of needs napi:napi_poll" in str(refused.value)
+    assert (refused.value.missing, refused.value.profile) == (("napi:napi_poll",), "light")
     assert isinstance(refused.value, netcost.CaptureError)
 
 
 # Two or three names that matter: of entry and exit the entry.
 def test_many_missing_events_are_not_listed() -> None:
     many = ("irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit", "sched:sched_switch")
-    said = str(MissingEventsError("a question", groups((*many, "napi:napi_poll"))))
-    assert said == (
-        "a question needs irq:softirq_raise, irq:softirq_entry, sched:sched_switch and 2 more: not "
-        "recorded in this capture; netcost-record --profile light records them"
-    )
+    told = MissingEventsError("a question", groups((*many, "napi:napi_poll")))
+    for fact in ("irq:softirq_raise, irq:softirq_entry, sched:sched_switch", "and 2 more"):
+        assert fact in str(told)
+    assert told.profile == "light"
     # Nobody could record by name what is not named.
     assert "my:event" in str(MissingEventsError("a question", groups((*many, "my:event"))))
     assert few(many[:2]) == "irq:softirq_raise and irq:softirq_entry"
-    assert few(many[1:]) == "irq:softirq_entry, irq:softirq_exit and sched:sched_switch"
+    assert few(many[1:]).replace(" and ", ", ").split(", ") == [*many[1:]]
 
 
 def test_what_it_needs_can_be_asked() -> None:
@@ -91,7 +88,9 @@ def test_what_was_recorded_and_never_happened_is_recorded() -> None:
 # What is missing stands in the declaration: no question finds it out on its way, and the table of
 # what can be asked takes no pass over the events.
 @pytest.mark.parametrize(
-    "without", [t.NAPI_POLL, t.SOFTIRQ_EXIT, t.SOFTIRQ_RAISE, "sched", "irq"], ids=str
+    "without",
+    [t.NAPI_POLL, t.SOFTIRQ_EXIT, t.SOFTIRQ_RAISE, "sched", "irq"],
+    ids=lambda one: getattr(one, "name", one),
 )
 def test_the_table_says_beforehand_who_is_refused(tmp_path: Path, without: object) -> None:
     kept = [one for one in t.FORMATS if one is not without and without != one.system]
@@ -120,27 +119,29 @@ def test_any_of_some_events_is_enough(tmp_path: Path) -> None:
     assert some(line(t.NAPI_POLL, t.IRQ_HANDLER_ENTRY, t.IRQ_HANDLER_EXIT)) == 1
     with pytest.raises(MissingEventsError) as refused:
         some(line(t.SOFTIRQ_EXIT))
-    assert str(refused.value) == (
-        "some needs napi:napi_poll, and irq:irq_handler_entry and irq:irq_handler_exit, or "
-        "irq:softirq_entry and irq:softirq_exit, or my:event: not recorded in this capture; "
-        "netcost-record --profile light records them"
-    )
+    assert refused.value.profile == "light"
+    for fact in (
+        "some needs napi:napi_poll",
+        "or my:event",
+        "irq:softirq_entry and irq:softirq_exit",
+    ):
+        assert fact in str(refused.value)
 
 
 def test_why_a_fact_is_not_known(tmp_path: Path) -> None:
     missing = without_polls(tmp_path).timeline().missing
     assert missing["softirqs"] == missing["interrupted"] == missing["clocks"] == ""
-    assert missing["polls"] == "napi:napi_poll: not recorded in this capture"
-    switch = "sched:sched_switch: not recorded in this capture"
-    assert missing["on_cpu"] == missing["waits"] == missing["displaced"] == switch
+    assert missing["polls"].startswith("napi:napi_poll: not recorded")
+    assert missing["on_cpu"] == missing["waits"] == missing["displaced"]
+    assert missing["on_cpu"].startswith("sched:sched_switch: not recorded")
     # A fact that a question names is asked of the timeline, whatever its headers say.
     doubtful = netcost.open_capture(ROOT / "sample-data" / "veth-stolen-time").timeline()
-    doubtful.missing._found["clocks"] = "their clocks disagree"
+    why = doubtful.missing._found["clocks"] = "their clocks disagree"
 
     @question(topic="batches", needs=("waits",))
     def waiting(timeline: netcost.Timeline) -> int:
         return 1
 
-    assert doubtful.missing["displaced"] == "their clocks disagree"
-    with pytest.raises(netcost.CaptureError, match="waiting: their clocks disagree"):
+    assert doubtful.missing["displaced"] == why
+    with pytest.raises(netcost.CaptureError, match=f"waiting: {why}"):
         waiting(doubtful)

@@ -10,8 +10,9 @@ from netcost_analysis.questions.batches.packet_costs import alone_and_together, 
 from netcost_analysis.questions.batches.poll_costs import costs_from
 from netcost_analysis.questions.batches.poll_sizes import by_work, counted, mean_batch, sizes_of
 from netcost_analysis.questions.batches.poll_sums import Gathered
-from netcost_analysis.questions.batches.rate_curve import curve_from, rate_curve, summed
+from netcost_analysis.questions.batches.rate_curve import curve_from, summed
 from netcost_analysis.questions.inputs import Window
+from support.asked import rate_curve
 from support.pairs import paired_of
 from support.sweeps import Told, sweep
 
@@ -50,11 +51,8 @@ def test_a_line_without_scatter_comes_back_exactly() -> None:
     assert row["marginal_ns"] == pytest.approx(MARGINAL)
     assert row["r_squared"] == pytest.approx(1)
     assert row[["fixed_low_ns", "fixed_high_ns"]].tolist() == pytest.approx([FIXED, FIXED])
-    assert row[["outside_polls_per_poll_ns", "irq_per_poll_ns", "irqs_per_poll"]].tolist() == [
-        CORE,
-        IRQ,
-        1,
-    ]
+    around = row[["outside_polls_per_poll_ns", "irq_per_poll_ns", "irqs_per_poll"]]
+    assert around.tolist() == [CORE, IRQ, 1]
     assert (row["polls"], row["packets"], row["distinct_batches"]) == (640, 640 * 32.5, 64)
     assert row[["refused", "doubt", "why"]].isna().all()
 
@@ -92,7 +90,7 @@ def test_a_line_beside_the_polls_is_doubted() -> None:
     row = costs_from(bent).iloc[0]
     assert row["fixed_low_ns"] > 0
     assert row["doubt"] == "not straight"
-    assert row["why"].startswith("the cost is no straight line: polls of ")
+    assert "no straight line" in row["why"]
     assert packets_from(bent).empty
     # Ten polls beside the line are not enough to say so.
     few = [*list(range(8, 65)) * 20, *[1] * 10]
@@ -100,38 +98,26 @@ def test_a_line_beside_the_polls_is_doubted() -> None:
     assert costs_from(beside).iloc[0]["doubt"] != "not straight"
 
 
-@pytest.mark.parametrize(
-    ("work", "reason"),
-    [
-        ([1] * 199, "199 polls with packets; a line needs 200"),
-        ([1] * 400, "batches of 1 size only; a line needs 5"),
-        ([1, 2, 3, 4] * 100, "batches of 4 sizes only; a line needs 5"),
-        (
-            [60, 61, 62, 63, 64] * 100,
-            "their standard deviation is 2.3 % of their mean; a line needs 20.0 %",
-        ),
-        ([0] * 1_000, "0 polls with packets; a line needs 200"),
-        ([], None),
-    ],
-)
-def test_what_cannot_be_told_is_refused(work: list[int], reason: str | None) -> None:
-    table = costs_from(gathered(work))
-    if reason is None:
-        assert table.empty
-        return
-    assert reason in table["why"].iloc[0]
-    assert table[["fixed_ns", "marginal_low_ns", "r_squared"]].isna().all(axis=None)
-    # What is measured is told all the same.
-    assert table["outside_polls_per_poll_ns"].iloc[0] == CORE
-    assert packets_from(gathered(work)).empty
+def test_what_cannot_be_told_is_refused() -> None:
+    assert costs_from(gathered([])).empty
+    for work, reason in (
+        ([1] * 199, ("199 polls", "needs 200")),
+        ([1] * 400, ("1 size", "needs 5")),
+        ([1, 2, 3, 4] * 100, ("4 sizes", "needs 5")),
+        ([60, 61, 62, 63, 64] * 100, ("2.3 %", "20.0 %")),
+        ([0] * 1_000, ("0 polls", "needs 200")),
+    ):
+        table = costs_from(gathered(work))
+        assert not [fact for fact in reason if fact not in table["why"].iloc[0]], work
+        assert table[["fixed_ns", "marginal_low_ns", "r_squared"]].isna().all(axis=None)
+        # What is measured is told all the same.
+        assert table["outside_polls_per_poll_ns"].iloc[0] == CORE
+        assert packets_from(gathered(work)).empty
 
 
 def test_without_a_work_field_there_is_no_line() -> None:
     row = costs_from(gathered([1] * 300, has_work=False)).iloc[0]
-    assert (row["refused"], row["why"]) == (
-        "no work field",
-        "this kernel's napi_poll has no work field",
-    )
+    assert row["refused"] == "no work field"
     assert pd.isna(row["packets"])
     assert row["polls"] == 300
 
@@ -274,11 +260,8 @@ def test_a_step_is_predicted_from_the_others() -> None:
 def test_flatness_is_one_minus_the_elasticity() -> None:
     table = curve(("slow", 1, 1_000), ("same batch", 1, 2_000), ("as many polls", 11, 2_000))
     # The same batch: twice the packets cost twice as much.
-    assert table.loc["same batch", ["rate_growth", "share_growth", "batch_growth"]].tolist() == [
-        2,
-        pytest.approx(2),
-        1,
-    ]
+    grown = table.loc["same batch", ["rate_growth", "share_growth", "batch_growth"]]
+    assert grown.tolist() == [2, pytest.approx(2), 1]
     assert table.loc["same batch", "flatness"] == pytest.approx(0)
     row = table.loc["as many polls"]
     assert row["flatness"] == pytest.approx(1 - np.log(row["share_growth"]) / np.log(11))

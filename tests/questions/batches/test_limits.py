@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.batches import kernel_limits
+from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits, limits_of
 from netcost_analysis.questions.batches.poll_sizes import counted as counted_polls
 from netcost_analysis.questions.batches.poll_sizes import sizes_of
@@ -18,6 +18,7 @@ from netcost_analysis.questions.batches.softnet import compared, times_of
 from netcost_analysis.questions.batches.squeezed import Squeezed
 from netcost_analysis.questions.batches.squeezes import by_cpu
 from netcost_analysis.questions.inputs import Window
+from support.asked import kernel_limits
 from support.host import ROOT
 from support.kept import kept
 
@@ -131,9 +132,8 @@ def squeezed(
     return found.by_cpu
 
 
-@pytest.mark.parametrize(
-    ("row", "low", "high"),
-    [
+def test_squeezes_by_packets_and_by_time() -> None:
+    for row, low, high in (
         ((0, 0, 100, 200, 299, 5), 0, 0),
         ((0, 0, 100, 200, 300, 5), 1, 1),
         # Two jiffies of 4 ms: the first began before, so between one and two ticks.
@@ -145,13 +145,11 @@ def squeezed(
         ((0, 0, 0, 20 * MS, 0, 0), 0, 0),
         # One full poll is no squeeze.
         ((0, 0, 100, 200, 64, 1), 0, 0),
-    ],
-)
-def test_squeezes_by_packets_and_by_time(row: tuple[int, ...], low: int, high: int) -> None:
-    table = by_cpu(squeezed(row), [0, 1])
-    assert table["squeezes_low"].tolist() == [low, 0]
-    assert table["squeezes_high"].tolist() == [high, 0]
-    assert (table["by_budget"] + table["by_time_high"]).tolist() == [high, 0]
+    ):
+        table = by_cpu(squeezed(row), [0, 1])
+        assert table["squeezes_low"].tolist() == [low, 0], row
+        assert table["squeezes_high"].tolist() == [high, 0], row
+        assert (table["by_budget"] + table["by_time_high"]).tolist() == [high, 0], row
 
 
 def test_who_has_no_limits_has_no_squeezes() -> None:
@@ -193,42 +191,38 @@ ROWS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("squeezes", "softirqs", "verdict", "why"),
-    [
-        (0, 3, "differ", "the recording shows more"),
+def test_against_softnet_within_what_a_reading_takes() -> None:
+    for squeezes, softirqs, verdict, why in (
+        (0, 3, "differ", "recording shows more"),
         (1, 3, "agree", None),
         (3, 3, "agree", None),
-        (3, 9, "agree", "6 of the 9 NET_RX that the kernel counted here are in no event"),
-        (4, 3, "differ", "the kernel counted more"),
-        (5, 5, "explained", "2 of the 5 NET_RX"),
-        (6, 5, "differ", "the kernel counted more"),
-    ],
-)
-def test_against_softnet_within_what_a_reading_takes(
-    squeezes: int, softirqs: int, verdict: str, why: str | None
-) -> None:
-    read = counted(squeezes, softirqs)
-    (row,) = compared(squeezed(*ROWS, counted=read), [0], read, None).to_dict("records")
-    # Surely between the readings: one. Perhaps: also those that ended while one was made.
-    assert (row["squeezes_low"], row["squeezes_high"], row["softirqs_traced"]) == (1, 3, 3)
-    assert row["verdict"] == verdict
-    assert row["why"] is None if why is None else row["why"].startswith(why)
+        (3, 9, "agree", "6 of the 9"),
+        (4, 3, "differ", "kernel counted more"),
+        (5, 5, "explained", "2 of the 5"),
+        (6, 5, "differ", "kernel counted more"),
+    ):
+        read = counted(squeezes, softirqs)
+        (row,) = compared(squeezed(*ROWS, counted=read), [0], read, None).to_dict("records")
+        # Surely between the readings: one. Perhaps: also those that ended while one was made.
+        assert (row["squeezes_low"], row["squeezes_high"], row["softirqs_traced"]) == (1, 3, 3)
+        assert row["verdict"] == verdict
+        assert row["why"] is None if why is None else why in row["why"]
 
 
 def test_without_readings_the_verdict_says_why() -> None:
     table = compared(squeezed(*ROWS), [0, 1], None, "no readings")
     assert table["verdict"].unique().tolist() == ["unknown"]
-    assert table["why"].unique().tolist() == ["softnet_stat was not read twice within the capture"]
+    (why,) = table["why"].unique()
+    assert "not read twice" in why
     assert table["softnet_squeezes"].isna().all()
     sums = squeezed(*ROWS, limits=KernelLimits(), counted=counted(1))
     (row,) = compared(sums, [0], counted(1), None).to_dict("records")
-    assert (row["verdict"], row["why"]) == ("unknown", "the limits were not recorded")
+    assert row["verdict"] == "unknown"
+    assert "limits were" in row["why"]
 
 
-@pytest.mark.parametrize(
-    ("hz", "usecs", "net_rx", "softirq"),
-    [
+def test_jiffies_are_rounded_up_as_the_kernel_does() -> None:
+    for hz, usecs, net_rx, softirq in (
         (250, 8_000, 2, 1),
         (1_000, 2_000, 2, 2),
         (100, 20_000, 2, 1),
@@ -238,13 +232,9 @@ def test_without_readings_the_verdict_says_why() -> None:
         (300, 10_000, 3, 1),
         (1_024, 2_000, 3, 3),
         (100, 2_000, 1, 1),
-    ],
-)
-def test_jiffies_are_rounded_up_as_the_kernel_does(
-    hz: int, usecs: int, net_rx: int, softirq: int
-) -> None:
-    limits = KernelLimits(300, usecs, 64, hz)
-    assert (limits.net_rx_jiffies, limits.softirq_jiffies) == (net_rx, softirq)
+    ):
+        limits = KernelLimits(300, usecs, 64, hz)
+        assert (limits.net_rx_jiffies, limits.softirq_jiffies) == (net_rx, softirq), (hz, usecs)
 
 
 def bundle(folder: Path, **files: str) -> Any:
@@ -272,22 +262,22 @@ def test_limits_are_the_hosts_own(tmp_path: Path) -> None:
     assert limits_of(capture, usecs=4_000).net_rx_jiffies == 4
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "x", "99999999999999999999", "1e9", ""])
-def test_limits_of_a_stranger(tmp_path: Path, value: str) -> None:
-    capture = bundle(
-        tmp_path,
-        before__settings__sysctl_net_core=f"net.core.netdev_budget = {value}\n",
-        kernel_config=f"CONFIG_HZ={value}\n",
-    )
-    manifest = Path(capture.path) / "manifest.json"
-    for sysctls in ({"net.core.netdev_budget": value}, [1]):
-        said = json.loads(manifest.read_text()) | {"host": {"sysctls": sysctls}}
-        manifest.write_text(json.dumps(said))
-        found = kernel_limits(netcost.open_capture(capture.path))
-        assert (found.netdev_budget, found.hz) == (None, None)
+def test_limits_of_a_stranger(tmp_path: Path) -> None:
+    folder = Path(bundle(tmp_path).path)
+    (folder / "before" / "settings").mkdir(parents=True, exist_ok=True)
+    manifest = folder / "manifest.json"
+    for value in ("0", "-1", "x", "99999999999999999999", "1e9", ""):
+        budget = f"net.core.netdev_budget = {value}\n"
+        (folder / "before/settings/sysctl_net_core").write_text(budget)
+        (folder / "kernel_config").write_text(f"CONFIG_HZ={value}\n")
+        for sysctls in ({"net.core.netdev_budget": value}, [1]):
+            said = json.loads(manifest.read_text()) | {"host": {"sysctls": sysctls}}
+            manifest.write_text(json.dumps(said))
+            found = kernel_limits(netcost.open_capture(folder))
+            assert (found.netdev_budget, found.hz) == (None, None)
 
 
 def test_a_limit_of_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="budget has to be above 0, not 0"):
+    with pytest.raises(ArgumentError, match="budget"):
         kept("nic-stolen-time").ask.batches.squeezes(budget=0)
     assert limits_of(SimpleNamespace(bundle=None)) == KernelLimits()  # type: ignore[arg-type]

@@ -85,7 +85,7 @@ def test_what_rps_moves_is_moved_and_not_added() -> None:
     moved = found.tables["moved"].set_index("process_context")
     assert moved.loc["client", "moved_ns"] < -1_000
     assert moved.loc["server", "moved_ns"] > 500
-    assert "moved from client" in found.words
+    assert found.figures["moved_from"][0]["process_context"] == "client"
 
 
 def test_a_planted_cost_is_where_it_was_planted(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_planted_cost_is_where_it_was_planted(tmp_path: Path) -> None:
     assert (first["process_context"], first["cost_class"]) == ("other", "stolen")
     assert first["thief"].startswith("irq 24 eth0-rx")
     assert first["difference_ns"] == pytest.approx(1_020, abs=60)
-    assert found.plot().get_xlabel() == "CPU time per packet"
+    assert "per packet" in found.plot().get_xlabel()
 
 
 def test_a_side_without_a_recording_has_no_tree() -> None:
@@ -104,7 +104,7 @@ def test_a_side_without_a_recording_has_no_tree() -> None:
     where = {"network": "veth", "protocol": "tcp", "rps": "on", "cpus": "two"}
     found = netcost.compare(kept_experiment("local-regression"), where=where, **sides)
     refused = found.ask.comparison.cost_tree()
-    assert "no run of base was recorded" in str(refused.refusal)
+    assert "run of base" in str(refused.refusal)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6))

@@ -39,7 +39,8 @@ def test_a_run_without_a_recording_has_a_row(tmp_path: Path) -> None:
     first = answer.frame.iloc[0]
     assert (first["of_run"], first["is_recorded"], first["kernel"]) == ("base/0", False, "base")
     assert answer.frame[["path", "sha256", "duration_ns", "load"]].iloc[0].isna().all()
-    assert "base: 1 run, 0 of them recorded" in answer.words
+    side = answer.figures["sides"][0]
+    assert (side["side"], side["runs"], side["recorded"]) == ("base", 1, 0)
 
 
 def test_a_rotated_recording_has_a_row_per_file(tmp_path: Path) -> None:
@@ -55,7 +56,8 @@ def test_a_rotated_recording_has_a_row_per_file(tmp_path: Path) -> None:
     rows = answer.frame[answer.frame["side"] == "base"]
     assert rows["of_run"].nunique() == 1
     assert rows["sha256"].nunique() == 2
-    assert "base: 1 run, 1 of them recorded" in answer.words
+    side = answer.figures["sides"][0]
+    assert (side["side"], side["runs"], side["recorded"]) == ("base", 1, 1)
 
 
 def test_the_command_of_a_bare_recording_is_its_headers(tmp_path: Path) -> None:

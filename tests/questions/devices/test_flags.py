@@ -5,51 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.links import empty
-from netcost_analysis.questions.devices import device_flags
 from netcost_analysis.questions.devices.checks import is_used
-from netcost_analysis.questions.devices.device_flags import (
-    Facts,
-    described,
-    listed,
-    per_queue,
-    suspicions,
-)
-from netcost_analysis.questions.devices.device_saturation import tidy
+from netcost_analysis.questions.devices.device_flags import described, listed, suspicions
+from support.asked import device_flags
 from support.device_bundles import opened
 from support.host import SAMPLES
-
-USUAL = {
-    "namespace": ".",
-    "device": "eth0",
-    "up": True,
-    "carrier": True,
-    "addresses": 1,
-    "mac": "02:00:00:00:00:01",
-    "is_listed": True,
-    "start_ns": 0,
-    "end_ns": 1_000_000_000,
-    "ns": 50_000_000,
-    "cpu_share": 0.05,
-    "rx_packets": 10_000,
-    "tx_packets": 9_000,
-    "all_rx_packets": 10_000,
-    "all_tx_packets": 9_000,
-}
-
-
-def facts(*rows: dict[str, Any], **more: Any) -> Facts:
-    frame = pd.DataFrame([{**USUAL, **row} for row in rows]).astype(object)
-    none = pd.DataFrame()
-    return Facts(frame, more.get("saturation", none), more.get("queues", none), listed=True)
-
-
-def raised(*rows: dict[str, Any], **more: Any) -> dict[tuple[str | None, str], tuple[str, str]]:
-    flags = suspicions(facts(*rows, **more))
-    return {(row.device, row.flag): (row.severity, row.why) for row in flags.itertuples()}
+from support.suspects import USUAL, facts, raised
 
 
 def test_an_interface_in_use_is_not_suspected() -> None:
@@ -59,21 +23,18 @@ def test_an_interface_in_use_is_not_suspected() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("state", "flag", "says"),
-    [
-        ({"up": False}, "down", "eth0 is administratively down, yet its interrupts and polls took "
-         "50.0 ms of CPU time (5.0 % of a CPU), and it received 10,000 packets (10,000 a second)"),
-        ({"carrier": False}, "no-carrier", "neither before nor after, yet its"),
-        ({"addresses": 0, "tx_packets": 0}, "no-address", "eth0 has no address and is no port"),
-        ({"addresses": 0, "tx_packets": 0, "link_local_addresses": 1}, "no-address",
-         "no address but a link-local one"),
-    ],
-)  # fmt: skip
-def test_it_costs_and_is_of_no_use(state: dict[str, Any], flag: str, says: str) -> None:
-    severity, why = raised(state)["eth0", flag]
-    assert severity == "warning"
-    assert says in why
+def test_it_costs_and_is_of_no_use() -> None:
+    deaf = {"addresses": 0, "tx_packets": 0}
+    for state, flag, says in (
+        ({"up": False}, "down", "administratively down"),
+        ({"carrier": False}, "no-carrier", "neither before"),
+        (deaf, "no-address", "is no port"),
+        ({**deaf, "link_local_addresses": 1}, "no-address", "link-local"),
+    ):
+        severity, why = raised(state)["eth0", flag]
+        assert severity == "warning"
+        for fact in ("eth0", says, "50.0 ms", "(5.0 %", "10,000 packets", "(10,000 a second)"):
+            assert fact in why
 
 
 def test_what_costs_little_is_a_note_and_what_costs_nothing_no_flag() -> None:
@@ -82,27 +43,28 @@ def test_what_costs_little_is_a_note_and_what_costs_nothing_no_flag() -> None:
     assert raised({"up": False, "ns": None, "cpu_share": None, "rx_packets": 0}) == {}
     unseen = raised({"up": False, "ns": None, "cpu_share": None})["eth0", "down"]
     assert unseen[0] == "warning"
-    assert "what they cost is not known" in unseen[1]
+    assert "not known" in unseen[1]
 
 
 def test_who_sends_without_an_address_may_forward() -> None:
     severity, why = raised({"addresses": 0})["eth0", "no-address"]
     assert severity == "note"
-    assert "It sent 9,000, so it may forward" in why
+    assert "It sent 9,000" in why
 
 
-@pytest.mark.parametrize(
-    "state",
-    [
+def test_no_address_is_no_fault_of_these() -> None:
+    # What is no interface of IP needs none either.
+    kinds = [{"link_kind": kind} for kind in ("bridge", "macvtap", "ifb", "vcan", "nlmon")]
+    states: list[dict[str, Any]] = [
+        *kinds,
         {"master": "br0"},
-        {"link_kind": "bridge"},
         {"has_xdp": True},
         {"addresses": None},
         {"up": None, "carrier": None, "addresses": None},
-    ],
-)
-def test_no_address_is_no_fault_of_these(state: dict[str, Any]) -> None:
-    assert ("eth0", "no-address") not in raised({"addresses": 0, "tx_packets": 0, **state})
+    ]
+    for state in states:
+        found = raised({"addresses": 0, "tx_packets": 0, **state})
+        assert ("eth0", "no-address") not in found, state
 
 
 def test_the_device_below_another_namespaces_macvlan_needs_no_address() -> None:
@@ -110,13 +72,6 @@ def test_the_device_below_another_namespaces_macvlan_needs_no_address() -> None:
     inside = {"namespace": "box", "device": "mv0", "mac": "b", "link_kind": "macvlan"}
     assert ("eth0", "no-address") not in raised(below, {**inside, "lower_ifindex": 2})
     assert ("eth0", "no-address") in raised(below, {**inside, "lower_ifindex": 3})
-
-
-@pytest.mark.parametrize("kind", ["macvtap", "ifb", "vcan", "nlmon"])
-def test_what_is_no_interface_of_ip_needs_no_address(kind: str) -> None:
-    assert ("eth0", "no-address") not in raised(
-        {"addresses": 0, "tx_packets": 0, "link_kind": kind}
-    )
 
 
 def test_of_many_alike_the_costly_come_first() -> None:
@@ -135,25 +90,6 @@ def test_of_many_alike_the_costly_come_first() -> None:
     assert alike["devices"][:2] == ["eth25", "eth24"]
     # One more than are told is told as well.
     assert [one["more"] for one in listed(flags[:6])] == [0, 0]
-
-
-def test_drops_are_of_the_recordings_packets_and_not_of_a_windows() -> None:
-    saturation = tidy([counter("interface", "rx_drop", 190)])
-    found = raised({"rx_packets": 10, "tx_packets": 9}, saturation=saturation)
-    assert "rx_drop 190: 1.0 % of 19,000 packets" in found["eth0", "drops"][1]
-
-
-def test_a_shapers_waits_are_a_note() -> None:
-    saturation = tidy([counter("qdisc", "tbf overlimits", 5000), counter("qdisc", "tbf drops", 0)])
-    severity, why = raised({}, saturation=saturation)["eth0", "queue-full"]
-    assert severity == "note"
-    assert "such packets wait, and none is lost" in why
-
-
-def test_queues_of_a_namesake_are_not_its_own() -> None:
-    queues = pd.DataFrame({"device": ["eth0"] * 2, "napi": [1, 2], "packets": [5000, 10]})
-    assert raised({"rx_queues": 1}, queues=queues) == {}
-    assert ("eth0", "uneven-queues") in raised({"rx_queues": 2}, queues=queues)
 
 
 def test_the_device_below_a_vlan_needs_no_address() -> None:
@@ -176,8 +112,8 @@ def test_who_receives_and_does_not_send_sees_what_another_has() -> None:
     )
     severity, why = found["quiet0", "no-replies"]
     assert severity == "clue"
-    assert "received 19,000 packets and sent none" in why
-    assert "busy0 received and sent 19,000 in all" in why
+    for fact in ("19,000 packets", "sent none", "busy0", "19,000 in all"):
+        assert fact in why
     assert ("busy0", "no-replies") not in found
     assert raised({"rx_packets": 99, "tx_packets": 0}) == {}
     assert raised({"rx_packets": None, "tx_packets": None}) == {}
@@ -186,9 +122,8 @@ def test_who_receives_and_does_not_send_sees_what_another_has() -> None:
 def test_frames_for_others() -> None:
     severity, why = raised({"otherhost_dropped": 500})["eth0", "not-for-us"]
     assert severity == "warning"
-    assert (
-        "eth0 received 500 packets that were addressed to another host, 5.0 % of the 10,000" in why
-    )
+    for fact in ("500 packets", "5.0 %", "10,000"):
+        assert fact in why
     assert raised({"otherhost_dropped": 5})["eth0", "not-for-us"][0] == "note"
 
 
@@ -203,7 +138,8 @@ def test_two_of_one_hardware_address() -> None:
     deaf = raised({}, {"device": "eth1", "tx_packets": 0})
     severity, why = deaf["eth1", "same-mac"]
     assert severity == "warning"
-    assert why.startswith("eth0 and eth1 have one hardware address, 02:00:00:00:00:01: on a hub")
+    assert why.startswith("eth0 and eth1")
+    assert "02:00:00:00:00:01" in why
     assert [flag for _, flag in deaf] == ["same-mac", "no-replies"]
     # Both take part: two networks may well have a host's one address each.
     assert {key: one[0] for key, one in raised({}, {"device": "eth1"}).items()} == {
@@ -224,62 +160,11 @@ def test_two_of_one_hardware_address() -> None:
 
 def test_utilisation_of_a_link_and_of_a_nominal_one() -> None:
     busy = {"peak_share": 0.95, "speed_bits_per_s": 10**9, "speed_is_nominal": False}
-    assert "95.0 % of its 1 Gbit/s" in raised(busy)["eth0", "saturated"][1]
+    (_, why) = raised(busy)["eth0", "saturated"]
+    assert "95.0 %" in why
+    assert "1 Gbit/s" in why
     assert raised({**busy, "speed_is_nominal": True}) == {}
     assert raised({**busy, "peak_share": float("nan")}) == {}
-
-
-def counter(layer: str, name: str, count: int | None, **more: Any) -> dict[str, Any]:
-    base = {"layer": layer, "namespace": ".", "device": "eth0", "counter": name, "count": count}
-    return base | {"interval_ns": 1_000_000_000} | more
-
-
-def test_drops_and_full_queues() -> None:
-    saturation = tidy(
-        [
-            counter("interface", "rx_drop", 190),
-            counter("interface", "tx_drop", None),
-            counter("driver", "rx0_drops", 7),
-            counter("qdisc", "backlog", 9),
-            counter("softnet", "dropped", 3, device=None, namespace=None, cpu=1),
-            counter("softnet", "time_squeeze", 4, device=None, namespace=None, cpu=0),
-            counter("softnet", "flow_limit_count", 0, device=None, namespace=None, cpu=0),
-        ]
-    )
-    found = raised({}, {"device": "eth1", "mac": "b"}, saturation=saturation)
-    assert {flag for _, flag in found} == {"drops", "queue-full", "backlog-full", "squeezed"}
-    assert found["eth0", "drops"][0] == "warning"
-    assert "rx_drop 190: 1.0 % of 19,000 packets" in found["eth0", "drops"][1]
-    assert found["eth0", "queue-full"] == (
-        "clue", "the driver of eth0 counted rx0_drops 7 (ethtool -S)"
-    )  # fmt: skip
-    assert "CPU 1 dropped 3 packets" in found[None, "backlog-full"][1]
-    assert "CPU 0 stopped polling 4 times" in found[None, "squeezed"][1]
-
-
-@pytest.mark.parametrize(
-    ("packets", "queues", "says"),
-    [
-        ([9000, 1000], None, "of 2 receive queues of eth0 one had 90.0 % of 10,000 packets"),
-        ([5000, 5000], None, None),
-        ([5000], 4, "of 4 receive queues of eth0 one had 100 %"),
-        ([5000], 1, None),
-        ([90, 10], 2, None),
-        ([3000, 1000, 1000, 1000], 4, "50.0 % of 6,000 packets, 25.0 % would be even"),
-    ],
-)
-def test_uneven_queues(packets: list[int], queues: int | None, says: str | None) -> None:
-    frame = pd.DataFrame({"device": "eth0", "napi": range(len(packets)), "packets": packets})
-    found = raised({"rx_queues": queues}, queues=frame)
-    assert (says is None and not found) or says in found["eth0", "uneven-queues"][1]
-
-
-def test_queues_are_napi_instances_that_received() -> None:
-    polls = pd.DataFrame(
-        {"device": ["eth0", "eth0", "eth0", None], "napi": ["a", "a", "b", "c"],
-         "work": pd.array([3, 4, 0, 9], "Int32")}
-    )  # fmt: skip
-    assert per_queue.step(None, polls)["packets"].to_dict() == {("eth0", "a"): 7}
 
 
 def test_a_device_of_another_namespace_is_named() -> None:
@@ -312,11 +197,8 @@ def test_document_004s_interface_is_found() -> None:
     timeline = opened(SAMPLES / "quiet-interface.netcost.tar.zst")
     flags = device_flags(timeline)
     first = flags.iloc[0]
-    assert (first["device"], first["flag"], first["severity"]) == (
-        "quiet0",
-        "no-address",
-        "warning",
-    )
+    flagged = first["device"], first["flag"], first["severity"]
+    assert flagged == ("quiet0", "no-address", "warning")
     assert (flags["flag"] == "same-mac").sum() == 1
     assert not (flags["device"] == "busy0").any()
     assert set(flags.loc[flags["device"] == "quiet0", "flag"]) == {

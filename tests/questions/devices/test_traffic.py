@@ -1,7 +1,6 @@
 # What interfaces carried and where packets found no room: by hand, beside naive readings of the
 # same files, and on hostile ones.
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.bundle import Bundle
+from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.devices import (
     assumed_rates,
     device_saturation,
@@ -19,14 +19,14 @@ from netcost_analysis.questions.devices import (
     interfaces,
 )
 from netcost_analysis.questions.devices.device_traffic import carried
-from support.device_bundles import addressed, bundle, link, net_dev, opened
+from support.device_bundles import addressed, bundle, net_dev, opened
 from support.host import ROOT
+from support.interface_files import STAMP, S, full_stamps
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.told import UDPSINK
 
 SAMPLE = ROOT / "sample-data" / "quiet-interface.netcost.tar.zst"
-S = 1_000_000_000
 QUEUES = "/sys/class/net/eth0/speed 1000\n/sys/class/net/eth1/speed -1\n"
 
 
@@ -77,7 +77,7 @@ def test_within_a_window_only_its_readings_count(tmp_path: Path) -> None:
     told = uneven(tmp_path)
     inside = carried(told, whole=True, within=(S - S // 100, 2 * S))
     assert inside.set_index("device").loc["eth0", "rx_packets"] == 1000
-    with pytest.raises(netcost.CaptureError, match="no two readings of net/dev"):
+    with pytest.raises(netcost.CaptureError, match="readings of net/dev"):
         carried(told, within=(S, 2 * S))
 
 
@@ -87,11 +87,11 @@ def test_who_assumes_its_interval_is_wrong_by_as_much(tmp_path: Path) -> None:
     assert eth0["overstated_share"].tolist() == [-0.5, 1.0]
     assert eth0["assumed_rx_bytes_per_s"].tolist() == [1_250_000, 1_250_000]
     assert eth0["assumed_utilisation_share"].tolist() == pytest.approx([0.01, 0.01])
-    with pytest.raises(ValueError, match="an interval of 0 s has no rate"):
+    with pytest.raises(ArgumentError, match="0 s"):
         assumed_rates(uneven(tmp_path), interval_s=0)
 
 
-def test_what_the_words_say_of_the_sample() -> None:
+def test_figures_of_the_sample() -> None:
     ask = opened(SAMPLE).capture.ask.devices
     assert ask.device_totals().figures == {"nominal": ["quiet0", "busy0"]}
     assert ask.device_totals().frame["device"].tolist() == ["quiet0", "busy0", "lo"]
@@ -107,7 +107,7 @@ def test_what_the_words_say_of_the_sample() -> None:
         ("time_squeeze", 1, 6)
     ]
     assert full.figures["more"] == 0
-    assert "- softnet,\nCPU 1,\n`time_squeeze`: 6 (0.713 a second)\n" in full.words
+    assert full.figures["grown"][0]["per_s"] == pytest.approx(0.713, abs=5e-4)
 
 
 def test_a_counter_that_went_backwards_is_unknown_in_all(tmp_path: Path) -> None:
@@ -181,7 +181,6 @@ def test_the_samples_uneven_intervals_mislead() -> None:
 
 
 SOFTNET = "{:08x} {:08x} {:08x} 0 0 0 0 0 0 0 0 0 {:08x} 0 0\n"
-STAMP = "net_dev {0} {0}\ntc_qdisc.json {0} {0}\nethtool/eth0/statistics {0} {0}\nnet_softnet_stat {0} {0}\n"  # noqa: E501
 
 
 def full(folder: Path) -> Bundle:
@@ -247,61 +246,11 @@ def test_large_counts_lose_nothing_beside_unknown_ones(tmp_path: Path) -> None:
 
 def test_nothing_recorded_is_an_error(tmp_path: Path) -> None:
     nothing = bundle(tmp_path, {})
-    for question in (
-        device_traffic,
-        device_saturation,
-        assumed_rates,
-    ):
+    for question in (device_traffic, device_saturation, assumed_rates):
         with pytest.raises(netcost.CaptureError, match="netcost-record keeps them"):
             question(nothing)
-    with pytest.raises(netcost.CaptureError, match="says nothing of its host's network"):
+    with pytest.raises(netcost.CaptureError, match="host's network"):
         interfaces(nothing)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        '[1, null, {}, {"ifname": 7}, {"ifname": "eth0", "flags": 5, "promiscuity": "x"}]',
-        '[{"ifname": "eth0", "flags": [1, null], "linkinfo": [], "stats64": {"rx": []}}]',
-        '[{"ifname": "eth0", "promiscuity": 1e400, "mtu": -4, "address": 12, "addr_info": 3}]',
-        '[{"ifname": "eth0", "addr_info": [1, {"local": []}, {"scope": {}}], "mtu": true}]',
-        '[{"dev": "eth0", "kind": "fq", "root": true, "drops": "many", "handle": {}}]',
-        f'[{{"ifname": "eth0", "promiscuity": {1 << 70}, "mtu": {1 << 64}}}]',
-        "[]",
-    ],
-)  # fmt: skip
-def test_json_of_wrong_types_is_unknown(tmp_path: Path, content: str) -> None:
-    files: dict[str, Any] = {"before/net_dev": net_dev(eth0=(1, 1, 0, 0))}
-    names = ("ip_link.json", "tc_qdisc.json", "settings/ip_link.json", "settings/ip_addr.json")
-    files |= {f"{side}/{name}": content for side in ("before", "after") for name in names}
-    told = bundle(tmp_path, {**full_stamps(), **files})
-    row = interfaces(told).set_index("device").loc["eth0"]
-    assert pd.isna(row["mtu"])
-    assert pd.isna(row["promiscuity"])
-    assert len(device_saturation(told))
-
-
-def full_stamps() -> dict[str, str]:
-    return {
-        f"{side}/{name}": text
-        for at, side in ((S, "before"), (3 * S, "after"))
-        for name, text in (
-            ("stamp", STAMP.format(at)),
-            ("net_dev", net_dev(eth0=(at, 1, 0, 0))),
-        )
-    }
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [("{", "is no JSON"), ("[" * 100_000, "is no JSON"), ('{"a": 1}', "is no list"),
-     ("[" + "9" * 5000 + "]", "is no JSON"), ("7", "is no list")],
-)  # fmt: skip
-def test_json_that_is_none_is_one_line(tmp_path: Path, content: str, says: str) -> None:
-    told = bundle(tmp_path, {**full_stamps(), "before/ip_link.json": content})
-    with pytest.raises(netcost.CaptureError, match=says) as error:
-        interfaces(told)
-    assert "\n" not in str(error.value)
 
 
 def test_a_network_namespace_outside_the_bundle(tmp_path: Path) -> None:
@@ -309,12 +258,6 @@ def test_a_network_namespace_outside_the_bundle(tmp_path: Path) -> None:
     told = bundle(tmp_path, {"manifest.json": manifest})
     with pytest.raises(netcost.CaptureError, match="outside the bundle"):
         device_traffic(told)
-
-
-@pytest.mark.parametrize("names", [7, None, [], [3, {}], {"a": 1}, "blue"])
-def test_namespaces_of_the_wrong_type_are_those_of_none(tmp_path: Path, names: object) -> None:
-    told = bundle(tmp_path, {"manifest.json": {"netcost_bundle": 1, "network_namespaces": names}})
-    assert told.network_namespaces == {".": ""}
 
 
 def test_forged_counters_are_unknown_or_one_line(tmp_path: Path) -> None:
@@ -325,132 +268,19 @@ def test_forged_counters_are_unknown_or_one_line(tmp_path: Path) -> None:
         f"@ 4 {3 * S} {3 * S}\n eth0: {' '.join(['5'] * 16)}\n ../x: {' '.join(['1'] * 16)}\n"
     )
     told = bundle(tmp_path, {"samples/net_dev": forged})
-    with pytest.raises(netcost.CaptureError, match="a counter of eth0 is larger than any"):
+    with pytest.raises(netcost.CaptureError, match="counter of eth0"):
         device_traffic(told)
     softnet = bundle(tmp_path / "b", {**full_stamps(), "before/net_softnet_stat": "zz 1\n" * 3})
     assert len(device_saturation(softnet))
 
 
-def test_what_ip_says_becomes_facts(tmp_path: Path) -> None:
-    stats = {"stats64": {"rx": {"otherhost": 40}}}
-    told = bundle(
-        tmp_path,
-        {
-            **full_stamps(),
-            "before/ip_link.json": [
-                link("eth0", promiscuity=1, stats64={"rx": {"length_errors": 0}}),
-                link("eth0.7", link="eth0", linkinfo={"info_kind": "vlan"}),
-                link("veth1", link="veth0", linkinfo={"info_kind": "veth"}, master="br0"),
-                link("eth9", "BROADCAST"),
-            ],
-            "after/ip_link.json": [
-                link("eth0", "UP", **stats),
-                link("eth9", "BROADCAST", xdp={"mode": 1}),
-            ],
-            "before/settings/ip_addr.json": [
-                addressed("eth0", "link", "global"),
-                addressed("eth9", "link"),
-            ],
-            "before/settings/queues": "/sys/class/net/eth0/queues/rx-0/rps_cpus 0\n"
-            "/sys/class/net/eth0/queues/rx-1/rps_cpus 2\n/sys/class/net/eth0/threaded 1\n"
-            "/sys/class/net/eth0/speed 25000\n/sys/class/net/gone/speed 10\n",
-            "before/settings/ethtool/eth0/driver": "driver: ice\nbus-info: 0000:01:00.0\n",
-        },
-    )
-    known = interfaces(told).set_index("device")
-    eth0 = known.loc["eth0"]
-    assert (eth0["addresses"], eth0["link_local_addresses"]) == (1, 1)
-    assert (eth0["rx_queues"], eth0["rps"], eth0["threaded"]) == (2, True, True)
-    assert (eth0["speed_bits_per_s"], eth0["speed_is_nominal"]) == (25_000_000_000, False)
-    assert (eth0["driver"], eth0["promiscuity"], eth0["otherhost_dropped"]) == ("ice", 1, 40)
-    # Carrier went, and xdp came, between before and after.
-    assert pd.isna(eth0["carrier"])
-    assert pd.isna(known.loc["eth9", "has_xdp"])
-    assert (known.loc["eth9", "up"], known.loc["eth9", "addresses"]) == (False, 0)
-    assert known.loc["eth0.7", "lower"] == "eth0"
-    assert (known.loc["veth1", "lower"], known.loc["veth1", "master"]) == (None, "br0")
-    assert "gone" not in known.index
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "grown"),
-    [
-        ({"length_errors": 0}, {"length_errors": 0, "otherhost": 40}, 40),
-        ({"otherhost": 30}, {"otherhost": 40}, 10),
-        # A counter since boot, of which nobody knows what it was before.
-        ({"bytes": 1}, {"length_errors": 0, "otherhost": 40}, None),
-        (None, {"otherhost": 40}, None),
-        # Gone: the device is a new one.
-        ({"otherhost": 40}, {"length_errors": 0}, None),
-        ({"otherhost": 40}, {"otherhost": 3}, None),
-    ],
-)
-def test_frames_for_others_have_grown_where_both_ends_are_known(
-    tmp_path: Path, first: dict[str, int] | None, last: dict[str, int], grown: int | None
-) -> None:
-    def told(folder: str, **more: Any) -> Bundle:
-        files: dict[str, Any] = {"after/ip_link.json": [link("eth0", stats64={"rx": last}, **more)]}
-        if first is not None:
-            before = link("eth0", stats64={"rx": first}, ifindex=7)
-            files["before/ip_link.json"] = [before]
-        return bundle(tmp_path / folder, {**full_stamps(), **files})
-
-    value = interfaces(told("same"))["otherhost_dropped"].iloc[0]
-    assert (None if pd.isna(value) else value) == grown
-    again = interfaces(told("anew", ifindex=8))["otherhost_dropped"].iloc[0]
-    assert pd.isna(again) or first is None
-
-
-def test_what_changed_meanwhile_and_what_is_no_address(tmp_path: Path) -> None:
-    def side(changes: int) -> list[Any]:
-        return [
-            link("docker0", "UP", stats64={"tx": {"carrier_changes": changes}}),
-            link("docker1", "UP", stats64={"tx": {"carrier_changes": 4}}),
-            link("tunl0", "NOARP", address="0.0.0.0"),  # noqa: S104
-            link("eth0"),
-        ]
-
-    queues = "/sys/class/net/eth0/speed {}\n"
-    local = {"local": "169.254.169.1", "scope": "global", "family": "inet"}
-    routed = {"local": "198.51.100.7", "scope": "link", "family": "inet"}
-    told = bundle(
-        tmp_path,
-        {
-            "before/ip_link.json": side(1),
-            "after/ip_link.json": side(3),
-            "before/settings/queues": queues.format(-1),
-            "after/settings/queues": queues.format(1000),
-            "before/settings/ip_addr.json": [{"ifname": "eth0", "addr_info": [local, routed]}],
-        },
-    )
-    known = interfaces(told).set_index("device")
-    # It had a carrier in between.
-    assert pd.isna(known.loc["docker0", "carrier"])
-    assert known.loc["docker1", "carrier"] == False  # noqa: E712
-    assert known.loc["tunl0", "mac"] is None
-    assert pd.isna(known.loc["eth0", "speed_bits_per_s"])
-    assert known.loc["eth0", ["addresses", "link_local_addresses"]].tolist() == [1, 1]
-
-
-def test_ip_beside_a_naive_reading_of_its_file() -> None:
-    told = opened(SAMPLE).capture.bundle
-    assert told
-    listed = json.loads(told.text("before/ip_link.json") or "")
-    known = interfaces(told).set_index("device")
-    assert set(known.index) == {one["ifname"] for one in listed}
-    for one in listed:
-        assert known.loc[one["ifname"], "mac"] == one["address"]
-        assert known.loc[one["ifname"], "mtu"] == one["mtu"]
-        assert bool(known.loc[one["ifname"], "up"]) == ("UP" in one["flags"])
-
-
 # What is said to be missing is: readings without their times are readings.
 def test_counters_without_times_are_not_called_absent(tmp_path: Path) -> None:
     for kept, told in (
-        ({}, "has no counters of before and after"),
+        ({}, "has no counters"),
         (
             {f"{side}/net_dev": net_dev(eth0=(0, 0, 0, 0)) for side in ("before", "after")},
-            "does not say when net_dev of before and after were read",
+            "say when net_dev",
         ),
     ):
         made = bundle(tmp_path / str(len(kept)), dict(kept), cpu(0, h.Waking(1_000, UDPSINK)))

@@ -23,7 +23,7 @@ from support.energy_bundles import (
     stat_samples,
 )
 from support.host import ROOT
-from support.kept import kept_experiment
+from support.kept import kept, kept_experiment
 
 BUSY_NS = 2 * S
 NETWORK_NS = ROUNDS * ROUND_NS
@@ -53,8 +53,6 @@ def test_energy_and_its_idle_floor(tmp_path: Path) -> None:
     assert dram["dynamic_joules"] == pytest.approx(6.0)
     over_time = answer.tables["over_time"]
     assert over_time.loc[over_time["zone"] == "package-0", "watts"].tolist() == pytest.approx(WATTS)
-    assert "used 84 J in 4.00 s, 21 W in the mean** (powercap)" in answer.words
-    assert "the other 11 W, 44 J, are dynamic" in answer.words
     assert answer.notes == ()
 
 
@@ -63,7 +61,6 @@ def test_without_idle_time_there_is_no_floor(tmp_path: Path) -> None:
         answer = opened(tmp_path / str(number), {"samples/stat": stat}).power()
         assert answer.frame["idle_watts"].isna().all()
         assert answer.frame["dynamic_joules"].isna().all()
-        assert "what of that is the idle floor is not known" in answer.words
 
 
 # mpstat saw the same CPUs in the same seconds, by counters of its own reading.
@@ -97,10 +94,9 @@ def test_packages_add_up_and_sources_do_not(tmp_path: Path) -> None:
     assert package["watts"] == pytest.approx(42.0)
     assert package["idle_watts"] == pytest.approx(20.0)
     assert package["metered_ns"] == 4 * S
-    assert answer.notes == (
-        "perf's intervals may be up to 2,000 ms later than they are said to be",
-        "turbostat says no times: its watts stand for intervals as long as was asked for",
-    )
+    late, timeless = answer.notes
+    assert "2,000 ms" in late
+    assert "turbostat" in timeless
     by_source = answer.frame.set_index(["source", "domain"])["joules"]
     assert by_source["perf", "package"] == 40.0
     assert by_source["turbostat", "dram"] == 2.0
@@ -121,7 +117,6 @@ def test_an_apportionment_adds_up(tmp_path: Path) -> None:
         each = 1e6 * dynamic * NETWORK_NS / BUSY_NS / (ROUNDS * PACKETS)
         assert answer.parts["network_dynamic_uj_per_packet"] == pytest.approx(each)
         assert answer.parts["metered_share"] == 1.0
-        assert "An apportionment, not a measurement" in answer.words
         assert answer.parts["window_joules"] == pytest.approx(joules)
 
 
@@ -134,21 +129,17 @@ def test_of_an_interval_counts_what_lies_in_the_window(tmp_path: Path) -> None:
 
 
 # perf says when its intervals were to within its start, turbostat not at all.
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("energy.jsonl", perf(20.0, 20.0), "is known to within 2.00 s"),
-        ("turbostat.txt", "PkgWatt\n10.0\n30.0\n", "turbostat says watts and no times"),
-    ],
-)
-def test_an_apportionment_says_whose_times_it_goes_by(
-    tmp_path: Path, name: str, text: str, said: str
-) -> None:
-    answer = opened(tmp_path, {"samples/energy": None, name: text}).energy_by_owner()
-    assert answer.parts["window_joules"] == pytest.approx(40)
-    assert answer.parts["metered_share"] == pytest.approx(0.5)
-    assert said in answer.words
-    assert "known to within" not in opened(tmp_path / "b").energy_by_owner().words
+def test_an_apportionment_says_whose_times_it_goes_by(tmp_path: Path) -> None:
+    for source, name, text, error_ns in (
+        ("perf", "energy.jsonl", perf(20.0, 20.0), 2 * S),
+        ("turbostat", "turbostat.txt", "PkgWatt\n10.0\n30.0\n", None),
+    ):
+        answer = opened(tmp_path / source, {"samples/energy": None, name: text}).energy_by_owner()
+        assert answer.parts["window_joules"] == pytest.approx(40)
+        assert answer.parts["metered_share"] == pytest.approx(0.5)
+        assert answer.figures["source"] == source
+        if error_ns:
+            assert answer.figures["interval_error_ns"] == pytest.approx(error_ns)
 
 
 # A package of which an interval is left out is not taken for one without power.
@@ -165,17 +156,16 @@ def test_packages_that_were_not_metered_alike(tmp_path: Path) -> None:
 
 def test_what_cannot_be_apportioned(tmp_path: Path) -> None:
     ask = opened(tmp_path / "a")
-    with pytest.raises(ArgumentError, match="no domain 'gpu'; there are package, cores, dram"):
+    with pytest.raises(ArgumentError, match=r"'gpu'.*package, cores, dram"):
         ask.energy_by_owner(domain="gpu")
     some = netcost.open_capture(tmp_path / "a").timeline(cpus=[0]).ask.energy.energy_by_owner()
-    assert "a package is shared by all 2 CPUs of the host, and the time of 1" in str(some.refusal)
+    assert "all 2 CPUs" in str(some.refusal)
     late = {"samples/energy": energy_samples(ZONES, start_s=30)}
     refusal = opened(tmp_path / "b", late).energy_by_owner().refusal
-    assert "no energy was counted while the trace was recorded" in str(refusal)
+    assert "no energy was" in str(refusal)
     half = {"samples/energy": energy_samples({"intel-rapl:0 package-0": (30.0, 34.0)}, start_s=3)}
     answer = opened(tmp_path / "c", half).energy_by_owner()
     assert answer.parts["metered_share"] == pytest.approx(0.5)
-    assert "read for 50.0 % of the window" in answer.words
 
 
 def test_energy_over_sizes(tmp_path: Path) -> None:
@@ -192,14 +182,12 @@ def test_energy_over_sizes(tmp_path: Path) -> None:
     assert set(package["idle_steps"]) == {"0"}
     ends = answer.parts["ends"].set_index("domain")
     assert (ends["least_step"]["package"], ends["most_step"]["package"]) == ("65536", "64")
-    assert "least in step 65536, 25 J, and most in step 64, 200 J" in answer.words
-    assert "The idle floor of the package, 8 W, is of step 0" in answer.words
+    assert (answer.figures["idle_watts"], answer.figures["idle_steps"]) == (pytest.approx(8), "0")
 
 
 def test_sizes_without_an_idle_step_or_a_table(tmp_path: Path) -> None:
     busy = energy_experiment(tmp_path / "a", sizes=(64, 1024)).ask.energy.energy_by_size()
     assert busy.frame["idle_watts"].isna().all()
-    assert "In no step the CPUs idled" in busy.words
     experiment = energy_experiment(tmp_path / "b")
     table = experiment.path / "steps.tsv"
     bundles = [line.partition("\t")[0] for line in table.read_text().splitlines()]
@@ -207,7 +195,7 @@ def test_sizes_without_an_idle_step_or_a_table(tmp_path: Path) -> None:
     bare = netcost.open_experiment(experiment.path).ask.energy.energy_by_size()
     assert bare.frame["watts"].notna().all()
     assert bare.frame["joules_per_gb"].isna().all()
-    assert "is not in their table" in bare.words
+    assert bare.figures["ends"] == []
     with pytest.raises(netcost.CaptureError, match="nothing to draw"):
         bare.plot()
 
@@ -223,44 +211,32 @@ def test_steps_without_a_trace(tmp_path: Path) -> None:
     assert len(ask.counters.counters_by_step().frame) == 8
 
 
-@pytest.mark.parametrize("value", ["nan", "-1", "1e400", "many", "", "99999999999999999999"])
-def test_a_strangers_table_is_no_rate(tmp_path: Path, value: str) -> None:
+def test_a_strangers_table_is_no_rate(tmp_path: Path) -> None:
     experiment = energy_experiment(tmp_path, sizes=(64,))
     table = experiment.path / "steps.tsv"
     head, row = table.read_text().splitlines()
-    words = row.split("\t")
-    table.write_text("\t".join(head.split("\t")) + "\n" + "\t".join([*words[:3], *[value] * 3]))
-    frame = netcost.open_experiment(experiment.path).ask.energy.energy_by_size().frame
-    assert frame["joules_per_gb"].isna().all()
-    assert frame["watts"].notna().all()
+    for value in ("nan", "-1", "1e400", "many", "", "99999999999999999999"):
+        table.write_text(f"{head}\n" + "\t".join([*row.split("\t")[:3], *[value] * 3]))
+        frame = netcost.open_experiment(experiment.path).ask.energy.energy_by_size().frame
+        assert frame["joules_per_gb"].isna().all()
+        assert frame["watts"].notna().all()
 
 
 # Of samples, none of which has a meter, with the reason.
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        (
-            "io-sizes/tcp-64.netcost.tar.zst",
-            "this host, a virtual machine (kvm), has no energy",
-        ),
-        ("veth-stolen-time", "no energy counters were recorded"),
-    ],
-)
-def test_energy_that_was_not_measured(name: str, why: str) -> None:
-    ask = netcost.open_capture(ROOT / "sample-data" / name).ask
-    refusal = str(ask.energy.power().refusal)
-    assert refusal.startswith(f"energy was not measured: {why}")
-    assert "netcost-record --profile light,energy records it" in refusal
-    assert refusal.count("\n") == 0
-    missing = ask.table.set_index("question")
-    assert missing["missing"]["power"] == "files"
-
-
-def test_an_experiment_and_a_bare_recording_without_energy() -> None:
-    refusal = str(kept_experiment("io-sizes").ask.energy.energy_by_size().refusal)
-    assert refusal.startswith("energy was not measured: this host")
+def test_energy_that_was_not_measured() -> None:
+    for name, why in {
+        "io-sizes/tcp-64.netcost.tar.zst": "virtual machine (kvm)",
+        "veth-stolen-time": "counters were recorded",
+    }.items():
+        ask = kept(name).ask
+        refusal = str(ask.energy.power().refusal)
+        assert why in refusal
+        assert "--profile light,energy" in refusal
+        assert refusal.count("\n") == 0
+        assert ask.table.set_index("question")["missing"]["power"] == "files"
+    assert "this host" in str(kept_experiment("io-sizes").ask.energy.energy_by_size().refusal)
     bare = netcost.open_capture(ROOT / "sample-data/veth-stolen-time/trace.perf.data")
-    assert "needs what netcost-record keeps" in str(bare.ask.energy.power().refusal)
+    assert "netcost-record keeps" in str(bare.ask.energy.power().refusal)
 
 
 def test_hostile_counters_are_an_answer_or_a_line(tmp_path: Path) -> None:
@@ -273,7 +249,7 @@ def test_hostile_counters_are_an_answer_or_a_line(tmp_path: Path) -> None:
     assert answer.frame["idle_watts"].isna().all()
     for number, text in enumerate(("", "\x00", "@ 1 1 1\n", "@ 1 5 1\nx y 1 2\n", "{" * 5_000)):
         refused = opened(tmp_path / f"b{number}", {"samples/energy": text}).power().refusal
-        assert "energy was not measured" in str(refused)
+        assert "not measured" in str(refused)
 
 
 def test_pictures_show_what_the_table_says(tmp_path: Path) -> None:

@@ -33,9 +33,17 @@ def damage(text: str, draw: random.Random) -> str:
     return "".join(letters) * draw.choice((1, 1, 1, 2))
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_damaged_texts_are_an_answer_or_a_line(tmp_path: Path, seed: int) -> None:
-    folder = energy_bundle(tmp_path / "b", FILES)
+SEEDS = [range(2), pytest.param(range(2, 20), marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("seeds", SEEDS, ids=["few", "many"])
+def test_damaged_texts_are_an_answer_or_a_line(tmp_path: Path, seeds: range) -> None:
+    for seed in seeds:
+        _are_an_answer_or_a_line(tmp_path / str(seed), seed)
+
+
+def _are_an_answer_or_a_line(path: Path, seed: int) -> None:
+    folder = energy_bundle(path, FILES)
     whole = {name: (folder / name).read_text() for name in DAMAGED}
     draw = random.Random(seed)
     answered = 0

@@ -73,13 +73,13 @@ def test_without_any_capture(tmp_path: Path) -> None:
     for name in ("by_host", "outliers", "trend", "fleet_poll_sizes"):
         answer = fleet.ask(name)
         assert isinstance(answer.refusal, CaptureError)
-    assert "1 capture is refused" in fleet.ask.fleet.unreadable().words
+    assert [one["captures"] for one in fleet.ask.fleet.unreadable().figures["kinds"]] == [1]
 
 
 def test_a_fleet_is_no_recording(fleet: netcost.Fleet) -> None:
     refused = repr(fleet.ask.stolen_time.stolen())
-    assert "stolen is asked of a recording" in refused
-    assert "is a fleet: open one of its captures, as captures/" in refused
+    for fact in ("of a recording", "is a fleet", "as captures/"):
+        assert fact in refused
     assert "by_host" in repr(fleet.ask)
 
 

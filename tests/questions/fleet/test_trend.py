@@ -34,17 +34,19 @@ def test_a_planted_regression_is_found(fleet: Make) -> None:
     assert row["because"] == "poll cost"
     assert row["command"] == f"netcost report {row['path']}"
     assert (row["captures_before"], row["captures_after"]) == (16, 12)
-    said = answer.words.replace("\\", "")
-    assert "the cost of a packet changed by +1" in said
-    assert "The difference is in: poll cost." in said
+
+
+SEEDS = [range(3), pytest.param(range(3, 60), marks=pytest.mark.slow)]
 
 
 # It is made by its hosts alone, of other kernels nothing is said.
-@pytest.mark.parametrize("seed", range(6))
-def test_where_nothing_changes_nothing_is_found(fleet: Make, seed: int) -> None:
-    answer = fleet(days(seed=seed)).ask.fleet.trend()
-    assert not len(answer.frame)
-    assert "can a change over time be told from chance" in answer.words
+@pytest.mark.parametrize("seeds", SEEDS, ids=["few", "many"])
+def test_where_nothing_changes_nothing_is_found(tmp_path: Path, seeds: range) -> None:
+    for seed in seeds:
+        fleet = netcost.open_fleet(dataset(tmp_path / str(seed), days(seed=seed)))
+        answer = fleet.ask.fleet.trend()
+        assert not len(answer.frame), seed
+        assert answer.figures["looked_at"] > 0
 
 
 # A host that is dear, and was recorded only after a day, is no change.
@@ -90,7 +92,8 @@ def test_one_of_another_kernel_is_said_to_be(fleet: Make) -> None:
     told = [one for one in days(seed=2) if one.kernel != REGRESSED]
     odd = replace(told[0], kernel="5.4.0", around=2.0)
     rows = fleet([*told, odd]).ask.fleet.outliers().frame
-    assert rows[rows["metric"] == "ns_per_work"]["because"].tolist() == ["poll cost, other kernel"]
+    (because,) = rows[rows["metric"] == "ns_per_work"]["because"]
+    assert because.split(", ") == ["poll cost", "other kernel"]
 
 
 def test_alike_captures_have_no_outlier(fleet: Make) -> None:

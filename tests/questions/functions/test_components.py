@@ -1,5 +1,6 @@
 # Whose work a sample is: the innermost function on its call path that a rule names.
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,56 +31,50 @@ SOFTIRQ = "net_rx_action < handle_softirqs < __irq_exit_rcu < sysvec_apic_timer_
 
 
 # What any part of the kernel calls is work of who called it.
-@pytest.mark.parametrize(
-    ("path", "component"),
-    [
-        (
-            f"native_queued_spin_lock_slowpath < _raw_spin_lock_bh < tcp_sendmsg_locked < {SEND}",
-            "TCP",
-        ),
-        (f"native_queued_spin_lock_slowpath < _raw_spin_lock < __dev_xmit_skb < {SEND}", "qdisc"),
-        (f"rep_movs_alternative < _copy_to_iter < __skb_datagram_iter < {RECEIVE}", "copy"),
-        (f"memcpy < tcp_rcv_established < tcp_v4_rcv < ip_rcv < {SOFTIRQ}", "TCP"),
-        (
-            f"kmem_cache_alloc_node_noprof < __alloc_skb < tcp_stream_alloc_skb < {SEND}",
-            "allocation",
-        ),
-        (f"get_page_from_freelist < alloc_pages < skb_page_frag_refill < {SEND}", "allocation"),
-        (f"kmem_cache_alloc_noprof < __nf_conntrack_alloc < ip_rcv < {SOFTIRQ}", "netfilter"),
-        (f"kfree < skb_free_head < skb_release_data < __kfree_skb < {RECEIVE}", "buffer release"),
-        (f"kmem_cache_free < skb_defer_free_flush < {SOFTIRQ}", "buffer release"),
-        (f"__slab_free < kfree < sk_free < {RECEIVE}", "socket"),
-        (f"__rcu_read_lock < ip_finish_output2 < {SEND}", "IP and routing"),
-        (f"memset < bpf_prog_6deef7357e7b4530_forward [bpf] < {SOFTIRQ}", "XDP and BPF"),
-        ("ovs_flow_tbl_lookup [openvswitch] < netif_receive_skb", "Open vSwitch"),
-        ("br_handle_frame < __netif_receive_skb_core < process_backlog", "bridge"),
-        ("pv_native_safe_halt < default_idle < do_idle < cpu_startup_entry", "idle"),
-        # A socket's read(2) and write(2), and what a file system does behind the same.
-        ("rw_verify_area < vfs_read < ksys_read < do_syscall_64", "file descriptors"),
-        ("__fget_light < ksys_write < do_syscall_64", "file descriptors"),
-        ("do_iter_readv_writev < vfs_writev < do_writev < do_syscall_64", "file descriptors"),
-        ("sock_write_iter < vfs_write < ksys_write < do_syscall_64", "socket"),
-        ("tcp_sendmsg < sock_write_iter < vfs_write < ksys_write", "TCP"),
-        ("ext4_file_read_iter < vfs_read < ksys_read < do_syscall_64", "file system"),
-        ("ksys_sync < __do_sys_sync < do_syscall_64", "file system"),
-    ],
-    ids=lambda text: text.split(" < ")[0],
+BELONGS = (
+    (f"native_queued_spin_lock_slowpath < _raw_spin_lock_bh < tcp_sendmsg_locked < {SEND}", "TCP"),
+    (f"native_queued_spin_lock_slowpath < _raw_spin_lock < __dev_xmit_skb < {SEND}", "qdisc"),
+    (f"rep_movs_alternative < _copy_to_iter < __skb_datagram_iter < {RECEIVE}", "copy"),
+    (f"memcpy < tcp_rcv_established < tcp_v4_rcv < ip_rcv < {SOFTIRQ}", "TCP"),
+    (f"kmem_cache_alloc_node_noprof < __alloc_skb < tcp_stream_alloc_skb < {SEND}", "allocation"),
+    (f"get_page_from_freelist < alloc_pages < skb_page_frag_refill < {SEND}", "allocation"),
+    (f"kmem_cache_alloc_noprof < __nf_conntrack_alloc < ip_rcv < {SOFTIRQ}", "netfilter"),
+    (f"kfree < skb_free_head < skb_release_data < __kfree_skb < {RECEIVE}", "buffer release"),
+    (f"kmem_cache_free < skb_defer_free_flush < {SOFTIRQ}", "buffer release"),
+    (f"__slab_free < kfree < sk_free < {RECEIVE}", "socket"),
+    (f"__rcu_read_lock < ip_finish_output2 < {SEND}", "IP and routing"),
+    (f"memset < bpf_prog_6deef7357e7b4530_forward [bpf] < {SOFTIRQ}", "XDP and BPF"),
+    ("ovs_flow_tbl_lookup [openvswitch] < netif_receive_skb", "Open vSwitch"),
+    ("br_handle_frame < __netif_receive_skb_core < process_backlog", "bridge"),
+    ("pv_native_safe_halt < default_idle < do_idle < cpu_startup_entry", "idle"),
+    # A socket's read(2) and write(2), and what a file system does behind the same.
+    ("rw_verify_area < vfs_read < ksys_read < do_syscall_64", "file descriptors"),
+    ("__fget_light < ksys_write < do_syscall_64", "file descriptors"),
+    ("do_iter_readv_writev < vfs_writev < do_writev < do_syscall_64", "file descriptors"),
+    ("sock_write_iter < vfs_write < ksys_write < do_syscall_64", "socket"),
+    ("tcp_sendmsg < sock_write_iter < vfs_write < ksys_write", "TCP"),
+    ("ext4_file_read_iter < vfs_read < ksys_read < do_syscall_64", "file system"),
+    ("ksys_sync < __do_sys_sync < do_syscall_64", "file system"),
 )
-def test_a_sample_belongs_to_the_innermost_function_that_a_rule_names(
-    tmp_path: Path, path: str, component: str
-) -> None:
-    assert shares(capture_of(tmp_path / "r", stack(path))) == {component: 1}
+
+
+def test_a_sample_belongs_to_the_innermost_function_that_a_rule_names(tmp_path: Path) -> None:
+    capture = capture_of(tmp_path / "r", *(stack(path) for path, _ in BELONGS))
+    rows = capture.ask.functions.functions().frame[["function", "component"]]
+    wanted = {(path.split(" ")[0].split(".")[0], component) for path, component in BELONGS}
+    assert len(wanted) == len(BELONGS)
+    assert set(rows.itertuples(index=False, name=None)) == wanted
+    assert shares(capture) == Counter(component for _, component in BELONGS)
 
 
 # The same work on a device, by who asked for it.
-@pytest.mark.parametrize("leaf", ["veth_xdp_rx", "napi_consume_skb < free_old_xmit"])
-def test_what_names_a_device_alone_is_sending_or_receiving_by_the_path(
-    tmp_path: Path, leaf: str
-) -> None:
+def test_what_names_a_device_alone_is_sending_or_receiving_by_the_path(tmp_path: Path) -> None:
     sent = stack(f"dma_sync [e1000e] < dev_hard_start_xmit < __dev_queue_xmit < {SEND}")
     got = stack(f"dma_sync [e1000e] < __napi_poll < {SOFTIRQ}")
     assert shares(capture_of(tmp_path / "r", sent, got, got)) == {"driver rx": 2, "driver tx": 1}
-    assert shares(capture_of(tmp_path / "leaf", stack(f"{leaf} < {SOFTIRQ}"))) != {"driver tx": 1}
+    leaves = ("veth_xdp_rx", "napi_consume_skb < free_old_xmit")
+    received = capture_of(tmp_path / "leaf", *(stack(f"{leaf} < {SOFTIRQ}") for leaf in leaves))
+    assert "driver tx" not in shares(received)
 
 
 # A packet sent from within receiving is sent; what receives it further in is not.
@@ -117,14 +112,11 @@ def test_a_timer_by_address_takes_the_place_with_most_of_the_samples(tmp_path: P
     assert shares(capture_of(tmp_path / "even", *working, attrs=[CLOCK])) == {"NAPI and softirq": 3}
 
 
-@pytest.mark.parametrize(
-    "ending", [".isra.0", ".constprop.0.cold", ".part.0", ".llvm.12345", ".cold"]
-)
-def test_what_the_compiler_made_of_a_function_is_it(tmp_path: Path, ending: str) -> None:
-    capture = capture_of(
-        tmp_path / "r", stack(f"tcp_ack{ending} < {SEND}"), stack(f"tcp_ack < {SEND}")
-    )
-    assert capture.ask.functions.functions().frame["function"].tolist() == ["tcp_ack"]
+def test_what_the_compiler_made_of_a_function_is_it(tmp_path: Path) -> None:
+    endings = ("", ".isra.0", ".constprop.0.cold", ".part.0", ".llvm.12345", ".cold")
+    told = (stack(f"tcp_ack{ending} < {SEND}") for ending in endings)
+    rows = capture_of(tmp_path / "r", *told).ask.functions.functions().frame
+    assert rows[["function", "samples"]].values.tolist() == [["tcp_ack", len(endings)]]
 
 
 def test_frames_without_names_belong_to_who_called_them(tmp_path: Path) -> None:
@@ -150,8 +142,16 @@ def test_what_ran_in_user_mode_is_the_applications(tmp_path: Path) -> None:
 
 
 # The kernel of a guest has its own addresses.
-@pytest.mark.parametrize("mode", ["guest kernel", "guest user", "hypervisor", "unknown"])
-@pytest.mark.parametrize("with_chain", [True, False])
+@pytest.mark.parametrize(
+    ("mode", "with_chain"),
+    [
+        ("guest kernel", True),
+        ("guest kernel", False),
+        ("guest user", True),
+        ("hypervisor", False),
+        ("unknown", True),
+    ],
+)
 def test_samples_of_a_guest_are_not_named_after_the_hosts_kernel(
     tmp_path: Path, mode: str, with_chain: bool
 ) -> None:
@@ -223,7 +223,7 @@ def test_the_event_that_time_goes_by_is_taken_unless_another_is_named(tmp_path: 
     capture = capture_of(tmp_path / "r", *told, attrs=[CLOCK, CYCLES])
     assert shares(capture) == {"file descriptors": 1}
     assert shares(capture, event="cpu-clock") == {"TCP": 1}
-    with pytest.raises(ArgumentError, match="it holds cycles, cpu-clock"):
+    with pytest.raises(ArgumentError, match="cycles, cpu-clock"):
         shares(capture, event="branches")
 
 
@@ -231,7 +231,5 @@ def test_the_event_that_time_goes_by_is_taken_unless_another_is_named(tmp_path: 
 def test_a_capture_without_the_kernels_names_is_refused(tmp_path: Path) -> None:
     capture = capture_of(tmp_path / "r", stack(SEND), names=False)
     for ask in (capture.ask.functions.components, capture.ask.functions.functions):
-        with pytest.raises(
-            CaptureError, match="does not say what the kernel's functions are called"
-        ):
+        with pytest.raises(CaptureError, match="kernel's functions"):
             ask().result  # noqa: B018

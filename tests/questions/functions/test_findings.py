@@ -39,9 +39,9 @@ def judged(one: dict[str, Any], *shares: float, open_: float = 0.0, behind: floa
     return _judged(one, rows)
 
 
-@pytest.mark.parametrize(
-    ("one", "shares", "open_", "holds"),
-    [
+def test_a_finding_holds_where_all_that_is_left_open_meets_it() -> None:
+    major = {"column": "protocol_share", "most": "major_share", "at": "every size"}
+    for one, shares, open_, holds in (
         (DRIVER, (0.3, 0.4), 0, YES),
         (DRIVER, (0.1, 0.2), 0, NO),
         # With all that interrupts off leave open it may.
@@ -56,21 +56,12 @@ def judged(one: dict[str, Any], *shares: float, open_: float = 0.0, behind: floa
         (COPY, (0.01, 0.4), 0, PART),
         ({**DRIVER, "at": "the largest size"}, (0.1, 0.4), 0, YES),
         ({**DRIVER, "at": "the smallest size"}, (0.1, 0.4), 0, NO),
-        ({"column": "protocol_share", "most": "major_share", "at": "every size"}, (0.2,), 0, YES),
-        (
-            {"column": "protocol_share", "most": "major_share", "at": "every size"},
-            (0.2,),
-            0.2,
-            OPEN,
-        ),
-        ({"column": "protocol_share", "most": "major_share", "at": "every size"}, (0.6,), 0.2, NO),
+        (major, (0.2,), 0, YES),
+        (major, (0.2,), 0.2, OPEN),
+        (major, (0.6,), 0.2, NO),
         (DRIVER, (np.nan,), 0, OPEN),
-    ],
-)
-def test_a_finding_holds_where_all_that_is_left_open_meets_it(
-    one: dict[str, Any], shares: tuple[float, ...], open_: float, holds: str
-) -> None:
-    assert judged(one, *shares, open_=open_)["holds"] == holds
+    ):
+        assert judged(one, *shares, open_=open_)["holds"] == holds, (one, shares, open_)
 
 
 def test_received_interrupts_may_be_left_out() -> None:
@@ -83,7 +74,8 @@ def test_ours_are_the_ends_over_all_sizes() -> None:
     found = judged(DRIVER, 0.1, 0.3, open_=0.1)
     assert 9 < found["ours_low"] < 10
     assert 40 < found["ours_high"] < 41.1
-    assert judged(DRIVER, 0.4, 0.1)["why"] == "yes at 64 bytes; no at 256 bytes"
+    why = judged(DRIVER, 0.4, 0.1)["why"]
+    assert re.findall(r"(yes|no) at (\d+)", why) == [("yes", "64"), ("no", "256")]
 
 
 def test_cpus_are_of_a_link() -> None:
@@ -94,12 +86,11 @@ def test_cpus_are_of_a_link() -> None:
     assert found["holds_without_interrupts"] is None
 
 
-@pytest.mark.parametrize(
-    ("kinds", "all_of_them"),
-    [([YES, YES], YES), ([YES, NO, OPEN], PART), ([NO, OPEN], NO), ([YES, OPEN], OPEN)],
-)
-def test_what_fails_anywhere_does_not_hold(kinds: list[str], all_of_them: str) -> None:
-    assert whole(kinds) == all_of_them
+def test_what_fails_anywhere_does_not_hold() -> None:
+    assert whole([YES, YES]) == YES
+    assert whole([YES, NO, OPEN]) == PART
+    assert whole([NO, OPEN]) == NO
+    assert whole([YES, OPEN]) == OPEN
 
 
 # What is judged by is what stands there.
@@ -119,15 +110,17 @@ def test_the_sample_is_judged_whole() -> None:
     assert len(tested) == 6 * 4 + 2
     sides = experiment.ask.functions.components_by_size().result.sides
     assert {one["column"] for one in SAID["tested"]} <= set(sides)
-    verdict = answer.tables["verdicts"].set_index("claim")["holds"]
+    verdicts = answer.tables["verdicts"].set_index("claim")["holds"]
     # A veth has hardly a driver.
-    assert verdict["the driver is one of three bottlenecks"] == NO
-    released = rows[rows["claim"] == "buffer release is one of three bottlenecks"]
-    by = released.set_index(["protocol", "io_side"])["holds_without_interrupts"]
-    assert by["udp", "receive"] == YES
-    assert "without received interrupts it holds in part" in answer.words
-    assert answer.words.count("it takes") == len(SAID["untested"])
+    (driver,) = (one["claim"] for one in SAID["tested"] if one["column"] == "driver_share")
+    assert verdicts[driver] == NO
+    (release,) = (one["claim"] for one in SAID["tested"] if one["column"] == "release_share")
+    by = rows[rows["claim"] == release].set_index(["protocol", "io_side"])
+    assert by["holds_without_interrupts"]["udp", "receive"] == YES
+    assert len(answer.figures["untested"]) == len(SAID["untested"])
 
 
 def test_an_experiment_of_other_steps_is_refused() -> None:
-    assert "lacks io_bytes" in str(kept_experiment("hidden-cost").ask.functions.findings().refusal)
+    ask = kept_experiment("hidden-cost").ask.functions
+    for answer in (ask.findings(), ask.components_by_size()):
+        assert "lacks io_bytes" in str(answer.refusal)

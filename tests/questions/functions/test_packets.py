@@ -95,35 +95,31 @@ def test_the_device_is_lo_where_the_others_carried_hardly_any(
     other = {"lo": "eth0", "eth0": "lo"}[device]
     assert (answer.result.device, answer.result.other_devices) == (device, other)
     assert answer.result.device_share == pytest.approx(share or 610 / 60_000)
-    assert f"({other}) are chosen with `device`" in answer.words
+    assert not answer.figures["was_given"]
     given = capture.ask.functions.packet_components(device=other)
     assert given.result.device == other
-    assert "chosen with" not in given.words
-    # A comparison takes the same, and says so.
+    assert given.figures["was_given"]
+    # A comparison takes the same.
     changes = netcost.compare(capture, again).ask.functions.component_changes
     assert (changes().result.base_device, changes().result.new_device) == (device, device)
-    assert f"those that {device} received; `device` chooses" in changes().words
     assert changes(device=other).result.new_device == other
 
 
-def test_sides_of_different_devices_say_so(tmp_path: Path) -> None:
+def test_sides_of_different_devices(tmp_path: Path) -> None:
     base = recorded(tmp_path / "base")
     after = net_dev(eth0=(900, 19, 0, 0), lo=(9_000_000, 90_000, 0, 0))
     new = recorded(tmp_path / "new", **{"after/net_dev": after})
-    words = netcost.compare(base, new).ask.functions.component_changes().words
-    assert "those that eth0 received in" in words
-    assert "and lo in" in words
+    figures = netcost.compare(base, new).ask.functions.component_changes().figures
+    assert (figures["base_device"], figures["new_device"]) == ("eth0", "lo")
     # What differs in size differs in cost.
-    assert "They have 2,500 bytes on average in" in words
-    assert "and 100 in" in words
+    assert (figures["base_packet_bytes"], figures["new_packet_bytes"]) == (2_500, 100)
 
 
 # What a weight counts stands beside it, and both ends of its interval.
 def test_a_weight_has_its_unit(tmp_path: Path) -> None:
     answer = recorded(tmp_path / "timer").ask.functions.packet_components()
     assert set(answer.frame["weight_unit"]) == {"ns"}
-    shown = answer._table.header
-    assert {"weight per packet low", "weight per packet high", "weight unit"} <= set(shown)
+    assert "weight unit" in answer._table.header
     cycles = replace(CYCLES, clock="monotonic")
     counted = recorded(tmp_path / "cycles", attr=cycles).ask.functions.packet_components()
     assert set(counted.frame["weight_unit"]) == {"cycles"}
@@ -133,7 +129,7 @@ def test_without_packets_nothing_costs_anything(tmp_path: Path) -> None:
     idle = {"after/net_dev": net_dev(eth0=(0, 10, 0, 0), lo=(0, 0, 0, 0))}
     answer = recorded(tmp_path, **idle).ask.functions.packet_components()
     assert answer.frame["weight_per_packet"].isna().all()
-    assert "received no packet" in answer.words
+    assert answer.figures["packets"] == 0
 
 
 def test_another_clock_is_refused(tmp_path: Path) -> None:
@@ -159,7 +155,7 @@ def test_samples_beside_a_trace(tmp_path: Path, name: str) -> None:
         assert answer.result.packets == 1_000
     else:
         # A name that leads out of the bundle is none.
-        assert "no samples of functions" in str(answer.refusal)
+        assert "samples of functions" in str(answer.refusal)
 
 
 def test_counted_cycles_are_in_their_own_unit(tmp_path: Path) -> None:
@@ -169,7 +165,7 @@ def test_counted_cycles_are_in_their_own_unit(tmp_path: Path) -> None:
     assert not answer.result.is_timed
     row = answer.frame.set_index("component").loc["copy"]
     assert row["weight_per_packet"] == 50 * 1_000 / 1_000
-    assert "The figures are `cycles`" in answer.words
+    assert "`cycles`" in answer.words
 
 
 # Of the sample: what is on a packet's way adds up, and the two sides have the same packets.
@@ -201,11 +197,6 @@ def test_a_step_without_a_stream_has_no_sides(tmp_path: Path) -> None:
     assert set(found.findings().frame["protocol"].dropna()) == {"tcp"}
 
 
-def test_other_experiments_have_no_sizes() -> None:
-    refusal = kept_experiment("hidden-cost").ask.functions.components_by_size().refusal
-    assert "lacks io_bytes" in str(refusal)
-
-
 # Twice as much copying in the new recording, and nothing else.
 def test_what_changed_is_told_from_what_did_not(tmp_path: Path) -> None:
     base = recorded(tmp_path / "base")
@@ -223,7 +214,7 @@ def test_what_changed_is_told_from_what_did_not(tmp_path: Path) -> None:
     assert rows.loc["TCP", "change"] == pytest.approx(0)
     assert set(rows.index) == {"copy", "TCP"}
     assert answer.result.observed_in == "blocks"
-    assert "rose by" in answer.words
+    assert [one["component"] for one in answer.figures["changed"]] == ["copy"]
 
 
 def test_what_no_samples_have_cannot_be_compared() -> None:

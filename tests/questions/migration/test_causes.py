@@ -104,10 +104,7 @@ def test_a_wake_up_that_moves_is_one(tmp_path: Path, formats: tuple[t.Format, ..
 
 
 # CPU 0 pulls udpsink from CPU 1; nothing of that touches CPU 2.
-@pytest.mark.parametrize(("cpus", "count"), [(None, 1), ([0], 1), ([0, 1], 1), ([2], 0)])
-def test_migrations_of_the_cpus_asked_for(
-    tmp_path: Path, cpus: list[int] | None, count: int
-) -> None:
+def test_migrations_of_the_cpus_asked_for(tmp_path: Path) -> None:
     told = recording(
         cpu(
             0,
@@ -119,5 +116,6 @@ def test_migrations_of_the_cpus_asked_for(
         cpu(2, h.Waking(100, UDPSINK), h.Waking(900, UDPSINK), task=OPENSSL),
         known=(OPENSSL, UDPSINK),
     )
-    got = Answer(told.write(tmp_path / "perf.data"), ["migrations"], cpus=cpus)
-    assert len(got.migrations) == count
+    path = told.write(tmp_path / "perf.data")
+    for cpus, count in ((None, 1), ([0], 1), ([0, 1], 1), ([2], 0)):
+        assert len(Answer(path, ["migrations"], cpus=cpus).migrations) == count

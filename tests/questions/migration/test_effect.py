@@ -1,19 +1,12 @@
 # The event study on lives that are drawn, where what a migration costs is known beforehand.
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
-import netcost_analysis as netcost
-from netcost_analysis.questions.migration.ipc import bare_name, instructions_and_cycles
 from netcost_analysis.questions.migration.lives import Counts as Occurrences
 from netcost_analysis.questions.migration.lives import lives_from, wakes_of
 from netcost_analysis.questions.migration.migration_effect import migration_effect_from
-from netcost_analysis.questions.migration.migration_verdict import judged
-from support.perfdata import Attr, Counts, FinishedRound, Sample, SampleType, Where, write_file
-from support.perfdata.attr import READ_GROUP, READ_ID, TYPE_HARDWARE
 
 MS = 1_000_000
 TASK = 100
@@ -191,84 +184,6 @@ def test_causes_add_up() -> None:
         assert run.loc["all", column] == run.loc[["balance", "wake-up"], column].sum()
 
 
-# Two hardware events of which each sample stands for so many: before the migration at 1,000 it does
-# 2 instructions per cycle, after it 1.
-T = SampleType
-SAMPLED = T.IDENTIFIER | T.IP | T.TID | T.TIME | T.CPU | T.PERIOD
-
-
-def hardware(path: Path, *samples: Sample, group: bool = False) -> netcost.Capture:
-    kinds = SAMPLED | (T.READ if group else T(0))
-    attrs = [
-        Attr(
-            name,
-            config,
-            (100 * config + 100, 100 * config + 101),
-            type=TYPE_HARDWARE,
-            sample_type=kinds,
-            read_format=READ_ID | (READ_GROUP if group else 0),
-        )
-        for config, name in enumerate(("cycles:u", "instructions:u"))
-    ]
-    (path / "perf.data").write_bytes(write_file(attrs, [], [*samples, FinishedRound()]))
-    return netcost.open_capture(path / "perf.data")
-
-
-def test_instructions_per_cycle_from_periods(tmp_path: Path) -> None:
-    samples = [
-        Sample(Where(0, at, 7, 7, event), period=period)
-        for at in range(100, 2_000, 100)
-        for event, period in ((0, 50), (1, 100 if at < 1_000 else 50))
-    ]
-    instructions, cycles = instructions_and_cycles(hardware(tmp_path, *samples))
-    assert instructions
-    assert cycles
-    seven = np.array([7, 7, 8])
-    starts, ends = np.array([500, 1_000, 0]), np.array([1_000, 1_500, 5_000])
-    assert cycles.within(seven, starts, ends).tolist() == [250, 250, 0]
-    assert instructions.within(seven, starts, ends).tolist() == [500, 250, 0]
-
-
-def test_instructions_per_cycle_from_a_group(tmp_path: Path) -> None:
-    # What the CPU's counters grew by since its sample before is the sampled task's.
-    samples = [
-        Sample(Where(0, at, tid, tid, 0), counts=Counts(((0, cycles, 0), (1, done, 0))))
-        for at, tid, cycles, done in (
-            (100, 7, 1_000, 500),
-            (200, 7, 1_100, 700),
-            (300, 8, 1_400, 800),
-        )
-    ]
-    instructions, cycles = instructions_and_cycles(hardware(tmp_path, *samples, group=True))
-    assert instructions
-    assert cycles
-    everyone, never = np.array([7, 8]), np.array([0, 0])
-    assert cycles.within(everyone, never, np.array([999, 999])).tolist() == [100, 300]
-    assert instructions.within(everyone, never, np.array([999, 999])).tolist() == [200, 100]
-
-
-def test_one_event_alone_makes_no_ipc(tmp_path: Path) -> None:
-    instructions, cycles = instructions_and_cycles(
-        hardware(tmp_path, Sample(Where(0, 100, 7, 7, 0), period=5))
-    )
-    assert instructions is None
-    assert cycles is not None
-
-
-@pytest.mark.parametrize(
-    ("name", "bare"),
-    [
-        ("cycles", "cycles"),
-        ("cycles:ppp", "cycles"),
-        ("cpu-cycles:u", "cycles"),
-        ("cpu_core/instructions/u", "instructions"),
-        ("sched:sched_switch", "sched"),
-    ],
-)
-def test_modifiers_do_not_matter(name: str, bare: str) -> None:
-    assert bare_name(name) == bare
-
-
 def test_ipc_in_the_event_study() -> None:
     slices, segments, moved = life()
     lives = lives_from(segments, slices, NOTHING, (0, 4_100 * MS))
@@ -284,68 +199,3 @@ def test_ipc_in_the_event_study() -> None:
     assert row["before"] == pytest.approx(2, abs=0.01)
     assert row["after"] == pytest.approx(1, abs=0.02)
     assert row["effect"] == pytest.approx(-1, abs=0.03)
-
-
-def verdict(
-    count: int,
-    low: float,
-    high: float,
-    studied: int = 40,
-    own_ms: int = 500,
-    several: bool = False,
-    problem: str | None = None,
-) -> tuple[str, str]:
-    row = pd.Series({"studied": studied, "effect": (low + high) / 2,
-                     "effect_low": low, "effect_high": high})  # fmt: skip
-    given = (count, 10_000 * MS, 10 * MS, 1_000 * MS, own_ms * MS, row)
-    found = judged(*given, several=several, problem=problem)
-    return found.explains, found.reason
-
-
-def test_the_verdict() -> None:
-    nan = float("nan")
-    assert verdict(0, nan, nan, 0) == ("no", "not migrated")
-    # Document 003: too seldom to matter, whatever each does.
-    row = pd.Series({"studied": 0, "effect": nan, "effect_low": nan, "effect_high": nan})
-    seldom = judged(5, 10_000 * MS, 10 * MS, 10_000 * MS, 9_000 * MS, row)
-    assert (seldom.explains, seldom.reason, seldom.reach_share) == ("no", "too seldom", 0.005)
-    assert "0.5 % of the time in which a CPU was wanted" in seldom.why
-    nearly = judged(997, 10**12, 10 * MS, 10**12, 10**12, row)
-    assert "0.99 % of the time in which" in nearly.why
-    hardly = judged(1, 10**12, 10 * MS, 10**12, 10**12, row)
-    assert "1 migration in 1000 s. Even if all of the 10.0 ms after each were lost" in hardly.why
-    assert "would be <0.01 % of the time in which" in hardly.why
-    # 40 times 10 ms in 500 ms of its own: an effect of 0.1 is 8 %.
-    assert verdict(40, -0.2, -0.05) == verdict(40, 0.05, 0.2) == ("yes", "effect")
-    assert verdict(40, -0.2, 0.01) == verdict(40, -0.2, -0.001) == ("cannot tell", "uncertain")
-    assert verdict(40, -0.01, 0.01) == ("no", "too small")
-    assert verdict(40, -0.2, -0.05, studied=9) == ("cannot tell", "too few studied")
-    # Studied in too few blocks of time.
-    assert verdict(40, nan, nan) == ("cannot tell", "too close in time")
-    # What less than half of them did need not be what the others did.
-    assert verdict(81, -0.2, -0.05) == ("cannot tell", "under half studied")
-    assert verdict(81, -0.001, 0.001) == ("cannot tell", "under half studied")
-    assert verdict(80, -0.2, -0.05) == ("yes", "effect")
-
-
-def test_several_tasks_together_get_no_yes() -> None:
-    # What one gained another may have lost. That nobody's changed is a "no" all the same.
-    assert verdict(40, -0.2, -0.05, several=True) == ("cannot tell", "others' time")
-    assert verdict(40, 0.05, 0.2, several=True) == ("cannot tell", "others' time")
-    assert verdict(40, -0.01, 0.01, several=True) == ("no", "too small")
-
-
-def test_where_nothing_can_be_set_side_by_side() -> None:
-    nan = float("nan")
-    assert verdict(40, nan, nan, 0, problem="clocks disagree") == ("cannot tell", "incomparable")
-    assert verdict(0, nan, nan, 0, problem="clocks disagree") == ("no", "not migrated")
-
-
-def test_what_is_at_stake_is_frequency_times_effect() -> None:
-    row = pd.Series({"studied": 40, "effect": -0.1, "effect_low": -0.2, "effect_high": -0.05})
-    found = judged(40, 10_000 * MS, 10 * MS, 1_000 * MS, 500 * MS, row)
-    assert found.migrations_per_s == 4
-    assert found.reach_share == pytest.approx(0.4)
-    assert found.at_stake_low_share == pytest.approx(40 * 10 * -0.2 / 500)
-    assert found.at_stake_high_share == pytest.approx(40 * 10 * -0.05 / 500)
-    assert "between -16.0 % and -4.0 % of the time it ran" in found.why

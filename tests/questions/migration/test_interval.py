@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.migration import migrations
 from netcost_analysis.questions.migration.interval import Compared, interval
 from netcost_analysis.questions.migration.lives import Lives, lives_from, lives_of, wakes_of
 from netcost_analysis.questions.migration.migration_effect import migration_effect_from
 from netcost_analysis.questions.migration.migration_verdict import Verdict, judged
 from netcost_analysis.spans import Flags
+from support.asked import migrations
 from support.host import ROOT
 
 LOCAL = ROOT / "sample-data" / "local-migrations.netcost.tar.zst"

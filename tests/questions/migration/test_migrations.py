@@ -8,14 +8,14 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.requires import MissingEventsError
-from netcost_analysis.questions.migration import (
+from netcost_analysis.questions.migration.migration_verdict import verdict_of
+from support.asked import (
+    client_and_server,
     migration_effect,
     migration_rates,
     migration_verdict,
     migrations,
 )
-from netcost_analysis.questions.migration.migration_verdict import verdict_of
-from netcost_analysis.questions.processes import client_and_server
 from support.host import ROOT, require_tool
 from support.oracle import run
 from support.perfdata import cpu, recording
@@ -99,12 +99,7 @@ def test_too_few_to_tell(tmp_path: Path) -> None:
 def test_what_was_not_recorded_is_named(tmp_path: Path) -> None:
     told = recording(cpu(0, h.Waking(100, UDPSINK), task=OPENSSL), formats=t.IRQ_FORMATS)
     timeline = netcost.open_capture(told.write(tmp_path / "perf.data")).timeline()
-    for question in (
-        migrations,
-        migration_rates,
-        migration_effect,
-        migration_verdict,
-    ):
+    for question in (migrations, migration_rates, migration_effect, migration_verdict):
         with pytest.raises(MissingEventsError, match=r"sched_migrate_task.*--profile migration"):
             question(timeline)
 
@@ -161,11 +156,11 @@ def test_it_can_say_no() -> None:
 def test_a_timeline_without_a_cpu_has_no_effect() -> None:
     capture = netcost.open_capture(LOCAL)
     part = capture.timeline(cpus=[0])
-    with pytest.raises(netcost.CaptureError, match=r"to or from CPU 1, of which"):
+    with pytest.raises(netcost.CaptureError, match="from CPU 1"):
         migration_effect(part)
     found = verdict_of(part, migrations(part), None)
     assert (found.explains, found.reason, found.studied) == ("cannot tell", "incomparable", 0)
-    assert "takes a recording, and a timeline, of all CPUs" in found.why
+    assert "of all CPUs" in found.why
     answer = part.ask.migration.migration_verdict()
     assert answer.frame["reason"].iloc[-1] == "incomparable"
     assert len(answer.tables["effects"]) == 0
@@ -177,7 +172,7 @@ def test_a_timeline_without_a_cpu_has_no_effect() -> None:
     assert both["asleep_between_ns"].isna().all()
     assert both["sent_bytes"].isna().all()
     assert (both["sent_packets"] < 9_850).all()
-    assert "how long it slept is not known" in part.ask.processes.client_and_server().words
+    assert not part.ask.processes.client_and_server().figures["sleep_known"]
 
 
 def test_of_all_tasks_it_does_not_say_yes() -> None:
@@ -187,4 +182,3 @@ def test_of_all_tasks_it_does_not_say_yes() -> None:
     found = rows.iloc[-1]
     assert (found.explains, found.reason) == ("cannot tell", "others' time")
     assert found.effect_low > 0
-    assert "what one task gained, another may have lost" in found.why

@@ -8,14 +8,16 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.questions.processes import (
+    waits_of,
+)
+from netcost_analysis.questions.processes.context_switches import switch_kinds
+from support.asked import (
     client_and_server,
     context_switches,
     softirq_time,
     traffic_owners,
-    waits_of,
+    traffic_pairs,
 )
-from netcost_analysis.questions.processes.context_switches import switch_kinds
-from netcost_analysis.questions.processes.traffic_pairs import traffic_pairs
 from support.host import SAMPLES, require_tool
 from support.oracle import run
 

@@ -1,18 +1,16 @@
 # What was stolen from a victim for its own packets: they come by RPS's interrupt to the CPU on
 # which their receiver runs.
 
+import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import netcost_analysis as analysis
-from netcost_analysis.questions.stolen import stolen
+from support.asked import stolen
 from support.perfdata import Recording, cpu
 from support.perfdata import happenings as h
 from support.perfdata.tracepoints import FORMATS, SK_DATA_READY
 from support.run_cli import Netcost
-from support.said import said
 from support.told import NET_RX, OPENSSL, UDPSINK
 
 MINE, THEIRS, NOBODYS = 0x1000, 0x2000, 0x3000
@@ -52,39 +50,41 @@ def drawn(path: Path, *formats: object) -> analysis.Timeline:
     return analysis.open_capture(taken.write(path / "perf.data")).timeline()
 
 
-@pytest.mark.parametrize("by", ["comm", "tid", "device"])
-def test_own_traffic_that_came_by_rps_is_told_apart(tmp_path: Path, by: Any) -> None:
-    found = stolen(drawn(tmp_path, SK_DATA_READY), by=by)
-    frame = found.victims.reset_index().set_index("comm")
-    robbed = frame.loc["udpsink"]
-    softirqs = found.by_softirq.set_index(["comm", "action"])["stolen_max_ns"]
-    assert softirqs["udpsink", "NET_RX"] == 800
-    assert (robbed["stolen_own_ns"], robbed["stolen_own_max_ns"]) == (500, 600)
-    assert frame.loc["openssl", ["stolen_own_ns", "stolen_own_max_ns"]].tolist() == [0, 0]
+OWN = ["stolen_own_ns", "stolen_own_max_ns"]
 
 
-# Of a CPU: whoever was current, and its own packets.
-def test_own_traffic_of_a_cpus_tasks(tmp_path: Path) -> None:
-    frame = stolen(drawn(tmp_path, SK_DATA_READY), by="cpu").victims
-    assert frame.loc[0, ["stolen_own_ns", "stolen_own_max_ns"]].tolist() == [500, 600]
+def test_own_traffic_that_came_by_rps_is_told_apart(tmp_path: Path) -> None:
+    timeline = drawn(tmp_path, SK_DATA_READY)
+    by: Any
+    for by in ("comm", "tid", "device"):
+        found = stolen(timeline, by=by)
+        frame = found.victims.reset_index().set_index("comm")
+        softirqs = found.by_softirq.set_index(["comm", "action"])["stolen_max_ns"]
+        assert softirqs["udpsink", "NET_RX"] == 800
+        assert frame.loc["udpsink", OWN].tolist() == [500, 600]
+        assert frame.loc["openssl", OWN].tolist() == [0, 0]
+    # Of a CPU: whoever was current, and its own packets.
+    assert stolen(timeline, by="cpu").victims.loc[0, OWN].tolist() == [
+        500,
+        600,
+    ]
 
 
 def test_without_sockets_and_packets_nothing_is_said_of_owners(
     tmp_path: Path, netcost: Netcost
 ) -> None:
     frame = stolen(drawn(tmp_path)).victims
-    assert frame[["stolen_own_ns", "stolen_own_max_ns"]].isna().all(axis=None)
+    assert frame[OWN].isna().all(axis=None)
     assert "of it own" not in netcost("stolen", str(tmp_path / "perf.data")).out
 
 
 def test_the_command_and_the_headline_say_it(tmp_path: Path, netcost: Netcost) -> None:
     timeline = drawn(tmp_path, SK_DATA_READY)
-    path = str(tmp_path / "perf.data")
+    path, head = str(tmp_path / "perf.data"), timeline.ask.stolen_time.headline
     table = netcost("stolen", path).out
     assert "of it own" in table
-    assert "500 ns – 600 ns" in table
-    detail = netcost("stolen", path, "--victim", "udpsink").out
-    assert "of its own traffic" in detail
-    told = said(timeline.ask.stolen_time.headline(victim="udpsink"))
-    assert "Of that **500 ns – 600 ns** was udpsink's own traffic" in told
-    assert "own traffic" not in timeline.ask.stolen_time.headline(victim="openssl").words
+    for text in (table, head(victim="udpsink").words):
+        assert re.search(r"500 ns\s–\s600 ns", text)
+    for text in (netcost("stolen", path, "--victim", "udpsink").out, head(victim="udpsink").words):
+        assert "own traffic" in text
+    assert "own traffic" not in head(victim="openssl").words

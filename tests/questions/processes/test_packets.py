@@ -68,7 +68,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(EVENTS, st.lists(st.integers(0, 60), max_size=5))
 def test_cuts_make_no_difference(events: list[Event], cuts: list[int]) -> None:
     packets, told = Packets(), []

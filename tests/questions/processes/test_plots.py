@@ -52,7 +52,9 @@ def test_softirqs_of_many_tasks(ax: Axes) -> None:
     plots.softirqs_by_task(ax, softirqs(30))
     assert len(labels(ax)) == 11
     assert labels(ax)[-2:] == ["20 others", "idle"]
-    assert legend(ax) == ["stolen, network", "stolen, other", "on an idle CPU"]
+    kinds = legend(ax)
+    assert kinds[:2] == ["stolen, network", "stolen, other"]
+    assert "idle" in kinds[2]
     # The bars are all of the time.
     width = sum(bar.get_width() for bar in ax.patches)  # type: ignore[attr-defined]
     assert width == pytest.approx(sum(range(1, 31)))
@@ -118,8 +120,8 @@ def test_migrations_of_many_tasks(ax: Axes) -> None:
         }
     )
     migration_plots.moves(ax, rows, (0, 50_000), (48,))
-    assert labels(ax)[0] == "name 24 48 (1)"
-    assert labels(ax)[-1].startswith("16 other names (")
+    assert labels(ax)[0].split() == ["name", "24", "48", "(1)"]
+    assert labels(ax)[-1].startswith("16 other names")
     assert len(labels(ax)) == 11
     assert legend(ax) == ["wake-up (25)", "balance (25)"]
     assert sum(int(one.split("(")[-1][:-1]) for one in labels(ax)) == 50
@@ -143,11 +145,11 @@ def test_effects_known_and_not(ax: Axes) -> None:
     assert low < 0 < 9 < high
 
 
-@pytest.mark.parametrize("eye", DEFICIENT)
-@pytest.mark.parametrize("palette", [TASK_STATE, CAUSE], ids=["states", "causes"])
-def test_colours_stay_apart(palette: dict[str, str], eye: str) -> None:
-    seen = [lab(color, DEFICIENT[eye]) for color in palette.values()]
-    assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) >= 14
+def test_colours_stay_apart() -> None:
+    for eye in DEFICIENT.values():
+        for palette in (TASK_STATE, CAUSE):
+            seen = [lab(color, eye) for color in palette.values()]
+            assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) >= 14
 
 
 def test_causes_differ_without_colours() -> None:

@@ -25,7 +25,6 @@ def test_planted_rates_are_told(tmp_path: Path) -> None:
     assert rows.loc["client", "woken_wait_ns"] == 20 * 200
     assert rows.loc["server", "woken_wait_ns"] == 1_000 * 20
     assert rows["tasks"].to_list() == [1, 1, 1]
-    assert "The client left a CPU" in found.words
 
 
 def test_the_sides_are_the_sums_of_their_tasks() -> None:

@@ -5,6 +5,8 @@ import pytest
 
 from netcost_analysis.questions.remedies.fewer_polls import of_polls
 
+WHY = "batches of 1 size only"
+
 
 def costs(refused: str | None = None, doubt: str | None = None) -> pd.DataFrame:
     row = {
@@ -15,7 +17,7 @@ def costs(refused: str | None = None, doubt: str | None = None) -> pd.DataFrame:
         "outside_polls_per_poll_ns": 200.0,
         "refused": refused,
         "doubt": doubt,
-        "why": "batches of 1 size only",
+        "why": WHY,
     }
     return pd.DataFrame([row]).set_index("device")
 
@@ -39,7 +41,7 @@ def test_full_batches_save_polls() -> None:
 @pytest.mark.parametrize("line", [{"refused": "few sizes"}, {"doubt": "fixed below 0"}])
 def test_without_a_line_nothing_is_said_of_batches(line: dict[str, str]) -> None:
     found = of_polls(polls(*[5] * 30), costs(**line), 30 * 10_500)
-    assert (found.device, found.why) == ("eth0", "batches of 1 size only")
+    assert (found.device, found.why) == ("eth0", WHY)
     # What is too little to be said of counts in full.
     found = of_polls(polls(*[5] * 30), costs(**line), 30 * 10_500 + 1)
     assert found == (0, 30 * 10_500, None, None)

@@ -4,19 +4,16 @@
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.remedies import remedies
 from netcost_analysis.questions.stolen import loss_of
 from netcost_analysis.timeline.task import rows_of
+from support.asked import remedies
 from support.kept import kept
 from support.samples import ALL
 
 PAIRS = "local-regression-traced/loopback-udp-defer{}-rps{}-twocpu-1.netcost.tar.zst"
 SAMPLES = [
     *ALL,
-    *(PAIRS.format(*one) for one in ((0, "off"), (64, "off"), (64, "on"))),
-    "nic-guest/6.1-nic-2-flows.netcost.tar.zst",
     "nic-guest-paths/6.12-openvswitch-1-flows.netcost.tar.zst",
-    "hidden-cost/10000-pps-1.netcost.tar.zst",
     "datapath-sweep/bridge-wire-to1-pinned-1000.netcost.tar.zst",
 ]
 FINDINGS = {"gain", "no gain", "not applicable", "unknown"}
@@ -67,18 +64,6 @@ def test_bounds_hold(sample: str) -> None:
         assert (
             unknown[["gain_max_ns", "gain_max_share", "waited_gain_max_ns"]].isna().all(axis=None)
         )
-
-
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_every_remedy_is_told_in_words(sample: str) -> None:
-    answer = kept(sample).ask.remedies.remedies()
-    for named in ("(RPS)", "devices' interrupts", "skb_defer_max=0", "gro_flush_timeout"):
-        assert named in answer.words
-    assert answer.words.count(": no gain**") == (answer.frame["finding"] == "no gain").sum()
-    assert answer.words.count(": unknown**") == (answer.frame["finding"] == "unknown").sum()
-    for why in answer.frame["why"].dropna():
-        assert why.split(" ")[0] in answer.words
-        assert not why.endswith(".")
 
 
 # The client's time on CPU for each packet, over the packets of the first run.

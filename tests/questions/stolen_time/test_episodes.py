@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions import inputs
-from netcost_analysis.questions.stolen import stolen
-from netcost_analysis.questions.stolen_time import episodes
 from netcost_analysis.timeline.task import ALL, Group
+from support.asked import episodes, stolen
 from support.host import SAMPLES
 from support.kept import kept
 from support.perfdata import Cpu, cpu, recording
@@ -59,26 +59,15 @@ def test_one_interrupt_is_one_stretch(tmp_path: Path) -> None:
     assert first["end_ns"] - first["start_ns"] == first["wall_ns"]
     # 100 ns from the irq's exit to NET_RX and 50 ns to RCU are nobody's but the task's.
     assert first["stolen_ns"] == first["stolen_max_ns"] == 2_650
-    parts = [
-        "hardirq_ns",
-        "poll_ns",
-        "network_outside_polls_ns",
-        "other_softirq_ns",
-        "vector_ns",
-        "nmi_ns",
-    ]
-    assert first[parts].tolist() == [500, 2_000, 100, 50, 0, 0]
+    kinds = ("hardirq", "poll", "network_outside_polls", "other_softirq", "vector", "nmi")
+    assert first[[f"{kind}_ns" for kind in kinds]].tolist() == [500, 2_000, 100, 50, 0, 0]
     assert (first["polls"], first["packets"]) == (1, 7)
-    assert first["began_with"] == "irq 32 eth0 (eth0)"
+    line = "irq 32 eth0 (eth0)"
+    assert first["began_with"] == line
     assert (first["ran_before_ns"], second["ran_before_ns"]) == (1_000, 16_200)
     assert (second["wall_ns"], second["packets"], second["cut"]) == (500, 0, False)
     of_first = got.parts[got.parts["episode"] == 0].set_index("thief")["ns"]
-    assert of_first.to_dict() == {
-        "eth0 poll": 2_000,
-        "irq 32 eth0 (eth0)": 500,
-        "NET_RX": 100,
-        "RCU": 50,
-    }
+    assert of_first.to_dict() == {"eth0 poll": 2_000, line: 500, "NET_RX": 100, "RCU": 50}
 
 
 def test_without_a_gap_each_context_is_its_own(tmp_path: Path) -> None:
@@ -110,14 +99,19 @@ def test_of_one_victim_and_of_nobody(tmp_path: Path) -> None:
     assert found(tmp_path, told(), victim="openssl", most=1).total == 2
     assert len(found(tmp_path, told(), victim="openssl", most=1).episodes) == 1
     # Of a task that did not run nothing is known, not that nothing happened to it.
-    with pytest.raises(ValueError, match="no task 'cat' in the window; there are"):
+    with pytest.raises(ArgumentError, match="no task 'cat'"):
         found(tmp_path, told(), victim="cat")
-    with pytest.raises(ValueError, match="0 or more, not -"):
+    with pytest.raises(ArgumentError, match="gap_ns"):
         found(tmp_path, told(), gap_ns=-1)
 
 
-@pytest.mark.parametrize("most", [0, 1, 20, 10**6])
-@pytest.mark.parametrize("sample", ["nic-stolen-time", "stolen-time-top.netcost.tar.zst"])
+@pytest.mark.parametrize(
+    ("sample", "most"),
+    [
+        ("nic-stolen-time", 10**6),
+        ("stolen-time-top.netcost.tar.zst", 20),
+    ],
+)
 def test_in_pieces_it_is_the_same(sample: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     line = kept(sample).timeline()
     both = Group("two", frozenset(sorted(known_tids(line))[:2]), "two")
@@ -159,7 +153,7 @@ def test_fewer_are_the_first_of_more(sample: str) -> None:
         assert some.total == every.total
 
 
-@pytest.mark.parametrize("gap_ns", [0, 10_000, 10**30])
+@pytest.mark.parametrize("gap_ns", [10_000, 10**30])
 def test_episodes_of_tasks_are_those_of_all(gap_ns: int) -> None:
     line = kept("nic-stolen-time").timeline()
     of_all = episodes(line, ALL, most=10**30, gap_ns=gap_ns)

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.ledger import ledger
 from netcost_analysis.questions.lifetimes import lives_together
-from netcost_analysis.questions.stolen import Losses, loss_of, losses, shares_of, stolen
+from netcost_analysis.questions.stolen import Losses, loss_of, losses, shares_of
 from netcost_analysis.timeline.aggregate import Victim
 from netcost_analysis.timeline.task import Group
+from support.asked import ledger, stolen
 from support.kept import kept
 from support.perfdata import cpu
 from support.perfdata import happenings as h
@@ -17,10 +17,7 @@ from support.run_cli import Netcost
 from support.told import OPENSSL, UDPSINK
 from support.unrecorded import SILENT, opened, robbed
 
-BUNDLES = (
-    *("nic-stolen-time", "veth-stolen-time", "stolen-time-tcp.netcost.tar.zst"),
-    *("local-migrations.netcost.tar.zst", "quiet-interface.netcost.tar.zst"),
-)
+BUNDLES = ("nic-stolen-time", "veth-stolen-time", "stolen-time-tcp.netcost.tar.zst")
 # Eight tasks of one name, one after the other on CPU 0, each for 11 us.
 WORKERS = [h.Task(700 + number, "worker") for number in range(8)]
 

@@ -4,15 +4,10 @@
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions import inputs
-from netcost_analysis.questions.batches import softirq_runs
-from netcost_analysis.questions.stolen import stolen
-from netcost_analysis.questions.stolen_time import episodes, handovers
-from support.host import SAMPLES
+from support.asked import episodes, handovers, softirq_runs, stolen
 from support.kept import kept
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
@@ -154,16 +149,6 @@ def test_who_waited_is_what_the_ledger_says(sample: str) -> None:
     assert got.handovers["displaced_all_ns"].sum() == mine.sum()
 
 
-@pytest.mark.parametrize("sample", BUSY[:2])
-def test_in_pieces_it_is_the_same(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = handovers(netcost.open_capture(SAMPLES / sample).timeline())
-    monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 1_900)
-    monkeypatch.setattr(inputs, "_ROWS", 1_000)
-    pieces = handovers(netcost.open_capture(SAMPLES / sample).timeline())
-    pd.testing.assert_frame_equal(whole.handovers, pieces.handovers)
-    pd.testing.assert_frame_equal(whole.displaced, pieces.displaced)
-
-
 @pytest.mark.parametrize("sample", BUSY)
 def test_parts_of_a_hand_over(sample: str) -> None:
     timeline = kept(sample).timeline()
@@ -259,5 +244,4 @@ def test_what_was_not_recorded_is_not_nothing(tmp_path: Path) -> None:
     unpolled = handovers(line(*softirqs, *t.SCHED_FORMATS)).handovers
     assert unpolled["network_ns"].tolist() == [80]
     assert unpolled[["polls", "packets"]].isna().all(axis=None)
-    text = line(*softirqs, *t.SCHED_FORMATS).ask.stolen_time.handovers().words
-    assert "an unknown number of packets in polls that were not recorded" in " ".join(text.split())
+    assert "unknown number" in line(*softirqs, *t.SCHED_FORMATS).ask.stolen_time.handovers().words

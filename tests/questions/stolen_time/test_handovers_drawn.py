@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 import netcost_analysis as netcost
 from netcost_analysis.questions import inputs
-from netcost_analysis.questions.stolen_time import handovers
+from support.asked import handovers
 from support.host import Fresh
 from support.narrator import recordings
 from support.perfdata import Recording, cpu, recording
@@ -37,7 +37,7 @@ def assert_same(file: Path) -> netcost.Handovers:
 # Softirqs that begin in one task and end after another's, too.
 @pytest.mark.parametrize("realtime", [False, True])
 def test_batches_change_nothing(realtime: bool, fresh: Fresh) -> None:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=20, deadline=None)
     @given(recordings(realtime))
     def check(drawn: Recording) -> None:
         file = drawn.write(fresh() / "perf.data")

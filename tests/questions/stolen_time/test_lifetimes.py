@@ -10,20 +10,14 @@ import pytest
 
 import netcost_analysis
 from netcost_analysis import _native
-from netcost_analysis.questions.accounting import accounts
-from netcost_analysis.questions.lifetimes import KNOWN, parts_of_life
+from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.lives import facts_of
-from netcost_analysis.questions.processes import run_queue
-from netcost_analysis.questions.stolen import stolen
-from netcost_analysis.questions.stolen_time import effective_share, lifetimes, waited_for
+from support.asked import effective_share, lifetimes, run_queue, stolen, waited_for
 from support.doctored import doctored
-from support.host import SAMPLES
-from support.kept import kept
 from support.perfdata import Cpu, Header, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.run_cli import Netcost
-from support.samples import ALL
 from support.told import IDLE, OPENSSL, UDPSINK
 
 MAKE = h.Task(700, "make")
@@ -106,24 +100,6 @@ def test_for_whom_it_waited(tmp_path: Path) -> None:
         waited_for(bare)
 
 
-# Waits are the same time as in a life: but for those under another name and those that go on.
-@pytest.mark.parametrize("name", ALL)
-def test_holders_add_up_to_the_waits(name: str) -> None:
-    line = kept(name).timeline()
-    got = waited_for(line, "tid").groupby("tid")["ns"].sum()
-    lived = lifetimes(line, "tid").groupby("tid")
-    waited = lived[["displaced_ns", "waited_others_ns"]].sum().sum(axis=1)
-    # A task that a recording without some switches has on two CPUs at once cannot have waited then.
-    stays = line.slices.sort_values(["tid", "in_ns"])
-    twice = stays["in_ns"] < stays.groupby("tid")["out_ns"].shift()
-    sure = waited.drop(index=stays.loc[twice, "tid"].unique(), errors="ignore")
-    assert len(sure) > 0.9 * len(waited)
-    assert (got.reindex(sure.index, fill_value=0) <= sure).all()
-    # Those that are over, as the ledger has them, each before the stay that ended it.
-    over = line.slices.groupby("tid")["wait_ns"].sum()
-    assert got.sum() >= 0.9 * over.sum() > 0.7 * waited.sum()
-
-
 def test_a_window_cuts_a_life(tmp_path: Path) -> None:
     whole = timeline(tmp_path, cpu(0, *lived(), task=MAKE))
     line = whole.capture.timeline(1_100e-9, 1_900e-9)
@@ -153,11 +129,7 @@ def test_without_events_of_tasks_that_begin_and_end(tmp_path: Path) -> None:
 def test_who_sleeps_is_there_where_it_would_have_been_seen(
     tmp_path: Path, header: Header, least: int
 ) -> None:
-    told = [
-        h.Waking(0, UDPSINK),
-        h.Switch(1_500, IDLE, ASLEEP),
-        h.Waking(4_000, UDPSINK),
-    ]
+    told = [h.Waking(0, UDPSINK), h.Switch(1_500, IDLE, ASLEEP), h.Waking(4_000, UDPSINK)]
     formats = tuple(one for one in t.FORMATS if one is not t.SCHED_PROCESS_EXIT)
     line = timeline(tmp_path, cpu(0, *told, task=OPENSSL), formats=formats, header=header)
     row = lifetimes(line).loc["openssl"]
@@ -250,53 +222,6 @@ def test_one_that_is_on_two_cpus_at_once_lives_once(tmp_path: Path) -> None:
         assert shares["effective_share"] == shares["effective_max_share"] == 1
 
 
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("by", ["comm", "tid"])
-def test_a_life_closes(name: str, by: str) -> None:
-    line = kept(name).timeline()
-    got, losses = lifetimes(line, by), stolen(line, by).victims
-    assert (got >= 0).all().all()
-    assert (got[[*KNOWN, "unaccounted_ns"]].sum(axis=1) == got["lifetime_max_ns"]).all()
-    assert (got["lifetime_ns"] <= got["lifetime_max_ns"]).all()
-    # Of a time in which nobody knows whether it was there nothing is known.
-    assert (got[list(KNOWN)].sum(axis=1) <= got["lifetime_ns"]).all()
-    # Time on CPU is that of the sums, to the nanosecond, but for what a task is shown on two CPUs
-    # at once: no life is longer than the window.
-    twice = line.lives.groupby(list(got.index.names))["twice_ns"].sum().reindex(got.index)
-    assert twice.sum() <= 0.001 * got["lifetime_max_ns"].sum()
-    on_cpu = got[list(KNOWN[:6])].sum(axis=1) + twice
-    losses = losses.loc[got.index]
-    assert (on_cpu == losses["on_cpu_ns"] - losses["unknown_ns"]).all()
-    assert (got["lifetime_ns"] >= losses["on_cpu_ns"] - twice).all()
-    assert (losses["unknown_max_ns"] >= losses["unknown_ns"]).all()
-    for _, row in got.iterrows():
-        assert sum(share for *_, share in parts_of_life(row)) == pytest.approx(1)
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_windows_close_too(name: str) -> None:
-    capture = kept(name)
-    half = capture.info["duration_ns"] / 2e9
-    for ends in ((None, half), (half, None)):
-        got = lifetimes(capture.timeline(*ends))
-        assert (got >= 0).all().all()
-        assert (got[[*KNOWN, "unaccounted_ns"]].sum(axis=1) == got["lifetime_max_ns"]).all()
-        assert (got[list(KNOWN)].sum(axis=1) <= got["lifetime_ns"]).all()
-
-
-# What top shows is one figure: the kernel's own count of the bundle's victim.
-@pytest.mark.parametrize("name", [one for one in ALL if "stolen-time" in one])
-def test_what_top_shows_is_one_figure(name: str) -> None:
-    capture = kept(name)
-    shown = accounts(capture).loc["task_stat", "got_share"]
-    row = effective_share(capture.timeline()).loc["openssl"]
-    assert row["monitor_share"] == row["monitor_max_share"] == shown
-    # And it is what the trace says of its lifetime, to what its counter resolves.
-    losses = stolen(capture.timeline()).victims.loc["openssl"]
-    lifetime = lifetimes(capture.timeline()).loc["openssl", "lifetime_ns"]
-    assert losses["monitor_ns"] / lifetime == pytest.approx(shown, abs=0.03)
-
-
 def test_what_top_shows_of_a_bundle_written_by_hand(tmp_path: Path) -> None:
     capture = netcost_analysis.open_capture(doctored(tmp_path / "b"))
     assert effective_share(capture.timeline()).loc["openssl", "monitor_share"] == 0.99
@@ -327,19 +252,9 @@ def test_what_top_shows_has_no_source_where_it_is_not_known(
 
 def test_a_cpu_has_no_life(tmp_path: Path) -> None:
     line = timeline(tmp_path, cpu(0, *lived(), task=MAKE))
-    with pytest.raises(ValueError, match="a CPU has no life"):
+    with pytest.raises(ArgumentError, match="no life"):
         lifetimes(line, by="cpu")
     assert pd.isna(effective_share(line, by="cpu").loc[0, "monitor_share"])
-
-
-def test_the_command_line_shows_it(netcost: Netcost) -> None:
-    path = SAMPLES / "stolen-time-tcp.netcost.tar.zst"
-    out = netcost("stolen", str(path), "--victim", "openssl").out
-    assert "Its lifetime: 2.02 s; absent for 667 ms" in out
-    assert re.search(r"^ran itself +1.32 s +65.6 %$", out, re.MULTILINE)
-    # What is stolen is a range here (181 NET_RX and 188 IPIs are missing), and what it ran itself
-    # is the one that goes with it.
-    assert re.search(r"^ran itself or stolen, not recorded +36.7 ms +1.8 %$", out, re.MULTILINE)
 
 
 # Of its time on CPU an owner can be missing; of its life also what it did off the CPU.
@@ -351,7 +266,7 @@ def test_time_without_an_owner_and_a_life_that_is_not_known_have_two_words(
     file = str(path.write(tmp_path / "perf.data"))
     out = netcost("stolen", file, "--victim", "openssl").out
     on_cpu, _, life = out.partition("Its lifetime")
-    assert re.search(r"^no known owner  .*ns", on_cpu, re.MULTILINE)
+    assert re.search(r"^no known owner", on_cpu, re.MULTILINE)
     assert not re.search(r"^unknown", on_cpu, re.MULTILINE)
     assert re.search(r"^unknown  .*ns", life, re.MULTILINE)
     assert "no known owner" not in life
@@ -359,20 +274,3 @@ def test_time_without_an_owner_and_a_life_that_is_not_known_have_two_words(
     (head,) = (line for line in lines if line.startswith("task "))
     assert "no known owner" in head
     assert " unknown" not in head
-
-
-# Recorded on CPU 1 alone of a host of two: who was elsewhere may have ended there.
-def test_one_cpu_of_a_host_is_not_all_of_it() -> None:
-    capture = kept("hidden-cost/40000-pps-1.netcost.tar.zst")
-    assert (capture.info["cpus"], capture.info["nr_cpus"]) == ([1], 2)
-    lived = lifetimes(capture.timeline()).loc["netcost-record"]
-    assert lived["lifetime_ns"] < lived["lifetime_max_ns"]
-
-
-@pytest.mark.parametrize("name", ["stolen-time-tcp.netcost.tar.zst", "nic-stolen-time"])
-def test_a_share_is_at_most_one_and_its_ends_are_in_order(name: str) -> None:
-    shares = effective_share(kept(name).timeline())
-    for share in ("monitor", "effective", "overcharged"):
-        low, high = shares[f"{share}_share"], shares[f"{share}_max_share"]
-        assert (low <= high + 1e-12).all()
-        assert high.max() <= 1

@@ -9,11 +9,7 @@ import pytest
 import netcost_analysis
 from netcost_analysis import _native
 from netcost_analysis.questions.lives import facts_of
-from netcost_analysis.questions.processes import run_queue
-from netcost_analysis.questions.stolen import stolen
-from netcost_analysis.questions.stolen_time import handovers, lifetimes, waited_for
-from support.host import SAMPLES
-from support.samples import ALL
+from support.asked import handovers, lifetimes, run_queue, stolen, waited_for
 
 PEER = "comm=x pid=9 prio=120"
 
@@ -95,16 +91,6 @@ def test_who_executes_a_program_waited_under_the_name_before(tmp_path: Path) -> 
     part = lifetimes(line.capture.timeline(1_350e-9, 2_000e-9))
     assert "sh" not in part.index
     assert part.loc["cat", "lifetime_ns"] == 150
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_shares_of_a_life_are_at_most_one(name: str) -> None:
-    line = netcost_analysis.open_capture(SAMPLES / name).timeline()
-    for by, keys in (("comm", ["comm"]), ("tid", ["tid", "comm"])):
-        shares = waited_for(line, by).groupby(keys)["lifetime_share"].sum()
-        assert shares.max() <= 1 + 1e-9
-        shares = run_queue(line, by).groupby(keys)["wait_share"].sum()
-        assert shares.max() <= 1 + 1e-9
 
 
 # make |fork| sh |make   (wake-up lost)     (its stay lost)   wake-up|make| cat or sh  exits|make

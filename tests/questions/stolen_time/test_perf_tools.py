@@ -6,8 +6,7 @@ import re
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.stolen import stolen
-from netcost_analysis.questions.stolen_time import cost_classes, handovers
+from support.asked import cost_classes, handovers, stolen
 from support.host import SAMPLES, require_tool
 from support.kept import kept
 from support.oracle import perf_kwork, run
@@ -71,10 +70,9 @@ def test_network_softirqs_take_as_long_by_perf_kwork(top: netcost.Timeline) -> N
     assert 0.99 * theirs < network["ns"].sum() <= theirs
 
 
-@pytest.mark.parametrize("cpus", [None, [0], [1]])
 @pytest.mark.parametrize(
-    "name",
-    ["nic-stolen-time", "quiet-interface.netcost.tar.zst", TCP],
+    ("name", "cpus"),
+    [("nic-stolen-time", None), ("quiet-interface.netcost.tar.zst", [0]), (TCP, [1]), (TCP, None)],
 )
 def test_displaced_is_the_ledgers_task_by_task(name: str, cpus: list[int] | None) -> None:
     line = kept(name).timeline(cpus=cpus)

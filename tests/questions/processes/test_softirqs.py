@@ -1,36 +1,23 @@
-# Softirqs by context, switches and waits, on timelines that are drawn and can be added up on paper.
+# Softirqs by context, owners and the two that talk, on timelines that are drawn and can be added up
+# on paper.
 
-from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.requires import MissingEventsError
-from netcost_analysis.errors import AbsentError
-from netcost_analysis.questions.processes import (
-    client_and_server,
-    context_switches,
-    run_queue,
-    softirq_time,
-    traffic_owners,
-    traffic_pairs,
-)
-from support.perfdata import Cpu, cpu, recording
+from netcost_analysis.errors import AbsentError, ArgumentError
+from support.asked import client_and_server, softirq_time, traffic_owners, traffic_pairs
+from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.talk import talk
+from support.timelines import timeline
 from support.told import KSOFTIRQD, NET_RX, OPENSSL, RCU, TIMER, UDPSINK
 
 # Preempted, in the recorded format of the written captures.
 PREEMPTED = 256
-
-
-def timeline(path: Path, *cpus: Cpu, **settings: object) -> netcost.Timeline:
-    known = (OPENSSL, UDPSINK, KSOFTIRQD)
-    told = recording(*cpus, **{"known": known, **settings})
-    return netcost.open_capture(told.write(path / "perf.data")).timeline()
 
 
 # CPU 0  openssl |own NET_RX, 4 packets|irq: NET_RX, 1|irq: TIMER |ksoftirqd: NET_RX without a poll|
@@ -89,7 +76,7 @@ def test_softirqs_by_cpu_and_name(tmp_path: Path) -> None:
         "openssl",
         "ksoftirqd/0",
     }
-    with pytest.raises(ValueError, match="tid, comm, cpu"):
+    with pytest.raises(ArgumentError, match="tid, comm, cpu"):
         softirq_time(made, by="device")  # type: ignore[arg-type]
 
 
@@ -136,7 +123,7 @@ def test_who_is_woken_owns_it(tmp_path: Path) -> None:
     # What a hardirq on top of the softirq wakes is the hardirq's.
     assert rows[rows["owner_known_by"] == "unknown"]["ns"].tolist() == [40]
     assert len(traffic_pairs(made)) == 0
-    with pytest.raises(netcost.CaptureError, match=r"no two tasks.*--profile anatomy"):
+    with pytest.raises(netcost.CaptureError, match="--profile anatomy"):
         client_and_server(made)
 
 
@@ -166,139 +153,64 @@ def test_client_and_server_as_named(tmp_path: Path) -> None:
     made = timeline(tmp_path, *talk())
     ends = client_and_server(made, client="openssl", server=UDPSINK.tid)
     assert ends["comm"].tolist() == ["openssl", "udpsink"]
-    assert client_and_server(made, server=OPENSSL.tid)["comm"].tolist() == [
-        "udpsink",
-        "openssl",
-    ]
-    with pytest.raises(AbsentError, match="no task 'nginx' in the window; there are"):
+    ends = client_and_server(made, server=OPENSSL.tid)
+    assert ends["comm"].tolist() == ["udpsink", "openssl"]
+    with pytest.raises(AbsentError, match="no task 'nginx'"):
         client_and_server(made, client="nginx", server="openssl")
 
 
-# CPU 0  openssl |preempted: udpsink |sleeps: openssl |its time is up: udpsink |dies: openssl
-#                100                 300              500                      700          1000
-SWITCHES = (
-    h.Waking(50, UDPSINK),
-    h.Wakeup(60, UDPSINK),
-    h.Switch(100, UDPSINK, PREEMPTED),
-    h.Switch(300, OPENSSL, 1),
-    h.Waking(400, UDPSINK),
-    h.Wakeup(410, UDPSINK),
-    h.Switch(500, UDPSINK, 0),
-    h.Switch(700, OPENSSL, 32),
-    h.SoftirqRaise(1_000, RCU),
-)
-
-
-def test_switches(tmp_path: Path) -> None:
-    rows = context_switches(timeline(tmp_path, cpu(0, *SWITCHES, task=OPENSSL)))
-    counts = rows.set_index("comm")[["switches", "voluntary", "involuntary", "undecided"]]
-    assert counts.loc["openssl"].tolist() == [2, 0, 2, 0]
-    assert counts.loc["udpsink"].tolist() == [2, 2, 0, 0]
-    # The window is 50 to 1,000 ns.
-    assert rows["switches_per_s"].tolist() == pytest.approx([2 / 950e-9] * 2)
-
-
-def test_waits(tmp_path: Path) -> None:
-    rows = run_queue(timeline(tmp_path, cpu(0, *SWITCHES, task=OPENSSL)))
-    found = {
-        (row.comm, row.waited_after): (row.waits, row.ns, row.median_ns, row.longest_ns)
-        for row in rows.itertuples()
-        if row.waited_after != "unknown"
-    }
-    assert found == {
-        # From the wake-up at 60 and 410.
-        ("udpsink", "wake-up"): (2, 130, 65.0, 90),
-        ("openssl", "runnable"): (2, 400, 200.0, 200),
-    }
-    first = rows[rows["waited_after"] == "unknown"]
-    assert first["comm"].tolist() == ["openssl"]
-    assert first["ns"].isna().all()
-    assert first["median_ns"].isna().all()
-
-
-# The same switch-outs with the bit that older kernels had for "preempted": who waits next decides.
-@pytest.mark.parametrize("bit", [0x200, 0x400, 0x800, 0x1000])
-def test_the_preempted_bit_of_older_kernels(tmp_path: Path, bit: int) -> None:
-    text = t.SCHED_SWITCH.print_fmt
-    mask = text[
-        text.index("REC->prev_state & (") + len("REC->prev_state & ") : text.index(" - 1))")
-    ]
-    old = replace(t.SCHED_SWITCH, print_fmt=text.replace(mask.removeprefix("("), hex(bit)))
-    formats = tuple(old if one is t.SCHED_SWITCH else one for one in t.FORMATS)
-    told = [
-        replace(one, prev_state=bit) if isinstance(one, h.Switch) and one.at == 100 else one
-        for one in SWITCHES
-    ]
-    made = timeline(tmp_path, cpu(0, *told, task=OPENSSL), formats=formats)
-    rows = context_switches(made).set_index("comm")
-    assert rows.loc["openssl", ["voluntary", "involuntary", "undecided"]].tolist() == [0, 2, 0]
-
-
-# Who does not run again in the recording: nothing says what its state was.
-def test_a_state_that_nothing_decides(tmp_path: Path) -> None:
-    told = [h.Waking(50, UDPSINK), h.Switch(100, UDPSINK, PREEMPTED), h.SoftirqRaise(900, RCU)]
-    rows = context_switches(timeline(tmp_path, cpu(0, *told, task=OPENSSL)))
-    assert rows[["comm", "undecided"]].to_numpy().tolist() == [["openssl", 1]]
-
-
-# After a loss nobody knows who waited since when.
-def test_waits_across_a_loss_are_unknown(tmp_path: Path) -> None:
-    told = [
-        h.Wakeup(60, UDPSINK),
-        h.Lost(200, 7),
-        h.Switch(300, UDPSINK, PREEMPTED),
-        h.Switch(400, OPENSSL, 1),
-        h.SoftirqRaise(900, RCU),
-    ]
-    rows = run_queue(timeline(tmp_path, cpu(0, *told, task=OPENSSL)))
-    found = rows.set_index(["comm", "waited_after"])["waits"].to_dict()
-    assert ("udpsink", "wake-up") not in found
-    assert found[("udpsink", "unknown")] == 1
-
-
 def test_windows_add_up(tmp_path: Path) -> None:
-    whole = timeline(tmp_path, cpu(0, *SWITCHES, task=OPENSSL))
-    capture = whole.capture
-    # At 250 after the start there is a switch: it is the second part's.
-    for cut in (4e-7, 2.5e-7):
-        parts = [capture.timeline(0, cut), capture.timeline(cut, None)]
-        for question in (context_switches, run_queue):
-            column = "switches" if question is context_switches else "ns"
-            added = sum(question(one)[column].sum() for one in parts)
-            assert added == question(whole)[column].sum()
     made = timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL))
     halves = [made.capture.timeline(0, 1.4e-7), made.capture.timeline(1.4e-7, None)]
-    whole_ns = softirq_time(made)["ns"].sum()
-    assert sum(softirq_time(one)["ns"].sum() for one in halves) == whole_ns
+    assert sum(softirq_time(one)["ns"].sum() for one in halves) == softirq_time(made)["ns"].sum()
+    # Softirqs keep their task and time without switches.
+    bare = timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL), formats=t.IRQ_FORMATS)
+    assert softirq_time(bare)["ns"].sum() == 150
+
+
+# What words go by: of 150 ns 60 are known to be openssl's own.
+def test_figures_of_softirqs_and_owners(tmp_path: Path) -> None:
+    ask = timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL)).ask.processes
+    figures = ask.softirq_time().figures
+    assert (figures["ns"], figures["most_ns"], figures["most_tid"]) == (150, 100, OPENSSL.tid)
+    # From the first event, the raise at 95, to the last.
+    assert figures["cpu_share"] == pytest.approx(150 / 505)
+    assert figures["network_of_softirqs_share"] == pytest.approx(140 / 150)
+    by_cpu = ask.softirq_time(by="cpu")
+    assert by_cpu.figures["ns"] == 150
+    with pytest.raises(netcost.CaptureError, match="nothing to draw"):
+        by_cpu.plot()
+    owners = ask.traffic_owners()
+    shares = dict(owners.figures["known_by"])
+    assert shares == pytest.approx({"raiser": 60 / 140, "unknown": 80 / 140})
+    assert "`netcost-record --profile anatomy`" in owners.words
+
+
+# Of the two that talk openssl switches and waits, and udpsink has the CPU all along.
+def test_client_and_server_are_told_of_first(tmp_path: Path) -> None:
+    ask = timeline(tmp_path, *talk()).ask
+    both = ask.processes.client_and_server()
+    ends = [both.figures[side]["tid"] for side in ("client", "server")]
+    assert ends == [UDPSINK.tid, OPENSSL.tid]
+    [pacemaker] = both.figures["pacemakers"]
+    assert pacemaker["pace_longer_share"] == pytest.approx(0.1 * 2_000 / both.frame["on_cpu_ns"][0])
+    [switched] = ask.processes.context_switches().figures["tasks"]
+    assert switched["tid"] == OPENSSL.tid
+    verdicts = ask.migration.migration_verdict().frame
+    assert verdicts["tid"].tolist()[:2] == [UDPSINK.tid, OPENSSL.tid]
+    assert set(verdicts["reason"]) == {"not migrated"}
+
+
+def test_without_switches_there_is_no_pair(tmp_path: Path) -> None:
+    made = timeline(tmp_path, *talk(), formats=t.IRQ_FORMATS)
+    assert made.ask.processes.softirq_time().figures["ns"] > 0
+    assert "sched:sched_switch" in str(made.ask.processes.client_and_server().refusal)
 
 
 def test_what_was_not_recorded_is_named(tmp_path: Path) -> None:
-    made = timeline(tmp_path, cpu(0, *SWITCHES, task=OPENSSL), formats=t.SCHED_FORMATS)
+    made = timeline(tmp_path, *talk(), formats=t.SCHED_FORMATS)
     with pytest.raises(MissingEventsError, match=r"irq:softirq_entry.*--profile light"):
         softirq_time(made)
-    made = timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL), formats=t.IRQ_FORMATS)
-    for question in (
-        context_switches,
-        run_queue,
-        client_and_server,
-    ):
-        with pytest.raises(MissingEventsError, match="sched:sched_switch"):
-            question(made)
-    # Softirqs keep their task and time without it.
-    assert softirq_time(made)["ns"].sum() == 150
-
-
-def test_nothing_happened(tmp_path: Path) -> None:
-    made = timeline(tmp_path, cpu(0, h.SoftirqRaise(5, RCU), task=OPENSSL))
-    for question in (
-        softirq_time,
-        traffic_owners,
-        traffic_pairs,
-        context_switches,
-    ):
-        frame = question(made)
-        assert isinstance(frame, pd.DataFrame)
-        assert len(frame) == 0
 
 
 # CPU 0  openssl |waiting from 60 to 300: udpsink runs |openssl waits ............... |openssl

@@ -1,0 +1,277 @@
+# What tracing costs: events counted and priced on a drawn timeline and beside perf script.
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis import questions
+from netcost_analysis.errors import AbsentError
+from netcost_analysis.questions.tracing_overhead import (
+    counts,
+)
+from netcost_analysis.questions.tracing_overhead.counts import Events, by_cpu
+from netcost_analysis.timeline import timeline as timelines
+from netcost_analysis.timeline.task import ALL
+from support.asked import corrected_stolen, event_cost, tracing_cost
+from support.calibrated import told
+from support.host import SAMPLES
+from support.kept import kept
+from support.perfdata import recording
+from support.perfdata import tracepoints as t
+from support.printed import printed
+from support.told import OPENSSL, UDPSINK
+
+CHECKED = "cost         ok    {} ns an event (perf, measured here just now) are 0.3 % of one CPU\n"
+ASSUMED = "cost         ok    {} ns an event (as measured elsewhere) are 0.3 % of one CPU\n"
+
+
+def bundle(path: Path, preflight: str | None = None, **settings: object) -> netcost.Capture:
+    path.mkdir(exist_ok=True)
+    recording(told(), known=(OPENSSL, UDPSINK), **settings).write(path / "trace.perf.data")
+    manifest = {"netcost_bundle": 1, "trace": "trace.perf.data"}
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    if preflight:
+        (path / "preflight.txt").write_text(preflight)
+    return netcost.open_capture(path)
+
+
+def test_events_cost_the_time_after_them(tmp_path: Path) -> None:
+    line = bundle(tmp_path / "b", CHECKED.format(200)).timeline()
+    row = tracing_cost(line).loc[0]
+    assert row["events"] == 7
+    # The raise has 100 ns to the next event on that CPU, the softirq's entry 100 after the exit
+    # too; the last event has nothing after it.
+    assert row["cost_ns"] == 200 + 100 + 200 + 100 + 200 + 200 + 0
+    assert row["source"] == "preflight"
+    assert row["cost_share"] == pytest.approx(1_000 / 9_000)
+    assert row["events_per_s"] == pytest.approx(7 / 9e-6)
+    victim = tracing_cost(line, by="comm").loc["openssl"]
+    assert (victim["events"], victim["cost_ns"]) == (7, 1_000)
+
+
+def test_what_is_left_without_them(tmp_path: Path) -> None:
+    line = bundle(tmp_path / "b", CHECKED.format(200)).timeline()
+    got = corrected_stolen(line).set_index("figure")
+    losses = questions.stolen.stolen(line).victims.loc["openssl"]
+    for figure, row in got.iterrows():
+        assert row["ns"] == losses[str(figure)]
+    # irq entry and raise: 200 of 500 ns... the softirq's entry: 200 of 1,400.
+    stolen = got.loc["stolen_ns"]
+    assert (stolen["ns"], stolen["events"]) == (1_900, 3)
+    assert stolen["corrected_ns"] == 1_900 - (100 + 200 + 200)
+    # At 3.7 us each has all the time to the next: nothing is left, and never less.
+    assert stolen["corrected_low_ns"] == 0
+    assert stolen["corrected_high_ns"] == stolen["corrected_ns"]
+    assert stolen["doubtful"] == "yes"
+    own = got.loc["task_ns"]
+    assert (own["ns"], own["events"], own["corrected_ns"]) == (7_100, 4, 7_100 - 500)
+    assert got.loc["on_cpu_ns", "events"] == stolen["events"] + own["events"]
+
+
+def test_costs_of_a_segment_are_capped_by_the_next_event() -> None:
+    segments = pd.DataFrame({"cpu": [0, 0, 1], "start_ns": [0, 100, 0], "end_ns": [100, 300, 300]})
+    times = pd.DataFrame({"cpu": [0, 0, 0, 1, 7], "time_ns": [0, 100, 130, 50, 1]})
+    got = Events(by_cpu(times), {"cost_ns": 40, "cost_high_ns": None}, 300, 0).within(segments, {})
+    assert got["events"].tolist() == [1, 2, 1]
+    assert got["cost_ns"].tolist() == [40, 30 + 40, 40]
+    assert np.isnan(got["cost_high_ns"]).all()
+    # In steps of 1 us nobody knows how much later the next one was.
+    coarse = Events(by_cpu(times), {"cost_ns": 40}, 300, 999).within(segments, {})
+    assert coarse["cost_ns"].tolist() == [40, 80, 40]
+
+
+# Ten events in 2 us, told in steps of 1 us: each may have had up to 1 us more, all of them had 2.
+def test_coarse_times_never_cost_more_than_there_is(tmp_path: Path) -> None:
+    lines = [
+        "# tracer: nop",
+        "#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION",
+        "         openssl-500     [000] ..... 1.000000: sched_waking: comm=a pid=9 prio=1 "
+        "target_cpu=000",
+        *(
+            f"         openssl-500     [000] d.h.. 1.00000{1 + number // 5}: {event}: irq=32 {rest}"
+            for number in range(4)
+            for event, rest in (
+                ("irq_handler_entry", "name=eth0"),
+                ("irq_handler_exit", "ret=handled"),
+            )
+        ),
+        "         openssl-500     [000] ..... 1.000003: sched_switch: prev_comm=openssl "
+        "prev_pid=500 prev_prio=120 prev_state=R ==> next_comm=a next_pid=9 next_prio=120",
+    ]
+    path = tmp_path / "trace.txt"
+    path.write_text("\n".join(lines) + "\n")
+    line = netcost.open_capture(path).timeline()
+    for by in ("cpu", "comm"):
+        costs = tracing_cost(line, by)  # type: ignore[arg-type]
+        assert (costs["cost_high_share"].dropna() <= 1).all()
+    got = corrected_stolen(line, victim=ALL)
+    assert len(got)
+    assert (got["cost_high_share"] <= 1).all()
+    assert (got["corrected_low_ns"] >= 0).all()
+
+
+def test_where_a_cost_is_from(tmp_path: Path) -> None:
+    for at, (text, source, each) in enumerate(
+        (
+            (CHECKED.format(698), "preflight", (698, 698, 3_700)),
+            (CHECKED.format(5_000), "preflight", (5_000, 5_000, 5_000)),
+            (ASSUMED.format(220), "preflight, elsewhere", (220, 220, 3_700)),
+            (ASSUMED.format(700), "preflight, elsewhere", (700, 300, 3_700)),
+            (None, "published", (None, 300, 3_700)),
+            ("disk         ok    5 ns\n", "published", (None, 300, 3_700)),
+        )
+    ):
+        row = event_cost(bundle(tmp_path / str(at), text)).iloc[0]
+        assert row["source"] == source
+        found = [row["event_ns"], row["event_low_ns"], row["event_high_ns"]]
+        assert tuple(None if pd.isna(one) else one for one in found) == each
+
+
+def test_a_bare_recording_has_the_published_range(tmp_path: Path) -> None:
+    path = recording(told(), known=(OPENSSL,)).write(tmp_path / "perf.data")
+    got = event_cost(netcost.open_capture(path))
+    assert got["source"].tolist() == ["published"]
+    figures = corrected_stolen(netcost.open_capture(path).timeline())
+    assert figures["corrected_ns"].isna().all()
+    assert figures["corrected_low_ns"].notna().all()
+
+
+def test_without_switches_there_are_no_shares_of_a_task(tmp_path: Path) -> None:
+    formats = (*t.IRQ_FORMATS, t.NAPI_POLL)
+    line = bundle(tmp_path / "b", CHECKED.format(200), formats=formats).timeline()
+    assert not corrected_stolen(line)["figure"].isin(["on_cpu_ns", "task_ns"]).any()
+    assert tracing_cost(line, by="comm")["cost_share"].isna().all()
+    assert tracing_cost(line)["cost_share"].notna().all()
+
+
+@pytest.mark.parametrize("name", ["nic-stolen-time", "stolen-time-top.netcost.tar.zst"])
+def test_events_are_those_that_perf_prints(name: str) -> None:
+    line = kept(name).timeline()
+    assert line.capture.bundle
+    lines = printed(name)
+    by_cpu = tracing_cost(line)["events"]
+    assert by_cpu.to_dict() == Counter(number for number, *_ in lines)
+    assert by_cpu.sum() == sum(line.capture.info["events"].values())
+    by_tid = tracing_cost(line, by="tid")["events"].groupby("tid").sum()
+    [tid] = [
+        tid
+        for tid, comm in questions.stolen.stolen(line, by="tid").victims.index
+        if comm == "openssl"
+    ][:1]
+    # The event of a switch is of the task that leaves, and its cost of the one that comes.
+    theirs = Counter(tid for _, _, tid, *_ in lines)[tid]
+    assert by_tid[tid] == pytest.approx(theirs, rel=0.01)
+
+
+def test_figures_are_stolens_and_bounds_are_in_order() -> None:
+    line = kept("stolen-time-top.netcost.tar.zst").timeline()
+    for by in ("comm", "tid", "cpu", "device"):
+        got = corrected_stolen(line, by, ALL)  # type: ignore[arg-type]
+        losses = questions.stolen.stolen(line, by).victims  # type: ignore[arg-type]
+        keys = [name for name in ("cpu", "tid", "comm") if name in losses.index.names]
+        for figure, rows in got.groupby("figure"):
+            known = losses[str(figure)]
+            known = known[known > 0].sort_index()
+            assert rows.set_index(keys)["ns"].sort_index().tolist() == known.tolist()
+        assert (got["corrected_low_ns"] >= 0).all()
+        assert (got["corrected_low_ns"] <= got["corrected_ns"]).all()
+        assert (got["corrected_ns"] <= got["corrected_high_ns"]).all()
+        assert (got["corrected_high_ns"] <= got["ns"]).all()
+
+
+def test_a_result_that_is_much_tracing_is_warned_of() -> None:
+    # 88,000 events a second on openssl: at 0.3 us each a sixth of what they measure.
+    line = kept("veth-stolen-time").timeline()
+    own = corrected_stolen(line, victim="openssl").set_index("figure")
+    assert own.loc["stolen_ns", "doubtful"] == "yes"
+    assert own.loc["task_ns", "doubtful"] == "perhaps"
+    overhead = line.ask.tracing_overhead
+    beside = overhead.network_overhead(victim="openssl").figures
+    network = own.loc["stolen_network_ns"]
+    assert (beside["doubtful"], beside["surely"], beside["ns"]) == ("yes", True, network["ns"])
+    assert beside["share"] == network["cost_low_share"]
+    answer = overhead.corrected_stolen(victim="openssl")
+    assert (answer.frame["comm"] == "openssl").all()
+    # The task that the bundle names is whom it is about without a victim.
+    assert answer.words == overhead.corrected_stolen().words
+    doubts = answer.figures
+    assert doubts["victim"] == "openssl"
+    surely, perhaps = (dict(doubts[name]) for name in ("surely", "perhaps"))
+    assert surely["stolen"] == own.loc["stolen_ns", "cost_low_share"]
+    assert surely["stolen, network"] == network["cost_low_share"]
+    assert perhaps["on CPU"] == own.loc["on_cpu_ns", "cost_high_share"]
+
+
+# Its interrupts are perhaps network, and none surely.
+def test_what_may_be_network_is_told_of_where_nothing_surely_is() -> None:
+    line = kept("local-migrations.netcost.tar.zst").timeline()
+    own = corrected_stolen(line, victim="openssl").set_index("figure")
+    assert "stolen_network_ns" not in own.index
+    least = own.loc["stolen_network_max_ns", "cost_low_share"]
+    overhead = line.ask.tracing_overhead
+    beside = overhead.network_overhead(victim="openssl").figures
+    assert (beside["surely"], beside["share"]) == (False, least)
+    doubts = dict(overhead.corrected_stolen(victim="openssl").figures["surely"])
+    assert doubts["stolen, perhaps network"] == least
+
+
+def test_a_result_with_little_tracing_in_it_is_not_warned_of() -> None:
+    line = kept("stolen-time-top.netcost.tar.zst").timeline()
+    overhead = line.ask.tracing_overhead
+    little = overhead.network_overhead(victim="openssl").figures
+    assert (little["doubtful"], little["limit_share"]) == ("no", 0.05)
+    assert overhead.corrected_stolen(victim="openssl").words.strip() == ""
+    costs = overhead.tracing_cost()
+    total = costs.figures["in_all"]
+    whole = 2 * line.duration_ns
+    assert total.share == pytest.approx(costs.frame["cost_ns"].sum() / whole)
+    assert total.low_share < total.share
+
+
+def test_a_victim_is_a_name_or_a_tid() -> None:
+    line = kept("veth-stolen-time").timeline()
+    overhead = line.ask.tracing_overhead
+    whole = corrected_stolen(line, "tid", ALL)
+    tid = int(whole.loc[whole["comm"] == "openssl", "tid"].iloc[0])
+    own = overhead.corrected_stolen(victim=tid)
+    assert set(own.frame["tid"]) == {tid}
+    assert own.figures["victim"] == "openssl"
+    # It was taskset before it was openssl.
+    network = own.frame[(own.frame["figure"] == "stolen_network_ns") & (own.frame["ns"] > 10**6)]
+    assert [overhead.network_overhead(victim=tid).figures["ns"]] == network["ns"].tolist()
+    for unknown in ("opensl", 10**8):
+        with pytest.raises(AbsentError, match="no task"):
+            overhead.corrected_stolen(victim=unknown)
+
+
+@pytest.mark.parametrize("sample", ["veth-stolen-time", "quiet-interface.netcost.tar.zst"])
+def test_times_are_those_of_the_events(sample: str) -> None:
+    capture = netcost.open_capture(SAMPLES / sample)
+    start_ns = int(capture.timeline().summary["start_ns"])
+    end_ns, cpus = start_ns + capture.info["duration_ns"] // 2, capture.info["cpus"][:1]
+    tables = [capture.events(name) for name, count in capture.info["events"].items() if count]
+    every = pd.concat([one[["common_cpu", "time_ns"]] for one in tables])
+    inside = every[every["common_cpu"].isin(cpus) & every["time_ns"].between(start_ns, end_ns)]
+    times = counts.event_times(capture, start_ns, end_ns, cpus)
+    assert sorted(inside["time_ns"]) == times["time_ns"].tolist()
+    assert set(times["cpu"]) == set(cpus)
+
+
+def test_a_large_capture_is_counted_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    capture = netcost.open_capture(SAMPLES / "veth-stolen-time")
+    whole = tracing_cost(capture.timeline())
+    monkeypatch.setattr(timelines, "_MOST_EVENTS", 100_000)
+    part = tracing_cost(netcost.open_capture(capture.path).timeline())
+    assert part.loc[1, "events"] == pytest.approx(whole.loc[1, "events"], rel=0.25)
+
+
+def test_the_caveats_leave_it_to_one_place(tmp_path: Path) -> None:
+    capture = bundle(tmp_path / "b")
+    assert "an event" not in capture.ask.completeness.caveats().words
+    figures = capture.ask.tracing_overhead.tracing_cost().figures
+    assert (figures["event_ns"], figures["low_ns"], figures["high_ns"]) == (None, 300, 3_700)

@@ -1,0 +1,23 @@
+# The accounts of a bundle's victim, as rows.
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import netcost_analysis as netcost
+from netcost_analysis import questions
+
+
+def accounts(folder: Path, **given: float) -> pd.DataFrame:
+    return questions.accounting.accounts(netcost.open_capture(folder), **given)  # type: ignore[arg-type]
+
+
+def rows(frame: pd.DataFrame) -> dict[Any, dict[str, Any]]:
+    return frame.to_dict("index")  # type: ignore[return-value]
+
+
+def got(table: pd.DataFrame) -> dict[str, float]:
+    # System time says what was lost, and nothing of what was had.
+    had = table["got_share"].drop(index="system")
+    return {str(name): float(value) for name, value in had.items()}
