@@ -1,6 +1,5 @@
 # netcost mask on texts of perf script, trace-cmd report and ftrace.
 
-import time
 from pathlib import Path
 
 import pytest
@@ -79,6 +78,7 @@ def test_the_text_of_an_unknown_event(fresh: Fresh) -> None:
 
 # Lines that patterns could take ages for: masked in the time that their size explains.
 @pytest.mark.parametrize("event", ["my:event", "sched:sched_wakeup", "sched:sched_switch"])
+@pytest.mark.timeout(20)
 def test_long_lines(tmp_path: Path, event: str) -> None:
     texts = (
         *("a" * 60_000, "a=[" * 20_000, "f" * 60_000 + "x", "k=" + "1" * 60_000 + "x"),
@@ -88,9 +88,7 @@ def test_long_lines(tmp_path: Path, event: str) -> None:
     for number, text in enumerate(texts):
         source = tmp_path / f"in{number}"
         source.write_text(f"      openssl   500 [000]  100.000001: {event}: {text}\n" * 2)
-        started = time.process_time()
         mask(source, tmp_path / f"out{number}")
-        assert time.process_time() - started < 20, text[:9]
 
 
 # Who quoted a text, and where it was logged, is no part of the recording.
