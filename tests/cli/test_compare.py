@@ -5,7 +5,9 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pandas as pd
@@ -14,6 +16,7 @@ import pytest
 from netcost_analysis import compare
 from netcost_analysis.cli.compare_json import schema
 from netcost_analysis.cli.fail_if import STATUS, Condition, parsed
+from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.errors import ArgumentError
 from support.compared import recorded
 from support.host import ROOT
@@ -39,13 +42,24 @@ def sides(folder: Path) -> tuple[str, str]:
     return str(folder / "base.data"), str(folder / "new.data")
 
 
-def test_a_file_has_what_its_ending_says(
-    netcost: Netcost, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Compared once.
-    comparison = compare(*sides(folder))
-    module = "netcost_analysis.comparison.comparison"
-    monkeypatch.setattr(f"{module}.compare", lambda *_, **__: comparison)
+# What is compared again is compared once.
+@pytest.fixture(autouse=True, scope="module")
+def compared() -> Iterator[None]:
+    made: dict[str, Comparison] = {}
+
+    def once(base: Any, new: Any = None, **how: Any) -> Comparison:
+        paths = [[str(getattr(one, "path", one)) for one in side or ()] for side in (base, new)]
+        key = repr((paths, sorted(how.items())))
+        if key not in made:
+            made[key] = compare(base, new, **how)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("netcost_analysis.comparison.comparison.compare", once)
+        yield
+
+
+def test_a_file_has_what_its_ending_says(netcost: Netcost, folder: Path, tmp_path: Path) -> None:
     printed = netcost("compare", *sides(folder))
     assert (printed.code, printed.err) == (0, "")
     for ending, start in (("txt", "network ns"), ("md", "# "), ("html", "<!D"), ("htm", "<!D")):
@@ -85,10 +99,10 @@ def test_labels_choose_runs(netcost: Netcost) -> None:
 
 
 def test_a_path_that_begins_with_a_dash_is_a_path(
-    netcost: Netcost, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    netcost: Netcost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number, path in enumerate(sides(folder)):
-        shutil.copy(path, tmp_path / f"-{number}.data")
+    for number in (0, 1):
+        recorded(tmp_path / f"-{number}.data", number, packets=50)
     monkeypatch.chdir(tmp_path)
     run = netcost("compare", "--json", "--", "-0.data", "-1.data").json
     assert run["commands"][0].split()[2:] == ["./-0.data", "./-1.data"]

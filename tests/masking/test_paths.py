@@ -18,7 +18,7 @@ from netcost_analysis.masking.experiment import Experiments
 from netcost_analysis.masking.names import Names
 from netcost_analysis.masking.paths import Paths
 from netcost_analysis.masking.words import Words
-from support.host import ROOT, missing
+from support.host import ROOT, Fresh, missing
 from support.kit.pack import PACK, make_bundle, masked, members, write
 from support.kit.record import ended
 from support.packed_bundles import small_trace
@@ -229,21 +229,20 @@ def test_netcost_mask_names_files_alike(tmp_path: Path, temporary: dict[str, str
     assert any("eth0" in one and "veth0" in one for one in told.not_masked)
 
 
-@pytest.mark.parametrize("name", ["acme prod", "-x", "*", "a\\b", "'\"", "ä", "--map", "$(x)", "~"])
-def test_netcost_mask_takes_any_name(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    bundle = make_bundle(tmp_path).rename(tmp_path / name)
-    (bundle / "trace.perf.data").unlink()
-    write(bundle, {f"files/{name}.json": "{}"})
-    words = ["--map", f"{name}.map", "--", name, f"{name}.out.tar.gz"]
-    done = CliRunner().invoke(mask_command, words)
-    assert (done.exit_code, done.exception) == (0, None)
-    assert "files/name1.json" in members(tmp_path / f"{name}.out.tar.gz")
-    assert {path.name for path in tmp_path.iterdir()} == {
-        *(name, f"{name}.map", f"{name}.out.tar.gz", f"{name}.out.tar.gz.masked.txt")
-    }
+def test_netcost_mask_takes_any_name(fresh: Fresh, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("acme prod", "-x", "*", "a\\b", "'\"", "ä", "--map", "$(x)", "~"):
+        folder = fresh()
+        monkeypatch.chdir(folder)
+        bundle = make_bundle(folder).rename(folder / name)
+        (bundle / "trace.perf.data").unlink()
+        write(bundle, {f"files/{name}.json": "{}"})
+        words = ["--map", f"{name}.map", "--", name, f"{name}.out.tar.gz"]
+        done = CliRunner().invoke(mask_command, words)
+        assert (done.exit_code, done.exception) == (0, None)
+        assert "files/name1.json" in members(folder / f"{name}.out.tar.gz")
+        assert {path.name for path in folder.iterdir()} == {
+            *(name, f"{name}.map", f"{name}.out.tar.gz", f"{name}.out.tar.gz.masked.txt")
+        }
 
 
 def test_netcost_mask_refuses_a_line_break(tmp_path: Path) -> None:
