@@ -3,7 +3,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -195,24 +194,6 @@ def test_times_are_seconds(netcost: Netcost, folder: Path) -> None:
     assert "ns/packet" not in out
     values = re.findall(r"^BenchmarkNetwork_ns_per_packet 1 (\S+) sec/packet$", out, re.M)
     assert 4e-6 < float(values[0]) < 7e-6
-
-
-def test_benchstat_finds_what_is_found(netcost: Netcost, folder: Path, tmp_path: Path) -> None:
-    tool = shutil.which("benchstat")
-    if tool is None:
-        pytest.skip("no benchstat here: go install golang.org/x/perf/cmd/benchstat@latest")
-    path = tmp_path / "bench.txt"
-    for words in (sides(folder), (REPEATED, *DEFER, *SIDES)):
-        path.write_text(netcost("compare", *words, "--bench").out)
-        columns = re.search(r"^# benchstat -col (\S+) FILE", path.read_text(), re.M)
-        assert columns is not None
-        command = [tool, "-col", columns[1], str(path)]
-        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        for row in netcost("compare", *words, "--json").json["changes"]:
-            if row["is_primary"]:
-                name = row["metric"][:1].upper() + row["metric"][1:]
-                [line] = re.findall(rf"^{name}  .*", said, re.M)
-                assert ("~" in line) == (row["differs"] != "yes"), line
 
 
 # Conditions
