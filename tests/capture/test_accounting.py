@@ -9,9 +9,8 @@ def of(*names: str) -> object:
     return found and found.regime
 
 
-@pytest.mark.parametrize(
-    ("names", "regime"),
-    [
+def test_regime() -> None:
+    for names, regime in (
         (("TICK_CPU_ACCOUNTING",), "tick"),
         (("TICK_CPU_ACCOUNTING", "IRQ_TIME_ACCOUNTING"), "irq_time"),
         (("VIRT_CPU_ACCOUNTING_GEN",), "virt_gen"),
@@ -19,10 +18,8 @@ def of(*names: str) -> object:
         (("VIRT_CPU_ACCOUNTING_GEN", "IRQ_TIME_ACCOUNTING"), "irq_time"),
         (("VIRT_CPU_ACCOUNTING_NATIVE",), "virt_native"),
         ((), None),
-    ],
-)
-def test_regime(names: tuple[str, ...], regime: str | None) -> None:
-    assert of(*names) == regime
+    ):
+        assert of(*names) == regime
 
 
 def test_an_option_that_is_off_does_not_count() -> None:

@@ -8,21 +8,19 @@ import pytest
 from netcost_analysis import CaptureError, open_capture
 from support.doors import DOORS, text, trace_dat, tracefs
 
-NOT_PERF = pytest.mark.parametrize("door", DOORS)
 
-
-@NOT_PERF
+@pytest.mark.parametrize("door", DOORS)
 def test_only_perf_has_samples_and_mappings(tmp_path: Path, door: str) -> None:
     capture = open_capture(DOORS[door](tmp_path))
-    kind = {"trace.dat": "a trace.dat", "tracefs": "a copy of tracefs", "text": "a text"}
-    says = f"^{kind[door.split()[0]]} has no "
-    with pytest.raises(CaptureError, match=f"{says}samples with addresses: events"):
-        capture.samples("irq:softirq_entry")
-    with pytest.raises(CaptureError, match=f"{says}mappings: only perf records them"):
-        capture.mappings()
-    with pytest.raises(CaptureError, match=f"{says}records of kernel symbols: only perf"):
-        capture.kernel_symbols()
-    with pytest.raises(CaptureError, match="near it: irq:softirq_entry"):
+    kind = door.split()[0]
+    for ask, what in (
+        (lambda: capture.samples("irq:softirq_entry"), "samples"),
+        (capture.mappings, "mappings"),
+        (capture.kernel_symbols, "kernel symbols"),
+    ):
+        with pytest.raises(CaptureError, match=f"{kind} .*{what}"):
+            ask()
+    with pytest.raises(CaptureError, match="irq:softirq_entry"):
         capture.samples("irq:softirq_entri")
 
 
@@ -38,39 +36,40 @@ def test_a_text_of_perf_has_events_and_samples(tmp_path: Path) -> None:
     assert (event["common_cpu"], event["common_pid"], event["time_ns"]) == (1, 500, 1_000_001_000)
     [(_, sample)] = capture.samples("cpu-clock").explode(["callchain", "symbols"]).iterrows()
     assert (sample["tid"], sample["callchain"], sample["symbols"]) == (500, 0x401000, "main")
-    with pytest.raises(CaptureError, match="a text has no mappings: only perf records them"):
+    with pytest.raises(CaptureError, match="mappings"):
         capture.mappings()
 
 
 @pytest.mark.parametrize(
     ("door", "who"),
     [
-        (trace_dat, "trace.dat, trace-cmd 3.1.6 described, kernel 6.18.0, x86_64"),
-        (tracefs, "tracefs, tracefs, kernel 6.18.0, x86_64"),
-        (text, "text, ftrace, kernel unknown, unknown arch"),
+        (trace_dat, ("trace.dat", "trace-cmd 3.1.6 described", "6.18.0", "x86_64")),
+        (tracefs, ("tracefs", "tracefs", "6.18.0", "x86_64")),
+        (text, ("text", "ftrace", "unknown", "unknown")),
     ],
 )
-def test_a_capture_says_who_recorded_it(tmp_path: Path, door: object, who: str) -> None:
+def test_a_capture_says_who_recorded_it(tmp_path: Path, door: object, who: tuple[str, ...]) -> None:
     assert callable(door)
     capture = open_capture(door(tmp_path))
-    assert f"recorded  {who}\n" in repr(capture)
-    assert "perf" not in repr(capture).replace(str(tmp_path), "")
-    shown = capture.ask.completeness.recording().words
-    assert f"{who.split(', ')[0]} by {who.split(', ')[1]}\n" in shown
+    kind, recorder, kernel, arch = who
+    shown = repr(capture)
+    assert f" {kind}, {recorder}, kernel {kernel}, " in shown
+    assert arch in shown
+    assert "perf" not in shown.replace(str(tmp_path), "")
+    assert f"{kind} by {recorder}\n" in capture.ask.completeness.recording().words
 
 
 def test_a_capture_says_how_fine_its_clock_is(tmp_path: Path) -> None:
-    assert "clock unknown, in steps of 1,000 ns" in repr(open_capture(text(tmp_path)))
-    ordered = repr(open_capture(trace_dat(tmp_path, clock="counter")))
-    assert "clock counter, an order, no durations" in ordered
+    assert "of 1,000 ns" in repr(open_capture(text(tmp_path)))
+    assert "clock counter, an" in repr(open_capture(trace_dat(tmp_path, clock="counter")))
 
 
 def test_seconds_need_a_clock_that_counts_them(tmp_path: Path) -> None:
     capture = open_capture(trace_dat(tmp_path, clock="x86-tsc"))
-    with pytest.raises(CaptureError, match="clock x86-tsc counts cycles of unknown length"):
+    with pytest.raises(CaptureError, match="x86-tsc counts cycles"):
         _ = capture.start_ns
     ordered = open_capture(trace_dat(tmp_path, clock="counter"))
-    with pytest.raises(CaptureError, match="clock counter counts events, not time"):
+    with pytest.raises(CaptureError, match="counter counts events"):
         _ = ordered.start_ns
 
 
@@ -95,4 +94,4 @@ def test_a_text_without_columns_has_no_flags(tmp_path: Path) -> None:
     timeline = bare.timeline()
     sums = timeline.sums().groupby("context", observed=True)["ns"].sum()
     assert sums["poll"] == 4_000
-    assert any("rests on entries and exits alone" in note for note in timeline.notes)
+    assert any("entries and exits" in note for note in timeline.notes)

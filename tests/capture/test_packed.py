@@ -163,7 +163,7 @@ def test_a_bomb_is_refused_before_it_is_written(
     monkeypatch.setattr(tempfile.TemporaryDirectory, "cleanup", counted)
     run = netcost("info", str(path))
     assert (run.code, run.err.count("\n")) == (1, 1)
-    assert f"{path}: it grows to more than" in run.err
+    assert run.err.startswith(f"netcost: {path}: ")
     assert wrote
     assert sum(wrote) <= most * allowed + sum(map(len, p.bundle_files(tmp_path).values())) + 100_000
 
@@ -172,8 +172,8 @@ def test_refuses_a_bomb(tmp_path: Path, unpacking: Path, netcost: Netcost) -> No
     files = {**p.bundle_files(tmp_path), "zeros": bytes(80 << 20)}
     path = written(tmp_path, p.members(files))
     run = netcost("info", str(path))
-    assert run.code == 1
-    assert "grows to more than" in run.err
+    assert (run.code, run.err.count("\n")) == (1, 1)
+    assert " grows " in run.err
     assert list(unpacking.iterdir()) == []
 
 
@@ -201,7 +201,7 @@ def test_refuses_more_files_than_a_bundle_has(
 ) -> None:
     monkeypatch.setattr(packed, "_MAX_MEMBERS", 20)
     files = {**p.bundle_files(tmp_path), **{f"f{number}": b"" for number in range(20)}}
-    with pytest.raises(CaptureError, match="more than 20 files"):
+    with pytest.raises(CaptureError, match="20 files"):
         Bundle(written(tmp_path, p.members(files)))
     assert list(unpacking.iterdir()) == []
 
@@ -257,16 +257,12 @@ def _mend_sums(data: bytearray) -> None:
 
 
 # What netcost-pack --trace omit makes, and netcost-record --profile none.
-@pytest.mark.parametrize(
-    ("trace", "said"),
-    [
-        ("trace.perf.data", "trace.perf.data was left out of it, and only its texts are here"),
-        (None, "it was recorded without one"),
-    ],
-)
-def test_a_bundle_without_a_trace_says_so(
-    tmp_path: Path, netcost: Netcost, trace: str | None, said: str
-) -> None:
-    (tmp_path / "manifest.json").write_text(json.dumps({"netcost_bundle": 1, "trace": trace}))
-    run = netcost("info", str(tmp_path))
-    assert (run.code, run.err) == (1, f"netcost: {tmp_path}: the bundle has no trace: {said}\n")
+def test_a_bundle_without_a_trace_says_so(tmp_path: Path, netcost: Netcost) -> None:
+    for trace, said in (
+        ("trace.perf.data", "data was left"),
+        (None, "recorded without"),
+    ):
+        (tmp_path / "manifest.json").write_text(json.dumps({"netcost_bundle": 1, "trace": trace}))
+        run = netcost("info", str(tmp_path))
+        assert (run.code, run.err.count("\n")) == (1, 1)
+        assert said in run.err

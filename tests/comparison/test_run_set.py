@@ -60,7 +60,7 @@ def test_no_run_has_all_labels_at_once(tmp_path: Path) -> None:
     first = netcost.run_set(recorded(tmp_path / "a.data", 1, packets=20), labels={"a": 1, "b": 1})
     second = netcost.run_set(recorded(tmp_path / "b.data", 1, packets=20), labels={"a": 2, "b": 2})
     both = netcost.run_set(first, second)
-    with pytest.raises(ValueError, match="no run has a=1, b=2 all at once"):
+    with pytest.raises(ValueError, match="a=1, b=2"):
         both.where(a=1, b=2)
 
 
@@ -96,7 +96,7 @@ def test_a_table_names_runs_and_their_labels(tmp_path: Path) -> None:
     assert [run.labels["kernel"] for run in found] == ["six", "five"]
     assert [run.figures for run in found] == [{"transactions": 12.5}, {"transactions": 13.0}]
     table.write_text("file\na.data\n")
-    with pytest.raises(ValueError, match=r"runs.tsv names no runs: it has no column path"):
+    with pytest.raises(ValueError, match=r"runs\.tsv.*column path"):
         netcost.run_set(table)
 
 
@@ -116,12 +116,12 @@ def test_a_table_gives_bare_traces_what_was_kept_beside_them(tmp_path: Path) -> 
 
 
 def test_a_side_is_one_condition() -> None:
-    with pytest.raises(ValueError, match="runs of base are not alike: destinations is 1, 2, "):
+    with pytest.raises(ValueError, match=r"base .*destinations is"):
         netcost.compare(SWEEP, base_where={"data_path": "bridge"}, new_where={"data_path": "xdp"})
 
 
 def test_the_same_runs_are_no_comparison() -> None:
-    with pytest.raises(ValueError, match="both sides have the same runs"):
+    with pytest.raises(ValueError, match="same runs"):
         netcost.compare(SAMPLES / "nic-stolen-time", SAMPLES / "nic-stolen-time")
 
 
@@ -131,9 +131,8 @@ def test_sides_are_named_by_what_differs() -> None:
         new_where={"skb_defer_max": 64},
     )  # fmt: skip
     assert found.differs == {"skb_defer_max": ("0", "64")}
-    assert found.named("new") == "skb defer max 64"
-    refused = found.ask.stolen_time.stolen()
-    assert "stolen is asked of a recording, and skb defer max 0 against" in repr(refused)
+    assert found.named("new").split()[-2:] == ["max", "64"]
+    assert found.ask.stolen_time.stolen().refusal is not None
     assert "changes" in repr(found.ask)
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import netcost_analysis as netcost
 from netcost_analysis.timeline.aggregate import thief_label
+from support.examples import examples
 from support.host import Fresh
 from support.hostile import NAMES
 from support.kept import kept
@@ -40,6 +41,12 @@ SLICES = """
 def shown(timeline: netcost.Timeline, path: Path, **how: Any) -> Processor:
     timeline.to_perfetto(path / "x.perfetto-trace", overwrite=True, **how)
     return processor().load(path / "x.perfetto-trace")
+
+
+# How many rows a table of the trace processor has.
+def count(traced: Processor, table: str) -> int:
+    [(number,)] = traced.rows(f"SELECT count(*) FROM {table}")  # noqa: S608
+    return int(number)
 
 
 def owners(traced: Processor) -> Owners:
@@ -90,10 +97,9 @@ def test_a_sample_is_its_ledger_and_its_events(tmp_path: Path, name: str) -> Non
     assert owners(traced) == summed(timeline)
     assert traced.complaints() == complaints(contradictions(timeline))
     counts = {event.partition(":")[2]: n for event, n in timeline.capture.info["events"].items()}
-    assert dict(traced.rows("SELECT name, count(*) FROM ftrace_event GROUP BY 1")) == {
-        event: count for event, count in counts.items() if count and event != "HG"
-    }
-    assert traced.rows("SELECT count(*) FROM sched") == [(counts["sched_switch"],)]
+    events = traced.rows("SELECT name, count(*) FROM ftrace_event GROUP BY 1")
+    assert dict(events) == {event: n for event, n in counts.items() if n and event != "HG"}
+    assert count(traced, "sched") == counts["sched_switch"]
     switches = [
         (row["time_ns"], row["common_cpu"], row["next_pid"], row["next_comm"], row["next_prio"])
         for row in rows(timeline.capture.native.events("sched:sched_switch"))
@@ -172,10 +178,7 @@ def test_counters_are_the_shares_that_questions_tell(tmp_path: Path) -> None:
         "SELECT track.name, ts, value FROM counter JOIN track ON track.id = track_id ORDER BY ts"
     ):
         values.setdefault(name, []).append((at, value))
-    assert sorted(values) == [
-        *("openssl: on CPU", "openssl: stolen", "openssl: stolen at most"),
-        *("udpsink (247): on CPU", "udpsink (247): stolen", "udpsink (247): stolen at most"),
-    ]
+    assert Counter(name.partition(": ")[0] for name in values) == {"openssl": 3, "udpsink (247)": 3}
     width = 2_000_000
     for name, victim in (("openssl", "openssl"), ("udpsink (247)", 247)):
         told = timeline.ask.stolen_time.rolling_stolen(
@@ -208,7 +211,7 @@ def test_every_kind_of_capture(tmp_path: Path) -> None:
         traced = shown(timeline, tmp_path)
         assert owners(traced) == summed(timeline), kind
         assert traced.complaints() == {}, kind
-        assert traced.rows("SELECT count(*) FROM sched") == [(switches,)], kind
+        assert count(traced, "sched") == switches, kind
 
 
 def test_texts(tmp_path: Path) -> None:
@@ -226,14 +229,14 @@ def test_texts(tmp_path: Path) -> None:
         traced = shown(timeline, tmp_path)
         assert owners(traced) == expected, name
         # A text names its events as they come: all of them are there.
-        count = sum(timeline.capture.info["events"].values())
-        assert traced.rows("SELECT count(*) FROM ftrace_event") == [(count,)], name
+        events = sum(timeline.capture.info["events"].values())
+        assert count(traced, "ftrace_event") == events, name
         seen += 1
     assert seen > 1
     assert not (tmp_path / "refused.perfetto-trace").exists()
 
 
-@settings(max_examples=25)
+@examples(20)
 @given(recordings())
 def test_whatever_happens(fresh: Fresh, told: Any) -> None:
     folder = fresh()
@@ -245,9 +248,9 @@ def test_whatever_happens(fresh: Fresh, told: Any) -> None:
     traced = shown(timeline, folder)
     assert owners(traced) == expected
     events = list(told.events())
-    assert traced.rows("SELECT count(*) FROM ftrace_event") == [(len(events),)]
+    assert count(traced, "ftrace_event") == len(events)
     switches = sum(event.format.event == "sched:sched_switch" for event in events)
-    assert traced.rows("SELECT count(*) FROM sched") == [(switches,)]
+    assert count(traced, "sched") == switches
     contradicted = contradictions(timeline) if switches else 0
     assert set(traced.complaints()) <= set(complaints(contradicted))
 
@@ -278,11 +281,9 @@ def test_losses_are_shown_as_such(tmp_path: Path) -> None:
         "extract_arg(arg_set_id, 'debug.lost_events') "
         "FROM slice JOIN track ON track.id = track_id WHERE track.name GLOB '*lost or unknown'"
     )
-    assert sorted(gaps) == sorted(
-        (
-            *(f"CPU {row['cpu']}: lost or unknown", row["start_ns"], row["why"], 0),
-            *(row["end_ns"] - row["start_ns"], row["lost"]),
-        )
+    assert {track.partition(":")[0] for track, *_ in gaps} == {"CPU 0"}
+    assert sorted(gap[1:] for gap in gaps) == sorted(
+        (row["start_ns"], row["why"], 0, row["end_ns"] - row["start_ns"], row["lost"])
         for row in rows(timeline.table("coverage"))
     )
     assert any(lost == 7 for *_, lost in gaps)
@@ -325,7 +326,8 @@ def test_records_that_perf_wrote_twice(tmp_path: Path) -> None:
     assert timeline.summary["repeats_dropped"] == 2
     traced = shown(timeline, tmp_path)
     assert owners(traced) == summed(timeline)
-    assert sorted(traced.rows("SELECT ts - 1000000000, name FROM ftrace_event")) == [
+    events = traced.rows("SELECT ts - 1000000000, name FROM ftrace_event")
+    assert sorted(events) == [
         *((100, "softirq_entry"), (130, "softirq_exit")),
         *((140, "sched_switch"), (200, "sched_switch")),
     ]

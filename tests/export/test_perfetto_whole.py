@@ -1,8 +1,8 @@
 # A trace for Perfetto is there as a whole or not at all, and takes no more memory for a longer
 # capture.
 
+import errno
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -73,7 +73,7 @@ def test_counters_are_of_whom_was_given_or_recorded(tmp_path: Path) -> None:
     capture = netcost.open_capture(ROOT / "sample-data" / NIC / "trace.perf.data")
     done = capture.timeline().to_perfetto(tmp_path / "alone.pftrace")
     assert done.counters == ()
-    assert any("no counters of a victim" in note for note in done.notes)
+    assert any("no counters" in note for note in done.notes)
     given = capture.timeline(victim="udpsink").to_perfetto(tmp_path / "given.pftrace")
     assert {name.partition(":")[0] for name in given.counters} == {"udpsink"}
 
@@ -88,7 +88,7 @@ def test_a_signal_leaves_nothing(
     while not any(one.stat().st_size for one in tmp_path.iterdir()) and time.monotonic() < until:
         time.sleep(0.002)
     process.send_signal(number)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate()
     assert (process.returncode, said) == (status, b"")
     assert list(tmp_path.iterdir()) == []
 
@@ -107,7 +107,7 @@ def test_a_full_disk_is_one_line(tmp_path: Path, large: Path, share: float) -> N
         text=True,
     )
     assert done.returncode == 1
-    assert re.search(r"/b/out\.perfetto-trace: File too large$", done.stderr)
+    assert done.stderr.endswith(f"/b/out.perfetto-trace: {os.strerror(errno.EFBIG)}\n")
     assert done.stderr.count("\n") == 1
     assert list(out.parent.iterdir()) == []
 
@@ -118,8 +118,9 @@ def test_a_capture_that_is_cut_meanwhile_leaves_nothing(tmp_path: Path, large: P
     timeline = netcost.open_capture(path).timeline()
     assert timeline.summary["cpus"]
     os.truncate(path, path.stat().st_size // 2)
-    with pytest.raises(netcost.CaptureError, match="shorter while it was read"):
+    with pytest.raises(netcost.CaptureError) as caught:
         timeline.to_perfetto(tmp_path / "out.perfetto-trace")
+    assert caught.value.kind == "changed"
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -132,6 +133,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_capture(tmp_path: Path) -> None:
     peaks = []
     for times in (20, 80):

@@ -1,5 +1,6 @@
 # A dataset is there as a whole or not at all, and takes no more memory for a longer capture.
 
+import errno
 import os
 import re
 import signal
@@ -109,7 +110,7 @@ def test_a_signal_leaves_nothing(
     while not list(tmp_path.rglob("*.parquet")) and time.monotonic() < until:
         time.sleep(0.005)
     process.send_signal(number)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate()
     assert (process.returncode, said) == (status, b"")
     assert list(tmp_path.iterdir()) == []
 
@@ -122,7 +123,7 @@ def test_a_file_that_is_too_large_is_one_line(tmp_path: Path, large: Path) -> No
         text=True,
     )
     assert done.returncode == 1
-    assert re.search(r"out\S*/segments/\S+: File too large$", done.stderr)
+    assert re.search(rf"out\S*/segments/\S+: {os.strerror(errno.EFBIG)}$", done.stderr)
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -176,6 +177,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 
 
 # 0.8 million events.
+@pytest.mark.slow
 def test_memory_is_bounded(tmp_path: Path, large: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CONVERTED, str(large), str(tmp_path / "out")],

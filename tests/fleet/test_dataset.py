@@ -106,23 +106,23 @@ def test_a_part_is_there_whole_or_not(
 
 def test_no_folder_of_somebody_elses(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x")
-    with pytest.raises(ArgumentError, match=r"is not empty and has no fleet\.json"):
+    with pytest.raises(ArgumentError, match=r"no fleet\.json"):
         Dataset.create(tmp_path)
-    with pytest.raises(CaptureError, match="has no answers to a fleet"):
+    with pytest.raises(CaptureError, match="no answers"):
         Dataset(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"netcost_fleet": 2}', '{"netcost_fleet": "1"}'])
-def test_a_newer_one_is_not_read(data: Dataset, text: str) -> None:
-    (data.folder / "fleet.json").write_text(text)
-    with pytest.raises(CaptureError, match="is of format"):
-        Dataset(data.folder)
+def test_a_newer_one_is_not_read(data: Dataset) -> None:
+    for text in ("", "{", "[]", '{"netcost_fleet": 2}', '{"netcost_fleet": "1"}'):
+        (data.folder / "fleet.json").write_text(text)
+        with pytest.raises(CaptureError, match="is of format"):
+            Dataset(data.folder)
 
 
 def test_a_damaged_file_is_named(data: Dataset) -> None:
     data.add(rows("a"))
     data.file("devices", "part-000001").write_bytes(b"PAR1 and no more")
-    with pytest.raises(CaptureError, match=r"devices/part-000001\.parquet cannot be read") as told:
+    with pytest.raises(CaptureError, match=r"devices/part-000001\.parquet") as told:
         data.read("devices")
     assert "\n" not in str(told.value)
 
@@ -134,11 +134,11 @@ def test_two_do_not_write_at_once(data: Dataset) -> None:
         try:
             with Dataset(data.folder).locked():
                 seen.append("written")
-        except ArgumentError as error:
-            seen.append(str(error))
+        except ArgumentError:
+            seen.append("refused")
 
     with data.locked():
         thread = threading.Thread(target=other)
         thread.start()
         thread.join()
-    assert seen == [f"another netcost fleet writes {data.folder}: wait until it has ended"]
+    assert seen == ["refused"]

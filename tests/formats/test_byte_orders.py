@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import Capture
+from support.examples import examples
 from support.host import Fresh
 from support.narrator import recordings
 from support.narrowed import narrowed
@@ -17,7 +18,6 @@ from support.native_tables import Answer, assert_conserved, rows
 from support.oracle import perf_handler
 from support.perfdata import (
     MACHINES,
-    X86_64,
     Machine,
     Mmap,
     Mmap2,
@@ -101,7 +101,7 @@ def dresses(draw: st.DrawFn) -> Dress:
     )
 
 
-@settings(max_examples=120)
+@examples(60)
 @given(recordings(), dresses())
 def test_a_timeline_is_the_same_whoever_tells_it(
     fresh: Fresh, told: Recording, dress: Dress
@@ -115,12 +115,10 @@ def test_a_timeline_is_the_same_whoever_tells_it(
 
 # The same sample_type by another machine: every sample's columns too.
 @pytest.mark.parametrize("container", CONTAINERS, ids=str)
-@pytest.mark.parametrize("name", FOREIGN)
-def test_every_machine_in_every_container(
-    tmp_path: Path, name: str, container: tuple[str, int]
-) -> None:
-    def everything(machine: Machine, path: Path) -> Iterator[tuple[str, Any]]:
-        told = replace(narrowed(story()), machine=machine, beside=BESIDE, attr_size=104)
+def test_every_machine_in_every_container(tmp_path: Path, container: tuple[str, int]) -> None:
+    def everything(name: str) -> Iterator[tuple[str, Any]]:
+        path = tmp_path / name
+        told = replace(narrowed(story()), machine=MACHINES[name], beside=BESIDE, attr_size=104)
         told.write(path, *container)
         yield from tables(path).items()
         capture = Capture(str(path))
@@ -128,35 +126,42 @@ def test_every_machine_in_every_container(
             yield f"samples of {one.event}", rows(capture.samples(one.event))
         yield "records", capture.scan()["records"]
 
-    wanted = dict(everything(X86_64, tmp_path / "plain.data"))
-    assert_same(dict(everything(MACHINES[name], tmp_path / "perf.data")), wanted)
+    wanted = dict(everything("x86_64"))
+    for name in FOREIGN:
+        assert_same(dict(everything(name)), wanted)
 
 
-@pytest.mark.parametrize("mode", ["file", "pipe", "version 1", "chrome pipe"])
-@pytest.mark.parametrize("name", MACHINES)
-def test_the_header_says_which_machine_it_was(tmp_path: Path, name: str, mode: str) -> None:
-    machine = MACHINES[name]
-    path = story(machine=machine, attr_size=104).write(tmp_path / "perf.data", mode)
-    header = Capture(str(path)).header()
-    order = {"<": "little", ">": "big"}[machine.order]
-    version = 1 if mode == "version 1" else 2
-    assert (header["byte_order"], header["word_bytes"], header["version"]) == (
-        order,
-        machine.word,
-        version,
-    )
-    # What the features say: strings and numbers in the recorder's order.
-    said = (header["hostname"], header["tool_version"], header["nr_cpus"], header["cmdline"])
-    assert said == ("described", "6.1.187", 2, ["perf", "record", "-a"])
-    assert header["clock"] == "monotonic"
+def test_the_header_says_which_machine_it_was(tmp_path: Path) -> None:
+    for mode in ("file", "pipe", "version 1", "chrome pipe"):
+        for name in MACHINES:
+            machine = MACHINES[name]
+            path = story(machine=machine, attr_size=104).write(tmp_path / "perf.data", mode)
+            header = Capture(str(path)).header()
+            order = {"<": "little", ">": "big"}[machine.order]
+            version = 1 if mode == "version 1" else 2
+            assert (header["byte_order"], header["word_bytes"], header["version"]) == (
+                order,
+                machine.word,
+                version,
+            )
+            # What the features say: strings and numbers in the recorder's order.
+            said = (
+                header["hostname"],
+                header["tool_version"],
+                header["nr_cpus"],
+                header["cmdline"],
+            )
+            assert said == ("described", "6.1.187", 2, ["perf", "record", "-a"])
+            assert header["clock"] == "monotonic"
 
 
 # The kernel's formats, the events' payloads and everything around them, in the eyes of perf. In
 # pipes of foreign byte order perf 6.1 turns words around, but does not tell its events so: two
 # halves of a word stay exchanged, and it refuses the first payload.
 @pytest.mark.parametrize("mode", ["file", "version 1", "directory"])
-@pytest.mark.parametrize("name", FOREIGN)
-def test_perf_reads_the_same_of_every_machine(tmp_path: Path, name: str, mode: str) -> None:
-    told = replace(narrowed(story()), machine=MACHINES[name], attr_size=104)
-    path = told.write(tmp_path / "perf.data", mode)
-    assert seen(perf_handler(path, tmp_path)) == described(told)
+def test_perf_reads_the_same_of_every_machine(fresh: Fresh, mode: str) -> None:
+    for name in FOREIGN:
+        folder = fresh()
+        told = replace(narrowed(story()), machine=MACHINES[name], attr_size=104)
+        path = told.write(folder / "perf.data", mode)
+        assert seen(perf_handler(path, folder)) == described(told)

@@ -1,7 +1,6 @@
 # Events in batches against the whole tables of the same events, of every kind of capture.
 
 from itertools import pairwise
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -12,22 +11,25 @@ from netcost_analysis.capture.capture import Capture
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.tracing_overhead.counts import event_count, event_times
 from support.kept import kept
-from support.samples import ALL
 from support.small_captures import small_captures
 
-SMALL = small_captures()
+SAMPLES = ("nic-stolen-time", "stolen-time-top.netcost.tar.zst")
+# One event after the other takes long.
+ONE_BY_ONE = ("file", "trace-cmd-7", "text-perf")
 
 
-@pytest.fixture(params=[*SMALL, *ALL[:4]])
-def capture(request: pytest.FixtureRequest, tmp_path: Path) -> Capture:
-    if request.param in ALL:
-        return kept(request.param)
-    for name, data in SMALL[request.param].files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(data)
-    return netcost.open_capture(
-        tmp_path / "data" if "data" in SMALL[request.param].files else tmp_path
-    )
+# Every kind of small capture, and samples.
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Capture]:
+    found: dict[str, Capture] = {name: kept(name) for name in SAMPLES}
+    for kind, small in small_captures().items():
+        folder = tmp_path_factory.mktemp("small")
+        for name, data in small.files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(data)
+        path = folder / "data" if "data" in small.files else folder
+        found[kind] = netcost.open_capture(path)
+    return found
 
 
 def shown(capture: Capture) -> dict[str, pd.DataFrame]:
@@ -45,17 +47,18 @@ def plain(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.astype(dict.fromkeys(names, object))
 
 
-@pytest.mark.parametrize("part", [1.0, 0.07, 0.0])
+@pytest.mark.parametrize("part", [1.0, 0.3, 0.0])
 def test_batches_are_the_table_in_order_of_time(
-    capture: Capture, part: float, monkeypatch: pytest.MonkeyPatch
+    every: dict[str, Capture], part: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = int(part * capture.event_count)
-    if not rows and capture.event_count > 10_000:
-        pytest.skip("one event after the other takes long")
-    monkeypatch.setattr(captures, "EVENTS_AT_ONCE", rows)
-    frames = shown(capture)
-    if not frames:
-        pytest.skip("no event of it says when it happened")
+    for kind, capture in every.items():
+        frames = shown(capture)
+        if frames and (part or kind in ONE_BY_ONE):
+            monkeypatch.setattr(captures, "EVENTS_AT_ONCE", int(part * capture.event_count))
+            assert_batches(capture, frames)
+
+
+def assert_batches(capture: Capture, frames: dict[str, pd.DataFrame]) -> None:
     batches = list(capture.event_batches([*frames]))
     assert all([*batch] == [*frames] for batch in batches)
     for name, frame in frames.items():
@@ -70,10 +73,14 @@ def test_batches_are_the_table_in_order_of_time(
         assert before.max() < after.min()
 
 
-def test_of_a_window_there_is_what_lies_in_it(capture: Capture) -> None:
-    frames = {name: frame for name, frame in shown(capture).items() if "time_ns" in frame}
-    if not frames:
-        pytest.skip("no event of it says when it happened, in ns")
+def test_of_a_window_there_is_what_lies_in_it(every: dict[str, Capture]) -> None:
+    for capture in every.values():
+        frames = {name: frame for name, frame in shown(capture).items() if "time_ns" in frame}
+        if frames:
+            assert_window(capture, frames)
+
+
+def assert_window(capture: Capture, frames: dict[str, pd.DataFrame]) -> None:
     every = pd.concat([frame["time_ns"] for frame in frames.values()]).astype("int64")
     window = int(every.quantile(0.3)), int(every.quantile(0.7))
     found = dict.fromkeys(frames, 0)
@@ -86,22 +93,23 @@ def test_of_a_window_there_is_what_lies_in_it(capture: Capture) -> None:
     }
 
 
-def test_a_count_is_that_of_the_times(capture: Capture) -> None:
-    info = capture.info
-    if info["start_ns"] is None:
-        pytest.skip("it has no events")
-    middle = (info["start_ns"] + info["end_ns"]) // 2
-    for window in ((info["start_ns"], info["end_ns"]), (middle, info["end_ns"])):
-        for cpus in (info["cpus"], info["cpus"][:1]):
-            times = event_times(capture, *window, cpus)
-            assert event_count(capture, *window, cpus) == len(times)
+def test_a_count_is_that_of_the_times(every: dict[str, Capture]) -> None:
+    for kind, capture in every.items():
+        info = capture.info
+        if info["start_ns"] is None:
+            continue
+        middle = (info["start_ns"] + info["end_ns"]) // 2
+        for window in ((info["start_ns"], info["end_ns"]), (middle, info["end_ns"])):
+            for cpus in (info["cpus"], info["cpus"][:1]):
+                times = event_times(capture, *window, cpus)
+                assert event_count(capture, *window, cpus) == len(times), kind
 
 
 def test_what_it_does_not_have_is_told() -> None:
-    with pytest.raises(netcost.CaptureError, match="no event 'net:nothing' in this capture"):
-        list(kept(ALL[0]).event_batches(["net:nothing"]))
+    with pytest.raises(netcost.CaptureError, match="no event 'net:nothing'"):
+        list(kept(SAMPLES[0]).event_batches(["net:nothing"]))
 
 
 def test_one_name_is_no_list_of_them() -> None:
-    with pytest.raises(ArgumentError, match="names are a list: \\['irq:softirq_entry'\\]"):
-        list(kept(ALL[0]).event_batches("irq:softirq_entry"))
+    with pytest.raises(ArgumentError, match=r"\['irq:softirq_entry'\]"):
+        list(kept(SAMPLES[0]).event_batches("irq:softirq_entry"))

@@ -138,9 +138,7 @@ def test_a_fifo_in_a_bundle_is_refused(tmp_path: Path, place: str) -> None:
         os.mkfifo(tmp_path / ("trace" if place == "trace" else "fifo"))
     if place == "link":
         (tmp_path / "trace").symlink_to("fifo")
-    with pytest.raises(
-        CaptureError, match=r"is no regular file: a bundle holds files and folders$"
-    ):
+    with pytest.raises(CaptureError, match="is no regular"):
         netcost_analysis.open_capture(tmp_path)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -157,7 +158,8 @@ def test_a_bug_is_a_row_too(folder: Path, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(answered_module, "_in_all", wrong)
     assert done(folder, tmp_path / "out") == (6, 0, 6, 0)
     errors = content(tmp_path / "out")["captures"]["error"].unique().tolist()
-    assert errors == ["ZeroDivisionError: of ours (a bug; NETCOST_TRACEBACK=1 shows where)"]
+    assert [one.split(" (")[0] for one in errors] == ["ZeroDivisionError: of ours"]
+    assert "NETCOST_TRACEBACK=1" in errors[0]
 
 
 # Whatever ends a run, what was answered is kept, and the next one goes on.
@@ -214,6 +216,6 @@ def test_hostile_names_are_text(tmp_path: Path) -> None:
 
 def test_where_nothing_is(tmp_path: Path) -> None:
     for path in (tmp_path / "none", tmp_path / "no*"):
-        with pytest.raises(ArgumentError, match="no capture is there"):
+        with pytest.raises(ArgumentError, match=re.escape(str(path))):
             gather_fleet([path], tmp_path / "out", one_by_one=True)
     assert not (tmp_path / "out").exists()

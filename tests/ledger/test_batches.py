@@ -14,12 +14,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import netcost_analysis as netcost
 from benchmarks.repeat import repeat
 from netcost_analysis._native import Batches, Capture, CaptureError
 from support import corpus
+from support.examples import examples
 from support.host import ROOT, Fresh
 from support.kept import kept
 from support.narrator import recordings
@@ -76,13 +77,12 @@ def assert_same(
             assert told[name].equals(table), f"{name} in batches of {most}"
 
 
-# A third of it from its middle, one CPU, both, and all of it.
+# All of it, and of one CPU a third from its middle.
 def selections(native: Capture) -> list[dict[str, Any]]:
     scan = native.scan()
     start, end = scan["start_ns"], scan["end_ns"]
     window = {"start_ns": start + (end - start) // 3, "end_ns": start + (end - start) * 2 // 3}
-    one = {"cpus": scan["cpus"][-1:]}
-    return [{}, window, one, {**window, **one}]
+    return [{}, {**window, "cpus": scan["cpus"][-1:]}]
 
 
 def opened(path: Path) -> Callable[[], Capture]:
@@ -101,7 +101,7 @@ def test_batches_of_a_sample_are_its_tables(name: str) -> None:
 def test_a_batch_may_be_a_row() -> None:
     path = ROOT / "sample-data" / "nic-stolen-time" / "trace.perf.data"
     start = Capture(str(path)).scan()["start_ns"]
-    window = {"start_ns": start + 100_000_000, "end_ns": start + 200_000_000}
+    window = {"start_ns": start + 100_000_000, "end_ns": start + 130_000_000}
     assert_same(opened(path), [1, 7], **window)
 
 
@@ -120,7 +120,7 @@ def test_batches_of_strangers_captures_are_their_tables(one: dict[str, Any]) -> 
 
 
 # Whatever happens on a host, and each kind of row alone: what else is asked for changes no row.
-@settings(max_examples=60)
+@examples(30)
 @given(recordings() | recordings(realtime=True))
 def test_batches_of_any_story_are_its_tables(fresh: Fresh, told: Recording) -> None:
     path = told.write(fresh() / "perf.data")
@@ -336,7 +336,7 @@ def test_a_file_that_is_cut_meanwhile_is_one_error(
     batches = Capture(str(path)).batches(["segments"], rows=1000)
     next(batches)
     os.truncate(path, path.stat().st_size // kept_share)
-    with pytest.raises(CaptureError, match="became shorter while it was read") as caught:
+    with pytest.raises(CaptureError) as caught:
         list(batches)
     assert caught.value.kind == "changed"
     assert list(batches) == []
@@ -354,7 +354,7 @@ def test_what_cannot_be_asked_for_is_told_at_once() -> None:
             native.batches(tables, rows=rows)
     timeline = kept("nic-stolen-time").timeline()
     for tables in ((), ("displaced",), ("pols",)):
-        with pytest.raises(ValueError, match="there are segments, softirqs"):
+        with pytest.raises(ValueError, match="segments, softirqs"):
             timeline.batches(*tables).__next__()
     with pytest.raises(ValueError, match="holds none"):
         timeline.arrow_batches("polls", rows=0)
@@ -373,6 +373,7 @@ def test_a_timeline_gives_frames_in_the_order_in_which_they_are_named() -> None:
 
 
 # 1.9 million events; their tables take some 300 MB.
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_capture(tmp_path: Path) -> None:
     base = ROOT / "sample-data" / "nic-stolen-time" / "trace.perf.data"
     peaks = []

@@ -3,6 +3,7 @@
 # mistrusts its TSC. A tie, a microsecond or a single pair is no such proof.
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,12 @@ def clock_notes(answer: Answer) -> list[str]:
     return [note for note in answer.summary["notes"] if "each CPU's own" in note]
 
 
+# Of the note: wake-ups that two CPUs recorded, how many came before their cause, and by how much.
+def compared(answer: Answer) -> list[int]:
+    [note] = clock_notes(answer)
+    return [int(number) for number in re.findall(r"\b\d+\b", note)]
+
+
 def written(folder: Path, told: Recording, door: str) -> Path:
     if door == "perf.data":
         return told.write(folder / "perf.data")
@@ -80,9 +87,8 @@ doors = pytest.mark.parametrize("door", ["perf.data", "trace.dat"])
 @doors
 def test_agreeing_clocks_come_with_a_note(tmp_path: Path, door: str) -> None:
     answer = asked(written(tmp_path, wakes(0, None), door))
-    [note] = clock_notes(answer)
-    assert note.startswith("clock perf is each CPU's own: ")
-    assert f"of {ROUNDS} wake-ups that two CPUs recorded, 0 happened before their cause" in note
+    assert compared(answer)[:2] == [ROUNDS, 0]
+    assert clock_notes(answer)[0].startswith("clock perf is")
     assert answer.summary["missing"]["clocks"] == ""
     assert waits(answer) == [3_000] * ROUNDS
     assert [(row["comm"], row["ns"]) for row in answer.displaced] == [("openssl", ROUNDS * 1_000)]
@@ -91,11 +97,9 @@ def test_agreeing_clocks_come_with_a_note(tmp_path: Path, door: str) -> None:
 @doors
 def test_effects_before_their_causes_end_it(tmp_path: Path, door: str) -> None:
     answer = asked(written(tmp_path, wakes(-5_000, None), door))
-    [note] = clock_notes(answer)
-    assert "here they disagree: " in note
     # The wakeup stands 1 us behind the waking, and its clock 5 us behind the waker's. Until the
     # first waking is seen, a wakeup is the first cause there is.
-    assert f"{ROUNDS - 1} happened before their cause, by up to 4000 ns. Waits" in note
+    assert compared(answer)[1:] == [ROUNDS - 1, 4_000]
     assert answer.summary["missing"]["clocks"] != ""
     assert waits(answer) == []
     assert all(row["wake_ns"] is None for row in answer.slices)
@@ -108,8 +112,7 @@ def test_effects_before_their_causes_end_it(tmp_path: Path, door: str) -> None:
 @pytest.mark.parametrize("on", [0, 1])
 def test_a_tie_is_no_inversion(tmp_path: Path, door: str, on: int) -> None:
     answer = asked(written(tmp_path, wakes(-1_000, None, 92, on=on), door))
-    [note] = clock_notes(answer)
-    assert "wake-ups that two CPUs recorded, 0 happened before their cause" in note
+    assert compared(answer)[1] == 0
     assert answer.summary["missing"]["clocks"] == ""
     assert len(waits(answer)) == 92
     assert sum(row["ns"] for row in answer.displaced) == 92 * 1_000
@@ -125,9 +128,7 @@ def test_a_verdict_takes_a_number_and_a_distance(
     tmp_path: Path, door: str, ahead: int, only: int, inverted: int, holds: bool
 ) -> None:
     answer = asked(written(tmp_path, wakes(ahead, None, 92, only), door))
-    [note] = clock_notes(answer)
-    pairs = f"{inverted} happened before their cause, by up to {-ahead - 1_000} ns"
-    assert f"of 92 wake-ups that two CPUs recorded, {pairs}" in note
+    assert compared(answer) == [92, inverted, -ahead - 1_000]
     assert (answer.summary["missing"]["clocks"] == "") is holds
     assert bool(waits(answer)) is holds
     assert bool(answer.displaced) is holds
@@ -166,10 +167,7 @@ def test_a_text_without_a_clocks_name_is_checked(tmp_path: Path, ahead: int, hol
     path = tmp_path / "trace.txt"
     capture(tmp_path, printed(ahead))
     answer = asked(path)
-    [note] = clock_notes(answer)
-    assert note.startswith("the capture does not name its clock, which may be each CPU's own")
-    inverted = 0 if holds else ROUNDS - 1
-    assert f"wake-ups that two CPUs recorded, {inverted} happened before their cause" in note
+    assert compared(answer)[1] == (0 if holds else ROUNDS - 1)
     assert (answer.summary["missing"]["clocks"] == "") is holds
     assert bool(waits(answer)) is holds
     assert sum(row["ns"] for row in answer.displaced) == (ROUNDS * 1_000 if holds else 0)
@@ -208,7 +206,7 @@ def test_wakeups_are_causes_where_wakings_are_missing(tmp_path: Path) -> None:
     ]
     told = recording(cpu(0, *waker, task=UDPSINK), cpu(1, *sleeper, task=OPENSSL), clock=None)
     answer = asked(told.write(tmp_path / "perf.data"))
-    assert "of 4 wake-ups that two CPUs recorded, 4 happened" in clock_notes(answer)[0]
+    assert compared(answer)[:2] == [4, 4]
 
 
 # A loss may hide the cause that came first.
@@ -226,7 +224,7 @@ def test_losses_prove_nothing(tmp_path: Path) -> None:
         clock=None,
     )
     answer = asked(told.write(tmp_path / "perf.data"))
-    assert "of 0 wake-ups that two CPUs recorded" in clock_notes(answer)[0]
+    assert compared(answer)[0] == 0
     assert answer.summary["missing"]["clocks"] == ""
 
 
@@ -234,8 +232,8 @@ def test_a_doubted_clock_is_not_compared(tmp_path: Path) -> None:
     path = wakes(0, None).write(tmp_path / "perf.data")
     answer = asked(path, clock_doubt="the host's clocksource is hpet")
     [note] = clock_notes(answer)
-    assert "disagree: the host's clocksource is hpet. Waits" in note
-    assert note.endswith("record with -k CLOCK_MONOTONIC")
+    assert "clocksource is hpet" in note
+    assert note.endswith("-k CLOCK_MONOTONIC")
     assert (waits(answer), answer.displaced) == ([], [])
     assert Capture(str(path)).header()["clock"] == "perf"
 
@@ -260,6 +258,6 @@ def test_a_bundle_tells_of_its_clocksource(
     assert lost.isna().all() == (not known)
     assert lost.fillna(0).sum() == (ROUNDS * 1_000 if known else 0)
     run = netcost("stolen", str(tmp_path))
-    assert ("clocksource is hpet, which x86 takes" in run.out) is not known
+    assert ("clocksource is hpet" in run.out) is not known
     victim = netcost("stolen", str(tmp_path), "--victim", "openssl", "--json").json
     assert (victim["victims"][0]["displaced_ns"] is None) is not known

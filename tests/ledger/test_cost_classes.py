@@ -134,9 +134,8 @@ IN_HARDIRQ = (
 
 # Precedence: on an idle CPU nobody is robbed; in a kthread the work was scheduled, with the
 # interrupts on top of it.
-@pytest.mark.parametrize(
-    ("task", "cost_class"),
-    [
+def test_the_class_follows_who_was_current(tmp_path: Path) -> None:
+    for task, cost_class in (
         (IDLE, "from_idle"),
         (KSOFTIRQD, "scheduled"),
         (IRQ_THREAD, "scheduled"),
@@ -148,14 +147,14 @@ IN_HARDIRQ = (
         # Names that only look like a kthread's.
         (h.Task(44, "irqbalance"), "stolen"),
         (h.Task(45, "napier"), "stolen"),
-    ],
-)
-def test_the_class_follows_who_was_current(tmp_path: Path, task: h.Task, cost_class: str) -> None:
-    got = answer(tmp_path, cpu(0, *IN_HARDIRQ, h.Waking(160, UDPSINK), task=task), known=(task,))
-    interrupts = [row for row in got.segments if row["context"] not in ("task", "idle")]
-    assert {row["cost_class"] for row in interrupts} == {cost_class}
-    assert {row["context"] for row in interrupts} == {"hardirq", "softirq", "poll"}
-    assert [row["in_kthread"] for row in got.softirqs] == [cost_class == "scheduled"]
+    ):
+        got = answer(
+            tmp_path, cpu(0, *IN_HARDIRQ, h.Waking(160, UDPSINK), task=task), known=(task,)
+        )
+        interrupts = [row for row in got.segments if row["context"] not in ("task", "idle")]
+        assert {row["cost_class"] for row in interrupts} == {cost_class}
+        assert {row["context"] for row in interrupts} == {"hardirq", "softirq", "poll"}
+        assert [row["in_kthread"] for row in got.softirqs] == [cost_class == "scheduled"]
 
 
 # The steering CPU runs NET_RX without a poll and sends an IPI: 6,002 of 7,838 NET_RX in one

@@ -101,11 +101,9 @@ def test_hiding_a_samples_events_contradicts_nothing(tmp_path: Path) -> None:
     assert_hiding_contradicts_nothing(SAMPLES / "nic-stolen-time" / "trace.perf.data", tmp_path)
 
 
-@pytest.mark.parametrize("names", CASES, ids=lambda case: "-".join(case))
-def test_hiding_a_guests_events_contradicts_nothing(
-    tmp_path: Path, unpacked: Path, names: tuple[str, str]
-) -> None:
-    assert_hiding_contradicts_nothing(Case(unpacked, *names).path, tmp_path)
+def test_hiding_a_guests_events_contradicts_nothing(tmp_path: Path, unpacked: Path) -> None:
+    for names in CASES:
+        assert_hiding_contradicts_nothing(Case(unpacked, *names).path, tmp_path)
 
 
 # By name (what /proc/interrupts and ip say), and by what the NET_RX polled that it raised first.

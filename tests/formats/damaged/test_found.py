@@ -66,5 +66,6 @@ def test_a_size_of_records_beyond_all_numbers(tmp_path: Path) -> None:
     path = tmp_path / "perf.data"
     path.write_bytes(whole)
     [first, *others] = [str(note) for note in netcost_analysis.open_capture(path).header["notes"]]
-    assert first.startswith(f"file cut short: its data should end at byte {2**64 - 1}")
-    assert not any("follow the capture's end" in note for note in others)
+    assert first.startswith("file cut short: ")
+    assert str(2**64 - 1) in first
+    assert not any("capture's end" in note for note in others)

@@ -4,10 +4,11 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import Capture, CaptureError
+from support.examples import examples
 from support.host import Fresh
 from support.mutation_worker import lay_out
 from support.mutations import Mutant, mutant
@@ -24,13 +25,13 @@ def assert_conserved_or_refused(one: Mutant, folder: Path) -> None:
     assert_conserved(answer)
 
 
-@settings(max_examples=1500)
+@examples(400)
 @given(st.integers(0, 1 << 40))
 def test_damage(fresh: Fresh, number: int) -> None:
     assert_conserved_or_refused(mutant(number), fresh() / "perf.data")
 
 
-@settings(max_examples=300)
+@examples(120)
 @given(st.sampled_from(sorted(small_captures())), st.floats(0, 1))
 def test_truncation(fresh: Fresh, kind: str, share: float) -> None:
     files = dict(small_captures()[kind].files)
@@ -41,15 +42,14 @@ def test_truncation(fresh: Fresh, kind: str, share: float) -> None:
 
 
 # What the damage is done to is sound.
-@pytest.mark.parametrize("kind", sorted(small_captures()))
-def test_a_small_capture_is_read_in_full(tmp_path: Path, kind: str) -> None:
-    files = small_captures()[kind].files
-    capture = Capture(str(lay_out(Mutant(0, kind, (), files), tmp_path)))
-    scan = capture.scan()
-    # Texts have notes of what they lack and lost.
-    cut = ["never finished" in note for note in scan["notes"] if not kind.startswith("text-")]
-    assert cut == ([True] if kind == "file-unfinished" else [])
-    assert sum(scan["events"].values()) >= 12
+def test_small_captures_are_read_in_full(tmp_path: Path) -> None:
+    for kind, small in small_captures().items():
+        capture = Capture(str(lay_out(Mutant(0, kind, (), small.files), tmp_path / kind)))
+        scan = capture.scan()
+        # Texts have notes of what they lack and lost.
+        cut = ["never finished" in note for note in scan["notes"] if not kind.startswith("text-")]
+        assert cut == ([True] if kind == "file-unfinished" else []), kind
+        assert sum(scan["events"].values()) >= 12, kind
 
 
 @pytest.mark.parametrize("command", ["info", "events", "ledger", "stolen"])

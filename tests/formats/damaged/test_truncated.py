@@ -7,10 +7,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import Capture, CaptureError
+from support.examples import examples
 from support.host import Fresh
 from support.native_tables import rows
 from support.perfdata import (
@@ -63,7 +64,7 @@ def whole(name: str, pipe: bool) -> Whole:
     return Whole(data, start, ends, tuple(isinstance(one, Sample) for one in records))
 
 
-@settings(max_examples=400)
+@examples(150)
 @given(st.sampled_from(sorted(MACHINES)), st.booleans(), st.floats(0, 1))
 # The last byte of a file belongs to its features, of a pipe to its last record.
 @example("x86_64", False, 0.99999)
@@ -92,21 +93,21 @@ def test_whole_records_before_the_cut_are_kept(
 
 
 # Without its end a file has lost what stands there: the formats of its events. Their samples stay.
-@machines
-def test_a_file_cut_behind_its_records_still_has_samples(tmp_path: Path, machine: Machine) -> None:
-    told = story(machine=machine)
-    attrs, records = told.attrs(), told.records()
-    name = next(key for key, value in MACHINES.items() if value == machine)
-    one = whole(name, False)
-    path = tmp_path / "perf.data"
-    path.write_bytes(one.data[: one.ends[-1]])
-    capture = Capture(str(path))
-    events = capture.header()["events"]
-    assert [event["config"] for event in events] == [attr.config for attr in attrs]
-    times = [row["time_ns"] for event in events for row in rows(capture.samples(event["name"]))]
-    assert sorted(times) == sorted(
-        record.where.time for record in records if isinstance(record, Sample)
-    )
+def test_a_file_cut_behind_its_records_still_has_samples(tmp_path: Path) -> None:
+    for machine in MACHINES.values():
+        told = story(machine=machine)
+        attrs, records = told.attrs(), told.records()
+        name = next(key for key, value in MACHINES.items() if value == machine)
+        one = whole(name, False)
+        path = tmp_path / "perf.data"
+        path.write_bytes(one.data[: one.ends[-1]])
+        capture = Capture(str(path))
+        events = capture.header()["events"]
+        assert [event["config"] for event in events] == [attr.config for attr in attrs]
+        times = [row["time_ns"] for event in events for row in rows(capture.samples(event["name"]))]
+        assert sorted(times) == sorted(
+            record.where.time for record in records if isinstance(record, Sample)
+        )
 
 
 ATTR = Attr("cycles", 0, (7,), TYPE_HARDWARE, SampleType.TIME | SampleType.IDENTIFIER)
@@ -125,38 +126,34 @@ def at(time: int) -> Sample:
 # A record that claims less than its header, or more than there is, ends what can be read: nothing
 # says where the next one begins. Everything before it is kept.
 @machines
-@pytest.mark.parametrize("pipe", [False, True])
-@pytest.mark.parametrize("type_", [0, 9, 68, 200, 2**32 - 1])
-@pytest.mark.parametrize("size", [0, 1, 7, 65535])
-def test_a_record_of_impossible_size_ends_the_records(
-    tmp_path: Path, machine: Machine, pipe: bool, type_: int, size: int
-) -> None:
-    broken = Bytes(machine.pack("IHH", type_, 0, size))
-    capture = read(tmp_path / "perf.data", machine, pipe, at(1), at(2), broken, at(3))
-    times = [row["time_ns"] for row in rows(capture.samples("cycles"))]
-    assert times == [1, 2]
-    scan = capture.scan()
-    assert scan["records"]["SAMPLE"] == 2
-    assert any("byte" in note for note in scan["notes"])
+def test_a_record_of_impossible_size_ends_the_records(tmp_path: Path, machine: Machine) -> None:
+    for pipe in (False, True):
+        for type_ in (0, 9, 68, 200, 2**32 - 1):
+            for size in (0, 1, 7, 65535):
+                broken = Bytes(machine.pack("IHH", type_, 0, size))
+                capture = read(tmp_path / "perf.data", machine, pipe, at(1), at(2), broken, at(3))
+                times = [row["time_ns"] for row in rows(capture.samples("cycles"))]
+                assert times == [1, 2]
+                scan = capture.scan()
+                assert scan["records"]["SAMPLE"] == 2
+                assert any("byte" in note for note in scan["notes"])
 
 
 # Behind the last record: a byte, a header's half, zeros to the end of a page.
-@machines
-@pytest.mark.parametrize("pipe", [False, True])
-@pytest.mark.parametrize("rest", [b"\0", b"\0" * 4, b"\xff" * 7, b"\0" * 4096], ids=len)
-def test_trailing_bytes_are_said_and_not_read(
-    tmp_path: Path, machine: Machine, pipe: bool, rest: bytes
-) -> None:
-    capture = read(tmp_path / "perf.data", machine, pipe, at(1), at(2), Bytes(rest))
-    assert [row["time_ns"] for row in rows(capture.samples("cycles"))] == [1, 2]
-    assert capture.scan()["notes"]
+def test_trailing_bytes_are_said_and_not_read(tmp_path: Path) -> None:
+    for machine in MACHINES.values():
+        for pipe in (False, True):
+            for rest in (b"\0", b"\0" * 4, b"\xff" * 7, b"\0" * 4096):
+                capture = read(tmp_path / "perf.data", machine, pipe, at(1), at(2), Bytes(rest))
+                assert [row["time_ns"] for row in rows(capture.samples("cycles"))] == [1, 2]
+                assert capture.scan()["notes"]
 
 
 # A record may be longer than what it has to say, as newer kernels' are.
-@machines
-def test_records_longer_than_their_contents_are_read(tmp_path: Path, machine: Machine) -> None:
-    encoder = Encoder([ATTR], machine)
-    longer = Bytes(encoder.framed(9, encoder.encode(at(2))[8:] + b"\xff" * 16, 1))
-    capture = read(tmp_path / "perf.data", machine, False, at(1), longer, at(3))
-    assert [row["time_ns"] for row in rows(capture.samples("cycles"))] == [1, 2, 3]
-    assert capture.scan()["notes"] == []
+def test_records_longer_than_their_contents_are_read(tmp_path: Path) -> None:
+    for machine in MACHINES.values():
+        encoder = Encoder([ATTR], machine)
+        longer = Bytes(encoder.framed(9, encoder.encode(at(2))[8:] + b"\xff" * 16, 1))
+        capture = read(tmp_path / "perf.data", machine, False, at(1), longer, at(3))
+        assert [row["time_ns"] for row in rows(capture.samples("cycles"))] == [1, 2, 3]
+        assert capture.scan()["notes"] == []

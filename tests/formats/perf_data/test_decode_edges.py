@@ -45,30 +45,28 @@ def test_bytes_that_are_no_utf8_still_give_a_name(tmp_path: Path) -> None:
 
 
 # The kernel never writes these; a damaged file can hold them.
-@pytest.mark.parametrize("damage", ["short", "outside", "huge", "empty"])
-def test_payloads_that_contradict_the_format_give_rows_or_one_error(
-    tmp_path: Path, damage: str
-) -> None:
-    whole = entry(2)
-    raw = bytearray(whole.raw)
-    if damage == "short":
-        raw = raw[:12]
-    elif damage == "outside":
-        raw[12:16] = X86_64.pack("I", 4 << 16 | 0xFFF0)
-    elif damage == "huge":
-        raw[12:16] = X86_64.pack("I", 0xFFFF << 16 | 16)
-    else:
-        raw = bytearray()
-    path = written(tmp_path, entry(1), Sample(whole.where, bytes(raw)), entry(3))
-    try:
-        found = events(path, "irq:irq_handler_entry")
-    except CaptureError as error:
-        if "\n" in str(error):
-            raise
-        return
-    assert found[0]["time_ns"] == 1
-    assert found[-1]["time_ns"] == 3
-    assert found[0]["name"] == found[-1]["name"] == "eth0"
+def test_payloads_that_contradict_the_format_give_rows_or_one_error(tmp_path: Path) -> None:
+    for damage in ("short", "outside", "huge", "empty"):
+        whole = entry(2)
+        raw = bytearray(whole.raw)
+        if damage == "short":
+            raw = raw[:12]
+        elif damage == "outside":
+            raw[12:16] = X86_64.pack("I", 4 << 16 | 0xFFF0)
+        elif damage == "huge":
+            raw[12:16] = X86_64.pack("I", 0xFFFF << 16 | 16)
+        else:
+            raw = bytearray()
+        path = written(tmp_path, entry(1), Sample(whole.where, bytes(raw)), entry(3))
+        try:
+            found = events(path, "irq:irq_handler_entry")
+        except CaptureError as error:
+            if "\n" in str(error):
+                raise
+            continue
+        assert found[0]["time_ns"] == 1
+        assert found[-1]["time_ns"] == 3
+        assert found[0]["name"] == found[-1]["name"] == "eth0"
 
 
 def test_names_come_from_comm_records_and_change_with_them(tmp_path: Path) -> None:
@@ -150,5 +148,5 @@ def test_events_are_counted_by_cpu_and_field_in_windows(tmp_path: Path) -> None:
     assert together[1] == {(0, 0): 3, (1, 0): 1}
     assert packets == [{}, {(0, 0): 7}, {}, {}]
     assert capture.counts([]) == []
-    with pytest.raises(CaptureError, match="no event 'no:such_event' in this capture"):
+    with pytest.raises(CaptureError, match="no event 'no:such_event'"):
         capture.counts([(["no:such_event"], None, None, windows)])

@@ -5,9 +5,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from support.host import Fresh
 from support.narrator import BASE, recordings
 from support.native_tables import SUM_KEY, Answer, Row, by
@@ -59,7 +60,7 @@ def ns(row: Row) -> int:
 
 
 @pytest.mark.parametrize("realtime", [False, True])
-@settings(max_examples=30)
+@examples(30)
 @given(data=st.data(), steps=st.lists(st.integers(1, 800), max_size=40))
 def test_rounds_change_nothing(
     fresh: Fresh,

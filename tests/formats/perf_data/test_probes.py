@@ -93,48 +93,44 @@ def written(path: Path, machine: Machine, write: Any) -> Path:
     return path
 
 
-@machines
-@pytest.mark.parametrize("write", [write_file, write_pipe])
-def test_probes_and_user_events_are_read_by_their_formats(
-    tmp_path: Path, machine: Machine, write: Any
-) -> None:
-    capture = Capture(str(written(tmp_path / "perf.data", machine, write)))
-    for place, (one, wanted) in enumerate(TOLD.items()):
-        found = rows(capture.events(one.event))
-        names = [field.name for field in one.fields]
-        assert [{name: row[name] for name in names} for row in found] == wanted
-        assert [row["time_ns"] for row in found] == [1000 + 2 * n + place for n in range(4)]
-        assert {row["common_comm"] for row in found} == {"openssl"}
-        assert {row["cpu_mode"] for row in rows(capture.samples(one.event))} == {"user"}
+def test_probes_and_user_events_are_read_by_their_formats(tmp_path: Path) -> None:
+    for machine in MACHINES.values():
+        for write in (write_file, write_pipe):
+            capture = Capture(str(written(tmp_path / "perf.data", machine, write)))
+            for place, (one, wanted) in enumerate(TOLD.items()):
+                found = rows(capture.events(one.event))
+                names = [field.name for field in one.fields]
+                assert [{name: row[name] for name in names} for row in found] == wanted
+                assert [row["time_ns"] for row in found] == [1000 + 2 * n + place for n in range(4)]
+                assert {row["common_comm"] for row in found} == {"openssl"}
+                assert {row["cpu_mode"] for row in rows(capture.samples(one.event))} == {"user"}
 
 
 # A field of a type that user space defined is some bytes, and those around it are read.
-@machines
-def test_a_struct_of_user_space_does_not_hide_its_neighbours(
-    tmp_path: Path, machine: Machine
-) -> None:
-    one = Format(
-        "user_events",
-        "moved",
-        1700,
-        (u(4, "before"), Field("struct point", "place", 20), u(4, "after")),
-        packed=True,
-    )
-    raw = one.pack({"before": 1, "place": b"\x05" * 20, "after": 2}, Common(pid=500), machine)
-    told = [Sample(Where(0, 1000, 500, 500), raw), FinishedRound()]
-    path = tmp_path / "perf.data"
-    path.write_bytes(write_file([Attr(one.event, one.id, (7,))], [one], told, machine=machine))
-    [row] = rows(Capture(str(path)).events(one.event))
-    assert (row["before"], row["after"]) == (1, 2)
+def test_a_struct_of_user_space_does_not_hide_its_neighbours(tmp_path: Path) -> None:
+    for machine in MACHINES.values():
+        one = Format(
+            "user_events",
+            "moved",
+            1700,
+            (u(4, "before"), Field("struct point", "place", 20), u(4, "after")),
+            packed=True,
+        )
+        raw = one.pack({"before": 1, "place": b"\x05" * 20, "after": 2}, Common(pid=500), machine)
+        told = [Sample(Where(0, 1000, 500, 500), raw), FinishedRound()]
+        path = tmp_path / "perf.data"
+        path.write_bytes(write_file([Attr(one.event, one.id, (7,))], [one], told, machine=machine))
+        [row] = rows(Capture(str(path)).events(one.event))
+        assert (row["before"], row["after"]) == (1, 2)
 
 
 # perf's handler extends no sign, and gives arrays as bytes, so those are left out.
-@machines
-def test_perf_reads_the_same(tmp_path: Path, machine: Machine) -> None:
-    path = written(tmp_path / "perf.data", machine, write_file)
-    seen = handled_samples(path, tmp_path)
-    for one, wanted in TOLD.items():
-        theirs = [told["fields"] for told in seen if told["event"] == one.event]
-        names = [field.name for field in one.fields if field.count is None and not field.signed]
-        found = [{name: told[name] for name in names} for told in theirs]
-        assert found == [{name: row[name] for name in names} for row in wanted]
+def test_perf_reads_the_same(tmp_path: Path) -> None:
+    for machine in MACHINES.values():
+        path = written(tmp_path / "perf.data", machine, write_file)
+        seen = handled_samples(path, tmp_path)
+        for one, wanted in TOLD.items():
+            theirs = [told["fields"] for told in seen if told["event"] == one.event]
+            names = [field.name for field in one.fields if field.count is None and not field.signed]
+            found = [{name: told[name] for name in names} for told in theirs]
+            assert found == [{name: row[name] for name in names} for row in wanted]

@@ -5,10 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import Capture
+from support.examples import examples
 from support.host import Fresh
 from support.native_tables import rows
 from support.perf_dump import dumped_samples
@@ -100,7 +101,7 @@ def read(path: Path, attrs: tuple[Attr, ...]) -> dict[str, list[dict[str, Any]]]
     return {attr.name: rows(capture.samples(attr.name)) for attr in attrs}
 
 
-@settings(max_examples=250)
+@examples(120)
 @given(sampled(), st.booleans())
 def test_samples_say_what_was_described(fresh: Fresh, told: Sampled, pipe: bool) -> None:
     path = fresh() / "perf.data"
@@ -115,7 +116,7 @@ def test_samples_say_what_was_described(fresh: Fresh, told: Sampled, pipe: bool)
 
 # The same description in another byte order or word size is the same table: nothing of it depends
 # on which machine wrote it.
-@settings(max_examples=50)
+@examples(50)
 @given(sampled(machines=st.just(X86_64)))
 def test_every_machine_says_the_same(fresh: Fresh, told: Sampled) -> None:
     path = fresh() / "perf.data"
@@ -174,7 +175,7 @@ def for_perf(one: Attr) -> Attr:
     return replace(one, sample_type=one.sample_type | TIMED, read_format=one.read_format | READ_ID)
 
 
-@settings(max_examples=60)
+@examples(40)
 @given(sampled(without=T.AUX, largest=PERFS))
 def test_perf_reads_what_was_described(fresh: Fresh, told: Sampled) -> None:
     told = replace(told, attrs=tuple(for_perf(one) for one in told.attrs))

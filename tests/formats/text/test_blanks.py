@@ -9,6 +9,7 @@ import pytest
 
 from netcost_analysis._native import Capture
 from netcost_analysis.masking import mask
+from support.host import Fresh
 from support.native_tables import Answer, rows
 from support.small_texts import small_texts
 from support.text_capture import capture, flat, only, tables
@@ -43,47 +44,41 @@ def same(folder: Path, kind: str, change: Blanks) -> None:
 
 
 # In a comment of function_graph a message may begin with a word, a colon and a TAB: it stays one.
-EACH = [
-    (kind, blanks)
-    for kind in sorted(LINES)
-    for blanks in sorted(set(ALL) - {"a TAB for each run"})
-    if (kind, blanks) != ("graph", "TABs and spaces")
-]
+@pytest.mark.parametrize("kind", sorted(LINES))
+def test_blanks_of_every_kind(tmp_path: Path, kind: str) -> None:
+    for blanks in sorted(set(ALL) - {"a TAB for each run"}):
+        if (kind, blanks) != ("graph", "TABs and spaces"):
+            same(tmp_path, kind, ALL[blanks])
 
 
-@pytest.mark.parametrize(("kind", "blanks"), EACH)
-def test_blanks_of_every_kind(tmp_path: Path, kind: str, blanks: str) -> None:
-    same(tmp_path, kind, ALL[blanks])
+def test_a_spreadsheet_has_one_tab_between_cells(tmp_path: Path) -> None:
+    for kind in RUNS:
+        same(tmp_path, kind, ALL["a TAB for each run"])
 
 
-@pytest.mark.parametrize("kind", RUNS)
-def test_a_spreadsheet_has_one_tab_between_cells(tmp_path: Path, kind: str) -> None:
-    same(tmp_path, kind, ALL["a TAB for each run"])
-
-
-@pytest.mark.parametrize("blanks", sorted(ALL))
-def test_the_ledger_is_the_same(tmp_path: Path, blanks: str) -> None:
-    whole = lines("ftrace")
-    capture(tmp_path, "\n".join(whole))
-    plain = Answer(tmp_path / "trace.txt")
-    capture(tmp_path, "\n".join(map(ALL[blanks], whole)))
-    shown = Answer(tmp_path / "trace.txt")
-    assert shown.sums == plain.sums
-    assert shown.segments == plain.segments
+def test_the_ledger_is_the_same(tmp_path: Path) -> None:
+    for blanks in sorted(ALL):
+        whole = lines("ftrace")
+        capture(tmp_path, "\n".join(whole))
+        plain = Answer(tmp_path / "trace.txt")
+        capture(tmp_path, "\n".join(map(ALL[blanks], whole)))
+        shown = Answer(tmp_path / "trace.txt")
+        assert shown.sums == plain.sums
+        assert shown.segments == plain.segments
 
 
 # perf's own TABs are those that indent a chain.
-@pytest.mark.parametrize("blank", ["\t", "\u00a0"])
-def test_chains_are_still_chains(tmp_path: Path, blank: str) -> None:
-    text = small_texts()["text-chains"].decode()
-    whole = capture(tmp_path, text)
-    pasted = capture(
-        tmp_path,
-        re.sub(r"(?m)^(\t *)(\S+) (\S+) \((\S+)\)$", rf"\1\2{blank}\3{blank}(\4)", text),
-        "b.txt",
-    )
-    assert pasted.scan()["records"] == whole.scan()["records"]
-    assert rows(pasted.samples("cycles:u")) == rows(whole.samples("cycles:u"))
+def test_chains_are_still_chains(tmp_path: Path) -> None:
+    for blank in ("\t", "\u00a0"):
+        text = small_texts()["text-chains"].decode()
+        whole = capture(tmp_path, text)
+        pasted = capture(
+            tmp_path,
+            re.sub(r"(?m)^(\t *)(\S+) (\S+) \((\S+)\)$", rf"\1\2{blank}\3{blank}(\4)", text),
+            "b.txt",
+        )
+        assert pasted.scan()["records"] == whole.scan()["records"]
+        assert rows(pasted.samples("cycles:u")) == rows(whole.samples("cycles:u"))
 
 
 # A message may hold any blank, and so may a task's name: what can be read as it is stays.
@@ -96,24 +91,23 @@ def test_what_can_be_read_is_not_changed(tmp_path: Path) -> None:
 
 
 # A pasted line that was cut short is no call chain: it may have been an event.
-@pytest.mark.parametrize(
-    "cut", ["\tsh-8\t[000]\td..2.\t0.0005", "\tsh-8\t[000]\td..2.\t0.0005:\tx"]
-)
-def test_what_cannot_be_read_may_have_been_one(tmp_path: Path, cut: str) -> None:
-    scan = capture(tmp_path, f"{BEFORE}{cut}\n{BEHIND}").scan()
-    assert scan["records"]["no event"] == 1
-    assert scan["gaps"] == [(0, 200_000, 700_000, 0), (1, 300_000, 800_000, 0)]
+def test_what_cannot_be_read_may_have_been_one(tmp_path: Path) -> None:
+    for cut in ("\tsh-8\t[000]\td..2.\t0.0005", "\tsh-8\t[000]\td..2.\t0.0005:\tx"):
+        scan = capture(tmp_path, f"{BEFORE}{cut}\n{BEHIND}").scan()
+        assert scan["records"]["no event"] == 1
+        assert scan["gaps"] == [(0, 200_000, 700_000, 0), (1, 300_000, 800_000, 0)]
 
 
 # A pasted line keeps its task's name to itself as any other's does.
-@pytest.mark.parametrize("blank", ["\t", "\u00a0"])
-def test_names_are_masked_in_pasted_lines(tmp_path: Path, blank: str) -> None:
-    source, target = tmp_path / "pasted.txt", tmp_path / "out.txt"
-    text = BEFORE + step(1, 400, "sched_waking: comm=alice pid=9 prio=120 target_cpu=000")
-    source.write_text((text + BEHIND).replace("sh-8", "bob-8").replace(" ", blank))
-    mask(source, target)
-    masked = target.read_text()
-    assert "alice" not in masked
-    assert "bob" not in masked
-    assert Answer(target).segments[0]["end_ns"] == Answer(source).segments[0]["end_ns"]
-    assert len(rows(Capture(str(target)).events("sched:sched_waking"))) == 1
+def test_names_are_masked_in_pasted_lines(fresh: Fresh) -> None:
+    for blank in ("\t", "\u00a0"):
+        folder = fresh()
+        source, target = folder / "pasted.txt", folder / "out.txt"
+        text = BEFORE + step(1, 400, "sched_waking: comm=alice pid=9 prio=120 target_cpu=000")
+        source.write_text((text + BEHIND).replace("sh-8", "bob-8").replace(" ", blank))
+        mask(source, target)
+        masked = target.read_text()
+        assert "alice" not in masked
+        assert "bob" not in masked
+        assert Answer(target).segments[0]["end_ns"] == Answer(source).segments[0]["end_ns"]
+        assert len(rows(Capture(str(target)).events("sched:sched_waking"))) == 1

@@ -1,10 +1,10 @@
 # function_graph's lines, with every column that its options give and take.
 
-import re
 from pathlib import Path
 
 import pytest
 
+from netcost_analysis import CaptureError
 from support.native_tables import Row
 from support.text_capture import capture, tables
 
@@ -24,6 +24,7 @@ COLUMNS = [
     ("  360.774522 |   {cpu})    sh-4802    |  d.h1. |", NS, 4802),
     ("  360.774522 |   {cpu})   kworker-12   |", NS, 12),
 ]
+PLACED = [(place, *one) for place, one in enumerate(COLUMNS)]
 DURATIONS = ["               |", "   0.541 us    |", " + 12.541 us   |", " $ 1254133 us |", ""]
 CALLS = [
     ("  sys_open() {", ENTRY),
@@ -37,36 +38,30 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("call", "name"), CALLS)
-@pytest.mark.parametrize("duration", DURATIONS)
-@pytest.mark.parametrize(("columns", "time_ns", "tid"), COLUMNS)
+# Each two of columns, duration and call stand in one line.
+@pytest.mark.parametrize(("place", "columns", "time_ns", "tid"), PLACED)
 def test_calls(
-    tmp_path: Path,
-    columns: str,
-    time_ns: int | None,
-    tid: int | None,
-    duration: str,
-    call: str,
-    name: str,
+    tmp_path: Path, place: int, columns: str, time_ns: int | None, tid: int | None
 ) -> None:
-    line = columns.format(cpu=1) + duration + call
-    [(found, [row])] = tables(tmp_path, f"# tracer: function_graph\n#\n{line}\n").items()
-    assert (found, row["common_cpu"], row.get("common_pid")) == (name, 1, tid)
-    assert row.get("time_ns") == time_ns
-    assert ("time_order" in row) == (time_ns is None)
-    # As trace-cmd shows such events: duration, bar, call.
-    assert row["text"] == (duration + call).strip()
-    flags = (row.get("common_flags"), row.get("common_preempt_count"))
-    assert flags == ((0x09, 1) if "d.h1." in columns else (None, None))
+    for number, (call, name) in enumerate(CALLS):
+        duration = DURATIONS[(place + number) % len(DURATIONS)]
+        line = columns.format(cpu=1) + duration + call
+        [(found, [row])] = tables(tmp_path, f"# tracer: function_graph\n#\n{line}\n").items()
+        assert (found, row["common_cpu"], row.get("common_pid")) == (name, 1, tid)
+        assert row.get("time_ns") == time_ns
+        assert ("time_order" in row) == (time_ns is None)
+        # As trace-cmd shows such events: duration, bar, call.
+        assert row["text"] == (duration + call).strip()
+        flags = (row.get("common_flags"), row.get("common_preempt_count"))
+        assert flags == ((0x09, 1) if "d.h1." in columns else (None, None))
 
 
 # What other tracers and programs record meanwhile stands in comments.
-@pytest.mark.parametrize("duration", DURATIONS[:1] + DURATIONS[-1:])
-@pytest.mark.parametrize(("columns", "time_ns", "tid"), COLUMNS)
+@pytest.mark.parametrize(("place", "columns", "time_ns", "tid"), PLACED)
 def test_comments_are_the_events_that_they_name(
-    tmp_path: Path, columns: str, time_ns: int | None, tid: int | None, duration: str
+    tmp_path: Path, place: int, columns: str, time_ns: int | None, tid: int | None
 ) -> None:
-    start = columns.format(cpu=0) + duration
+    start = columns.format(cpu=0) + DURATIONS[-(place % 2)]
     text = f"{start}  /* sched_switch: {SWITCH} */\n"
     text += f"{start}    /* softirq_entry: vec=3 [action=NET_RX] */\n"
     text += f"{start}    /* cpu_idle: state=1 cpu_id=0 */\n"
@@ -133,14 +128,14 @@ PROSE = [
 ]
 
 
-@pytest.mark.parametrize("line", PROSE)
-def test_lists_of_other_texts_are_no_calls(tmp_path: Path, line: str) -> None:
-    with pytest.raises(Exception, match=re.escape("none is an event")):
-        capture(tmp_path, f"What to do:\n{line}\n")
+def test_lists_of_other_texts_are_no_calls(tmp_path: Path) -> None:
+    for line in PROSE:
+        with pytest.raises(CaptureError, match="is an event"):
+            capture(tmp_path, f"What to do:\n{line}\n")
 
 
 # An event's text may hold anything, such as another line.
 def test_a_call_is_one_whatever_it_says(tmp_path: Path) -> None:
-    marker = " 0)               |  /* print: sh 8 [001] 1.500000: irq:softirq_exit: vec=3 */\n"
-    [(name, [row])] = tables(tmp_path, marker).items()
-    assert (name, row["text"]) == ("ftrace:print", "sh 8 [001] 1.500000: irq:softirq_exit: vec=3")
+    told = "sh 8 [001] 1.500000: irq:softirq_exit: vec=3"
+    [(name, [row])] = tables(tmp_path, f" 0)  |  /* print: {told} */\n").items()
+    assert (name, row["text"]) == ("ftrace:print", told)

@@ -35,41 +35,42 @@ def put(kind: str, text: list[str]) -> str:
     return "\n".join(PREFIXES[kind](at, line) for at, line in enumerate(text))
 
 
+def is_prefixed(one: Capture) -> bool:
+    return any("put before" in note for note in one.header()["notes"])
+
+
 def names_of(one: Capture, event: str) -> list[tuple[str, int]]:
     return [(row["common_comm"], row["common_pid"]) for row in rows(one.events(event))]
 
 
-@pytest.mark.parametrize("stripped", [False, True])
-@pytest.mark.parametrize("prefix", sorted(PREFIXES))
+# Every second one as clients that take away the blanks of a line's beginning leave it.
 @pytest.mark.parametrize("kind", sorted(LINES))
-def test_every_kind_of_text_is_read_behind_its_prefix(
-    tmp_path: Path, kind: str, prefix: str, stripped: bool
-) -> None:
-    whole = lines(kind)
-    if stripped and kind != "latency":
-        # As clients that take away the blanks of a line's beginning leave it.
-        whole = [line.lstrip() for line in whole]
-    text = put(prefix, whole)
-    assert flat(tables(tmp_path, text)) == flat(tables(tmp_path, "\n".join(whole)))
-    one = capture(tmp_path, text)
-    scan = one.scan()
-    assert (scan["records"]["event"], scan["records"]["losses"]) == (EVENTS, 1)
-    assert [note for note in one.header()["notes"] if "put before the lines" in note]
-    plain = capture(tmp_path, "\n".join(whole), "plain.txt")
-    for event in ("sched:sched_switch", "irq:softirq_entry"):
-        assert names_of(one, event) == names_of(plain, event)
+def test_every_kind_of_text_is_read_behind_its_prefix(tmp_path: Path, kind: str) -> None:
+    for number, prefix in enumerate(sorted(PREFIXES), sorted(LINES).index(kind)):
+        whole = lines(kind)
+        if number % 2 and kind != "latency":
+            whole = [line.lstrip() for line in whole]
+        text = put(prefix, whole)
+        assert flat(tables(tmp_path, text)) == flat(tables(tmp_path, "\n".join(whole))), prefix
+        one = capture(tmp_path, text)
+        scan = one.scan()
+        assert (scan["records"]["event"], scan["records"]["losses"]) == (EVENTS, 1)
+        assert is_prefixed(one)
+        plain = capture(tmp_path, "\n".join(whole), "plain.txt")
+        for event in ("sched:sched_switch", "irq:softirq_entry"):
+            assert names_of(one, event) == names_of(plain, event)
 
 
 # One task is one victim, whatever the time of day at which it was pasted.
-@pytest.mark.parametrize("prefix", sorted(PREFIXES))
-def test_the_ledger_is_the_same(tmp_path: Path, prefix: str) -> None:
-    whole = [line.lstrip() for line in lines("perf")]
-    capture(tmp_path, "\n".join(whole))
-    plain = Answer(tmp_path / "trace.txt")
-    capture(tmp_path, put(prefix, whole))
-    shown = Answer(tmp_path / "trace.txt")
-    assert shown.sums == plain.sums
-    assert shown.segments == plain.segments
+def test_the_ledger_is_the_same(tmp_path: Path) -> None:
+    for prefix in sorted(PREFIXES):
+        whole = [line.lstrip() for line in lines("perf")]
+        capture(tmp_path, "\n".join(whole))
+        plain = Answer(tmp_path / "trace.txt")
+        capture(tmp_path, put(prefix, whole))
+        shown = Answer(tmp_path / "trace.txt")
+        assert shown.sums == plain.sums
+        assert shown.segments == plain.segments
 
 
 def test_quoted_chains_stay_with_their_samples(tmp_path: Path) -> None:
@@ -89,15 +90,14 @@ def test_what_is_not_quoted_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 # What programs call their threads, and trace-cmd its buffers.
-@pytest.mark.parametrize(
-    "names", [("Web A", "Web B"), ("a: b", "a: b"), ("<idle>", "<idle>"), ("[k] x", "[k] x")]
-)
-def test_names_keep_what_they_begin_with(tmp_path: Path, names: tuple[str, str]) -> None:
-    line = "{} {} [000] 1.00000{}: irq:softirq_entry: vec=3 [action=NET_RX]\n"
-    tids = (7, 7) if names[0] == names[1] else (7, 8)
-    text = "".join(
-        line.format(name, tid, at) for at, (name, tid) in enumerate(zip(names, tids, strict=True))
-    )
-    one = capture(tmp_path, text)
-    assert names_of(one, "irq:softirq_entry") == list(zip(names, tids, strict=True))
-    assert not [note for note in one.header()["notes"] if "put before the lines" in note]
+def test_names_keep_what_they_begin_with(tmp_path: Path) -> None:
+    for names in (("Web A", "Web B"), ("a: b", "a: b"), ("<idle>", "<idle>"), ("[k] x", "[k] x")):
+        line = "{} {} [000] 1.00000{}: irq:softirq_entry: vec=3 [action=NET_RX]\n"
+        tids = (7, 7) if names[0] == names[1] else (7, 8)
+        text = "".join(
+            line.format(name, tid, at)
+            for at, (name, tid) in enumerate(zip(names, tids, strict=True))
+        )
+        one = capture(tmp_path, text)
+        assert names_of(one, "irq:softirq_entry") == list(zip(names, tids, strict=True))
+        assert not is_prefixed(one)

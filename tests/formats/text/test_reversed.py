@@ -32,7 +32,6 @@ def test_info_says_so(netcost: Netcost, tmp_path: Path) -> None:
     assert re.search(rf"^note +{re.escape(why)}$", out, re.MULTILINE)
     info = netcost("info", path, "--json").json
     assert (info["recorded"], info["notes"][-1]) == (None, why)
-    assert "an unknown part of CPU time" in repr(open_capture(path))
     assert why in repr(open_capture(path))
 
 
@@ -43,11 +42,11 @@ def test_info_of_a_text_that_is_read(netcost: Netcost, tmp_path: Path) -> None:
     assert not [note for note in info["notes"] if "no ledger" in note]
 
 
-@pytest.mark.parametrize("kind", sorted(LINES))
-def test_newest_lines_first_are_refused(tmp_path: Path, kind: str) -> None:
-    turned(tmp_path, kind)
-    with pytest.raises(CaptureError, match=r"^no ledger: the times of most lines .* \(tac "):
-        Answer(tmp_path / "trace.txt")
+def test_newest_lines_first_are_refused(tmp_path: Path) -> None:
+    for kind in sorted(LINES):
+        turned(tmp_path, kind)
+        with pytest.raises(CaptureError, match=r"^no ledger: .*\(tac "):
+            Answer(tmp_path / "trace.txt")
 
 
 def test_a_text_twice_or_with_lines_exchanged_is_read(tmp_path: Path) -> None:

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import Capture, CaptureError
+from support.examples import examples
 from support.host import Fresh
 from support.native_tables import ALL_TABLES, Answer, assert_conserved, rows
 from support.perfdata import MACHINES, Machine, Recording, cpu, recording
@@ -50,70 +51,70 @@ def units(path: Path) -> dict[str, Any]:
     return {name: header[name] for name in ("clock", "time_unit", "resolution_ns")}
 
 
-@versions
-@pytest.mark.parametrize("clock", NANOSECONDS)
-def test_clocks_of_nanoseconds(tmp_path: Path, clock: str, version: int) -> None:
-    told = steps(S, S + 5, S + 1000)
-    path = write_trace_dat(told, tmp_path / "trace.dat", Dress(version, clock=clock))
-    assert units(path) == {"clock": clock, "time_unit": "ns", "resolution_ns": 1}
-    assert times(path) == [S, S + 1, S + 5, S + 6, S + 1000, S + 1001] == shown(path)
-    [top] = Capture(str(path)).header()["buffers"]
-    assert top["clock"] == clock
+def test_clocks_of_nanoseconds(tmp_path: Path) -> None:
+    for version in (6, 7):
+        for clock in NANOSECONDS:
+            told = steps(S, S + 5, S + 1000)
+            path = write_trace_dat(told, tmp_path / "trace.dat", Dress(version, clock=clock))
+            assert units(path) == {"clock": clock, "time_unit": "ns", "resolution_ns": 1}
+            assert times(path) == [S, S + 1, S + 5, S + 6, S + 1000, S + 1001] == shown(path)
+            [top] = Capture(str(path)).header()["buffers"]
+            assert top["clock"] == clock
 
 
 # The kernel counts it in hundredths of seconds, whatever trace-cmd shows.
-@versions
-def test_the_uptime_clock(tmp_path: Path, version: int) -> None:
-    path = write_trace_dat(steps(1000, 1005), tmp_path / "t", Dress(version, clock="uptime"))
-    assert units(path) == {"clock": "uptime", "time_unit": "ns", "resolution_ns": 10_000_000}
-    assert times(path) == [at * 10_000_000 for at in (1000, 1001, 1005, 1006)]
-    assert shown(path) == [1000, 1001, 1005, 1006]
+def test_the_uptime_clock(tmp_path: Path) -> None:
+    for version in (6, 7):
+        path = write_trace_dat(steps(1000, 1005), tmp_path / "t", Dress(version, clock="uptime"))
+        assert units(path) == {"clock": "uptime", "time_unit": "ns", "resolution_ns": 10_000_000}
+        assert times(path) == [at * 10_000_000 for at in (1000, 1001, 1005, 1006)]
+        assert shown(path) == [1000, 1001, 1005, 1006]
 
 
 # It numbers events: there is an order, and no duration.
-@versions
-def test_the_counter(tmp_path: Path, version: int) -> None:
-    path = write_trace_dat(steps(1000, 1005), tmp_path / "t", Dress(version, clock="counter"))
-    found = units(path)
-    assert (found["clock"], found["time_unit"]) == ("counter", "order")
-    assert times(path, "time_order") == [1000, 1001, 1005, 1006] == shown(path)
+def test_the_counter(tmp_path: Path) -> None:
+    for version in (6, 7):
+        path = write_trace_dat(steps(1000, 1005), tmp_path / "t", Dress(version, clock="counter"))
+        found = units(path)
+        assert (found["clock"], found["time_unit"]) == ("counter", "order")
+        assert times(path, "time_order") == [1000, 1001, 1005, 1006] == shown(path)
 
 
-@versions
-def test_cycles_of_unknown_length(tmp_path: Path, version: int) -> None:
-    path = write_trace_dat(steps(1000, 1005), tmp_path / "t", Dress(version, clock="x86-tsc"))
-    found = units(path)
-    assert (found["clock"], found["time_unit"]) == ("x86-tsc", "cycles")
-    assert times(path, "time_cycles") == [1000, 1001, 1005, 1006] == shown(path)
+def test_cycles_of_unknown_length(tmp_path: Path) -> None:
+    for version in (6, 7):
+        path = write_trace_dat(steps(1000, 1005), tmp_path / "t", Dress(version, clock="x86-tsc"))
+        found = units(path)
+        assert (found["clock"], found["time_unit"]) == ("x86-tsc", "cycles")
+        assert times(path, "time_cycles") == [1000, 1001, 1005, 1006] == shown(path)
 
 
 # Events have their order and their fields; what has to do with durations is refused.
-@pytest.mark.parametrize("clock", ["counter", "x86-tsc"])
-def test_without_nanoseconds_there_is_no_ledger(tmp_path: Path, clock: str) -> None:
-    path = write_trace_dat(story(), tmp_path / "trace.dat", Dress(clock=clock))
-    capture = Capture(str(path))
-    assert len(rows(capture.events("napi:napi_poll"))) == 2
-    with pytest.raises(CaptureError) as refused:
-        capture.timeline(ALL_TABLES)
-    assert "\n" not in str(refused.value)
-    assert clock in str(refused.value)
+def test_without_nanoseconds_there_is_no_ledger(tmp_path: Path) -> None:
+    for clock in ("counter", "x86-tsc"):
+        path = write_trace_dat(story(), tmp_path / "trace.dat", Dress(clock=clock))
+        capture = Capture(str(path))
+        assert len(rows(capture.events("napi:napi_poll"))) == 2
+        with pytest.raises(CaptureError) as refused:
+            capture.timeline(ALL_TABLES)
+        assert "\n" not in str(refused.value)
+        assert clock in str(refused.value)
 
 
 MULTIPLIERS = [(1, 0), (1, 1), (3, 1), (0x6AAAAAAB, 32), (0x7FFFFFFF, 31), (10, 3)]
 
 
-@versions
-@every_machine
-@pytest.mark.parametrize("mult", MULTIPLIERS, ids=str)
-def test_cycles_of_known_length(
-    tmp_path: Path, machine: Machine, version: int, mult: tuple[int, int]
-) -> None:
-    told = steps(12345, 1 << 32, (1 << 45) + 98765)
-    dress = Dress(version, clock="x86-tsc", options=(o.tsc2nsec(*mult, 777),))
-    path = write_trace_dat(recording(*told.cpus, machine=machine), tmp_path / "t", dress)
-    assert units(path) == {"clock": "x86-tsc", "time_unit": "ns", "resolution_ns": 1}
-    cycles = sorted(one.at for one in told.events())
-    assert times(path) == [at * mult[0] >> mult[1] for at in cycles] == shown(path)
+def test_cycles_of_known_length(tmp_path: Path) -> None:
+    for version in (6, 7):
+        for machine in MACHINES.values():
+            for mult in MULTIPLIERS:
+                told = steps(12345, 1 << 32, (1 << 45) + 98765)
+                dress = Dress(version, clock="x86-tsc", options=(o.tsc2nsec(*mult, 777),))
+                path = write_trace_dat(
+                    recording(*told.cpus, machine=machine), tmp_path / "t", dress
+                )
+                assert units(path) == {"clock": "x86-tsc", "time_unit": "ns", "resolution_ns": 1}
+                cycles = sorted(one.at for one in told.events())
+                assert times(path) == [at * mult[0] >> mult[1] for at in cycles] == shown(path)
 
 
 # Each nanosecond has a first cycle: a ledger of cycles of known length is one of nanoseconds.
@@ -132,31 +133,31 @@ def test_a_ledger_of_cycles_of_known_length(tmp_path: Path) -> None:
 
 
 # Seconds between the clock's start and 1970 change no difference of times: they are told apart.
-@versions
-@every_machine
-def test_the_date_is_beside_the_times(tmp_path: Path, machine: Machine, version: int) -> None:
-    told = recording(*steps(S, S + 7).cpus, machine=machine)
-    date = 1_700_000_000_000_000
-    path = write_trace_dat(told, tmp_path / "t", Dress(version, options=(o.date(date),)))
-    assert times(path) == [S, S + 1, S + 7, S + 8] == shown(path, "--nodate")
-    offset = Capture(str(path)).header()["date_offset_ns"]
-    assert offset == date * 1000
-    assert [at + offset for at in times(path)] == shown(path)
+def test_the_date_is_beside_the_times(tmp_path: Path) -> None:
+    for version in (6, 7):
+        for machine in MACHINES.values():
+            told = recording(*steps(S, S + 7).cpus, machine=machine)
+            date = 1_700_000_000_000_000
+            path = write_trace_dat(told, tmp_path / "t", Dress(version, options=(o.date(date),)))
+            assert times(path) == [S, S + 1, S + 7, S + 8] == shown(path, "--nodate")
+            offset = Capture(str(path)).header()["date_offset_ns"]
+            assert offset == date * 1000
+            assert [at + offset for at in times(path)] == shown(path)
 
 
-@versions
-def test_without_a_date(tmp_path: Path, version: int) -> None:
-    path = write_trace_dat(steps(S), tmp_path / "t", Dress(version))
-    assert Capture(str(path)).header()["date_offset_ns"] is None
+def test_without_a_date(tmp_path: Path) -> None:
+    for version in (6, 7):
+        path = write_trace_dat(steps(S), tmp_path / "t", Dress(version))
+        assert Capture(str(path)).header()["date_offset_ns"] is None
 
 
-@versions
-@pytest.mark.parametrize("offsets", [(5,), (-5,), (5, -7), (10**12,)], ids=str)
-def test_offsets_are_added(tmp_path: Path, offsets: tuple[int, ...], version: int) -> None:
-    dress = Dress(version, options=tuple(o.offset(one) for one in offsets))
-    path = write_trace_dat(steps(S, S + 7), tmp_path / "t", dress)
-    wanted = [S + step + sum(offsets) for step in (0, 1, 7, 8)]
-    assert times(path) == wanted == shown(path)
+def test_offsets_are_added(tmp_path: Path) -> None:
+    for version in (6, 7):
+        for offsets in ((5,), (-5,), (5, -7), (10**12,)):
+            dress = Dress(version, options=tuple(o.offset(one) for one in offsets))
+            path = write_trace_dat(steps(S, S + 7), tmp_path / "t", dress)
+            wanted = [S + step + sum(offsets) for step in (0, 1, 7, 8)]
+            assert times(path) == wanted == shown(path)
 
 
 @st.composite
@@ -174,7 +175,7 @@ def compared(draw: st.DrawFn) -> list[o.Compared]:
 
 
 # A guest's clock as its host's: between two comparisons, at them, before and after all of them.
-@settings(max_examples=80)
+@examples(40)
 @given(
     st.lists(compared(), min_size=1, max_size=3),
     st.booleans(),
@@ -211,80 +212,74 @@ def test_a_cpu_that_was_never_compared(tmp_path: Path) -> None:
     assert times(path) == [S, S + 101]
 
 
-@versions
-@every_machine
-def test_guests_and_sessions_are_told(tmp_path: Path, machine: Machine, version: int) -> None:
-    told = recording(*steps(S).cpus, machine=machine)
-    options = (o.trace_id(0xDEADBEEF12345678), o.guest("a guest", 0x42, {0: 600, 1: 601}))
-    path = write_trace_dat(told, tmp_path / "t", Dress(version, options=options))
-    header = Capture(str(path)).header()
-    assert header["trace_id"] == 0xDEADBEEF12345678
-    guest = {"name": "a guest", "trace_id": 0x42, "cpus": {0: 600, 1: 601}}
-    assert header["guests"] == [guest]
+def test_guests_and_sessions_are_told(tmp_path: Path) -> None:
+    for version in (6, 7):
+        for machine in MACHINES.values():
+            told = recording(*steps(S).cpus, machine=machine)
+            options = (o.trace_id(0xDEADBEEF12345678), o.guest("a guest", 0x42, {0: 600, 1: 601}))
+            path = write_trace_dat(told, tmp_path / "t", Dress(version, options=options))
+            header = Capture(str(path)).header()
+            assert header["trace_id"] == 0xDEADBEEF12345678
+            guest = {"name": "a guest", "trace_id": 0x42, "cpus": {0: 600, 1: 601}}
+            assert header["guests"] == [guest]
 
 
 # Options that no version so far has, and pieces of known ones.
-@versions
-@pytest.mark.parametrize("identity", [23, 24, 25, 40, 0xFFFF])
-def test_unknown_options_are_passed_over(tmp_path: Path, identity: int, version: int) -> None:
-    options = (o.Option(identity, (b"\xff" * 100,)), o.offset(5))
-    path = write_trace_dat(steps(S), tmp_path / "t", Dress(version, options=options))
-    assert times(path) == [S + 5, S + 6]
+def test_unknown_options_are_passed_over(tmp_path: Path) -> None:
+    for version in (6, 7):
+        for identity in (23, 24, 25, 40, 0xFFFF):
+            options = (o.Option(identity, (b"\xff" * 100,)), o.offset(5))
+            path = write_trace_dat(steps(S), tmp_path / "t", Dress(version, options=options))
+            assert times(path) == [S + 5, S + 6]
 
 
-@versions
-@pytest.mark.parametrize(
-    "identity", [o.DATE, o.OFFSET, o.TRACEID, o.TIME_SHIFT, o.GUEST, o.TSC2NSEC]
-)
-@pytest.mark.parametrize("data", [b"", b"\0", b"\xff", b"\xff" * 7], ids=len)
-def test_options_that_are_cut(tmp_path: Path, identity: int, data: bytes, version: int) -> None:
-    options = (o.Option(identity, (data,)),)
-    path = write_trace_dat(steps(S), tmp_path / "t", Dress(version, options=options))
-    assert len(times(path)) == 2
+def test_options_that_are_cut(tmp_path: Path) -> None:
+    for version in (6, 7):
+        for identity in (o.DATE, o.OFFSET, o.TRACEID, o.TIME_SHIFT, o.GUEST, o.TSC2NSEC):
+            for data in (b"", b"\0", b"\xff", b"\xff" * 7):
+                options = (o.Option(identity, (data,)),)
+                path = write_trace_dat(steps(S), tmp_path / "t", Dress(version, options=options))
+                assert len(times(path)) == 2
 
 
 # Of 3 GHz the multiplier is rounded: half a nanosecond's cycles more keep times from falling below.
 @pytest.mark.parametrize("hertz", [1_000_000_000, 2_000_000_000, 2_500_000_000, 3_000_000_000])
-@versions
-def test_a_ledger_of_cycles_of_a_length_that_is_given(
-    tmp_path: Path, version: int, hertz: int
-) -> None:
-    dress = Dress(version, clock="x86-tsc", stamp=lambda at: -(-at * hertz // S) + hertz // 2 // S)
-    path = write_trace_dat(story(), tmp_path / "cycles", dress)
-    wanted = Answer(write_trace_dat(story(), tmp_path / "plain", Dress(version)))
-    given = Capture(str(path), None, hertz)
-    assert (given.header()["time_unit"], given.header()["clock"]) == ("ns", "x86-tsc")
-    assert given.header()["notes"] == [f"clock x86-tsc counts cycles: {hertz} a second, as given"]
-    found = Answer(path, cycles_per_s=hertz)
-    assert_conserved(found)
-    assert found.tables == wanted.tables
-    assert found.sums == wanted.sums
+def test_a_ledger_of_cycles_of_a_length_that_is_given(tmp_path: Path, hertz: int) -> None:
+    for version in (6, 7):
+        dress = Dress(
+            version, clock="x86-tsc", stamp=lambda at: -(-at * hertz // S) + hertz // 2 // S
+        )
+        path = write_trace_dat(story(), tmp_path / "cycles", dress)
+        wanted = Answer(write_trace_dat(story(), tmp_path / "plain", Dress(version)))
+        given = Capture(str(path), None, hertz)
+        assert (given.header()["time_unit"], given.header()["clock"]) == ("ns", "x86-tsc")
+        [note] = given.header()["notes"]
+        assert str(hertz) in note
+        found = Answer(path, cycles_per_s=hertz)
+        assert_conserved(found)
+        assert found.tables == wanted.tables
+        assert found.sums == wanted.sums
 
 
-@pytest.mark.parametrize("hertz", [1_000_000, 24_000_000, 2_399_998_000, 100_000_000_000])
-def test_a_given_length_holds_for_a_year(tmp_path: Path, hertz: int) -> None:
-    at_s = [1, 365 * 86_400] if hertz < 10**10 else [1, 86_400]
-    path = write_trace_dat(
-        steps(*(at * hertz for at in at_s), cpus=1), tmp_path / "t", Dress(clock="x86-tsc")
-    )
-    events = Capture(str(path), None, hertz).events("irq:softirq_raise")
-    found = [row["time_ns"] for row in rows(events)]
-    assert found == pytest.approx([at * S for at in at_s], rel=2**-31, abs=1)
+def test_a_given_length_holds_for_a_year(tmp_path: Path) -> None:
+    for hertz in (1_000_000, 24_000_000, 2_399_998_000, 100_000_000_000):
+        at_s = [1, 365 * 86_400] if hertz < 10**10 else [1, 86_400]
+        path = write_trace_dat(
+            steps(*(at * hertz for at in at_s), cpus=1), tmp_path / "t", Dress(clock="x86-tsc")
+        )
+        events = Capture(str(path), None, hertz).events("irq:softirq_raise")
+        found = [row["time_ns"] for row in rows(events)]
+        assert found == pytest.approx([at * S for at in at_s], rel=2**-31, abs=1)
 
 
 # What counts nanoseconds, or events, or says itself how long a cycle is, takes no other length.
-@pytest.mark.parametrize(
-    ("clock", "options", "counts"),
-    [
+def test_other_clocks_take_no_length_of_a_cycle(tmp_path: Path) -> None:
+    for clock, options, counts in (
         ("mono", (), "ns"),
         ("uptime", (), "ns"),
         ("counter", (), "an order alone"),
         ("x86-tsc", (o.tsc2nsec(1, 1),), "ns"),
-    ],
-)
-def test_other_clocks_take_no_length_of_a_cycle(
-    tmp_path: Path, clock: str, options: tuple[Any, ...], counts: str
-) -> None:
-    path = write_trace_dat(steps(S), tmp_path / "t", Dress(clock=clock, options=options))
-    with pytest.raises(CaptureError, match=f"clock {clock} counts {counts}$"):
-        Capture(str(path), None, 10**9)
+    ):
+        path = write_trace_dat(steps(S), tmp_path / "t", Dress(clock=clock, options=options))
+        with pytest.raises(CaptureError, match=f"clock {clock} counts {counts}$"):
+            Capture(str(path), None, 10**9)

@@ -28,6 +28,7 @@ def pages() -> bytes:
     return rows.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["6", "none", "zstd", "zlib"])
 def test_a_large_recording_is_read_in_little_memory(tmp_path: Path, kind: str) -> None:
     top = Buffer("", "mono", dict.fromkeys(range(CPUS), pages()))

@@ -48,61 +48,61 @@ def notes(path: Path) -> list[str]:
 
 # 28 words is the most whose length stands in a record's header.
 @every_machine
-@pytest.mark.parametrize("wide", [False, True])
-def test_records_of_every_length(tmp_path: Path, machine: Machine, wide: bool) -> None:
-    names = ["x" * length for length in (*range(130), 1000, 3000, 4020)]
-    entries = [executed(S + number, name, machine) for number, name in enumerate(names)]
-    path = written(tmp_path / "t", {0: ring(entries, machine, Style(wide=wide))}, machine)
-    found = rows(Capture(str(path)).events("sched:sched_process_exec"))
-    assert [row["filename"] for row in found] == names
-    assert [row["time_ns"] - S for row in found] == list(range(len(names)))
-    assert notes(path) == []
+def test_records_of_every_length(tmp_path: Path, machine: Machine) -> None:
+    for wide in (False, True):
+        names = ["x" * length for length in (*range(130), 1000, 3000, 4020)]
+        entries = [executed(S + number, name, machine) for number, name in enumerate(names)]
+        path = written(tmp_path / "t", {0: ring(entries, machine, Style(wide=wide))}, machine)
+        found = rows(Capture(str(path)).events("sched:sched_process_exec"))
+        assert [row["filename"] for row in found] == names
+        assert [row["time_ns"] - S for row in found] == list(range(len(names)))
+        assert notes(path) == []
 
 
 # Records of 16 bytes: 255 of them fill a sub-buffer of a 64-bit machine to the last byte.
-@pytest.mark.parametrize("count", [1, 254, 255, 256, 510, 511])
-def test_sub_buffers_that_are_full_to_the_byte(tmp_path: Path, count: int) -> None:
-    pages = ring([raised(S + number) for number in range(count)], X86_64)
-    assert len(pages) == 4096 * -(-count // 255)
-    path = written(tmp_path / "t", {0: pages})
-    assert times(path) == list(range(count))
-    assert notes(path) == []
+def test_sub_buffers_that_are_full_to_the_byte(tmp_path: Path) -> None:
+    for count in (1, 254, 255, 256, 510, 511):
+        pages = ring([raised(S + number) for number in range(count)], X86_64)
+        assert len(pages) == 4096 * -(-count // 255)
+        path = written(tmp_path / "t", {0: pages})
+        assert times(path) == list(range(count))
+        assert notes(path) == []
 
 
 PAUSES = (0, 1, (1 << 27) - 1, 1 << 27, (1 << 27) + 1, 1 << 32, 1 << 54)
 
 
-@every_machine
-@pytest.mark.parametrize("stamps", ["extend", "absolute"])
-@pytest.mark.parametrize("every", [False, True])
-def test_pauses(tmp_path: Path, machine: Machine, stamps: str, every: bool) -> None:
-    wanted = [sum(PAUSES[: number + 1]) for number in range(len(PAUSES))]
-    entries = [raised(S + at, machine=machine) for at in wanted]
-    style = Style(stamps=stamps, every=every)
-    path = written(tmp_path / "t", {3: ring(entries, machine, style)}, machine)
-    assert times(path) == wanted
+def test_pauses(tmp_path: Path) -> None:
+    for machine in MACHINES.values():
+        for stamps in ("extend", "absolute"):
+            for every in (False, True):
+                wanted = [sum(PAUSES[: number + 1]) for number in range(len(PAUSES))]
+                entries = [raised(S + at, machine=machine) for at in wanted]
+                style = Style(stamps=stamps, every=every)
+                path = written(tmp_path / "t", {3: ring(entries, machine, style)}, machine)
+                assert times(path) == wanted
 
 
 # The five highest bits of an absolute stamp are the sub-buffer's.
-@pytest.mark.parametrize("start", [1 << 58, 1 << 59, (1 << 61) + 12345])
-@pytest.mark.parametrize("stamps", ["extend", "absolute"])
-def test_late_times(tmp_path: Path, start: int, stamps: str) -> None:
-    style = Style(stamps=stamps, every=True)
-    entries = [raised(start + step) for step in (0, 1, 1 << 30, 1 << 40)]
-    path = written(tmp_path / "t", {0: ring(entries, X86_64, style)})
-    assert times(path) == [one.at - S for one in entries]
+def test_late_times(tmp_path: Path) -> None:
+    for start in (1 << 58, 1 << 59, (1 << 61) + 12345):
+        for stamps in ("extend", "absolute"):
+            style = Style(stamps=stamps, every=True)
+            entries = [raised(start + step) for step in (0, 1, 1 << 30, 1 << 40)]
+            path = written(tmp_path / "t", {0: ring(entries, X86_64, style)})
+            assert times(path) == [one.at - S for one in entries]
 
 
 # What was given back is no event, but its time counts for those behind it.
-@every_machine
-def test_records_that_were_given_back(tmp_path: Path, machine: Machine) -> None:
-    items: list[Item] = []
-    for number in range(100):
-        at = S + 10 * number
-        items += [raised(at, machine=machine), Discarded(at + 5, 4 + 4 * (number % 40))]
-    path = written(tmp_path / "t", {0: ring(items, machine)}, machine)
-    assert times(path) == [10 * number for number in range(100)]
-    assert notes(path) == []
+def test_records_that_were_given_back(tmp_path: Path) -> None:
+    for machine in MACHINES.values():
+        items: list[Item] = []
+        for number in range(100):
+            at = S + 10 * number
+            items += [raised(at, machine=machine), Discarded(at + 5, 4 + 4 * (number % 40))]
+        path = written(tmp_path / "t", {0: ring(items, machine)}, machine)
+        assert times(path) == [10 * number for number in range(100)]
+        assert notes(path) == []
 
 
 # (body of a sub-buffer, as the ring's own methods make it)
@@ -119,16 +119,16 @@ def odd_pages(one: Ring) -> dict[str, bytes]:
 
 
 @every_machine
-@pytest.mark.parametrize("kind", odd_pages(Ring(X86_64)))
-def test_sub_buffers_without_an_event(tmp_path: Path, machine: Machine, kind: str) -> None:
-    one = Ring(machine)
-    body = odd_pages(one)[kind]
-    odd = one.sub_buffer(S + 5, len(body), body)
-    before, after = (ring([raised(at, machine=machine)], machine) for at in (S, S + 10))
-    rings = {0: before + odd + after, 1: odd}
-    path = written(tmp_path / "t", rings, machine)
-    assert times(path) == [0, 10]
-    assert notes(path) == []
+def test_sub_buffers_without_an_event(tmp_path: Path, machine: Machine) -> None:
+    for kind in odd_pages(Ring(X86_64)):
+        one = Ring(machine)
+        body = odd_pages(one)[kind]
+        odd = one.sub_buffer(S + 5, len(body), body)
+        before, after = (ring([raised(at, machine=machine)], machine) for at in (S, S + 10))
+        rings = {0: before + odd + after, 1: odd}
+        path = written(tmp_path / "t", rings, machine)
+        assert times(path) == [0, 10]
+        assert notes(path) == []
 
 
 # Rows that a table has from undamaged sub-buffers and CPUs, whatever stands between them.
@@ -155,18 +155,16 @@ def damaged(one: Ring) -> dict[str, bytes]:
 
 
 @every_machine
-@pytest.mark.parametrize("kind", damaged(Ring(X86_64)))
-def test_damage_ends_one_sub_buffer_and_is_said(
-    tmp_path: Path, machine: Machine, kind: str
-) -> None:
-    bad = damaged(Ring(machine))[kind]
-    before, after = (ring([raised(at, machine=machine)], machine) for at in (S - 10, S + 10))
-    path = written(tmp_path / "t", {0: before + bad + after, 1: after}, machine)
-    found = times(path)
-    # What stands before the damage is kept, if anything can be believed.
-    assert found in ([-10, 10, 10], [-10, 0, 10, 10])
-    assert ("committed" in kind) or found[1] == 0
-    assert any("damage" in note for note in notes(path))
+def test_damage_ends_one_sub_buffer_and_is_said(tmp_path: Path, machine: Machine) -> None:
+    for kind in damaged(Ring(X86_64)):
+        bad = damaged(Ring(machine))[kind]
+        before, after = (ring([raised(at, machine=machine)], machine) for at in (S - 10, S + 10))
+        path = written(tmp_path / "t", {0: before + bad + after, 1: after}, machine)
+        found = times(path)
+        # What stands before the damage is kept, if anything can be believed.
+        assert found in ([-10, 10, 10], [-10, 0, 10, 10])
+        assert ("committed" in kind) or found[1] == 0
+        assert any("damage" in note for note in notes(path))
 
 
 def test_records_of_an_unknown_event_are_counted(tmp_path: Path) -> None:
@@ -218,11 +216,11 @@ def test_time_that_runs_backwards(tmp_path: Path) -> None:
 
 
 # The kernel's long is what header_page says; the file's is that of the recorder's programs.
-@every_machine
-def test_a_recorder_of_fewer_bits_than_its_kernel(tmp_path: Path, machine: Machine) -> None:
-    top = Buffer("", "mono", {0: ring([raised(S, 7, machine)], machine)})
-    contents = Contents((top,), FORMATS, machine=machine, user_word=4)
-    path = tmp_path / "t"
-    path.write_bytes(version7.write(contents))
-    found: list[dict[str, Any]] = rows(Capture(str(path)).events("irq:softirq_raise"))
-    assert [(row["time_ns"], row["vec"], row["common_pid"]) for row in found] == [(S, 7, 500)]
+def test_a_recorder_of_fewer_bits_than_its_kernel(tmp_path: Path) -> None:
+    for machine in MACHINES.values():
+        top = Buffer("", "mono", {0: ring([raised(S, 7, machine)], machine)})
+        contents = Contents((top,), FORMATS, machine=machine, user_word=4)
+        path = tmp_path / "t"
+        path.write_bytes(version7.write(contents))
+        found: list[dict[str, Any]] = rows(Capture(str(path)).events("irq:softirq_raise"))
+        assert [(row["time_ns"], row["vec"], row["common_pid"]) for row in found] == [(S, 7, 500)]

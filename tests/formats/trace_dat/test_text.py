@@ -34,26 +34,32 @@ def written(path: Path, dress: Dress, text: str) -> Path:
     return path
 
 
-@every_dress
-@pytest.mark.parametrize("times", [1, 1000])
-def test_the_text_of_a_latency_tracer(tmp_path: Path, dress: Dress, times: int) -> None:
-    path = written(tmp_path / "trace.dat", dress, TEXT + "".join(f"{LINES[2]}\n" * (times - 1)))
-    capture = Capture(str(path))
-    counts = {name: count for name, count in capture.scan()["events"].items() if count}
-    assert counts == {"irq:softirq_raise": 1, "irq:softirq_entry": 1, "irq:softirq_exit": times}
-    [raised] = rows(capture.events("irq:softirq_raise"))
-    names = ("time_ns", "common_cpu", "common_pid", "vec", "common_flags")
-    assert [raised[name] for name in names] == [1000_000_001_000, 1, 500, 3, 9]
-    header = capture.header()
-    assert (header["version"], header["resolution_ns"]) == (dress.version, 1000)
+def test_the_text_of_a_latency_tracer(tmp_path: Path) -> None:
+    for dress in DRESSES.values():
+        for times in (1, 1000):
+            path = written(
+                tmp_path / "trace.dat", dress, TEXT + "".join(f"{LINES[2]}\n" * (times - 1))
+            )
+            capture = Capture(str(path))
+            counts = {name: count for name, count in capture.scan()["events"].items() if count}
+            assert counts == {
+                "irq:softirq_raise": 1,
+                "irq:softirq_entry": 1,
+                "irq:softirq_exit": times,
+            }
+            [raised] = rows(capture.events("irq:softirq_raise"))
+            names = ("time_ns", "common_cpu", "common_pid", "vec", "common_flags")
+            assert [raised[name] for name in names] == [1000_000_001_000, 1, 500, 3, 9]
+            header = capture.header()
+            assert (header["version"], header["resolution_ns"]) == (dress.version, 1000)
 
 
-@every_dress
-@pytest.mark.parametrize("text", ["", "# tracer: irqsoff\n#\n"])
-def test_no_line_of_an_event(tmp_path: Path, dress: Dress, text: str) -> None:
-    path = written(tmp_path / "trace.dat", dress, text)
-    try:
-        assert sum(Capture(str(path)).scan()["events"].values()) == 0
-    except CaptureError as refused:
-        if "\n" in str(refused):
-            raise
+def test_no_line_of_an_event(tmp_path: Path) -> None:
+    for dress in DRESSES.values():
+        for text in ("", "# tracer: irqsoff\n#\n"):
+            path = written(tmp_path / "trace.dat", dress, text)
+            try:
+                assert sum(Capture(str(path)).scan()["events"].values()) == 0
+            except CaptureError as refused:
+                if "\n" in str(refused):
+                    raise

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import Capture, CaptureError
 from support.bounded import bounded
+from support.examples import examples
 from support.host import Fresh
 from support.native_tables import rows
 from support.perfdata import MACHINES, X86_64, Recording, cpu, recording
@@ -74,7 +75,7 @@ def counted(data: bytes, folder: Path) -> tuple[int, list[str]]:
 
 
 # In version 6 each CPU's place stands before the data: a cut leaves whole sub-buffers.
-@settings(max_examples=150)
+@examples(75)
 @given(st.sampled_from(sorted(MACHINES)), st.floats(0, 1))
 def test_whole_sub_buffers_before_the_cut_are_kept(
     fresh: Fresh, machine: str, share: float
@@ -115,7 +116,7 @@ def kept(data: bytes, machine: str, size: int) -> int:
 
 
 # In version 7 what says where everything is stands at the end.
-@settings(max_examples=100)
+@examples(50)
 @given(st.sampled_from(sorted(MACHINES)), st.floats(0, 1))
 def test_version_7_is_read_or_refused(fresh: Fresh, machine: str, share: float) -> None:
     data = whole(7, machine)
@@ -141,21 +142,19 @@ def test_a_cut_before_the_last_option_is_said_to_be_one(tmp_path: Path) -> None:
     assert said == {"trace.dat cut short"}
 
 
-@pytest.mark.parametrize("algorithm", ["zstd", "zlib"])
-@pytest.mark.parametrize("chunk", [0, 2, 7])
-def test_a_damaged_chunk_costs_what_is_in_it_and_behind(
-    tmp_path: Path, algorithm: str, chunk: int
-) -> None:
-    packing = Packing(algorithm, chunk_pages=1)
-    path = write_trace_dat(long_story(), tmp_path / "trace.dat", Dress(packing=packing))
-    data = bytearray(path.read_bytes())
-    at = chunks_of(bytes(data))[chunk]
-    size = int.from_bytes(data[at : at + 4], "little")
-    data[at + 8 : at + 8 + size] = bytes(size)
-    found, notes = counted(bytes(data), tmp_path)
-    # 255 records a sub-buffer; the other CPU's 2000 are whole.
-    assert 2000 + 255 * chunk <= found < 4000
-    assert any("CPU 0" in note for note in notes)
+def test_a_damaged_chunk_costs_what_is_in_it_and_behind(tmp_path: Path) -> None:
+    for algorithm in ("zstd", "zlib"):
+        for chunk in (0, 2, 7):
+            packing = Packing(algorithm, chunk_pages=1)
+            path = write_trace_dat(long_story(), tmp_path / "trace.dat", Dress(packing=packing))
+            data = bytearray(path.read_bytes())
+            at = chunks_of(bytes(data))[chunk]
+            size = int.from_bytes(data[at : at + 4], "little")
+            data[at + 8 : at + 8 + size] = bytes(size)
+            found, notes = counted(bytes(data), tmp_path)
+            # 255 records a sub-buffer; the other CPU's 2000 are whole.
+            assert 2000 + 255 * chunk <= found < 4000
+            assert any("CPU 0" in note for note in notes)
 
 
 # Where the chunks of CPU 0 begin.
@@ -222,16 +221,16 @@ def test_broken_descriptions_are_read_or_refused(tmp_path: Path, kind: str) -> N
 
 
 # Each options section says where the next one is; here, that it is the next one itself.
-@pytest.mark.parametrize("packed", [False, True])
-def test_options_in_a_circle_end(tmp_path: Path, packed: bool) -> None:
-    contents = long_contents()
-    data = version7.write(contents, Packing("none"))
-    at = option_at(data, o.DONE)
-    first = data.index(b"none\0\0") + 6
-    start = data[first : first + 8]
-    path = tmp_path / "circle"
-    path.write_bytes(data[:at] + start + data[at + 8 :])
-    assert "read" in bounded(path, "capture().scan()", megabytes=256) or packed
+def test_options_in_a_circle_end(tmp_path: Path) -> None:
+    for packed in (False, True):
+        contents = long_contents()
+        data = version7.write(contents, Packing("none"))
+        at = option_at(data, o.DONE)
+        first = data.index(b"none\0\0") + 6
+        start = data[first : first + 8]
+        path = tmp_path / "circle"
+        path.write_bytes(data[:at] + start + data[at + 8 :])
+        assert "read" in bounded(path, "capture().scan()", megabytes=256) or packed
 
 
 # Kilobytes that unpack to gigabytes: a section, and a CPU's chunk.
@@ -271,18 +270,18 @@ def with_bomb(plain: bytes, target: int, block: bytes) -> bytes:
 
 
 # Chunks that claim to be more than there are, or larger, or smaller.
-@pytest.mark.parametrize("count", [0, 2, 1 << 31, (1 << 32) - 1])
-@pytest.mark.parametrize("sizes", [(0, 0), (1, 4096), (1 << 31, 4096), (100, 0), (100, 1 << 31)])
-def test_impossible_chunks(tmp_path: Path, count: int, sizes: tuple[int, int]) -> None:
-    path = tmp_path / "trace.dat"
-    data = bytearray(long_file("zstd"))
-    at = option_at(bytes(data), o.BUFFER) + FIRST + 4
-    place = int.from_bytes(data[at : at + 8], "little")
-    data[place : place + 4] = count.to_bytes(4, "little")
-    data[place + 4 : place + 12] = X86_64.pack("II", *sizes)
-    path.write_bytes(bytes(data))
-    said = bounded(path, "capture().all_events()", megabytes=256)
-    assert said == "read" or said.startswith("CaptureError")
+def test_impossible_chunks(tmp_path: Path) -> None:
+    for count in (0, 2, 1 << 31, (1 << 32) - 1):
+        for sizes in ((0, 0), (1, 4096), (1 << 31, 4096), (100, 0), (100, 1 << 31)):
+            path = tmp_path / "trace.dat"
+            data = bytearray(long_file("zstd"))
+            at = option_at(bytes(data), o.BUFFER) + FIRST + 4
+            place = int.from_bytes(data[at : at + 8], "little")
+            data[place : place + 4] = count.to_bytes(4, "little")
+            data[place + 4 : place + 12] = X86_64.pack("II", *sizes)
+            path.write_bytes(bytes(data))
+            said = bounded(path, "capture().all_events()", megabytes=256)
+            assert said == "read" or said.startswith("CaptureError")
 
 
 # A file that ends where its data does, and one of no data at all.

@@ -92,14 +92,14 @@ def assert_told(told: Recording, dress: Dress, folder: Path) -> None:
 
 
 @containers
-@every_machine
-def test_trace_cmd_reads_what_was_described(tmp_path: Path, machine: Machine, dress: Dress) -> None:
-    told = replace(narrowed(story()), machine=machine)
-    assert_told(told, dress, tmp_path)
-    found = sorted(contexts(tmp_path / "trace.dat"))
-    assert found == sorted(
-        (one.at, one.cpu, one.common.flags, one.common.preempt_count) for one in told.events()
-    )
+def test_trace_cmd_reads_what_was_described(tmp_path: Path, dress: Dress) -> None:
+    for machine in MACHINES.values():
+        told = replace(narrowed(story()), machine=machine)
+        assert_told(told, dress, tmp_path)
+        found = sorted(contexts(tmp_path / "trace.dat"))
+        assert found == sorted(
+            (one.at, one.cpu, one.common.flags, one.common.preempt_count) for one in told.events()
+        )
 
 
 # What trace-cmd 3.1 does not read: zlib where it was built without, padding that has no length (it
@@ -132,29 +132,29 @@ def long_story(**settings: object) -> Recording:
 
 
 @pytest.mark.parametrize("style", STYLES.values(), ids=STYLES)
-@every_machine
-def test_every_record_type(tmp_path: Path, machine: Machine, style: Style) -> None:
-    assert_told(long_story(machine=machine), Dress(style=style), tmp_path)
+def test_every_record_type(tmp_path: Path, style: Style) -> None:
+    for machine in MACHINES.values():
+        assert_told(long_story(machine=machine), Dress(style=style), tmp_path)
 
 
-@pytest.mark.parametrize("size", [8192, 65536])
-@pytest.mark.parametrize("dress", [Dress(6), Dress(7)], ids=["6", "7"])
-def test_larger_pages(tmp_path: Path, size: int, dress: Dress) -> None:
-    dress = replace(dress, page_size=size, style=Style(page_size=size))
-    assert_told(long_story(), dress, tmp_path)
+def test_larger_pages(tmp_path: Path) -> None:
+    for size in (8192, 65536):
+        for dress in (Dress(6), Dress(7)):
+            dress = replace(dress, page_size=size, style=Style(page_size=size))
+            assert_told(long_story(), dress, tmp_path)
 
 
-@every_machine
-def test_records_that_were_given_back(tmp_path: Path, machine: Machine) -> None:
-    assert_told(long_story(machine=machine), Dress(discard_each=2), tmp_path)
+def test_records_that_were_given_back(tmp_path: Path) -> None:
+    for machine in MACHINES.values():
+        assert_told(long_story(machine=machine), Dress(discard_each=2), tmp_path)
 
 
 # The five highest bits of a time are no part of an absolute stamp.
-@pytest.mark.parametrize("stamps", ["extend", "absolute"])
-@pytest.mark.parametrize("start", [1 << 58, (1 << 59) - 1, 1 << 59, (1 << 62) + 12345])
-def test_late_times(tmp_path: Path, start: int, stamps: str) -> None:
-    raised = [h.SoftirqRaise(start + step, 1) for step in (0, 1, 1 << 30, 1 << 40)]
-    assert_told(recording(cpu(0, *raised)), Dress(style=Style(stamps=stamps)), tmp_path)
+def test_late_times(tmp_path: Path) -> None:
+    for stamps in ("extend", "absolute"):
+        for start in (1 << 58, (1 << 59) - 1, 1 << 59, (1 << 62) + 12345):
+            raised = [h.SoftirqRaise(start + step, 1) for step in (0, 1, 1 << 30, 1 << 40)]
+            assert_told(recording(cpu(0, *raised)), Dress(style=Style(stamps=stamps)), tmp_path)
 
 
 # A clock that is not coherent: only an absolute stamp can go back.
@@ -163,31 +163,28 @@ def test_time_that_runs_backwards(tmp_path: Path) -> None:
     assert_told(recording(cpu(0, *raised)), Dress(), tmp_path)
 
 
-@containers
-@pytest.mark.parametrize("numbers", [(5, 2, 70), (1, 0), (3,)], ids=str)
-def test_cpus_in_any_order_and_with_gaps(
-    tmp_path: Path, numbers: tuple[int, ...], dress: Dress
-) -> None:
-    cpus = [cpu(number, h.SoftirqRaise(S + number, 1)) for number in numbers]
-    assert_told(recording(*cpus), dress, tmp_path)
-    dress = replace(dress, rank=lambda number: numbers.index(number))
-    assert_told(recording(*cpus), dress, tmp_path)
+def test_cpus_in_any_order_and_with_gaps(tmp_path: Path) -> None:
+    for dress in CONTAINERS.values():
+        for numbers in ((5, 2, 70), (1, 0), (3,)):
+            cpus = [cpu(number, h.SoftirqRaise(S + number, 1)) for number in numbers]
+            assert_told(recording(*cpus), dress, tmp_path)
+            assert_told(recording(*cpus), replace(dress, rank=numbers.index), tmp_path)
 
 
 # A sub-buffer says how many events are missing before it, that some are, or nothing.
 @containers
-@every_machine
-def test_losses(tmp_path: Path, machine: Machine, dress: Dress) -> None:
-    raised = [h.SoftirqRaise(S + step, 1) for step in range(0, 50, 10)]
-    lost = [h.Lost(S + 15, 7), h.Lost(S + 35, 70000)]
-    told = recording(
-        cpu(0, *sorted((*raised, *lost), key=lambda one: one.at)),
-        cpu(1, h.SoftirqRaise(S + 5, 3)),
-        machine=machine,
-    )
-    path = write_trace_dat(told, tmp_path / "trace.dat", dress)
-    found = [(one.cpu, one.time - S, one.dropped) for one in report(path, names(told.formats))]
-    assert found == [(0, 0, 0), (1, 5, 0), (0, 10, 0), (0, 20, 7), (0, 30, 0), (0, 40, 70000)]
+def test_losses(tmp_path: Path, dress: Dress) -> None:
+    for machine in MACHINES.values():
+        raised = [h.SoftirqRaise(S + step, 1) for step in range(0, 50, 10)]
+        lost = [h.Lost(S + 15, 7), h.Lost(S + 35, 70000)]
+        told = recording(
+            cpu(0, *sorted((*raised, *lost), key=lambda one: one.at)),
+            cpu(1, h.SoftirqRaise(S + 5, 3)),
+            machine=machine,
+        )
+        path = write_trace_dat(told, tmp_path / "trace.dat", dress)
+        found = [(one.cpu, one.time - S, one.dropped) for one in report(path, names(told.formats))]
+        assert found == [(0, 0, 0), (1, 5, 0), (0, 10, 0), (0, 20, 7), (0, 30, 0), (0, 40, 70000)]
 
 
 def test_losses_of_unknown_number(tmp_path: Path) -> None:
@@ -197,22 +194,22 @@ def test_losses_of_unknown_number(tmp_path: Path) -> None:
     assert [one.dropped for one in report(path, names(told.formats))] == [0, -1]
 
 
-@containers
-def test_instances(tmp_path: Path, dress: Dress) -> None:
-    other = recording(
-        cpu(0, h.SoftirqRaise(S, 1), h.Lost(S + 1, 9), h.SoftirqRaise(S + 3, 2)),
-        cpu(1, h.SoftirqRaise(S + 7, 3)),
-    )
-    third = recording(cpu(1, h.SoftirqRaise(S + 2000, 5)))
-    told = story()
-    dress = replace(dress, instances={"other": other, "third": third})
-    path = write_trace_dat(told, tmp_path / "trace.dat", dress)
-    found = report(path, names(told.formats))
-    for name, one in {"": told, "other": other, "third": third}.items():
-        assert seen([row for row in found if row.buffer == name], one) == described(one)
-    assert [(row.buffer, row.time - S, row.dropped) for row in found if row.dropped] == [
-        ("other", 3, 9)
-    ]
+def test_instances(tmp_path: Path) -> None:
+    for dress in CONTAINERS.values():
+        other = recording(
+            cpu(0, h.SoftirqRaise(S, 1), h.Lost(S + 1, 9), h.SoftirqRaise(S + 3, 2)),
+            cpu(1, h.SoftirqRaise(S + 7, 3)),
+        )
+        third = recording(cpu(1, h.SoftirqRaise(S + 2000, 5)))
+        told = story()
+        dress = replace(dress, instances={"other": other, "third": third})
+        path = write_trace_dat(told, tmp_path / "trace.dat", dress)
+        found = report(path, names(told.formats))
+        for name, one in {"": told, "other": other, "third": third}.items():
+            assert seen([row for row in found if row.buffer == name], one) == described(one)
+        assert [(row.buffer, row.time - S, row.dropped) for row in found if row.dropped] == [
+            ("other", 3, 9)
+        ]
 
 
 # What `trace-cmd dump` lists it has understood.
@@ -258,36 +255,36 @@ def test_times_that_options_change(tmp_path: Path) -> None:
     assert shown(o.time_shift(1, [[o.Compared(0, 100)]], fractions=False)) == 100
 
 
-@pytest.mark.parametrize("dress", [Dress(6), Dress(7), Dress(7, NONE)], ids=["6", "7 zstd", "7"])
-def test_the_text_of_a_latency_tracer(tmp_path: Path, dress: Dress) -> None:
-    text = "# tracer: irqsoff\n#\n" + "  openssl-500  0d.h1.  10us : softirq_raise\n" * 3000
-    contents = replace(dress.contents(story()), buffers=(Buffer(clock="local", text=text),))
-    packing = (version7.write(contents, dress.packing), version6.write(contents))
-    path = tmp_path / "trace.dat"
-    path.write_bytes(packing[dress.version == 6])
-    assert trace_cmd("report", "-i", path).partition("\n")[2].rstrip("\n") == text.rstrip("\n")
+def test_the_text_of_a_latency_tracer(tmp_path: Path) -> None:
+    for dress in (Dress(6), Dress(7), Dress(7, NONE)):
+        text = "# tracer: irqsoff\n#\n" + "  openssl-500  0d.h1.  10us : softirq_raise\n" * 3000
+        contents = replace(dress.contents(story()), buffers=(Buffer(clock="local", text=text),))
+        packing = (version7.write(contents, dress.packing), version6.write(contents))
+        path = tmp_path / "trace.dat"
+        path.write_bytes(packing[dress.version == 6])
+        assert trace_cmd("report", "-i", path).partition("\n")[2].rstrip("\n") == text.rstrip("\n")
 
 
 # A stack as deep as it is, not as the format says; text to the end of the record.
-@every_machine
-def test_own_events(tmp_path: Path, machine: Machine) -> None:
-    chain, common = [0x80001000, 0x80002000, 0x80003000], Common(1, 1, 500)
-    beside = (
-        Beside(0, S + 1101, own.KERNEL_STACK, {"size": 3, "caller": chain}, common),
-        Beside(0, S + 1102, own.PRINT, {"ip": 0x80001000, "buf": "a mark\n\0"}, common),
-        Beside(1, S, own.FUNCTION, {"ip": 1, "parent_ip": 2, "args": []}, common),
-    )
-    told = replace(narrowed(story()), machine=machine)
-    dress = Dress(own_formats=own.OWN, beside=beside)
-    path = write_trace_dat(told, tmp_path / "trace.dat", dress)
-    found = report(path, names(own.OWN))
-    assert len(found) == len(told.events()) + 3
-    assert found[0].event == "function"
-    stack, mark = (one for one in found if one.time - S in (1101, 1102))
-    assert (stack.event, stack.fields["size"]) == ("kernel_stack", "3")
-    assert mark.event == "print"
-    said = trace_cmd("report", "-i", path)
-    assert "a mark" in said
-    assert [line for line in said.splitlines() if "=> 8000" in line] == [
-        f"=> {address:x}" for address in chain
-    ]
+def test_own_events(tmp_path: Path) -> None:
+    for machine in MACHINES.values():
+        chain, common = [0x80001000, 0x80002000, 0x80003000], Common(1, 1, 500)
+        beside = (
+            Beside(0, S + 1101, own.KERNEL_STACK, {"size": 3, "caller": chain}, common),
+            Beside(0, S + 1102, own.PRINT, {"ip": 0x80001000, "buf": "a mark\n\0"}, common),
+            Beside(1, S, own.FUNCTION, {"ip": 1, "parent_ip": 2, "args": []}, common),
+        )
+        told = replace(narrowed(story()), machine=machine)
+        dress = Dress(own_formats=own.OWN, beside=beside)
+        path = write_trace_dat(told, tmp_path / "trace.dat", dress)
+        found = report(path, names(own.OWN))
+        assert len(found) == len(told.events()) + 3
+        assert found[0].event == "function"
+        stack, mark = (one for one in found if one.time - S in (1101, 1102))
+        assert (stack.event, stack.fields["size"]) == ("kernel_stack", "3")
+        assert mark.event == "print"
+        said = trace_cmd("report", "-i", path)
+        assert "a mark" in said
+        assert [line for line in said.splitlines() if "=> 8000" in line] == [
+            f"=> {address:x}" for address in chain
+        ]
