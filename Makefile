@@ -132,7 +132,7 @@ reference: $(VENV)/.built ## docs/questions.md and the stub of `capture.ask`, fr
 	$(BIN)/python docs/make_reference.py
 
 .PHONY: notebooks
-notebooks: $(VENV)/.built ## execute every notebook from its percent script, outputs included
+notebooks: $(VENV)/.built ## every notebook from its percent script, and executed, as a page in build/notebooks
 	$(BIN)/python notebooks/execute.py notebooks/[0-9]*.py
 
 .PHONY: pictures

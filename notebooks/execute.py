@@ -1,4 +1,5 @@
-# Executes percent scripts into the .ipynb beside them, the same bytes from the same inputs:
+# Percent scripts as notebooks: without outputs in the .ipynb beside each, the same bytes from the
+# same script, and executed, as a page with code and pictures, in build/notebooks:
 #     python notebooks/execute.py notebooks/01-stolen-time.py
 
 import sys
@@ -6,21 +7,28 @@ from pathlib import Path
 
 import jupytext
 import nbformat
+from nbconvert import HTMLExporter
 
 from netcost_analysis.files import replacing
 from netcost_analysis.report.execution import execute, started
 
+PAGES = Path(__file__).resolve().parent.parent / "build" / "notebooks"
+
 
 def main(scripts: list[str]) -> None:
+    PAGES.mkdir(parents=True, exist_ok=True)
     for script in map(Path, scripts):
         book = jupytext.read(script)
         for number, cell in enumerate(book.cells):
             # jupytext draws them at random.
             cell.id = f"cell-{number:02d}"
-        with started(script.parent) as kernel:
-            execute(book, kernel)
         with replacing(script.with_suffix(".ipynb")) as draft:
             nbformat.write(book, draft)
+        with started(script.parent) as kernel:
+            execute(book, kernel)
+        page, _ = HTMLExporter().from_notebook_node(book)
+        with replacing(PAGES / f"{script.stem}.html") as draft:
+            draft.write_text(page, encoding="utf-8")
 
 
 main(sys.argv[1:])

@@ -145,13 +145,10 @@ def test_script_and_notebook_are_one(script: Path) -> None:
 
 
 @pytest.mark.parametrize("script", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_notebook_holds_outputs_and_nothing_of_this_machine(script: Path) -> None:
+def test_the_notebook_has_no_outputs_and_its_recordings_are_there(script: Path) -> None:
     book = nbformat.read(script.with_suffix(".ipynb"), as_version=4)
-    outputs = [output for cell in book.cells for output in cell.get("outputs", ())]
-    assert sum("image/png" in output.get("data", {}) for output in outputs) >= 5
-    assert {output.output_type for output in outputs} == {"display_data"}
-    text = script.with_suffix(".ipynb").read_text()
-    assert str(ROOT) not in text
-    # The command that recorded a sample is that of the host where it was recorded.
-    text = re.sub(r"Recorded with.*?</code>", "", text, flags=re.DOTALL)
-    assert not re.search(r"(?<![\w.])/(?:home|root|tmp|work|usr/local)/", text)
+    assert not any(cell.get("outputs") for cell in book.cells)
+    [parameters] = [cell for cell in book.cells if "parameters" in cell.metadata.get("tags", ())]
+    named = re.findall(r'"(\.\./[^"]+)"', parameters.source)
+    assert named
+    assert all((script.parent / name).exists() for name in named)

@@ -105,13 +105,6 @@ def test_somebody_elses_capture_is_not_told_with_the_samples_experiment(page: st
     assert "datapath-sweep, kernel" not in words(page)
 
 
-def test_the_notebook_itself_tells_the_experiment() -> None:
-    text = SCRIPT.with_suffix(".ipynb").read_text()
-    assert "No step of these curves is flat" in text
-    assert "Not of one capture but of the experiment" in text
-    assert WITHOUT not in text
-
-
 # Given is not the default, whatever the folder is called.
 def test_an_experiment_that_is_given_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
