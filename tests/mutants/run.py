@@ -1,6 +1,6 @@
-# Plants each fault of faults.toml in a copy of the repository and says which test catches it: the
-# test of caught.tsv first, then the nearest folders, then, with all that are left planted at once,
-# the crate's tests and the whole gate. A test that fails without the fault too catches nothing.
+# Plants each fault of faults.toml in a copy of the repository and says which test catches it: that
+# of caught.tsv first, then the crate's or the nearest folders', then, with all that are left
+# planted at once, the whole gate. A test that fails without the fault too catches nothing.
 # Usage: python tests/mutants/run.py [--write] [--nearest] [--work FOLDER] [ID...]
 # Ends with 1 if a fault is caught later than in caught.tsv, or not at all.
 
@@ -50,7 +50,7 @@ fn fault(number: u32) -> bool {
 CARGO = "cargo test "
 OPTIONS = ("-v", "-rfE", "--tb=line", "-p", "no:cacheprovider")
 # What hangs is caught too: no test takes as long.
-SILENT_S = 400
+SILENT_S = 600
 UNIT_TESTS = re.compile(rb"#\[cfg\(test\)\]\n *mod tests.*", re.DOTALL)
 
 
@@ -72,11 +72,12 @@ class Fault(NamedTuple):
         source = max((one for one in NEAR if self.file.startswith(one + "/")), key=len)
         own = f"{NEAR[source][0]}/{Path(self.file).relative_to(source).parts[0]}"
         named = re.compile(rf"\b{Path(self.file).stem}\b")
-        found: list[Path] = []
+        found: list[str] = [CARGO] if self.is_native else []
         for folder in [own] if (root / own).is_dir() else NEAR[source]:
             files = sorted((root / folder).rglob("test_*.py"))
-            found += sorted(files, key=lambda file: not named.search(file.read_text()))
-        return list(dict.fromkeys(str(file.relative_to(root)) for file in found))
+            files.sort(key=lambda file: not named.search(file.read_text()))
+            found += (str(file.relative_to(root)) for file in files)
+        return list(dict.fromkeys(found))
 
 
 class Caught(NamedTuple):
@@ -100,19 +101,22 @@ class Tree:
             if (source := ROOT / name).is_file():
                 (self.root / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, self.root / name, follow_symlinks=False)
-        if not (self.root / ".venv").is_symlink():
-            (self.root / ".venv").symlink_to(sys.prefix)
+        module = "netcost_analysis/_native.abi3.so"
+        shutil.copy2(self.built(native) if native else ROOT / module, self.root / module)
+
+    def built(self, native: Sequence[Fault]) -> Path:
         for number, fault in enumerate(native):
             self.plant(fault, f"crate::fault({number})")
         with (self.root / "native" / "src" / "lib.rs").open("a") as library:
             library.write(IS_PLANTED)
-        kept = work / f"native-{self.key()}.so"
+        kept = self.work / f"native-{self.key()}.so"
         if not kept.exists():
-            if self.cargo("build", "--package", "netcost-python").returncode:
+            self.cargo("build", "--package", "netcost-python")
+            if self.status:
                 raise SystemExit(f"the native faults do not build: {self.log}")
-            built = work / "target" / "release" / "lib_native.so"
+            built = self.work / "target" / "release" / "lib_native.so"
             subprocess.run(["strip", "-o", kept, built], check=True)
-        shutil.copy2(kept, self.root / "netcost_analysis" / "_native.abi3.so")
+        return kept
 
     # Its own tests change nothing.
     def key(self) -> str:
@@ -122,17 +126,32 @@ class Tree:
         key.update((native / "Cargo.lock").read_bytes())
         return key.hexdigest()[:12]
 
-    def cargo(self, *words: str) -> subprocess.CompletedProcess[bytes]:
+    def cargo(self, *words: str) -> str:
         settings = (f"profile.release.{name}={value}" for name, value in PROFILE.items())
         profile = [word for one in settings for word in ("--config", one)]
-        target = ["--target-dir", self.work / "target"]
-        return subprocess.run(
-            ["cargo", words[0], "--release", *target, *profile, *words[1:]],
-            cwd=self.root / "native",
-            env={**os.environ, "PYO3_PYTHON": sys.executable},
-            stdout=subprocess.PIPE,
-            stderr=self.log.open("wb"),
-        )
+        target = ["--target-dir", str(self.work / "target")]
+        return self.run(["cargo", words[0], "--release", *target, *profile, *words[1:]], "native")
+
+    # What it says; what hangs is ended.
+    def run(self, command: Sequence[str], folder: str = "") -> str:
+        given = {"PYTHONPATH": str(self.root), "COLUMNS": "200", "PYTHONDONTWRITEBYTECODE": ""}
+        with self.log.open("wb") as log:
+            process = subprocess.Popen(
+                command,
+                cwd=self.root / folder,
+                env={**os.environ, **given, "PYO3_PYTHON": sys.executable},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        try:
+            while process.poll() is None and time.time() - self.log.stat().st_mtime < SILENT_S:
+                time.sleep(0.1)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+        self.status = process.wait()
+        return self.log.read_text(errors="replace")
 
     def plant(self, fault: Fault, condition: str = "") -> None:
         text = (self.root / fault.file).read_text()
@@ -169,44 +188,30 @@ class Tree:
             self.failing_in_pytest(paths, lane, *options) if paths else []
         )
 
-    def failing_in_crate(self, names: Sequence[str] = ()) -> list[str]:
-        some = ["--", "--exact", *names] if names else []
-        done = self.cargo("test", "--package", "netcost", "--no-fail-fast", *some)
-        found = re.findall(rb"^test (\S+).* \.\.\. FAILED$", done.stdout, re.MULTILINE)
-        return [CARGO + name.decode() for name in dict.fromkeys(found)]
+    # No name means all of them.
+    def failing_in_crate(self, names: Sequence[str]) -> list[str]:
+        some = ["--", "--exact", *names] if any(names) else []
+        said = self.cargo(
+            "test", "--package", "netcost", "--lib", "--tests", "--no-fail-fast", *some
+        )
+        found = re.findall(r"^test (\S+).* (?:\.\.\. FAILED|over 60 seconds)$", said, re.MULTILINE)
+        return [CARGO + name for name in dict.fromkeys(found)]
 
     def failing_in_pytest(self, paths: Sequence[str], lane: str, *options: str) -> list[str]:
         command = [sys.executable, "-u", "-m", "pytest", *OPTIONS, "-m", LANES[lane]]
-        given = {"PYTHONPATH": str(self.root), "COLUMNS": "200", "PYTHONDONTWRITEBYTECODE": ""}
-        with self.log.open("wb") as log:
-            process = subprocess.Popen(
-                [*command, *options, *paths],
-                cwd=self.root,
-                env={**os.environ, **given},
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        try:
-            while process.poll() is None and time.time() - self.log.stat().st_mtime < SILENT_S:
-                time.sleep(0.1)
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-        text = self.log.read_text(errors="replace")
-        found = re.findall(r"^(?:FAILED|ERROR) (\S+\.py\S*?(?:\[.*?\])?)(?: - .*)?$", text, re.M)
+        said = self.run([*command, *options, *paths])
+        found = re.findall(r"^(?:FAILED|ERROR) (\S+\.py\S*?(?:\[.*?\])?)(?: - .*)?$", said, re.M)
         # None was selected, or the one that is asked for is gone.
-        if found or process.wait() in (0, 4, 5):
+        if found or self.status in (0, 4, 5):
             return list(dict.fromkeys(found))
-        return re.findall(r"^(tests/\S+::.*?)(?: [A-Z]+ .*| *)$", text, re.MULTILINE)[-1:]
+        return re.findall(r"^(tests/\S+::.*?)(?: [A-Z]+ .*| *)$", said, re.MULTILINE)[-1:]
 
     # Of `tests`, in order, the first that fails with the fault, twice, and passes without.
     def first(self, fault: Fault, tests: Sequence[str], lane: str) -> str:
-        left = list(dict.fromkeys(tests))
         skipped: list[str] = []
         while True:
             with self.planted([fault]):
-                found = self.failing(left, lane, "-x", *(f"--deselect={one}" for one in skipped))
+                found = self.failing(tests, lane, "-x", *(f"--deselect={one}" for one in skipped))
             if not found:
                 return ""
             if not self.failing(found[:1], lane):
@@ -217,7 +222,6 @@ class Tree:
             if found[0] in skipped:
                 return ""
             skipped += found[:1]
-            left = [one for one in left if one != found[0]]
 
 
 def caught_by(tree: Tree, fault: Fault, tests: Sequence[str], lanes: Sequence[str]) -> Caught:
@@ -230,8 +234,7 @@ def together(tree: Tree, left: list[Fault]) -> Iterator[tuple[Fault, Caught]]:
     workers = ["-n", str(os.cpu_count()), "--dist", "loadfile"]
     while left:
         with tree.planted(left):
-            failed = tree.failing_in_crate() if any(one.is_native for one in left) else []
-            failed += tree.failing_in_pytest(["tests"], "gate", *workers)
+            failed = tree.failing_in_pytest(["tests"], "gate", *workers)
         found = [(one, caught_by(tree, one, failed, ["gate"])) for one in left]
         yield from found
         still = [one for one, caught in found if not caught.test]
@@ -261,7 +264,8 @@ def main() -> int:
     given = arguments.parse_args()
     faults = [Fault(**one) for one in tomllib.loads((HERE / "faults.toml").read_text())["fault"]]
     chosen = [one for one in faults if not given.ids or one.id in given.ids]
-    tree = Tree(given.work.resolve(), [one for one in faults if one.is_native])
+    is_native = any(one.is_native for one in chosen)
+    tree = Tree(given.work.resolve(), [one for one in faults if is_native and one.is_native])
     known, caught = read_table(), {}
 
     def note(fault: Fault, found: Caught) -> None:
@@ -270,27 +274,21 @@ def main() -> int:
         if given.write:
             write_table(faults, {**read_table(), **caught})
 
-    def nearest(fault: Fault, lanes: Sequence[str]) -> None:
-        note(fault, caught_by(tree, fault, fault.nearest(tree.root), lanes))
-
     lanes = given.lanes.split(",")
     for fault in chosen:
         tests = [known[fault.id].test] if known.get(fault.id, SURVIVED).test else []
-        note(fault, caught_by(tree, fault, tests, list(LANES)))
-        if not caught[fault.id].test:
-            nearest(fault, lanes[:1])
+        found = caught_by(tree, fault, tests, list(LANES))
+        near = fault.nearest(tree.root)
+        note(fault, found if found.test else caught_by(tree, fault, near, lanes[:1]))
     left = [one for one in chosen if not caught[one.id].test]
     for fault, found in together(tree, left) if not given.nearest else ():
         note(fault, found)
     for fault in left:
         if not caught[fault.id].test:
-            nearest(fault, lanes[1:])
-    order = [*LANES, SURVIVED.lane]
-    later = [
-        name
-        for name, found in caught.items()
-        if name in known and order.index(found.lane) > order.index(known[name].lane)
-    ]
+            note(fault, caught_by(tree, fault, fault.nearest(tree.root), lanes[1:]))
+    order = [*LANES, SURVIVED.lane].index
+    before = {one.id: order(known.get(one.id, SURVIVED).lane) for one in chosen}
+    later = [name for name, found in caught.items() if order(found.lane) > before[name]]
     print(f"{sum(bool(one.test) for one in caught.values())} of {len(chosen)} are caught")
     print(*(f"{name}: no longer by {known[name].test}" for name in later), sep="\n")
     return int(bool(later))
