@@ -125,7 +125,8 @@ def python_faults(file: Path) -> Iterator[Fault | None]:
                     yield Fault(file, *source.span(call), ast.unparse(first))
 
 
-# A function's body is left where it is, behind the value that cargo-mutants has in its place.
+# A function's body is left where it is, behind the value that cargo-mutants has in its place. What
+# else it changes takes a hand, to have both: FAULT says which.
 def rust_fault(mutant: dict) -> Fault:
     source = Source(ROOT / "native" / mutant["file"])
     start, end = (
@@ -135,7 +136,8 @@ def rust_fault(mutant: dict) -> Fault:
     if mutant["genre"] != "FnValue":
         return Fault(source.file, start, end, mutant["replacement"])
     brace = source.text.rindex("{", 0, start + 1) + 1
-    return Fault(source.file, brace, brace, f" return {mutant['replacement']};")
+    value = f"\n        if FAULT {{ return {mutant['replacement']}; }}"
+    return Fault(source.file, brace, brace, value)
 
 
 def rust_faults(folder: Path) -> Iterator[Fault]:
