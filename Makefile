@@ -15,6 +15,7 @@ REPORT ?= build/report.html
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 LAB_ARGS ?=
+MUTANTS_ARGS ?=
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?= perf_data records format trace_dat pages text
 
@@ -78,6 +79,10 @@ fuzz: $(VENV)/.deps ## arbitrary bytes for FUZZ_SECONDS in all; what crashes is 
 	@PYTHONPATH=tests $(BIN)/python -m support.fuzz_seeds build/fuzz
 	@cd native && cargo fuzz build --sanitizer none --target-dir $(CURDIR)/build/fuzz/target
 	@native/fuzz/run $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
+.PHONY: mutants
+mutants: $(VENV)/.built ## plant the faults of tests/mutants, and say which test catches each
+	$(BIN)/python tests/mutants/run.py $(MUTANTS_ARGS)
 
 .PHONY: bench
 bench: $(VENV)/.built ## side by side with perf script and perf kwork, as ratios
