@@ -225,5 +225,5 @@ def test_many_narrow_tasks(tmp_path: Path) -> None:
         assert len(lines) == len(given)
         assert any("too narrow" in title for title in titles)
         assert len(titles) <= 5
-        wide = [title for title in titles if title.startswith("wide ")]
+        wide = [title for title in titles if title.startswith("wide (50.0 ms,")]
         assert ["0.99%)" in title for title in wide] == [True] * (name == "b")
