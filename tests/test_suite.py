@@ -1,6 +1,7 @@
 # How the suite itself is run: what records this host apart, and what fails by chance is seen.
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -75,8 +76,8 @@ def test_a_measurement_that_fails_each_time_has_failed(tmp_path: Path) -> None:
     status, said = lane(tmp_path, "measures", measures_0=0, measures_2=2, measures_3=3)
     assert status == 1
     last = said.partition("== measures: ")[2]
-    assert "measures 2 failed 2 of 3" in last
-    assert "measures 3 failed 3 of 3" in last
+    failed = set(re.findall(r"measures (\d) failed (\d) of (\d)", last))
+    assert failed == {("2", "2", "3"), ("3", "3", "3")}
     assert last.count("told so") == last.count("1 % stolen") == 5
     # Again, alone, and those only that failed.
     assert [len((tmp_path / f"measures {n}").read_text()) for n in (0, 2, 3)] == [1, 3, 3]
@@ -117,8 +118,10 @@ def test_when_the_slow_ones_ran_is_kept(tmp_path: Path) -> None:
     assert lane(tmp_path, "slow", slow=0)[0] == 0
     assert lane(tmp_path, "slow", "-k", "it", slow=9)[0] == 1
     first, second = (tmp_path / "build" / "test-slow.txt").read_text().splitlines()
-    assert "whole: exit status 0, 1 tests" in first
-    assert "-k it: exit status 1, " in second
+    for part in ("whole: exit status", "status 0, 1"):
+        assert part in first
+    for part in ("-k it: exit", "status 1, "):
+        assert part in second
 
 
 FAILS = """
