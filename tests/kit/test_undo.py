@@ -181,7 +181,7 @@ def test_a_victim_that_does_not_end_is_ended(tmp_path: Path, temporary: dict[str
     done = ended([*command, "--victim", victim], env=temporary)
     assert done.returncode == 0, done.stderr
     manifest = manifest_of(tmp_path / "b")
-    assert any("ended by the recorder" in note for note in manifest["notes"])
+    assert any("by the recorder" in note for note in manifest["notes"])
     assert 0.4 < manifest["victim"]["wall_s"] < 50
     assert (tmp_path / "b" / "victim.txt").read_text() == "begun\n"
     assert (manifest["cpus"], manifest["victim"]["cpu"]) == ("0", 0)
@@ -197,7 +197,7 @@ def test_a_victim_that_begins_late_is_ended(tmp_path: Path, temporary: dict[str,
     done = ended(command, env={**temporary, "PATH": path})
     assert done.returncode == 0, done.stderr
     manifest = manifest_of(tmp_path / "b")
-    assert any("ended by the recorder" in note for note in manifest["notes"])
+    assert any("by the recorder" in note for note in manifest["notes"])
     assert manifest["victim"]["wall_s"] < 50
     assert processes_with(MARK) == []
 

@@ -1,8 +1,11 @@
 # Run sets of described recordings and of figures alone, and what is found when two are compared.
 
+import atexit
 from collections.abc import Sequence
-from functools import partial
+from contextlib import ExitStack
+from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from netcost_analysis import Run, open_capture
@@ -73,6 +76,16 @@ def recorded(
     }
     bundle(folder, {**texts, **(files or {})}, *(cpus or (polling(),)), **settings)
     return Run(folder.name, labels or {}, {}, (partial(open_capture, folder),), place)
+
+
+_folders = ExitStack()
+atexit.register(_folders.close)
+
+
+# One of these with nothing of its own: measured once in a process, however many it is beside.
+@cache
+def plain(name: str = "a") -> Run:
+    return recorded(Path(_folders.enter_context(TemporaryDirectory())) / name)
 
 
 # Runs of which figures were measured and no trace recorded; a row of a table of steps each.

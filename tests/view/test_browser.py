@@ -232,8 +232,8 @@ def test_search_goes_from_one_to_the_next_and_back(
     assert shown.run("return view.cursor.begin;") == second["begin_ns"]
     shown.run("desk.searchBack();")
     assert shown.run("return view.cursor.begin;") == first["begin_ns"]
-    shown.run("desk.searchBox.value = 'no such thing'; desk.found = []; return desk.search();")
-    assert "no no such thing" in shown.run("return desk.message;")
+    shown.run("desk.searchBox.value = 'nobody'; desk.found = []; return desk.search();")
+    assert "no nobody" in shown.run("return desk.message;")
 
 
 def test_resize_and_density(driver: Any, shown: Shown) -> None:
@@ -301,4 +301,4 @@ def test_shares_of_one_name_are_told_apart(shown: Shown, tiles: Tiles) -> None:
         )
         is_plain = owner["kind"] in ("task", "idle", "unknown")
         assert is_plain or f"({told['names']['part'][owner['part']]})" in said
-        assert "in this 1 ns: 1 packet" in said.splitlines()
+        assert any(line.endswith("ns: 1 packet") for line in said.splitlines())

@@ -37,7 +37,7 @@ def test_serves_until_it_is_ended(end: signal.Signals, tmp_path: Path) -> None:
         assert answer.status == 200
         assert b"export function mount" in answer.read()
         served.send_signal(end)
-        _, said = served.communicate(timeout=30)
+        _, said = served.communicate()
     assert served.returncode == (0 if end == signal.SIGINT else 128 + end)
     assert said == ""
     connection.close()
@@ -60,21 +60,18 @@ def test_writes_a_page_of_its_window(netcost: Netcost, driver: Any, tmp_path: Pa
     assert shown.complaints() == []
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_what_does_not_go_together_is_refused(netcost: Netcost) -> None:
+    for words in (
         ("-o", "x.html", "--text"),
         ("-o", "x.html", "--port", "0"),
         ("--text", "--no-browser"),
         ("--width", "80"),
         ("-o", "x.png"),
         ("--port", "70000"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(netcost: Netcost, words: tuple[str, ...]) -> None:
-    run = netcost("view", SAMPLE, *words)
-    assert run.code == 2
-    assert run.out == ""
+    ):
+        run = netcost("view", SAMPLE, *words)
+        assert run.code == 2
+        assert run.out == ""
 
 
 def test_a_port_that_is_taken_is_said_in_a_line(netcost: Netcost) -> None:
@@ -114,7 +111,7 @@ def test_a_browser_that_stays_gets_the_page(tmp_path: Path) -> None:
             assert time.monotonic() < until
             time.sleep(0.02)
         run.send_signal(signal.SIGINT)
-        _, said = run.communicate(timeout=30)
+        _, said = run.communicate()
     assert (run.returncode, said) == (0, "")
     started, reached = got.read_text().split()
     # All users of a host see with what a program is started.

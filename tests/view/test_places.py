@@ -118,7 +118,7 @@ def test_what_leads_nowhere(tmp_path: Path) -> None:
         assert outside["segment"] is None
         assert outside["links"] == []
         assert tiles.detail(9, 5)["segment"] is None
-        with pytest.raises(ArgumentError, match="no link 'home'; there are interrupt"):
+        with pytest.raises(ArgumentError, match=r"'home'; .* interrupt"):
             tiles.follow(0, 0, "home")
 
 

@@ -63,9 +63,8 @@ def test_only_who_knows_the_address(address: str) -> None:
     assert got(address, path, host="localhost:9090")[0] == 200
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
+def test_other_questions_are_refused_in_a_line(address: str) -> None:
+    for asked in (
         "tile",
         "tile?level=-1&index=0",
         "tile?level=0&index=99999999999999999999",
@@ -79,13 +78,11 @@ def test_only_who_knows_the_address(address: str) -> None:
         "header",
         "../../etc/passwd",
         "tile?" + "&".join(f"a{number}=1" for number in range(100)),
-    ],
-)
-def test_other_questions_are_refused_in_a_line(address: str, asked: str) -> None:
-    status, body = got(address, urlsplit(address).path + asked)
-    assert status in (400, 404)
-    assert 0 < len(body) < 300
-    assert b"\n" not in body
+    ):
+        status, body = got(address, urlsplit(address).path + asked)
+        assert status in (400, 404)
+        assert 0 < len(body) < 300
+        assert b"\n" not in body
 
 
 def test_connections_are_bounded_and_all_end(tiles: Tiles) -> None:

@@ -128,7 +128,7 @@ def test_every_tile_is_what_the_segments_say() -> None:
         for index in {0, count // 20, count // 2, count - 1}:
             for with_segments in (True, False):
                 if level < sums.base and not with_segments:
-                    with pytest.raises(CaptureError, match="finer than what was summed"):
+                    with pytest.raises(CaptureError, match="finer than"):
                         sums.tile(level, index)
                     continue
                 tile = read_tile(sums.tile(level, index, kept if with_segments else None))
@@ -181,15 +181,15 @@ def test_rows_that_are_no_timelines() -> None:
         TileSegments(owners(), [(0, 0)], ORIGIN, 0, duration).add(rows, none)
 
     add(table)
-    with pytest.raises(CaptureError, match="do not follow each other"):
+    with pytest.raises(CaptureError, match="follow each other"):
         add(table[1:])
-    with pytest.raises(CaptureError, match="after the 999999 ns"):
+    with pytest.raises(CaptureError, match="999999 ns"):
         add(table, 999_999)
     with pytest.raises(CaptureError, match="CPU 3"):
         add(drawn.tables[1][0])
-    with pytest.raises(CaptureError, match="without the column 'tid'"):
+    with pytest.raises(CaptureError, match="column 'tid'"):
         add(table.drop_columns("tid"))
     place = table.column_names.index("name")
     strange = table.set_column(place, "name", pa.array(["somebody"] * len(table)))
-    with pytest.raises(CaptureError, match="an owner that the sums do not have"):
+    with pytest.raises(CaptureError, match="an owner that"):
         add(strange)

@@ -41,7 +41,7 @@ def test_lanes_say_what_the_sums_say(width: int) -> None:
         key: share(ns / timeline.duration_ns) for key, ns in by.items() if ns and key[1] != "idle"
     }
     assert found == expected
-    assert "809 ms on CPUs 0-1, 0.000000 to 0.809256 s" in lines[0].text
+    assert re.findall(r"[\d.-]+\d", lines[0].text)[:4] == ["809", "0-1", "0.000000", "0.809256"]
 
 
 # CPU 0   1 ms polls, 1 ms task, ... and 1 ms in which an interrupt has 100 ns
@@ -81,7 +81,7 @@ def test_a_window_without_time_and_an_idle_cpu(tmp_path: Path) -> None:
     assert any(re.match(r"CPU 1 +idle$", line.text) for line in lanes(capture.timeline()))
     single = recording(cpu(0, h.Switch(S, OPENSSL), task=OPENSSL), known=(OPENSSL,))
     capture = netcost.open_capture(single.write(tmp_path / "one.data"))
-    assert lanes(capture.timeline())[-1].text == "There is no time to show."
+    assert "no time" in lanes(capture.timeline())[-1].text
 
 
 # A window that ends a moment after a poll has no more packets a second than one that does not.

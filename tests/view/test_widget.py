@@ -99,11 +99,13 @@ def test_asks_and_selects_in_a_browser(
     assert sum(row["ns"] for row in shares["rows"]) == whole * len(cpus)
     # JupyterLab's own keys, which delete cells, pass by whatever has the focus.
     focused = "canvas, button, input, select, summary"
-    assert run(
-        "return [...desk.root.querySelectorAll(arguments[0])].every("
+    suppress = run(
+        "return [...desk.root.querySelectorAll(arguments[0])].map("
         "(one) => one.hasAttribute('data-lm-suppress-shortcuts'));",
         focused,
     )
+    assert suppress
+    assert all(suppress)
     run("view.select({begin: 5, end: 1000005, cpus: [view.header.cpus[0]]});")
     selected = driver.execute_script("return window.model.values._selected;")
     assert selected == [5, 1_000_005, cpus[:1]]
@@ -148,9 +150,9 @@ def test_an_answer_leads_to_its_rows(timeline: netcost.Timeline) -> None:
         row["entry_ns"] - origin,
         row["wall_ns"],
     )
-    with pytest.raises(ArgumentError, match="no row 99999: the answer has"):
+    with pytest.raises(ArgumentError, match="row 99999"):
         episodes.view(99999)
-    with pytest.raises(ArgumentError, match="rows of stolen have no time"):
+    with pytest.raises(ArgumentError, match="stolen"):
         timeline.ask.stolen_time.stolen().view()
 
 

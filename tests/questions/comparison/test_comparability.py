@@ -14,7 +14,7 @@ from support.host import ROOT
 from support.kept import kept_comparison
 from support.perfdata import cpu
 from support.perfdata import happenings as h
-from support.run_sets import compared, measured, only, polling, recorded
+from support.run_sets import compared, measured, only, plain, polling, recorded
 
 HOSTILE = "<script>alert(1)</script>| `x` **b** \x1b[31m\n# {{ 7 * 7 }}"
 STEADY = [100, 103, 99, 101, 98, 102]
@@ -37,16 +37,16 @@ def test_a_refused_comparison_has_no_verdict(tmp_path: Path) -> None:
 
 
 def test_warnings_are_counted_beside_the_verdict(tmp_path: Path) -> None:
-    base = recorded(tmp_path / "a")
+    base = plain()
     found = compared(base, recorded(tmp_path / "b", mhz=2_650)).ask.comparison.changes()
     assert found.figures["warnings"] == 1
-    quiet = compared(base, recorded(tmp_path / "c")).ask.comparison.changes()
+    quiet = compared(base, plain("b")).ask.comparison.changes()
     assert quiet.figures["warnings"] == 0
 
 
 def test_the_gravest_come_first(tmp_path: Path) -> None:
     other = recorded(tmp_path / "b", mhz=2_650, host={"cpu_model": "Xeon"})
-    answer = compared(recorded(tmp_path / "a"), other).ask.comparison.comparability()
+    answer = compared(plain(), other).ask.comparison.comparability()
     assert list(answer.frame["severity"]) == ["refused", "warning", "note", "note"]
     assert list(answer.frame["code"][:2]) == ["processor", "clock_speed"]
     assert answer.parts["refusals"] == [answer.frame["why"].iloc[0]]
@@ -58,7 +58,8 @@ def test_nothing_found_is_said() -> None:
     sides = (measured(name, STEADY, rows) for name, rows in zip("ab", places, strict=True))
     answer = compared(*sides).ask.comparison.comparability()
     assert answer.frame.empty
-    assert " ".join(answer.frame) == "code severity side of_run found limit why"
+    columns = ["code", "severity", "side", "of_run", "found", "limit", "why"]
+    assert list(answer.frame.columns) == columns
     assert answer.figures["kinds"] == []
 
 
@@ -114,13 +115,11 @@ def test_findings_of_a_sample_are_whole() -> None:
 
 @pytest.mark.parametrize("option", [{"primary": "nothing_ns"}, {"per": "furlong"}])
 def test_a_metric_or_unit_that_is_none_is_an_error(tmp_path: Path, option: dict[str, str]) -> None:
-    comparison = compared(recorded(tmp_path / "a"), recorded(tmp_path / "b"), **option)
+    comparison = compared(plain(), recorded(tmp_path / "b"), **option)
     with pytest.raises(ArgumentError):
         comparison.ask.comparison.comparability()
 
 
 def test_the_clock_speeds_limit_is_given(tmp_path: Path) -> None:
-    found = only(
-        compared(recorded(tmp_path / "a"), recorded(tmp_path / "b", mhz=2_900)), "clock_speed"
-    )
+    found = only(compared(plain(), recorded(tmp_path / "b", mhz=2_900)), "clock_speed")
     assert (round(found.found, 4), found.limit) == (0.1154, 0.05)

@@ -52,7 +52,7 @@ COSTS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(base=COSTS, new=COSTS)
 def test_the_tree_sums_for_any_pair(
     fresh: Fresh, base: dict[str, int], new: dict[str, int]
@@ -89,8 +89,8 @@ def test_what_rps_moves_is_moved_and_not_added() -> None:
 
 
 def test_a_planted_cost_is_where_it_was_planted(tmp_path: Path) -> None:
-    base = recorded(tmp_path / "base.data", 1)
-    new = recorded(tmp_path / "new.data", 2, irq_ns=2_000)
+    base = recorded(tmp_path / "base.data", 1, packets=600)
+    new = recorded(tmp_path / "new.data", 2, packets=600, irq_ns=2_000)
     found = netcost.compare(base, new).ask.comparison.cost_tree()
     (first, *_) = found.parts["largest_branches"]
     assert (first["process_context"], first["cost_class"]) == ("other", "stolen")

@@ -11,7 +11,7 @@ from support.host import SAMPLES
 from support.kept import kept_comparison
 from support.perfdata import cpu
 from support.perfdata import happenings as h
-from support.run_sets import codes, compared, only, polling, recorded
+from support.run_sets import codes, compared, only, plain, polling, recorded
 
 _SCALING = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_"
 # One run a side says nothing of others, whatever they are of.
@@ -19,7 +19,7 @@ ALWAYS = {"repeats"}
 
 
 def test_alike_hosts_are_not_suspected(tmp_path: Path) -> None:
-    assert codes(compared(recorded(tmp_path / "a"), recorded(tmp_path / "b"))) == ALWAYS
+    assert codes(compared(plain(), plain("b"))) == ALWAYS
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_another_number_of_cpus_is_refused(tmp_path: Path) -> None:
         cpu(1, h.SoftirqEntry(20_000, 1), h.SoftirqExit(30_000, 1)),
         files=wide,
     )
-    comparison = compared(recorded(tmp_path / "a"), both)
+    comparison = compared(plain(), both)
     assert codes(comparison) == {"cpu_number"} | ALWAYS
     assert only(comparison, "cpu_number").figures["values"] == {"base": [1], "new": [2]}
 
@@ -112,7 +112,7 @@ def test_what_is_not_known_is_said(tmp_path: Path) -> None:
         host={"cpu_model": None},
         files={"before/settings/cpuinfo": "", "after/stat": ""},
     )
-    found = only(compared(recorded(tmp_path / "a"), bare), "unknown")
+    found = only(compared(plain(), bare), "unknown")
     assert (found.severity, found.side, len(found.figures["names"])) == ("note", "new", 4)
 
 

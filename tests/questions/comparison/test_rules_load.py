@@ -10,7 +10,7 @@ import pytest
 
 from netcost_analysis import Run
 from netcost_analysis.comparison.comparison import Comparison
-from support.run_sets import codes, compared, measured, only, polling, recorded
+from support.run_sets import codes, compared, measured, only, plain, polling, recorded
 
 ALWAYS = {"repeats"}
 STREAM = """MIGRATED TCP STREAM TEST from 0.0.0.0 port 0 AF_INET to 198.18.0.2 () port 0 AF_INET
@@ -42,7 +42,8 @@ def iperf3(bits: float, packets: int) -> str:
 
 
 def sides(tmp_path: Path, base: dict[str, Any], new: dict[str, Any]) -> Comparison:
-    return compared(recorded(tmp_path / "a", **base), recorded(tmp_path / "b", **new))
+    first = recorded(tmp_path / "a", **base) if base else plain()
+    return compared(first, recorded(tmp_path / "b", **new))
 
 
 def test_other_packets_by_the_loads_own_count_are_refused(tmp_path: Path) -> None:
@@ -87,7 +88,7 @@ def test_packets_of_other_devices_are_warned_of(tmp_path: Path) -> None:
 
 
 def test_another_throughput_is_noted(tmp_path: Path) -> None:
-    base = recorded(tmp_path / "a")
+    base = plain()
     found = only(compared(base, recorded(tmp_path / "b", polling(work=8))), "throughput")
     assert (found.severity, round(found.found, 3)) == ("note", 1.0)
     assert found.figures["per"] == "packet"

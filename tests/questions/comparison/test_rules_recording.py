@@ -11,7 +11,7 @@ from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.perfdata.features import Header
-from support.run_sets import NET_RX, codes, compared, only, polling, recorded
+from support.run_sets import NET_RX, codes, compared, only, plain, polling, recorded
 from support.sweeps import Told, sweep
 
 ALWAYS = {"repeats"}
@@ -19,14 +19,14 @@ ALWAYS = {"repeats"}
 
 def test_another_recorder_is_warned_of(tmp_path: Path) -> None:
     newer = recorded(tmp_path / "b", header=Header(tool_version="6.9.1"))
-    comparison = compared(recorded(tmp_path / "a"), newer)
+    comparison = compared(plain(), newer)
     assert codes(comparison) == {"recorders"} | ALWAYS
     assert only(comparison, "recorders").figures["names"]["new"] == ["perf 6.9.1"]
 
 
 def test_other_events_are_warned_of(tmp_path: Path) -> None:
     fewer = tuple(one for one in t.FORMATS if not one.event.startswith("irq_vectors:"))
-    comparison = compared(recorded(tmp_path / "a"), recorded(tmp_path / "b", formats=fewer))
+    comparison = compared(plain(), recorded(tmp_path / "b", formats=fewer))
     assert codes(comparison) == {"events"} | ALWAYS
     found = only(comparison, "events")
     assert found.severity == "warning"
@@ -44,9 +44,9 @@ def test_what_tracing_cost_is_set_beside_the_difference(tmp_path: Path) -> None:
             for step in range(3_000, 9_000, 1_000)
         ]
 
-    plain = polling()
-    told = sorted([*plain.happenings, *noisy()], key=lambda one: one.at)
-    comparison = compared(recorded(tmp_path / "a"), recorded(tmp_path / "b", cpu(0, *told)))
+    quiet = polling()
+    told = sorted([*quiet.happenings, *noisy()], key=lambda one: one.at)
+    comparison = compared(plain(), recorded(tmp_path / "b", cpu(0, *told)))
     assert codes(comparison) == {"tracing"} | ALWAYS
     found = only(comparison, "tracing")
     assert found.severity == "warning"
@@ -60,9 +60,9 @@ def test_what_tracing_cost_is_set_beside_the_difference(tmp_path: Path) -> None:
 
 
 def test_losses_are_warned_of(tmp_path: Path) -> None:
-    plain = polling().happenings
-    lossy = cpu(0, *plain[:200], h.Lost(plain[200].at, 7), *plain[204:])
-    comparison = compared(recorded(tmp_path / "a"), recorded(tmp_path / "b", lossy))
+    told = polling().happenings
+    lossy = cpu(0, *told[:200], h.Lost(told[200].at, 7), *told[204:])
+    comparison = compared(plain(), recorded(tmp_path / "b", lossy))
     found = only(comparison, "coverage")
     assert (found.severity, found.side, found.of_run) == ("warning", "new", "b")
     assert found.figures["lost"] == 7
@@ -71,7 +71,7 @@ def test_losses_are_warned_of(tmp_path: Path) -> None:
 def test_time_without_an_owner_is_warned_of(tmp_path: Path) -> None:
     # A softirq's exit without its entry: what was before it is in doubt.
     doubtful = cpu(0, *polling().happenings, h.spurious(h.SoftirqExit(1_100_000, NET_RX)))
-    comparison = compared(recorded(tmp_path / "a"), recorded(tmp_path / "b", doubtful))
+    comparison = compared(plain(), recorded(tmp_path / "b", doubtful))
     found = only(comparison, "coverage")
     assert found.found == found.figures["owned"] < 0.99
     assert (found.figures["lost"], found.figures["lost_unknown"]) == (0, False)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from netcost_analysis import compare
+from netcost_analysis import Run, compare
 from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.comparison.run_set import RunSet
 from support.host import SAMPLES
 from support.perfdata import cpu
 from support.perfdata import happenings as h
-from support.run_sets import NET_RX, codes, compared, measured, only, polling, recorded
+from support.run_sets import NET_RX, codes, compared, measured, only, plain, polling, recorded
 
 STEADY = [100, 103, 99, 101, 98, 102, 100, 101]
 RISING = [100, 101, 102, 104, 105, 106, 107, 108]
@@ -77,24 +77,16 @@ def test_runs_that_nobody_ordered_are_noted() -> None:
 
 
 def test_captures_are_ordered_by_their_hosts_clock(tmp_path: Path) -> None:
-    def runs(name: str, *times: int) -> RunSet:
-        return RunSet(recorded(tmp_path / f"{name}{at}", at_s=1_000 + at) for at in times)
+    def run(at: int, host: str = "one") -> Run:
+        files = {"before/settings/hostname": f"{host}\n"}
+        return recorded(tmp_path / f"{host}{at}", at_s=1_000 + at, files=files)
 
-    assert codes(compared(runs("a", 1, 3), runs("b", 2, 4))) == {"repeats"}
-    assert codes(compared(runs("c", 1, 2), runs("d", 3, 4))) == {"repeats", "order"}
-    other = RunSet(
-        recorded(
-            tmp_path / f"e{at}", at_s=1_000 + at, files={"before/settings/hostname": f"host{at}\n"}
-        )
-        for at in (2, 4)
-    )
-    first = RunSet(
-        recorded(
-            tmp_path / f"f{at}", at_s=1_000 + at, files={"before/settings/hostname": "host1\n"}
-        )
-        for at in (1, 3)
-    )
-    assert "order_unknown" in codes(compared(first, other))
+    first, second, third, fourth = map(run, (1, 2, 3, 4))
+    turns = compared(RunSet([first, third]), RunSet([second, fourth]))
+    assert codes(turns) == {"repeats"}
+    assert codes(compared(RunSet([first, second]), RunSet([third, fourth]))) == {"repeats", "order"}
+    others = compared(RunSet([first, third]), RunSet([run(2, "other")]))
+    assert "order_unknown" in codes(others)
 
 
 def test_a_disturbed_base_is_found_over_its_repeats() -> None:
@@ -123,9 +115,7 @@ def test_a_disturbed_base_is_found_over_parts_of_its_time(tmp_path: Path) -> Non
     assert codes(comparison) == {"baseline", "repeats"}
     found = only(comparison, "baseline").figures
     assert (found["number"], found["of"]) == (8, "parts")
-    assert codes(compared(recorded(tmp_path / "c"), recorded(tmp_path / "d", polling(3_000)))) == {
-        "repeats"
-    }
+    assert codes(compared(plain(), recorded(tmp_path / "d", polling(3_000)))) == {"repeats"}
 
 
 def test_two_labels_that_differ_cannot_be_told_apart() -> None:

@@ -13,8 +13,9 @@ from support.kept import kept
 SAMPLES = ("local-migrations.netcost.tar.zst", "nic-guest/6.12-nic-2-flows.netcost.tar.zst")
 
 
-@pytest.mark.parametrize("sample", SAMPLES)
-@pytest.mark.parametrize("window", [{}, {"start_s": 0.2, "end_s": 0.5}], ids=["whole", "window"])
+@pytest.mark.parametrize(
+    ("sample", "window"), zip(SAMPLES, ({"start_s": 0.2, "end_s": 0.5}, {}), strict=True)
+)
 def test_batches_change_nothing(
     sample: str, window: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

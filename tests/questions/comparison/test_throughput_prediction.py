@@ -34,19 +34,13 @@ def test_the_arithmetic_of_document_003(tmp_path: Path) -> None:
     assert rows.loc["recordings", ["base", "new"]].to_list() == pytest.approx([100, 1_000 / 11.5])
     assert rows["change"].to_list() == pytest.approx([1 / 1.15 - 1] * 3, rel=1e-6)
     assert (whole["agrees"], whole["explained_share"]) == ("yes", pytest.approx(1, rel=1e-6))
-
-
-def test_the_bottleneck_is_who_has_no_time_to_spare(tmp_path: Path) -> None:
-    found = compared(tmp_path, BEFORE, AFTER).ask.comparison.throughput_prediction()
+    # The bottleneck is who has no time to spare.
     rows = found.tables["candidates"].set_index("candidate")
     assert rows["is_bottleneck"].to_dict() == {"client": True, "server": False}
     assert rows.loc["client", "base_busy_share"] == 1
     assert rows.loc["server", "new_busy_share"] < 0.01
     assert "throughput, %" in found.plot().get_xlabel()
-
-
-def test_client_and_server_stand_beside_each_other(tmp_path: Path) -> None:
-    found = compared(tmp_path, BEFORE, AFTER).ask.comparison.throughput_prediction()
+    # Client and server stand beside each other.
     rows = found.tables["ends"].set_index(["side", "softirq_work"])
     assert rows.loc[("client", "NET_RX"), "difference_ns"] == 1.5 * MS
     assert rows.loc[("server", "NET_RX"), "new_ns_per_unit"] == 0
@@ -59,8 +53,8 @@ def test_any_extra_time_predicts_its_part(
     tmp_path: Path, own: int, softirq: int, more: int
 ) -> None:
     base = Talk(softirq_ns=softirq * MS, own_ns=own * MS, packets=120)
-    found = compared(tmp_path, base, replace(base, softirq_ns=(softirq + more) * MS))
-    first = found.ask.comparison.throughput_prediction().frame.iloc[0]
+    comparison = compared(tmp_path, base, replace(base, softirq_ns=(softirq + more) * MS))
+    first = comparison.ask.comparison.throughput_prediction().frame.iloc[0]
     extra = more / (own + softirq)
     assert first["longer_share"] == pytest.approx(extra, rel=1e-6, abs=1e-9)
     assert first["predicted"] == pytest.approx(1 / (1 + extra) - 1, rel=1e-6, abs=1e-9)

@@ -160,7 +160,7 @@ def test_intervals_hold_what_the_samples_came_of(tmp_path: Path) -> None:
     means = {"tcp_v4_rcv": (40, 25, 9), "_copy_to_iter": (15, 60, 30)}
     each = (1_000, 2_000, 10)
     inside: dict[str, list[bool]] = {}
-    for number in range(75):
+    for number in range(40):
         rows: list[Stack] = []
         for path, expected in means.items():
             for event, mean in enumerate(expected):
