@@ -24,7 +24,7 @@ def test_a_capture_is_a_run() -> None:
 
 def test_steps_have_labels_and_figures() -> None:
     found = netcost.run_set(SWEEP)
-    assert len(found) == 58
+    assert len(found) == 30
     assert found.labels["data_path"] == ("bridge", "xdp")
     assert "offered_pps" not in found.runs[0].figures
     assert found.runs[0].figures["sent_pps"] == pytest.approx(1_000, rel=0.15)

@@ -55,7 +55,7 @@ def test_local_regression_traced_shows_drops_and_frees() -> None:
 
 
 def test_the_sweep_has_mpstat_and_no_baseline() -> None:
-    assert len(steps("datapath-sweep")) == 58
+    assert len(steps("datapath-sweep")) == 30
     for path in steps("datapath-sweep")[::7]:
         capture = netcost.open_capture(path)
         assert capture.bundle is not None
