@@ -20,12 +20,22 @@ from support.run_cli import Netcost
 SAMPLE = str(SAMPLES / "nic-stolen-time")
 
 
+# In the background of a shell SIGINT would be ignored, as it should be.
+def heard() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_serves_until_it_is_ended(end: signal.Signals, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "netcost_analysis", "view", SAMPLE, "--no-browser"]
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        preexec_fn=heard,
     ) as served:
         assert served.stdout is not None
         address = urlsplit(served.stdout.readline().split()[0])
@@ -103,6 +113,7 @@ def test_a_browser_that_stays_gets_the_page(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
+        preexec_fn=heard,
     ) as run:
         assert run.stdout is not None
         address = run.stdout.readline().split()[0]
