@@ -144,7 +144,8 @@ LOAD = "taskset -c 0 python3 -c '{}'".format(
 )
 
 
-@pytest.mark.live
+# Events are counted for a while, and no longer.
+@pytest.mark.measures
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_recording_ends_with_it(tool: str, tmp_path: Path) -> None:
     require_recorder(tool)
