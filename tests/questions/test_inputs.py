@@ -1,10 +1,8 @@
-# Into how many batches a timeline is dealt changes no answer.
+# What questions read of a timeline, and that they read no more than that.
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
@@ -14,15 +12,6 @@ from netcost_analysis.questions.ask import questions
 from support.energy_bundles import kept_energy
 from support.kept import kept
 
-ENDS = {
-    "segments": "end_ns",
-    "softirqs": "exit_ns",
-    "hardirqs": "exit_ns",
-    "polls": "end_ns",
-    "slices": "out_ns",
-    "migrations": "time_ns",
-    "coverage": "end_ns",
-}
 OWN = {name: one for name, one in questions().items() if "Timeline" in one.sources}
 
 
@@ -38,72 +27,28 @@ def fresh(name: str = "") -> netcost.Timeline:
     return Capture.timeline(kept(kept_energy()[0] if is_metered else sample))
 
 
-# As native deals them: a row is in the batch in which it and all before it on its CPU have ended.
-# One whose end was not seen had ended as what follows began.
-def dealt(
-    timeline: netcost.Timeline,
-    *tables: str,
-    columns: inputs.Columns | None = None,
-    native: Sequence[str] = (),
-) -> Iterator[tuple[Any, ...]]:
-    every = [*tables, *native]
-    timeline.load(*every)
-    start, end = timeline.summary["start_ns"], timeline.summary["end_ns"]
-    edges = np.linspace(start, end, 4)[1:-1]
-    frames = {name: getattr(timeline, name) for name in every}
-    # What a fold does not name it is not given.
-    read = {name: list((columns or {}).get(name, frame)) for name, frame in frames.items()}
-    places = {name: _batch(frame, name, edges) for name, frame in frames.items()}
-    for number in range(len(edges) + 1):
-        # Native takes frames as well.
-        yield tuple(frames[name].loc[places[name] == number, read[name]] for name in every)
-
-
-def _batch(frame: pd.DataFrame, name: str, edges: Any) -> Any:
-    if name not in ENDS:
-        return np.zeros(len(frame), int)
-    began = frame.get("entry_ns", pd.Series(0, index=frame.index)).fillna(0)
-    ended = frame[ENDS[name]].fillna(began).to_numpy("int64")
-    places = pd.Series(np.searchsorted(edges, ended))
-    cpus = frame["cpu"].to_numpy() if "cpu" in frame else np.zeros(len(frame), int)
-    return places.groupby(cpus).cummax().to_numpy()
-
-
-# And what a question and those it builds on read is declared, and computed in one pass.
+# What a question and those it builds on read is declared.
 @pytest.mark.parametrize("name", OWN)
-def test_batches_change_no_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = _told(fresh(name).ask(name))
-    timeline = fresh(name)
-    read = set[str]()
+def test_what_is_read_is_declared(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    timeline, read = fresh(name), set[str]()
+    batches, arrows = inputs.batches, inputs.arrows
 
     def noted(
         of: netcost.Timeline, *tables: str, native: Sequence[str] = (), **named: Any
     ) -> Iterator[tuple[Any, ...]]:
         if of is timeline:
             read.update(tables, native)
-        return dealt(of, *tables, native=native, **named)
+        return batches(of, *tables, native=native, **named)
 
     def paired(of: netcost.Timeline, table: str) -> Iterator[Any]:
         if of is timeline:
             read.add(table)
-        yield of.load(table).table(table)
+        return arrows(of, table)
 
     monkeypatch.setattr(inputs, "batches", noted)
     monkeypatch.setattr(inputs, "arrows", paired)
-    answer = timeline.ask(name)
+    timeline.ask(name)
     assert read == set(OWN[name].inputs)
-    assert _told(answer) == whole
-
-
-def _told(answer: netcost.Answer[Any]) -> dict[str, str]:
-    if answer.refusal is not None:
-        return {"refusal": str(answer.refusal)}
-    tables = {name: frame.to_csv() for name, frame in answer.tables.items()}
-    return tables | {"words": answer.words, "parts": str(_plain(answer.parts))}
-
-
-def _plain(parts: dict[str, Any]) -> dict[str, Any]:
-    return {name: part for name, part in parts.items() if not hasattr(part, "to_csv")}
 
 
 # What would not fit into memory is read window by window, and never whole.

@@ -11,7 +11,6 @@ import netcost_analysis as netcost
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions import inputs, prepare
-from netcost_analysis.questions.ask import questions_of
 from netcost_analysis.questions.folds import Asked, at_once, fold
 from support.kept import kept
 
@@ -48,38 +47,6 @@ def test_questions_share_a_pass(passes: list[set[str]]) -> None:
     for name, frame in alone.items():
         pd.testing.assert_frame_equal(timeline.ask(name).frame, frame)
     assert len(passes) == 1
-
-
-# By topic the sample that has most to tell of it.
-MIGRATIONS, NIC = "local-migrations.netcost.tar.zst", "nic-stolen-time"
-PREPARED = {
-    **dict.fromkeys(("processes", "migration", "tracing_overhead"), MIGRATIONS),
-    **dict.fromkeys(("batches", "devices", "stolen_time"), NIC),
-}
-
-
-@pytest.mark.parametrize("topic", PREPARED)
-def test_a_topic_is_prepared_in_a_few_passes(
-    topic: str, passes: list[set[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A fold that each answer asks for anew would have no end, or be left to its question.
-    asked: list[list[Asked]] = []
-    together = prepare.together
-
-    def counted(timeline: netcost.Timeline, wanted: list[Asked]) -> None:
-        asked.append(wanted)
-        assert len(asked) < 10, [one.fold.step.__qualname__ for one in wanted]
-        together(timeline, wanted)
-
-    monkeypatch.setattr(prepare, "together", counted)
-    timeline = Capture.timeline(kept(PREPARED[topic]))
-    timeline.ask.prepare(topic)
-    passes.clear()
-    for one in questions_of(topic).values():
-        if "Timeline" in one.sources:
-            answer = timeline.ask(one.name)
-            _ = answer.refusal or (answer.parts, answer.figures)
-    assert passes == []
 
 
 def test_a_fold_that_is_asked_for_otherwise_each_time_is_left_to_its_question(
