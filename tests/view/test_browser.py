@@ -9,6 +9,9 @@ from netcost_analysis.view.tiles import Tiles
 from support.browser import HEIGHT, Shown
 from support.native_tables import rows
 
+# A browser's own processes decide how long it takes.
+pytestmark = pytest.mark.live
+
 
 @pytest.fixture(scope="module")
 def whole(tiles: Tiles) -> int:

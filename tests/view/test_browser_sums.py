@@ -13,6 +13,9 @@ from support.host import SAMPLES
 from support.native_tables import rows
 from support.samples import ALL
 
+# A browser's own processes decide how long it takes.
+pytestmark = pytest.mark.live
+
 
 # By CPU and owner's number, of a window, from the segments one by one.
 def ledger(timeline: netcost.Timeline, begin: int, end: int) -> Counter[tuple[int, int]]:
