@@ -40,13 +40,17 @@ report: $(VENV)/.built ## who stole whose CPU time in CAPTURE (default: the samp
 	@mkdir -p $(dir $(REPORT))
 	@$(BIN)/netcost report $(CAPTURE) -o $(REPORT)
 
-.PHONY: test
-test: cargo-test ## the tests of the crate and of the package that need neither root nor perf
+.PHONY: test test-package
+test: $(VENV)/.built ## the tests of the crate and of the package that need neither root nor perf
+	$(MAKE) --no-print-directory --keep-going --jobs 2 test-package cargo-test
+
+test-package: $(VENV)/.built
 	$(BIN)/python .ci/lane.py gate $(PYTEST_ARGS)
 
-# What they print is question, column, from and to: whoever runs it reads that.
+# Of answers it prints question, column, from and to; git diff shows what commands print differently.
 .PHONY: golden
-golden: $(VENV)/.built ## freeze the answers to every question again, and show what changed
+golden: $(VENV)/.built ## freeze again what answers and commands say, and show what changed
+	PYTHONPATH=.:tests $(BIN)/python -m support.transcript --write tests/golden/*.console
 	NETCOST_GOLDEN=write $(BIN)/python -m pytest -q -rP -n logical --dist load tests/questions/test_answers.py -k frozen
 
 .PHONY: test-live

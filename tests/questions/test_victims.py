@@ -60,13 +60,13 @@ def test_by_tid_is_as_by_name(timeline: netcost.Timeline, name: str, parameter: 
 
 @pytest.mark.parametrize(("name", "parameter"), ASKED)
 def test_who_did_not_run_is_refused(timeline: netcost.Timeline, name: str, parameter: str) -> None:
-    with pytest.raises(AbsentError, match="no task 'opensl' in the window; there are openssl"):
+    with pytest.raises(AbsentError, match="'opensl'.*openssl"):
         asked(timeline, name, parameter, "opensl")
     tid = tid_of(timeline, "openssl")
-    with pytest.raises(AbsentError, match=rf"no task {tid}0 in the window; there are .*\b{tid}\b"):
+    with pytest.raises(AbsentError, match=rf"{tid}0.*\b{tid}\b"):
         asked(timeline, name, parameter, int(tid) * 10)
     # Whom nobody knows is no task.
-    with pytest.raises(AbsentError, match=r"no task '\(unknown\)' in the window; there are "):
+    with pytest.raises(AbsentError, match=r"'\(unknown\)'"):
         asked(timeline, name, parameter, "(unknown)")
 
 
@@ -111,7 +111,7 @@ def test_tables_are_of_the_victim(timeline: netcost.Timeline, name: str) -> None
 def test_all_are_every_task(timeline: netcost.Timeline, name: str) -> None:
     given = timeline.capture.timeline(victim="udpsink")
     if name in OF_ONE:
-        with pytest.raises(ArgumentError, match="about one task: choose it by comm or tid"):
+        with pytest.raises(ArgumentError, match="about one task"):
             given.ask(name, victim=netcost.ALL)
         return
     answer = given.ask(name, victim=netcost.ALL)
