@@ -150,6 +150,7 @@ def test_a_disk_that_fills_ends_the_recording(
         subprocess.run(["umount", disk], check=True)
 
 
+@pytest.mark.measures
 def test_what_speaks_against_it_is_said(tmp_path: Path, temporary: dict[str, str]) -> None:
     options = ["--tool", "tracefs", "--buffer", "4", "--duration", "0.3", "--sidecars", "none"]
     done = ended(
