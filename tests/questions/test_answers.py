@@ -39,8 +39,14 @@ PLAIN = {*RECORDINGS, "local-regression-traced-steps", "flows-steps", "two-kerne
     *("nic-stolen-time", "stolen-time-functions", "local-migrations")
 }
 
-# Other questions read all of its recordings, and say little of a calibration.
-FEW = {"hidden-cost-steps": ("accounting",)}
+# What it was recorded or made for; other questions have other samples.
+FEW = {
+    "hidden-cost-steps": ("accounting",),
+    "cgroups": ("completeness", "stolen_time"),
+    "counters": ("completeness", "functions", "counters"),
+    "memory-loads": ("completeness", "functions"),
+    "energy": ("completeness", "energy", "counters", "devices"),
+}
 
 
 def answers(ask: Ask, topics: Collection[str] = TOPICS) -> Iterator[Answer[object]]:

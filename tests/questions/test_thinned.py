@@ -50,9 +50,9 @@ def of_recordings() -> list[Any]:
     return [one for one in questions().values() if one.asked_of == "recording"]
 
 
-# Each of one sample; of both takes a minute.
+# Some of one sample; all of both take a minute.
 _PAIRS = [
-    pytest.param(name, removed, marks=[] if (first + second) % 2 else [pytest.mark.slow])
+    pytest.param(name, removed, marks=[] if (first + second) % 4 == 1 else [pytest.mark.slow])
     for first, name in enumerate(list(SAMPLES)[:2])
     for second, removed in enumerate(REMOVED)
 ]
