@@ -60,7 +60,7 @@ def test_by_tid_is_as_by_name(timeline: netcost.Timeline, name: str, parameter: 
 
 @pytest.mark.parametrize(("name", "parameter"), ASKED)
 def test_who_did_not_run_is_refused(timeline: netcost.Timeline, name: str, parameter: str) -> None:
-    with pytest.raises(AbsentError, match="'opensl'.*openssl"):
+    with pytest.raises(AbsentError, match=r"'opensl'.*openssl"):
         asked(timeline, name, parameter, "opensl")
     tid = tid_of(timeline, "openssl")
     with pytest.raises(AbsentError, match=rf"{tid}0.*\b{tid}\b"):

@@ -173,9 +173,7 @@ def told(capture: Capture, tables: list[str], bin_ns: int | None, **window: Any)
     return {"summary": found["summary"], **frames}
 
 
-@pytest.mark.parametrize(
-    ("first", "last"), [(0, 0.02), (0.1, 0.101), (0.5, 0.98)]
-)
+@pytest.mark.parametrize(("first", "last"), [(0, 0.02), (0.1, 0.101), (0.5, 0.98)])
 def test_no_answer_is_another(large: Path, first: float, last: float) -> None:
     capture = surveyed(large)
     window = {"start_s": share_s(capture, first), "end_s": share_s(capture, last)}
