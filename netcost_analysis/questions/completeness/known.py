@@ -147,7 +147,7 @@ def _share(row: Row) -> str:
         return f"{100 * row.missing_least // row.counted} %"
     if 1_000 * row.missing_least >= row.counted:
         return f"{1_000 * row.missing_least // row.counted / 10:.1f} %"
-    return f"{row.missing_least:,}"
+    return "under 0.1 %"
 
 
 def _called(row: Row) -> str:

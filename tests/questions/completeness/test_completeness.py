@@ -202,7 +202,7 @@ def test_three_are_named_and_shares_are_never_rounded_to_all() -> None:
         [row] = [Row("vector", "LOC", 0, counted, recorded, 0)]
         assert named(judged([row], 0).verdict) == [(share, "LOC", "0")]
     [row] = [Row("vector", "LOC", 0, 10_000, 9_991, 0)]
-    assert "misses 9 of" in judged([row], 0).verdict
+    assert "under 0.1 %" in judged([row], 0).verdict
     assert "unknown number" in judged([], 0, some_lost=True).verdict
 
 
