@@ -63,7 +63,7 @@ def test_table_is_the_ledger_at_every_level(
 
 # With losses, unknown time, other clocks, more CPUs, and from sums alone.
 # Every other one of sums, and those of the same kind of the samples between.
-@pytest.mark.parametrize(("number", "name"), enumerate(ALL), ids=ALL)
+@pytest.mark.parametrize(("number", "name"), list(enumerate(ALL)), ids=ALL)
 def test_every_sample_opens(driver: Any, number: int, name: str) -> None:
     most_segments = (2**24, 0)[number % 2]
     capture = netcost.open_capture(SAMPLES / name)

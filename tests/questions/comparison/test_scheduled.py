@@ -14,7 +14,7 @@ SAMPLES = ("local-migrations.netcost.tar.zst", "nic-guest/6.12-nic-2-flows.netco
 
 
 @pytest.mark.parametrize(
-    ("sample", "window"), zip(SAMPLES, ({"start_s": 0.2, "end_s": 0.5}, {}), strict=True)
+    ("sample", "window"), list(zip(SAMPLES, ({"start_s": 0.2, "end_s": 0.5}, {}), strict=True))
 )
 def test_batches_change_nothing(
     sample: str, window: dict[str, Any], monkeypatch: pytest.MonkeyPatch

@@ -36,7 +36,7 @@ def test_holders_add_up_to_the_waits(name: str) -> None:
         assert shares.max() <= 1 + 1e-9
 
 
-@pytest.mark.parametrize(("name", "by"), zip(ALL, cycle(("comm", "tid")), strict=False))
+@pytest.mark.parametrize(("name", "by"), list(zip(ALL, cycle(("comm", "tid")), strict=False)))
 def test_a_life_closes(name: str, by: str) -> None:
     line = kept(name).timeline()
     got, losses = (

@@ -30,7 +30,8 @@ def test_an_example_lies_in_its_window(start_s: float) -> None:
 
 # Every picture of every question that draws a moment.
 @pytest.mark.parametrize(
-    ("start_s", "name"), zip(STARTS, ("example", "episodes", "over_time", "example"), strict=True)
+    ("start_s", "name"),
+    list(zip(STARTS, ("example", "episodes", "over_time", "example"), strict=True)),
 )
 def test_no_picture_of_it_warns(start_s: float, name: str) -> None:
     window = Capture.timeline(kept("nic-stolen-time"), start_s, start_s + 10e-6)
