@@ -16,7 +16,7 @@ TURNS = 3
 OK, FAILED, NONE_SELECTED, INTERRUPTED = 0, 1, 5, 130
 KEPT = Path("build/test-slow.txt")
 # A fixture that the tests of a file share is made by one worker: a file stays together.
-BESIDE = ("--dist", "loadfile", "-n")
+BESIDE = ("--dist", "loadfile", "--no-loadscope-reorder", "-n")
 PATIENT = ("--timeout", "600")
 # Which tests, and how.
 LANES = {
