@@ -81,7 +81,7 @@ class Console:
             stdin=given,
             stdout=screen,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "PATH": path},
+            env={**os.environ, "PATH": path, "HOME": "/home/user", "XDG_CACHE_HOME": ""},
             check=False,
         ).returncode
 
