@@ -63,7 +63,8 @@ def test_answers_are_as_frozen(subject: str, capsys: pytest.CaptureFixture[str])
         if answer.refusal is None:
             json.dumps({name: plain_part(few(part)) for name, part in answer.parts.items()})
             if subject not in PLAIN:
-                assert all(what for what, _ in answer.evidence())
+                for shown, _ in answer.evidence():
+                    assert shown["text/plain"], f"{answer.question.name}: a picture has no title"
                 print_parts(answer, shown_parts(answer), wide=False)
                 assert not UNTOLD.search(capsys.readouterr().out), answer.question.name
         found.append(told(answer))

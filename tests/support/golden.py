@@ -31,15 +31,15 @@ _NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?|-?\d+(?:e[-+]?\d+)")
 
 
 # As text: floats to 12 digits, the last of which another processor may round differently.
-def value(one: Any, digits: int = 12) -> str:
+def value(one: Any) -> str:
     if one is None or one is pd.NA or one is pd.NaT:
         return "-"
     if isinstance(one, bool | np.bool_):
         return str(bool(one))
     if isinstance(one, float | np.floating):
-        return "-" if np.isnan(one) else f"{float(one):.{digits}g}"
+        return "-" if np.isnan(one) else f"{float(one):.12g}"
     if isinstance(one, list | tuple | np.ndarray):
-        return "[" + ", ".join(value(part, digits) for part in one) + "]"
+        return "[" + ", ".join(value(part) for part in one) + "]"
     return str(one).replace("\n", "\\n").replace("\t", "\\t")
 
 

@@ -49,7 +49,7 @@ def assert_typed(answer: Answer[Any]) -> None:
             assert str(dtype) == str(declared.dtype), f"{called} of {name}"
     # Frames are long: of things that stand across, only thieves, and only in the ledger.
     across = {frame.columns.name for frame in answer.tables.values()} - {None}
-    assert across <= ({"thief"} if answer.question.name == "ledger" else set())
+    assert across == ({"thief"} if answer.question.name == "ledger" else set())
 
 
 # Its columns and figures; its tables, where it has several, by QUESTION.TABLE.

@@ -173,7 +173,7 @@ def _whole(bundle: "Bundle") -> bool:
 
 def _other(answer: "Answer[pd.DataFrame]") -> str | None:
     page, run = answer.ask._whole, answer.timeline
-    # Without a ledger nobody is known to have lost anything.
+    # Without a ledger it is unknown who lost anything.
     with suppress(CaptureError):
         recorded = recorded_victim(run, [str(name) for name in losses(run).victims])
         if comm_of(page, page.victim) != comm_of(run, recorded):
