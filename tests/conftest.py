@@ -1,6 +1,7 @@
 # How the tests are run, and the fixtures of all.
 
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -41,6 +42,9 @@ settings.load_profile(os.environ.get("NETCOST_HYPOTHESIS", "netcost"))
 # record.
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    # Behind nohup, or in the background of a script, programs would inherit that they are ignored.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     memory = "/dev/shm"
     if "not live" in config.option.markexpr and os.access(memory, os.W_OK):
         found = os.statvfs(memory)
