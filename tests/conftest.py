@@ -1,5 +1,6 @@
 # How the tests are run, and the fixtures of all.
 
+import gc
 import os
 import signal
 import sys
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+gc.set_threshold(100_000, 20, 50)
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # jsonschema, which nbformat imports, compiles its grammar in more than a second: in each worker.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 

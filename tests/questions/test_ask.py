@@ -3,7 +3,6 @@
 import inspect
 import re
 import subprocess
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,49 +13,18 @@ import pytest
 from matplotlib.axes import Axes
 
 import netcost_analysis as netcost
-from netcost_analysis.errors import AbsentError, ArgumentError
+from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.ask import TOPICS, questions
-from netcost_analysis.questions.question import Panel
 from netcost_analysis.timeline.by import By, DeviceBy, MasterBy, TaskBy
 from support.host import ROOT
-from support.kept import kept, kept_for
+from support.kept import kept
 from support.perfdata import recording
 from support.robbed import robbed
 
 mpl.use("agg")
 NIC = "nic-stolen-time"
 SAMPLED = "io-sizes/tcp-64.netcost.tar.zst"
-# Of four recordings.
-SWEEP = "nic-guest"
 ALL = sorted(questions())
-
-
-# Of every question, drawn or with nothing to draw; test_answers.py draws them.
-@pytest.mark.parametrize("topic", sorted({one.topic for one in questions().values()}))
-def test_a_picture_of_what_is_not_there_is_refused(topic: str) -> None:
-    for one in questions().values():
-        answer = kept_for(one.name, NIC, SWEEP).ask(one.name) if one.topic == topic else None
-        if answer is None or answer.refusal is not None:
-            continue
-        for picture, drawn in one.pictures.items():
-            plot = getattr(answer, f"plot_{picture}") if picture else answer.plot
-            _refuses_what_is_not_there(plot, [*drawn.panels(answer), *drawn.choices(answer)])
-
-
-def _refuses_what_is_not_there(plot: Callable[..., Axes], panels: Sequence[Panel]) -> None:
-    drawn = len(plt.get_fignums())
-    if not panels:
-        with pytest.raises(netcost.CaptureError, match="nothing to draw"):
-            plot(device="eht0")
-        return
-    for panel in panels:
-        with pytest.raises(ArgumentError, match="not by nothing_of_it"):
-            plot(**panel, nothing_of_it="eht0")
-        for name, value in panel.items():
-            with pytest.raises(AbsentError, match=re.escape(str(value))) as refused:
-                plot(**{name: f"{value}x"})
-            assert f"no {name} '{value}x'" in str(refused.value)
-    assert len(plt.get_fignums()) == drawn
 
 
 # A page has those of the busiest devices; each can be asked for.

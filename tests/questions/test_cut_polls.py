@@ -6,11 +6,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import netcost_analysis as netcost
 from netcost_analysis.questions.ask import questions
+from support.examples import examples
 from support.perfdata import recording
 from support.robbed import robbed
 from support.told import OPENSSL, UDPSINK
@@ -41,16 +42,23 @@ def told(timeline: netcost.Timeline) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.fixture(scope="module")
+def whole(capture: netcost.Capture) -> dict[str, Any]:
+    return told(capture.timeline())
+
+
+@examples(8)
 @given(st.integers(1, LENGTH - 1))
-def test_what_two_windows_count_adds_up(capture: netcost.Capture, at_ns: int) -> None:
+def test_what_two_windows_count_adds_up(
+    capture: netcost.Capture, whole: dict[str, Any], at_ns: int
+) -> None:
     first, last = (capture.timeline(0.0, at_ns / 1e9), capture.timeline(at_ns / 1e9, None))
-    parts, whole = (told(first), told(last)), told(capture.timeline())
+    parts = told(first), told(last)
     assert {name: sum(part[name] for part in parts) for name in whole} == whole
 
 
 # Every price of every question that has one, in any window.
-@settings(max_examples=25, deadline=None)
+@examples(12)
 @given(st.integers(0, LENGTH - 1_000), st.integers(500, 150_000))
 def test_no_packet_is_cheaper_than_in_the_cheapest_poll(
     capture: netcost.Capture, start_ns: int, width_ns: int

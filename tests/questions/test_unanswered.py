@@ -102,14 +102,6 @@ def test_a_pair_that_is_not_seen_can_be_named() -> None:
     assert named.frame["tid"].tolist() == tids
 
 
-def test_what_is_not_unanswered_is_answered() -> None:
-    capture = kept(NIC)
-    unanswered = set(capture.ask.completeness.unanswered().frame["question"])
-    for name in sorted(set(questions()) - unanswered):
-        if questions()[name].asked_of == "recording":
-            assert capture.ask(name).refusal is None
-
-
 def test_what_is_asked_of_an_experiment_is_not_asked_of_a_recording() -> None:
     assert "of an experiment" in repr(kept(NIC).ask.batches.rate_curve())
     experiment = kept_experiment(SWEEP)
@@ -127,33 +119,6 @@ def test_what_is_asked_of_an_experiment_is_not_asked_of_a_recording() -> None:
     )
     # It is a sweep, no calibration.
     assert "hidden_cost" not in asked
-
-
-# What depends on what happened, and not on what was recorded.
-HAPPENED = {"client_and_server", "migration_effect"}
-
-
-# A bundle of each kind: without the ledger's events, without a victim, with all, without a trace
-# of tasks; an experiment of each.
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("io-sizes/tcp-64.netcost.tar.zst", NIC, "hidden-cost/0-pps-2.netcost.tar.zst"),
-        *("veth-stolen-time", "nic-guest", "io-sizes", "local-regression"),
-    ],
-)
-def test_what_is_missing_is_what_is_refused(name: str) -> None:
-    is_one = (ROOT / "sample-data" / name / "experiment.json").is_file()
-    ask = kept_experiment(name).ask if is_one else kept(name).ask
-    missing = ask.table.set_index("question")[["missing", "why"]]
-    for one in missing.index:
-        code, why = missing.loc[one]
-        refusal = ask(one).refusal
-        assert bool(code) == bool(why)
-        if code:
-            assert str(refusal) == why
-        elif refusal is not None:
-            assert one in HAPPENED
 
 
 # Of a window some answers are of all of the capture, and say so.

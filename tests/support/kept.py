@@ -15,7 +15,6 @@ from netcost_analysis.capture.capture import Capture
 from netcost_analysis.capture.experiment import Experiment, open_experiment
 from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.questions.accounting import hidden_cost
-from netcost_analysis.questions.ask import questions
 from support.fleets import dataset, days
 from support.host import ROOT
 
@@ -94,20 +93,6 @@ def kept_fleet() -> Fleet:
     told.append(replace(told[3], batch=1, day=15))
     folder = Path(_folders.enter_context(TemporaryDirectory()))
     return open_fleet(dataset(folder, told, unreadable=1))
-
-
-# Whom a question is asked, or what else is asked of one like that.
-def kept_for(
-    name: str, recording: str, experiment: str
-) -> Capture | Experiment | Comparison | Fleet:
-    match questions()[name].asked_of:
-        case "fleet":
-            return kept_fleet()
-        case "experiment":
-            return kept_experiment(experiment)
-        case "comparison":
-            return kept_sizes() if questions()[name].topic == "functions" else kept_comparison()
-    return kept(recording)
 
 
 def kept_calibration() -> Experiment:

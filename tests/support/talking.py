@@ -18,7 +18,7 @@ class Talk:
     # sleeps for asleep_ns; the server is moved with every so many.
     softirq_ns: int = 3_000
     own_ns: int = 7_000
-    packets: int = 1_000
+    packets: int = 200
     hog_every: int = 0
     hog_ns: int = 0
     sleep_every: int = 0

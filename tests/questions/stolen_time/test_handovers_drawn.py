@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import netcost_analysis as netcost
 from netcost_analysis.questions import inputs
 from support.asked import handovers
+from support.examples import examples
 from support.host import Fresh
 from support.narrator import recordings
 from support.perfdata import Recording, cpu, recording
@@ -37,7 +38,7 @@ def assert_same(file: Path) -> netcost.Handovers:
 # Softirqs that begin in one task and end after another's, too.
 @pytest.mark.parametrize("realtime", [False, True])
 def test_batches_change_nothing(realtime: bool, fresh: Fresh) -> None:
-    @settings(max_examples=20, deadline=None)
+    @examples(8)
     @given(recordings(realtime))
     def check(drawn: Recording) -> None:
         file = drawn.write(fresh() / "perf.data")

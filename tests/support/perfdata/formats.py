@@ -5,10 +5,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from struct import Struct
 
 from .machine import X86_64, Machine
 
 Value = int | bool | str | bytes | Sequence[int]
+# Numbers as struct writes them, by their size.
+NUMBERS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 # C's types, and the kernel's, that are as wide as the machine's registers.
 WORDS = ("long", "unsigned long", "size_t", "ssize_t", "pgoff_t")
 
@@ -143,32 +146,45 @@ class Format:
         }
         if machine not in self._plans:
             self._plans[machine] = self._plan(machine)
-        end, placed = self._plans[machine]
-        fixed, dynamic = bytearray(end), b""
-        for one, offset, stored, in_common in placed:
+        layout, placed = self._plans[machine]
+        packed: list[int | bytes] = []
+        dynamic = b""
+        for one, end, mask, in_common in placed:
             value = stated.get(one.name, 0) if in_common else values[one.name]
+            if mask and isinstance(value, int):
+                # Truncates like a C assignment.
+                packed.append(value & mask)
+                continue
             data = element_bytes(one, value, machine)
             if one.loc:
-                start = len(fixed) + len(dynamic)
-                where = start if one.loc == "data" else start - (offset + 4)
-                fixed[offset : offset + 4] = machine.pack("I", len(data) << 16 | where)
+                start = layout.size + len(dynamic)
+                where = start if one.loc == "data" else start - end
+                packed.append(len(data) << 16 | where)
                 dynamic += data
             else:
-                fixed[offset : offset + stored] = data[:stored].ljust(stored, b"\0")
-        return bytes(fixed) + dynamic
+                packed.append(machine.number(data[: one.stored]) if mask else data)
+        return layout.pack(*packed) + dynamic
 
     # Worked out once for a machine: it takes longer than to write an event.
     @cached_property
-    def _plans(self) -> dict[Machine, tuple[int, list[tuple[Field, int, int, bool]]]]:
+    def _plans(self) -> dict[Machine, tuple[Struct, list[tuple[Field, int, int, bool]]]]:
         return {}
 
-    # The size of the fixed part, and of each field: itself, offset, size, whether it is common.
-    def _plan(self, machine: Machine) -> tuple[int, list[tuple[Field, int, int, bool]]]:
+    # The fixed part, and of each field: itself, where it ends, the mask of a number, whether it is
+    # common.
+    def _plan(self, machine: Machine) -> tuple[Struct, list[tuple[Field, int, int, bool]]]:
+        layout, planned, end = machine.order, [], 0
         placed = self.offsets(machine)
-        end = max(offset + one.stored for one, offset in placed)
+        for one, offset in placed:
+            is_number = one.loc is None and one.count is None and one.size in NUMBERS
+            code = "I" if one.loc else NUMBERS[one.size] if is_number else f"{one.stored}s"
+            layout += f"{offset - end}x{code}"
+            end = offset + one.stored
+            mask = (1 << 8 * one.size) - 1 if is_number else 0
+            planned.append((one, end, mask, one in self.common))
         # The kernel's fixed part is a C struct, whose size is a multiple of its widest member.
-        end += 0 if self.packed else -end % max(one.alignment(machine) for one, _ in placed)
-        return end, [(one, offset, one.stored, one in self.common) for one, offset in placed]
+        end = 0 if self.packed else -end % max(one.alignment(machine) for one, _ in placed)
+        return Struct(f"{layout}{end}x"), planned
 
 
 def element_bytes(one: Field, value: Value, machine: Machine) -> bytes:

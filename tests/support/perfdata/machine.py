@@ -2,8 +2,11 @@
 # through it, so that another byte order or word size is one argument and not another writer.
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+WORD = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
@@ -19,11 +22,17 @@ class Machine:
 
     def integer(self, value: int, size: int) -> bytes:
         # Truncates like a C assignment, so a description may give -1 for an unsigned field.
-        name = "little" if self.order == "<" else "big"
-        return (value & ((1 << (8 * size)) - 1)).to_bytes(size, name)  # type: ignore[arg-type]
+        return (value & ((1 << (8 * size)) - 1)).to_bytes(size, self._name)
 
-    def words(self, values: Iterable[int]) -> bytes:
-        return b"".join(self.integer(value, 8) for value in values)
+    def number(self, data: bytes) -> int:
+        return int.from_bytes(data, self._name)
+
+    @property
+    def _name(self) -> Literal["little", "big"]:
+        return "little" if self.order == "<" else "big"
+
+    def words(self, values: Sequence[int]) -> bytes:
+        return struct.pack(f"{self.order}{len(values)}Q", *(value & WORD for value in values))
 
     def bitfields(self, fields: Iterable[tuple[int, int, int]]) -> bytes:
         """

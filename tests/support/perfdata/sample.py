@@ -15,7 +15,7 @@ from .attr import (
     Attr,
     SampleType,
 )
-from .machine import Machine, padded
+from .machine import WORD, Machine, padded
 
 CPU_MODES = {"unknown": 0, "kernel": 1, "user": 2, "hypervisor": 3}
 CPU_MODES |= {"guest kernel": 4, "guest user": 5}
@@ -138,10 +138,10 @@ class Layout:
         return self.machine.words([each[0][0], *times, *each[0][1:]])
 
     def _word(self, value: int) -> bytes:
-        return self.machine.integer(value, 8)
+        return self.machine.pack("Q", value & WORD)
 
     def _ids(self, where: Where) -> bytes:
-        return self.machine.integer(where.pid, 4) + self.machine.integer(where.tid, 4)
+        return self.machine.pack("II", where.pid & 0xFFFFFFFF, where.tid & 0xFFFFFFFF)
 
     def _identity(self, one: Sample) -> bytes:
         return self._word(self.id(one.where.cpu, one.where.event))
