@@ -1,5 +1,6 @@
 # Events in batches against the whole tables of the same events, of every kind of capture.
 
+from functools import cache
 from itertools import pairwise
 
 import pandas as pd
@@ -32,6 +33,7 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Capture]:
     return found
 
 
+@cache
 def shown(capture: Capture) -> dict[str, pd.DataFrame]:
     # Events that say when they happened.
     frames = capture.all_events()
