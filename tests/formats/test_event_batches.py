@@ -1,5 +1,6 @@
 # Events in batches against the whole tables of the same events, of every kind of capture.
 
+from functools import cache
 from itertools import pairwise
 
 import pandas as pd
@@ -32,6 +33,7 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Capture]:
     return found
 
 
+@cache
 def shown(capture: Capture) -> dict[str, pd.DataFrame]:
     # Events that say when they happened.
     frames = capture.all_events()
@@ -44,7 +46,7 @@ def shown(capture: Capture) -> dict[str, pd.DataFrame]:
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
     names = frame.select_dtypes("category").columns
-    return frame.astype(dict.fromkeys(names, object))
+    return frame.astype(dict.fromkeys(names, object)) if len(names) else frame
 
 
 @pytest.mark.parametrize("part", [1.0, 0.3, 0.0])
@@ -63,14 +65,19 @@ def assert_batches(capture: Capture, frames: dict[str, pd.DataFrame]) -> None:
     assert all([*batch] == [*frames] for batch in batches)
     for name, frame in frames.items():
         time = frame.columns[0]
-        parts = [batch[name] for batch in batches]
-        both = pd.concat([plain(part) for part in parts], ignore_index=True)
+        every = [batch[name] for batch in batches]
+        assert {(*part,) for part in every} == {(*frame,)}
+        parts = [part for part in every if len(part)]
+        both = plain(pd.concat(parts, ignore_index=True))
         expected = plain(frame).sort_values(time, kind="stable", ignore_index=True)
         pd.testing.assert_frame_equal(both, expected, check_dtype=False)
     # What an earlier batch had is before what a later one has.
-    times = [pd.concat([batch[name].iloc[:, 0] for name in frames]) for batch in batches]
-    for before, after in pairwise([one for one in times if len(one)]):
-        assert before.max() < after.min()
+    times = [
+        [(part.iloc[:, 0].min(), part.iloc[:, 0].max()) for part in batch.values() if len(part)]
+        for batch in batches
+    ]
+    for before, after in pairwise([one for one in times if one]):
+        assert max(last for _, last in before) < min(first for first, _ in after)
 
 
 def test_of_a_window_there_is_what_lies_in_it(every: dict[str, Capture]) -> None:

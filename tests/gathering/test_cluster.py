@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import cloudpickle
+import dask
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster, WorkerPlugin
@@ -48,11 +49,18 @@ def tasks_left(dask_scheduler: Any) -> tuple[int, list[str]]:
     return len(dask_scheduler.tasks), [name for name, one in workers.items() if one.processing]
 
 
+METHOD = "distributed.worker.multiprocessing-method"
+
+
+# Its workers are forked from one process that has imported what each of them would.
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
-    ) as made:
+    with (
+        dask.config.set({METHOD: "forkserver"}),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as made,
+    ):
         yield made
 
 
@@ -132,7 +140,9 @@ def test_what_ends_workers_is_a_row(cluster: LocalCluster, tmp_path: Path) -> No
 def test_the_command(netcost: Netcost, folder: Path, serial: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     few = [str(folder / "cut.data"), *(str(folder / one.name) for one in some(hosts=2, days=5)[:3])]
-    run = netcost("fleet", *few, "-o", str(out), "--workers", "1")
+    # Started as they are for users.
+    with dask.config.set({METHOD: "spawn"}):
+        run = netcost("fleet", *few, "-o", str(out), "--workers", "1")
     assert run.err == ""
     assert re.findall(r"\d+ \w+", run.out)[:3] == ["4 captures", "4 asked", "1 cannot"]
     assert run.out.endswith(f"netcost fleet-report {out}\n")

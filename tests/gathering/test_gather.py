@@ -17,10 +17,12 @@ from netcost_analysis.gathering import gather as gather_module
 from netcost_analysis.gathering.gather import gather_fleet
 from support.fleets import Told, assert_same, captures, content, gathered, some
 
+TOLD = some(days=2)
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    captures(tmp_path / "captures", some())
+    captures(tmp_path / "captures", TOLD)
     return tmp_path / "captures"
 
 
@@ -33,7 +35,7 @@ def done(paths: object, output: Path, **more: object) -> tuple[int, int, int, in
 # Every figure is one that the capture's own answers have.
 def test_figures_are_those_of_the_answers(folder: Path, tmp_path: Path) -> None:
     tables = content(gathered(folder, tmp_path / "out"))
-    told = some()[0]
+    told = TOLD[0]
     path = str(folder / told.name)
     capture = netcost.open_capture(path)
     row = tables["captures"].set_index("path").loc[path]
@@ -69,11 +71,11 @@ def test_figures_are_those_of_the_answers(folder: Path, tmp_path: Path) -> None:
 
 def test_only_what_is_new_or_changed_is_asked(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert done(folder, out) == (6, 0, 0, 0)
+    assert done(folder, out) == (4, 0, 0, 0)
     first = content(out)
     assert done(folder, out) == (0, 0, 0, 0)
     [new] = captures(folder, [Told(host="db1", day=9)])
-    trace = folder / some()[1].name / "perf.data"
+    trace = folder / TOLD[1].name / "perf.data"
     touched = trace.stat().st_mtime_ns + 10**9
     os.utime(trace, ns=(touched, touched))
     # One is new, another has another time and the same content.
@@ -101,41 +103,41 @@ def test_another_version_asks_again(
     done(folder, out)
     for module in (gather_module, answered_module):
         monkeypatch.setattr(module, "__version__", "99")
-    assert done(folder, out) == (6, 0, 0, 0)
+    assert done(folder, out) == (4, 0, 0, 0)
     assert set(content(out)["captures"]["netcost"]) == {"99"}
 
 
 def test_nothing_is_removed_unless_told(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done(folder, out)
-    gone = folder / some()[0].name
+    gone = folder / TOLD[0].name
     shutil.rmtree(gone)
     assert done(folder, out) == (0, 0, 0, 0)
     assert str(gone) in set(content(out)["captures"]["path"])
     assert done(folder, out, prune=True) == (0, 0, 0, 1)
     tables = content(out)
     assert all(str(gone) not in set(table["path"]) for table in tables.values())
-    assert len(tables["captures"]) == 5
+    assert len(tables["captures"]) == 3
 
 
 def test_what_cannot_be_read_is_a_row(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    cut = folder / some()[0].name / "perf.data"
+    cut = folder / TOLD[0].name / "perf.data"
     cut.write_bytes(cut.read_bytes()[:150])
-    (folder / some()[1].name / "manifest.json").write_text("{")
+    (folder / TOLD[1].name / "manifest.json").write_text("{")
     (folder / "empty.data").write_bytes(b"")
     (folder / "noise.netcost.tar.zst").write_bytes(b"\x00\xff" * 50)
     os.mkfifo(tmp_path / "pipe.data")
     missing = tmp_path / "captures" / "gone.data"
     missing.symlink_to(tmp_path / "nowhere")
     named = [folder, tmp_path / "pipe.data", missing]
-    assert done(named, out) == (10, 0, 6, 0)
+    assert done(named, out) == (8, 0, 6, 0)
     rows = content(out)["captures"].set_index("path")
     failed = rows[rows["error_kind"].notna()]
     kinds = {Path(path).name: kind for path, kind in failed["error_kind"].items()}
     assert kinds == {
-        some()[0].name: "refused",
-        some()[1].name: "refused",
+        TOLD[0].name: "refused",
+        TOLD[1].name: "refused",
         "empty.data": "refused",
         "noise.netcost.tar.zst": "refused",
         "pipe.data": "unreadable",
@@ -147,7 +149,7 @@ def test_what_cannot_be_read_is_a_row(folder: Path, tmp_path: Path) -> None:
     assert set(content(out)["answers"]["path"]) == set(rows.index[rows["error_kind"].isna()])
     # What a file says does not change; what the system says may.
     missing.unlink()
-    shutil.copytree(folder / some()[2].name, tmp_path / "nowhere")
+    shutil.copytree(folder / TOLD[2].name, tmp_path / "nowhere")
     assert done(named[:2], out) == (1, 0, 5, 0)
 
 
@@ -156,7 +158,7 @@ def test_a_bug_is_a_row_too(folder: Path, tmp_path: Path, monkeypatch: pytest.Mo
         raise ZeroDivisionError("of ours")
 
     monkeypatch.setattr(answered_module, "_in_all", wrong)
-    assert done(folder, tmp_path / "out") == (6, 0, 6, 0)
+    assert done(folder, tmp_path / "out") == (4, 0, 4, 0)
     errors = content(tmp_path / "out")["captures"]["error"].unique().tolist()
     assert [one.split(" (")[0] for one in errors] == ["ZeroDivisionError: of ours"]
     assert "NETCOST_TRACEBACK=1" in errors[0]
@@ -169,15 +171,15 @@ def test_an_interrupted_run_goes_on(
     asked: list[str] = []
     ask = answered_module.answered
 
-    def four(one: object, known: object) -> object:
-        if len(asked) == 4:
+    def two(one: object, known: object) -> object:
+        if len(asked) == 2:
             raise KeyboardInterrupt
         asked.append(one.path)  # type: ignore[attr-defined]
         return ask(one, known)  # type: ignore[arg-type]
 
     out = tmp_path / "out"
     with monkeypatch.context() as patch:
-        patch.setattr("netcost_analysis.gathering.cluster.answered", four)
+        patch.setattr("netcost_analysis.gathering.cluster.answered", two)
         with pytest.raises(KeyboardInterrupt):
             done(folder, out)
     assert set(content(out)["captures"]["path"]) == set(asked)
@@ -198,10 +200,10 @@ def test_parts_are_written_while_it_runs(
         written.append(",".join(sorted(str(row["path"]) for row in rows["captures"])))
         return add(self, rows)
 
-    monkeypatch.setattr(gather_module, "_EVERY", 4)
+    monkeypatch.setattr(gather_module, "_EVERY", 3)
     monkeypatch.setattr(Dataset, "add", kept)
     done(folder, tmp_path / "out")
-    assert [one.count(",") + 1 for one in written] == [4, 2]
+    assert [one.count(",") + 1 for one in written] == [3, 1]
     # At its end they are one.
     assert len(Dataset(tmp_path / "out").parts()) == 1
 

@@ -18,23 +18,25 @@ from support.tracedat import write_trace_dat
 
 CPUS, STEPS, STEP = 16, 400, 1000
 TASKS = [h.Task(500 + number, f"worker-{number}") for number in range(2 * CPUS)]
-# Prints a digest of every table, of the bytes that Arrow has of it.
+# Prints a digest of every table of each capture, of the bytes that Arrow has of it.
 DIGESTS = """
 import hashlib, sys
 import pyarrow as pa
 from netcost_analysis._native import Capture
 
 tables = "segments softirqs hardirqs polls slices migrations displaced".split()
-for wanted, bins in ((tables, None), ([], 7_000_000)):
-    got = Capture(sys.argv[1]).timeline(wanted, bin_ns=bins)
-    shown = {"sums": got["sums"], "displaced": got["displaced"], "irqs": got["irqs"]}
-    for name, table in {**got["tables"], **shown, "longest": got["longest"]}.items():
-        sink = pa.BufferOutputStream()
-        read = pa.table(table)
-        with pa.ipc.new_stream(sink, read.schema) as stream:
-            stream.write_table(read)
-        print(name, read.num_rows, hashlib.sha256(sink.getvalue()).hexdigest())
-    print(sorted(got["summary"].items()))
+for path in sys.argv[1:]:
+    print("capture")
+    for wanted, bins in ((tables, None), ([], 7_000_000)):
+        got = Capture(path).timeline(wanted, bin_ns=bins)
+        shown = {"sums": got["sums"], "displaced": got["displaced"], "irqs": got["irqs"]}
+        for name, table in {**got["tables"], **shown, "longest": got["longest"]}.items():
+            sink = pa.BufferOutputStream()
+            read = pa.table(table)
+            with pa.ipc.new_stream(sink, read.schema) as stream:
+                stream.write_table(read)
+            print(name, read.num_rows, hashlib.sha256(sink.getvalue()).hexdigest())
+        print(sorted(got["summary"].items()))
 """
 
 
@@ -119,23 +121,30 @@ WRITTEN: dict[str, Callable[[Recording, Path], Path]] = {
 
 
 @pytest.fixture(scope="module")
-def told() -> Recording:
-    return recording(*map(busy, range(CPUS)), known=(*TASKS, NAPI_THREAD))
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    told = recording(*map(busy, range(CPUS)), known=(*TASKS, NAPI_THREAD))
+    return {way: write(told, tmp_path_factory.mktemp("way")) for way, write in WRITTEN.items()}
 
 
-def digests(path: Path, threads: int) -> list[str]:
-    environment = {**os.environ, "RAYON_NUM_THREADS": str(threads)}
-    command = [sys.executable, "-c", DIGESTS, str(path)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()
+# By threads and by ways of writing: a process has its threads once and for all.
+@pytest.fixture(scope="module")
+def digests(written: dict[str, Path]) -> dict[int, dict[str, list[str]]]:
+    found = {}
+    for threads in (1, 2, 8):
+        environment = {**os.environ, "RAYON_NUM_THREADS": str(threads)}
+        command = [sys.executable, "-c", DIGESTS, *map(str, written.values())]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        parts = [part.splitlines() for part in done.stdout.split("capture\n")[1:]]
+        found[threads] = dict(zip(written, parts, strict=True))
+    return found
 
 
 @pytest.mark.parametrize("way", WRITTEN)
-def test_any_number_of_threads_says_the_same(told: Recording, tmp_path: Path, way: str) -> None:
-    capture = WRITTEN[way](told, tmp_path)
-    rows = Capture(str(capture)).timeline(["softirqs"])["tables"]["softirqs"].num_rows
+def test_any_number_of_threads_says_the_same(
+    written: dict[str, Path], digests: dict[int, dict[str, list[str]]], way: str
+) -> None:
+    rows = Capture(str(written[way])).timeline(["softirqs"])["tables"]["softirqs"].num_rows
     assert rows > 0.95 * CPUS * STEPS
-    alone = digests(capture, 1)
+    alone = digests[1][way]
     assert len(alone) == (7 + 4 + 1) + (1 + 4 + 1)
-    for threads in (2, 8):
-        assert digests(capture, threads) == alone
+    assert digests[2][way] == digests[8][way] == alone

@@ -1,7 +1,6 @@
 # notebooks/01-stolen-time through `netcost report`: one page that needs nothing else, with the
 # figures that stolen() gives; and the pair of script and notebook.
 
-import json
 import re
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import jupytext
 import nbformat
 import pytest
 
-import netcost_analysis as netcost
+from netcost_analysis.capture.capture import Capture
 from netcost_analysis.display.tables import share_between
 from netcost_analysis.questions.accounting import estimates
 from netcost_analysis.questions.ledger import ledger
@@ -17,10 +16,12 @@ from netcost_analysis.questions.stolen import stolen
 from netcost_analysis.questions.stolen_time import effective_share, episodes, handovers
 from netcost_analysis.questions.tracing_overhead import corrected_stolen
 from netcost_analysis.units import duration, share
+from support.doctored import doctored
 from support.host import ROOT
-from support.pages import Resources, report
-from support.perfdata import recording
-from support.robbed import robbed
+from support.kept import kept
+from support.pages import Resources
+from support.robbed import robbed, written
+from support.run_cli import Netcost
 from support.told_notebook import tell
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.py"))
@@ -28,17 +29,17 @@ SAMPLES = ["nic-stolen-time", "veth-stolen-time"]
 
 
 @pytest.fixture(scope="module", params=SAMPLES)
-def told(request: pytest.FixtureRequest) -> tuple[Path, str]:
-    bundle = ROOT / "sample-data" / request.param
+def told(request: pytest.FixtureRequest) -> tuple[Capture, str]:
     with pytest.MonkeyPatch.context() as patch:
-        return bundle, tell(bundle, patch).text
+        page = tell(ROOT / "sample-data" / request.param, patch).text
+    return kept(request.param), page
 
 
-def test_the_page_needs_nothing_else(tmp_path: Path) -> None:
+def test_the_page_needs_nothing_else(netcost: Netcost, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    done = report(ROOT / "sample-data" / "nic-stolen-time", path, "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout)["bytes"] == path.stat().st_size
+    done = netcost("report", str(doctored(tmp_path / "b")), "-o", str(path), "--json")
+    assert done.err == ""
+    assert done.json["bytes"] == path.stat().st_size
     page = path.read_text()
     resources = Resources()
     resources.feed(page)
@@ -51,9 +52,9 @@ def test_the_page_needs_nothing_else(tmp_path: Path) -> None:
     assert "Traceback" not in page
 
 
-def test_the_answer_is_what_stolen_says(told: tuple[Path, str]) -> None:
-    bundle, page = told
-    row = stolen(netcost.open_capture(bundle).timeline()).victims.loc["openssl"]
+def test_the_answer_is_what_stolen_says(told: tuple[Capture, str]) -> None:
+    capture, page = told
+    row = stolen(capture.timeline()).victims.loc["openssl"]
     for ns in (row["on_cpu_ns"], row["task_ns"], row["stolen_network_ns"], row["monitor_ns"]):
         assert duration(ns) in page
     answers = re.findall(r"<h4>(.*?)</h4>", page)
@@ -64,21 +65,20 @@ def test_the_answer_is_what_stolen_says(told: tuple[Path, str]) -> None:
     assert taken
     assert share(row["stolen_network_ns"] / row["on_cpu_ns"]) in answers[taken]
     assert duration(row["stolen_network_ns"]) in answers[taken]
-    assert ("eth0" in answers[taken]) == (bundle.name == "nic-stolen-time")
+    assert ("eth0" in answers[taken]) == (Path(capture.path).name == "nic-stolen-time")
 
 
-def test_the_table_is_what_the_ledger_says(told: tuple[Path, str]) -> None:
-    bundle, page = told
-    matrix = ledger(netcost.open_capture(bundle).timeline())
+def test_the_table_is_what_the_ledger_says(told: tuple[Capture, str]) -> None:
+    capture, page = told
+    matrix = ledger(capture.timeline())
     thief, ns = matrix.ns.columns[0], matrix.ns.loc["openssl"].iloc[0]
     row = re.search(rf"<tr><td>{re.escape(thief)}</td>(.*?)</tr>", page)
     assert row
     assert duration(ns) in row[1]
 
 
-def test_the_three_estimates_are_those_of_the_package(told: tuple[Path, str]) -> None:
-    bundle, page = told
-    capture = netcost.open_capture(bundle)
+def test_the_three_estimates_are_those_of_the_package(told: tuple[Capture, str]) -> None:
+    capture, page = told
     assert capture.bundle
     rows = estimates(capture.bundle, capture.victim_timeline())
     gap = rows["got_share"]["traced"] - rows["got_share"]["work"]
@@ -86,9 +86,8 @@ def test_the_three_estimates_are_those_of_the_package(told: tuple[Path, str]) ->
     assert share(rows["lost_share"]["traced"]) in page
 
 
-def test_the_longest_stretch_is_that_of_episodes(told: tuple[Path, str]) -> None:
-    bundle, page = told
-    capture = netcost.open_capture(bundle)
+def test_the_longest_stretch_is_that_of_episodes(told: tuple[Capture, str]) -> None:
+    capture, page = told
     found = episodes(capture.timeline(), "openssl")
     first = found.episodes.iloc[0]
     for figure in (
@@ -99,9 +98,9 @@ def test_the_longest_stretch_is_that_of_episodes(told: tuple[Path, str]) -> None
         assert figure in page
 
 
-def test_hand_overs_and_shares_are_those_of_the_package(told: tuple[Path, str]) -> None:
-    bundle, page = told
-    timeline = netcost.open_capture(bundle).timeline()
+def test_hand_overs_and_shares_are_those_of_the_package(told: tuple[Capture, str]) -> None:
+    capture, page = told
+    timeline = capture.timeline()
     handed = handovers(timeline)
     waited = handed.displaced[handed.displaced["comm"] == "openssl"]["ns"].sum()
     row = effective_share(timeline).loc["openssl"]
@@ -115,22 +114,22 @@ def test_hand_overs_and_shares_are_those_of_the_package(told: tuple[Path, str]) 
         assert figure in page
 
 
-def test_the_cost_of_looking_is_that_of_the_package(told: tuple[Path, str]) -> None:
-    bundle, page = told
-    figures = corrected_stolen(netcost.open_capture(bundle).timeline())
+def test_the_cost_of_looking_is_that_of_the_package(told: tuple[Capture, str]) -> None:
+    capture, page = told
+    figures = corrected_stolen(capture.timeline())
     row = figures[(figures["comm"] == "openssl") & (figures["figure"] == "task_ns")].iloc[0]
     low, high = duration(row["corrected_low_ns"]), duration(row["corrected_high_ns"])
     assert re.search(rf"<td>{low}</td>\s*<td>{high}</td>", page)
-    assert ("Tracing is at" in page) == (bundle.name == "veth-stolen-time")
+    assert ("Tracing is at" in page) == (Path(capture.path).name == "veth-stolen-time")
 
 
-def test_a_victim_that_is_not_there(tmp_path: Path) -> None:
-    told = recording(robbed(), known=(robbed().first_task,)).write(tmp_path / "perf.data")
-    done = report(told, tmp_path / "page.html", "--victim", "opensl")
-    assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 1
-    assert "'opensl'" in done.stderr
-    assert not (tmp_path / "page.html").exists()
+def test_a_victim_that_is_not_there(netcost: Netcost, tmp_path: Path) -> None:
+    path, page = written(tmp_path, robbed()), tmp_path / "page.html"
+    done = netcost("report", str(path), "-o", str(page), "--victim", "opensl")
+    assert done.code == 1
+    assert len(done.err.splitlines()) == 1
+    assert "'opensl'" in done.err
+    assert not page.exists()
 
 
 @pytest.mark.parametrize("script", NOTEBOOKS, ids=lambda path: path.stem)

@@ -11,7 +11,7 @@ from netcost_analysis.questions.accounting import accounts, hidden_cost_predicti
 from netcost_analysis.units import duration, share
 from support.doctored import doctored
 from support.host import ROOT
-from support.kept import kept_calibration, kept_hidden_cost
+from support.kept import kept, kept_calibration, kept_hidden_cost
 from support.perfdata import recording
 from support.perfdata import tracepoints as t
 from support.robbed import robbed
@@ -22,11 +22,11 @@ SAMPLE = ROOT / "sample-data" / "veth-stolen-time"
 
 
 def test_the_figures_are_the_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    series = str(ROOT / "sample-data" / "hidden-cost")
-    told = told_by(SCRIPT, monkeypatch, path=str(SAMPLE), experiment=series)
+    monkeypatch.setattr(netcost, "open_experiment", lambda _: kept_calibration())
+    told = told_by(SCRIPT, monkeypatch, path=str(SAMPLE), experiment="hidden-cost")
     page = told.text
     hidden = kept_hidden_cost()
-    table = accounts(netcost.open_capture(SAMPLE), hidden.hidden_ns)
+    table = accounts(kept("veth-stolen-time"), hidden.hidden_ns)
     for column in ("got_share", "residual_share"):
         for name, value in table[column].dropna().items():
             assert f"<td>{share(value)}</td>" in page, f"{column} of {name}"

@@ -23,7 +23,8 @@ from netcost_analysis.questions.batches import (
 )
 from netcost_analysis.units import duration, share
 from support import told_notebook
-from support.host import ROOT
+from support.host import ROOT, SAMPLES
+from support.kept import kept
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
@@ -32,13 +33,13 @@ from support.told import IDLE, NET_RX, OPENSSL, UDPSINK
 from support.told_notebook import Told, tell, told_by
 
 SCRIPT = ROOT / "notebooks" / "02-anatomy-and-batches.py"
-SAMPLE = ROOT / "sample-data" / "nic-guest" / "6.12-nic-1-flows.netcost.tar.zst"
+SAMPLE = "nic-guest/6.12-nic-1-flows.netcost.tar.zst"
 
 
 @pytest.fixture(scope="module")
 def page() -> str:
     with pytest.MonkeyPatch.context() as patch:
-        told = told_by(SCRIPT, patch, path=str(SAMPLE))
+        told = told_by(SCRIPT, patch, path=str(SAMPLES / SAMPLE))
     assert len(told.pictures) >= 6
     assert all(told.pictures)
     return told.text
@@ -66,7 +67,7 @@ def words(page: str) -> str:
 
 def test_the_figures_are_the_functions(page: str) -> None:
     text = words(page)
-    timeline = netcost.open_capture(SAMPLE).timeline()
+    timeline = kept(SAMPLE).timeline()
     chains = softirq_chains(timeline)
     own = chains["poll_ns"].sum() + chains["outside_polls_ns"].sum()
     assert f"{len(chains):,} NET_RX" in text

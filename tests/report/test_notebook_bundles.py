@@ -1,23 +1,19 @@
 # The last section of the report on bundles that lack one thing or another.
 
-import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.host import ROOT
+from support.doctored import doctored
+from support.host import SAMPLES
 from support.told_notebook import Told, tell
 
-SAMPLE = ROOT / "sample-data" / "nic-stolen-time"
 
-
-def changed(folder: Path, **fields: Any) -> Path:
-    bundle = folder / "bundle"
-    shutil.copytree(SAMPLE, bundle)
-    manifest = json.loads((bundle / "manifest.json").read_text())
-    (bundle / "manifest.json").write_text(json.dumps(manifest | fields))
+# What the victim left, and what was read of it.
+def without(bundle: Path) -> Path:
+    for left in ("victim.txt", "victim_stat", "samples/victim", "kernel_config"):
+        (bundle / left).unlink()
     return bundle
 
 
@@ -29,7 +25,7 @@ def test_without_a_baseline_two_estimates_are_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     notes = ["times are an emulator's", "other"]
-    told = tell(changed(tmp_path, baseline=None, notes=notes), monkeypatch)
+    told = tell(doctored(tmp_path / "b", baseline=None, notes=notes), monkeypatch)
     assert "no baseline" in lacking(told)
     assert "--victim-cpu 0</code>" in lacking(told)
     assert any(ESTIMATES in one for one in told.pictures)
@@ -44,7 +40,7 @@ ESTIMATES = "by ticks,"
 
 # A page about another task says whose the estimates are.
 def test_the_estimates_are_the_recorded_victims(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = tell(SAMPLE, monkeypatch, victim="udpsink")
+    told = tell(SAMPLES / "nic-stolen-time", monkeypatch, victim="udpsink")
     assert WHOSE in told.text
     assert "for udpsink" in told.text
     assert any(ESTIMATES in one for one in told.pictures)
@@ -53,17 +49,15 @@ def test_the_estimates_are_the_recorded_victims(monkeypatch: pytest.MonkeyPatch)
 def test_without_a_victim_the_one_who_lost_most_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = tell(changed(tmp_path, victim=None), monkeypatch)
+    told = tell(without(doctored(tmp_path / "b", victim=None)), monkeypatch)
     assert "No victim" in lacking(told)
     assert "from openssl," in " ".join(told.pictures)
     assert not any(ESTIMATES in one for one in told.pictures)
 
 
 def test_a_victim_that_left_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    victim = {"command": "./mine -x", "cpu": 1, "pid": 384, "output": None}
-    bundle = changed(tmp_path, victim=victim)
-    (bundle / "kernel_config").unlink()
-    told = tell(bundle, monkeypatch)
+    victim = {"command": "./mine -x", "cpu": 0, "pid": 500, "output": None}
+    told = tell(without(doctored(tmp_path / "b", victim=victim)), monkeypatch)
     assert "no result" in lacking(told)
     # Its pid is openssl's.
     assert "from openssl," in " ".join(told.pictures)
@@ -79,6 +73,6 @@ def test_a_manifest_of_a_stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "load": "y",
         "record_command": None,
     }
-    told = tell(changed(tmp_path, **fields), monkeypatch)
-    assert "took <strong>53.0 %</strong>" in told.text
+    told = tell(doctored(tmp_path / "b", **fields), monkeypatch)
+    assert "took <strong>15.0 %</strong>" in told.text
     assert "<script" not in told.text

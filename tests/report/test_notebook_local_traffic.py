@@ -11,7 +11,8 @@ import netcost_analysis as netcost
 from netcost_analysis.questions.migration import migration_verdict, migrations
 from netcost_analysis.questions.processes import client_and_server, softirq_time, traffic_pairs
 from netcost_analysis.units import duration, share
-from support.host import ROOT
+from support.host import ROOT, SAMPLES
+from support.kept import kept
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
@@ -21,13 +22,13 @@ from support.told import IDLE, OPENSSL, RCU, UDPSINK
 from support.told_notebook import Told, tell, told_by
 
 SCRIPT = ROOT / "notebooks" / "03-local-traffic-processes-and-migrations.py"
-SAMPLE = ROOT / "sample-data" / "local-migrations.netcost.tar.zst"
+SAMPLE = "local-migrations.netcost.tar.zst"
 
 
 @pytest.fixture(scope="module")
 def page() -> str:
     with pytest.MonkeyPatch.context() as patch:
-        shown = told_by(SCRIPT, patch, path=str(SAMPLE))
+        shown = told_by(SCRIPT, patch, path=str(SAMPLES / SAMPLE))
     assert len(shown.pictures) >= 5
     assert all(shown.pictures)
     return shown.text
@@ -35,7 +36,7 @@ def page() -> str:
 
 @pytest.fixture(scope="module")
 def timeline() -> netcost.Timeline:
-    return netcost.open_capture(SAMPLE).timeline()
+    return kept(SAMPLE).timeline()
 
 
 def words(page: str) -> str:

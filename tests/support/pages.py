@@ -1,16 +1,8 @@
-# Reports as `netcost report` writes them, and what a browser would fetch for one.
+# What a browser would fetch for a report.
 
-import subprocess
-import sys
 from html.parser import HTMLParser
-from pathlib import Path
 
 from netcost_analysis.report.timeline_view import LINKS
-
-
-def report(path: Path, page: Path, *options: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "netcost_analysis", "report", str(path), "-o", str(page)]
-    return subprocess.run([*command, *options], capture_output=True, text=True, timeout=300)
 
 
 class Resources(HTMLParser):

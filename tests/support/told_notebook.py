@@ -9,8 +9,12 @@ import pytest
 from IPython import display
 from matplotlib.figure import Figure
 
+import netcost_analysis as netcost
+from netcost_analysis.capture.capture import Capture, open_capture
+from netcost_analysis.questions import answer
 from netcost_analysis.report.report import FURTHER
-from support.host import ROOT
+from support.host import ROOT, SAMPLES
+from support.kept import kept
 
 SCRIPT = ROOT / "notebooks" / "01-stolen-time.py"
 
@@ -37,10 +41,19 @@ class Told:
             self.html.append(what["text/html"] if raw else what.data)
 
 
-def _draw(figure: Figure, *_: Any, **__: Any) -> None:
-    # Drawing is when matplotlib finds fault with a label; pixels are of no use here.
+def _draw(figure: Figure) -> bytes:
+    # Drawing is when matplotlib finds fault with a label; pixels, and where they are, are of no use
+    # here.
     figure.set_layout_engine("none")
     figure.draw_without_rendering()
+    return b""
+
+
+def _opened(path: str, buffer: str | None = None, **beside: str) -> Capture:
+    # What a notebook asks of a sample, its test asks too.
+    if Path(path).is_relative_to(SAMPLES):
+        return kept(str(Path(path).relative_to(SAMPLES)))
+    return open_capture(path, buffer, **beside)
 
 
 def tell(path: Path, monkeypatch: pytest.MonkeyPatch, victim: str | None = None) -> Told:
@@ -51,7 +64,8 @@ def told_by(script: Path, monkeypatch: pytest.MonkeyPatch, **parameters: str | N
     # parameters: of the notebook's first cell.
     told = Told()
     monkeypatch.setattr(display, "display", told.show)
-    monkeypatch.setattr(Figure, "savefig", _draw)
+    monkeypatch.setattr(answer, "_png", _draw)
+    monkeypatch.setattr(netcost, "open_capture", _opened)
     mpl.use("agg")
     source = script.read_text()
     # As a report does: those that a notebook names are for its own capture.

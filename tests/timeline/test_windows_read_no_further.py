@@ -26,14 +26,16 @@ from support.tracedat import Buffer, Contents, Entry, ring, version6
 S = 1_000_000_000
 PAGE, PAGES, PAIRS = 4096, 3_840, 18
 STEP_NS = 20_000
+# Of a whole one, what is more than a reader has ahead of what it shows.
+SOME = 0.4
 
 
-def perf_data(path: Path) -> None:
-    repeat(SAMPLES / "nic-stolen-time" / "trace.perf.data", 40, path)
+def perf_data(path: Path, share: float = SOME) -> None:
+    repeat(SAMPLES / "nic-stolen-time" / "trace.perf.data", round(40 * share), path)
 
 
 # A page of switches and softirqs many times over, each later than the one before.
-def pages() -> bytes:
+def pages(count: int) -> bytes:
     entries = []
     for pair in range(PAIRS):
         at = S + pair * STEP_NS // PAIRS // 2 * 2
@@ -51,21 +53,21 @@ def pages() -> bytes:
         entries += [Entry(at + 100 * place, one) for place, one in enumerate(payloads)]
     one = ring(entries, X86_64)
     assert len(one) == PAGE
-    rows = np.tile(np.frombuffer(one, np.uint8), (PAGES, 1))
-    stamps = S + STEP_NS * np.arange(PAGES, dtype="<u8")
-    rows[:, :8] = stamps.view(np.uint8).reshape(PAGES, 8)
+    rows = np.tile(np.frombuffer(one, np.uint8), (count, 1))
+    stamps = S + STEP_NS * np.arange(count, dtype="<u8")
+    rows[:, :8] = stamps.view(np.uint8).reshape(count, 8)
     return rows.tobytes()
 
 
-def trace_dat(path: Path) -> None:
-    top = Buffer("", "mono", dict.fromkeys(range(2), pages()))
+def trace_dat(path: Path, share: float = SOME) -> None:
+    top = Buffer("", "mono", dict.fromkeys(range(2), pages(round(PAGES * share))))
     formats = (t.SCHED_SWITCH, t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT)
     path.write_bytes(version6.write(Contents((top,), formats)))
 
 
-def text(path: Path) -> None:
+def text(path: Path, share: float = SOME) -> None:
     lines = ["# tracer: nop"]
-    for number in range(80_000):
+    for number in range(round(80_000 * share)):
         at, cpu = 1 + number * 20e-6, number % 2
         out, into = ("swapper", 0), ("openssl", 500 + cpu)
         if number // 2 % 2:
@@ -82,11 +84,13 @@ def text(path: Path) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
-@pytest.fixture(scope="module", params=[perf_data, trace_dat, text], ids=lambda made: made.__name__)
+MADE: list[Callable[..., None]] = [perf_data, trace_dat, text]
+
+
+@pytest.fixture(scope="module", params=MADE, ids=lambda made: made.__name__)
 def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("large") / "capture"
-    made: Callable[[Path], None] = request.param
-    made(path)
+    request.param(path)
     return path
 
 
@@ -142,7 +146,12 @@ for way in ways:
 """
 
 
-def test_a_window_at_the_begin_reads_a_small_part(large: Path) -> None:
+@pytest.mark.parametrize("made", MADE, ids=lambda made: made.__name__)
+def test_a_window_at_the_begin_reads_a_small_part(
+    tmp_path: Path, made: Callable[..., None]
+) -> None:
+    large = tmp_path / "capture"
+    made(large, 1)
     done = subprocess.run(
         [sys.executable, "-c", READ, str(large)],
         env={**os.environ, "RAYON_NUM_THREADS": "1"},

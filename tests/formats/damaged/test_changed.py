@@ -76,7 +76,7 @@ HARMLESS = (append, rename_over, Path.unlink)
 
 # More than a reader has ahead of what it shows.
 def large() -> dict[str, dict[str, bytes]]:
-    told, size = networking(), 12_000_000
+    told, size = networking(), 9_000_000
     records, text = told.encoded(), "\n".join(lines("ftrace")).encode() + b"\n"
     many = records * (size // len(records))
     payload = t.SOFTIRQ_RAISE.payload({"vec": 3}, Common(1, 1, 500), X86_64)

@@ -14,7 +14,7 @@ from support.perfdata import happenings as h
 from support.perfdata.timeline import Recording
 from support.told import NET_RX, OPENSSL
 
-POLLS = 5_000
+POLLS = 2_000
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def told() -> Recording:
         now = 1_000_000_000
         for poll in range(POLLS // 2):
             # Names that do not pack, so that more is left than the megabyte that readers like.
-            device = f"{rng.getrandbits(2000):0500x}"
+            device = f"{rng.getrandbits(5000):01250x}"
             now += rng.randrange(5_000, 50_000)
             happenings += (
                 h.SoftirqRaise(now, NET_RX),
@@ -34,7 +34,7 @@ def told() -> Recording:
                 h.NapiPoll(now + 1_000 + rng.randrange(900), device, poll % 65),
                 h.SoftirqExit(now + 2_000 + rng.randrange(900), NET_RX),
             )
-            if poll % 250 == 249:
+            if poll % 100 == 99:
                 happenings.append(h.Flush(now + 3_000))
         lanes.append(cpu(number, *happenings, task=OPENSSL))
     return recording(*lanes, known=(OPENSSL,))

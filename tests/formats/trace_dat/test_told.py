@@ -133,6 +133,8 @@ def checks(told: Recording, path: Path) -> Iterator[None]:
         yield check(got, wanted)
 
 
+# Of perf's recording of the same, which says the same, all examples are compared with it.
+@examples(30)
 @given(recordings(), dresses(), machines())
 def test_the_ledger_agrees_with_the_reference(
     fresh: Fresh, told: Recording, dress: Dress, machine: Machine
@@ -144,6 +146,7 @@ def test_the_ledger_agrees_with_the_reference(
     )
 
 
+@examples(30)
 @given(recordings(realtime=True), dresses())
 def test_the_ledger_agrees_with_the_reference_under_preempt_rt(
     fresh: Fresh, told: Recording, dress: Dress

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from support.examples import examples
 from support.host import Fresh
 from support.narrator import recordings
 from support.narrowed import narrowed
@@ -110,6 +111,7 @@ def readable(dress: Dress) -> Dress:
     return replace(dress, packing=replace(dress.packing, algorithm=algorithm), style=style)
 
 
+@examples(50)
 @given(recordings(), dresses().map(readable), machines())
 def test_trace_cmd_reads_any_timeline_in_any_dress(
     fresh: Fresh, told: Recording, dress: Dress, machine: Machine
