@@ -11,28 +11,30 @@ import pytest
 
 from netcost_analysis import open_capture
 from support.kit.host_snapshot import differences, lasting_differences, snapshot, within
-from support.kit.moments import TENTHS, Kill, Killer, every_tenth, none_runs
+from support.kit.moments import Kill, Killer, every_tenth, none_runs
 from support.kit.pack import PACK, make_bundle
 from support.kit.record import RECORD, TRACING, ended, require_recorder
 
 pytestmark = pytest.mark.live
 
-# Some that leave their session, and take no SIGTERM.
+# Some that leave their session, and take no SIGTERM: it takes seconds to end them.
 STUBBORN = "trap '' TERM; setsid sleep 90 & sleep 90 & sleep 0.6; exit 0"
-RUN = ["--victim", STUBBORN, "--load", STUBBORN, "--sidecars", "none"]
+BRIEF = "sleep 0.6"
 # What runs others of its kind: trials with each tool, and the recordings of an experiment.
 RECORDINGS = {
-    "perf": ["--tool", "perf", "--baseline", *RUN],
-    "tracefs": ["--tool", "tracefs", *RUN],
-    "trace-cmd": ["--tool", "trace-cmd", *RUN],
-    "check": ["--check", "--sidecars", "none"],
+    "perf": ["--tool", "perf", "--baseline", "--victim", BRIEF, "--load", STUBBORN],
+    "tracefs": ["--tool", "tracefs", "--victim", STUBBORN, "--load", BRIEF],
+    "trace-cmd": ["--tool", "trace-cmd", "--victim", BRIEF, "--load", BRIEF],
+    "check": ["--check"],
     "repeat": [
-        *("--tool", "tracefs", "--sidecars", "none", "--duration", "0.3"),
+        *("--tool", "tracefs", "--duration", "0.3"),
         *("--repeat", "2", "--alternate", "--load", STUBBORN),
     ],
 }
 # A trial may choose trace-cmd, and has 20 s to end.
 ALONE = {"trace-cmd": "alone", "repeat": "alone", "check": "measures"}
+# In the ordinary lanes tracefs has the tenths of those that take minutes.
+ORDINARY = {"perf": {0}, "tracefs": {0, 1}, "trace-cmd": {0}}
 
 
 @pytest.fixture
@@ -49,8 +51,9 @@ def folder(tmp_path: Path) -> Path:
 def cases() -> Iterator[object]:
     for name in RECORDINGS:
         marks = [getattr(pytest.mark, ALONE[name])] if name in ALONE else []
-        for tenth in TENTHS:
-            yield pytest.param(name, *tenth.values, marks=[*tenth.marks, *marks])
+        for tenth in range(10):
+            slow = [pytest.mark.slow] * (tenth not in ORDINARY.get(name, ()))
+            yield pytest.param(name, tenth, marks=[*slow, *marks])
 
 
 @pytest.mark.parametrize(("name", "tenth"), list(cases()))
@@ -60,7 +63,7 @@ def test_a_recording_that_is_killed_leaves_nothing(
     require_recorder(name if name == "trace-cmd" else "perf")
     buffer = name in ALONE
     killer = Killer(tmp_path / "killer", writes=str(TRACING))
-    command = [RECORD, *RECORDINGS[name]]
+    command = [RECORD, "--sidecars", "none", *RECORDINGS[name]]
     command += [] if name == "check" else ["-o", folder / "b"]
     options = {"env": {"TMPDIR": str(folder / "tmp")}, "cwd": folder}
     before = snapshot(folder, buffer=buffer)

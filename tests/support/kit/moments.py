@@ -25,8 +25,9 @@ CHANGES = (
 )
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # A tenth of all is in the ordinary lane.
-TENTHS = [pytest.param(n, marks=[pytest.mark.slow] * (n > 0)) for n in range(10)]
-every_tenth = pytest.mark.parametrize("tenth", TENTHS)
+every_tenth = pytest.mark.parametrize(
+    "tenth", [pytest.param(n, marks=[pytest.mark.slow] * (n > 0)) for n in range(10)]
+)
 
 ROW = 6
 
