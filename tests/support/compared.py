@@ -1,9 +1,16 @@
-# Recordings of which a comparison knows what differs: packets that a client sends, at a cost.
+# Recordings of which a comparison knows what differs: packets that a client sends, at a cost. And
+# comparisons that are made once, however often a command asks for them.
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import path as paths
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
+from netcost_analysis.comparison.comparison import Comparison, compare
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 
@@ -38,3 +45,21 @@ def recorded(
         events.append(h.SoftirqRaise(now, RCU))
     lanes = cpu(0, *client, task=CLIENT), cpu(1, *server, task=SERVER)
     return recording(*lanes, known=(CLIENT, SERVER)).write(path)
+
+
+@contextmanager
+def compared_once() -> Iterator[None]:
+    made: dict[str, Comparison] = {}
+
+    def once(base: Any, new: Any = None, **how: Any) -> Comparison:
+        named = [[str(getattr(one, "path", one)) for one in side or ()] for side in (base, new)]
+        # A relative path is another file in another folder.
+        found = [paths.realpath(one) for side in named for one in side]
+        key = repr((named, found, sorted(how.items())))
+        if key not in made:
+            made[key] = compare(base, new, **how)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("netcost_analysis.comparison.comparison.compare", once)
+        yield
