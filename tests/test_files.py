@@ -2,14 +2,14 @@
 
 import errno
 import os
-import subprocess
-import sys
+import resource
 from pathlib import Path
 
 import pytest
 
 from netcost_analysis.files import replacing
 from support.host import ROOT
+from support.run_cli import Netcost
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 WRITERS = {
@@ -22,14 +22,16 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_full_disk_is_told_of_the_file(name: str, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "netcost_analysis", *WRITERS[name], "-o", str(tmp_path / name)]
-    # In blocks of 512 bytes: none of these files has as few.
-    done = subprocess.run(
-        ["sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *words], capture_output=True, text=True
-    )
-    assert done.returncode == 1
-    assert done.stderr.endswith(f"{tmp_path / name}: {os.strerror(errno.EFBIG)}\n")
+def test_a_full_disk_is_told_of_the_file(netcost: Netcost, name: str, tmp_path: Path) -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # None of these files is as small.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, most))
+    try:
+        run = netcost(*WRITERS[name], "-o", str(tmp_path / name))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    assert run.code == 1
+    assert run.err.endswith(f"{tmp_path / name}: {os.strerror(errno.EFBIG)}\n")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,15 +1,17 @@
 # Recordings of which a comparison knows what differs: packets that a client sends, at a cost. And
-# comparisons that are made once, however often a command asks for them.
+# experiments and comparisons that commands ask again, made once.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from os import path as paths
+from functools import cache
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from netcost_analysis.capture.experiment import Experiment, open_experiment
 from netcost_analysis.comparison.comparison import Comparison, compare
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
@@ -49,12 +51,15 @@ def recorded(
 
 @contextmanager
 def compared_once() -> Iterator[None]:
+    @cache
+    def opened(path: str, _: str) -> Experiment:
+        return open_experiment(path)
+
     made: dict[str, Comparison] = {}
 
     def once(base: Any, new: Any = None, **how: Any) -> Comparison:
         named = [[str(getattr(one, "path", one)) for one in side or ()] for side in (base, new)]
-        # A relative path is another file in another folder.
-        found = [paths.realpath(one) for side in named for one in side]
+        found = [realpath(one) for side in named for one in side]
         key = repr((named, found, sorted(how.items())))
         if key not in made:
             made[key] = compare(base, new, **how)
@@ -62,4 +67,9 @@ def compared_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("netcost_analysis.comparison.comparison.compare", once)
+        # A relative path is another folder in another place.
+        patch.setattr(
+            "netcost_analysis.capture.experiment.open_experiment",
+            lambda path: opened(str(path), realpath(path)),
+        )
         yield
