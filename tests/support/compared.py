@@ -13,6 +13,8 @@ import pytest
 
 from netcost_analysis.capture.experiment import Experiment, open_experiment
 from netcost_analysis.comparison.comparison import Comparison, compare
+from netcost_analysis.questions.answer import Answer
+from netcost_analysis.questions.ask import Ask
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 
@@ -56,6 +58,16 @@ def compared_once() -> Iterator[None]:
         return open_experiment(path)
 
     made: dict[str, Comparison] = {}
+    answered: dict[tuple[int, str], Answer[Any]] = {}
+    ask = Ask.__call__
+
+    def answer(self: Ask, name: str, **options: Any) -> Answer[Any]:
+        if options or self._kind != "Comparison" or self._source not in made.values():
+            return ask(self, name, **options)
+        key = id(self._source), name
+        if key not in answered:
+            answered[key] = ask(self, name)
+        return answered[key]
 
     def once(base: Any, new: Any = None, **how: Any) -> Comparison:
         named = [[str(getattr(one, "path", one)) for one in side or ()] for side in (base, new)]
@@ -67,6 +79,7 @@ def compared_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("netcost_analysis.comparison.comparison.compare", once)
+        patch.setattr(Ask, "__call__", answer)
         # A relative path is another folder in another place.
         patch.setattr(
             "netcost_analysis.capture.experiment.open_experiment",
