@@ -1,14 +1,12 @@
 # Every option of every command, with values that it does not take: what is wrong whatever the
 # capture is wrong usage, exit status 2; what only this capture has not is 1.
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
 from netcost_analysis.cli.main import cli
-from support.compared import compared_once
 from support.host import ROOT
 from support.run_cli import Netcost
 
@@ -91,12 +89,6 @@ WORDS = {
 
 
 CONTEXT = click.Context(cli)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def compared() -> Iterator[None]:
-    with compared_once():
-        yield
 
 
 @pytest.mark.parametrize("command", cli.list_commands(CONTEXT))
