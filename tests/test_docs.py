@@ -16,6 +16,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pytest
 
+from support.compared import compared_once
 from support.transcript import PROMPT, ROOT, Console, Step, console, difference, parsed
 
 DOCUMENTS = [
@@ -102,7 +103,7 @@ def test_what_is_shown_runs(path: Path) -> None:
     found: list[str] = []
     names: dict[str, Any] = {}
     printed = io.StringIO()
-    with console() as here:
+    with console() as here, compared_once():
         for block in blocks(path.read_text()):
             if block.kind == "output":
                 told = Step("python", block.lines, block.line)

@@ -5,7 +5,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
@@ -19,6 +21,9 @@ from support.host import ROOT, require_shared
 from support.kept import kept
 from support.run_cli import Netcost
 from support.told_notebook import tell
+
+if TYPE_CHECKING:
+    from jupyter_client.manager import AsyncKernelManager
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 # As an article about the cost of networking shows it: an idle CPU's interrupts, and no task.
@@ -98,6 +103,12 @@ def test_a_bug_is_called_a_bug(
         netcost("stolen", NIC)
 
 
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator["AsyncKernelManager"]:
+    with started(tmp_path_factory.mktemp("kernel")) as made:
+        yield made
+
+
 @pytest.mark.parametrize(
     ("cell", "ours", "line"),
     [
@@ -106,17 +117,16 @@ def test_a_bug_is_called_a_bug(
         ("import netcost_analysis as n; n.open_capture('/nodir/x')", False, "FileNotFoundError:"),
     ],
 )
-def test_a_cell_that_fails(tmp_path: Path, cell: str, ours: bool, line: str) -> None:
+def test_a_cell_that_fails(kernel: "AsyncKernelManager", cell: str, ours: bool, line: str) -> None:
     book = new_notebook(cells=[new_code_cell(cell)])
-    stopped = pytest.raises(NotebookError, match=rf"^the notebook stopped: {re.escape(line)}")
-    with started(tmp_path) as kernel, stopped:
+    with pytest.raises(NotebookError, match=rf"^the notebook stopped: {re.escape(line)}"):
         execute(book, kernel, ours)
 
 
 @pytest.mark.parametrize("ours", [True, False])
-def test_a_cell_that_is_refused_something(tmp_path: Path, ours: bool) -> None:
+def test_a_cell_that_is_refused_something(kernel: "AsyncKernelManager", ours: bool) -> None:
     cell = new_code_cell("from netcost_analysis import CaptureError as E; raise E('cut short')")
-    with started(tmp_path) as kernel, pytest.raises(CaptureError, match=r"^cut short$"):
+    with pytest.raises(CaptureError, match=r"^cut short$"):
         execute(new_notebook(cells=[cell]), kernel, ours)
 
 

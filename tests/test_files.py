@@ -2,14 +2,16 @@
 
 import errno
 import os
-import subprocess
-import sys
+import resource
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from netcost_analysis.files import replacing
 from support.host import ROOT
+from support.run_cli import Netcost
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 WRITERS = {
@@ -17,19 +19,33 @@ WRITERS = {
     "x.parquet": ("events", NIC, "napi:napi_poll"),
     "ledger.csv": ("ask", "ledger", NIC, "--table", "ns"),
     "x.perfetto-trace": ("convert", NIC),
-    "x.md": ("report", NIC),
+    "x.md": ("report", NIC, "--notebook", "long.ipynb"),
 }
 
 
+# Executed sooner than one of the project's.
+@pytest.fixture
+def notebook(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path_factory.mktemp("notebook")
+    cells = [new_code_cell("path = ''", metadata={"tags": ["parameters"]})]
+    cells += [new_markdown_cell("long " * 200)]
+    nbformat.write(new_notebook(cells=cells), folder / "long.ipynb")
+    monkeypatch.chdir(folder)
+
+
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_full_disk_is_told_of_the_file(name: str, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "netcost_analysis", *WRITERS[name], "-o", str(tmp_path / name)]
-    # In blocks of 512 bytes: none of these files has as few.
-    done = subprocess.run(
-        ["sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *words], capture_output=True, text=True
-    )
-    assert done.returncode == 1
-    assert done.stderr.endswith(f"{tmp_path / name}: {os.strerror(errno.EFBIG)}\n")
+def test_a_full_disk_is_told_of_the_file(
+    netcost: Netcost, name: str, tmp_path: Path, notebook: None
+) -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # None of these files is as small.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, most))
+    try:
+        run = netcost(*WRITERS[name], "-o", str(tmp_path / name))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    assert run.code == 1
+    assert run.err.endswith(f"{tmp_path / name}: {os.strerror(errno.EFBIG)}\n")
     assert list(tmp_path.iterdir()) == []
 
 

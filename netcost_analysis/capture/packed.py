@@ -262,9 +262,13 @@ def _checked(member: tarfile.TarInfo, folder: Path) -> PurePosixPath:
 
 def _write(file: IO[bytes], target: Path, size: int) -> str:
     digest, left = hashlib.sha256(), size
-    target.parent.mkdir(parents=True, exist_ok=True)
     # Not through a link, nor over what is there.
-    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    try:
+        handle = os.open(target, flags, 0o600)
+    except FileNotFoundError:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(target, flags, 0o600)
     with os.fdopen(handle, "wb") as out:
         while data := file.read(_AT_ONCE):
             digest.update(data)

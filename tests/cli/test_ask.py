@@ -1,5 +1,6 @@
 # netcost ask: every question of the package from the shell.
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -114,8 +115,14 @@ def test_an_answer_of_several_parts_names_them(netcost: Netcost) -> None:
     assert set(one) == {"ns"}
 
 
-def test_the_main_table_comes_first(netcost: Netcost) -> None:
-    told = netcost("ask", "hidden_cost", str(ROOT / "sample-data" / "hidden-cost")).out
+def test_the_main_table_comes_first(netcost: Netcost, tmp_path: Path) -> None:
+    whole = ROOT / "sample-data" / "hidden-cost"
+    for path in (whole / "experiment.json", *whole.glob("*-1.netcost.tar.zst")):
+        shutil.copy(path, tmp_path)
+    # Fewer of its steps have the same tables.
+    steps = (whole / "steps.tsv").read_text().splitlines(keepends=True)
+    (tmp_path / "steps.tsv").write_text("".join(steps[:4]))
+    told = netcost("ask", "hidden_cost", str(tmp_path)).out
     assert told.strip().startswith("coefficients:")
 
 

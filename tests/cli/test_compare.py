@@ -6,7 +6,6 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pandas as pd
@@ -15,9 +14,8 @@ import pytest
 from netcost_analysis import compare
 from netcost_analysis.cli.compare_json import schema
 from netcost_analysis.cli.fail_if import STATUS, Condition, parsed
-from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.errors import ArgumentError
-from support.compared import recorded
+from support.compared import compared_once, recorded
 from support.host import ROOT
 from support.hostile import NAMES
 from support.run_cli import Netcost
@@ -41,20 +39,9 @@ def sides(folder: Path) -> tuple[str, str]:
     return str(folder / "base.data"), str(folder / "new.data")
 
 
-# What is compared again is compared once.
 @pytest.fixture(autouse=True, scope="module")
 def compared() -> Iterator[None]:
-    made: dict[str, Comparison] = {}
-
-    def once(base: Any, new: Any = None, **how: Any) -> Comparison:
-        paths = [[str(getattr(one, "path", one)) for one in side or ()] for side in (base, new)]
-        key = repr((paths, sorted(how.items())))
-        if key not in made:
-            made[key] = compare(base, new, **how)
-        return made[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("netcost_analysis.comparison.comparison.compare", once)
+    with compared_once():
         yield
 
 

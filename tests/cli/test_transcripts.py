@@ -1,10 +1,18 @@
 # What the commands print, and how they refuse.
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from support.compared import compared_once
 from support.transcript import ROOT, differences
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compared() -> Iterator[None]:
+    with compared_once():
+        yield
 
 
 @pytest.mark.parametrize(

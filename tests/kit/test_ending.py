@@ -19,7 +19,7 @@ SHELLS = [["sh"], ["dash"], ["bash", "--posix"], ["busybox", "sh"]]
     [
         ("exit 5", 5),
         ("kill -TERM $$", 143),
-        ("kill -HUP $$; sleep 1", 129),
+        ("kill -HUP $$; sleep 0.1", 129),
         ("", 0),
     ],
 )

@@ -58,9 +58,9 @@ def is_json(data: bytes) -> bool:
     return True
 
 
-@pytest.mark.parametrize("awk", FOUND)
-@settings(max_examples=150)
+@settings(max_examples=180)
 @given(
+    awk=st.sampled_from(FOUND),
     value=values,
     indent=st.sampled_from([None, 1]),
     ascii_only=st.booleans(),

@@ -1,9 +1,20 @@
-# Recordings of which a comparison knows what differs: packets that a client sends, at a cost.
+# Recordings of which a comparison knows what differs: packets that a client sends, at a cost. And
+# experiments and comparisons that commands ask again, made once.
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from os.path import realpath
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
+from netcost_analysis.capture.experiment import Experiment, open_experiment
+from netcost_analysis.comparison.comparison import Comparison, compare
+from netcost_analysis.questions.answer import Answer
+from netcost_analysis.questions.ask import Ask
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 
@@ -38,3 +49,40 @@ def recorded(
         events.append(h.SoftirqRaise(now, RCU))
     lanes = cpu(0, *client, task=CLIENT), cpu(1, *server, task=SERVER)
     return recording(*lanes, known=(CLIENT, SERVER)).write(path)
+
+
+@contextmanager
+def compared_once() -> Iterator[None]:
+    @cache
+    def opened(path: str, _: str) -> Experiment:
+        return open_experiment(path)
+
+    made: dict[str, Comparison] = {}
+    answered: dict[tuple[int, str], Answer[Any]] = {}
+    ask = Ask.__call__
+
+    def answer(self: Ask, name: str, **options: Any) -> Answer[Any]:
+        if options or self._kind != "Comparison" or self._source not in made.values():
+            return ask(self, name, **options)
+        key = id(self._source), name
+        if key not in answered:
+            answered[key] = ask(self, name)
+        return answered[key]
+
+    def once(base: Any, new: Any = None, **how: Any) -> Comparison:
+        named = [[str(getattr(one, "path", one)) for one in side or ()] for side in (base, new)]
+        found = [realpath(one) for side in named for one in side]
+        key = repr((named, found, sorted(how.items())))
+        if key not in made:
+            made[key] = compare(base, new, **how)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("netcost_analysis.comparison.comparison.compare", once)
+        patch.setattr(Ask, "__call__", answer)
+        # A relative path is another folder in another place.
+        patch.setattr(
+            "netcost_analysis.capture.experiment.open_experiment",
+            lambda path: opened(str(path), realpath(path)),
+        )
+        yield

@@ -35,7 +35,7 @@ NETCOST = f"""#!/bin/sh
 exec {shlex.quote(sys.executable)} -c 'from netcost_analysis.cli.main import main; main()' "$@"
 """
 # What only a shell understands.
-SHELL = re.compile(r"[|&;<>()$`*?\[\]{}~=\\]|\s#")
+SHELL = re.compile(r"[|&;<>()$`*?\[\]{}~\\]|\s#")
 PROMPT, MORE = "$ ", "\\"
 
 

@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from support.host import ROOT
+from support.host import ROOT, require_tool
 from support.kit.record import ended
 
 STEER = ROOT / "capture" / "netcost-steer"
@@ -57,14 +57,18 @@ case $1 in
 esac
 """
 
+SLEEP = f'[ "$1" = 1 ] || exec {require_tool("sleep")} "$@"'
+
 
 class Host:
     def __init__(self, folder: Path, devices: tuple[str, ...] = ("eth0",)) -> None:
         self.root = folder / "root"
         self.bin = folder / "bin"
         self.bin.mkdir()
-        (self.bin / "ethtool").write_text(f"#!/bin/sh\n{ETHTOOL}")
-        (self.bin / "ethtool").chmod(0o755)
+        # The counters rise with each look, and not with time.
+        for name, script in (("ethtool", ETHTOOL), ("sleep", SLEEP)):
+            (self.bin / name).write_text(f"#!/bin/sh\n{script}")
+            (self.bin / name).chmod(0o755)
         self.write("ntuple", "off")
         self.write("calls", "0")
         self.write("sys/devices/system/cpu/online", f"0-{CPUS - 1}")
