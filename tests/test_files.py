@@ -37,13 +37,13 @@ def notebook(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 def test_a_full_disk_is_told_of_the_file(
     netcost: Netcost, name: str, tmp_path: Path, notebook: None
 ) -> None:
-    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     # None of these files is as small.
-    resource.setrlimit(resource.RLIMIT_FSIZE, (512, most))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, limits[1]))
     try:
         run = netcost(*WRITERS[name], "-o", str(tmp_path / name))
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert run.code == 1
     assert run.err.endswith(f"{tmp_path / name}: {os.strerror(errno.EFBIG)}\n")
     assert list(tmp_path.iterdir()) == []
