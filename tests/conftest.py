@@ -35,7 +35,7 @@ settings.register_profile(
     "netcost", deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
 settings.register_profile(
-    "search", deadline=None, suppress_health_check=list(HealthCheck), max_examples=2000
+    "search", deadline=None, suppress_health_check=list(HealthCheck), max_examples=1_000
 )
 settings.load_profile(os.environ.get("NETCOST_HYPOTHESIS", "netcost"))
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from support.examples import examples
 from support.host import Fresh
 from support.kit.awk import AWKS, every_awk, run
 from support.narrator import recordings
@@ -123,7 +124,7 @@ def windows(told: Recording) -> tuple[int, int, int, int]:
     return times[0], times[quarter], times[-1 - quarter], times[-1]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(recordings(), dresses(), machines())
 def test_pages_of_any_kernel_count_as_they_are_read(
     fresh: Fresh, told: Recording, dress: Dress, machine: Machine

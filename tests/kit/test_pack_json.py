@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from support.host import ROOT
 from support.kit.pack import MANIFEST, PACK, make_bundle, make_experiment, snapshot, write
 from support.kit.record import ended
@@ -58,7 +59,7 @@ def is_json(data: bytes) -> bool:
     return True
 
 
-@settings(max_examples=180)
+@examples(180)
 @given(
     awk=st.sampled_from(FOUND),
     value=values,

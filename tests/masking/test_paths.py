@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis import Bundle, CaptureError, mask
@@ -18,6 +18,7 @@ from netcost_analysis.masking.experiment import Experiments
 from netcost_analysis.masking.names import Names
 from netcost_analysis.masking.paths import Paths
 from netcost_analysis.masking.words import Words
+from support.examples import examples
 from support.host import ROOT, Fresh, missing
 from support.kit.pack import PACK, make_bundle, masked, members, write
 from support.kit.record import ended
@@ -58,7 +59,7 @@ def in_python() -> tuple[Names, Paths, Words]:
 
 
 # Many to an example: each starts awk.
-@settings(max_examples=10)
+@examples(10)
 @given(st.lists(st.lists(PART, min_size=1, max_size=5), min_size=30, max_size=80))
 def test_awk_and_python_agree(parts: list[list[str]]) -> None:
     listed = ["/".join(one) for one in parts]

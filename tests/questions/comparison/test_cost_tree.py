@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import netcost_analysis as netcost
 from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.questions.comparison.cost_tree import LEVELS, moved_between
 from support.compared import recorded
+from support.examples import examples
 from support.host import Fresh
 from support.kept import kept_comparison, kept_experiment
 
@@ -52,7 +53,7 @@ COSTS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=6)
+@examples(6)
 @given(base=COSTS, new=COSTS)
 def test_the_tree_sums_for_any_pair(
     fresh: Fresh, base: dict[str, int], new: dict[str, int]
