@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -57,18 +57,35 @@ def pytest_configure(config: pytest.Config) -> None:
             os.environ.setdefault("TMPDIR", memory)
 
 
+# What experiments and comparisons of samples answer is computed once: files that ask the same ones
+# stay on one worker.
+TOGETHER = (
+    *("questions/test_answers.py", "questions/comparison/", "questions/sweep/"),
+    "questions/accounting/test_hidden_cost.py",
+)
 # A file's tests stay on one worker, so what takes longest begins first, and no worker is left with
 # it at the end.
 LONGEST = (
-    *("questions/test_answers.py", "cli/test_transcripts.py", "ledger/test_batches.py"),
-    *("kit/test_pack_names.py", "timeline/test_windows_read_no_further.py"),
-    *("questions/comparison/test_throughput_prediction.py", "questions/test_removed.py"),
+    *TOGETHER,
+    *("cli/test_transcripts.py", "ledger/test_batches.py", "formats/", "report/"),
 )
+
+
+@pytest.hookimpl
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from xdist.scheduler import LoadFileScheduling
+
+    class Together(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return "together" if file.removeprefix("tests/").startswith(TOGETHER) else file
+
+    return Together(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def turn(item: pytest.Item) -> int:
     name = item.path.relative_to(ROOT / "tests").as_posix()
-    return LONGEST.index(name) if name in LONGEST else len(LONGEST)
+    return next((place for place, of in enumerate(LONGEST) if name.startswith(of)), len(LONGEST))
 
 
 @pytest.hookimpl(tryfirst=True)
