@@ -76,7 +76,12 @@ def test_a_kit_on_a_disk_that_runs_no_programs(tmp_path: Path, temporary: dict[s
 
 @pytest.mark.measures
 @pytest.mark.parametrize(
-    "options", [["--check", "--profile", "stolen,functions"], ["--profile", "stolen,counters"], []]
+    "options",
+    [
+        pytest.param(["--check", "--profile", "stolen,functions"], marks=pytest.mark.slow),
+        ["--profile", "stolen,counters"],
+        pytest.param([], marks=pytest.mark.slow),
+    ],
 )
 def test_a_perf_that_answers_nothing_is_waited_for_within_limits(
     options: list[str], tmp_path: Path, temporary: dict[str, str]

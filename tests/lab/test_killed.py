@@ -33,7 +33,7 @@ SHORT = {
     "nic-guest": "--kernels 6.1 --duration 1",
 }
 # The others' tenth is in the slow lane, too.
-ORDINARY = ("stolen-time", "local-regression", "nic-guest")
+ORDINARY_LAB = ("stolen-time", "nic-guest")
 NEEDS = {
     "datapath-sweep": ["clang", "ethtool", "bridge"],
     "local-regression": ["iperf3", "pidstat"],
@@ -73,7 +73,7 @@ def remove_finished(output: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "tenth"),
     [
-        pytest.param(name, n, marks=[pytest.mark.slow] * (n > 0 or name not in ORDINARY))
+        pytest.param(name, n, marks=[pytest.mark.slow] * (n > 0 or name not in ORDINARY_LAB))
         for name in SHORT
         for n in range(10)
     ],

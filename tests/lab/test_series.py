@@ -82,6 +82,7 @@ def test_the_senders_ceiling_is_called_that(tmp_path: Path) -> None:
     assert set(slices[slices["comm"] == thread]["cpu"]) == {experiment["victim_cpu"]}
 
 
+@pytest.mark.slow
 @pytest.mark.measures
 def test_steps_are_traced_in_part_and_repeated_in_turns(tmp_path: Path) -> None:
     require_lab("cc", "clang", "ethtool", "openssl", "bridge")
@@ -103,6 +104,7 @@ def test_steps_are_traced_in_part_and_repeated_in_turns(tmp_path: Path) -> None:
         assert int(row["sent"]) > int(row["offered_pps"])
 
 
+@pytest.mark.slow
 def test_flows_and_protocols_are_repeated_in_turns(tmp_path: Path) -> None:
     require_lab("cc", "iperf3", "openssl")
     words = ["--flows", "1,2", "--repeats", "2", "--duration", "1", "--tool", "tracefs"]
@@ -173,6 +175,7 @@ def test_local_traffic_is_repeated_in_turns(traced: bool, tmp_path: Path) -> Non
         assert {"skb:consume_skb", "skb:kfree_skb"} <= set(events)
 
 
+@pytest.mark.slow
 @pytest.mark.measures
 def test_sizes_are_sampled_with_call_graphs(tmp_path: Path) -> None:
     require_lab("iperf3")
@@ -200,6 +203,7 @@ def test_sizes_are_sampled_with_call_graphs(tmp_path: Path) -> None:
     assert set(sides["protocol"]) == {"tcp", "udp"}
 
 
+@pytest.mark.slow
 @pytest.mark.measures
 def test_each_rate_has_four_runs_with_the_interrupts_of_each(tmp_path: Path) -> None:
     require_lab("cc", "openssl")
