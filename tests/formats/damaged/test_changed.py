@@ -154,7 +154,10 @@ def assert_refused(folder: Path, name: str) -> None:
     folder.mkdir()
     seen = 0
     for one in PASSES:
-        for what, (change, line) in CHANGES.items():
+        # Whatever a pass reads for, it reads the file in one way.
+        few = CHANGES if one in ("scan", "timeline") else ("half of it", "as long")
+        for what in few:
+            change, line = CHANGES[what]
             for file in changeable(name):
                 found = read(folder / f"{one} {what} {file}", name, one, change, file)
                 if found is not None:
