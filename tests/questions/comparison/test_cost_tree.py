@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import netcost_analysis as netcost
 from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.questions.comparison.cost_tree import LEVELS, moved_between
 from support.compared import recorded
+from support.examples import examples
 from support.host import Fresh
 from support.kept import kept_comparison, kept_experiment
 
@@ -52,7 +53,7 @@ COSTS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=6)
+@examples(3)
 @given(base=COSTS, new=COSTS)
 def test_the_tree_sums_for_any_pair(
     fresh: Fresh, base: dict[str, int], new: dict[str, int]
@@ -68,7 +69,7 @@ def test_the_tree_of_a_sample_sums() -> None:
 
 def test_the_network_of_the_tree_is_the_primary_metric(tmp_path: Path) -> None:
     comparison = netcost.compare(
-        recorded(tmp_path / "a.data", 1, packets=300), recorded(tmp_path / "b.data", 2, packets=300)
+        recorded(tmp_path / "a.data", 1, packets=150), recorded(tmp_path / "b.data", 2, packets=150)
     )
     tree = comparison.ask.comparison.cost_tree().frame
     leaves = tree[tree["level"] == len(LEVELS)]
@@ -107,6 +108,7 @@ def test_a_side_without_a_recording_has_no_tree() -> None:
     assert "run of base" in str(refused.refusal)
 
 
+@examples(30)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6))
 def test_moved_and_added_are_the_whole_change(differences: list[float]) -> None:
     names = [f"process {number}" for number in range(len(differences))]
