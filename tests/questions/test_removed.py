@@ -89,9 +89,7 @@ def test_the_whole_is_known(bare: Ranges, beside: Ranges) -> None:
     assert untrue(beside, beside) == {}
 
 
-@pytest.mark.parametrize(
-    ("number", "place"), [*((0, place) for place in range(len(SPANS))), (1, 1), (1, 2)]
-)
+@pytest.mark.parametrize(("number", "place"), [(0, 0), (1, 1), (1, 2), (0, 3)])
 def test_what_a_ring_lost(tmp_path: Path, beside: Ranges, number: int, place: int) -> None:
     line = counted(tmp_path, lossy(WHOLE, number, SPANS[place]))
     assert line.recorded < 1

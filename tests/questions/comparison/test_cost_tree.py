@@ -13,7 +13,7 @@ from netcost_analysis.questions.comparison.cost_tree import LEVELS, moved_betwee
 from support.compared import recorded
 from support.examples import examples
 from support.host import Fresh
-from support.kept import kept_comparison, kept_experiment
+from support.kept import kept_experiment
 
 NUMBERS = ("base_ns", "new_ns", "base_ns_per_unit", "new_ns_per_unit", "difference_ns")
 
@@ -63,10 +63,6 @@ def test_the_tree_sums_for_any_pair(
     assert_whole(netcost.compare(*sides))
 
 
-def test_the_tree_of_a_sample_sums() -> None:
-    assert_whole(kept_comparison())
-
-
 def test_the_network_of_the_tree_is_the_primary_metric(tmp_path: Path) -> None:
     comparison = netcost.compare(
         recorded(tmp_path / "a.data", 1, packets=150), recorded(tmp_path / "b.data", 2, packets=150)
@@ -78,15 +74,6 @@ def test_the_network_of_the_tree_is_the_primary_metric(tmp_path: Path) -> None:
     for side in ("base", "new"):
         whole = network[f"{side}_ns_per_unit"].sum()
         assert whole == pytest.approx(first.loc["network_ns_per_packet", side])
-
-
-# RPS takes the receive path off the client, and the server's CPU does it: document 003.
-def test_what_rps_moves_is_moved_and_not_added() -> None:
-    found = kept_comparison().ask.comparison.cost_tree()
-    moved = found.tables["moved"].set_index("process_context")
-    assert moved.loc["client", "moved_ns"] < -1_000
-    assert moved.loc["server", "moved_ns"] > 500
-    assert found.figures["moved_from"][0]["process_context"] == "client"
 
 
 def test_a_planted_cost_is_where_it_was_planted(tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import folded
 from netcost_analysis.questions.samples.rules import APPLICATION, UNCLASSIFIED, Rule
 from netcost_analysis.questions.samples.rules import rules as rules_of
+from support.examples import examples
 from support.stacks import CLOCK, CYCLES, USER, Stack, capture_of, stack
 
 NAMES = ("a", "ab", "abc.isra.0", "b [mod]", "bc [other]", "c+0x80", "c", "?")
@@ -82,7 +83,7 @@ def expected(one: Stack, rules: list[Rule]) -> str:
     return UNCLASSIFIED
 
 
-@settings(max_examples=60)
+@examples(25)
 @given(st.lists(stacks, min_size=1, max_size=8), st.lists(rule_of(), min_size=1, max_size=4))
 @example([Stack()], [{"component": "one", "functions": ["a"]}])
 def test_every_sample_is_in_one_component(

@@ -4,10 +4,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import pandas as pd
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis.questions.processes.packets import ENDS, Packets
+from support.examples import examples
 
 KINDS = ("queued", "received", "taken", "freed")
 
@@ -68,7 +69,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(EVENTS, st.lists(st.integers(0, 60), max_size=5))
 def test_cuts_make_no_difference(events: list[Event], cuts: list[int]) -> None:
     packets, told = Packets(), []

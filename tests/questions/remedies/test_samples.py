@@ -12,7 +12,7 @@ from support.samples import ALL
 
 PAIRS = "local-regression-traced/loopback-udp-defer{}-rps{}-twocpu-1.netcost.tar.zst"
 SAMPLES = [
-    *ALL,
+    *ALL[::2],
     "nic-guest-paths/6.12-openvswitch-1-flows.netcost.tar.zst",
     "datapath-sweep/bridge-wire-to1-pinned-1000.netcost.tar.zst",
 ]
