@@ -59,7 +59,7 @@ def assert_same(found: t.Traffic, expected: t.Traffic) -> None:
 
 @pytest.mark.parametrize(
     ("place", "window", "are_small"),
-    [(0, WINDOWS[0], True), (0, WINDOWS[1], False), (1, WINDOWS[1], True)],
+    [(0, WINDOWS[0], True), (1, WINDOWS[1], False), (1, WINDOWS[1], True)],
     ids=["its end", "part", "copied"],
 )
 def test_batches_are_all_of_it(
