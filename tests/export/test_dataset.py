@@ -22,7 +22,9 @@ from support.samples import ALL
 from support.small_captures import small_captures
 
 NIC = "nic-stolen-time"
-SMALL = {name: one for name, one in small_captures().items() if name[:2] in ("te", "tr", "fo")}
+SMALL = [one for one in small_captures().items() if one[0][:2] in ("te", "tr", "fo")]
+# Some of each format.
+SOME = dict([*SMALL[::3], SMALL[-1]])
 
 
 def table_of(timeline: netcost.Timeline, name: str) -> pd.DataFrame:
@@ -57,7 +59,7 @@ def plain(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.astype(dict.fromkeys(names, object))
 
 
-@pytest.mark.parametrize("name", [NIC, ALL[2], *ALL[-2:]])
+@pytest.mark.parametrize("name", [NIC, ALL[-1]])
 def test_a_sample_is_read_as_it_was(name: str, tmp_path: Path) -> None:
     assert_written(kept(name).timeline(), tmp_path / "out")
 
@@ -65,7 +67,7 @@ def test_a_sample_is_read_as_it_was(name: str, tmp_path: Path) -> None:
 # trace.dat, texts, a folder of perf's: what has no ledger is refused.
 def test_every_format_is_written_or_refused(tmp_path: Path) -> None:
     refused = 0
-    for name, small in SMALL.items():
+    for name, small in SOME.items():
         folder = tmp_path / name
         path = folder / "in"
         path.mkdir(parents=True)
@@ -82,7 +84,7 @@ def test_every_format_is_written_or_refused(tmp_path: Path) -> None:
             refused += 1
         else:
             assert_written(capture.timeline(), folder / "out")
-    assert 0 < refused < len(SMALL)
+    assert 0 < refused < len(SOME)
 
 
 def test_a_window_and_a_cpu(tmp_path: Path) -> None:

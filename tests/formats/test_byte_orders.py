@@ -101,7 +101,7 @@ def dresses(draw: st.DrawFn) -> Dress:
     )
 
 
-@examples(60)
+@examples(30)
 @given(recordings(), dresses())
 def test_a_timeline_is_the_same_whoever_tells_it(
     fresh: Fresh, told: Recording, dress: Dress

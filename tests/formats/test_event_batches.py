@@ -14,15 +14,15 @@ from netcost_analysis.questions.tracing_overhead.counts import event_count, even
 from support.kept import kept
 from support.small_captures import small_captures
 
-SAMPLES = ("nic-stolen-time", "stolen-time-top.netcost.tar.zst")
+SAMPLE = "nic-stolen-time"
 # One event after the other takes long.
 ONE_BY_ONE = ("file", "trace-cmd-7", "text-perf")
 
 
-# Every kind of small capture, and samples.
+# Every kind of small capture, and a sample.
 @pytest.fixture(scope="module")
 def every(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Capture]:
-    found: dict[str, Capture] = {name: kept(name) for name in SAMPLES}
+    found: dict[str, Capture] = {SAMPLE: kept(SAMPLE)}
     for kind, small in small_captures().items():
         folder = tmp_path_factory.mktemp("small")
         for name, data in small.files.items():
@@ -35,10 +35,10 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Capture]:
 
 @cache
 def shown(capture: Capture) -> dict[str, pd.DataFrame]:
-    # Events that say when they happened.
+    # Events that say when they happened, in the order of time.
     frames = capture.all_events()
     return {
-        name: frame
+        name: plain(frame).sort_values(frame.columns[0], kind="stable", ignore_index=True)
         for name, frame in frames.items()
         if frame.iloc[:, 0].notna().all() and capture.info["events"].get(name)
     }
@@ -64,13 +64,11 @@ def assert_batches(capture: Capture, frames: dict[str, pd.DataFrame]) -> None:
     batches = list(capture.event_batches([*frames]))
     assert all([*batch] == [*frames] for batch in batches)
     for name, frame in frames.items():
-        time = frame.columns[0]
         every = [batch[name] for batch in batches]
         assert {(*part,) for part in every} == {(*frame,)}
         parts = [part for part in every if len(part)]
         both = plain(pd.concat(parts, ignore_index=True))
-        expected = plain(frame).sort_values(time, kind="stable", ignore_index=True)
-        pd.testing.assert_frame_equal(both, expected, check_dtype=False)
+        pd.testing.assert_frame_equal(both, frame, check_dtype=False)
     # What an earlier batch had is before what a later one has.
     times = [
         [(part.iloc[:, 0].min(), part.iloc[:, 0].max()) for part in batch.values() if len(part)]
@@ -114,9 +112,9 @@ def test_a_count_is_that_of_the_times(every: dict[str, Capture]) -> None:
 
 def test_what_it_does_not_have_is_told() -> None:
     with pytest.raises(netcost.CaptureError, match="no event 'net:nothing'"):
-        list(kept(SAMPLES[0]).event_batches(["net:nothing"]))
+        list(kept(SAMPLE).event_batches(["net:nothing"]))
 
 
 def test_one_name_is_no_list_of_them() -> None:
     with pytest.raises(ArgumentError, match=r"\['irq:softirq_entry'\]"):
-        list(kept(SAMPLES[0]).event_batches("irq:softirq_entry"))
+        list(kept(SAMPLE).event_batches("irq:softirq_entry"))

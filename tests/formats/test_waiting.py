@@ -89,8 +89,9 @@ def test_a_writer_that_pauses(paused: Path, number: signal.Signals, code: int) -
     assert ended_by(number, str(paused)) == code
 
 
-@pytest.mark.parametrize("path", ["-", "/dev/stdin"])
-@pytest.mark.parametrize(("number", "code"), SIGNALS)
+@pytest.mark.parametrize(
+    ("path", "number", "code"), [("-", *SIGNALS[0]), ("/dev/stdin", *SIGNALS[1])]
+)
 def test_a_silent_standard_input(path: str, number: signal.Signals, code: int) -> None:
     reading, writing = os.pipe()
     try:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import CaptureError
+from support.examples import examples
 from support.host import Fresh
 from support.native_tables import Answer, assert_conserved, by
 from support.perfdata import (
@@ -98,6 +99,7 @@ def rings(draw: st.DrawFn) -> list[Record]:
     return records
 
 
+@examples(50)
 @given(rings(), st.booleans(), st.lists(st.integers(0, 12_000), max_size=2))
 def test_any_sequence_conserves(
     fresh: Fresh, records: list[Record], pipe: bool, cuts: list[int]

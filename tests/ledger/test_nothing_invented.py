@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from support.host import Fresh
 from support.narrator import recordings
 from support.native_tables import Answer, assert_conserved
@@ -119,6 +120,7 @@ def assert_nothing_invented(told: Recording, degraded: Recording, got: Answer) -
                 assert ("softirq", 3) in moment.opened, (now, row, moment)
 
 
+@examples(50)
 @given(recordings(), st.lists(st.integers(0, 400), min_size=8, max_size=8))
 def test_nothing_is_invented_while_events_are_switched_on(
     fresh: Fresh, told: Recording, delays: list[int]
@@ -130,6 +132,7 @@ def test_nothing_is_invented_while_events_are_switched_on(
     assert_nothing_invented(told, degraded, Answer(path))
 
 
+@examples(50)
 @given(
     recordings() | recordings(realtime=True), st.integers(0, 2), st.floats(0, 1), st.integers(2, 40)
 )

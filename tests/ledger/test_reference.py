@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from support.host import Fresh
 from support.narrator import recordings
 from support.native_tables import Answer, assert_conserved, by
@@ -28,11 +29,13 @@ def check(told: Recording, path: Path, mode: str = "file") -> None:
     assert sums == wanted.sums()
 
 
+@examples(40)
 @given(recordings(), st.sampled_from(["file", "pipe"]))
 def test_the_ledger_agrees_with_the_reference(fresh: Fresh, told: Recording, mode: str) -> None:
     check(told, fresh() / "perf.data", mode)
 
 
+@examples(40)
 @given(recordings(realtime=True))
 def test_the_ledger_agrees_with_the_reference_under_preempt_rt(
     fresh: Fresh, told: Recording
@@ -52,6 +55,7 @@ def cell_sums(wanted: Ledger, start: int, end: int) -> Counter[tuple[Any, ...]]:
 SUM_OWNER = ("cpu", "tid", "context", "id")
 
 
+@examples(40)
 @given(recordings(), st.floats(0, 1), st.floats(0, 1))
 def test_a_window_is_the_reference_cut_out(
     fresh: Fresh, told: Recording, one: float, other: float
@@ -66,6 +70,7 @@ def test_a_window_is_the_reference_cut_out(
     assert by(got.sums, SUM_OWNER, lambda row: row["ns"]) == cell_sums(wanted, start, end)
 
 
+@examples(40)
 @given(recordings(), st.sampled_from([1, 7, 100, 1000, 10**9]))
 def test_bins_are_the_reference_cut_up(fresh: Fresh, told: Recording, width: int) -> None:
     wanted = reference(told)
@@ -81,6 +86,7 @@ def test_bins_are_the_reference_cut_up(fresh: Fresh, told: Recording, width: int
     )
 
 
+@examples(40)
 @given(recordings(), st.integers(0, 2))
 def test_one_cpu_alone_is_its_part_of_the_whole(fresh: Fresh, told: Recording, number: int) -> None:
     path = told.write(fresh() / "perf.data")

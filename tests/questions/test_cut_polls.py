@@ -47,7 +47,7 @@ def whole(capture: netcost.Capture) -> dict[str, Any]:
     return told(capture.timeline())
 
 
-@examples(8)
+@examples(4)
 @given(st.integers(1, LENGTH - 1))
 def test_what_two_windows_count_adds_up(
     capture: netcost.Capture, whole: dict[str, Any], at_ns: int
@@ -58,7 +58,7 @@ def test_what_two_windows_count_adds_up(
 
 
 # Every price of every question that has one, in any window.
-@examples(12)
+@examples(6)
 @given(st.integers(0, LENGTH - 1_000), st.integers(500, 150_000))
 def test_no_packet_is_cheaper_than_in_the_cheapest_poll(
     capture: netcost.Capture, start_ns: int, width_ns: int

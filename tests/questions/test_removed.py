@@ -89,9 +89,7 @@ def test_the_whole_is_known(bare: Ranges, beside: Ranges) -> None:
     assert untrue(beside, beside) == {}
 
 
-@pytest.mark.parametrize(
-    ("number", "place"), [*((0, place) for place in range(len(SPANS))), (1, 1), (1, 2)]
-)
+@pytest.mark.parametrize(("number", "place"), [(0, 0), (1, 1), (1, 2), (0, 3)])
 def test_what_a_ring_lost(tmp_path: Path, beside: Ranges, number: int, place: int) -> None:
     line = counted(tmp_path, lossy(WHOLE, number, SPANS[place]))
     assert line.recorded < 1
@@ -252,11 +250,11 @@ def test_what_a_sample_lost(tmp_path: Path) -> None:
     at = [start + (end - start) * part // 8 for part in range(9)]
     path = thinned.written(SAMPLE, rows, tmp_path / "b")
     whole = _by_task_and_name(netcost.open_capture(path).timeline())
-    for number, spans in {0: [(at[2], at[4])], 1: [(at[1], at[2]), (at[5], at[6])]}.items():
-        (path / "trace.txt").write_text(thinned.losing(rows, number, *spans))
-        line = netcost.open_capture(path).timeline()
-        assert line.recorded == pytest.approx(7 / 8, abs=0.01)
-        assert untrue(whole, _by_task_and_name(line)) == {}
+    spans = (at[1], at[2]), (at[5], at[6])
+    (path / "trace.txt").write_text(thinned.losing(rows, 1, *spans))
+    line = netcost.open_capture(path).timeline()
+    assert line.recorded == pytest.approx(7 / 8, abs=0.01)
+    assert untrue(whole, _by_task_and_name(line)) == {}
 
 
 def _by_task_and_name(line: netcost.Timeline) -> Ranges:

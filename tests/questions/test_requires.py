@@ -89,7 +89,7 @@ def test_what_was_recorded_and_never_happened_is_recorded() -> None:
 # what can be asked takes no pass over the events.
 @pytest.mark.parametrize(
     "without",
-    [t.NAPI_POLL, t.SOFTIRQ_EXIT, t.SOFTIRQ_RAISE, "sched", "irq"],
+    [t.NAPI_POLL, "sched", "irq"],
     ids=lambda one: getattr(one, "name", one),
 )
 def test_the_table_says_beforehand_who_is_refused(tmp_path: Path, without: object) -> None:

@@ -28,8 +28,7 @@ def windows(_: Path) -> Iterator[Timeline]:
 
 def poor(folder: Path) -> Iterator[Timeline]:
     without_polls = tuple(one for one in t.FORMATS if one is not t.NAPI_POLL)
-    softirqs = (t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT)
-    for number, formats in enumerate((t.IRQ_FORMATS, (t.NAPI_POLL,), softirqs, without_polls)):
+    for number, formats in enumerate((t.IRQ_FORMATS, (t.NAPI_POLL,), without_polls)):
         (folder / str(number)).mkdir()
         path = written(folder / str(number), robbed(rounds=2), formats=formats)
         yield open_capture(path).timeline()

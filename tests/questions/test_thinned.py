@@ -52,7 +52,7 @@ def of_recordings() -> list[Any]:
 
 # Some of one sample; all of both take a minute.
 _PAIRS = [
-    pytest.param(name, removed, marks=[] if (first + second) % 8 == 1 else [pytest.mark.slow])
+    pytest.param(name, removed, marks=[] if (first, second) == (0, 1) else [pytest.mark.slow])
     for first, name in enumerate(list(SAMPLES)[:2])
     for second, removed in enumerate(REMOVED)
 ]
@@ -83,7 +83,7 @@ def test_conservation_holds_and_every_question_answers(
 
 
 # What the victim had until then it has still, and nothing beyond.
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", list(SAMPLES)[::2])
 def test_a_life_cut_short_is_the_first_part_of_it(tmp_path: Path, name: str) -> None:
     rows = rows_of(name)
     cut = middle(rows)

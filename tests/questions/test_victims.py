@@ -1,6 +1,7 @@
 # A victim means the same in every question that takes one: all tasks of a name, or one by tid; and
 # a task that did not run is refused by its name, with those that are near.
 
+from itertools import cycle
 from typing import Any
 
 import pandas as pd
@@ -72,6 +73,7 @@ def test_who_did_not_run_is_refused(timeline: netcost.Timeline, name: str, param
 
 OF_A_VICTIM = [name for name, parameter in ASKED if parameter == "victim"]
 # About one task, and no others.
+TASKS = ("openssl", "udpsink")
 OF_ONE = ("headline", "example", "remedies")
 
 
@@ -83,15 +85,14 @@ def same(answer: netcost.Answer[Any], other: netcost.Answer[Any]) -> None:
 
 
 # It is the question's, or else the timeline's: of the task that lost most, and of another.
-@pytest.mark.parametrize("task", ["openssl", "udpsink"])
-@pytest.mark.parametrize("name", OF_A_VICTIM)
+@pytest.mark.parametrize(("name", "task"), [*zip(OF_A_VICTIM, cycle(TASKS))])
 def test_the_timelines_victim_is_the_questions(
     timeline: netcost.Timeline, name: str, task: str
 ) -> None:
     asked_for = timeline.ask(name, victim=task)
     same(timeline.capture.timeline(victim=task).ask(name), asked_for)
     # The question's own goes before it.
-    other = {"openssl": "udpsink", "udpsink": "openssl"}[task]
+    [other] = {*TASKS} - {task}
     same(timeline.capture.timeline(victim=other).ask(name, victim=task), asked_for)
 
 

@@ -44,6 +44,9 @@ def dumped_samples(path: Path) -> list[dict[str, Any]]:
             said = found.groupdict()
             now = {name: int(value, 0) for name, value in said.items() if value is not None}
             samples.append(now)
+        elif line.startswith(".  "):
+            # A record's bytes, which are most of the dump.
+            continue
         elif not line.startswith((".", " .")):
             # Between samples stand other records, whose lines look alike.
             now = now if line.startswith(" ") else {}

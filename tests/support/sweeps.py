@@ -50,7 +50,7 @@ class Told:
     seed: int = 1
     destinations: int = 1
     victim: str = "pinned"
-    rounds: int = 400
+    rounds: int = 160
     mpstat: str = ""
     daemons: str = ""
     repeat: int | None = None

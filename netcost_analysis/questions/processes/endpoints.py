@@ -7,6 +7,7 @@ from ...timeline.aggregate import of_tasks
 from ...timeline.facts import groups
 from ...timeline.task import Task
 from ...timeline.timeline import Timeline
+from .recorded import told
 from .traffic import Traffic, traffic
 from .traffic_pairs import pairs_of
 
@@ -18,7 +19,8 @@ _FEW = 10
 
 def endpoints(timeline: Timeline) -> tuple[int, ...]:
     # The tids of client and server, as client_and_server() chooses them; () where none are seen.
-    if unmet(timeline.capture, groups(NEEDS)):
+    # Without any event that names a receiver there is no pair.
+    if unmet(timeline.capture, groups(NEEDS)) or not told(timeline.capture):
         return ()
     pair = chosen_endpoints(traffic(timeline))
     ran = set(of_tasks(timeline.sums())["tid"])

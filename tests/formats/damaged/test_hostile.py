@@ -25,13 +25,13 @@ def assert_conserved_or_refused(one: Mutant, folder: Path) -> None:
     assert_conserved(answer)
 
 
-@examples(400)
+@examples(200)
 @given(st.integers(0, 1 << 40))
 def test_damage(fresh: Fresh, number: int) -> None:
     assert_conserved_or_refused(mutant(number), fresh() / "perf.data")
 
 
-@examples(120)
+@examples(60)
 @given(st.sampled_from(sorted(small_captures())), st.floats(0, 1))
 def test_truncation(fresh: Fresh, kind: str, share: float) -> None:
     files = dict(small_captures()[kind].files)

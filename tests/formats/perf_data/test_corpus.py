@@ -36,6 +36,8 @@ REPACKED: dict[str, Callable[[bytes], bytes]] = {
 # Addresses from here on mark whose frames follow.
 FIRST_MARKER = 2**64 - 4095
 COMPARED = [one for one in READABLE if str(one["file"])[:3] != "105"]
+# Those with chains, and one with addresses of data.
+CHAINED = [one for one in FILES if str(one["file"])[:3] in ("000", "005", "155", "161")] or ABSENT
 
 
 def for_perf(one: dict[str, Any], scratch: Path) -> Path:
@@ -92,7 +94,7 @@ def test_every_sample_is_what_perf_script_says(one: dict[str, Any], tmp_path: Pa
 
 
 # perf script unwinds stacks, and adds what it found to the chain; its dump shows what was recorded.
-@pytest.mark.parametrize("one", COMPARED, ids=name)
+@pytest.mark.parametrize("one", CHAINED, ids=name)
 def test_every_chain_is_what_perf_dumps(one: dict[str, Any], tmp_path: Path) -> None:
     found: Counter[tuple[Any, ...]] = Counter()
     for _, row in samples(one):

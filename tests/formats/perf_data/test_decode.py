@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from support.host import Fresh
 from support.native_tables import events
 from support.perfdata import (
@@ -122,6 +123,7 @@ def plain(value: Any) -> Any:
     return value.split("\0")[0] if isinstance(value, str) else value
 
 
+@examples(50)
 @given(captures(), st.booleans())
 def test_decoding_what_was_written_gives_what_was_described(
     fresh: Fresh, described: Any, pipe: bool

@@ -60,7 +60,7 @@ def ns(row: Row) -> int:
 
 
 @pytest.mark.parametrize("realtime", [False, True])
-@examples(30)
+@examples(15)
 @given(data=st.data(), steps=st.lists(st.integers(1, 800), max_size=40))
 def test_rounds_change_nothing(
     fresh: Fresh,

@@ -101,7 +101,7 @@ def read(path: Path, attrs: tuple[Attr, ...]) -> dict[str, list[dict[str, Any]]]
     return {attr.name: rows(capture.samples(attr.name)) for attr in attrs}
 
 
-@examples(120)
+@examples(60)
 @given(sampled(), st.booleans())
 def test_samples_say_what_was_described(fresh: Fresh, told: Sampled, pipe: bool) -> None:
     path = fresh() / "perf.data"
@@ -116,7 +116,7 @@ def test_samples_say_what_was_described(fresh: Fresh, told: Sampled, pipe: bool)
 
 # The same description in another byte order or word size is the same table: nothing of it depends
 # on which machine wrote it.
-@examples(50)
+@examples(20)
 @given(sampled(machines=st.just(X86_64)))
 def test_every_machine_says_the_same(fresh: Fresh, told: Sampled) -> None:
     path = fresh() / "perf.data"
@@ -175,7 +175,7 @@ def for_perf(one: Attr) -> Attr:
     return replace(one, sample_type=one.sample_type | TIMED, read_format=one.read_format | READ_ID)
 
 
-@examples(40)
+@examples(20)
 @given(sampled(without=T.AUX, largest=PERFS))
 def test_perf_reads_what_was_described(fresh: Fresh, told: Sampled) -> None:
     told = replace(told, attrs=tuple(for_perf(one) for one in told.attrs))

@@ -38,7 +38,7 @@ S = 1_000_000_000
 every_machine = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
 
 
-@examples(40)
+@examples(20)
 @given(recordings(), dresses(), machines(), LOSSES)
 def test_a_timeline_is_the_same_from_tracefs_and_from_trace_cmd(
     fresh: Fresh,

@@ -25,7 +25,7 @@ from support.tracedat.dresses import dresses, machines, with_gaps
 from support.tracedat.told_twice import LOSSES, assert_same, losing, tables, without_repeats
 
 
-@examples(75)
+@examples(40)
 @given(recordings(), dresses(), machines(), LOSSES, st.sampled_from([1, 1, 3]))
 def test_a_timeline_is_the_same_from_perf_and_from_trace_cmd(
     fresh: Fresh,
@@ -134,7 +134,7 @@ def checks(told: Recording, path: Path) -> Iterator[None]:
 
 
 # Of perf's recording of the same, which says the same, all examples are compared with it.
-@examples(30)
+@examples(20)
 @given(recordings(), dresses(), machines())
 def test_the_ledger_agrees_with_the_reference(
     fresh: Fresh, told: Recording, dress: Dress, machine: Machine
@@ -146,7 +146,7 @@ def test_the_ledger_agrees_with_the_reference(
     )
 
 
-@examples(30)
+@examples(20)
 @given(recordings(realtime=True), dresses())
 def test_the_ledger_agrees_with_the_reference_under_preempt_rt(
     fresh: Fresh, told: Recording, dress: Dress

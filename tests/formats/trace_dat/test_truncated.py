@@ -1,6 +1,7 @@
 # A trace.dat that was cut, or whose sizes, counts and offsets are not what they should be: what is
 # whole is kept, the rest is said, and nothing costs more than the file explains.
 
+import zlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -75,7 +76,7 @@ def counted(data: bytes, folder: Path) -> tuple[int, list[str]]:
 
 
 # In version 6 each CPU's place stands before the data: a cut leaves whole sub-buffers.
-@examples(75)
+@examples(30)
 @given(st.sampled_from(sorted(MACHINES)), st.floats(0, 1))
 def test_whole_sub_buffers_before_the_cut_are_kept(
     fresh: Fresh, machine: str, share: float
@@ -116,7 +117,7 @@ def kept(data: bytes, machine: str, size: int) -> int:
 
 
 # In version 7 what says where everything is stands at the end.
-@examples(50)
+@examples(25)
 @given(st.sampled_from(sorted(MACHINES)), st.floats(0, 1))
 def test_version_7_is_read_or_refused(fresh: Fresh, machine: str, share: float) -> None:
     data = whole(7, machine)
@@ -251,8 +252,8 @@ def test_bombs_are_refused(tmp_path: Path, algorithm: str, claimed: int) -> None
 @cache
 def bomb_of(algorithm: str) -> bytes:
     if algorithm == "zlib":
-        return Packing(algorithm).pack(bytes(1 << 28))
-    packer = zstandard.ZstdCompressor(level=19, write_content_size=False).compressobj()
+        return zlib.compress(bytes(1 << 28), 1)
+    packer = zstandard.ZstdCompressor(level=1, write_content_size=False).compressobj()
     return b"".join(packer.compress(bytes(1 << 20)) for _ in range(1024)) + packer.flush()
 
 

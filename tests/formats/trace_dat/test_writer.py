@@ -111,7 +111,7 @@ def readable(dress: Dress) -> Dress:
     return replace(dress, packing=replace(dress.packing, algorithm=algorithm), style=style)
 
 
-@examples(50)
+@examples(25)
 @given(recordings(), dresses().map(readable), machines())
 def test_trace_cmd_reads_any_timeline_in_any_dress(
     fresh: Fresh, told: Recording, dress: Dress, machine: Machine

@@ -5,11 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis.stats.bins import bins
+from support.examples import examples
 from support.kept import kept
 
 NANOSECONDS = st.lists(st.integers(0, 2**62), min_size=1, max_size=50)
 
 
+@examples(40)
 @given(NANOSECONDS)
 def test_a_value_lies_in_its_bin(values: list[int]) -> None:
     low, high = bins(np.array(values, dtype="int64"))

@@ -8,10 +8,8 @@ import pytest
 from netcost_analysis.comparison.run_set import RunSet
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.comparison.comparability import MEASURED, RULES, findings
-from netcost_analysis.questions.comparison.finding import SEVERITIES
 from netcost_analysis.questions.comparison.rules_recording import unreadable
 from support.host import ROOT
-from support.kept import kept_comparison
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.run_sets import compared, measured, only, plain, polling, recorded
@@ -104,13 +102,6 @@ def test_every_rule_is_defined() -> None:
     section = text[text.index("### Comparisons") :]
     rules = [rule.__name__ for rule in (unreadable, *RULES, *MEASURED)]
     assert not [name for name in rules if f"| `{name}` |" not in section]
-
-
-def test_findings_of_a_sample_are_whole() -> None:
-    frame = kept_comparison().ask.comparison.comparability().frame
-    assert set(frame["severity"]) <= set(SEVERITIES)
-    assert (frame["why"].str.len() > 20).all()
-    assert not frame["why"].str.contains("{{|}}|  ").any()
 
 
 @pytest.mark.parametrize("option", [{"primary": "nothing_ns"}, {"per": "furlong"}])

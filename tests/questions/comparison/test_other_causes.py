@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
-from support.kept import kept_comparison
 from support.talking import Talk
 
 BASE = Talk(packets=800, hog_every=200, hog_ns=3_000, sleep_every=200, asleep_ns=2_000)
@@ -67,15 +66,6 @@ def test_who_has_time_to_spare_limits_nothing(tmp_path: Path) -> None:
     found = asked(tmp_path, base, replace(base, softirq_ns=4_500))
     for fact in ("client", "server", "95%"):
         assert fact in str(found.refusal)
-
-
-# The client's CPU had busy neighbours, and it slept for less than a thousandth.
-def test_the_sample_with_rps() -> None:
-    found = kept_comparison().ask.comparison.other_causes()
-    rows = found.frame.set_index(["side", "suspect"])
-    assert rows.loc[("client", "wake-ups"), "verdict"] == "dismissed"
-    assert set(rows.loc["server", "reason"]) == {"time to spare"}
-    assert rows.loc[("server", "wake-ups"), "new"] < 0.5 * rows.loc[("server", "wake-ups"), "base"]
 
 
 # Whatever is asked of two sides that cannot be compared: figures, and no verdict.

@@ -8,7 +8,6 @@ import pytest
 
 from netcost_analysis import Run, compare
 from support.host import SAMPLES
-from support.kept import kept_comparison
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.run_sets import codes, compared, only, plain, polling, recorded
@@ -135,15 +134,6 @@ def test_a_neighbour_is_found_by_its_name(tmp_path: Path) -> None:
     unnamed = recorded(tmp_path / "c", busy, command=None)
     said = only(compared(base, unnamed, per="second", primary="busy_ns_per_second"), "neighbour")
     assert (said.severity, said.figures["is_load_known"]) == ("note", False)
-
-
-def test_the_neighbours_of_a_sample_are_found() -> None:
-    frame = kept_comparison().ask.comparison.comparability().frame
-    rows = frame[frame["code"] == "neighbour"]
-    assert set(rows["side"]) == {"base", "new"}
-    # Most of it is who read the counters within so short a window.
-    assert rows["why"].str.contains("netcost-record").all()
-    assert rows["found"].between(0.05, 0.7).all()
 
 
 def test_samples_of_two_hosts_are_refused() -> None:

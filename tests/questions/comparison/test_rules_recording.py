@@ -6,7 +6,6 @@ import pytest
 
 from netcost_analysis import compare, open_capture
 from netcost_analysis.questions.comparison.comparability import findings
-from support.kept import kept_comparison
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
@@ -102,11 +101,6 @@ def test_a_rotated_recording_is_one_run(tmp_path: Path) -> None:
         [str(tmp_path / f"perf.data.202611200000000{at}") for at in range(2)], whole
     )
     assert "unreadable" not in codes(comparison)
-
-
-def test_the_tracing_of_a_sample_is_beside_its_difference() -> None:
-    found = only(kept_comparison(), "tracing")
-    assert found.found > found.limit
 
 
 @pytest.mark.parametrize(("missing", "severity"), [(1, None), (2, "warning"), (6, "refused")])

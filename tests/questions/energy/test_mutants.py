@@ -33,7 +33,7 @@ def damage(text: str, draw: random.Random) -> str:
     return "".join(letters) * draw.choice((1, 1, 1, 2))
 
 
-SEEDS = [range(2), pytest.param(range(2, 20), marks=pytest.mark.slow)]
+SEEDS = [range(1), pytest.param(range(1, 20), marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("seeds", SEEDS, ids=["few", "many"])

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis.questions.functions.data_source import decoded
+from support.examples import examples
 from support.load_captures import ALL_BITS, L1, L3_MODIFIED, MEMORY, NOTHING, STORE, source
 
 HIT = 0x02
@@ -46,6 +47,7 @@ def test_each_word_says_its_own() -> None:
 
 
 # Reserved bits say nothing, and no word has no answer.
+@examples(40)
 @given(st.integers(0, 2**64 - 1))
 def test_any_word_is_decoded(word: int) -> None:
     row = decoded(np.array([word], dtype="u8")).iloc[0]

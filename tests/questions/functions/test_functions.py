@@ -83,7 +83,7 @@ def expected(one: Stack, rules: list[Rule]) -> str:
     return UNCLASSIFIED
 
 
-@examples(60)
+@examples(25)
 @given(st.lists(stacks, min_size=1, max_size=8), st.lists(rule_of(), min_size=1, max_size=4))
 @example([Stack()], [{"component": "one", "functions": ["a"]}])
 def test_every_sample_is_in_one_component(

@@ -27,7 +27,7 @@ def titles(answer: Answer[Any]) -> list[str]:
             axes = answer._plot(picture.name, None, dict(panel))
             assert axes.get_title(loc="left") == axes.figure.get_label()
             found.append(axes.get_title(loc="left"))
-            axes.figure.canvas.draw()
+            axes.figure.draw_without_rendering()
     return found
 
 

@@ -136,12 +136,12 @@ def verdict(seed: int, likeness: float, in_phases: bool, width_ns: int) -> Verdi
     [(0.9, False, 5 * MS), (0.98, True, 2 * MS), (0.99, True, 10 * MS)],
 )
 def test_migrations_by_lot_explain_nothing(likeness: float, in_phases: bool, width_ns: int) -> None:
-    found = [verdict(seed, likeness, in_phases, width_ns) for seed in range(30)]
+    found = [verdict(seed, likeness, in_phases, width_ns) for seed in range(15)]
     said = [one.explains for one in found]
-    assert said.count("yes") <= 2
+    assert said.count("yes") <= 1
     # Which is not for want of an interval.
     known = [one for one in found if not np.isnan(one.effect)]
-    assert len(known) >= 20
+    assert len(known) >= 10
     missed = [one for one in known if not one.effect_low <= 0 <= one.effect_high]
     assert len(missed) <= 0.1 * len(known)
 
@@ -182,7 +182,7 @@ def test_wake_ups_called_migrations_by_lot_explain_nothing() -> None:
             continue
         own = sums[((sums["tid"] == tid) & (sums["context"] == "task")).to_numpy(dtype=bool)]
         own_ns = int(own["ns"].sum())
-        for seed in range(10):
+        for seed in range(5):
             chosen = np.random.default_rng(seed).choice(stayed, 40, replace=False)
             called = pd.DataFrame({"time_ns": np.sort(chosen), "tid": tid, "cause": "wake-up"})
             everyone = pd.concat([called, real[["time_ns", "tid", "cause"]]])
@@ -190,5 +190,5 @@ def test_wake_ups_called_migrations_by_lot_explain_nothing() -> None:
             row = rows.set_index("measure").loc["run"]
             given = (len(called), timeline.duration_ns, 2 * MS, own_ns, own_ns, row)
             said.append(judged(*given).explains)
-    assert len(said) >= 40
+    assert len(said) >= 20
     assert said.count("yes") <= 0.05 * len(said)

@@ -69,7 +69,7 @@ EVENTS = st.lists(
 )
 
 
-@examples(60)
+@examples(25)
 @given(EVENTS, st.lists(st.integers(0, 60), max_size=5))
 def test_cuts_make_no_difference(events: list[Event], cuts: list[int]) -> None:
     packets, told = Packets(), []

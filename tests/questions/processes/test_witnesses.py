@@ -58,9 +58,9 @@ def test_pieces_say_the_same_and_keep_little() -> None:
     whole = traffic(kept(SAMPLE).timeline())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inputs, "_MOST_SEGMENTS", 1)
-        patch.setattr(inputs, "_ROWS", 4_000)
-        patch.setattr(of_traffic, "_AT_ONCE", 500)
-        patch.setattr(captures, "EVENTS_AT_ONCE", 1_000)
+        patch.setattr(inputs, "_ROWS", 8_000)
+        patch.setattr(of_traffic, "_AT_ONCE", 1_000)
+        patch.setattr(captures, "EVENTS_AT_ONCE", 2_000)
         patch.setattr(recorded, "_SMALL", 0)
         seen = Kept(patch)
         found = traffic(capture.timeline())

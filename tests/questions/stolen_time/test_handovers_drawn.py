@@ -38,7 +38,7 @@ def assert_same(file: Path) -> netcost.Handovers:
 # Softirqs that begin in one task and end after another's, too.
 @pytest.mark.parametrize("realtime", [False, True])
 def test_batches_change_nothing(realtime: bool, fresh: Fresh) -> None:
-    @examples(8)
+    @examples(4)
     @given(recordings(realtime))
     def check(drawn: Recording) -> None:
         file = drawn.write(fresh() / "perf.data")

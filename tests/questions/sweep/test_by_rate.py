@@ -211,18 +211,6 @@ def test_what_is_no_sweep_says_so(tmp_path: Path) -> None:
         assert "offered_pps or pps" in str(refusal)
 
 
-# Two computations of one figure, from polls and their softirqs and from the sums of all contexts.
-def test_the_shares_are_those_of_the_rate_curve() -> None:
-    experiment = kept_experiment("datapath-sweep")
-    curve = experiment.ask.batches.rate_curve().frame.set_index("bundle")
-    rows = experiment.ask.sweep.by_rate().frame.set_index("step")
-    assert len(rows) == len(curve) == len(experiment.steps)
-    for name, row in rows.iterrows():
-        assert row["network_share"] == pytest.approx(curve.loc[name, "receive_share"], abs=0.02)
-        assert row["rate_per_s"] == pytest.approx(curve.loc[name, "rate_per_s"], rel=0.02)
-        assert row["batch_mean"] == pytest.approx(curve.loc[name, "batch_mean"], rel=0.02)
-
-
 def test_max_is_the_last_of_its_curve(tmp_path: Path) -> None:
     most = Told(rate=2_000, columns={"offered_pps": "max"})
     experiment = sweep(tmp_path / "s", most, Told(rate=50_000), Told(rate=9_000))

@@ -2,12 +2,12 @@
 
 import io
 import json
+from itertools import product
 from pathlib import Path
 
 import matplotlib as mpl
 import pytest
 
-from support.kept import kept_experiment
 from support.sweeps import Told, sweep
 
 MPSTAT = """Linux 6.18.0 (vm) 	2026-11-20 	_x86_64_	(2 CPU)
@@ -80,9 +80,11 @@ def test_hostile_names(tmp_path: Path) -> None:
 
 # Long names of many curves are in rows of the legend, and take no width from the picture.
 @pytest.mark.parametrize(("question", "picture"), [("by_rate", ""), ("rate_curve", "batches")])
-def test_a_legend_leaves_the_picture_its_width(question: str, picture: str) -> None:
+def test_a_legend_leaves_the_picture_its_width(tmp_path: Path, question: str, picture: str) -> None:
     mpl.use("agg")
-    answer = kept_experiment("datapath-sweep").ask(question)
+    kinds = product(("bridge", "openvswitch", "xdp"), ("pinned", "none"))
+    steps = [Told(path, victim=victim, rounds=64) for path, victim in kinds]
+    answer = sweep(tmp_path / "s", *steps).ask(question)
     axes = getattr(answer, f"plot_{picture}" if picture else "plot")()
     axes.figure.savefig(io.BytesIO())
     assert axes.get_position().width > 0.6

@@ -10,7 +10,6 @@ from netcost_analysis.questions.sweep.saturation import limited_by
 from netcost_analysis.questions.sweep.steps import Step
 from netcost_analysis.stats.change import Estimate
 from support.asked import made_by
-from support.kept import kept_experiment
 from support.sweeps import AROUND_NS, Told, sweep
 
 
@@ -74,19 +73,6 @@ def test_drops_are_found_at_the_lowest_rate_that_has_them(tmp_path: Path) -> Non
 def test_one_rate_predicts_nothing(tmp_path: Path) -> None:
     found = sweep(tmp_path / "s", Told()).ask.sweep.saturation()
     assert found.frame["full_rate_per_s"].isna().all()
-
-
-# In the sample nothing was dropped, yet while some victims ran a tenth less came by than the sender
-# sent over all of its run.
-def test_curves_of_the_sample_end_with_a_full_cpu() -> None:
-    rows = kept_experiment("datapath-sweep").ask.sweep.saturation().frame
-    full = rows[rows["limited_by"] == "cpu"]
-    assert set(full["found_by"]) == {"victim_floor"}
-    assert (full["most_rate_per_s"] < 0.95 * full["sent_pps"]).all()
-    assert full["curve"].str.contains("pinned").all()
-    assert (rows["sent_pps"] == rows["reached_pps"]).all()
-    parts = rows[["packet_part_ns", "poll_part_ns"]]
-    assert (parts.isna() | (parts > 0)).all(axis=None)
 
 
 def test_how_it_was_made(tmp_path: Path) -> None:
