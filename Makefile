@@ -72,7 +72,7 @@ test-wheel: $(VENV)/.built ## the wheel in empty environments outside the reposi
 # With --workspace dependencies keep the features of the build, and are not compiled again.
 .PHONY: cargo-test
 cargo-test: $(VENV)/.built
-	cargo test --release --quiet --workspace --manifest-path native/Cargo.toml
+	+cargo test --release --quiet --workspace --manifest-path native/Cargo.toml
 
 # A stable toolchain has no sanitizers; the targets bound memory themselves, and check arithmetic.
 .PHONY: fuzz

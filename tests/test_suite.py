@@ -109,7 +109,7 @@ def test_both_parts_run_and_either_may_fail(
     tmp_path: Path, tests: dict[str, int], status: int
 ) -> None:
     assert lane(tmp_path, "live", "-k", "a or b", **tests)[0] == status
-    beside = "-m|live and not alone and not slow|--dist|loadfile|--no-loadscope-reorder|-n|2"
+    beside = "-m|live and not alone and not slow|--dist|loadfile|--no-loadscope-reorder|-n|4"
     beside += "|--timeout|600|-k|a or b"
     alone = "-m|alone and not measures and not slow|--timeout|600|-k|a or b"
     assert (tmp_path / "selected").read_text().splitlines() == [beside, alone]
