@@ -57,6 +57,8 @@ class ViewServer(ThreadingHTTPServer):
     daemon_threads = True
     # Connections that wait end with the process: closing waits for none of them.
     block_on_close = False
+    # With fewer a browser that opens several at once waits a second for its next try.
+    request_queue_size = _MOST_CONNECTIONS
 
     def __init__(self, tiles: "Tiles", port: int = 0, at: Mapping[str, Any] | None = None) -> None:
         self.tiles = tiles
