@@ -17,10 +17,12 @@ OK, FAILED, NONE_SELECTED, INTERRUPTED = 0, 1, 5, 130
 KEPT = Path("build/test-slow.txt")
 # A fixture that the tests of a file share is made by one worker: a file stays together.
 BESIDE = ("--dist", "loadfile", "--no-loadscope-reorder", "-n")
+# A loop in native code hears no signal. Live, what a test began is undone before it ends.
+STRICT = ("--timeout", "60", "--timeout-method", "thread")
 PATIENT = ("--timeout", "600")
 # Which tests, and how.
 LANES = {
-    "gate": [("not live and not slow", (*BESIDE, "logical", "--timeout", "60"))],
+    "gate": [("not live and not slow", (*BESIDE, "logical", *STRICT))],
     "live": [
         # They wait more than they work.
         ("live and not alone and not slow", (*BESIDE, "4", *PATIENT)),

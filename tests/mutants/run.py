@@ -50,8 +50,9 @@ fn fault(number: u32) -> bool {
 """
 CARGO = "cargo test "
 OPTIONS = ("-v", "-rfE", "--tb=line", "-p", "no:cacheprovider")
-# What hangs is caught too: no test takes as long.
-SILENT_S = 600
+LIMIT = ("--timeout", "60", "--timeout-method", "thread")
+# What hangs is caught too, by the limit of the gate, or of no word for so long.
+SILENT_S = 200
 UNIT_TESTS = re.compile(rb"#\[cfg\(test\)\]\n *mod tests.*", re.DOTALL)
 
 
@@ -203,7 +204,8 @@ class Tree:
         return [CARGO + name for name in dict.fromkeys(found)]
 
     def failing_in_pytest(self, paths: Sequence[str], lane: str, *options: str) -> list[str]:
-        command = [sys.executable, "-u", "-m", "pytest", *OPTIONS, "-m", LANES[lane]]
+        limit = LIMIT if lane == "gate" else ()
+        command = [sys.executable, "-u", "-m", "pytest", *OPTIONS, *limit, "-m", LANES[lane]]
         said = self.run([*command, *options, *paths])
         found = re.findall(r"^(?:FAILED|ERROR) (\S+\.py\S*?(?:\[.*?\])?)(?: - .*)?$", said, re.M)
         # None was selected, or the one that is asked for is gone.
