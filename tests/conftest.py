@@ -68,6 +68,7 @@ TOGETHER = (
 LONGEST = (
     *TOGETHER,
     *("cli/test_transcripts.py", "ledger/test_batches.py", "formats/", "report/"),
+    *("kit/test_killed.py", "kit/test_repeat.py", "kit/test_names.py", "kit/test_preflight.py"),
 )
 
 
@@ -99,6 +100,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("alone")
         if item.get_closest_marker("alone"):
             item.add_marker("live")
+
+
+# What is imported by then is looked at no more.
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    gc.freeze()
 
 
 # Before any fixture of the test, of whatever scope.

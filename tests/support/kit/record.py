@@ -24,6 +24,7 @@ from support.host import (
     require_root_tracing,
     require_tool,
 )
+from support.kit.host_snapshot import lasting_differences, snapshot
 
 Made = TypeVar("Made")
 RECORD = ROOT / "capture" / "netcost-record"
@@ -149,32 +150,16 @@ def buffer_is_used() -> bool:
     return left or tracer != "nop" or (TRACING / "set_event").read_text().strip() != ""
 
 
-def host_state(tool: str) -> dict[str, str]:
-    """What the tool could leave behind in the kernel: an instance, its own buffer's settings."""
-    state = {}
-    if tool == "trace-cmd":
-        names = ["trace_clock", "tracing_on", "tracing_cpumask", "trace_options", "set_event"]
-        sizes = sorted(TRACING.glob("per_cpu/*/buffer_size_kb"))
-        paths = [TRACING / name for name in names] + sizes
-        state = {str(path): path.read_text() for path in paths}
-    # An instance is called by the process it is of; what another test is recording is no concern.
-    # It may end while this looks, its instance first.
-    paths = sorted((TRACING / "instances").glob("netcost-*"))
-    gone = [one for one in paths if not Path(f"/proc/{one.name.split('-')[1]}").exists()]
-    state["instances"] = " ".join(one.name for one in gone if one.exists())
-    return state
-
-
 @contextmanager
 def nothing_left(folder: Path, tool: str | None = None) -> Iterator[dict[str, str]]:
     """An environment whose TMPDIR must be empty again at the end, as must the host's tracing."""
     temporary = folder / "tmp"
     temporary.mkdir()
-    before = host_state(tool) if tool else {}
+    before = snapshot(buffer=tool == "trace-cmd") if tool else {}
     yield {**os.environ, "TMPDIR": str(temporary)}
     assert list(temporary.rglob("*")) == []
     assert processes_with(str(folder)) == []
-    assert (host_state(tool) if tool else {}) == before
+    assert not tool or lasting_differences(before, buffer=tool == "trace-cmd") == []
 
 
 def path_without(folder: Path, *names: str) -> str:
