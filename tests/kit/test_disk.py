@@ -24,7 +24,10 @@ pytestmark = pytest.mark.measures
 BUSY = f"for _ in 1 2; do while :; do /bin/true; done & done; wait; : {MARK}"
 
 
-@pytest.mark.parametrize(("tool", "mib"), [("perf", 12), ("trace-cmd", 12), ("tracefs", 6)])
+SLOW = [pytest.param(tool, 12, marks=pytest.mark.slow) for tool in ("perf", "trace-cmd")]
+
+
+@pytest.mark.parametrize(("tool", "mib"), [("tracefs", 6), *SLOW])
 def test_a_small_disk_ends_the_recording_in_time(tool: str, mib: int, tmp_path: Path) -> None:
     require_recorder(tool)
     disk = tmp_path / "disk"

@@ -74,14 +74,10 @@ def test_a_kit_on_a_disk_that_runs_no_programs(tmp_path: Path, temporary: dict[s
         subprocess.run(["umount", disk], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.measures
 @pytest.mark.parametrize(
-    "options",
-    [
-        pytest.param(["--check", "--profile", "stolen,functions"], marks=pytest.mark.slow),
-        ["--profile", "stolen,counters"],
-        pytest.param([], marks=pytest.mark.slow),
-    ],
+    "options", [["--check", "--profile", "stolen,functions"], ["--profile", "stolen,counters"], []]
 )
 def test_a_perf_that_answers_nothing_is_waited_for_within_limits(
     options: list[str], tmp_path: Path, temporary: dict[str, str]

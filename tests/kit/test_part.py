@@ -10,6 +10,7 @@ from support.kit.record import (
     MARK,
     RECORD,
     SHORT,
+    by_tool,
     ended,
     manifest_of,
     nothing_left,
@@ -33,7 +34,7 @@ def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("tool", ["perf", "tracefs"])
+@by_tool("perf", "tracefs")
 def test_a_part_of_the_victims_run_is_traced(
     tool: str, tmp_path: Path, temporary: dict[str, str]
 ) -> None:

@@ -13,7 +13,7 @@ from netcost_analysis.questions.accounting.counts import counted, seconds_betwee
 from netcost_analysis.questions.got_shares import work_share
 from support.host import SAMPLES
 from support.kit.awk import every_awk, run
-from support.kit.record import RECORD, SHORT, TOOLS, ended, require_recorder
+from support.kit.record import RECORD, SHORT, TOOLS, by_tool, ended, require_recorder
 
 BUNDLES = (
     "veth-stolen-time",
@@ -146,7 +146,7 @@ LOAD = "taskset -c 0 python3 -c '{}'".format(
 
 # Events are counted for a while, and no longer.
 @pytest.mark.measures
-@pytest.mark.parametrize("tool", TOOLS)
+@by_tool(*TOOLS)
 def test_a_recording_ends_with_it(tool: str, tmp_path: Path) -> None:
     require_recorder(tool)
     # Packets by the trace alone, so that whatever perf misses is missing from both.

@@ -10,7 +10,16 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from support.host import missing, require_tool
-from support.kit.record import RECORD, TRACING, ended, nothing_left, require_recorder, started, stub
+from support.kit.record import (
+    RECORD,
+    TRACING,
+    by_tool,
+    ended,
+    nothing_left,
+    require_recorder,
+    started,
+    stub,
+)
 from support.kit.verdict import verdict
 from support.tracedat.live import load
 
@@ -36,7 +45,7 @@ def checked(
 
 # A trial has 20 s to end, on a busy host, too.
 @pytest.mark.measures
-@pytest.mark.parametrize("tool", ["perf", "tracefs"])
+@by_tool("tracefs", "perf")
 def test_the_tool_that_is_named_is_tried_alone(tool: str, temporary: dict[str, str]) -> None:
     require_recorder(tool)
     state, said = checked(temporary, "--tool", tool, status=0)["tool"]
@@ -86,6 +95,7 @@ def test_a_perf_that_hangs(deaf: str, tmp_path: Path, temporary: dict[str, str])
     assert "20 s" in said
 
 
+@pytest.mark.slow
 @pytest.mark.measures
 def test_a_perf_that_misses_is_not_preferred(tmp_path: Path, temporary: dict[str, str]) -> None:
     require_recorder("perf")

@@ -17,6 +17,7 @@ from support.kit.record import (
     MARK,
     RECORD,
     SHORT,
+    by_tool,
     ended,
     manifest_of,
     nothing_left,
@@ -83,7 +84,7 @@ def assert_rolled(bundle: Path) -> Capture:
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("tool", ["perf", "tracefs"])
+@by_tool("perf", "tracefs")
 def test_what_was_there_when_a_command_succeeds_is_kept(
     tool: str, tmp_path: Path, temporary: dict[str, str]
 ) -> None:
@@ -122,7 +123,7 @@ def test_what_was_there_when_a_command_succeeds_is_kept(
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("tool", ["perf", "tracefs"])
+@by_tool("tracefs", "perf")
 def test_rings_that_reach_back_are_compared_with_the_counters(
     tool: str, tmp_path: Path, temporary: dict[str, str]
 ) -> None:

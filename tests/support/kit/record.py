@@ -162,6 +162,12 @@ def nothing_left(folder: Path, tool: str | None = None) -> Iterator[dict[str, st
     assert not tool or lasting_differences(before, buffer=tool == "trace-cmd") == []
 
 
+# With one tool in the ordinary lanes, with the others in the slow one.
+def by_tool(first: str, *others: str) -> pytest.MarkDecorator:
+    slow = [pytest.param(other, marks=pytest.mark.slow) for other in others]
+    return pytest.mark.parametrize("tool", [first, *slow])
+
+
 def path_without(folder: Path, *names: str) -> str:
     """A PATH on which everything is but these: as on a host where they are not installed."""
     folder.mkdir()
