@@ -211,7 +211,7 @@ class Tree:
         # None was selected, or the one that is asked for is gone.
         if found or self.status in (0, 4, 5):
             return list(dict.fromkeys(found))
-        return re.findall(r"^(tests/\S+::.*?)(?: [A-Z]+ .*| *)$", said, re.MULTILINE)[-1:]
+        return re.findall(r"^(tests/\S+::.*?)(?: [A-Z+]+ .*| *)$", said, re.MULTILINE)[-1:]
 
     # Of `tests`, in order, the first that fails with the fault, twice, and passes without.
     def first(self, fault: Fault, tests: Sequence[str], lane: str) -> str:
