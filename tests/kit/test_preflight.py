@@ -132,11 +132,11 @@ def test_a_full_temporary_folder_is_named(tmp_path: Path, temporary: dict[str, s
 def test_a_disk_that_fills_ends_the_recording(
     victim: bool, tmp_path: Path, temporary: dict[str, str]
 ) -> None:
-    # Room for what others on this host may be doing meanwhile.
+    # Room for what others on this host may be doing meanwhile, and for as long as it may take.
     disk = disk_of(tmp_path, "600m")
     try:
         options = ["--tool", "tracefs", "--profile", "light", "--min-free", "300"]
-        options += ["--sidecars", "none", "--interval", "0", "--duration", "50"]
+        options += ["--sidecars", "none", "--interval", "0", "--duration", "20"]
         # What fills it is the load, and not the recording.
         fill = f'dd if=/dev/zero of="$NETCOST_FILES/big" bs=1M count=330; sleep 60; : {MARK}'
         options += ["--victim", f"sleep 60; : {MARK}"] if victim else []
@@ -144,7 +144,7 @@ def test_a_disk_that_fills_ends_the_recording(
         assert done.returncode == 3, done.stderr
         manifest = manifest_of(disk / "b")
         assert manifest["cut_short"] is True
-        assert manifest["duration_s"] < 49
+        assert manifest["duration_s"] < 19
         assert sum(open_capture(disk / "b").info["events"].values()) > 0
     finally:
         subprocess.run(["umount", disk], check=True)
