@@ -2,9 +2,6 @@
 
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
-from itertools import combinations
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -254,30 +251,28 @@ def _interval(statistic: "Callable[..., Floats]", *counts: int) -> tuple[float, 
     return float(low), float(high)
 
 
-# Drawing them takes longer than all that is made of them.
-@lru_cache(maxsize=8)
-def _orders(first: int, second: int) -> tuple[Ints, bool]:
-    # How observations may be dealt to sides of so many, a row each, and whether these are all ways.
-    number = first + second
-    if comb(number, first) <= _PERMUTATIONS:
-        sides = (set(side) for side in combinations(range(number), first))
-        return np.array([[*side, *({*range(number)} - side)] for side in sides]), True
-    draw = np.random.default_rng(_SEED)
-    return np.array([draw.permutation(number) for _ in range(_PERMUTATIONS)]), False
-
-
 def _chance(base: Side, new: Side) -> float:
-    # As scipy.stats.permutation_test has it.
+    from scipy import stats
+
     both = Side(
         np.concatenate([base.numerator, new.numerator]),
         np.concatenate([base.denominator, new.denominator]),
         base.of,
     )
     first = len(base.numerator)
-    orders, are_all = _orders(first, len(new.numerator))
-    apart = both.values(orders[:, first:]) - both.values(orders[:, :first])
-    found = new.value - base.value
-    alike = abs(100 * np.finfo(float).eps * found)
-    more = 0 if are_all else 1
-    rare = min((apart <= found + alike).sum(), (apart >= found - alike).sum())
-    return float(min(2 * (rare + more) / (len(orders) + more), 1.0))
+
+    def apart(one: Ints, other: Ints, axis: int) -> Floats:
+        found: Floats = both.values(other) - both.values(one)
+        return found
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = stats.permutation_test(
+            (np.arange(first), np.arange(first, len(both.numerator))),
+            apart,
+            permutation_type="independent",
+            vectorized=True,
+            n_resamples=_PERMUTATIONS,
+            rng=np.random.default_rng(_SEED),
+        )
+    return float(found.pvalue)

@@ -33,8 +33,8 @@ RECORDINGS = {
 }
 # A trial may choose trace-cmd, and has 20 s to end.
 ALONE = {"trace-cmd": "alone", "repeat": "alone", "check": "measures"}
-# Of those that take minutes none is in the ordinary lanes.
-ORDINARY = {"perf": {0}, "tracefs": {0}, "trace-cmd": {0}}
+# The others take minutes: they are in the slow lane alone.
+ORDINARY = ("perf", "tracefs", "trace-cmd")
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def cases() -> Iterator[object]:
     for name in RECORDINGS:
         marks = [getattr(pytest.mark, ALONE[name])] if name in ALONE else []
         for tenth in range(10):
-            slow = [pytest.mark.slow] * (tenth not in ORDINARY.get(name, ()))
+            slow = [pytest.mark.slow] * (tenth > 0 or name not in ORDINARY)
             yield pytest.param(name, tenth, marks=[*slow, *marks])
 
 

@@ -40,8 +40,8 @@ END LC_NUMERIC
 Case = tuple[str, str, tuple[str, ...], bool]
 
 
-# All places that one packing can have the name in at once. The folder for what is temporary and the
-# bundle take turns, for they cannot both be called so, masked and as it is.
+# One packing has the name in as many places as it can. TMPDIR and the bundle cannot both have it:
+# they take turns, and so do packing as it is and masked.
 def cases() -> Iterator[Case]:
     for shell, names in (("sh", NAMES), ("busybox", IN_BUSYBOX)):
         for at, name in enumerate(names):

@@ -132,7 +132,7 @@ def test_a_full_temporary_folder_is_named(tmp_path: Path, temporary: dict[str, s
 def test_a_disk_that_fills_ends_the_recording(
     victim: bool, tmp_path: Path, temporary: dict[str, str]
 ) -> None:
-    # Room for what others on this host may be doing meanwhile, and for as long as it may take.
+    # The room has to suffice at the rate of the whole host, whatever else runs on it.
     disk = disk_of(tmp_path, "600m")
     try:
         options = ["--tool", "tracefs", "--profile", "light", "--min-free", "300"]

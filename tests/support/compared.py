@@ -1,5 +1,5 @@
-# Recordings of which a comparison knows what differs: packets that a client sends, at a cost. And
-# experiments and comparisons that commands ask again, made once.
+# Recordings with a planted difference: a client sends packets, each at a cost. Where commands ask
+# the same experiments and comparisons again, compared_once() makes them once.
 
 from collections.abc import Iterator
 from contextlib import contextmanager

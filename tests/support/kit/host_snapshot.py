@@ -70,12 +70,10 @@ def lasting_differences(
     while True:
         now = snapshot(*folders, **parts)
         lasting = {name: was for name, was in before.items() if name in now or name not in left}
-        if not (said := differences(lasting, now)):
-            break
-        if time.monotonic() > deadline:
-            break
+        said = differences(lasting, now)
+        if not said or time.monotonic() > deadline:
+            return said
         time.sleep(0.2)
-    return said
 
 
 def files(folder: Path) -> Iterator[tuple[str, str]]:
