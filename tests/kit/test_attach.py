@@ -141,6 +141,7 @@ def test_it_is_one_victim_of_several_names(
     assert "svc" in headline.words
 
 
+@pytest.mark.slow
 @pytest.mark.measures
 def test_two_recordings_are_compared_by_its_work(
     attached: "tuple[Path, Service]", tmp_path: Path
@@ -162,7 +163,9 @@ def test_two_recordings_are_compared_by_its_work(
 
 
 @pytest.mark.parametrize(
-    "absolute", [pytest.param(True, marks=pytest.mark.measures), False], ids=["path", "name"]
+    "absolute",
+    [pytest.param(True, marks=(pytest.mark.slow, pytest.mark.measures)), False],
+    ids=["path", "name"],
 )
 def test_a_cgroup_is_attached_to(absolute: bool, tmp_path: Path) -> None:
     require_recorder("tracefs")

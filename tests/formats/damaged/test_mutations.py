@@ -11,19 +11,20 @@ from support.small_captures import small_captures
 
 pytestmark = pytest.mark.measures
 
-COUNT = int(os.environ.get("NETCOST_MUTANTS", "20000"))
+FAR = int(os.environ.get("NETCOST_MUTANTS", "50000"))
 
 
-def test_mutants_are_read_or_refused() -> None:
-    tally = run_mutants(COUNT)
+@pytest.mark.parametrize("count", [5000, pytest.param(FAR, marks=pytest.mark.slow)])
+def test_mutants_are_read_or_refused(count: int) -> None:
+    tally = run_mutants(count)
     assert not tally.findings, told(tally)
-    assert tally.read == COUNT
+    assert tally.read == count
     # It is no test where nothing gets far.
     assert set(tally.kinds) == set(small_captures())
     assert {one.__name__ for one in DAMAGES} <= set(tally.damage)
-    assert tally.steps["open"] > COUNT / 2
-    assert tally.steps["samples"] > COUNT / 3
-    assert tally.steps["timeline"] > COUNT / 5
+    assert tally.steps["open"] > count / 2
+    assert tally.steps["samples"] > count / 3
+    assert tally.steps["timeline"] > count / 5
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from support.live import record
 
 
 # 5 % of such sets differ where the runs of each could be exchanged, more where the host drifts.
+@pytest.mark.slow
 @pytest.mark.measures
 def test_runs_of_one_condition_do_not_differ(tmp_path: Path) -> None:
     runs = [record(tmp_path / f"{at}.data", seconds=0.3) for at in range(12)]
