@@ -53,6 +53,7 @@ def test_times_of_another_clock_accuse_nobody(tmp_path: Path, temporary: dict[st
 
 
 # A trial has 20 s to end, on a busy host, too.
+@pytest.mark.slow
 @pytest.mark.measures
 def test_a_kit_on_a_disk_that_runs_no_programs(tmp_path: Path, temporary: dict[str, str]) -> None:
     disk = tmp_path / "disk"

@@ -12,7 +12,7 @@ from support.host import ROOT, missing, require_tool
 from support.kit.lab import nothing_of_the_lab_left, require_lab, series
 from support.kit.record import ended, manifest_of
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.slow]
 
 NAME = "kit 'x' *[a]$(y);"
 
@@ -56,7 +56,6 @@ def test_numbers_have_points_and_the_kits_folder_any_name(
         (run / "tmp").mkdir()
 
 
-@pytest.mark.slow
 def test_a_series_in_german_can_be_read(tmp_path: Path, german: dict[str, str]) -> None:
     require_lab("cc", "openssl")
     with nothing_of_the_lab_left(tmp_path) as environment:

@@ -33,6 +33,8 @@ WAYS: dict[str, tuple[str, ...]] = {
     "losses": SMALL,
     "losses, version 6": (*SMALL, "--file-version", "6"),
 }
+# Clocks of which a file holds no more than the name.
+OF_NAME = ("global", "perf", "tai", "raw", "counter")
 # Not every machine has every clock.
 CLOCKS = ("local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai")
 
@@ -43,7 +45,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("recorded")
 
 
-@pytest.fixture(scope="module", params=WAYS)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(one, marks=[pytest.mark.slow] * (one in OF_NAME)) for one in WAYS],
+)
 def recorded(request: pytest.FixtureRequest, folder: Path) -> tuple[str, Path]:
     way: str = request.param
     options = WAYS[way]
