@@ -133,6 +133,15 @@ def test_only_what_it_wrote_goes_when_it_fails(kit: Path, folder: Path) -> None:
     assert "there" in done.stderr
 
 
+def test_what_is_anothers_stays(kit: Path, folder: Path) -> None:
+    # A workspace with another's mark, and a bundle whose recorder still runs.
+    runs = 'printf "%s\\t%s\\n" $PPID "$(began_at $PPID)" >$b.partial/owner'
+    begun = "echo 1-1 >$workspace/mark; b=$output/b; made bundle $b; mkdir $b.partial"
+    trial(kit, f"{begun}; {runs}; die told", "-o", "out")
+    assert [path.name for path in (folder / "out").iterdir()] == ["b.partial"]
+    assert len(list((folder / "tmp").iterdir())) == 1
+
+
 def test_children_of_children_end_with_an_ordinary_end(kit: Path, folder: Path) -> None:
     # In sessions of their own, their parents gone, deaf to TERM.
     deaf = "trap '' TERM; setsid sh -c 'exec sleep 301' & wait"

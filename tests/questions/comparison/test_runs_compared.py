@@ -36,6 +36,12 @@ def test_a_run_without_a_recording_has_a_row(tmp_path: Path) -> None:
     assert (side["side"], side["runs"], side["recorded"]) == ("base", 1, 0)
 
 
+def test_of_two_sides_one_that_was_recorded_is_to_name(tmp_path: Path) -> None:
+    base = measured("base", [1.0])
+    assert compared(base, recorded(tmp_path / "b")).recording_to_name.endswith(" b")
+    assert "base" not in compared(base, measured("new", [1.0])).recording_to_name
+
+
 def test_a_rotated_recording_has_a_row_per_file(tmp_path: Path) -> None:
     files = [tmp_path / f"perf.data.202611200000000{at}" for at in range(2)]
     for at, file in enumerate(files):

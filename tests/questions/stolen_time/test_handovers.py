@@ -72,6 +72,15 @@ def test_one_hand_over(tmp_path: Path) -> None:
     ]
 
 
+def test_a_run_that_was_not_seen_whole_is_no_reason(tmp_path: Path) -> None:
+    woken = (h.SoftirqExit(1_200, NET_RX), h.Waking(1_210, KSOFTIRQD), h.Wakeup(1_220, KSOFTIRQD))
+    polls = (h.SoftirqEntry(1_310, NET_RX), h.NapiPoll(1_800, "eth0", 10), h.SoftirqExit(1_810, 3))
+    ends = (h.Switch(1_900, OPENSSL, 1), h.Waking(2_000, UDPSINK))
+    one = cpu(0, *woken, h.Switch(1_300, KSOFTIRQD, 0), *polls, *ends, task=OPENSSL)
+    row = found(tmp_path, one).handovers.iloc[0]
+    assert (row["wake_reason"], row[["call_ns", "rounds"]].isna().all()) == ("unknown", True)
+
+
 # ksoftirqd | NET_RX | preempted: udpsink | NET_RX | asleep      one stretch of two stays
 def test_a_preemption_does_not_end_it(tmp_path: Path) -> None:
     got = found(
