@@ -17,8 +17,9 @@ OK, FAILED, NONE_SELECTED, INTERRUPTED = 0, 1, 5, 130
 KEPT = Path("build/test-slow.txt")
 # A fixture that the tests of a file share is made by one worker: a file stays together.
 BESIDE = ("--dist", "loadfile", "--no-loadscope-reorder", "-n")
-# A loop in native code hears no signal. Live, what a test began is undone before it ends.
-STRICT = ("--timeout", "60", "--timeout-method", "thread")
+# A loop in native code hears no signal: its worker is ended, and the run with it, since the others
+# would wait for its tests in vain. Live, what a test began is undone before it ends.
+STRICT = ("--timeout", "60", "--timeout-method", "thread", "--max-worker-restart", "0")
 PATIENT = ("--timeout", "600")
 # Which tests, and how.
 LANES = {

@@ -71,6 +71,15 @@ LONGEST = (
     *("kit/test_killed.py", "kit/test_repeat.py", "kit/test_names.py", "kit/test_preflight.py"),
 )
 
+# These take five seconds or more where nothing else runs: beside others the minute that the gate
+# gives a test would end them by chance, as it would a browser that starts.
+PATIENT = (
+    *("questions/test_answers.py", "cli/test_transcripts.py", "ledger/test_batches.py"),
+    *("ledger/test_threads.py", "timeline/test_windows_read_no_further.py", "test_suite.py"),
+    *("test_docs.py", "report/", "fleet/", "questions/sweep/", "questions/comparison/"),
+)
+PATIENCE_S = 300
+
 
 @pytest.hookimpl
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
@@ -84,8 +93,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Together(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
+def name_of(item: pytest.Item) -> str:
+    return item.path.relative_to(ROOT / "tests").as_posix()
+
+
 def turn(item: pytest.Item) -> int:
-    name = item.path.relative_to(ROOT / "tests").as_posix()
+    name = name_of(item)
     return next((place for place, of in enumerate(LONGEST) if name.startswith(of)), len(LONGEST))
 
 
@@ -93,8 +106,11 @@ def turn(item: pytest.Item) -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=turn)
     for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        if name_of(item).startswith(PATIENT) or "driver" in fixtures:
+            item.add_marker(pytest.mark.timeout(PATIENCE_S))
         # Compared with perf to the last event, that recording suffers from what else is recorded.
-        if "live" in getattr(item, "fixturenames", ()):
+        if "live" in fixtures:
             item.add_marker("alone")
         if item.get_closest_marker("measures"):
             item.add_marker("alone")

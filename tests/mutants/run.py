@@ -44,7 +44,7 @@ IS_PLANTED = """
 #[inline]
 fn fault(number: u32) -> bool {
     static PLANTED: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
-    let said = || std::env::var("NETCOST_FAULTS").ok().and_then(|bits| bits.parse().ok());
+    let said = || std::env::var("PLANTED_FAULTS").ok().and_then(|bits| bits.parse().ok());
     PLANTED.get_or_init(|| said().unwrap_or(0)) >> number & 1 == 1
 }
 """
@@ -90,7 +90,7 @@ class Caught(NamedTuple):
 SURVIVED = Caught("none", "")
 
 
-# The copy that is changed. Its native module has all of the native faults, and NETCOST_FAULTS says
+# The copy that is changed. Its native module has all of the native faults, and PLANTED_FAULTS says
 # which of them are planted: so it is built once.
 class Tree:
     def __init__(self, work: Path, native: Sequence[Fault]) -> None:
@@ -170,13 +170,13 @@ class Tree:
         others = [fault for fault in faults if not fault.is_native]
         before = {name: (self.root / name).read_text() for name in {one.file for one in others}}
         native = (self.native.index(fault.id) for fault in faults if fault.is_native)
-        os.environ["NETCOST_FAULTS"] = str(sum(1 << number for number in native))
+        os.environ["PLANTED_FAULTS"] = str(sum(1 << number for number in native))
         try:
             for fault in others:
                 self.plant(fault)
             yield
         finally:
-            os.environ["NETCOST_FAULTS"] = "0"
+            os.environ["PLANTED_FAULTS"] = "0"
             for name, text in before.items():
                 self.write(name, text)
 
