@@ -2,7 +2,7 @@
 
 /// Bytes of a full chunk: many pages, so that they can be huge ones.
 const FULL: usize = 16 << 20;
-const FIRST_ROWS: usize = 256;
+const FIRST_ROWS: usize = 16;
 
 /// A list of rows in chunks, each twice as large as the one before up to a limit.
 #[derive(Debug)]

@@ -16,7 +16,6 @@ from .manifest import Manifest, Victim
 from .seen import Seen, seen_of
 
 if TYPE_CHECKING:
-    from ..parsers.openssl import SpeedRun
     from .capture import Capture
 
 _OUTPUT, _CONFIG, _BASELINE = "victim.txt", "kernel_config", "baseline/"
@@ -123,11 +122,12 @@ class BesideBundle(Bundle):
         notes = [f"given beside the recording: {', '.join(given)}"]
         if beside.victim_output is not None and self._known is None:
             notes.append(self._of_victim)
-        works = [_works(run.speed_runs) for run in (self, self.baseline) if run is not None]
+        sides = [run.speed_runs for run in (self, self.baseline) if run is not None]
+        works = [{run.work for run in runs} for runs in sides]
         if all(works) and not set.intersection(*works):
             notes.append(
-                "the victim and its baseline did not work at the same, by algorithm and size of "
-                "a block: their work is not compared"
+                "the victim and its baseline did not work at the same, by algorithm, size of a "
+                "block and processes: their work is not compared"
             )
         return notes
 
@@ -215,7 +215,3 @@ def _timed(victim: Victim, output: str) -> Victim:
     if found is None or not found.real_s:
         return victim
     return replace(victim, wall_s=found.real_s, user_s=found.user_s, system_s=found.system_s)
-
-
-def _works(runs: "list[SpeedRun]") -> set[tuple[str, int]]:
-    return {(run.algorithm, run.size_bytes) for run in runs}

@@ -206,8 +206,7 @@ class Bundle(Folder):
         from ..parsers.service import service_work
 
         if self.victim is None or self.victim.attached is None:
-            runs = self.speed_runs
-            return {(run.algorithm, run.size_bytes): run.blocks / run.asked_s for run in runs}
+            return {run.work: run.per_s for run in self.speed_runs}
         done = service_work(self)
         return {("work", 0): done.per_s} if done else {}
 

@@ -46,6 +46,11 @@ _COMMENT_KEPT = re.compile(
 )
 
 
+# Where trace_printk was called: "ip_rcv+0x1c/0x40 [module]:", "0x00000001:".
+_PLACE = re.compile(
+    r"(?:[^\s+]+\+0x[0-9a-f]+(?:/0x[0-9a-f]+)?|(?:0x)?[0-9a-f]{8,16}|\[<[0-9a-f]+>\] [\w.]+)"
+    r"(?: \[[\w-]+\])?(?: <[0-9a-f]+>)?:(?!\S)"
+)
 # What ftrace and perf draw above their lines.
 _HEADING = re.compile(
     r"tracer|nop|entries-in-buffer|entries-written|P|irqs-off(?:-or-bh-disabled|.BH-disabled)?|BH-disabled|need-resched"
@@ -89,7 +94,9 @@ class Lines:
             return self._pairs(name, text, done={"comm"})
         if _WHOLE.fullmatch(name):
             return text
-        return self._pairs(name, text, done=set())
+        place = _PLACE.match(text) if bare == "print" else None
+        kept = place[0] if place else ""
+        return kept + self._pairs(name, text[len(kept) :], done=set())
 
     def _of_tasks(self, bare: str, text: str) -> str:
         if "comm=" in text:

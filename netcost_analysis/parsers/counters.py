@@ -107,8 +107,12 @@ def counters(
         raise ArgumentError(f"no counters {name!r}; there are {', '.join(_KEYS)}")
     key, table = _KEYS[kind]
     frames = []
+    # What tells which CPUs softnet_stat has lines of.
+    beside = readings(bundle, "stat") if kind == "softnet_stat" else []
     for begin_ns, end_ns, text in readings(bundle, name, folder, sides):
-        snapshot = Snapshot({_WHOLE.get(kind, kind): text})
+        nearest = min(beside, key=lambda one: abs(one.begin_ns - begin_ns), default=None)
+        texts = {"stat": nearest.text} if nearest else {}
+        snapshot = Snapshot({**texts, _WHOLE.get(kind, kind): text})
         frame = _known(getattr(snapshot, table)).rename_axis(key).reset_index()
         at_ns = (begin_ns + end_ns) // 2
         for place, (column, ns) in enumerate(
@@ -139,16 +143,17 @@ def deltas(counted: "pd.DataFrame") -> "pd.DataFrame":
         columns = ["start_ns", "end_ns", "interval_ns", "interval_error_ns", key, *values]
         return pd.DataFrame({column: pd.Series(dtype="int64") for column in columns})
     rows = counted.sort_values("at_ns", kind="stable", ignore_index=True)
-    exact, of_key = _exact(rows, key, values), rows.groupby(key, sort=False)
-    grown = exact - exact.groupby(rows[key], sort=False).shift()
+    exact, of_key = _exact(rows, key, values), rows.groupby(key, sort=False, dropna=False)
+    grown = exact - exact.groupby(rows[key], sort=False, dropna=False).shift()
     half = (rows["end_ns"] - rows["begin_ns"]) / 2
+    half += half.groupby(rows[key], sort=False, dropna=False).shift(fill_value=0)
     start_ns = of_key["at_ns"].shift(fill_value=0)
     frame = pd.DataFrame(
         {
             "start_ns": start_ns,
             "end_ns": rows["at_ns"],
             "interval_ns": rows["at_ns"] - start_ns,
-            "interval_error_ns": half + half.groupby(rows[key], sort=False).shift(fill_value=0),
+            "interval_error_ns": half,
             key: rows[key],
         }
     ).join(grown.mask(grown < 0))
@@ -161,7 +166,7 @@ def _exact(rows: "pd.DataFrame", key: str, values: list[str]) -> "pd.DataFrame":
     try:
         return rows[values].astype("Int64")
     except OverflowError:
-        for name, own in rows.groupby(key, sort=False):
+        for name, own in rows.groupby(key, sort=False, dropna=False):
             try:
                 own[values].astype("Int64")
             except OverflowError:

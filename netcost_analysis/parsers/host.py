@@ -188,8 +188,17 @@ class Snapshot:
         return ByCpu(cpus, rows)
 
     @cached_property
+    def online(self) -> list[int]:
+        """The numbers of the CPUs that were online, in order; empty where no file tells."""
+        return sorted(self.ticks) or self.by_cpu("interrupts").cpus
+
+    @cached_property
     def softnet_stat(self) -> "pd.DataFrame":
-        """By CPU: processed, dropped, time_squeeze, received_rps, flow_limit_count."""
+        """By CPU: processed, dropped, time_squeeze, received_rps, flow_limit_count.
+
+        Before Linux 5.10 a line does not name its CPU: there is one for each that is online. Where
+        stat and interrupts do not tell which these are, it is one row of all, without a CPU.
+        """
         import pandas as pd
 
         lines = [
@@ -204,8 +213,12 @@ class Snapshot:
             [{name: words[i] for i, name in _SOFTNET.items() if i < width} for words in whole],
             dtype="int64",
         )
-        # An offline CPU has no line; since Linux 5.10 each names its own.
-        return frame.set_index("cpu") if "cpu" in frame else frame.rename_axis(index="cpu")
+        if "cpu" in frame or frame.empty:
+            return frame.set_index("cpu") if "cpu" in frame else frame.rename_axis(index="cpu")
+        cpus: list[int | None] = [*self.online]
+        if len(cpus) != len(frame):
+            frame, cpus = frame.sum().to_frame().T, [None]
+        return frame.set_index(pd.Index(cpus, dtype="Int64", name="cpu"))
 
     @cached_property
     def net_dev(self) -> "pd.DataFrame":

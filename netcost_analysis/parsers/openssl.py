@@ -1,6 +1,8 @@
 """What `openssl speed` wrote."""
 
 import re
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import NamedTuple
 
 # "Doing AES-256-CBC ops for 3s on 1024 size blocks: 5262498 AES-256-CBC ops in 2.99s"; "'s in"
@@ -14,11 +16,16 @@ _DOING = re.compile(
 _MR_ASKED = re.compile(
     rf"\+DT:(?P<algorithm>[^:]+):(?P<asked>[0-9]{{1,9}}):(?P<size>{_COUNT})(?![0-9])"
 )
-_MR_RESULT = re.compile(rf"\+R:(?P<blocks>{_COUNT}):[^:]+:(?P<time>{_SECONDS})(?![0-9.])")
+_MR_RESULT = re.compile(
+    rf"\+R:(?P<blocks>{_COUNT}):(?P<algorithm>[^:]+):(?P<time>{_SECONDS})(?![0-9.])"
+)
+
+
+_FORKED = re.compile(r"^Forked child [0-9]", re.MULTILINE)
 
 
 class SpeedRun(NamedTuple):
-    """One result of `openssl speed`.
+    """One result of `openssl speed`, of -multi that of all its processes.
 
     Attributes
     ----------
@@ -30,6 +37,8 @@ class SpeedRun(NamedTuple):
         The wall time between the alarm and its signal.
     user_s : float
         What times(2) said of it (wall time instead under -elapsed).
+    processes : int
+        How many did it at the same time.
     """
 
     algorithm: str
@@ -37,6 +46,18 @@ class SpeedRun(NamedTuple):
     blocks: int
     asked_s: float
     user_s: float
+    processes: int = 1
+
+    @property
+    def work(self) -> tuple[str, int]:
+        """What was done: work of one kind can be compared. Algorithm and processes, and size."""
+        several = f" in {self.processes} processes" if self.processes > 1 else ""
+        return f"{self.algorithm}{several}", self.size_bytes
+
+    @property
+    def per_s(self) -> float:
+        """Blocks a second of wall time."""
+        return self.blocks / self.asked_s
 
 
 def parse_openssl_speed(text: str) -> list[SpeedRun]:
@@ -50,25 +71,47 @@ def parse_openssl_speed(text: str) -> list[SpeedRun]:
     Returns
     -------
     list of SpeedRun
-        In the order printed, one per algorithm and block size; empty where there are none.
+        In the order printed, one per algorithm and block size; empty where there are none. Of
+        -multi the sum over its processes, where each of them has its result.
 
     Notes
     -----
-    Source: apps/speed.c of OpenSSL 1.1 and 3 (print_message, print_result).
+    Source: apps/speed.c of OpenSSL 1.1 and 3 (print_message, print_result, do_multi).
     """
-    runs = []
-    asked: re.Match[str] | None = None
+    runs, processes, is_multi = [], 1, _FORKED.search(text) is not None
+    # What is under way, by algorithm: each of the processes of -multi has one at a time.
+    asked: dict[str, list[re.Match[str]]] = defaultdict(list)
     for line in text.splitlines():
         match = _DOING.search(line) or _MR_ASKED.search(line)
-        if match:
-            # Nothing is done in no time: that is no result of openssl's.
-            asked = match if int(match["asked"]) else None
+        if match and not is_multi:
+            # What went before was cut off.
+            asked.clear()
+        # Nothing is done in no time: that is no result of openssl's.
+        if match and int(match["asked"]):
+            begun = asked[match["algorithm"]]
+            begun.append(match)
+            processes = max(processes, len(begun))
         # The count follows on the same line, or on the next where the output was cut in between.
         result = match if match and match.groupdict().get("blocks") else _MR_RESULT.search(line)
-        if result and asked:
-            runs.append(_run(asked, result))
-            asked = None
-    return runs
+        if result and (begun := asked[result["algorithm"]]):
+            runs.append(_run(begun.pop(0), result))
+    return runs if processes == 1 else _of_all(runs, processes)
+
+
+def _of_all(runs: Sequence[SpeedRun], processes: int) -> list[SpeedRun]:
+    # Without the result of one of them it is not known what all did.
+    same: dict[tuple[str, int], list[SpeedRun]] = defaultdict(list)
+    for run in runs:
+        same[run.work].append(run)
+    return [
+        of[0]._replace(
+            blocks=sum(run.blocks for run in of),
+            user_s=sum(run.user_s for run in of),
+            processes=processes,
+        )
+        for of in same.values()
+        if len(of) == processes
+    ]
 
 
 def _run(asked: re.Match[str], result: re.Match[str]) -> SpeedRun:

@@ -153,7 +153,7 @@ class RecordingBatches:
         """Time from a softirq's first raise to its entry, by vector, origin and where it ran."""
 
     def rps_dispatch(self) -> Answer[DataFrame]:
-        """NET_RX without any poll: receive packet steering's sending side, apart from all batches."""
+        """NET_RX that polled nothing and no interrupt raised: receive packet steering's sending side."""
 
     def softirq_chains(self) -> Answer[DataFrame]:
         """Each NET_RX softirq: what raised it, how long it waited, what it polled, where its time went."""
@@ -267,7 +267,7 @@ class RecordingFunctions:
     def components(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ...) -> Answer[Components]:
         """To which part of the kernel's work the CPUs' time went, by the call paths of samples."""
 
-    def counters_by_component(self, *, device: str | None = ..., direction: Literal['rx', 'tx'] = ..., cpu: int | None = ..., rules: str | None = ...) -> Answer[CountersByComponent]:
+    def counters_by_component(self, *, device: str | None = ..., direction: Optional[Literal['rx', 'tx']] = ..., cpu: int | None = ..., rules: str | None = ...) -> Answer[CountersByComponent]:
         """What the processor's counters say of each component: instructions per cycle, misses, stalls."""
 
     def functions(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ..., user: bool = ...) -> Answer[DataFrame]:
@@ -279,7 +279,7 @@ class RecordingFunctions:
     def memory_loads(self, *, cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer[MemoryLoads]:
         """Which loads of memory were slow: by component, and by the data that they were of."""
 
-    def packet_components(self, *, device: str | None = ..., direction: Literal['rx', 'tx'] = ..., cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer[PacketComponents]:
+    def packet_components(self, *, device: str | None = ..., direction: Optional[Literal['rx', 'tx']] = ..., cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer[PacketComponents]:
         """What each packet of a device cost, by component, with intervals of the sampling."""
 
     def unclassified(self, *, event: str | None = ..., rules: str | None = ...) -> Answer[Unclassified]:
@@ -420,7 +420,7 @@ class ExperimentAsk(Ask):
     def energy(self) -> ExperimentEnergy: ...
 
 class ComparisonFunctions:
-    def component_changes(self, *, device: str | None = ..., direction: Literal['rx', 'tx'] = ..., event: str | None = ..., rules: str | None = ...) -> Answer[ComponentChanges]:
+    def component_changes(self, *, device: str | None = ..., direction: Optional[Literal['rx', 'tx']] = ..., event: str | None = ..., rules: str | None = ...) -> Answer[ComponentChanges]:
         """How the cost of a packet changed, by component, from base to new."""
 
 

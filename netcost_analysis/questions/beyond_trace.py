@@ -26,15 +26,19 @@ class BeyondTrace(NamedTuple):
     Shares are of what it does undisturbed: of a service what it did before the recording.
 
     victim: its name. service: whether it ran already. lost_share: by its work. noise_share: by how
-    much its work may be off. traced_lost_share: what interrupts and other tasks had of its run, by
-    the trace; hidden_share: the rest, with its ends; hidden_ns: the same of run_ns, its run. These
-    are None where not all of its run was recorded, or the trace does not tell.
+    much its work may be off. baseline_share: of the time that its baseline had its CPU, None where
+    that was about all: less is no measure. untraced: why the trace does not tell.
+    traced_lost_share: what interrupts and other tasks had of its run, by the trace; hidden_share:
+    the rest, with its ends; hidden_ns: the same of run_ns, its run. These
+    are None where the trace does not tell.
     """
 
     victim: str
     service: bool
     lost_share: float
     noise_share: float
+    baseline_share: float | None = None
+    untraced: str = ""
     traced_lost_share: float | None = None
     hidden_share: float | None = None
     hidden_low_share: float | None = None
@@ -58,14 +62,16 @@ def beyond_trace(timeline: "Timeline", victim: Task | None) -> BeyondTrace | Non
         return None
     service = bundle.victim.attached is not None
     noise = _noise(bundle)
-    found = BeyondTrace(own or "the victim", service, 1 - work, noise)
+    found = BeyondTrace(own or "the victim", service, 1 - work, noise, baseline_got(bundle))
     traced = _traced(bundle, timeline, recorded)
     whole = undisturbed_share(bundle)
-    if traced is None or not whole:
-        return found
+    if isinstance(traced, str):
+        return found._replace(untraced=traced)
+    if not whole:
+        return found._replace(untraced="what it ran in its baseline was not recorded")
     hidden = traced.got / whole - work
     # A disturbed baseline did less than it could have.
-    least = work * (baseline_got(bundle) or 1)
+    least = work * (found.baseline_share or 1)
     return found._replace(
         traced_lost_share=1 - traced.got / whole,
         hidden_share=hidden,
@@ -112,19 +118,22 @@ class _Traced(NamedTuple):
     run_ns: int
 
 
-def _traced(bundle: "Bundle", timeline: "Timeline", recorded: Task) -> _Traced | None:
+def _traced(bundle: "Bundle", timeline: "Timeline", recorded: Task) -> _Traced | str:
+    # Else why not.
     victim, window = bundle.victim or Victim(), bundle.manifest.window
     start, end = victim.start_ns, victim.end_ns
-    if start is None or end is None or end <= start or timeline.missing["on_cpu"]:
-        return None
+    if start is None or end is None or end <= start:
+        return "when it ran was not recorded"
+    if timeline.missing["on_cpu"]:
+        return "sched:sched_switch was not recorded"
     if (window.start_ns or 0) > start or (window.end_ns or end) < end:
-        return None
+        return "the trace is of a part of its run"
     if victim.attached is not None:
         # It was there before and after.
         timeline = timeline.capture.victim_timeline()
     own = own_ns(bundle, timeline)
     if own is None:
-        return None
+        return "the trace does not show it"
     cpus = None if victim.cpu is None else {victim.cpu}
     unknown = sum(
         row.ns
@@ -138,27 +147,40 @@ def _traced(bundle: "Bundle", timeline: "Timeline", recorded: Task) -> _Traced |
 
 def beyond_words(found: BeyondTrace) -> list[str]:
     """The same in sentences."""
-    base = "it did before the recording" if found.service else "it does undisturbed"
-    if found.lost_share > found.noise_share:
-        first = f"By its work, {found.victim} lost {share(found.lost_share)} of what {base}"
-    else:
-        first = (
-            f"By its work, {found.victim} lost nothing that shows: it did "
-            f"{share(1 - found.lost_share)} of what {base}"
-        )
-    first += f" (such figures differ by {share(found.noise_share)} by themselves)."
     low, high = found.hidden_low_share, found.hidden_high_share
     if found.hidden_share is None or low is None or high is None or found.traced_lost_share is None:
-        return [first, "What of that its trace shows is not known."]
-    traced = f"Its trace shows {share(found.traced_lost_share) or 'nothing'}"
-    ends = f"{points(low, sign=True)} to {points(high, sign=True)}"
-    rest = f"{points(found.hidden_share, sign=True)} points ({ends})"
+        return [_by_work(found), f"How much of that interrupts took: unknown, {found.untraced}."]
+    traced = "By the trace, interrupts on top of it and other tasks took "
+    traced += f"{share(found.traced_lost_share) or 'nothing'} of its run."
+    if found.baseline_share is not None:
+        return [_by_work(found), traced]
+    rest = f"{points(found.hidden_share, sign=True)} points"
+    rest += f" ({points(low, sign=True)} to {points(high, sign=True)})"
     if low <= 0:
-        return [first, f"{traced}. The difference is {rest}: no hidden cost can be told from that."]
+        return [_by_work(found), f"{traced} The difference, {rest}, cannot be told from 0."]
     return [
-        first,
-        f"{traced}: interrupts on top of it, and other tasks. The other {rest}, "
-        f"{duration(found.hidden_ns)} of the {duration(found.run_ns)} of its run, are hidden cost, "
-        "which no pair of tracepoints encloses: entry and exit of interrupts, cold caches, and "
-        "tracing itself.",
+        _by_work(found),
+        f"{traced} The other {rest}, {duration(found.hidden_ns)} of {duration(found.run_ns)}, are "
+        "hidden cost: entry and exit of interrupts, cold caches and tracing itself, which no "
+        "tracepoint encloses.",
     ]
+
+
+def _by_work(found: BeyondTrace) -> str:
+    lost, base = found.lost_share, "it does undisturbed"
+    if found.service:
+        base = "it did before the recording"
+    if (alone := found.baseline_share) is not None:
+        return (
+            f"The baseline was disturbed: it had its CPU for only {share(alone)} of the time. So "
+            f"{found.victim} did {share(1 - lost)} of its work, and about "
+            f"{share((1 - lost) * alone)} of what it would do undisturbed; record the baseline "
+            "again where nothing else runs."
+        )
+    noise = f"(repeated runs differ by about {share(found.noise_share)})"
+    if lost > found.noise_share:
+        return f"By its work, {found.victim} lost {share(lost)} of what {base} {noise}."
+    return (
+        f"By its work, {found.victim} lost nothing that shows: it did {share(1 - lost)} of what "
+        f"{base} {noise}."
+    )

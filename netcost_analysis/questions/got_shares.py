@@ -101,12 +101,13 @@ def charged_by(bundle: "Bundle") -> str:
 def undisturbed_share(bundle: "Bundle") -> float | None:
     """What the victim has of a CPU where nothing takes it, which its work is compared with.
 
-    1 of a program that was started to compute; of a service what its threads ran in its baseline,
-    more than 1 on several CPUs, None where that is not known. Of one that starts programs which
-    are over before they are read, what its processes and all that they waited for were charged.
+    Of a program that was started to compute 1 for each of its processes; of a service what its
+    threads ran in its baseline, more than 1 on several CPUs, None where that is not known. Of one
+    that starts programs which are over before they are read, what its processes and all that they
+    waited for were charged.
     """
     if bundle.victim is None or bundle.victim.attached is None:
-        return 1.0
+        return float(max((run.processes for run in bundle.speed_runs), default=1))
     if bundle.baseline is None:
         return None
     ran = threads_ran(bundle.baseline)

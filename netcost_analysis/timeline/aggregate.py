@@ -17,6 +17,7 @@ _THIEF_KEYS = ["context", "id", "name", "device"]
 NOBODY = "(unknown)"
 # The backlog's NAPI instance has no netdev; the kernel writes NO_DEV (trace/events/napi.h).
 NO_DEVICE = "(no_device)"
+BACKLOG_POLL = "backlog poll (RPS, veth, lo)"
 # A comm, (tid, comm), or the number of a CPU.
 Victim = Any
 
@@ -232,7 +233,8 @@ def thief_label(context: str, id_: object, name: object, device: object, by: By 
         return str(device)
     named = name if isinstance(name, str) and name else None
     if context == "poll":
-        return f"{device} poll" if known_device else "(no_device) poll"
+        # The kernel calls the backlog's NAPI instance (no_device).
+        return f"{device} poll" if known_device else BACKLOG_POLL
     suffix = f" ({device})" if known_device else ""
     number = "?" if absent(id_) else str(id_)
     if context == "hardirq":

@@ -34,6 +34,7 @@ _CPU, _NAME, _END = 9, 15, 16
 _LEAST, _MARK = 10, 16
 _ROWS = 2**18
 Ints = npt.NDArray[np.int64]
+_NONE: Ints = np.zeros(0, dtype="int64")
 
 
 class Line(NamedTuple):
@@ -77,11 +78,14 @@ def lanes(timeline: "Timeline", width: int = 100) -> list[Line]:
     found = [Line(title), Line(" " * (_CPU + _NAME) + bins.ruler(timeline.capture.start_ns))]
     found += _strips(timeline, sums, bins, len(cpus))
     shown: list[str] = []
+    times, amounts = (sums[name].to_numpy("int64") for name in ("bin_ns", "ns"))
+    # Places of rows by CPU and kind.
+    rows = sums.groupby(["cpu", kinds.to_numpy()], sort=False).indices
     for cpu in cpus:
         first = True
         for kind, name in _LANES.items():
-            rows = sums[((sums["cpu"] == cpu) & (kinds == kind)).to_numpy(dtype=bool)]
-            ns = bins.summed(rows["bin_ns"].to_numpy("int64"), rows["ns"].to_numpy("int64"))
+            own = rows.get((cpu, kind), _NONE)
+            ns = bins.summed(times[own], amounts[own])
             if not ns.any():
                 continue
             label, first = (f"CPU {cpu}" if first else "", False)

@@ -110,7 +110,7 @@ def test_chosen_columns(terminal: Terminal, netcost: Netcost) -> None:
         "comm",
         "NET_RX",
         "openssl",
-        "4.32",
+        "4.41",
         "ms",
         "udpsink",
     ]
@@ -133,7 +133,7 @@ def test_stolen_fits_and_its_sentences_wrap_between_words(terminal: Terminal) ->
     run = terminal(80, "stolen", NIC)
     assert max(map(len, run.out.splitlines())) <= 80
     assert head(run, "task")[:6] == ["task", "on", "CPU", "itself", "stolen", "share"]
-    assert run.err.startswith("(4 of 10")
+    assert run.err.startswith("(3 of 10")
     wide = terminal(80, "stolen", NIC, "--wide")
     assert ("monitor says" in wide.out, wide.err) == (True, "")
     # A figure stays with its unit, a word whole, a note under itself.

@@ -184,6 +184,33 @@ def test_net_rx_without_a_poll_is_rps_dispatch(tmp_path: Path) -> None:
     assert len(got.polls) == 1
 
 
+# openssl |irq 25: raises|irq 26: raises|NET_RX: polls eth0 and eth1|NET_RX: nothing left|openssl
+# The second interrupt came when the run of softirqs had taken what was pending, and before the
+# entry. RPS has no part in it, and both interrupts steal.
+def test_an_empty_net_rx_is_that_of_the_interrupt_before(tmp_path: Path) -> None:
+    got = answer(
+        tmp_path,
+        cpu(
+            0,
+            *(event for at, irq in ((90, 25), (100, 26)) for event in irq_that_raises(at, irq)),
+            h.SoftirqEntry(110, NET_RX),
+            h.NapiPoll(120, "eth0", 2),
+            h.NapiPoll(130, "eth1", 3),
+            h.SoftirqExit(140, NET_RX),
+            h.SoftirqEntry(150, NET_RX),
+            h.SoftirqExit(160, NET_RX),
+            task=OPENSSL,
+        ),
+    )
+    assert [(row["origin"], row["cost_class"]) for row in got.softirqs] == [("irq", "stolen")] * 2
+    named = {row["name"]: row["ns"] for row in got.sums if row["context"] == "softirq"}
+    assert named == {"NET_RX": 20}
+
+
+def irq_that_raises(at: int, irq: int) -> tuple[h.Happening, ...]:
+    return h.IrqEntry(at, irq), h.SoftirqRaise(at + 2, NET_RX), h.IrqExit(at + 5, irq)
+
+
 # openssl |waking ksoftirqd|softirqs deferred|switch ksoftirqd: NET_RX, poll|switch openssl
 #                                            200                           300
 # openssl is runnable all the while: displaced by the NET_RX, 85 ns. What ksoftirqd does between

@@ -44,12 +44,6 @@ def test_filtered_polls_leave_no_dispatch(tmp_path: Path) -> None:
         assert any("work > 0" in note for note in got.summary["notes"])
 
 
-# The same recording without a filter: nothing was polled, so the softirq dispatched.
-def test_a_net_rx_without_a_poll_is_a_dispatch(tmp_path: Path) -> None:
-    got = answer(tmp_path, cpu(0, *STORY, task=OPENSSL), known=(OPENSSL,))
-    assert [row["name"] for row in got.segments if row["context"] == "softirq"] == ["RPS dispatch"]
-
-
 def filters(path: Path, *words: str) -> dict[str, str | None]:
     told = recording(cpu(0, *STORY, task=OPENSSL), header=header(*words))
     found = Capture(str(told.write(path / "perf.data"))).header()["events"]

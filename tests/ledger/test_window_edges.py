@@ -27,7 +27,7 @@ from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.perfdata.machine import X86_64
 from support.run_cli import Netcost
-from support.told import OPENSSL, UDPSINK, answer
+from support.told import IDLE, OPENSSL, UDPSINK, answer
 
 INTERRUPT = (h.IrqEntry(100, 32), h.IrqExit(110, 32))
 
@@ -200,3 +200,15 @@ def test_a_window_far_beyond_the_capture(netcost: Netcost, tmp_path: Path, word:
         assert capture.timeline(-far, far).sums().equals(capture.timeline().sums())
         with pytest.raises(CaptureError, match=re.escape(f" {-far:g} s")):
             capture.timeline(None, -far).sums()
+
+
+# cpuhp/1 ran last on CPU 1, which it takes offline: perf never sees that CPU again.
+def test_a_cpu_that_went_offline_is_unknown_from_its_last_event_on(tmp_path: Path) -> None:
+    hotplug = h.Task(21, "cpuhp/1")
+    got = answer(
+        tmp_path,
+        cpu(0, h.Switch(100, IDLE), h.Switch(900, OPENSSL), task=OPENSSL),
+        cpu(1, h.Switch(100, hotplug), h.IrqEntry(150, 25), h.IrqExit(160, 25), task=OPENSSL),
+    )
+    assert got.lane(1, 0, "context")[-1] == (160, 900, "unknown")
+    assert [(row["cpu"], row["start_ns"], row["end_ns"]) for row in got.coverage] == [(1, 160, 900)]

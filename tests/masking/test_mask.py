@@ -13,6 +13,7 @@ from netcost_analysis import CaptureError
 from netcost_analysis._native import Capture
 from netcost_analysis.masking import mask, recording
 from netcost_analysis.masking.names import is_kept_task
+from support.called import Called, write
 from support.host import Fresh, require_tool
 from support.masking import bare, files, found_in, numbers, totals, views, written
 from support.mutations import mutant
@@ -30,6 +31,7 @@ SECRETS = [b"openssl", b"udpsink", b"child\0", b"described", b"user.slice", b"/u
 S = 1_000_000_000
 KINDS = sorted(small_captures())
 TRACING_DATA, NRCPUS, EVENT_DESC = 1, 7, 12
+THREAD_MAP = 73
 
 
 # Every task's name before and after, wherever a table has one.
@@ -77,6 +79,19 @@ def test_a_recording_of_every_kind(fresh: Fresh) -> None:
         assert names == others
 
 
+# What a header claims decides nothing that the file's own length does not bear out.
+@pytest.mark.parametrize("page_size", [1 << 16, 1 << 31, 0xFFFFFFFF])
+def test_a_copy_is_hardly_larger_whatever_the_size_of_a_page(
+    page_size: int, tmp_path: Path
+) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    data = small_captures()["trace-cmd-7"].files["data"]
+    at = data.index(b"7\0") + 4
+    source.write_bytes(data[:at] + page_size.to_bytes(4, "little") + data[at + 4 :])
+    mask(source, target)
+    assert target.stat().st_size < len(data) + (1 << 16)
+
+
 def test_a_copy_of_tracefs(tmp_path: Path) -> None:
     source = write_tracefs(timeline(), tmp_path / "in")
     (source / "set_ftrace_pid").write_text("openssl\n")
@@ -84,9 +99,36 @@ def test_a_copy_of_tracefs(tmp_path: Path) -> None:
     masked = mask(source, target)
     assert found_in(source, SECRETS)
     assert found_in(target, SECRETS) == []
-    assert masked.changes["set_ftrace_pid left out"] == 1
+    out = {what: count for what, count in masked.changes.items() if what.endswith("left out")}
+    assert out == {"set_ftrace_pid left out": 1}
     assert (target / "uname").read_text().split()[1:] == ["host1", "6.18.0", "x86_64"]
     assert_same_but_for_names(source, target)
+
+
+def test_the_names_of_functions_beside_a_recording_stay(tmp_path: Path) -> None:
+    source, target = Path(write(tmp_path / "in", Called(("f", "g")))), tmp_path / "out"
+    (source / "kcore_dir" / "kcore").write_text("openssl")
+    assert mask(source, target).changes["kcore_dir/kcore left out"] == 1
+    assert Capture(str(target)).kallsyms() == Capture(str(source)).kallsyms()
+    assert [path.name for path in (target / "kcore_dir").iterdir()] == ["kallsyms"]
+
+
+def test_no_task_of_a_threads_map_is_left(tmp_path: Path) -> None:
+    threads = struct.pack("<IHHQ", THREAD_MAP, 0, 64, 2)
+    threads += b"".join(struct.pack("<Q16s", tid, b"openssl") for tid in (70, 71))
+    (tmp_path / "in").write_bytes(networking().pipe() + threads)
+    mask(tmp_path / "in", tmp_path / "out")
+    assert found_in(tmp_path / "out", SECRETS) == []
+
+
+def test_one_without_a_whole_record_is_refused(tmp_path: Path) -> None:
+    data = bytearray(networking().file())
+    [records] = struct.unpack_from("<Q", data, 40)
+    struct.pack_into("<H", data, records + 6, 0)
+    (tmp_path / "in").write_bytes(data)
+    with pytest.raises(CaptureError) as refused:
+        mask(tmp_path / "in", tmp_path / "out")
+    assert (refused.value.kind, refused.value.offset) == ("damaged", records)
 
 
 # Cut anywhere: refused, or masked up to there.

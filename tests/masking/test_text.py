@@ -53,6 +53,18 @@ def test_the_headers_of_texts(tmp_path: Path) -> None:
         assert (one["nr_cpus"], one["os_release"]) == (other["nr_cpus"], other["os_release"])
 
 
+# Where it was called is the kernel's word, and tells that the line is an event.
+@pytest.mark.parametrize(
+    "place", ["ip_rcv+0x1c/0x80:", "ip_rcv+0x1c/0x80 [mod]:", "0xffffffff81a2b3c4:"]
+)
+def test_a_message_of_trace_printk(place: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.write_text(f"sh-7 [000] d..1. 1.000001: {place} secret 5\n")
+    mask(source, target)
+    assert target.read_text().endswith(f"1.000001: {place} - 5\n")
+    assert numbers(source) == numbers(target)
+
+
 # Words that nobody knows, of an event that nobody knows.
 def test_the_text_of_an_unknown_event(fresh: Fresh) -> None:
     for line, wanted in (

@@ -86,7 +86,16 @@ def test_a_line_of_softnet_stat_that_is_cut_is_left_out() -> None:
 
 def test_softnet_stat_before_cpus_were_named() -> None:
     short = "\n".join(" ".join(line.split()[:11]) for line in SOFTNET.splitlines())
-    assert list(snapshot(net_softnet_stat=short).softnet_stat.index) == [0, 1]
+    named = snapshot(net_softnet_stat=SOFTNET).softnet_stat
+    # By either file that has the CPUs that are online.
+    for beside in ({"stat": "cpu0 1 2\ncpu2 3 4\n"}, {"interrupts": "CPU0 CPU2\n 1: 0 0 x\n"}):
+        told = snapshot(net_softnet_stat=short, **beside).softnet_stat
+        assert told["processed"].to_dict() == named["processed"].to_dict()
+    # Where none has, or as many: of whichever CPUs.
+    for beside in ({}, {"stat": "cpu0 1 2\n"}):
+        told = snapshot(net_softnet_stat=short, **beside).softnet_stat
+        assert told.index.isna().tolist() == [True]
+        assert told["processed"].tolist() == [named["processed"].sum()]
 
 
 def test_stamp_and_reads() -> None:

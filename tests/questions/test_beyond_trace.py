@@ -36,7 +36,13 @@ def test_by_hand(tmp_path: Path) -> None:
     assert told.hidden_ns == round((traced - 0.6) * 1_160_000)
     assert told.hidden_low_share == pytest.approx(traced - 0.6 * 1.012)
     assert told.hidden_high_share == pytest.approx(traced - 0.6 * 0.95 * 0.988)
+    # Its baseline was disturbed: no price is given, and what it would have done is.
     words = " ".join(beyond_words(told))
+    assert told.baseline_share == pytest.approx(0.95)
+    assert "57.0 %" in words
+    assert "hidden cost" not in words
+    undisturbed = told._replace(baseline_share=None)
+    words = " ".join(beyond_words(undisturbed))
     for fact in ("40.0 % of", "hidden cost"):
         assert fact in words
 
@@ -58,9 +64,10 @@ def test_what_does_not_differ_is_no_hidden_cost(tmp_path: Path) -> None:
     (bundle / "victim.txt").write_text(speed(870, 1.5))
     told = found(bundle)
     assert told.hidden_low_share < 0 < told.hidden_high_share
-    assert "no hidden cost" in " ".join(beyond_words(told))
+    undisturbed = told._replace(baseline_share=None)
+    assert "from 0" in " ".join(beyond_words(undisturbed))
     (bundle / "victim.txt").write_text(speed(1003, 1.9))
-    assert "lost nothing" in beyond_words(found(bundle))[0]
+    assert "lost nothing" in beyond_words(found(bundle)._replace(baseline_share=None))[0]
 
 
 def test_it_is_of_the_whole_of_the_bundles_victim(tmp_path: Path) -> None:
@@ -74,7 +81,7 @@ def test_it_is_of_the_whole_of_the_bundles_victim(tmp_path: Path) -> None:
     manifest["window"] = {"start_ns": 2000, "end_ns": 900_000}
     (bundle / "manifest.json").write_text(json.dumps(manifest))
     assert found(bundle).hidden_share is None
-    assert "not known" in beyond_words(found(bundle))[-1]
+    assert found(bundle).untraced in beyond_words(found(bundle))[-1]
     (bundle / "baseline" / "victim.txt").unlink()
     assert found(bundle) is None
 

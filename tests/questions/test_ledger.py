@@ -267,7 +267,7 @@ def test_thief_label() -> None:
         ("softirq", 3, "NET_RX", None, "NET_RX"),
         ("softirq", 42, None, pd.NA, "softirq 42"),
         ("poll", 3, None, "eth0", "eth0 poll"),
-        ("poll", 3, None, None, "(no_device) poll"),
+        ("poll", 3, None, None, "backlog poll (RPS, veth, lo)"),
         ("nmi", pd.NA, None, None, "NMI"),
     ):
         assert thief_label(context, id_, name, device) == label

@@ -225,7 +225,7 @@ def test_polls_that_nobody_recorded(tmp_path: Path, beside: Ranges) -> None:
     assert new["price", "eth0", "ns_per_packet"] is None
     rows = device_time(line).set_index(["thief", "cpu"])
     polled, core = rows.loc[("eth0", 0)], rows.loc[[("NET_RX", 0), ("RPS dispatch", 0)]]
-    backlog = rows.loc[("(no_device) poll", 0), "poll_ns"]
+    backlog = rows.loc[("backlog poll (RPS, veth, lo)", 0), "poll_ns"]
     # A poll may be in its softirq's time or in the poll after it, and not elsewhere.
     assert polled["poll_max_ns"] == polled["poll_ns"] + backlog + core["outside_polls_ns"].sum()
     assert polled["max_ns"] == polled["hardirq_ns"] + polled["poll_max_ns"]

@@ -139,6 +139,7 @@ class PaintedCpu:
         self.running: defaultdict[int, list[Softirq]] = defaultdict(list)
         self.bh_off: Counter[int] = Counter()
         self.raises: defaultdict[int, list[Reason]] = defaultdict(list)
+        self.late: defaultdict[int, list[Reason]] = defaultdict(list)
         # By tid: when the poll that a NAPI thread is in, or will be next, began.
         self.thread_poll_from: dict[int, int] = {}
         if self.task.comm.startswith("napi/"):
@@ -209,7 +210,10 @@ class PaintedCpu:
             case h.SoftirqRaise(_, vec):
                 self.raises[vec].append(self.raised())
             case h.SoftirqEntry(_, vec):
-                reason = common_reason(self.raises.pop(vec, []))
+                raises = self.raises.pop(vec, [])
+                # Behind several raises an entry without one serves the last of them.
+                late, self.late[vec] = self.late[vec], raises[-1:] if len(raises) > 1 else []
+                reason = common_reason(raises or late)
                 row = (self.number, what.at, vec, tid, reason, self.cost_class(reason))
                 entered = Softirq(*row, run=len(self.ledger.softirqs), poll_from=what.at)
                 self.ledger.softirqs.append(entered)

@@ -196,6 +196,7 @@ def test_times_are_exact_to_the_ns(tmp_path: Path) -> None:
         h.SoftirqEntry(late + 3, NET_RX),
         h.NapiPoll(late + 7, "eth0", 8),
         h.SoftirqExit(late + 11, NET_RX),
+        h.SoftirqRaise(late + 90_000 * S + 11, NET_RX),
         h.SoftirqEntry(late + 90_000 * S + 13, NET_RX),
         h.SoftirqExit(late + 90_000 * S + 17, NET_RX),
         h.Switch(late + 90_001 * S, OPENSSL),

@@ -5,6 +5,10 @@
 pub struct Counters {
     /// Events whose flags or task contradict what came before.
     pub disagreements: u64,
+    /// Of these, events of a task that no switch had brought; and the switches that were recorded.
+    pub switches_missing: u64,
+    /// See `switches_missing`.
+    pub switches: u64,
     /// Exits whose entry was not seen.
     pub orphan_exits: u64,
     /// Records that perf had written twice.
@@ -23,6 +27,8 @@ impl Counters {
     /// Adds what another CPU counted.
     pub fn add(&mut self, other: &Counters) {
         self.disagreements += other.disagreements;
+        self.switches_missing += other.switches_missing;
+        self.switches += other.switches;
         self.orphan_exits += other.orphan_exits;
         self.repeats += other.repeats;
         self.backwards += other.backwards;

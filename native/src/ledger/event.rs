@@ -15,7 +15,8 @@ pub struct Event {
     pub victim: u32,
     /// common_flags.
     pub flags: u8,
-    /// common_preempt_count, where recorded.
+    /// common_preempt_count, where recorded; at softirq_entry how far it is above that of an interrupt's exit on this
+    /// task, where that is known.
     pub preempt: Option<u8>,
     /// What happened.
     pub what: Tracepoint,

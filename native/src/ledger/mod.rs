@@ -36,7 +36,7 @@ mod rows;
 mod schema;
 mod segment;
 mod settings;
-mod softirq;
+pub(crate) mod softirq;
 mod stem;
 mod stream;
 mod survey;

@@ -206,11 +206,19 @@ pub fn build(
 
 fn counted(counters: &Counters) -> Vec<String> {
     let say = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    let (missing, all) = (counters.switches_missing, counters.switches_missing + counters.switches);
     [
         say(counters.repeats, "records that perf had written twice were dropped from the ledger"),
         say(
-            counters.disagreements,
-            "times the recorded flags or task contradicted what came before; the time since then is unknown (table coverage)",
+            missing,
+            &format!(
+                "of {all} context switches are missing ({:.1} %), as events of tasks that were never switched in show: the CPU time before each has no known owner (table coverage)",
+                missing as f64 / all.max(1) as f64 * 100.0
+            ),
+        ),
+        say(
+            counters.disagreements - missing,
+            "entries or exits of interrupts or softirqs are missing, as later events show: the CPU time before each has no known owner (table coverage)",
         ),
         say(counters.unreadable, "samples were cut short or name no possible CPU or softirq; the ledger leaves them out"),
         say(counters.orphan_exits, "exits came without their entry; the time in doubt is unknown"),

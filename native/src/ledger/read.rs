@@ -15,6 +15,16 @@ use crate::visit::Sample;
 /// EXIT_ZOMBIE and EXIT_DEAD, in either order, as prev_state shows a task that has ended.
 const STATE_DEAD: i64 = 0x10 | 0x20;
 
+/// common_preempt_count where nothing but the recorder raises it, on a task and on the idle task, which holds one level:
+/// by that of a sched_switch, where the scheduler holds two. perf sees one of its own, ftrace subtracts it, and a kernel
+/// without the count shows 0 throughout.
+fn unraised(at_switch: u8) -> Option<[u8; 2]> {
+    match at_switch {
+        0 => Some([0, 0]),
+        count => count.checked_sub(2).map(|count| [count, count + 1]),
+    }
+}
+
 /// Who runs on a CPU, as far as the file has been read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Running {
@@ -40,6 +50,8 @@ pub struct Reader {
     vectors: Vec<(Option<i64>, u32)>,
     /// Wake-ups of tasks without a name: each may be another.
     pub unnamed_wakeups: usize,
+    /// common_preempt_count where nothing but the recorder raises it: on a task, and on the idle task.
+    unraised: Option<[u8; 2]>,
     order: u32,
 }
 
@@ -56,6 +68,7 @@ impl Reader {
             comms: CommCache::default(),
             likely: Default::default(),
             unnamed_wakeups: 0,
+            unraised: None,
             order: 0,
         }
     }
@@ -114,7 +127,7 @@ impl Reader {
         running: &mut Running,
         event: &mut Event,
     ) -> Option<()> {
-        let Event { pid, what, .. } = event;
+        let Event { pid, preempt, what, .. } = event;
         let vec = |vec: Place| {
             let vec = vec.read(payload).filter(|vec| (0..VECTORS as i64).contains(vec));
             vec.map(|vec| vec as u8)
@@ -122,7 +135,11 @@ impl Reader {
         let pid_at = |place: Place| place.narrow(payload).unwrap_or(-1);
         match *fields {
             Fields::SoftirqRaise { vec: at } => *what = Tracepoint::SoftirqRaise(vec(at)?),
-            Fields::SoftirqEntry { vec: at } => *what = Tracepoint::SoftirqEntry(vec(at)?),
+            Fields::SoftirqEntry { vec: at } => {
+                *what = Tracepoint::SoftirqEntry(vec(at)?);
+                let unraised = self.unraised.map(|counts| counts[usize::from(*pid == 0)]);
+                *preempt = preempt.zip(unraised).and_then(|(count, unraised)| count.checked_sub(unraised));
+            }
             Fields::SoftirqExit { vec: at } => *what = Tracepoint::SoftirqExit(vec(at)?),
             Fields::IrqEntry { irq, name } => {
                 let name = self.name(name.text(payload), 0);
@@ -142,6 +159,7 @@ impl Reader {
                 *what = Tracepoint::NapiPoll(NapiPoll { thief, device, work, budget });
             }
             Fields::Switch { prev_comm, prev_state, next_pid, next_comm } => {
+                self.unraised = preempt.and_then(unraised);
                 let prev = self.named(*pid, prev_comm.comm(payload));
                 let prev_state = prev_state.read(payload);
                 if prev_state.is_some_and(|state| state & STATE_DEAD != 0) {

@@ -25,7 +25,7 @@ pub struct EventSchemas {
     pub has_flags: bool,
     /// Interrupts are known, from that or from the entries and exits of vectors and devices' handlers.
     pub has_contexts: bool,
-    /// napi_poll is recorded: a NET_RX without a poll is RPS dispatch.
+    /// napi_poll is recorded: a NET_RX without a poll may be RPS dispatch.
     pub has_poll: bool,
     /// sched_waking is recorded: who wakes whom is known where it happens.
     pub has_waking: bool,
@@ -96,7 +96,7 @@ impl EventSchemas {
         // But if it shows no device's handler, nothing says whether handlers were recorded.
         let has_vectors = schemas.vectors.iter().any(|name| name == "local_timer" || name == "ipi");
         schemas.has_contexts = schemas.has_flags || (has_vectors && has_irqs);
-        schemas.say_what_is_missing(&halves);
+        schemas.say_what_is_missing(&halves, recording.host.arch.as_deref());
         schemas
     }
 
@@ -192,7 +192,7 @@ impl EventSchemas {
         halves
     }
 
-    fn say_what_is_missing(&mut self, halves: &[(Pair, String)]) {
+    fn say_what_is_missing(&mut self, halves: &[(Pair, String)], arch: Option<&str>) {
         let missing = |pair: Pair, name: &str| {
             halves.iter().find(|half| half.0 == pair).map_or_else(|| name.to_owned(), |half| half.1.clone())
         };
@@ -231,11 +231,13 @@ impl EventSchemas {
         }
         if !self.has_raise && has_softirqs {
             self.notes.push(
-                "irq:softirq_raise was not recorded: origins come from common_preempt_count where it tells".into(),
+                "irq:softirq_raise was not recorded: origins come from common_preempt_count where it and sched_switch tell".into(),
             );
         }
-        if has_irqs && !self.vectors.iter().any(|name| name == "local_timer") {
-            self.notes.push("irq_vectors were not recorded: timer and inter-processor interrupts are in no row, so interrupt time is a lower bound".into());
+        // Elsewhere they are lines with handlers, as others.
+        let may_have_vectors = arch.is_none_or(|arch| matches!(arch, "x86_64" | "i386" | "i686"));
+        if has_irqs && may_have_vectors && !self.vectors.iter().any(|name| name == "local_timer") {
+            self.notes.push("irq_vectors were not recorded: on x86 timer and inter-processor interrupts are then in no row, so interrupt time is a lower bound".into());
         }
     }
 

@@ -23,7 +23,7 @@ pub struct Settings {
     pub has_flags: bool,
     /// Interrupts are known, from that or from the entries and exits of vectors and devices' handlers.
     pub has_contexts: bool,
-    /// napi_poll is recorded: a NET_RX without a poll is RPS dispatch.
+    /// napi_poll is recorded: a NET_RX without a poll may be RPS dispatch.
     pub has_poll: bool,
     /// sched_wakeup is recorded; otherwise sched_waking stands in for it.
     pub has_wakeup: bool,

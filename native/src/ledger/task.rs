@@ -60,10 +60,13 @@ pub struct Victim {
     pub own: u32,
     /// Whether it is the thread that moves tasks by force.
     pub is_stopper: bool,
+    /// Whether it is the thread that takes its CPU away, and brings it back.
+    pub is_hotplug: bool,
 }
 
 impl Victim {
-    const NOBODY: Victim = Victim { tid: -1, task: 0, comm: NONE, role: Role::Ordinary, own: TASK, is_stopper: false };
+    const NOBODY: Victim =
+        Victim { tid: -1, task: 0, comm: NONE, role: Role::Ordinary, own: TASK, is_stopper: false, is_hotplug: false };
 }
 
 fn publish(published: &Mutex<Vec<Block>>, number: usize, victim: Victim) {
@@ -192,8 +195,9 @@ impl Tasks {
                 Role::Other => KTHREAD_OTHER,
                 Role::IrqThread(irq) => thieves.irq_thread(irq),
             };
-            let is_stopper = strings.get(comm).starts_with("migration/");
-            let victim = Victim { tid, task, comm, role, own, is_stopper };
+            let name = strings.get(comm);
+            let (is_stopper, is_hotplug) = (name.starts_with("migration/"), name.starts_with("cpuhp/"));
+            let victim = Victim { tid, task, comm, role, own, is_stopper, is_hotplug };
             victims.push(victim);
             publish(&self.published, victims.len() - 1, victim);
             victims.len() as u32 - 1

@@ -12,6 +12,7 @@ use crate::bytes::Order;
 use crate::error::{bad, Result};
 use crate::input::read_at;
 use crate::kinds::Kind;
+use crate::ring::check_apart;
 use crate::tracedat::sections::{packing, Section};
 use crate::tracedat::{id, Headers, Instance, Part};
 
@@ -98,10 +99,17 @@ impl Mask<'_> {
             let layout = headers.page_layout(instance)?;
             data.extend(order.u32_bytes(instance.page_size as u32));
             data.extend(order.u32_bytes(instance.cpus.len() as u32));
+            let ranges: Vec<_> = instance.cpus.iter().map(|cpu| (cpu.start, cpu.end)).collect();
+            check_apart(&ranges, file.metadata()?.len())?;
             for cpu in &instance.cpus {
-                writer.align(headers.tracing.page_size.into())?;
+                let pages = headers.cpu_pages(file, instance, &layout, cpu)?;
+                if pages.is_some() {
+                    // As far as the original has it so: what a header claims alone makes no file larger.
+                    let aligned = 1u64 << cpu.start.trailing_zeros().min(31);
+                    writer.align(aligned.min(headers.tracing.page_size.into()))?;
+                }
                 let begin = writer.at()?;
-                if let Some(pages) = headers.cpu_pages(file, instance, &layout, cpu)? {
+                if let Some(pages) = pages {
                     let piece = CHUNK_PAGES * layout.size;
                     writer.pieces(packed, piece, |mut out| self.pages(&layout, pages, &mut out))?;
                 }

@@ -185,7 +185,8 @@ impl OfBatch {
         let number = if self.id.is_null(row) { "?".to_owned() } else { self.id.value(row).to_string() };
         let suffix = device.map(|device| format!(" ({device})")).unwrap_or_default();
         match (context, name) {
-            ("poll", _) => format!("{} poll", device.unwrap_or(NO_DEVICE)),
+            // That of the backlog, which the kernel calls (no_device).
+            ("poll", _) => device.map_or("backlog poll (RPS, veth, lo)".into(), |device| format!("{device} poll")),
             ("hardirq", Some(name)) => format!("irq {number} {name}{suffix}"),
             ("hardirq", None) => format!("irq {number}{suffix}"),
             ("vector" | "softirq", Some(name)) => format!("{name}{suffix}"),

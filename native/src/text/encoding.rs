@@ -1,5 +1,5 @@
-//! Texts in other encodings, as UTF-8 with lines that end as Unix's: UTF-16, which PowerShell's `>` writes,
-//! and lines that end with CR alone.
+//! Texts in other encodings, as UTF-8 with lines that end as Unix's: UTF-16, which PowerShell's `>` writes, lines
+//! that end with CR alone, a mail's quoted-printable, a page's HTML entities, a terminal's colours.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, Write};
@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tempfile::tempfile;
 
+use super::escapes::{Escapes, Rewriter, WAYS};
 use crate::error::{bad, Result};
 use crate::input::read_up_to;
 use crate::progress::Waiting;
@@ -38,6 +39,13 @@ pub fn plain(file: Arc<File>, waiting: Waiting<'_>) -> Result<(Arc<File>, Vec<St
         file = Arc::new(rewritten(&file, waiting, &mut Returns)?);
         notes.push("the text's lines end with CR alone: read as if with LF".to_owned());
     }
+    for way in WAYS {
+        let start = read_up_to(&file, LOOKED_AT)?;
+        if !start.contains(&0) && (way.is_used)(&start) {
+            file = Arc::new(rewritten(&file, waiting, &mut Escapes::of(&way))?);
+            notes.push(way.note.to_owned());
+        }
+    }
     Ok((file, notes))
 }
 
@@ -61,11 +69,6 @@ fn utf16(start: &[u8]) -> Option<bool> {
             [1, 0].into_iter().find(|&zero| is_all(zero)).map(|zero| zero == 0)
         }
     }
-}
-
-/// Turns bytes into others, piece by piece.
-trait Rewriter {
-    fn piece(&mut self, bytes: &[u8], out: &mut Vec<u8>);
 }
 
 struct Returns;
@@ -125,15 +128,18 @@ fn rewritten(file: &Arc<File>, waiting: Waiting<'_>, rewriter: &mut dyn Rewriter
     let (mut bytes, mut piece) = (vec![0; CHUNK], Vec::new());
     loop {
         let size = source.read(&mut bytes)?;
-        if size == 0 {
-            break;
-        }
         if !waiting() {
             return Err(bad!(Interrupted, "interrupted"));
         }
         piece.clear();
-        rewriter.piece(&bytes[..size], &mut piece);
+        match size {
+            0 => rewriter.end(&mut piece),
+            _ => rewriter.piece(&bytes[..size], &mut piece),
+        }
         out.write_all(&piece)?;
+        if size == 0 {
+            break;
+        }
     }
     let mut file = out.into_inner().map_err(|error| error.into_error())?;
     file.rewind()?;

@@ -64,8 +64,10 @@ impl<'a> Head<'a> {
                 end = memchr(b' ', rest).unwrap_or(rest.len());
             }
         }
+        let syscall = (head.style != Style::Perf && rest.starts_with(b"sys_")).then(|| syscall(rest)).flatten();
         match rest[..end].strip_suffix(b":") {
             _ if rest.starts_with(RECORD) => head.name = RECORD,
+            _ if syscall.is_some() => head.name = syscall.unwrap_or_default(),
             // trace_printk writes where it was called; BPF programs of older kernels, an address or nothing.
             Some(place) if head.style != Style::Perf && is_place(place) => head.name = PRINT,
             Some(name) if (1..=LONGEST_NAME).contains(&name.len()) && name.iter().all(u8::is_ascii_graphic) => {
@@ -95,6 +97,16 @@ fn is_place(name: &[u8]) -> bool {
         return !offset.is_empty() && is_hex(offset) && (size.is_empty() || size.starts_with(b"/0x"));
     }
     is_hex(name.strip_prefix(b"0x").unwrap_or(name)) && (first.is_ascii_digit() || name.len() == WIDTH)
+}
+
+/// ftrace's own words for sys_enter_* and sys_exit_*: `sys_read(fd: 3, count: 9)`, `sys_read -> 0x1`.
+fn syscall(rest: &[u8]) -> Option<&'static [u8]> {
+    let end = rest.iter().position(|&byte| !(byte.is_ascii_alphanumeric() || byte == b'_'))?;
+    match &rest[end..] {
+        [b'(', .., b')'] => Some(b"syscalls:sys_enter"),
+        [b' ', b'-', b'>', b' ', b'0', b'x', ..] => Some(b"syscalls:sys_exit"),
+        _ => None,
+    }
 }
 
 /// `ip_rcv+0x1c/0x40 [module]:`, `ip_rcv <ffffffff81a2b3c4>:`, `[<ffffffff81a2b3c4>] ip_rcv:`, of which the

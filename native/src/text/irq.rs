@@ -5,6 +5,7 @@ use memchr::memmem;
 use super::known::{Known, Role, Type, OPTIONAL};
 use super::row::{Row, FIELDS_AT};
 use super::scan::Rest;
+use crate::ledger::softirq::names;
 
 /// irq:softirq_raise, _entry, _exit: `vec=3 [action=NET_RX]`.
 pub const SOFTIRQ: Known =
@@ -53,7 +54,13 @@ fn softirq(text: &[u8]) -> Option<Row<'_>> {
     }
     let mut row = Row::new(FIELDS_AT + 4);
     row.int(FIELDS_AT, rest.int()?);
-    Some(row)
+    let contradicts = |(vec, name): (i32, &[u8])| vector_of(name).is_some_and(|known| known != i64::from(vec));
+    (!action(text).is_some_and(contradicts)).then_some(row)
+}
+
+/// The vector that has this name in every kernel.
+fn vector_of(name: &[u8]) -> Option<i64> {
+    names().find(|(_, known)| known.as_bytes() == name).map(|(vec, _)| vec)
 }
 
 /// Vector and name of a softirq event's text.

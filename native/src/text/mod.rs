@@ -13,6 +13,7 @@ mod chains;
 mod comms;
 mod context;
 pub mod encoding;
+mod escapes;
 mod found;
 mod frame;
 mod graph;

@@ -54,7 +54,8 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// What nine of ten events of a file's bytes `from..end` have in common, judged by the first of them.
+    /// What nine of ten events of a file's bytes `from..end` have in common, judged by the first of them; marks of
+    /// quotation that one of ten has.
     pub fn find(file: &Arc<File>, from: u64, end: u64) -> io::Result<Prefix> {
         let mut votes = Votes::default();
         let mut blocks = Blocks::of(file, from, end);
@@ -174,6 +175,11 @@ fn is_certain(shape: &[u8]) -> bool {
     matches!(shape.trim_ascii_start().first(), Some(b'>' | b'|')) || memmem::find(shape, b"0:0").is_some()
 }
 
+/// Whether it is nothing but marks of quotation: those of some lines alone are no task's name either.
+fn is_quote(shape: &[u8]) -> bool {
+    !shape.is_empty() && shape.iter().all(|byte| matches!(byte, b'>' | b' '))
+}
+
 #[derive(Default)]
 struct Votes {
     lines: u64,
@@ -246,13 +252,14 @@ impl Votes {
     }
 
     fn winner(self) -> Prefix {
-        let most = |count: u64| count * 10 >= self.judged * 9;
+        let most = |shape: &[u8], count: u64| count * 10 >= self.judged * if is_quote(shape) { 1 } else { 9 };
         let fits = |end: End, shape: &[u8], vote: &Vote| match end {
             End::Blank => is_certain(shape) || vote.several,
             End::Sign => vote.several,
             End::Number => vote.grows && vote.count >= NUMBERED,
         };
-        let kept = self.shapes.into_iter().filter(|((end, shape), vote)| most(vote.count) && fits(*end, shape, vote));
+        let kept =
+            self.shapes.into_iter().filter(|((end, shape), vote)| most(shape, vote.count) && fits(*end, shape, vote));
         let longest = kept.map(|(found, _)| found).max_by_key(|(end, shape)| (shape.len(), *end, shape.clone()));
         let (end, shape) = longest.unwrap_or_default();
         Prefix { end, shape: shape.into() }
@@ -326,7 +333,8 @@ mod tests {
             let lines = names.map(|name| format!("{name} {event}"));
             assert_eq!(found(&lines.each_ref().map(String::as_str)), "", "{names:?}");
         }
-        assert_eq!(found(&["> sh-8 [000] 1.000001: a: b", "sh-8 [000] 1.000001: a: b"]), "");
+        assert_eq!(found(&["a: sh-8 [000] 1.000001: a: b", "sh-8 [000] 1.000001: a: b"]), "");
+        assert_eq!(found(&["> sh-8 [000] 1.000001: a: b", "sh-8 [000] 1.000001: a: b"]), ">");
     }
 
     #[test]

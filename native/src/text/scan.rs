@@ -33,7 +33,7 @@ impl<'a> Rest<'a> {
         Some(())
     }
 
-    /// A number: decimal, or hexadecimal behind `0x`.
+    /// A whole number: decimal, or hexadecimal behind `0x`. No letter or digit follows it.
     #[inline(always)]
     pub fn number(&mut self) -> Option<i64> {
         if self.0.starts_with(b"0x") {
@@ -44,7 +44,7 @@ impl<'a> Rest<'a> {
         if digits == 0 || digits > 18 {
             return None;
         }
-        self.0 = &self.0[digits..];
+        self.0 = whole(&self.0[digits..])?;
         Some(if negative { -(value as i64) } else { value as i64 })
     }
 
@@ -54,12 +54,12 @@ impl<'a> Rest<'a> {
         self.number().and_then(|value| i32::try_from(value).ok())
     }
 
-    /// Hexadecimal digits, with or without `0x`.
+    /// The same of hexadecimal digits, with or without `0x`.
     pub fn hex(&mut self) -> Option<u64> {
         self.eat(b"0x");
         let digits = self.0.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
         let text = std::str::from_utf8(&self.0[..digits]).ok()?;
-        self.0 = &self.0[digits..];
+        self.0 = whole(&self.0[digits..])?;
         u64::from_str_radix(text, 16).ok()
     }
 
@@ -85,6 +85,13 @@ impl<'a> Rest<'a> {
         self.0 = &rest[key.len()..];
         Some(comm)
     }
+}
+
+/// What follows a number, if that is over.
+#[inline(always)]
+fn whole(rest: &[u8]) -> Option<&[u8]> {
+    let goes_on = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
+    (!rest.first().is_some_and(goes_on)).then_some(rest)
 }
 
 /// Value and number of the decimal digits at the start; wrong beyond 19 of them.
@@ -121,7 +128,10 @@ mod tests {
         assert_eq!(number("000"), Some(0));
         assert_eq!(number("-1"), Some(-1));
         assert_eq!(number("0x1f "), Some(31));
-        assert_eq!(number("x"), None);
+        assert_eq!(number("3]"), Some(3));
+        for other in ["x", "3D1", "0x1fg", "1.5", "-", "7_"] {
+            assert_eq!(number(other), None, "{other}");
+        }
         assert_eq!(number("99999999999999999999"), None);
         assert_eq!(Rest(b"4294967296").int(), None);
         assert_eq!(Rest(b"ffff9d3d53863e88 for").hex(), Some(0xffff_9d3d_5386_3e88));

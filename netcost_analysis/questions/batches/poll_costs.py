@@ -164,9 +164,10 @@ def _row(
     figures |= dict(zip(("min_polls", "min_works", "min_spread"), limits, strict=True))
     if row["refused"] is None:
         line = line_of(parts(batch))
-        row |= _line(line)
+        row["refused"] = _no_price(line)
+        row |= _line(line) if row["refused"] is None else {}
         figures |= row | (line.bent._asdict() if line.bent else {})
-    if row["refused"] or row["doubt"]:
+    if row["refused"] or row.get("doubt"):
         row["why"] = as_text(render(_WHY, figures))
     return row
 
@@ -205,13 +206,18 @@ def _refusal(
     return "similar sizes" if spread < min_spread else None
 
 
+def _no_price(line: Line) -> str | None:
+    # Nothing costs less than nothing: why the line is none of costs.
+    if line.fixed_ns < 0:
+        return "fixed below 0"
+    return "marginal below 0" if line.marginal_ns < 0 else None
+
+
 def _line(line: Line) -> dict[str, object]:
     fixed_low, fixed_high = middle(line.fixed)
     marginal_low, marginal_high = middle(line.marginal)
     doubt = None
-    if line.fixed_ns < 0:
-        doubt = "fixed below 0"
-    elif marginal_low < 0:
+    if marginal_low < 0:
         doubt = "marginal may be 0"
     elif line.bent is not None:
         doubt = "not straight"

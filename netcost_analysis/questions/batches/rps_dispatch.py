@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     rows=0,
 )
 def rps_dispatch(timeline: Timeline) -> pd.DataFrame:
-    """NET_RX without any poll: receive packet steering's sending side, apart from all batches.
+    """NET_RX that polled nothing and no interrupt raised: receive packet steering's sending side.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def rps_dispatch(timeline: Timeline) -> pd.DataFrame:
     -------
     pandas.DataFrame
         A row per CPU: net_rx (all of its NET_RX), net_rx_max (with those that the kernel counted
-        and no event shows), dispatches (those without a poll), dispatch_share (of net_rx), ns
-        (their own time), median_ns, longest_ns, received_rps (how often another CPU handed it
-        packets, by softnet_stat between its readings in the window; NA without them).
+        and no event shows), dispatches (those of a task or softirq without a poll), dispatch_share
+        (of net_rx), ns (their own time), median_ns, longest_ns, received_rps (how often another CPU
+        handed it packets, by softnet_stat between its readings in the window; NA without them).
 
     Raises
     ------
@@ -69,11 +69,16 @@ class _Sent(NamedTuple):
     sent: Histogram
 
 
+def are_dispatches(net_rx: pd.DataFrame) -> "pd.Series[bool]":
+    # Of rows of NET_RX. What an interrupt raised and polled nothing had been polled already.
+    return (net_rx["polls"] == 0) & net_rx["origin"].isin(["task", "softirq", "mixed"])
+
+
 @fold("softirqs")
 def _counted(before: _Sent | None, softirqs: pd.DataFrame) -> _Sent:
-    rows = net_rx(softirqs, ["cpu", "polls", "self_ns"])
+    rows = net_rx(softirqs, ["cpu", "polls", "origin", "self_ns"])
     number = rows.groupby("cpu").size().to_frame("net_rx")
-    own = rows[rows["polls"] == 0]
+    own = rows[are_dispatches(rows)]
     sent = histogram(own["self_ns"].astype("int64"), own[["cpu"]])
     if before is None:
         return _Sent(number, sent)

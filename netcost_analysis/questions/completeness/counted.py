@@ -79,7 +79,7 @@ def packets(bundle: "Bundle") -> Counted | None:
         for side in (before, after)
     )
     for cpu in (one for one in first if one in last):
-        _add(growth, "packets", int(cpu), first[cpu], last[cpu])
+        _add(growth, "packets", cpu if isinstance(cpu, int) else None, first[cpu], last[cpu])
     return Counted(window, growth)
 
 

@@ -69,13 +69,14 @@ class ComponentChanges(NamedTuple):
 
 class _Run(NamedTuple):
     # event, is_timed: of its samples. weights: by component, of each block of time. packets, bytes:
-    # of these devices.
+    # of these devices, this way.
     event: str
     is_timed: bool
     weights: "dict[str, Floats]"
     packets: int
     bytes: int
     devices: frozenset[str]
+    direction: Direction
 
 
 def _check(comparison: Comparison) -> None:
@@ -99,7 +100,7 @@ def _check(comparison: Comparison) -> None:
 def component_changes(
     comparison: Comparison,
     device: str | None = None,
-    direction: Direction = "rx",
+    direction: Direction | None = None,
     event: str | None = None,
     rules: str | None = None,
 ) -> ComponentChanges:
@@ -134,10 +135,12 @@ def component_changes(
     Source: packet_components, of each recording.
     """
     asked = _Asked(device, direction, event, rules)
-    sides = {
-        name: [_measured(run, asked) for run in runs.recorded]
-        for name, runs in comparison.sides.items()
-    }
+    sides: dict[str, list[_Run]] = {name: [] for name in comparison.sides}
+    for name, runs in comparison.sides.items():
+        for run in runs.recorded:
+            sides[name].append(_measured(run, asked))
+            # Packets of one way are compared: that of the first.
+            asked = asked._replace(direction=sides[name][0].direction)
     known = {(one.event, one.is_timed) for side in sides.values() for one in side}
     if len(known) > 1:
         raise CaptureError("the sides were sampled by different events: choose one of both")
@@ -167,7 +170,7 @@ def component_changes(
         _devices(sides["new"]),
         _packet_bytes(sides["base"]),
         _packet_bytes(sides["new"]),
-        direction,
+        sides["base"][0].direction,
     )
 
 
@@ -203,14 +206,17 @@ def _weights(one: _Run, component: str) -> "Floats":
 class _Asked(NamedTuple):
     # As component_changes() takes them.
     device: str | None
-    direction: Direction
+    direction: Direction | None
     event: str | None
     rules: str | None
 
 
 def _measured(run: "Run", asked: _Asked) -> _Run:
     # Files of a rotated recording follow each other: their blocks are added up.
-    parts = [_of_capture(one, asked) for one in run.captures]
+    parts: list[_Run] = []
+    for one in run.captures:
+        parts.append(_of_capture(one, asked))
+        asked = asked._replace(direction=parts[0].direction)
     names = dict.fromkeys(name for one in parts for name in one.weights)
     weights = {name: np.sum([_weights(one, name) for one in parts], axis=0) for name in names}
     packets = sum(one.packets for one in parts)
@@ -218,7 +224,8 @@ def _measured(run: "Run", asked: _Asked) -> _Run:
         raise CaptureError(f"{run.name} moved no packet while samples were taken")
     devices = frozenset[str]().union(*(one.devices for one in parts))
     size = sum(one.bytes for one in parts)
-    return _Run(parts[0].event, parts[0].is_timed, weights, packets, size, devices)
+    first = parts[0]
+    return _Run(first.event, first.is_timed, weights, packets, size, devices, first.direction)
 
 
 def _of_capture(capture: "Capture", asked: _Asked) -> _Run:
@@ -238,7 +245,8 @@ def _of_capture(capture: "Capture", asked: _Asked) -> _Run:
     named = dict(zip(found.components, sums, strict=True))
     weights = {name: row for name, row in named.items() if row.any()}
     devices = frozenset([moved.device])
-    return _Run(one.event, one.is_timed, weights, moved.packets, moved.bytes, devices)
+    way = moved.direction
+    return _Run(one.event, one.is_timed, weights, moved.packets, moved.bytes, devices, way)
 
 
 @component_changes.totals

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
-from ...errors import ArgumentError
 from ..devices.device_traffic import comparable
 from ..question import question
 from ..samples.rules import UNCLASSIFIED
@@ -65,7 +64,7 @@ class CountersByComponent(NamedTuple):
         One row like those of `counters_by_component`, of all components but idle.
     device : str or None
         The one whose packets are counted; None where they were not counted.
-    direction : str
+    direction : str or None
         "rx" or "tx".
     packets : int or None
         That many it received or sent.
@@ -78,7 +77,7 @@ class CountersByComponent(NamedTuple):
     event_totals: pd.DataFrame
     outside_idle: pd.DataFrame
     device: str | None
-    direction: str
+    direction: str | None
     packets: int | None
     notes: tuple[str, ...]
 
@@ -96,7 +95,7 @@ class CountersByComponent(NamedTuple):
 def counters_by_component(
     capture: "Capture",
     device: str | None = None,
-    direction: Direction = "rx",
+    direction: Direction | None = None,
     cpu: int | None = None,
     rules: str | None = None,
 ) -> CountersByComponent:
@@ -108,8 +107,8 @@ def counters_by_component(
         With samples of several events, of its own or beside it in its bundle.
     device : str, optional
         Whose packets; that which carried most, and is not lo, unless given.
-    direction : {"rx", "tx"}
-        Those it received, or those it sent.
+    direction : {"rx", "tx"}, optional
+        As packet_components() takes it.
     cpu, rules
         As components() takes them.
 
@@ -135,8 +134,6 @@ def counters_by_component(
     Source: perf's samples, net/dev in before/, after/ and samples/, and
     questions/functions/components.toml.
     """
-    if direction not in ("rx", "tx"):
-        raise ArgumentError(f"direction={direction!r}: one of rx, tx")
     source = sampled(capture)
     names = with_samples(source)
     if not names:
@@ -153,14 +150,18 @@ def counters_by_component(
         totals,
         _wide(busy),
         moved.device if moved else None,
-        direction,
+        moved.direction if moved else None,
         packets,
         why,
     )
 
 
 def _moved(
-    capture: "Capture", source: "Capture", event: str, device: str | None, direction: Direction
+    capture: "Capture",
+    source: "Capture",
+    event: str,
+    device: str | None,
+    direction: Direction | None,
 ) -> tuple[Moved | None, tuple[str, ...]]:
     # What the device carried, else why that is not known.
     try:

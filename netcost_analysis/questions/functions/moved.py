@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from ..._native import CaptureError
-from ...errors import AbsentError
+from ...errors import AbsentError, ArgumentError
 from ..devices.device_traffic import carried
 from .profile import Profile
 
@@ -34,10 +34,13 @@ class Moved:
 
 
 def moved_while_sampled(
-    one: Profile, bundle: "Bundle", device: str | None, direction: Direction
+    one: Profile, bundle: "Bundle", device: str | None, direction: Direction | None
 ) -> Moved:
     # From the reading before to that after the recorded time, where samples were taken throughout;
-    # else of all readings that were taken while samples were.
+    # else of all readings that were taken while samples were. direction: the way that carried most
+    # bytes unless given.
+    if direction not in (None, "rx", "tx"):
+        raise ArgumentError(f"direction={direction!r}: one of rx, tx")
     times = one.samples["time_ns"]
     if not len(times):
         raise CaptureError(f"no sample of {one.event} was taken")
@@ -47,11 +50,16 @@ def moved_while_sampled(
         first, last = before[0], after[1]
     rows = carried(bundle, whole=True, within=(first, last))
     names = list(dict.fromkeys(rows["device"]))
+    if device is not None and device not in names:
+        raise AbsentError(f"no device {device!r}; there are {', '.join(names)}")
+    ways: tuple[Direction, ...] = (direction,) if direction else ("rx", "tx")
+    return max((_one_way(rows, device, way) for way in ways), key=lambda found: found.bytes)
+
+
+def _one_way(rows: pd.DataFrame, device: str | None, direction: Direction) -> Moved:
     packets, size = f"{direction}_packets", f"{direction}_bytes"
     rows = of_all = rows[rows[packets].notna() & rows[size].notna()]
     if device is not None:
-        if device not in names:
-            raise AbsentError(f"no device {device!r}; there are {', '.join(names)}")
         rows = rows[rows["device"] == device]
     if rows.empty:
         raise CaptureError(f"the counters of {device or 'every device'} went backwards")

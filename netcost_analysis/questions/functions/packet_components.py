@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
-from ...errors import ArgumentError
 from ...stats.counts import count_interval
 from ..devices.device_traffic import carried, comparable
 from ..question import question
@@ -103,7 +102,7 @@ def packet_components(
     capture: "Capture",
     bundle: "Bundle",
     device: str | None = None,
-    direction: Direction = "rx",
+    direction: Direction | None = None,
     cpu: int | None = None,
     event: str | None = None,
     rules: str | None = None,
@@ -119,8 +118,8 @@ def packet_components(
     device : str, optional
         Whose packets; that which carried most unless given, and is not lo where others carried 1 %
         of all packets.
-    direction : {"rx", "tx"}
-        Those it received, or those it sent.
+    direction : {"rx", "tx"}, optional
+        Those it received, or those it sent; the way that carried more bytes unless given.
     cpu, event, rules
         As components() takes them.
 
@@ -147,8 +146,6 @@ def packet_components(
     Source: perf's samples, net/dev in before/, after/ and samples/, and
     questions/functions/components.toml.
     """
-    if direction not in ("rx", "tx"):
-        raise ArgumentError(f"direction={direction!r}: one of rx, tx")
     source = sampled(capture)
     _require_clock(source)
     chosen = chosen_event(source, event)

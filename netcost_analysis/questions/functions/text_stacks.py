@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..._native import folded
+from ..._native import CaptureError, folded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,9 +24,16 @@ def text_stacks(
 ) -> "tuple[pd.DataFrame, NDArray[np.int64], NDArray[np.int32], pd.DataFrame]":
     """The samples of an event, and where each different stack begins, its places, and the frames.
 
-    As Profile has them. What is in user mode is one frame, as of a profile of the kernel only.
+    As Profile has them. What is in user mode is one frame, as of a profile of the kernel only. A
+    sample without an address says nothing of functions; raises CaptureError where none has one.
     """
     rows = capture.samples(event)
+    rows = rows[rows["callchain"].notna()].reset_index(drop=True)
+    if rows.empty:
+        raise CaptureError(
+            f"no sample of {event} says where it was taken: print addresses and symbols, too "
+            "(perf script -F +ip,+sym), or give the recording itself"
+        )
     chains = rows["callchain"].to_numpy()
     lengths = np.array([len(chain) for chain in chains], dtype="i8")
     address = np.fromiter((one for chain in chains for one in chain), "u8", int(lengths.sum()))

@@ -7,6 +7,7 @@ import pandas as pd
 from ...timeline.aggregate import plain_names
 from ...timeline.by import TaskBy
 from ...timeline.timeline import Timeline
+from ..batches.rps_dispatch import are_dispatches
 from ..folds import fold
 from ..inputs import added
 from ..question import question
@@ -89,7 +90,7 @@ def softirq_rows(softirqs: pd.DataFrame, polls: pd.DataFrame, polled: bool) -> p
     # are polls at all; where none was recorded, nothing tells a dispatch from a softirq that
     # polled.
     action = plain_names(softirqs["action"])
-    dispatch = (action == "NET_RX") & (softirqs["polls"] == 0) & polled
+    dispatch = (action == "NET_RX") & are_dispatches(softirqs) & polled
     inside = pd.DataFrame(
         {
             "cpu": softirqs["cpu"].astype("int64"),

@@ -4,13 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ArgumentError
 from ...timeline.by import By
-from ...timeline.groups import named, recorded_victim
+from ...timeline.groups import named, recorded_victim, with_forked
 from ...timeline.task import ALL, Task, require_task
 from ..stolen import losses
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
     from ..answer import Answer
+
+
+_KIT = "netcost-record"
+_RECORDERS = (_KIT, "perf", "perf-exec", "trace-cmd")
 
 
 def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | None:
@@ -20,7 +24,20 @@ def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | No
         require_task(timeline, wanted)
         return wanted
     names = [str(name) for name in losses(timeline).victims]
-    return recorded_victim(timeline, names) or (names[0] if names else None)
+    if (recorded := recorded_victim(timeline, names)) is not None:
+        return recorded
+    return next((name for name in names if not _records(timeline, name)), None) or (
+        names[0] if names else None
+    )
+
+
+def _records(timeline: "Timeline", comm: str) -> bool:
+    # Whether it is a recorder, or what netcost-record alone started.
+    if comm in _RECORDERS or _KIT not in {row.comm for row in timeline.owned_by()}:
+        return comm in _RECORDERS
+    tids = {row.tid for row in timeline.owned_by() if row.comm == comm and row.tid is not None}
+    kit = [row.tid for row in timeline.owned_by() if row.comm == _KIT and row.tid is not None]
+    return bool(tids) and tids <= with_forked(timeline, kit)
 
 
 def asked_or_chosen(timeline: "Timeline", victim: Task | None, by: By | None = None) -> Task | None:

@@ -81,7 +81,7 @@ def calibrated(capture: "Capture") -> list[Calibrated]:
 
 def rates(runs: "list[SpeedRun]") -> Rates:
     # Blocks per second of wall time, by what was computed.
-    return {(run.algorithm, run.size_bytes): run.blocks / run.asked_s for run in runs if run.blocks}
+    return {run.work: run.per_s for run in runs if run.blocks}
 
 
 def shares_lost(full: Rates, untraced: Rates, traced: Rates) -> "np.ndarray[Any, Any]":

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from support.text_capture import capture, only, tables
 
@@ -255,3 +256,37 @@ def test_columns_have_the_types_of_the_kernels_fields(tmp_path: Path) -> None:
     assert kinds["irq_vectors:local_timer_entry", "vector"] == "int32"
     text = "dictionary<values=string, indices=int8, ordered=0>"
     assert kinds["napi:napi_poll", "dev_name"] == kinds["sched:sched_switch", "prev_comm"] == text
+
+
+# A number that goes on with letters is none, and a vector has one name: such a line is no event of
+# its kind, whatever it may have been.
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        ("softirq_entry", "vec=3D1 [action=TIMER]"),
+        ("softirq_entry", "vec=3 [action=TIMER]"),
+        ("softirq_raise", "vec=1 [action=NET_RX]"),
+        ("irq_handler_entry", "irq=0x name=eth0"),
+        ("irq_handler_entry", "irq=7f name=eth0"),
+        ("sched_migrate_task", "comm=a pid=7x prio=120 orig_cpu=0 dest_cpu=1"),
+        ("local_timer_entry", "vector=236.5"),
+    ],
+)
+def test_what_is_no_whole_number_is_no_field(event: str, text: str, tmp_path: Path) -> None:
+    _, row = only(tmp_path, line(event, text))
+    assert row["text"] == text
+
+
+# ftrace's own words for sys_enter_* and sys_exit_*.
+@pytest.mark.parametrize(
+    ("text", "event"),
+    [
+        ("sys_read(fd: 3, buf: 7ffd0, count: 200)", "syscalls:sys_enter"),
+        ("sys_sched_yield()", "syscalls:sys_enter"),
+        ("sys_read -> 0x1", "syscalls:sys_exit"),
+        ("sys_futex -> 0xfffffffffffffff5", "syscalls:sys_exit"),
+    ],
+)
+def test_system_calls_in_ftraces_words(text: str, event: str, tmp_path: Path) -> None:
+    full, row = only(tmp_path, f"sh-7 [000] d..1. 1.000001: {text}\n")
+    assert (full, row["text"]) == (event, text)

@@ -101,3 +101,18 @@ def test_names_keep_what_they_begin_with(tmp_path: Path) -> None:
         one = capture(tmp_path, text)
         assert names_of(one, "irq:softirq_entry") == list(zip(names, tids, strict=True))
         assert not is_prefixed(one)
+
+
+# A reply in which some lines are quoted and some are not.
+@pytest.mark.parametrize("every", [2, 3, 7])
+def test_some_lines_that_are_quoted(every: int, tmp_path: Path) -> None:
+    whole = lines("ftrace")
+    text = [f"> {line}" if at % every == 0 else line for at, line in enumerate(whole)]
+    assert flat(tables(tmp_path, "\n".join(text))) == flat(tables(tmp_path, "\n".join(whole)))
+    one, plain = (
+        capture(tmp_path, "\n".join(text)),
+        capture(tmp_path, "\n".join(whole), "plain.txt"),
+    )
+    for event in ("sched:sched_switch", "irq:softirq_entry"):
+        assert names_of(one, event) == names_of(plain, event)
+    assert is_prefixed(one)

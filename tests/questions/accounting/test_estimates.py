@@ -34,11 +34,11 @@ MACHINE_READABLE = """\
 def test_a_result_per_block_size_with_its_own_time() -> None:
     runs = parse_openssl_speed(OPENSSL_1)
     assert [run.size_bytes for run in runs] == [16, 64]
-    assert runs[0] == ("aes-256 cbc", 16, 26596388, 10.0, 4.01)
+    assert runs[0] == ("aes-256 cbc", 16, 26596388, 10.0, 4.01, 1)
 
 
 def test_openssl_3_writes_ops() -> None:
-    assert parse_openssl_speed(OPENSSL_3) == [("aes-256-cbc", 1024, 5262498, 3.0, 2.99)]
+    assert parse_openssl_speed(OPENSSL_3) == [("aes-256-cbc", 1024, 5262498, 3.0, 2.99, 1)]
 
 
 def test_the_machine_readable_form_says_the_same() -> None:
@@ -57,9 +57,42 @@ def test_a_result_is_not_given_to_the_wrong_question() -> None:
     assert [run.size_bytes for run in parse_openssl_speed(lone)] == [8192]
 
 
+MULTI = """\
+Forked child 0
++DT:sha256:1:16
++DT:sha256:1:16
++R:300:sha256:1.010000
++DT:sha256:1:1024
++R:200:sha256:0.990000
++DT:sha256:1:1024
++R:30:sha256:1.000000
++R:20:sha256:1.000000
+Forked child 1
+Got: +F:25:sha256:476940673.27 from 0
+"""
+
+
+def test_processes_of_multi_are_summed() -> None:
+    assert parse_openssl_speed(MULTI) == [
+        ("sha256", 16, 500, 1.0, 2.0, 2),
+        ("sha256", 1024, 50, 1.0, 2.0, 2),
+    ]
+    # One of them was killed: what all did is not known.
+    cut = MULTI.replace("+R:20:sha256:1.000000\n", "")
+    assert [run.size_bytes for run in parse_openssl_speed(cut)] == [16]
+
+
+def test_several_processes_are_compared_with_as_many() -> None:
+    made = estimates(bundle(MULTI, MULTI, command="openssl speed", pid=7), timeline(1900))
+    assert made["got_share"].to_dict() == pytest.approx({"ticks": 2, "work": 2, "traced": 1.9})
+    assert made["lost_share"].to_dict() == pytest.approx({"ticks": 0, "work": 0, "traced": 0.05})
+    alone = MULTI.replace("Forked", "").replace("+DT:sha256:1:16\n+DT", "+DT", 1)
+    made = estimates(bundle(MULTI, alone, command="openssl speed", pid=7), timeline(1900))
+    assert made["got_share"].isna().to_dict() == {"ticks": False, "work": True, "traced": False}
+
+
 def rates(output: str) -> dict[tuple[str, int], float]:
-    runs = parse_openssl_speed(output)
-    return {(run.algorithm, run.size_bytes): run.blocks / run.asked_s for run in runs}
+    return {run.work: run.per_s for run in parse_openssl_speed(output)}
 
 
 def bundle(output: str, idle: str | None = None, sampled: str = "", **victim: Any) -> Any:

@@ -12,7 +12,7 @@ from support.chains import CHAIN, drawn
 from support.pairs import paired_of
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
-from support.told import NET_RX
+from support.told import NET_RX, OPENSSL
 
 
 def test_a_chain_from_the_interrupt_to_its_polls(tmp_path: Path) -> None:
@@ -64,8 +64,10 @@ def test_who_raised_its_own_has_no_interrupt(tmp_path: Path) -> None:
     assert pd.isna(row["irq_ns"])
 
 
-# Document 000 recorded neither raises nor switches.
+# As document 000, without raises; a switch shows how perf counts preemption.
+SEEN = h.Switch(10, OPENSSL)
 DOCUMENT_000 = (
+    t.SCHED_SWITCH,
     t.IRQ_HANDLER_ENTRY,
     t.IRQ_HANDLER_EXIT,
     t.SOFTIRQ_ENTRY,
@@ -75,7 +77,7 @@ DOCUMENT_000 = (
 
 
 def test_without_raises_the_interrupt_at_whose_exit_it_ran(tmp_path: Path) -> None:
-    chains = softirq_chains(drawn(tmp_path, *CHAIN, formats=DOCUMENT_000))
+    chains = softirq_chains(drawn(tmp_path, SEEN, *CHAIN, formats=DOCUMENT_000))
     assert list(chains["irq"]) == [32]
     assert chains["raise_delay_ns"].isna().all()
 
@@ -93,7 +95,7 @@ def net_rx_at(at: int) -> tuple[h.Happening, ...]:
 # The second runs at the exit of an interrupt that is not in the recording, 498 us after the first.
 def test_without_raises_a_long_gone_interrupt_raised_nothing(tmp_path: Path) -> None:
     unseen = net_rx_at(500_000)[2:]
-    chains = softirq_chains(drawn(tmp_path, *net_rx_at(1_000), *unseen, formats=DOCUMENT_000))
+    chains = softirq_chains(drawn(tmp_path, SEEN, *net_rx_at(1_000), *unseen, formats=DOCUMENT_000))
     assert chains["irq"].tolist() == [32, pd.NA]
     assert chains["irq_ns"].tolist() == [100, pd.NA]
     assert chains["round"].tolist() == [1, 1]
@@ -103,7 +105,7 @@ def test_without_raises_a_long_gone_interrupt_raised_nothing(tmp_path: Path) -> 
 @pytest.mark.parametrize("apart", [5_000, 100_000])
 def test_without_raises_each_interrupt_begins_a_run(tmp_path: Path, apart: int) -> None:
     six = [one for number in range(6) for one in net_rx_at(1_000 + apart * number)]
-    told_of = drawn(tmp_path, *six, formats=DOCUMENT_000)
+    told_of = drawn(tmp_path, SEEN, *six, formats=DOCUMENT_000)
     assert list(softirq_runs(told_of)["rounds_made"]) == [1] * 6
     assert list(softirq_chains(told_of)["irq"]) == [32] * 6
 
@@ -115,7 +117,7 @@ def test_without_raises_what_follows_at_once_is_another_round(tmp_path: Path) ->
         h.NapiPoll(1_600, "eth0", 27),
         h.SoftirqExit(1_601, NET_RX),
     )
-    told_of = drawn(tmp_path, *net_rx_at(1_000), *again, formats=DOCUMENT_000)
+    told_of = drawn(tmp_path, SEEN, *net_rx_at(1_000), *again, formats=DOCUMENT_000)
     (run,) = softirq_runs(told_of).to_dict("records")
     assert (run["rounds_made"], run["net_rx"], run["packets"]) == (2, 2, 31)
     assert (pd.isna(run["still_pending"]), run["end_reason"]) == (True, "unknown")

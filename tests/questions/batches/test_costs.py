@@ -1,5 +1,6 @@
 # The line through polls, what it is refused for, and the curve over rates: known costs come back.
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -131,13 +132,19 @@ def test_empty_polls_are_in_no_line() -> None:
     assert (row["empty_polls"], row["empty_poll_ns"]) == (200, 50)
 
 
-def test_a_cost_below_zero_is_doubted_and_costs_no_packet() -> None:
+@pytest.mark.parametrize(
+    ("ns", "refused"),
+    [(lambda n: n * n * 30, "fixed below 0"), (lambda n: 90_000 - n * 30, "marginal below 0")],
+)
+def test_a_cost_below_zero_is_refused_and_costs_no_packet(
+    ns: Callable[[int], int], refused: str
+) -> None:
     work = list(range(1, 65)) * 10
-    curved = gathered(work, [float(size * size * 30) for size in work])
-    row = costs_from(curved).iloc[0]
-    assert row["fixed_high_ns"] < 0
-    assert row["doubt"] == "fixed below 0"
-    assert packets_from(curved).empty
+    sloped = gathered(work, [float(ns(size)) for size in work])
+    row = costs_from(sloped).iloc[0]
+    assert row["refused"] == refused
+    assert row[["fixed_ns", "marginal_ns", "r_squared", "doubt"]].isna().all()
+    assert packets_from(sloped).empty
 
 
 # 600 ns a packet, and neighbouring polls alike: what they share moves the fixed part about.
@@ -148,12 +155,9 @@ def stretches(fixed: float, spread: float) -> Gathered:
     return gathered(list(work), list(600 * work + fixed + level + draw.normal(0, 50, 800)))
 
 
-def test_an_estimate_below_zero_is_doubted_however_wide_its_interval() -> None:
+def test_an_estimate_below_zero_is_refused_however_wide_its_interval() -> None:
     work = stretches(-1_500, 3_000)
-    row = costs_from(work).iloc[0]
-    assert row["fixed_ns"] < 0 < row["fixed_high_ns"]
-    assert row["marginal_low_ns"] > 0
-    assert row["doubt"] == "fixed below 0"
+    assert costs_from(work).iloc[0]["refused"] == "fixed below 0"
     assert packets_from(work).empty
 
 

@@ -9,6 +9,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.capture.requires import MissingEventsError
 from netcost_analysis.errors import ArgumentError
+from netcost_analysis.timeline.aggregate import BACKLOG_POLL
 from support.asked import (
     device_cost,
     device_flags,
@@ -50,10 +51,10 @@ def test_what_no_device_can_be_charged_with_has_rows_of_its_own(tmp_path: Path) 
         ("eth0", 0),
         ("NET_RX", 0),
         ("irq 40 nvme0q1", 0),
-        ("(no_device) poll", 1),
+        (BACKLOG_POLL, 1),
         ("NET_RX", 1),
     }
-    disk, backlog = rows["irq 40 nvme0q1", 0], rows["(no_device) poll", 1]
+    disk, backlog = rows["irq 40 nvme0q1", 0], rows[BACKLOG_POLL, 1]
     assert (disk["kind"], disk["ns"], disk["interrupts"], disk["polls"]) == ("line", 30, 1, None)
     assert (backlog["kind"], backlog["ns"], backlog["packets"]) == ("backlog", 40, 5)
     assert backlog["interrupts"] is None
@@ -65,14 +66,17 @@ def test_the_matrix_has_a_row_per_thief_and_cpu(tmp_path: Path) -> None:
     answer = timeline(tmp_path, *drawn()).ask.devices.device_matrix()
     rows = answer.frame.set_index(["thief", "cpu"])
     assert list(rows.index[:4]) == [
-        ("eth0", 0), ("eth0", 1), ("(no_device) poll", 0), ("(no_device) poll", 1),
+        ("eth0", 0), ("eth0", 1), (BACKLOG_POLL, 0), (BACKLOG_POLL, 1),
     ]  # fmt: skip
     assert rows["ns"][:4].tolist() == [49, 0, 0, 40]
     assert rows["cpu_share"][:2].tolist() == pytest.approx([49 / 300, 0])
     assert rows["interrupts_per_s"][:2].tolist() == pytest.approx([1e9 / 300, 0])
     assert rows.loc["NET_RX", "interrupts_per_s"].isna().all()
     ax = answer.plot()
-    assert [one.get_text() for one in ax.get_yticklabels()][:2] == ["eth0", "(no_device) poll"]
+    assert [one.get_text() for one in ax.get_yticklabels()][:2] == [
+        "eth0",
+        BACKLOG_POLL,
+    ]
     assert "16.3 %, 3,333,333/s" in [one.get_text() for one in ax.texts]
     # Of both CPUs: the backlog's 40 ns and 10 ns of NET_RX, over 300 ns.
     assert answer.figures["backlog"] == {"kind": "backlog", "ns": 40, "cpu_share": 40 / 300}

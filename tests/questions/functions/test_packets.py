@@ -115,6 +115,18 @@ def test_sides_of_different_devices(tmp_path: Path) -> None:
     assert (figures["base_packet_bytes"], figures["new_packet_bytes"]) == (2_500, 100)
 
 
+# A host that sends: the way that carried more, not the one packet that came.
+def test_a_sender_is_answered_by_what_it_sent(tmp_path: Path) -> None:
+    counts = net_dev(eth0=(60, 11, 9_000_000, 1_000), lo=(0, 0, 0, 0))
+    base, new = (recorded(tmp_path / at, **{"after/net_dev": counts}) for at in ("a", "b"))
+    found = base.ask.functions.packet_components().result
+    assert (found.direction, found.packets) == ("tx", 1_000)
+    received = base.ask.functions.packet_components(direction="rx").result
+    assert (received.direction, received.packets) == ("rx", 1)
+    changes = netcost.compare(base, new).ask.functions.component_changes()
+    assert changes.figures["direction"] == "tx"
+
+
 # What a weight counts stands beside it, and both ends of its interval.
 def test_a_weight_has_its_unit(tmp_path: Path) -> None:
     answer = recorded(tmp_path / "timer").ask.functions.packet_components()

@@ -108,3 +108,24 @@ def test_other_texts_have_none(tmp_path: Path) -> None:
     )
     refusal = open_capture(path).ask.functions.components().refusal
     assert "samples of functions" in str(refusal)
+
+
+# What a line of perf script may lack: where the sample was taken, its chain, its CPU, its period.
+@pytest.mark.parametrize(
+    "where", ["", "\n", f" {0xFFFFFFFF81000010:x}", " 10 f+0x4 (a)", "\n\t10 f (a)\n"]
+)
+def test_every_question_on_every_shape_of_sample(where: str, tmp_path: Path) -> None:
+    for number, (cpu, period) in enumerate((("[007] ", ""), ("", "1000 "))):
+        path = tmp_path / f"{number}.txt"
+        path.write_text(
+            "".join(f"sh 5 {cpu}{at}.000001: {period}cycles:{where}\n" for at in (1, 2))
+        )
+        capture = open_capture(path)
+        assert capture.info["events"] == {"cycles": 2}
+        table = capture.ask.table
+        for topic, name in table.loc[
+            table["asked_of"] == "recording", ["topic", "question"]
+        ].values:
+            answer = getattr(getattr(capture.ask, topic), name)()
+            assert answer.refusal or isinstance(answer.words, str)
+        assert (capture.ask.functions.functions().refusal is None) == ("(a)" in where)

@@ -36,7 +36,7 @@ def softirqs(*rows: tuple[int, int, int, int, str, str, int]) -> pd.DataFrame:
     frame = pd.DataFrame(list(rows), columns=names)
     frame = frame.astype({"tid": "Int32", "entry_ns": "Int64", "exit_ns": "Int64"})
     frame["comm"] = frame["tid"].map(NAMES)
-    return frame.assign(outside_polls_ns=0, polls=1, packets=1)
+    return frame.assign(outside_polls_ns=0, polls=1, packets=1, origin="irq")
 
 
 def events(

@@ -42,6 +42,7 @@ IN_TURN = (
     h.IrqExit(299, 33),
     h.SoftirqEntry(300, TIMER),
     h.SoftirqExit(310, TIMER),
+    h.SoftirqRaise(345, NET_RX),
     h.Waking(350, KSOFTIRQD),
     h.Wakeup(351, KSOFTIRQD),
     h.Switch(400, KSOFTIRQD, PREEMPTED),

@@ -38,7 +38,7 @@ def test_full_batches_save_polls() -> None:
     assert of_polls(polls(*[5] * 30, own=10), costs(), 0)[:2] == (30 * 510, 30 * 510)
 
 
-@pytest.mark.parametrize("line", [{"refused": "few sizes"}, {"doubt": "fixed below 0"}])
+@pytest.mark.parametrize("line", [{"refused": "few sizes"}, {"doubt": "not straight"}])
 def test_without_a_line_nothing_is_said_of_batches(line: dict[str, str]) -> None:
     found = of_polls(polls(*[5] * 30), costs(**line), 30 * 10_500)
     assert (found.device, found.why) == ("eth0", WHY)

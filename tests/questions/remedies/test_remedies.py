@@ -25,6 +25,8 @@ ROUNDS, ROUND, LAST = 12, 100_000, 1_000 + 11 * 100_000 + 60_000
 WINDOW = LAST - 1_000
 # A handler; a NET_RX with its two polls.
 IRQ, SOFTIRQ, VECTOR = 2_000, 12_500, 1_500
+# A NET_RX that only sends packets to another CPU.
+DISPATCH = 2_000
 
 
 def asked(path: Path, *cpus: Cpu, **header: Any) -> Answer[pd.DataFrame]:
@@ -181,11 +183,16 @@ def test_what_was_steered_here_moves_with_its_interrupt(tmp_path: Path) -> None:
 
 # A NET_RX that polls nothing steers, and goes on doing so; or it was asked to free buffers.
 def test_a_dispatch_stays_where_it_is_and_may_be_frees(tmp_path: Path) -> None:
-    told = [one for one in robbed().happenings if not isinstance(one, h.NapiPoll)]
-    poll = h.NapiPoll(told[3].at + 10_000, "eth0", 1)
-    found = rows(tmp_path, cpu(0, *told[:4], poll, *told[4:], task=OPENSSL), other(WINDOW))
-    assert found["rps"]["removable_ns"] == SOFTIRQ
-    assert found["deferral_off"]["removable_ns"] == ROUNDS * SOFTIRQ
+    told: list[h.Happening] = []
+    for one in robbed().happenings:
+        if not isinstance(one, h.SoftirqExit):
+            told.append(one)
+            continue
+        told += [h.SoftirqRaise(one.at - 100, NET_RX), one, h.SoftirqEntry(one.at + 100, NET_RX)]
+        told.append(h.SoftirqExit(one.at + 100 + DISPATCH, NET_RX))
+    found = rows(tmp_path, cpu(0, *told, task=OPENSSL), other(WINDOW))
+    assert found["rps"]["removable_ns"] == ROUNDS * SOFTIRQ
+    assert found["deferral_off"]["removable_ns"] == ROUNDS * (SOFTIRQ + DISPATCH)
 
 
 # Both on one CPU: affinity takes the device's part, steering all but the handlers.

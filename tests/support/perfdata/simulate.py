@@ -4,7 +4,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from . import happenings as h
 from . import tracepoints as t
@@ -25,6 +25,9 @@ class Event:
     exited: bool = False
 
 
+Preemption = Literal["perf", "ftrace", "none"]
+
+
 # Softirqs live in the task that runs them: on PREEMPT_RT they are preempted with it, elsewhere they
 # end before any switch, so one dictionary keyed by task serves both.
 @dataclass
@@ -35,16 +38,20 @@ class SimulatedCpu:
     serving: dict[int, int] = field(default_factory=dict)
     bh_off: dict[int, int] = field(default_factory=dict)
     exited: set[int] = field(default_factory=set)
-    # Softirqs that run at local_bh_enable or in a PREEMPT_RT task, and not at the exit of an
-    # interrupt, are seen by perf with a preempt count of 2.
     formats: dict[str, Format] = field(default_factory=dict)
+    preemption: Preemption = "perf"
 
-    def common(self, irqs_off: bool = False) -> Common:
+    def common(self, irqs_off: bool = False, scheduler: bool = False) -> Common:
         tid = self.task.tid
         serving, bh_off = self.serving.get(tid, 0), self.bh_off.get(tid, 0)
         flags = HARDIRQ | IRQS_OFF if self.hardirqs else IRQS_OFF if irqs_off else 0
         flags |= (SOFTIRQ if serving else 0) | (BH_OFF if bh_off else 0)
-        return Common(flags, 1 + (tid == 0) + (bh_off > 0) + self.hardirqs // 2, tid)
+        # Softirqs at local_bh_enable have one level more than at the exit of an interrupt. perf
+        # adds one of its own; a kernel without the count has none that it does not set outright.
+        level = (bh_off > 0) + self.hardirqs // 2
+        if self.preemption != "none":
+            level += (2 if scheduler else tid == 0) + (self.preemption == "perf")
+        return Common(flags, level, tid)
 
     def happen(self, what: h.Happening) -> Iterator[Event]:
         match what:
@@ -95,7 +102,7 @@ class SimulatedCpu:
             # A hand-written description has no irqs-off sections: these fire where the kernel holds
             # a raw lock.
             irqs_off = isinstance(what, h.SoftirqRaise | h.Switch | h.Wakeup | h.MigrateTask)
-            common = self.common(irqs_off)
+            common = self.common(irqs_off, scheduler=isinstance(what, h.Switch))
             if isinstance(what, h.Exec):
                 self.after(what)
             exited = self.task.tid in self.exited

@@ -18,7 +18,7 @@ from .machine import X86_64, Machine
 from .pipe import write_old_pipe, write_pipe
 from .records import Comm, Lost, LostSamples, Record
 from .sample import Sample, Where
-from .simulate import Event, SimulatedCpu
+from .simulate import Event, Preemption, SimulatedCpu
 from .synthesised import FinishedRound
 
 # Every mode of Recording.write that gives one file, as what it passes on; "pipe", "old pipe",
@@ -70,6 +70,8 @@ class Recording:
     beside: tuple[Record, ...] = ()
     # Bytes of each CPU's ring, of which perf wrote the newest at the end (--overwrite).
     overwritten: int | None = None
+    # Whose common_preempt_count the events have.
+    preemption: Preemption = "perf"
     # What every attr, and every sample, has beside what is said here.
     attr: Mapping[str, Any] = field(default_factory=dict)
     sample: Mapping[str, Any] = field(default_factory=dict)
@@ -104,7 +106,9 @@ class Recording:
 
     def _simulated(self, one: Cpu) -> Iterator[tuple[Event | None, h.Happening]]:
         recorded = {format_.event: format_ for format_ in self.formats}
-        simulated = SimulatedCpu(one.number, one.first_task, formats=recorded)
+        simulated = SimulatedCpu(
+            one.number, one.first_task, formats=recorded, preemption=self.preemption
+        )
         for what in one.unseen:
             list(simulated.happen(what))
         for what in one.happenings:

@@ -17,6 +17,7 @@ pub struct Current {
     role: Role,
     own: u32,
     is_stopper: bool,
+    is_hotplug: bool,
     /// A name that arrived, as a victim, and since when.
     named: Option<(i64, u32)>,
     victims: Victims,
@@ -26,7 +27,7 @@ impl Current {
     /// Nobody yet.
     pub fn nobody(victims: Victims) -> Current {
         let (role, own) = (Role::Ordinary, TASK);
-        Current { tid: -1, victim: NOBODY, role, own, is_stopper: false, named: None, victims }
+        Current { tid: -1, victim: NOBODY, role, own, is_stopper: false, is_hotplug: false, named: None, victims }
     }
 
     /// Thread id.
@@ -75,6 +76,11 @@ impl Current {
         }
     }
 
+    /// Whether it takes its CPU away.
+    pub fn is_hotplug(&self) -> bool {
+        self.is_hotplug
+    }
+
     /// Another task runs from now on.
     pub fn become_task(&mut self, tid: i32, victim: u32) {
         (self.tid, self.named) = (tid, None);
@@ -85,7 +91,7 @@ impl Current {
     pub fn charge(&mut self, victim: u32) {
         let found = self.victims.get(victim);
         (self.victim, self.role, self.own) = (victim, found.role, found.own);
-        self.is_stopper = found.is_stopper;
+        (self.is_stopper, self.is_hotplug) = (found.is_stopper, found.is_hotplug);
     }
 
     /// A name arrives that holds from `since_ns` on.

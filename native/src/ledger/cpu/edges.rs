@@ -128,6 +128,10 @@ impl Cpu {
                 self.forget();
                 self.gap(self.last_ns, end, "the recording is cut short", 0);
             }
+            Visibility::Clear if self.current.is_hotplug() && end > self.last_ns => {
+                self.forget();
+                self.gap(self.last_ns, end, "the CPU went offline", 0);
+            }
             Visibility::Clear => {
                 let inside = !self.hardirqs.is_empty() || self.softirqs.open().is_some();
                 self.close(self.last_ns);

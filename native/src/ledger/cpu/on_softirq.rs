@@ -77,9 +77,10 @@ impl Cpu {
         self.close(now);
         let mut raised = self.softirqs.take_raises(vec);
         if !self.settings.has_raise {
-            // One level of preempt count at entry means an interrupt's exit (or ksoftirqd); more
-            // means local_bh_enable, where either may have raised it.
-            let origin = if event.preempt == Some(1) { Origin::Irq } else { Origin::Unknown };
+            // An interrupt's exit (or ksoftirqd) adds no level; local_bh_enable does, and so does whatever an interrupt
+            // came upon. Where softirqs do not count as context (PREEMPT_RT) no interrupt's exit runs them.
+            let is_exit = event.preempt == Some(0) && event.flags & FLAG_SOFTIRQ != 0;
+            let origin = if is_exit { Origin::Irq } else { Origin::Unknown };
             raised = Raised { origin, inherited: false, ..raised };
             if let Some(irq) = self.last_exit.filter(|_| policy(vec).polls) {
                 self.leads_to_net_rx(irq);

@@ -76,6 +76,7 @@ impl Cpu {
 
     pub(super) fn switch(&mut self, switch: Switch, now: i64) {
         let Switch { prev, prev_state, next_pid, next } = switch;
+        self.counters.switches += 1;
         self.close(now);
         let is_runnable = prev_state.unwrap_or(0) & !self.settings.preempted_bit == 0;
         let tid = self.current.tid();
@@ -126,6 +127,7 @@ impl Cpu {
             return;
         }
         self.counters.disagreements += 1;
+        self.counters.switches_missing += 1;
         self.close(self.last_ns);
         self.drop_hardirqs(0);
         self.end_softirq(None);

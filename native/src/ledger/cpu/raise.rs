@@ -6,6 +6,8 @@
 //!   raise in a softirq that came from an irq   entry: origin irq   (inherited)
 //!   a loss since the last entry                entry: origin unknown
 //! ```
+//! A raise between the moment that a run of softirqs takes what is pending and its entry is seen before that entry, and
+//! served behind it: an entry without a raise is that of the last of several before the entry before.
 
 /// Where a softirq comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,13 +49,23 @@ pub struct Raises {
     several_tasks: bool,
     direct: bool,
     incomplete: bool,
+    /// The last, and the one before: where from, and whether inherited.
+    last: [Option<(Origin, bool)>; 2],
+    /// Of those before the last entry the last, where there were several.
+    late: Option<(Origin, bool)>,
 }
 
 impl Raises {
+    /// None yet; some may be missing where records were lost.
+    pub fn behind(has_lost: bool) -> Raises {
+        Raises { incomplete: has_lost, ..Raises::default() }
+    }
+
     /// One more raise, at a time, from a context.
     pub fn add(&mut self, time_ns: i64, from: Origin, inherited: bool) {
         self.first_ns.get_or_insert(time_ns);
         self.direct |= !inherited;
+        self.last = [Some((from, inherited)), self.last[0]];
         match from {
             Origin::Irq => self.irq = true,
             Origin::Task(tid) => {
@@ -74,6 +86,10 @@ impl Raises {
     /// The origin of the softirq that enters now, and whether it was inherited; forgets the raises.
     pub fn take(&mut self) -> (Origin, bool) {
         let raises = std::mem::take(self);
+        if let ([None, _], Some(late), false) = (raises.last, raises.late, raises.incomplete) {
+            return late;
+        }
+        self.late = raises.last[0].filter(|_| raises.last[1].is_some() && !raises.incomplete);
         let origin = match (raises.irq, raises.task) {
             _ if raises.incomplete => Origin::Unknown,
             _ if raises.several_tasks => Origin::Mixed,
@@ -104,6 +120,12 @@ mod tests {
         assert_eq!(origin(&[(Origin::Task(7), false), (Origin::Task(7), false)]), (Origin::Task(7), false));
         assert_eq!(origin(&[(Origin::Irq, true)]), (Origin::Irq, true));
         assert_eq!(origin(&[]).0, Origin::Unknown);
+        let mut raises = Raises::default();
+        raises.add(5, Origin::Task(7), false);
+        raises.add(6, Origin::Irq, false);
+        assert_eq!(raises.take().0, Origin::Mixed);
+        assert_eq!(raises.take(), (Origin::Irq, false));
+        assert_eq!(raises.take().0, Origin::Unknown);
         let mut lossy = Raises::default();
         lossy.lose();
         lossy.add(5, Origin::Irq, false);

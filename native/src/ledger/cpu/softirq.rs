@@ -160,11 +160,21 @@ impl Softirq {
         self.pending.clear();
     }
 
+    /// Whether what raised it may have left packets to another CPU. What an interrupt raised and polled nothing had been
+    /// polled with the raise before.
+    fn was_sent(&self) -> bool {
+        match self.origin {
+            Origin::Unknown => false,
+            Origin::Irq => self.inherited,
+            Origin::Task(_) | Origin::Mixed => true,
+        }
+    }
+
     /// It is over: its segments go to what it proved to be. `is_seen`: its exit was.
     #[inline(always)]
     pub fn settle(&self, is_seen: bool, settings: &Settings, tail: &mut Tail) {
         let (policy, thief) = (policy(self.vec), self.thief());
-        if policy.polls && self.polls == 0 && settings.has_poll && is_seen {
+        if policy.polls && self.polls == 0 && settings.has_poll && is_seen && self.was_sent() {
             tail.give(&self.pending, thief, RPS_DISPATCH);
         }
         if let Some(proved) = if is_seen { self.proved } else { in_doubt(policy.network, self.proved) } {

@@ -22,7 +22,10 @@ pub struct Softirqs {
     run: Softirq,
     is_open: bool,
     ordinal: u32,
-    raises: [Raises; VECTORS],
+    /// By vector, up to the highest that was raised.
+    raises: Vec<Raises>,
+    /// Records were lost, of any vector.
+    has_lost: bool,
     /// Interrupt lines that lead to the next NET_RX.
     lines: Vec<i64>,
 }
@@ -47,15 +50,24 @@ impl Softirqs {
 
     /// One is raised.
     pub fn raise(&mut self, vec: u8, time_ns: i64, from: Origin, inherited: bool) {
-        self.raises[usize::from(vec) % VECTORS].add(time_ns, from, inherited);
+        self.raises_of(vec).add(time_ns, from, inherited);
     }
 
     /// What raised the one that enters now; the next one's raises are yet to come.
     pub fn take_raises(&mut self, vec: u8) -> Raised {
-        let raises = &mut self.raises[usize::from(vec) % VECTORS];
+        let raises = self.raises_of(vec);
         let first_ns = raises.first_ns;
         let (origin, inherited) = raises.take();
         Raised { origin, inherited, first_ns }
+    }
+
+    #[inline(always)]
+    fn raises_of(&mut self, vec: u8) -> &mut Raises {
+        let vec = usize::from(vec) % VECTORS;
+        if self.raises.len() <= vec {
+            self.raises.resize(vec + 1, Raises::behind(self.has_lost));
+        }
+        &mut self.raises[vec]
     }
 
     /// An interrupt line leads to the next NET_RX.
@@ -72,6 +84,7 @@ impl Softirqs {
 
     /// Raises may be missing: records were lost.
     pub fn lose(&mut self) {
+        self.has_lost = true;
         self.raises.iter_mut().for_each(Raises::lose);
     }
 
