@@ -91,7 +91,7 @@ def test_one_that_fails_leaves_those_before(tmp_path: Path, temporary: dict[str,
 # Killed, its trace instance has no owner until it is removed: others who record would see it.
 @pytest.mark.parametrize(
     "number",
-    [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.alone)],
+    [signal.SIGINT, pytest.param(signal.SIGKILL, marks=(pytest.mark.alone, pytest.mark.slow))],
 )
 def test_a_signal_keeps_what_is_recorded(
     number: signal.Signals, tmp_path: Path, temporary: dict[str, str]

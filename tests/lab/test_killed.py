@@ -14,7 +14,7 @@ from support.kit.guest import guest
 from support.kit.host_snapshot import lasting_differences, snapshot
 from support.kit.lab import DEFER, LAB, namespaces, require_lab
 from support.kit.moments import Kill, Killer, none_runs
-from support.kit.record import by_tool, commands_with, ended, require_recorder, started
+from support.kit.record import commands_with, ended, require_recorder, started
 
 pytestmark = pytest.mark.alone
 
@@ -102,7 +102,8 @@ def test_an_experiment_that_is_killed_harms_nothing(name: str, tenth: int, tmp_p
         assert lasting_differences(before, run, whole=True) == [], kill
 
 
-@by_tool("tracefs", "trace-cmd")
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", ["tracefs", "trace-cmd"])
 def test_a_recorder_ends_with_its_experiment(tool: str, tmp_path: Path) -> None:
     environment, _ = environment_of("stolen-time", tmp_path)
     require_recorder(tool)
