@@ -7,12 +7,13 @@ over the interval that was asked for.
 """
 
 import re
+from bisect import bisect
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._native import CaptureError
 from ..errors import ArgumentError
-from .host import Snapshot
+from .host import Snapshot, names_cpus
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,12 +108,14 @@ def counters(
         raise ArgumentError(f"no counters {name!r}; there are {', '.join(_KEYS)}")
     key, table = _KEYS[kind]
     frames = []
-    # What tells which CPUs softnet_stat has lines of.
-    beside = readings(bundle, "stat") if kind == "softnet_stat" else []
-    for begin_ns, end_ns, text in readings(bundle, name, folder, sides):
-        nearest = min(beside, key=lambda one: abs(one.begin_ns - begin_ns), default=None)
-        texts = {"stat": nearest.text} if nearest else {}
-        snapshot = Snapshot({**texts, _WHOLE.get(kind, kind): text})
+    found = readings(bundle, name, folder, sides)
+    # What tells which CPUs an old softnet_stat has lines of: the last that was read before it.
+    is_old = kind == "softnet_stat" and any(not names_cpus(one.text) for one in found)
+    beside = readings(bundle, "stat") if is_old else []
+    for begin_ns, end_ns, text in found:
+        place = bisect(beside, begin_ns, key=lambda one: one.begin_ns)
+        stat = beside[max(place - 1, 0)].text if beside else ""
+        snapshot = Snapshot({"stat": stat, _WHOLE.get(kind, kind): text})
         frame = _known(getattr(snapshot, table)).rename_axis(key).reset_index()
         at_ns = (begin_ns + end_ns) // 2
         for place, (column, ns) in enumerate(
@@ -143,6 +146,7 @@ def deltas(counted: "pd.DataFrame") -> "pd.DataFrame":
         columns = ["start_ns", "end_ns", "interval_ns", "interval_error_ns", key, *values]
         return pd.DataFrame({column: pd.Series(dtype="int64") for column in columns})
     rows = counted.sort_values("at_ns", kind="stable", ignore_index=True)
+    # Where no CPU is known, all of them have one row.
     exact, of_key = _exact(rows, key, values), rows.groupby(key, sort=False, dropna=False)
     grown = exact - exact.groupby(rows[key], sort=False, dropna=False).shift()
     half = (rows["end_ns"] - rows["begin_ns"]) / 2

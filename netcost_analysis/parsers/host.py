@@ -49,6 +49,11 @@ _HEX = re.compile(r"[0-9a-f]{1,15}")
 _MOMENT = re.compile(r"[0-9]{1,18}|[1-8][0-9]{18}")
 
 
+def names_cpus(softnet_stat: str) -> bool:
+    """Whether the lines of a softnet_stat say which CPU they are of, as since Linux 5.10."""
+    return len(softnet_stat.partition("\n")[0].split()) > max(_SOFTNET)
+
+
 def _counts(words: list[str], like: "re.Pattern[str]" = _COUNT) -> bool:
     return all(map(like.fullmatch, words))
 

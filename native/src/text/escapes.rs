@@ -54,7 +54,7 @@ pub enum Escape {
 
 /// Whether every `=` begins two hexadecimal digits or ends its line, and one stands for itself.
 fn is_quoted_printable(start: &[u8]) -> bool {
-    let mut escapes = memchr::memchr_iter(b'=', start).filter_map(|at| start.get(at..at + 3)).peekable();
+    let mut escapes = memchr::memchr_iter(b'=', start).filter_map(|at| start.get(at..at + 3));
     let is_one = |escape: &[u8]| escape[1] == b'\n' || quoted_printable(escape) != Escape::IsNone;
     memmem::find(start, b"=3D").is_some() && escapes.all(is_one)
 }

@@ -64,10 +64,12 @@ impl<'a> Head<'a> {
                 end = memchr(b' ', rest).unwrap_or(rest.len());
             }
         }
-        let syscall = (head.style != Style::Perf && rest.starts_with(b"sys_")).then(|| syscall(rest)).flatten();
+        if let Some(name) = syscall(rest).filter(|_| head.style != Style::Perf) {
+            (head.name, head.text) = (name, rest.trim_ascii());
+            return Some(head);
+        }
         match rest[..end].strip_suffix(b":") {
             _ if rest.starts_with(RECORD) => head.name = RECORD,
-            _ if syscall.is_some() => head.name = syscall.unwrap_or_default(),
             // trace_printk writes where it was called; BPF programs of older kernels, an address or nothing.
             Some(place) if head.style != Style::Perf && is_place(place) => head.name = PRINT,
             Some(name) if (1..=LONGEST_NAME).contains(&name.len()) && name.iter().all(u8::is_ascii_graphic) => {
@@ -101,7 +103,7 @@ fn is_place(name: &[u8]) -> bool {
 
 /// ftrace's own words for sys_enter_* and sys_exit_*: `sys_read(fd: 3, count: 9)`, `sys_read -> 0x1`.
 fn syscall(rest: &[u8]) -> Option<&'static [u8]> {
-    let end = rest.iter().position(|&byte| !(byte.is_ascii_alphanumeric() || byte == b'_'))?;
+    let end = rest.strip_prefix(b"sys_")?.iter().position(|&byte| !(byte.is_ascii_alphanumeric() || byte == b'_'))? + 4;
     match &rest[end..] {
         [b'(', .., b')'] => Some(b"syscalls:sys_enter"),
         [b' ', b'-', b'>', b' ', b'0', b'x', ..] => Some(b"syscalls:sys_exit"),

@@ -10,7 +10,7 @@ from ..devices.device_traffic import comparable
 from ..question import question
 from ..samples.rules import UNCLASSIFIED
 from ..samples.sampled import sampled
-from .moved import Direction, Moved, moved_while_sampled
+from .moved import Direction, Moved, check_direction, moved_while_sampled
 from .profile import profile
 from .sampled_events import (
     CYCLES,
@@ -134,6 +134,7 @@ def counters_by_component(
     Source: perf's samples, net/dev in before/, after/ and samples/, and
     questions/functions/components.toml.
     """
+    check_direction(direction)
     source = sampled(capture)
     names = with_samples(source)
     if not names:

@@ -39,8 +39,7 @@ def moved_while_sampled(
     # From the reading before to that after the recorded time, where samples were taken throughout;
     # else of all readings that were taken while samples were. direction: the way that carried most
     # bytes unless given.
-    if direction not in (None, "rx", "tx"):
-        raise ArgumentError(f"direction={direction!r}: one of rx, tx")
+    check_direction(direction)
     times = one.samples["time_ns"]
     if not len(times):
         raise CaptureError(f"no sample of {one.event} was taken")
@@ -53,16 +52,25 @@ def moved_while_sampled(
     if device is not None and device not in names:
         raise AbsentError(f"no device {device!r}; there are {', '.join(names)}")
     ways: tuple[Direction, ...] = (direction,) if direction else ("rx", "tx")
-    return max((_one_way(rows, device, way) for way in ways), key=lambda found: found.bytes)
+    found = [moved for way in ways if (moved := _one_way(rows, device, way)) is not None]
+    if not found:
+        raise CaptureError(f"the counters of {device or 'every device'} went backwards")
+    return max(found, key=lambda moved: moved.bytes)
 
 
-def _one_way(rows: pd.DataFrame, device: str | None, direction: Direction) -> Moved:
+def check_direction(direction: str | None) -> None:
+    if direction not in (None, "rx", "tx"):
+        raise ArgumentError(f"direction={direction!r}: one of rx, tx")
+
+
+def _one_way(rows: pd.DataFrame, device: str | None, direction: Direction) -> Moved | None:
+    # None where its counters went backwards.
     packets, size = f"{direction}_packets", f"{direction}_bytes"
     rows = of_all = rows[rows[packets].notna() & rows[size].notna()]
     if device is not None:
         rows = rows[rows["device"] == device]
     if rows.empty:
-        raise CaptureError(f"the counters of {device or 'every device'} went backwards")
+        return None
     whole = int(of_all[packets].sum())
     row = _busiest(rows, packets)
     others = of_all[(of_all[packets] > 0) & (of_all["device"] != row["device"])]

@@ -26,18 +26,22 @@ def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | No
     names = [str(name) for name in losses(timeline).victims]
     if (recorded := recorded_victim(timeline, names)) is not None:
         return recorded
-    return next((name for name in names if not _records(timeline, name)), None) or (
-        names[0] if names else None
-    )
+    recorders = _recorders(timeline)
+    others = (name for name in names if name not in recorders)
+    return next(others, names[0] if names else None)
 
 
-def _records(timeline: "Timeline", comm: str) -> bool:
-    # Whether it is a recorder, or what netcost-record alone started.
-    if comm in _RECORDERS or _KIT not in {row.comm for row in timeline.owned_by()}:
-        return comm in _RECORDERS
-    tids = {row.tid for row in timeline.owned_by() if row.comm == comm and row.tid is not None}
-    kit = [row.tid for row in timeline.owned_by() if row.comm == _KIT and row.tid is not None]
-    return bool(tids) and tids <= with_forked(timeline, kit)
+def _recorders(timeline: "Timeline") -> set[str]:
+    # Names of recorders, and of what netcost-record alone started.
+    tids: dict[str, set[int]] = {}
+    for row in timeline.owned_by():
+        if row.comm is not None and row.tid is not None:
+            tids.setdefault(row.comm, set()).add(row.tid)
+    found = set(_RECORDERS)
+    if _KIT in tids:
+        kit = with_forked(timeline, tids[_KIT])
+        found |= {comm for comm, own in tids.items() if own <= kit}
+    return found
 
 
 def asked_or_chosen(timeline: "Timeline", victim: Task | None, by: By | None = None) -> Task | None:

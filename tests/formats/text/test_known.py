@@ -258,8 +258,8 @@ def test_columns_have_the_types_of_the_kernels_fields(tmp_path: Path) -> None:
     assert kinds["napi:napi_poll", "dev_name"] == kinds["sched:sched_switch", "prev_comm"] == text
 
 
-# A number that goes on with letters is none, and a vector has one name: such a line is no event of
-# its kind, whatever it may have been.
+# Letters behind a number make it no number, and each vector has one name. A line that breaks either
+# rule keeps its text, and is not read as that event.
 @pytest.mark.parametrize(
     ("event", "text"),
     [

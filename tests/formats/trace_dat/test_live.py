@@ -33,7 +33,7 @@ WAYS: dict[str, tuple[str, ...]] = {
     "losses": SMALL,
     "losses, version 6": (*SMALL, "--file-version", "6"),
 }
-# Clocks of which a file holds no more than the name.
+# A file holds nothing but the name of these clocks.
 OF_NAME = ("global", "perf", "tai", "raw", "counter")
 # Not every machine has every clock.
 CLOCKS = ("local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai")

@@ -123,6 +123,10 @@ def test_a_sender_is_answered_by_what_it_sent(tmp_path: Path) -> None:
     assert (found.direction, found.packets) == ("tx", 1_000)
     received = base.ask.functions.packet_components(direction="rx").result
     assert (received.direction, received.packets) == ("rx", 1)
+    # Where the counters of one way went backwards, the other is answered.
+    back = net_dev(eth0=(0, 0, 9_000_000, 1_000), lo=(0, 0, 0, 0))
+    reset = recorded(tmp_path / "c", **{"after/net_dev": back}).ask.functions.packet_components()
+    assert (reset.result.direction, reset.result.packets) == ("tx", 1_000)
     changes = netcost.compare(base, new).ask.functions.component_changes()
     assert changes.figures["direction"] == "tx"
 

@@ -1,4 +1,4 @@
-# Whom questions are about where nobody says it.
+# The victim that is chosen where none was given.
 
 from pathlib import Path
 
