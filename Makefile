@@ -33,9 +33,9 @@ help: ## list the targets
 
 .PHONY: report
 report: $(VENV)/.built ## who stole whose CPU time in CAPTURE (default: the sample): tables here, pictures in build/report.html
-	@$(BIN)/netcost ledger $(CAPTURE)
-	@echo
 	@$(BIN)/netcost stolen $(CAPTURE)
+	@echo
+	@$(BIN)/netcost ledger $(CAPTURE)
 	@echo
 	@mkdir -p $(dir $(REPORT))
 	@$(BIN)/netcost report $(CAPTURE) -o $(REPORT)

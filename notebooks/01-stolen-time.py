@@ -22,6 +22,7 @@
 # %% tags=["parameters"]
 path = "../sample-data/nic-stolen-time"  # what netcost.open_capture takes
 victim = None  # a task by name or tid; None: the one the bundle names, else the one that lost most
+window = "auto"  # "victim", "load" (while it ran) or "trace"; "auto": the first that is known
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
 beside = {}  # what lies beside it, as open_capture takes it: {"victim_output": "victim.txt"}
 
@@ -29,7 +30,7 @@ beside = {}  # what lies beside it, as open_capture takes it: {"victim_output": 
 import netcost_analysis as netcost
 
 capture = netcost.open_capture(path, buffer, **beside)
-run = capture.timeline(victim=victim)
+run = capture.timeline(victim=victim, window=window)
 run.ask.prepare("episodes", "handovers", "provenance")  # a large capture is read once for both
 run.ask.completeness.recording()
 
@@ -37,10 +38,10 @@ run.ask.completeness.recording()
 # ## The answer
 
 # %%
-run.ask.stolen_time.network_cost()
+run.ask.stolen_time.headline()
 
 # %%
-run.ask.stolen_time.headline()
+run.ask.stolen_time.network_cost()
 
 # %%
 run.ask.tracing_overhead.network_overhead()

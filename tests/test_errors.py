@@ -194,7 +194,7 @@ def test_arguments_that_do_not_fit(
 def test_a_width_beyond_any_window(netcost: Netcost) -> None:
     wide = str(2**61)
     [row] = netcost("ask", "rolling_stolen", NIC, "--step-ns", str(wide), "--json").json
-    frame = open_capture(NIC).timeline()
+    frame = open_capture(NIC).timeline(window="auto")
     assert (row["start_ns"], row["end_ns"]) == (frame.summary["start_ns"], frame.summary["end_ns"])
 
 

@@ -40,7 +40,8 @@ json_load() {
 		printf null
 		return
 	fi
-	printf '{"command": %s, "output": "load.txt", "files": %s}' "$(json_string "$load")" "$(json_files "$1")"
+	printf '{"command": %s, "start_ns": %s, "end_ns": %s, "output": "load.txt", "files": %s}' \
+		"$(json_string "$load")" "$(on_the_clock "$load_started_ns")" "$(on_the_clock "$load_ended_ns")" "$(json_files "$1")"
 }
 
 # json_files DIR: where victim and load left files of their own, or null.

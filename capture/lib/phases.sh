@@ -57,8 +57,12 @@ run_phase() {
 	else
 		read_counters "$destination/after" stamp service_counters proc network devices
 	fi
-	end_session "$load_pid" "the load"
-	load_pid=''
+	if [ -n "$load_pid" ]; then
+		read_clock
+		load_ended_ns=$monotonic_ns
+		end_session "$load_pid" "the load"
+		load_pid=''
+	fi
 	if [ -z "$run_phase_part$until" ]; then
 		read_clock
 		window_ended_ns=$monotonic_ns

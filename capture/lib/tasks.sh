@@ -50,9 +50,11 @@ end_children() {
 	done
 }
 
-# start_load: starts it and gives it a moment to get going. Its name is another in each phase, for its end is
+# start_load: sets load_started_ns, starts it and gives it a moment to get going. Its name is another in each phase, for its end is
 # reported after its phase, too.
 start_load() {
+	read_clock
+	load_started_ns=$monotonic_ns load_ended_ns=''
 	NETCOST_FILES=$destination/files setsid sh "$library/guard.sh" "$workspace/alive" "$run" sh "$library/report-end.sh" "load$phase" \
 		sh "$library/as-called.sh" "$run" sh -c "$load" >"$destination/load.txt" 2>&1 </dev/null &
 	load_pid=$! guards="$guards $!"
@@ -169,6 +171,8 @@ run_load_alone() {
 other_report() {
 	case $report in
 	"load$phase ended 0")
+		read_clock
+		load_ended_ns=$monotonic_ns
 		[ -z "$load_pid" ] || [ "$part_state" = over ] || note "the load ended by itself before the end of the recorded window"
 		load_pid=''
 		;;

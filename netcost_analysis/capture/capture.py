@@ -18,7 +18,6 @@ from .bundle import bundle_at
 from .event_names import require_event
 from .given import Beside, kallsyms_text
 from .kallsyms import kallsyms_beside, read_kallsyms
-from .manifest import Window
 from .recorder import clock, is_perf, recorder, require_perf, require_samples
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from ..questions.accessors import RecordingAsk
     from ..timeline.timeline import Timeline
+    from ..timeline.window import Named
 
 # Of event_batches(), in memory.
 EVENTS_AT_ONCE = 100_000
@@ -503,6 +503,7 @@ class Capture:
         end_s: float | None = None,
         cpus: list[int] | None = None,
         victim: int | str | None = None,
+        window: "Named" = "trace",
     ) -> "Timeline":
         """Who had each CPU when, from the events; computed when its tables are asked for.
 
@@ -515,6 +516,9 @@ class Capture:
         victim : int or str, optional
             The task, by comm or tid, that questions about a victim are of unless they are given
             one; one is chosen unless given (Timeline.victim).
+        window : {"trace", "victim", "load", "auto"}
+            Instead of start_s and end_s: all of it, while the victim ran or the load did. "auto" is
+            the first of victim, load and trace of which the bundle says when it ran.
 
         Returns
         -------
@@ -524,11 +528,18 @@ class Capture:
         Raises
         ------
         ValueError
-            For a window that ends before it starts.
+            For a window that ends before it starts, or is named and given by its ends.
+        CaptureError
+            For the run of a victim or a load of which nobody knows when it was.
         """
         from ..timeline.timeline import Timeline
 
-        return Timeline(self, start_s=start_s, end_s=end_s, cpus=cpus, victim=victim)
+        return Timeline(self, start_s, end_s, cpus, victim, window)
+
+    @cached_property
+    def whole(self) -> "Timeline":
+        """The timeline of all of it, kept: what several ask of it is computed once."""
+        return self.timeline()
 
     @cached_property
     def ask(self) -> "RecordingAsk":
@@ -556,22 +567,13 @@ class Capture:
         victim = self.bundle.victim if self.bundle else None
         if victim is None:
             raise CaptureError(no_victim(self.path))
-        start, end = victim.start_ns, victim.end_ns
         cpu = victim.cpu
-        if start is not None and end is not None and end <= start:
-            raise CaptureError(f"{self.path} has a victim that ended before it started")
-        window = self.bundle.manifest.window if self.bundle else Window()
-        if start is not None and window.start_ns is not None:
-            start = max(start, window.start_ns)
-        if end is not None and window.end_ns is not None:
-            end = min(end, window.end_ns)
-        if start is not None and end is not None and end <= start:
-            raise CaptureError(f"{self.path} was recorded while its victim did not run")
-        start_s, end_s = (None if at is None else (at - self.start_ns) / 1e9 for at in (start, end))
         if cpu is not None and cpu not in self.info["cpus"]:
             missing = not_recorded(cpu, self.info["cpus"])
             raise CaptureError(f"{self.path} has nothing of the victim's CPU: {missing}")
-        return self.timeline(start_s, end_s, None if cpu is None else [cpu])
+        known = victim.start_ns is not None and victim.end_ns is not None
+        cpus = None if cpu is None else [cpu]
+        return self.timeline(cpus=cpus, window="victim" if known else "trace")
 
     def __repr__(self) -> str:
         return summary_text(self._lines())

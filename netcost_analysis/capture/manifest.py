@@ -27,10 +27,12 @@ class Host(Struct, frozen=True):
 
 
 class Load(Struct, frozen=True):
-    """What made the load. output: the name of its file."""
+    """What made the load. output: the name of its file. start_ns, end_ns: when it ran."""
 
     command: str | None = None
     output: str | None = None
+    start_ns: Count | None = None
+    end_ns: Count | None = None
 
 
 class Attached(Struct, frozen=True):
@@ -57,8 +59,6 @@ class Victim(Load, frozen=True):
 
     cpu: Count | None = None
     pid: Count | None = None
-    start_ns: Count | None = None
-    end_ns: Count | None = None
     user_s: Seconds | None = None
     system_s: Seconds | None = None
     wall_s: Annotated[float, Meta(gt=0)] | None = None

@@ -9,6 +9,7 @@ import click
 from ..units import plural, printable
 from .arguments import options
 from .main import (
+    Part,
     beside_options,
     capture_arguments,
     json_option,
@@ -82,9 +83,7 @@ def command(
     table: str | None,
     columns: tuple[str, ...] | None,
     wide: bool,
-    start: float | None,
-    end: float | None,
-    cpus: tuple[int, ...],
+    part: Part,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -98,21 +97,23 @@ def command(
 
     one = _question(question)
     given = {name: value for name, value in given.items() if value is not None}
-    whole = start is None and end is None and not cpus
     if is_experiment(path):
-        if not whole:
-            raise click.UsageError("an experiment takes no --start, --end and --cpu")
+        if part.is_given:
+            raise click.UsageError("an experiment takes no --window, --start, --end and --cpu")
         nothing_beside_experiment()
         answer = open_experiment(path).ask(question, **given)
     elif is_dataset(path):
         from ..fleet.fleet import open_fleet
 
-        if not whole:
-            raise click.UsageError("a fleet takes no --start, --end and --cpu")
+        if part.is_given:
+            raise click.UsageError("a fleet takes no --window, --start, --end and --cpu")
         answer = open_fleet(path).ask(question, **given)
     else:
         capture = opened(path)
-        source = capture if whole else capture.timeline(start, end, list(cpus) or None)
+        # What is asked of something else first is asked of all of it.
+        of_timeline = one.sources[0] == "Timeline"
+        timed = of_timeline or part.is_given
+        source = part.timeline(capture, "auto") if timed else capture
         answer = source.ask(question, **given)
     answers = shown_parts(answer)
     if table is not None:

@@ -9,7 +9,7 @@ from ..export.perfetto import SUFFIXES
 from ..timeline.task import Task
 from ..units import printable
 from .arguments import TASK
-from .main import capture_arguments, json_option, opened, print_json, window_options
+from .main import Part, capture_arguments, json_option, opened, print_json, window_options
 from .table import say, show
 
 if TYPE_CHECKING:
@@ -83,9 +83,7 @@ def command(
     samples: tuple[str, ...] | None,
     victims: tuple[Task, ...],
     overwrite: bool,
-    start: float | None,
-    end: float | None,
-    cpus: tuple[int, ...],
+    part: Part,
     as_json: bool,
 ) -> None:
     """Write a capture's tables as Parquet, which pandas, Polars, DuckDB and Spark read as it is.
@@ -102,7 +100,7 @@ def command(
     if is_perfetto(output):
         if tables or events or samples:
             raise click.UsageError("a trace has no tables: leave out --tables, --events, --samples")
-        _trace(path, output, victims, overwrite, (start, end, list(cpus) or None), as_json)
+        _trace(path, output, victims, overwrite, part, as_json)
         return
     if victims:
         raise click.UsageError("--victim is for a trace: name the output FILE.perfetto-trace")
@@ -112,7 +110,7 @@ def command(
 
     require_free(output, overwrite)
     capture = opened(path)
-    done = capture.timeline(start, end, list(cpus) or None).to_parquet(
+    done = part.timeline(capture).to_parquet(
         output,
         () if tables == ("none",) else tables,
         events=_chosen(capture, events, tracepoints=True),
@@ -130,7 +128,7 @@ def _trace(
     output: str,
     victims: tuple[Task, ...],
     overwrite: bool,
-    window: tuple[float | None, float | None, list[int] | None],
+    part: Part,
     as_json: bool,
 ) -> None:
     from dataclasses import asdict
@@ -138,7 +136,7 @@ def _trace(
     from ..export.perfetto import require_free
 
     require_free(output, overwrite)
-    timeline = opened(path).timeline(*window)
+    timeline = part.timeline(opened(path))
     done = timeline.to_perfetto(output, victims or None, overwrite=overwrite)
     if as_json:
         print_json(asdict(done))

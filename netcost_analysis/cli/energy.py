@@ -7,6 +7,7 @@ import click
 from ..units import printable
 from .ask import plain_answer
 from .main import (
+    Part,
     capture_arguments,
     json_option,
     nothing_beside_experiment,
@@ -36,14 +37,7 @@ _OF_EXPERIMENT = {
 @wide_option
 @window_options
 @json_option
-def command(
-    path: str,
-    wide: bool,
-    start: float | None,
-    end: float | None,
-    cpus: tuple[int, ...],
-    as_json: bool,
-) -> None:
+def command(path: str, wide: bool, part: Part, as_json: bool) -> None:
     """Show what the machine used of energy, by whom, what woke idle CPUs, and its counters.
 
     PATH may be an experiment, its folder or that folder in one file: then what a gigabyte and a
@@ -52,12 +46,12 @@ def command(
     from ..capture.experiment import is_experiment, open_experiment
 
     if is_experiment(path):
-        if start is not None or end is not None or cpus:
-            raise click.UsageError("an experiment takes no --start, --end and --cpu")
+        if part.is_given:
+            raise click.UsageError("an experiment takes no --window, --start, --end and --cpu")
         nothing_beside_experiment()
         titles, asked = _OF_EXPERIMENT, open_experiment(path).ask
     else:
-        titles, asked = _OF_RECORDING, _of_recording(path, start, end, cpus)
+        titles, asked = _OF_RECORDING, _of_recording(path, part)
     answers = {name: asked(name) for name in titles}
     first, *others = [one.refusal for one in answers.values()]
     if first is not None and None not in others:
@@ -79,14 +73,14 @@ def command(
         say(f"note: {printable(note)}")
 
 
-def _of_recording(path: str, start: float | None, end: float | None, cpus: tuple[int, ...]) -> Any:
+def _of_recording(path: str, part: Part) -> Any:
     from ..capture.bundle import bundle_at
     from ..questions.ask import Ask
 
     bundle = bundle_at(path)
     if bundle is not None and bundle.has_no_trace:
         return Ask(bundle)
-    return opened(path).timeline(start, end, list(cpus) or None).ask
+    return part.timeline(opened(path)).ask
 
 
 def _show(answer: "Answer[Any]", wide: bool) -> None:

@@ -12,6 +12,7 @@ from ..units import plural
 from .event_names import Names
 from .main import (
     COUNT,
+    Part,
     capture_arguments,
     json_option,
     opened,
@@ -53,9 +54,7 @@ def command(
     limit: int | None,
     columns: tuple[str, ...] | None,
     wide: bool,
-    start: float | None,
-    end: float | None,
-    cpus: tuple[int, ...],
+    part: Part,
     as_json: bool,
     user: bool,
 ) -> None:
@@ -70,14 +69,15 @@ def command(
     cut = _ON_A_TERMINAL if on_terminal and limit is None else None
     sampled = _is_sampled(capture, name)
     most = limit if cut is None else cut + 1
-    if not sampled:
-        frame = capture.events(name, most, start, end, list(cpus))
-    elif start is None and end is None and not cpus:
+    if sampled and not part.is_given:
         frame = capture.samples(name, most)
     else:
-        capture.timeline(start, end)
-        require_cpus(capture, cpus)
-        frame = within(capture.samples(name), capture, start, end, cpus)[:most]
+        start, end = part.timeline(capture).window[:2]
+        if sampled:
+            require_cpus(capture, part.cpus)
+            frame = within(capture.samples(name), capture, start, end, part.cpus)[:most]
+        else:
+            frame = capture.events(name, most, start, end, list(part.cpus))
     if columns is not None:
         frame, wide = with_columns(frame, columns), True
     if output:

@@ -7,7 +7,7 @@ import click
 
 from ..display.tables import Table, share_between
 from ..units import absent, printable, share
-from .main import capture_arguments, json_option, opened, print_json, window_options
+from .main import Part, capture_arguments, json_option, opened, print_json, window_options
 from .sampled import names_options, wants_user
 from .table import by_importance, left_out, say, show, wide_option
 
@@ -61,18 +61,16 @@ def command(
     unclassified: bool,
     user: bool,
     wide: bool,
-    start: float | None,
-    end: float | None,
-    cpus: tuple[int, ...],
+    part: Part,
     as_json: bool,
 ) -> None:
     """Show to which part of the kernel's work samples belong, and in which functions they are.
 
     Shares are of the samples outside idle; their intervals are of the sampling alone.
     """
-    if len(cpus) > 1:
+    if len(part.cpus) > 1:
         raise click.UsageError("--cpu: one CPU, or all")
-    if unclassified and (cpus or start is not None or end is not None):
+    if unclassified and part.is_given:
         raise click.UsageError("--unclassified is of the whole recording")
     capture = opened(path)
     if unclassified:
@@ -84,7 +82,9 @@ def command(
     from ..questions.samples.summed import functions_of, summed
     from ..questions.samples.words import component_figures, component_words
 
-    asked = Asked(cpus[0] if cpus else None, event, start, end, rules)
+    cpu = part.cpus[0] if part.cpus else None
+    window = part.timeline(capture)
+    asked = Asked(cpu, event, window.start_s, window.end_s, rules)
     source = sampled(capture)
     found = summed(parts(source, asked))
     with_users = wants_user(user)

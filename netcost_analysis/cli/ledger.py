@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from ..timeline.by import By
-from .main import beside_options, capture_arguments, json_option, opened, print_json, window_options
+from .main import (
+    Part,
+    beside_options,
+    capture_arguments,
+    json_option,
+    opened,
+    print_json,
+    window_options,
+)
 from .table import say, show
 
 if TYPE_CHECKING:
@@ -30,16 +38,14 @@ _FACTS = ("softirqs", "interrupts", "polls", "on_cpu")
 @beside_options
 @window_options
 @json_option
-def command(
-    path: str, by: By, start: float | None, end: float | None, cpus: tuple[int, ...], as_json: bool
-) -> None:
+def command(path: str, by: By, part: Part, as_json: bool) -> None:
     """Show who lost CPU time to what."""
     from ..display.tables import NO_TASK, ledger_footer, ledger_table, ledger_title
     from ..questions.completeness.words import quick_verdict
     from ..questions.ledger import ledger
 
     capture = opened(path)
-    timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
+    timeline = part.timeline(capture, "auto")
     matrix, verdict = ledger(timeline, by=by), quick_verdict(capture)
     if as_json:
         print_json(_json(matrix, timeline, verdict))
@@ -104,6 +110,7 @@ def window_fields(
         *("lost_events", "lost_unplaced", "lost_unknown"),
     )
     return {
+        "window": timeline.window.of,
         **{name: timeline.summary[name] for name in names},
         "missing": {fact: why for fact in facts if (why := timeline.missing[fact])},
         "notes": list(notes),

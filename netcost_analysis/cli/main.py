@@ -8,15 +8,20 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from functools import wraps
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from .._native import __version__
+from ..timeline.window import NAMED
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
+    from ..timeline.task import Task
+    from ..timeline.timeline import Timeline
+    from ..timeline.window import Named
 
 _SUBCOMMANDS = (
     "ask",
@@ -270,8 +275,52 @@ _FROM = _Seconds(min=0, max=float("inf"), max_open=True)
 _UNTIL = _Seconds(min=0, min_open=True, max=float("inf"), max_open=True)
 
 
+class Part(NamedTuple):
+    """Which part of a capture is asked: --window, --start, --end and --cpu as they were given."""
+
+    window: "Named | None"
+    start: float | None
+    end: float | None
+    cpus: tuple[int, ...]
+
+    @property
+    def is_given(self) -> bool:
+        """Whether any of the four was."""
+        return self != Part(None, None, None, ())
+
+    def timeline(
+        self, capture: "Capture", unless_given: "Named" = "trace", victim: "Task | None" = None
+    ) -> "Timeline":
+        """That part of a capture.
+
+        unless_given: its window where none was given. victim: whose run --window victim is.
+        """
+        if capture.bundle is not None:
+            from ..questions.completeness.completeness import of_interrupts_ahead
+
+            # The first pass counts them, whatever it is of.
+            of_interrupts_ahead(capture)
+        has_ends = self.start is not None or self.end is not None
+        window = self.window or ("trace" if has_ends else unless_given)
+        whose = victim if self.window == "victim" else None
+        return capture.timeline(self.start, self.end, list(self.cpus) or None, whose, window)
+
+
 def window_options(function: Callable[..., None]) -> Callable[..., None]:
-    # --start, --end and --cpu, which every command on a timeline takes.
+    # --window, --start, --end and --cpu, which every command on a timeline takes: its `part`.
+    @wraps(function)
+    def command(
+        *given: Any,
+        window: "Named | None",
+        start: float | None,
+        end: float | None,
+        cpus: tuple[int, ...],
+        **others: Any,
+    ) -> None:
+        if window is not None and (start is not None or end is not None):
+            raise click.UsageError("--window names what --start and --end give in seconds")
+        function(*given, part=Part(window, start, end, cpus), **others)
+
     for option in (
         click.option(
             "--cpu",
@@ -293,6 +342,13 @@ def window_options(function: Callable[..., None]) -> Callable[..., None]:
             metavar="S",
             help="Begin at this many seconds from the capture's start.",
         ),
+        click.option(
+            "--window",
+            type=click.Choice(NAMED),
+            metavar="NAME",
+            help="While the victim ran, while the load ran, or all of the trace: victim, load, "
+            "trace; auto: the first of these that is known.",
+        ),
     ):
-        function = option(function)
-    return function
+        command = option(command)
+    return command

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..timeline.window import NAMED, Named
 from .arguments import TASK
 from .main import (
     beside_options,
@@ -46,6 +47,12 @@ EXTRA = "a page needs the notebook tools: pip install 'netcost-analysis[report]'
     "anatomy-and-batches, a calibration for accounting, sizes for where-the-cycles-go.",
 )
 @click.option("--victim", type=TASK, help="The task it is about, instead of a chosen one.")
+@click.option(
+    "--window",
+    type=click.Choice(NAMED),
+    metavar="NAME",
+    help="Of stolen-time: victim, load or trace, as netcost stolen takes it; auto unless given.",
+)
 @click.option("--code", is_flag=True, help="Keep the code cells in the page.")
 @beside_options
 @json_option
@@ -55,6 +62,7 @@ def command(
     notebook: str | None,
     experiment: str | None,
     victim: int | str | None,
+    window: Named | None,
     code: bool,
     as_json: bool,
 ) -> None:
@@ -97,6 +105,7 @@ def command(
         open_experiment(experiment)
     chosen = {
         "victim": victim,
+        "window": window,
         "buffer": capture.buffer,
         "experiment": experiment,
     }

@@ -10,7 +10,15 @@ from ..units import absent, duration, plural, printable, share
 from .arguments import TASK
 from .fail_if import Condition, Judged, conclude, condition_option
 from .ledger import victim_fields, window_fields
-from .main import beside_options, capture_arguments, json_option, opened, print_json, window_options
+from .main import (
+    Part,
+    beside_options,
+    capture_arguments,
+    json_option,
+    opened,
+    print_json,
+    window_options,
+)
 from .stolen_json import beside_victims, lives_of, waits_of
 from .table import by_importance, left_out, say, show, wide_option
 
@@ -46,9 +54,7 @@ def command(
     victim: Task | None,
     conditions: tuple[Condition, ...],
     wide: bool,
-    start: float | None,
-    end: float | None,
-    cpus: tuple[int, ...],
+    part: Part,
     as_json: bool,
 ) -> None:
     """Show how much of each task's time on CPU was its own, and what a monitor would say.
@@ -59,15 +65,16 @@ def command(
     from ..display.tables import NO_TASK, label, window_text
     from ..questions.completeness.unrecorded import note_of
     from ..questions.completeness.words import quick_verdict
-    from ..questions.network_cost import network_cost
-    from ..questions.network_words import network_words
+    from ..questions.first_words import first_words
+    from ..questions.network_cost import cost_words, network_cost
     from ..questions.one_pass import read_for_stolen
     from ..questions.stolen import Loss, loss_of, losses
     from ..timeline.groups import attached, named
 
     capture = opened(path)
-    timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
-    victim = None if victim == ALL else named(timeline, victim)
+    victim = None if victim == ALL else victim
+    timeline = part.timeline(capture, "auto", victim)
+    victim = named(timeline, victim)
     read_for_stolen(timeline, lives=as_json or victim is not None)
     service, rest = None, None
     if victim is None:
@@ -82,7 +89,8 @@ def command(
         everyone = [loss_of(timeline, victim)]
     judged = _judged(timeline, victim, conditions)
     regime = accounting(capture.bundle.kernel_config) if capture.bundle else None
-    beyond, beyond_lines = _beyond(timeline, victim)
+    about = timeline.victim if victim is None else victim
+    beyond = _beyond(timeline, victim)
     verdict, notes = quick_verdict(capture), [*timeline.notes, *note_of(timeline)]
     if as_json:
         print_json(
@@ -97,11 +105,12 @@ def command(
         )
         conclude(judged)
         return
-    lines = [*network_words(network_cost(timeline)), *beyond_lines]
-    say("\n".join(map(printable, lines)))
-    window = window_text(timeline.duration_ns, timeline.summary["cpus"])
+    cost = network_cost(timeline)
+    first = first_words(timeline, about, cost, beyond)
+    say("\n".join(map(printable, [*first, *cost_words(timeline, cost, alone=not first)])))
+    window = window_text(timeline.duration_ns, timeline.summary["cpus"], timeline.window.during)
     if victim is None:
-        print(f"Where each task's time on CPU went, in {window}\n")
+        print(f"\nWhere each task's time on CPU went {window}\n")
         if everyone:
             table = _overview(service and service[1], everyone, rest)
             missing = show(table, by_importance(table, _MAIN), wide)
@@ -116,7 +125,7 @@ def command(
     else:
         [loss] = everyone
         name = label(loss.comm if isinstance(victim, str) else (victim, loss.comm))
-        print(f"Where the time of {printable(name)} on CPU went, in {window}\n")
+        print(f"\nWhere the time of {printable(name)} on CPU went {window}\n")
         show(_detail(loss, regime))
         if not timeline.missing["on_cpu"]:
             _show_life(timeline, victim)
@@ -149,14 +158,13 @@ def _judged(
     return [one.of_row(row) for one in conditions]
 
 
-def _beyond(timeline: "Timeline", victim: Task | None) -> "tuple[BeyondTrace | None, list[str]]":
+def _beyond(timeline: "Timeline", victim: Task | None) -> "BeyondTrace | None":
     # Of what only a bundle has: to import it takes a bare recording 8 ms of 128.
     if timeline.capture.bundle is None:
-        return None, []
-    from ..questions.beyond_trace import beyond_trace, beyond_words
+        return None
+    from ..questions.beyond_trace import beyond_trace
 
-    found = beyond_trace(timeline, victim)
-    return found, beyond_words(found) if found else []
+    return beyond_trace(timeline, victim)
 
 
 def _fields(loss: "Loss", victim: Task | None) -> dict[str, Any]:

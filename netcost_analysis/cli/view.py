@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..units import printable
-from .main import capture_arguments, opened, output_option, window_options
+from .main import Part, capture_arguments, opened, output_option, window_options
 from .table import say
 
 if TYPE_CHECKING:
@@ -54,9 +54,7 @@ def command(
     no_browser: bool,
     as_text: bool,
     width: int | None,
-    start: float | None,
-    end: float | None,
-    cpus: tuple[int, ...],
+    part: Part,
 ) -> None:
     """Show who had each CPU when: the task, an interrupt, a softirq, NAPI polls, nobody.
 
@@ -69,7 +67,7 @@ def command(
         raise click.UsageError(
             "-o, --text (with --width) and a server (--port, --no-browser) go each alone"
         )
-    timeline = opened(path).timeline(start, end, list(cpus) or None)
+    timeline = part.timeline(opened(path))
     if as_text:
         _text(timeline, width)
     elif output is not None:

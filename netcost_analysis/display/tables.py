@@ -155,14 +155,15 @@ def cell_text(cell: "Cell") -> tuple[str, str]:
     return between(cell.ns, cell.max_ns), share_between(cell.share, cell.max_share)
 
 
-def window_text(window_ns: int, cpus: Sequence[int]) -> str:
-    return f"{duration(window_ns)} on CPU{'s' if len(cpus) > 1 else ''} {ranges(cpus)}"
+def window_text(window_ns: int, cpus: Sequence[int], during: str) -> str:
+    where = f"{duration(window_ns)} on CPU{'s' if len(cpus) > 1 else ''} {ranges(cpus)}"
+    return f"{during}, {where}" if during else f"in {where}"
 
 
 def ledger_title(ledger: "Ledger") -> str:
-    window = window_text(ledger.window_ns, ledger.cpus)
+    window = window_text(ledger.window_ns, ledger.cpus, ledger.during)
     coverages = coverage_words(ledger.recorded_share, ledger.owned_share)
-    return f"Time stolen from tasks in {window} ({coverages})"
+    return f"Time stolen from tasks {window} ({coverages})"
 
 
 def ledger_elsewhere(ledger: "Ledger") -> list[str]:

@@ -104,7 +104,7 @@ class Ask:
     @cached_property
     def _whole(self) -> "Timeline":
         """The timeline that is asked: all of a capture, kept, so that its tables are made once."""
-        timeline: Timeline = self._source if self._kind == "Timeline" else self._source.timeline()
+        timeline: Timeline = self._source if self._kind == "Timeline" else self._source.whole
         return timeline
 
     @property
@@ -268,7 +268,7 @@ class Ask:
     def _timeline(self, asked: Question[Any, Any]) -> "Timeline":
         # What is asked of a bundle as well is asked of its victim's run.
         bundle = self._capture.bundle if "Bundle" in asked.sources else None
-        if bundle is not None and bundle.victim and self._whole.is_whole:
+        if bundle is not None and bundle.victim and self._whole.has_victims_run:
             return self._capture.victim_timeline()
         return self._whole
 

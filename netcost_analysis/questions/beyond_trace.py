@@ -48,13 +48,13 @@ class BeyondTrace(NamedTuple):
 
 
 def beyond_trace(timeline: "Timeline", victim: Task | None) -> BeyondTrace | None:
-    """Of the bundle's victim, where that is the task in question and the timeline is of all.
+    """Of the bundle's victim, where that is the task in question and the timeline has all its run.
 
     None where the bundle does not know its work and a baseline's.
     """
     bundle = timeline.capture.bundle
     work = work_share(bundle) if bundle and bundle.victim else None
-    if bundle is None or bundle.victim is None or work is None or not timeline.is_whole:
+    if bundle is None or bundle.victim is None or work is None or not timeline.has_victims_run:
         return None
     recorded = _recorded(timeline)
     own, asked = comm_of(timeline, recorded), comm_of(timeline, victim)
@@ -122,6 +122,8 @@ def _traced(bundle: "Bundle", timeline: "Timeline", recorded: Task) -> _Traced |
     # Else why not.
     victim, window = bundle.victim or Victim(), bundle.manifest.window
     start, end = victim.start_ns, victim.end_ns
+    if start is None and timeline.window.of == "victim":
+        start, end = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
     if start is None or end is None or end <= start:
         return "when it ran was not recorded"
     if timeline.missing["on_cpu"]:
@@ -151,16 +153,16 @@ def beyond_words(found: BeyondTrace) -> list[str]:
     if found.hidden_share is None or low is None or high is None or found.traced_lost_share is None:
         return [_by_work(found), f"How much of that interrupts took: unknown, {found.untraced}."]
     traced = "By the trace, interrupts on top of it and other tasks took "
-    traced += f"{share(found.traced_lost_share) or 'nothing'} of its run."
+    traced += f"{share(found.traced_lost_share) or 'nothing'} of its run"
     if found.baseline_share is not None:
-        return [_by_work(found), traced]
+        return [_by_work(found), f"{traced}."]
     rest = f"{points(found.hidden_share, sign=True)} points"
     rest += f" ({points(low, sign=True)} to {points(high, sign=True)})"
     if low <= 0:
-        return [_by_work(found), f"{traced} The difference, {rest}, cannot be told from 0."]
+        return [_by_work(found), f"{traced}; the difference, {rest}, cannot be told from 0."]
     return [
         _by_work(found),
-        f"{traced} The other {rest}, {duration(found.hidden_ns)} of {duration(found.run_ns)}, are "
+        f"{traced}; the other {rest}, {duration(found.hidden_ns)} of {duration(found.run_ns)}, are "
         "hidden cost: entry and exit of interrupts, cold caches and tracing itself, which no "
         "tracepoint encloses.",
     ]

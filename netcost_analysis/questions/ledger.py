@@ -97,8 +97,8 @@ class Ledger:
         By cost class, then by thief, ns of no victim.
     unrecorded : Unrecorded
         What may be missing of each victim: the last columns of most.
-    window_ns, cpus : int, list of int
-        How long the timeline is, and of which CPUs.
+    window_ns, cpus, during : int, list of int, str
+        How long the timeline is, of which CPUs, and whose run it is in words ("" of nobody's).
     recorded_share, owned_share : float or None
         Of the CPUs' window what was recorded without loss, and of that what has a known owner.
     notes : list of str
@@ -118,6 +118,7 @@ class Ledger:
     recorded_share: float | None
     owned_share: float | None
     notes: tuple[str, ...]
+    during: str
     part_names: ClassVar[tuple[str, ...]] = (
         *("by", "ns", "max_ns", "on_cpu_ns", "task_min_ns", "task_ns", "elsewhere"),
         *("window_ns", "cpus", "recorded_share", "owned_share", "notes"),
@@ -366,6 +367,7 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
         recorded_share=timeline.recorded,
         owned_share=timeline.owned,
         notes=(*timeline.notes, *note_of(timeline)),
+        during=timeline.window.during,
     )
 
 

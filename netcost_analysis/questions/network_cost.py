@@ -8,7 +8,7 @@ from ..capture.requires import unrecorded
 from ..timeline.aggregate import INTERRUPT_CONTEXTS, summed
 from ..timeline.timeline import Timeline
 from .completeness.unrecorded import missing
-from .network_words import SOFTIRQS, network_words
+from .network_words import INTERRUPTS, network_words
 from .question import question
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .answer import Answer
 
 _EVENTS = (
-    *(*SOFTIRQS, "irq:irq_handler_entry", "irq:irq_handler_exit"),
+    *INTERRUPTS,
     # Without it the time of kernel threads has no name.
     "sched:sched_switch",
 )
@@ -86,6 +86,11 @@ class NetworkCost:
         *("unknown_cpu_share", "cpu_ns", "recorded_share", "owned_share"),
         *("softirqs_missing", "interrupts_missing", "not_recorded", "of_cpus"),
     )
+
+    @property
+    def window_ns(self) -> int:
+        """How long it is of."""
+        return max((one.window_ns for one in self.by_cpu.values()), default=0)
 
     @cached_property
     def of_cpus(self) -> "pd.DataFrame":
@@ -161,4 +166,13 @@ def network_cost(timeline: Timeline) -> NetworkCost:
 
 @network_cost.figures
 def _lines(answer: "Answer[NetworkCost]") -> dict[str, list[str]]:
-    return {"lines": network_words(answer.result)}
+    return {"lines": cost_words(answer.timeline, answer.result)}
+
+
+def cost_words(timeline: Timeline, cost: NetworkCost, alone: bool = True) -> list[str]:
+    """What it was, and of a window that is somebody's run what it was in the whole trace."""
+    during, capture, cpus = timeline.window.during, timeline.capture, timeline.cpus
+    if not during:
+        return network_words(cost, alone=alone)
+    whole = capture.whole if cpus is None else capture.timeline(cpus=cpus)
+    return network_words(cost, during, network_cost(whole), alone)

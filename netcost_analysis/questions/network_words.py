@@ -13,17 +13,20 @@ if TYPE_CHECKING:
 
 _NAMED = 4
 SOFTIRQS = ("irq:softirq_entry", "irq:softirq_exit")
+# Without these there is no interrupt time.
+INTERRUPTS = ("irq:irq_handler_entry", "irq:irq_handler_exit", *SOFTIRQS)
 
 
-def network_words(cost: "NetworkCost") -> list[str]:
-    """The first sentences of a headline: how much is unknown where that is a lot, then the cost."""
-    lines = []
+def network_words(
+    cost: "NetworkCost", during: str = "", trace: "NetworkCost | None" = None, alone: bool = True
+) -> list[str]:
+    """The first sentences of a headline: how much is unknown where that is a lot, then the cost.
+
+    during: whose run it is of, in words; trace: the cost in all of the recording then. alone: no
+    first_words() stand before it, which say what the window is and how sure it is.
+    """
+    lines = unknown_words(cost) if alone else []
     known = cost.network_cpu_max_ns is not None
-    if known and cost.unknown_cpu_share > WORTH_SAYING_FIRST:
-        lines.append(
-            f"The owner of {share(cost.unknown_cpu_share)} of CPU time is unknown: the figures of "
-            "the rest are lower bounds."
-        )
     lacking = ""
     if cost.not_recorded:
         lacking = f"{few(cost.not_recorded)} {were(len(cost.not_recorded))} not recorded"
@@ -32,21 +35,24 @@ def network_words(cost: "NetworkCost") -> list[str]:
     whole = "all CPU time"
     if len(cost.by_cpu) == 1:
         whole = f"the time of CPU {next(iter(cost.by_cpu))}"
-    coverages, counted = coverage_words(cost.recorded_share, cost.owned_share), _missing(cost)
+    missing = missing_words(cost)
+    counted = f"the kernel counted {missing} that are not in it" if missing else ""
+    sure = coverage_words(cost.recorded_share, cost.owned_share)
     used = share_between(cost.network_cpu_share, cost.network_cpu_max_share) if known else ""
     if not known or (counted and not used):
-        why = counted
+        why = [counted]
         if not cost.recorded_share:
-            why = ["nothing of it was recorded", *counted]
+            why = ["nothing of it was recorded", counted]
         elif not known:
-            why = ["nothing of it has a known owner", *counted]
-        text = (
-            f"How much networking used of {whole} is not known: {', and '.join(why)} ({coverages})"
-        )
-        return [*lines, f"{text}."]
+            why = ["nothing of it has a known owner", counted]
+        said = ", and ".join(filter(None, why))
+        return [*lines, f"How much networking used of {whole} is not known: {said} ({sure})."]
     if not used and cost.unknown_cpu_share > 0:
         whole += " that has a known owner"
-    text = f"Networking used {'at least ' if counted else ''}{used or 'nothing'} of {whole}"
+    text = "Networking used"
+    if during and alone:
+        text = f"{during[0].upper()}{during[1:]}, {duration(cost.window_ns)}, networking used"
+    text += f" {_at_least(cost)}{used or 'nothing'} of {whole}"
     times = between(cost.network_cpu_ns, cost.network_cpu_max_ns)
     if times:
         text += f", {times} of {duration(cost.cpu_ns)}"
@@ -59,21 +65,37 @@ def network_words(cost: "NetworkCost") -> list[str]:
         rest = list(rows)[_NAMED:]
         more = [f"{len(rest)} more"] if rest else []
         text += f": {', '.join([*listed, *more])}"
-    text += f" ({'; '.join([coverages, *counted])})"
-    return [*lines, f"{text}{f', and more: {lacking}' if cost.not_recorded else ''}."]
+    if alone:
+        text += f" ({'; '.join(filter(None, (sure, counted)))})"
+    if cost.not_recorded:
+        text += f", and more: {lacking}"
+    if trace and trace.network_cpu_max_ns is not None:
+        used = share_between(trace.network_cpu_share, trace.network_cpu_max_share) or "nothing"
+        text += f"; in the whole trace, {duration(trace.window_ns)}, "
+        text += f"it was {_at_least(trace)}{used}"
+    return [*lines, f"{text}."]
 
 
-def _missing(cost: "NetworkCost") -> list[str]:
-    # What the kernel counted and no figure has.
-    missing = []
-    if cost.softirqs_missing:
-        missing.append(
-            f"{plural(cost.softirqs_missing, 'network softirq')} "
-            f"{were(cost.softirqs_missing)} counted and not recorded"
-        )
-    if cost.interrupts_missing:
-        missing.append(
-            f"{plural(cost.interrupts_missing, 'interrupt')} that may be network "
-            f"{were(cost.interrupts_missing)} counted and not recorded"
-        )
-    return missing
+def unknown_words(cost: "NetworkCost") -> list[str]:
+    """What a reader has to know first: that much of CPU time has no known owner."""
+    if cost.network_cpu_max_ns is None or cost.unknown_cpu_share <= WORTH_SAYING_FIRST:
+        return []
+    unknown = f"The owner of {share(cost.unknown_cpu_share)} of CPU time is unknown"
+    return [f"{unknown}: the figures of the rest are lower bounds."]
+
+
+def _at_least(cost: "NetworkCost") -> str:
+    return "at least " if missing_words(cost) else ""
+
+
+def missing_words(cost: "NetworkCost") -> str:
+    """What the kernel counted and no figure has; "" for nothing."""
+    counts = (
+        (cost.softirqs_missing, "network softirq"),
+        (
+            cost.interrupts_missing,
+            "interrupt that may be network",
+            "interrupts that may be network",
+        ),
+    )
+    return " and ".join(plural(*one) for one in counts if one[0])

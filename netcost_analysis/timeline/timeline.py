@@ -16,6 +16,7 @@ from .by import By
 from .facts import Missing
 from .room import require_room, too_large
 from .task_events import task_events
+from .window import Window, window_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ..view.widget import TimelineWidget
     from .aggregate import Owned
     from .task import Task
+    from .window import Named
 
 TABLES = (
     *("segments", "softirqs", "hardirqs", "polls", "slices", "migrations", "coverage"),
@@ -76,6 +78,8 @@ class Timeline:
     ----------
     capture : Capture
         What it is of.
+    window : Window
+        Which part of it, as window_named() finds it: of whose run, and that in words.
     start_s, end_s : float or None
         The window, in seconds from the capture's start; None for the capture's own.
     cpus : list of int or None
@@ -91,7 +95,15 @@ class Timeline:
         end_s: float | None = None,
         cpus: list[int] | None = None,
         victim: "Task | None" = None,
+        window: "Named" = "trace",
     ) -> None:
+        if start_s is None and end_s is None:
+            self.window = window_named(capture, window, victim)
+            start_s, end_s = self.window.start_s, self.window.end_s
+        elif window == "trace":
+            self.window = Window(start_s, end_s)
+        else:
+            raise ArgumentError("a window has a name, or a start and an end")
         if not all(isfinite(at) for at in (start_s, end_s) if at is not None):
             raise ArgumentError(f"a window is in seconds: start_s is {start_s}, end_s is {end_s}")
         if start_s is not None and end_s is not None and end_s <= start_s:
@@ -635,6 +647,11 @@ class Timeline:
         return self.start_s is None and self.end_s is None and not self.cpus
 
     @property
+    def has_victims_run(self) -> bool:
+        """Whether all of the bundle's victim's run is in it, on every CPU."""
+        return self.is_whole or (self.window.of == "victim" and not self.cpus)
+
+    @property
     def offset_ns(self) -> int:
         """From the capture's start to the window's."""
         return int(self.summary["start_ns"]) - self.capture.start_ns
@@ -758,7 +775,7 @@ class Timeline:
         ran in the window, else the task that lost most, else the one longest on a CPU; None where
         no task was seen. Raises AbsentError, with the nearest names, where the one given did not.
         """
-        from ..questions.stolen_time.victim import choose_victim
+        from ..questions.victim import choose_victim
 
         return choose_victim(self, self.given_victim)
 

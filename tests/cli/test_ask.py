@@ -28,7 +28,7 @@ def test_the_list_has_every_question(netcost: Netcost) -> None:
 
 def test_a_table_has_the_functions_figures(netcost: Netcost) -> None:
     told = netcost("ask", "stolen", NIC, "--by", "tid", "--json").json
-    found = stolen(package.open_capture(NIC).timeline(), by="tid")
+    found = stolen(package.open_capture(NIC).timeline(window="auto"), by="tid")
     assert set(told) == set(found._fields)
     for name, frame in found._asdict().items():
         frame = frame.reset_index(drop=name != "victims")

@@ -198,7 +198,7 @@ def test_stolen_as_json_has_all_that_it_prints(netcost: Netcost, name: str) -> N
     out = netcost("stolen", sample, "--victim", "openssl").out
     cost = one["network_cost"]
     words = between(cost["network_cpu_ns"], cost["network_cpu_max_ns"])
-    assert f"{words} of {duration(cost['cpu_ns'])}" in out.splitlines()[0]
+    assert f"{words} of {duration(cost['cpu_ns'])}" in out
     assert f" {between(life['lifetime_ns'], life['lifetime_max_ns'])}; " in out
     first = one["waited_for"][0]
     assert re.search(rf" {first['holder_comm']} +{duration(first['ns'])} ", out)

@@ -17,6 +17,7 @@ FUNCTIONS = str(ROOT / "sample-data" / "io-sizes" / "tcp-64.netcost.tar.zst")
 NOT_SECONDS = (("-1", 2), ("-0.5", 2), ("nan", 2), ("inf", 2), ("soon", 2))
 SAMPLES = str(ROOT / "sample-data" / "io-sizes" / "tcp-64.netcost.tar.zst")
 WRONG = {
+    "window": (("nothing", 2), ("", 2)),
     "start": (*NOT_SECONDS, ("900", 1)),
     "end": (*NOT_SECONDS, ("0", 2)),
     "cpus": (("-1", 2), ("one", 2), ("7", 1)),

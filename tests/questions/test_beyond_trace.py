@@ -98,5 +98,5 @@ def test_it_is_what_the_estimates_say(name: str, netcost: Netcost) -> None:
     assert told["hidden_low_share"] <= told["hidden_share"] <= told["hidden_high_share"]
     words = capture.ask.stolen_time.headline().words
     assert f"{100 * told['lost_share']:.1f} %" in words
-    text = netcost("stolen", str(path)).out
-    assert " ".join(beyond_words(beyond_trace(capture.timeline(), None))) in " ".join(text.split())  # type: ignore[arg-type]
+    text, run = netcost("stolen", str(path)).out, capture.timeline(window="auto")
+    assert " ".join(beyond_words(beyond_trace(run, None))) in " ".join(text.split())  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from netcost_analysis.questions.ledger import ledger
 from netcost_analysis.questions.stolen import stolen
 from netcost_analysis.timeline.aggregate import owned, thief_label
 from netcost_analysis.timeline.by import By, victim_keys
+from netcost_analysis.timeline.window import Window
 
 COLUMNS = (
     *("cpu", "tid", "comm", "context", "id", "name", "device", "cost_class", "is_network", "ns"),
@@ -85,6 +86,7 @@ def timeline(
         owned=0.98,
         notes=["a note"],
         capture=Recorded(config),
+        window=Window(),
     )
 
 

@@ -21,7 +21,7 @@ def test_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = tell(written(tmp_path, robbed()), monkeypatch)
     # Twelve times 2 us of hardirq and 12.5 us of softirq in 1.16 ms: 15.0 %.
     for figure in (
-        *("took <strong>15.0 %</strong>", "174 µs", "eth0 (168 µs)", "24 polls", "96 packets"),
+        *("15.0 %", "174 µs", "eth0 168 µs", "24 polls", "96 packets"),
         *("8.0 in the", "12 polls (50.0", "estimates needs", "12 episodes"),
     ):
         assert figure in told.text, figure
@@ -40,7 +40,7 @@ HARDIRQS = (t.IRQ_HANDLER_ENTRY, t.IRQ_HANDLER_EXIT)
         ((*t.IRQ_FORMATS, *t.SCHED_FORMATS), ["napi:napi_poll was"], 6),
         (
             (*HARDIRQS, *t.SCHED_FORMATS),
-            ["irq:softirq_exit were", "napi:napi_poll, which", ", as far as", "took <strong>"],
+            ["irq:softirq_exit were", ", as far as"],
             None,
         ),
         (
@@ -62,7 +62,7 @@ def test_events_that_were_not_recorded(
     told = tell(written(tmp_path, robbed(), formats=kept), monkeypatch)
     assert [one for one in named if one not in told.text] == []
     assert len(told.pictures) == (pictures or len(told.pictures))
-    assert ("Packet processing took" in told.text) == (kept != t.SCHED_FORMATS)
+    assert ("etworking took" in told.text) == (kept != t.SCHED_FORMATS)
 
 
 def test_several_devices_are_all_thieves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +70,7 @@ def test_several_devices_are_all_thieves(tmp_path: Path, monkeypatch: pytest.Mon
     told = tell(written(tmp_path, *cpus), monkeypatch)
     for figure in ("2 more devices", "48 polls", "192 packets"):
         assert figure in told.text
-    assert re.search(r"eth\d \(.*eth\d.*2 more", told.text)
+    assert re.search(r"eth\d \d.*eth\d.*3 more", told.text)
 
 
 def test_only_an_idle_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ def test_names_from_strangers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     told = tell(written(tmp_path, robbed(victim=h.Task(500, name[:15]), device=name)), monkeypatch)
     assert "<script" not in told.text
     assert "\x1b" not in told.text + names(told)
-    assert re.search(r"took <strong>15\.0 %</strong>", told.text)
+    assert "15.0 %" in told.text
 
 
 def test_losses_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from netcost_analysis.capture.capture import Capture
 from netcost_analysis.capture.experiment import Experiment, open_experiment
 from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.questions.accounting import hidden_cost
+from netcost_analysis.timeline.window import Named
 from support.fleets import dataset, days
 from support.host import ROOT
 
@@ -30,10 +31,11 @@ class Kept(Capture):
         end_s: float | None = None,
         cpus: list[int] | None = None,
         victim: int | str | None = None,
+        window: Named = "trace",
     ) -> Timeline:
-        key = repr((start_s, end_s, cpus, victim))
+        key = repr((start_s, end_s, cpus, victim, window))
         if key not in self._timelines:
-            self._timelines[key] = super().timeline(start_s, end_s, cpus, victim)
+            self._timelines[key] = super().timeline(start_s, end_s, cpus, victim, window)
         return self._timelines[key]
 
 

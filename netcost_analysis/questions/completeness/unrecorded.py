@@ -185,7 +185,7 @@ def longest_recorded(timeline: "Timeline") -> Longest:
     # none.
     capture = timeline.capture
     if capture not in _longest:
-        whole = timeline if timeline.is_whole else capture.timeline()
+        whole = timeline if timeline.is_whole else capture.whole
         columns = whole.columns("longest")
         found: Longest = {}
         for cpu, context, irq, name, ns in zip(*columns.values(), strict=True):

@@ -14,7 +14,7 @@ from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..inputs import once
 from ..question import question
-from ..stolen_time.victim import asked_or_given
+from ..victim import asked_or_given
 from .interval import FEWEST, Compared, interval
 from .ipc import with_counters
 from .lives import MEASURES, Lives, lives_of, stays, wakes_of, with_passed

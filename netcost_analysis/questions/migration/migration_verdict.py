@@ -15,7 +15,7 @@ from ...timeline.timeline import Timeline
 from ..processes.endpoints import endpoints
 from ..processes.stays import stays_by_task
 from ..question import question
-from ..stolen_time.victim import asked_or_given
+from ..victim import asked_or_given
 from .interval import FEWEST
 from .migration_effect import HORIZON_NS, WIDTHS_NS, at_horizon, effect_figures, effect_of, measured
 from .migrations import incomparable, migrations

@@ -12,7 +12,7 @@ from ...timeline.timeline import Timeline
 from ..batches.common import called, records
 from ..batches.paired import INPUTS
 from ..question import question
-from ..stolen_time.victim import one_asked_or_chosen, victim_of
+from ..victim import one_asked_or_chosen, victim_of
 from .deferral import not_deferred
 from .fewer_polls import saved
 from .robbed import Removable, Robbed

@@ -152,7 +152,7 @@ def _counted(timeline: Timeline, frame: pd.DataFrame, by: By) -> None:
     from ..accounting.side_by_side import top_share, wall_s
 
     bundle = timeline.capture.bundle
-    if bundle is None or by == "cpu" or timeline.start_s is not None or timeline.end_s is not None:
+    if bundle is None or by == "cpu" or not timeline.has_victims_run:
         return
     pid, shown = bundle.victim and bundle.victim.pid, top_share(bundle)
     tids = of_tasks(timeline.sums()).astype({"comm": object}).groupby("comm")["tid"].unique()

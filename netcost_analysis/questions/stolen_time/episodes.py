@@ -15,7 +15,7 @@ from ...timeline.timeline import Timeline
 from ..batches.common import plain
 from ..folds import fold
 from ..question import question
-from .victim import asked_or_chosen, victim_of
+from ..victim import asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

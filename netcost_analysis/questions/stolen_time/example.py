@@ -12,7 +12,7 @@ from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..inputs import rows, window_of
 from ..question import question
-from .victim import one_asked_or_chosen, victim_of
+from ..victim import one_asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,11 +11,14 @@ from ...timeline.aggregate import INTERRUPT_CONTEXTS, NO_DEVICE, of_tasks
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import absent
-from ..beyond_trace import beyond_trace, beyond_words
+from ..beyond_trace import beyond_trace
+from ..first_words import first_words
+from ..network_cost import network_cost
+from ..network_words import INTERRUPTS
 from ..question import question
 from ..stolen import loss_of, shares_of
+from ..victim import one_asked_or_chosen, victim_of
 from .thieves import by_thief, thieves
-from .victim import one_asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,12 +32,6 @@ PARTS = (
     *("own", "stolen_network", "stolen_maybe_network", "stolen_other", "stolen_or_synchronous"),
     *("synchronous", "scheduled", "unknown"),
 )
-# Without these there is no interrupt time.
-_INTERRUPTS = (
-    *("irq:irq_handler_entry", "irq:irq_handler_exit"),
-    *("irq:softirq_entry", "irq:softirq_exit"),
-)
-_DEVICES = 3
 
 
 @question(main_columns=("part", "ns", "share"), shares=("share",), rows=0)
@@ -161,26 +158,21 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # row: of stolen(), None where nobody ran. unseen: events of interrupts that were not recorded.
     timeline = answer.timeline
     victim = victim_of(answer)
-    unseen = unrecorded(timeline.capture, *_INTERRUPTS)
+    unseen = unrecorded(timeline.capture, *INTERRUPTS)
     figures: dict[str, Any] = {
         "victim": label_of(timeline, victim),
         "row": None,
         "unseen": unseen,
-        "blind": len(unseen) == len(_INTERRUPTS),
-        "polls_recorded": not unrecorded(timeline.capture, "napi:napi_poll"),
+        "blind": len(unseen) == len(INTERRUPTS),
         "window_ns": timeline.duration_ns,
     }
     if victim is None:
         return figures
-    found = answer.tables["by_device"]
-    found_beyond = answer.parts["beyond_trace"]
-    devices = list(zip(found["device"], found["stolen_max_ns"], strict=True))
+    cost, found = network_cost(timeline), answer.parts["beyond_trace"]
     return figures | {
         "row": loss_of(timeline, victim).row,
         "beyond": answer.parts["beyond"],
-        "beyond_trace": beyond_words(found_beyond) if found_beyond else [],
-        "devices": devices[:_DEVICES],
-        "devices_more": len(devices[_DEVICES:]),
+        "first": first_words(timeline, victim, cost, found),
     }
 
 

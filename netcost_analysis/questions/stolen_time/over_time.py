@@ -11,8 +11,8 @@ from ...timeline.timeline import Timeline
 from ...units import round_width
 from ..inputs import rows
 from ..question import question
+from ..victim import victim_of
 from .rolling_stolen import rolling_stolen, spread
-from .victim import victim_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import round_width
 from ..question import question
-from .victim import asked_or_chosen, victim_of
+from ..victim import asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
     from ..answer import Answer

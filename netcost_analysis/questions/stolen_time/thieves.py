@@ -11,8 +11,8 @@ from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..inputs import once, rows
 from ..question import question
+from ..victim import asked_or_chosen, not_by_cpu, victim_of
 from .episodes import GAP_NS
-from .victim import asked_or_chosen, not_by_cpu, victim_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import Unrecorded, unrecorded_ns
 from ..inputs import once
 from ..question import question
-from ..stolen_time.victim import asked_or_chosen, not_by_cpu, victim_of
+from ..victim import asked_or_chosen, not_by_cpu, victim_of
 from .counts import COSTS, counted
 from .event_cost import chosen, event_cost
 from .tracing_cost import events_by_thief, shared, sources

@@ -7,7 +7,7 @@ import pandas as pd
 from ...timeline.task import Task, row_name
 from ...timeline.timeline import Timeline
 from ..question import question
-from ..stolen_time.victim import victim_of
+from ..victim import victim_of
 from .corrected_stolen import DOUBTFUL_SHARE, corrected_stolen
 
 if TYPE_CHECKING:

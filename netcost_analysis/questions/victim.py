@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ArgumentError
-from ...timeline.by import By
-from ...timeline.groups import named, recorded_victim, with_forked
-from ...timeline.task import ALL, Task, require_task
-from ..stolen import losses
+from ..errors import ArgumentError
+from ..timeline.by import By
+from ..timeline.groups import named, recorded_victim, with_forked
+from ..timeline.task import ALL, Task, require_task
+from .stolen import losses
 
 if TYPE_CHECKING:
-    from ...timeline.timeline import Timeline
-    from ..answer import Answer
+    from ..timeline.timeline import Timeline
+    from .answer import Answer
 
 
 _KIT = "netcost-record"

@@ -1,0 +1,86 @@
+# What an answer about a victim begins with: what networking took from it, what it got, and how sure
+# that is. Without pandas and templates, for the command line's sake.
+
+from typing import TYPE_CHECKING
+
+from ..capture.requires import few
+from ..coverage import coverage_words
+from ..display.tables import between, share_between
+from ..timeline.aggregate import by_total, summed, victim_of
+from ..timeline.task import Task, by_of, comm_of, is_of, label_of
+from ..units import absent, duration, were
+from .network_words import INTERRUPTS, missing_words, unknown_words
+from .stolen import loss_of
+
+if TYPE_CHECKING:
+    from ..timeline.timeline import Timeline
+    from .beyond_trace import BeyondTrace
+    from .network_cost import NetworkCost
+
+_THIEVES = 3
+# Of the time on CPU: less than this waited is left to the tables.
+_WORTH_SAYING = 0.005
+
+
+def first_words(
+    timeline: "Timeline", victim: Task | None, cost: "NetworkCost", beyond: "BeyondTrace | None"
+) -> list[str]:
+    """Four sentences about a victim, as it lost time to networking in a timeline.
+
+    cost: of network_cost(); beyond: of beyond_trace(). Nothing where nobody ran, or neither
+    interrupts nor softirqs were recorded.
+    """
+    unseen = tuple(one for one in INTERRUPTS if one in cost.not_recorded)
+    if victim is None or len(unseen) == len(INTERRUPTS):
+        return []
+    part = f", as far as it was recorded: {few(unseen)} {were(len(unseen))} not" if unseen else ""
+    lines = [*unknown_words(cost), f"{_taken(timeline, victim)}{part}."]
+    if beyond:
+        from .beyond_trace import beyond_words
+
+        lines += beyond_words(beyond)
+    sure = f"CPU time is {coverage_words(cost.recorded_share, cost.owned_share)}"
+    if missing := missing_words(cost):
+        sure += f"; the kernel counted {missing} that are not in it"
+    return [*lines, f"{sure}."]
+
+
+def _taken(timeline: "Timeline", victim: Task) -> str:
+    row, name = loss_of(timeline, victim).row, label_of(timeline, victim)
+    during, length = timeline.window.during, duration(timeline.duration_ns)
+    # Whoever's run it is has been named.
+    its = "its" if comm_of(timeline, victim) in during else f"{name}'s"
+    begin = f"{during[0].upper()}{during[1:]}, {length}, networking" if during else "Networking"
+    took = between(row["stolen_network_ns"], row["stolen_network_max_ns"])
+    if absent(row["on_cpu_ns"]):
+        of = f"from {name}; how long it was on a CPU is unknown without sched_switch"
+        return f"{begin} took {took or 'nothing'} {of}"
+    of = f"of {its} {duration(row['on_cpu_ns'])} on CPU"
+    if not during:
+        of += f" in {length}"
+    if not took:
+        text = f"{begin} took nothing {of}"
+    else:
+        text = f"{begin} took {took} {of}"
+        shares = row["stolen_network_share"], row["stolen_network_max_share"]
+        # Where both ends of the range print alike, so does their share.
+        text += f", {share_between(*shares)}{_thieves(timeline, victim)}"
+    waited = row["displaced_ns"]
+    if not absent(waited) and waited >= _WORTH_SAYING * row["on_cpu_ns"] and waited:
+        text += f"; it waited {duration(waited)} more for network work in kernel threads"
+    return text
+
+
+def _thieves(timeline: "Timeline", victim: Task) -> str:
+    by = by_of(victim)
+    taken = summed(
+        (row.thief, row.ns)
+        for row in timeline.owned_by("device")
+        if row.of_task and is_of(victim_of(row, by), victim)
+        if row.cost_class is not None and row.cost_class.startswith("stolen")
+        if row.is_network != "no"
+    )
+    order = by_total(taken)
+    named = [f"{one} {duration(taken[one])}" for one in order[:_THIEVES]]
+    more = len(order) - len(named)
+    return f" ({', '.join(named)}{f' and {more} more' if more else ''})" if named else ""
