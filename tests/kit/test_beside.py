@@ -161,8 +161,10 @@ def test_the_victims_own_counters(bundle: Path) -> None:
     assert after == pytest.approx(0, abs=0.011)
 
 
-def test_the_load_has_a_folder_for_its_files(bundle: Path) -> None:
-    assert manifest_of(bundle)["load"]["files"] == "files/"
+def test_the_load_has_a_folder_for_its_files_and_lasts_as_long_as_the_victim(bundle: Path) -> None:
+    load, victim = manifest_of(bundle)["load"], manifest_of(bundle)["victim"]
+    assert load["start_ns"] < victim["start_ns"] < victim["end_ns"] <= load["end_ns"]
+    assert load["files"] == "files/"
     assert (bundle / "files" / "own file").read_text() == "of the load\n"
 
 

@@ -81,6 +81,9 @@ def test_without_a_victim_a_load_that_is_over_ends_it(
     manifest = manifest_of(tmp_path / "b")
     assert 0.2 <= manifest["duration_s"] < 29
     assert (tmp_path / "b" / "load.txt").read_text() == "over\n"
+    ran = manifest["load"]
+    assert ran["start_ns"] < manifest["window"]["start_ns"]
+    assert ran["end_ns"] - ran["start_ns"] >= 2 * 10**9
 
 
 def test_a_run_that_is_over_first_is_none(tmp_path: Path, temporary: dict[str, str]) -> None:
