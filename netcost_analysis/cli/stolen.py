@@ -294,9 +294,8 @@ def _detail(loss: "Loss", regime: "Accounting | None") -> "Table":
             rows.append([f"  by {kind} {one[key]}", duration(ns), of])
     if row["stolen_unrecorded_ns"]:
         most = between(0, row["stolen_unrecorded_ns"])
-        rows.append(
-            ["  by interrupts not recorded", most, share_between(0, shares["stolen_unrecorded"])]
-        )
+        rows.append(part("  by interrupts not recorded, expected", "stolen_unrecorded_expected"))
+        rows.append(["    and at most", most, share_between(0, shares["stolen_unrecorded"])])
     rows += [
         part("synchronous", "synchronous"),
         part("scheduled (work of kernel threads, their own part too)", "scheduled"),

@@ -1,16 +1,17 @@
 # What an answer about a victim begins with: what networking took from it, what it got, and how sure
 # that is. Without pandas and templates, for the command line's sake.
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..capture.requires import few
 from ..coverage import coverage_words
 from ..display.tables import between, share_between
 from ..timeline.aggregate import by_total, summed, victim_of
 from ..timeline.task import Task, by_of, comm_of, is_of, label_of
-from ..units import absent, duration, were
+from ..units import absent, duration, share, were
+from .completeness.unrecorded import unrecorded_ns
 from .network_words import INTERRUPTS, missing_words, unknown_words
-from .stolen import loss_of
+from .stolen import loss_of, share_of
 
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
@@ -61,14 +62,28 @@ def _taken(timeline: "Timeline", victim: Task) -> str:
     if not took:
         text = f"{begin} took nothing {of}"
     else:
-        text = f"{begin} took {took} {of}"
-        shares = row["stolen_network_share"], row["stolen_network_max_share"]
-        # Where both ends of the range print alike, so does their share.
-        text += f", {share_between(*shares)}{_thieves(timeline, victim)}"
+        text = f"{begin} took {_range(timeline, victim, row, of)}{_thieves(timeline, victim)}"
     waited = row["displaced_ns"]
     if not absent(waited) and waited >= _WORTH_SAYING * row["on_cpu_ns"] and waited:
         text += f"; it waited {duration(waited)} more for network work in kernel threads"
     return text
+
+
+def _range(timeline: "Timeline", victim: Task, row: dict[str, Any], of: str) -> str:
+    low, high = row["stolen_network_ns"], row["stolen_network_max_ns"]
+    shares = row["stolen_network_share"], row["stolen_network_max_share"]
+    missing = unrecorded_ns(timeline, by_of(victim))
+    victims = list(
+        dict.fromkeys(one for ran in missing.own.values() for one in ran if is_of(one, victim))
+    )
+    if victims:
+        expected, most = low + missing.expected(*victims)[1], missing.total(*victims)[1]
+        # Where only what was counted and not recorded makes it a range.
+        if low and duration(high - most) == duration(low) != duration(high):
+            of_whole = share(share_of(expected, row["on_cpu_ns"]))
+            at_most = f"at most {duration(high)}, {share(shares[1])}"
+            return f"some {duration(expected)} {of}, {of_whole}, {at_most}"
+    return f"{between(low, high)} {of}, {share_between(*shares)}"
 
 
 def _thieves(timeline: "Timeline", victim: Task) -> str:

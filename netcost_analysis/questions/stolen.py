@@ -100,7 +100,8 @@ def stolen(timeline: Timeline, by: By = "comm") -> Stolen:
     stolen_ns is interrupt-context time on top of it that came from an interrupt; stolen_max_ns adds
     stolen_or_synchronous_ns, which may have been its own, and stolen_unrecorded_ns: of the time
     that it is said to have run, what interrupts and softirqs may have had that the kernel counted
-    and no event shows (0 where no count proves any missing).
+    and no event shows (0 where no count proves any missing), each as long as the longest recorded
+    there. stolen_unrecorded_expected_ns is the same were each as long as the mean, at any time.
 
     stolen_hardirq_ns, stolen_vector_ns, stolen_nmi_ns, stolen_unrecorded_ns and stolen_max_ns of
     by_softirq (NET_RX with its polls) add up to stolen_max_ns. by_device is what can be laid at a
@@ -165,6 +166,7 @@ class Losses(PerVictim):
         unrecorded, network = self.missing.total(*victims)
         twice = total["stolen_unrecorded_ns"] - unrecorded
         total["stolen_unrecorded_ns"] = unrecorded
+        total["stolen_unrecorded_expected_ns"] = self.missing.expected(*victims)[0]
         total["stolen_max_ns"] -= twice
         total["stolen_network_max_ns"] += network - sum(self.missing.total(v)[1] for v in victims)
         if total["task_min_ns"] is not None:
@@ -354,6 +356,7 @@ def losses_of(
         "stolen_ns": total(surely),
         "stolen_or_synchronous_ns": total(row for row in taken if row.cost_class != "stolen"),
         "stolen_unrecorded_ns": unrecorded,
+        "stolen_unrecorded_expected_ns": [missing.expected(victim)[0] for victim in victims],
         "stolen_max_ns": list(map(int.__add__, total(taken), unrecorded)),
     }
     for part in ("stolen", "stolen_max"):

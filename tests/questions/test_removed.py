@@ -204,6 +204,12 @@ def test_device_interrupts_that_the_kernel_counted(tmp_path: Path, beside: Range
     row = stolen(line).victims.loc["openssl"]
     assert row["stolen_unrecorded_ns"] == 6_000
     assert row["stolen_network_max_ns"] == row["stolen_network_ns"] + 6_000
+    # It had the CPU for a part of the time.
+    of_time = line.capture.whole.owned_by("tid")
+    own = sum(
+        one.ns for one in of_time if (one.comm, one.context, one.cpu) == ("openssl", "task", 0)
+    )
+    assert row["stolen_unrecorded_expected_ns"] == round(6_000 * own / line.duration_ns) > 0
     thief = "irq 32 eth0 (eth0)"
     assert ledger(line).max_ns.loc["openssl", f"{thief}, not recorded"] == 6_000
     assert ledger(line, "device").max_ns.loc["openssl", "eth0, not recorded"] == 6_000

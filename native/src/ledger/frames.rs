@@ -9,7 +9,7 @@ use crate::ledger::cpu::{Found, ORIGINS};
 use crate::ledger::irqs::KNOWN_BY;
 use crate::ledger::migrated::Migrated;
 use crate::ledger::resolve::{network_label, Names, NETWORKS};
-use crate::ledger::rows::{known, Cause, CoverageRow, HardirqRow, PollRow, SliceRow, SoftirqRow};
+use crate::ledger::rows::{known, Cause, CoverageRow, Ended, HardirqRow, PollRow, SliceRow, SoftirqRow};
 use crate::ledger::segment::{Packed, SumRow};
 use crate::ledger::thief::{Class, Context};
 use crate::ledger::wait::Waits;
@@ -120,12 +120,12 @@ pub fn hardirqs(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     plan.batch()
 }
 
-/// By CPU and interrupt line, vector or softirq of the recording its longest, as far as that lies in the window.
+/// By CPU and interrupt line, vector or softirq of the recording its longest, as far as that lies in the window, and of
+/// how many there the time is known, with its sum.
 pub fn longest(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
-    let mut kept: Vec<(u32, u32, i64)> = Vec::new();
+    let mut kept: Vec<(u32, u32, Ended)> = Vec::new();
     for cpu in cpus {
-        let each = cpu.rows.longest.iter().enumerate();
-        kept.extend(each.filter_map(|(thief, &ns)| known(ns).map(|ns| (cpu.number, thief as u32, ns))));
+        kept.extend(cpu.rows.ended_places().map(|thief| (cpu.number, thief as u32, cpu.rows.ended[thief])));
     }
     let rows = kept.as_slice();
     let thieves = move || rows.iter().map(|row| row.1);
@@ -134,7 +134,9 @@ pub fn longest(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
         .add("context", move || names.contexts(thieves()))
         .add("id", move || names.ids(thieves()))
         .add("name", move || names.names(thieves()))
-        .add("self_ns", move || plain::<Int64Type>(rows.iter().map(|row| row.2)));
+        .add("self_ns", move || plain::<Int64Type>(rows.iter().map(|row| row.2.longest_ns)))
+        .add("sum_ns", move || plain::<Int64Type>(rows.iter().map(|row| row.2.sum_ns)))
+        .add("count", move || plain::<Int64Type>(rows.iter().map(|row| row.2.count)));
     plan.batch()
 }
 

@@ -165,24 +165,38 @@ pub struct Rows {
     pub coverage: Vec<CoverageRow>,
     /// Time and tid of every exec, to tell why a stopper moved a task.
     pub execs: Vec<(i64, i32)>,
-    /// By thief the own time of its longest interrupt, or softirq; `ABSENT` where it had none.
-    pub longest: Vec<i64>,
+    /// By thief.
+    pub ended: Vec<Ended>,
 }
 
+/// A thief's interrupts, or softirqs: the own time of the longest, `ABSENT` where it had none, and of how many it is
+/// known, with its sum.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    pub longest_ns: i64,
+    pub sum_ns: i64,
+    pub count: i64,
+}
+
+const NONE_ENDED: Ended = Ended { longest_ns: ABSENT, sum_ns: 0, count: 0 };
+
 impl Rows {
-    /// An interrupt or softirq has ended.
+    /// An interrupt or softirq has ended. `self_ns`: 0 where its time is not known, or not in the window.
     #[inline(always)]
     pub fn ended(&mut self, thief: u32, self_ns: i64) {
         let place = thief as usize;
-        if self.longest.len() <= place {
-            self.longest.resize(place + 1, ABSENT);
+        if self.ended.len() <= place {
+            self.ended.resize(place + 1, NONE_ENDED);
         }
-        self.longest[place] = self.longest[place].max(self_ns);
+        let of = &mut self.ended[place];
+        of.longest_ns = of.longest_ns.max(self_ns);
+        of.sum_ns += self_ns;
+        of.count += i64::from(self_ns > 0);
     }
 
-    /// The places in `longest` that have something.
+    /// The places in `ended` that have something.
     pub fn ended_places(&self) -> impl Iterator<Item = usize> + '_ {
-        self.longest.iter().enumerate().filter(|(_, &ns)| known(ns).is_some()).map(|(place, _)| place)
+        self.ended.iter().enumerate().filter(|(_, of)| known(of.longest_ns).is_some()).map(|(place, _)| place)
     }
 
     /// Makes `ns` of what a finished slice had for its own unknown: of the one that holds `at_ns`, at or

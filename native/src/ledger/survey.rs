@@ -68,7 +68,7 @@ pub struct Whole {
     known: Known,
     /// What becomes of each CPU.
     pub outcome: Arc<Outcome>,
-    /// By CPU the places in `Rows::longest` that have something.
+    /// By CPU the places in `Rows::ended` that have something.
     ended: FxHashMap<u32, Vec<usize>>,
     /// What else it was asked for that counts for all windows.
     clock_doubt: Option<String>,

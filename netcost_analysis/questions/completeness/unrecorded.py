@@ -28,15 +28,23 @@ _LINES = {
     for event in events
 }
 _MAX_NAMED = 3
-# By CPU, kind and counter.
-Longest = dict[tuple[int, str, str], int]
+
+
+class Lengths(NamedTuple):
+    # Of recorded interrupts or softirqs the longest, and the mean.
+    longest_ns: int
+    mean_ns: float
+
+
+# By CPU, kind and counter the longest, the sum, and of how many that is.
+Recorded = dict[tuple[int, str, str], tuple[int, int, int]]
 # Of a window it takes a pass over the whole capture.
-_longest: "WeakKeyDictionary[Capture, Longest]" = WeakKeyDictionary()
+_recorded: "WeakKeyDictionary[Capture, Recorded]" = WeakKeyDictionary()
 
 
 class Missing(NamedTuple):
     # Interrupts or softirqs of a counter on a CPU of which some are proved missing; thief: as the
-    # ledger names them; network: whether they are, or may be; each_ns: the longest that was
+    # ledger names them; network: whether they are, or may be; each: how long those were that were
     # recorded, None where none was.
     cpu: int
     kind: str
@@ -44,7 +52,12 @@ class Missing(NamedTuple):
     thief: str
     network: bool
     least: int
-    each_ns: int | None
+    each: Lengths | None
+
+    @property
+    def expected_ns(self) -> float:
+        """All of them, were they as long as those recorded; 0 where none was."""
+        return self.least * self.each.mean_ns if self.each else 0.0
 
 
 @dataclass(frozen=True)
@@ -52,13 +65,14 @@ class Unrecorded:
     """How much of each victim's own time may have been what the trace has not.
 
     by: how victims are told apart; own: by CPU how long each ran itself; missing: network first;
-    window_ns: how long any of them can have run on a CPU.
+    window_ns: how long any of them can have run on a CPU; trace_ns: how long the whole trace is.
     """
 
     by: By
     own: dict[int, dict[Victim, int]]
     missing: list[Missing]
     window_ns: int
+    trace_ns: int
 
     @cached_property
     def thieves(self) -> list[str]:
@@ -105,13 +119,24 @@ class Unrecorded:
         taken = self.of(*victims)
         return sum(taken.values()), sum(taken[thief] for thief in self.network)
 
+    def expected(self, *victims: Victim) -> tuple[int, int]:
+        """As total(), were each as long as the mean of those recorded, at any time of the trace."""
+        ns, network = 0.0, 0.0
+        for one in self.missing:
+            own = sum(self.own[one.cpu].get(victim, 0) for victim in victims)
+            hit = one.expected_ns * min(own, self.window_ns) / max(self.trace_ns, 1)
+            ns += hit
+            network += hit * one.network
+        return round(ns), round(network)
+
     def _laid_on(self, own: dict[int, dict[Victim, int]]) -> dict[Victim, dict[str, int]]:
         each: dict[Victim, dict[str, int]] = defaultdict(lambda: dict.fromkeys(self.thieves, 0))
         for cpu, ran in own.items():
             left = dict(ran)
             for one in (one for one in self.missing if one.cpu == cpu):
                 for victim, ns in left.items():
-                    taken = ns if one.each_ns is None else min(ns, one.least * one.each_ns)
+                    most = ns if one.each is None else one.least * one.each.longest_ns
+                    taken = min(ns, most)
                     # Two lines of a device may be one thief.
                     each[victim][one.thief] += taken
                     left[victim] -= taken
@@ -140,7 +165,7 @@ def missing(timeline: "Timeline", by: By = "comm") -> list[Missing]:
         proved = [row for row in proved if row.cpu in timeline.summary["cpus"]]
     if not proved:
         return []
-    longest, rows = longest_recorded(timeline), timeline.owned_by(by)
+    recorded, rows = _lengths(timeline), timeline.owned_by(by)
     return [
         Missing(
             int(row.cpu or 0),
@@ -148,7 +173,7 @@ def missing(timeline: "Timeline", by: By = "comm") -> list[Missing]:
             row.counter,
             *_thief(rows, row.what, row.counter),
             row.missing_least,
-            _each(longest, int(row.cpu or 0), row.what, row.counter),
+            _each(recorded, int(row.cpu or 0), row.what, row.counter),
         )
         for row in proved
     ]
@@ -172,23 +197,25 @@ def _line(vector: str | None) -> str | None:
     return _LINES.get(vector or "")
 
 
-def _each(longest: Longest, cpu: int, kind: str, counter: str) -> int | None:
+def _each(recorded: Recorded, cpu: int, kind: str, counter: str) -> Lengths | None:
     # Of that counter there, else of that counter on any CPU, else of any of its kind.
-    there = [ns for place, ns in longest.items() if place == (cpu, kind, counter)]
-    of_kind = {place: ns for place, ns in longest.items() if place[1] == kind}
-    elsewhere = [ns for place, ns in of_kind.items() if place[2] == counter]
-    return max(there or elsewhere or of_kind.values(), default=None)
+    there = [of for place, of in recorded.items() if place == (cpu, kind, counter)]
+    of_kind = {place: of for place, of in recorded.items() if place[1] == kind}
+    elsewhere = [of for place, of in of_kind.items() if place[2] == counter]
+    found = there or elsewhere or list(of_kind.values())
+    if not found:
+        return None
+    longest, sums, counts = zip(*found, strict=True)
+    return Lengths(max(longest), sum(sums) / max(sum(counts), 1))
 
 
-def longest_recorded(timeline: "Timeline") -> Longest:
-    # By CPU, kind and counter the own time of the longest of the whole recording: a window may hold
-    # none.
+def _lengths(timeline: "Timeline") -> Recorded:
+    # Of the whole recording: a window may hold none.
     capture = timeline.capture
-    if capture not in _longest:
-        whole = timeline if timeline.is_whole else capture.whole
-        columns = whole.columns("longest")
-        found: Longest = {}
-        for cpu, context, irq, name, ns in zip(*columns.values(), strict=True):
+    if capture not in _recorded:
+        found: Recorded = {}
+        columns = _whole(timeline).columns("longest")
+        for cpu, context, irq, name, ns, sum_ns, count in zip(*columns.values(), strict=True):
             kind, counter = {
                 "softirq": ("softirq", name),
                 "hardirq": ("irq", str(irq)),
@@ -196,9 +223,14 @@ def longest_recorded(timeline: "Timeline") -> Longest:
             }[context]
             if counter is not None:
                 place = (cpu, kind, counter)
-                found[place] = max(ns, found.get(place, 0))
-        _longest[capture] = found
-    return _longest[capture]
+                most, whole, number = found.get(place, (0, 0, 0))
+                found[place] = (max(ns, most), whole + sum_ns, number + count)
+        _recorded[capture] = found
+    return _recorded[capture]
+
+
+def _whole(timeline: "Timeline") -> "Timeline":
+    return timeline if timeline.is_whole else timeline.capture.whole
 
 
 def unrecorded_ns(timeline: "Timeline", by: By) -> Unrecorded:
@@ -211,7 +243,8 @@ def unrecorded_ns(timeline: "Timeline", by: By) -> Unrecorded:
     order = sorted(missing(timeline, by), key=lambda one: not one.network)
     cpus = dict.fromkeys(one.cpu for one in order)
     own = {cpu: _own_on(timeline, cpu, by) for cpu in cpus}
-    return Unrecorded(by, own, order, timeline.duration_ns)
+    trace_ns = _whole(timeline).duration_ns if order else timeline.duration_ns
+    return Unrecorded(by, own, order, timeline.duration_ns, trace_ns)
 
 
 def _own_on(timeline: "Timeline", cpu: int, by: By) -> dict[Victim, int]:
@@ -257,5 +290,8 @@ def _counted(timeline: "Timeline") -> list[str]:
 
 
 def _named(one: Missing) -> str:
-    each = "" if one.each_ns is None else f" (longest {duration(one.each_ns)})"
+    each = ""
+    if one.each:
+        mean, longest = (duration(round(ns)) for ns in (one.each.mean_ns, one.each.longest_ns))
+        each = f" (mean {mean}, longest {longest})"
     return f"{one.least:,} {one.thief} on CPU {one.cpu}{each}"

@@ -133,7 +133,7 @@ def _unseen_ns(
     # Of each row what is proved missing of it on its CPU, each as long as the longest.
     found = [
         sum(
-            window_ns if one.each_ns is None else one.least * one.each_ns
+            window_ns if one.each is None else one.least * one.each.longest_ns
             for one in unseen
             if one.cpu == cpu and its(thief, one)
         )
