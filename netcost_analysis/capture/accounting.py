@@ -12,7 +12,7 @@ Regime = Literal["tick", "irq_time", "virt_native", "virt_gen"]
 
 _CHARGES: dict[Regime, str] = {
     "tick": "interrupts are charged to the task they ran on",
-    "irq_time": "interrupts and softirqs are charged to nobody, save softirqs in ksoftirqd",
+    "irq_time": "interrupts and softirqs are charged to no task, save softirqs in ksoftirqd",
     "virt_native": "interrupts are measured, and charged to the task they ran on as system time",
     "virt_gen": "interrupts are charged to the task they ran on",
 }
@@ -48,15 +48,28 @@ class Accounting(NamedTuple):
         return _CHARGES[self.regime]
 
 
-def accounting(config: dict[str, str]) -> Accounting | None:
-    """The accounting of a kernel with this configuration, None where that does not say.
+# With these on the command line, x86 does not measure interrupts (tsc_setup, mark_tsc_unstable).
+_WITHOUT_IRQ_TIME = {"tsc=noirqtime", "tsc=unstable", "notsc"}
+# What x86 falls back to where its TSC is found unstable, or is told to.
+FALLBACK_CLOCKSOURCES = ("hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies")
 
-    config: as parse_kernel_config returns it. IRQ_TIME_ACCOUNTING goes before
+
+def accounting(
+    config: dict[str, str], command_line: str = "", clocksource: str | None = None
+) -> Accounting | None:
+    """The accounting of a kernel with this configuration, None where it is not known.
+
+    config: as parse_kernel_config returns it. command_line: the kernel's. clocksource: the host's
+    as it was recorded. IRQ_TIME_ACCOUNTING goes before
     VIRT_CPU_ACCOUNTING_GEN, since both can be set and rq_clock_task leaves interrupts out of
     sum_exec_runtime under either (update_rq_clock_task); it excludes NATIVE by its Kconfig entry.
-    What the configuration cannot say: a boot with tsc=noirqtime, or a clock source found unstable,
-    turns irq_time into tick.
+    Built in, it is off after a boot with tsc=noirqtime and where the TSC was found unstable;
+    whether it was, a clocksource that x86 falls back to does not prove.
     """
+    if _WITHOUT_IRQ_TIME.intersection(command_line.split()):
+        config = config | {"CONFIG_IRQ_TIME_ACCOUNTING": "n"}
+    elif config.get("CONFIG_IRQ_TIME_ACCOUNTING") == "y" and clocksource in FALLBACK_CLOCKSOURCES:
+        return None
     if config.get("CONFIG_VIRT_CPU_ACCOUNTING_NATIVE") == "y":
         # vtime_flush hands what it measured in interrupts to account_system_index_time, which adds
         # it to the current task's system time as well as to the CPU's irq and softirq.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import astuple
 
 from .._native import CaptureError
+from .accounting import FALLBACK_CLOCKSOURCES, Accounting, accounting
 from .folder import Folder, named, read_text
 from .manifest import Calibration, Load, Manifest, Victim, struct_of
 from .mending import manifest_of
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 _FORMAT = 1
 # TASK_COMM_LEN without its NUL.
 _COMM_LENGTH = 15
-_FALLBACK_CLOCKSOURCES = ("hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies")
 
 
 def is_bundle(path: Path) -> bool:
@@ -248,6 +248,28 @@ class Bundle(Folder):
 
         return parse_kernel_config(self.text("kernel_config") or "")
 
+    @cached_property
+    def accounting(self) -> Accounting | None:
+        """How the host's kernel accounted for CPU time; None where that is not known."""
+        command_line = self.text("before/settings/cmdline") or ""
+        return accounting(self.kernel_config, command_line, self.manifest.host.clocksource)
+
+    @cached_property
+    def may_be_paused(self) -> bool:
+        """Whether it is of a guest that does not know when its host ran others: no clock says.
+
+        None of its CPUs was ever charged with steal, and its kernel was not built to ask for it.
+        """
+        from ..parsers.host import STEAL
+
+        host = self.manifest.host.virtualization or "none"
+        flags = self.text("before/settings/cpuinfo") or ""
+        if host == "none" and " hypervisor" not in flags:
+            return False
+        asks = self.kernel_config.get("CONFIG_PARAVIRT_TIME_ACCOUNTING") == "y"
+        stolen = sum(row[STEAL] for row in self.after.ticks.values() if len(row) > STEAL)
+        return not asks and not stolen
+
     @property
     def clock_doubt(self) -> str | None:
         """Why this host's CPUs may not agree on ftrace's and perf's own clocks; None without doubt.
@@ -256,7 +278,7 @@ class Bundle(Folder):
         the TSC unstable.
         """
         source = self.manifest.host.clocksource
-        if source not in _FALLBACK_CLOCKSOURCES:
+        if source not in FALLBACK_CLOCKSOURCES:
             return None
         return f"the host's clocksource is {source}, which x86 takes where its TSC is unstable"
 

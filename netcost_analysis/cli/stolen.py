@@ -61,7 +61,6 @@ def command(
 
     Of a recording that was attached to a service, the service is the first row: all its tasks.
     """
-    from ..capture.accounting import accounting
     from ..display.tables import NO_TASK, label, window_text
     from ..questions.completeness.unrecorded import note_of
     from ..questions.completeness.words import quick_verdict
@@ -88,7 +87,7 @@ def command(
     else:
         everyone = [loss_of(timeline, victim)]
     judged = _judged(timeline, victim, conditions)
-    regime = accounting(capture.bundle.kernel_config) if capture.bundle else None
+    regime = capture.bundle.accounting if capture.bundle else None
     about = timeline.victim if victim is None else victim
     beyond = _beyond(timeline, victim)
     verdict, notes = quick_verdict(capture), [*timeline.notes, *note_of(timeline)]

@@ -22,6 +22,8 @@ _TOTALS = {
 _OTHER = "_bidir_reverse"
 # A text of broken documents within each other is given up once so many times its length was read.
 _MAX_READINGS = 8
+# Of a line that is no JSON.
+_SHOWN = 60
 _ENDS = ("host_total", "host_user", "host_system", "remote_total", "remote_user", "remote_system")
 
 
@@ -82,8 +84,23 @@ def parse_iperf3(text: str) -> Iperf3:
     """
     runs = _runs(text)
     if not runs:
-        raise CaptureError("iperf3 left no JSON there")
+        raise CaptureError(_why_none(text))
     return _made(runs[-1])
+
+
+def _why_none(text: str) -> str:
+    at = text.find("{")
+    if at < 0:
+        return "iperf3 left no JSON there: --json makes it write some"
+    try:
+        json.loads(text[at:])
+    except json.JSONDecodeError as error:
+        line = error.doc.splitlines()[error.lineno - 1].strip()[:_SHOWN]
+        number = text.count("\n", 0, at) + error.lineno
+        return f"what iperf3 left is no JSON: line {number} is {line!r}"
+    except (ValueError, RecursionError):
+        return "what iperf3 left is no JSON that it writes: a number or a nesting has no end"
+    return "there is JSON, but no run of iperf3 in it"
 
 
 def iperf3_sent(text: str) -> tuple[int | None, int | None]:

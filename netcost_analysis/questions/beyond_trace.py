@@ -30,7 +30,8 @@ class BeyondTrace(NamedTuple):
     that was about all: less is no measure. untraced: why the trace does not tell.
     traced_lost_share: what interrupts and other tasks had of its run, by the trace; hidden_share:
     the rest, with its ends; hidden_ns: the same of run_ns, its run. These
-    are None where the trace does not tell.
+    are None where the trace does not tell. may_be_paused: it was a guest that does not know when
+    its host ran others.
     """
 
     victim: str
@@ -45,6 +46,7 @@ class BeyondTrace(NamedTuple):
     hidden_high_share: float | None = None
     hidden_ns: int | None = None
     run_ns: int | None = None
+    may_be_paused: bool = False
 
 
 def beyond_trace(timeline: "Timeline", victim: Task | None) -> BeyondTrace | None:
@@ -79,6 +81,7 @@ def beyond_trace(timeline: "Timeline", victim: Task | None) -> BeyondTrace | Non
         hidden_high_share=(traced.got + traced.unknown) / whole - least * (1 - noise),
         hidden_ns=round(hidden * whole * traced.run_ns),
         run_ns=traced.run_ns,
+        may_be_paused=bundle.may_be_paused,
     )
 
 
@@ -158,13 +161,16 @@ def beyond_words(found: BeyondTrace) -> list[str]:
         return [_by_work(found), f"{traced}."]
     rest = f"{points(found.hidden_share, sign=True)} points"
     rest += f" ({points(low, sign=True)} to {points(high, sign=True)})"
+    paused = ""
+    if found.may_be_paused:
+        paused = ", pauses by this guest's host (it has no clock of them)"
     if low <= 0:
         return [_by_work(found), f"{traced}; the difference, {rest}, cannot be told from 0."]
     return [
         _by_work(found),
         f"{traced}; the other {rest}, {duration(found.hidden_ns)} of {duration(found.run_ns)}, are "
-        "hidden cost: entry and exit of interrupts, cold caches and tracing itself, which no "
-        "tracepoint encloses.",
+        f"hidden cost: entry and exit of interrupts, cold caches{paused} and tracing itself, which "
+        "no tracepoint encloses.",
     ]
 
 

@@ -21,6 +21,9 @@ _EVENTS = (
     # Without it the time of kernel threads has no name.
     "sched:sched_switch",
 )
+# Kernel threads that encrypt, forward and send for some devices, beside whatever else they do.
+_MAY_CARRY = ("kworker/", "mt76-")
+_WORTH_SAYING = 0.05
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,9 @@ class NetworkCost:
     softirqs_missing, interrupts_missing : int
         Network softirqs, and interrupts that are network or may be, that the kernel counted on
         these CPUs and the recording has not: no figure has their time.
+    kworkers_ns : int
+        What kworkers and threads of Wi-Fi drivers ran themselves, tunnels' work among it: whether
+        that was networking no event says. Where is_open, nobody knows the upper end for it.
     not_recorded : tuple of str
         Events of interrupts, softirqs and switches that were not; without softirqs nobody knows the
         cost.
@@ -79,13 +85,22 @@ class NetworkCost:
     owned_share: float | None
     softirqs_missing: int
     interrupts_missing: int
+    kworkers_ns: int
     not_recorded: tuple[str, ...]
     by_cpu: dict[int, CpuCost]
     part_names: ClassVar[tuple[str, ...]] = (
         *("network_cpu_ns", "network_cpu_max_ns", "network_cpu_share", "network_cpu_max_share"),
         *("unknown_cpu_share", "cpu_ns", "recorded_share", "owned_share"),
-        *("softirqs_missing", "interrupts_missing", "not_recorded", "of_cpus"),
+        *("softirqs_missing", "interrupts_missing", "kworkers_ns", "not_recorded", "of_cpus"),
     )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether kworkers ran for longer than the range is wide, and than 5 % of its upper end."""
+        high = self.network_cpu_max_ns
+        return high is not None and self.kworkers_ns > max(
+            high - self.network_cpu_ns, _WORTH_SAYING * high
+        )
 
     @property
     def window_ns(self) -> int:
@@ -159,9 +174,14 @@ def network_cost(timeline: Timeline) -> NetworkCost:
         owned_share=timeline.owned,
         softirqs_missing=softirqs,
         interrupts_missing=sum(one.least for one in lacking) - softirqs,
+        kworkers_ns=sum(row.ns for row in rows if row.context == "task" and _may_carry(row.comm)),
         not_recorded=tuple(unrecorded(timeline.capture, *_EVENTS)),
         by_cpu=dict(sorted(by_cpu.items(), key=lambda one: -one[1].network_cpu_ns)),
     )
+
+
+def _may_carry(comm: str | None) -> bool:
+    return comm is not None and comm.startswith(_MAY_CARRY)
 
 
 @network_cost.figures

@@ -73,7 +73,11 @@ def network_words(
         used = share_between(trace.network_cpu_share, trace.network_cpu_max_share) or "nothing"
         text += f"; in the whole trace, {duration(trace.window_ns)}, "
         text += f"it was {_at_least(trace)}{used}"
-    return [*lines, f"{text}."]
+    lines.append(f"{text}.")
+    if cost.is_open:
+        ran = duration(cost.kworkers_ns)
+        lines.append(f"kworkers ran {ran}; what of it was networking this does not show.")
+    return lines
 
 
 def unknown_words(cost: "NetworkCost") -> list[str]:
@@ -85,7 +89,7 @@ def unknown_words(cost: "NetworkCost") -> list[str]:
 
 
 def _at_least(cost: "NetworkCost") -> str:
-    return "at least " if missing_words(cost) else ""
+    return "at least " if missing_words(cost) or cost.is_open else ""
 
 
 def missing_words(cost: "NetworkCost") -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..capture.accounting import Accounting, accounting
+from ..capture.accounting import Accounting
 from ..timeline.aggregate import (
     INTERRUPT_CONTEXTS,
     Owned,
@@ -194,7 +194,7 @@ def losses(timeline: Timeline, by: By = "comm") -> Losses:
     # First: its pass brings the sums too.
     waits = displaced_waits(timeline)
     bundle = timeline.capture.bundle
-    regime = accounting(bundle.kernel_config) if bundle else None
+    regime = bundle.accounting if bundle else None
     found = losses_of(
         timeline.owned_by(by),
         None if waits is None else _waits(waits, by),

@@ -1,7 +1,11 @@
+from pathlib import Path
+
 import pytest
 
+from netcost_analysis import open_capture
 from netcost_analysis.capture.accounting import accounting
 from netcost_analysis.parsers.settings import parse_kernel_config
+from support.doctored import doctored
 
 
 def of(*names: str) -> object:
@@ -20,6 +24,27 @@ def test_regime() -> None:
         ((), None),
     ):
         assert of(*names) == regime
+
+
+# Built in, it is off where the command line or the TSC says so.
+@pytest.mark.parametrize(
+    ("command_line", "clocksource", "regime"),
+    [
+        ("quiet tsc=noirqtime", "tsc", "tick"),
+        ("tsc=unstable", "hpet", "tick"),
+        ("tsc=reliable", "tsc", "irq_time"),
+        ("", "kvm-clock", "irq_time"),
+        ("", "arch_sys_counter", "irq_time"),
+        ("", None, "irq_time"),
+        ("", "hpet", None),
+    ],
+)
+def test_what_speaks_against_the_configuration(
+    command_line: str, clocksource: str | None, regime: str | None
+) -> None:
+    config = {"CONFIG_IRQ_TIME_ACCOUNTING": "y", "CONFIG_TICK_CPU_ACCOUNTING": "y"}
+    found = accounting(config, command_line, clocksource)
+    assert (found and found.regime) == regime
 
 
 def test_an_option_that_is_off_does_not_count() -> None:
@@ -43,3 +68,19 @@ def test_only_irq_time_charges_nobody(option: str, charged: tuple[bool, bool, bo
     found = accounting({f"CONFIG_{option}": "y"})
     assert found is not None
     assert (found.hardirq, found.softirq, found.ksoftirqd) == charged
+
+
+def test_a_bundle_knows_its_command_line(tmp_path: Path) -> None:
+    path = doctored(tmp_path / "b")
+    (path / "kernel_config").write_text(
+        "CONFIG_IRQ_TIME_ACCOUNTING=y\nCONFIG_TICK_CPU_ACCOUNTING=y\n"
+    )
+    assert regime(path) == "irq_time"
+    (path / "before" / "settings").mkdir()
+    (path / "before" / "settings" / "cmdline").write_text("root=/dev/vda tsc=noirqtime\n")
+    assert regime(path) == "tick"
+
+
+def regime(path: Path) -> str | None:
+    bundle = open_capture(path).bundle
+    return bundle.accounting.regime if bundle and bundle.accounting else None

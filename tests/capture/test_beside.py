@@ -31,6 +31,8 @@ OF_THE_MANIFEST = {
     *(("kernel_limits", field) for field in ("dev_weight", "source")),
     ("softirq_runs", "kernel_limits"),
     *(("squeezes", table) for table in ("limits", "by_cpu")),
+    # That it was a guest.
+    ("estimates", "gap"),
 }
 
 

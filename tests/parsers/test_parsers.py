@@ -495,3 +495,19 @@ def test_what_cannot_be_told_is_a_line(parse: Callable[[str], Any], text: str) -
     with pytest.raises(CaptureError) as caught:
         parse(text)
     assert "\n" not in str(caught.value)
+
+
+# iperf3 3.0 writes what no reader of JSON takes; why is said by its line.
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('iperf3: warning\n{\n "start": {},\n "end": {"jitter_ms": -nan}\n}\n', ["line 4", "-nan"]),
+        ('{"intervals": [{"bytes": 5.9e 06}]}', ["line 1", "5.9e 06"]),
+        ("- - - - -\n[ ID] Interval\n", ["--json"]),
+        ('{"a": 1}', ["no run"]),
+    ],
+)
+def test_why_iperf3_left_no_run(text: str, words: list[str]) -> None:
+    with pytest.raises(CaptureError) as refused:
+        parse_iperf3(text)
+    assert [one for one in words if one not in str(refused.value)] == []

@@ -7,6 +7,7 @@ from typing import Any, get_args
 import pandas as pd
 import pytest
 
+from netcost_analysis.capture.accounting import accounting
 from netcost_analysis.capture.manifest import Manifest, Verdict
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.ledger import ledger
@@ -65,7 +66,8 @@ COMPLETE = Verdict("complete", "complete", lost_events=0, rows=())
 
 class Recorded:  # no packets, no sockets
     def __init__(self, config: dict[str, str] | None) -> None:
-        beside = SimpleNamespace(kernel_config=config, manifest=Manifest(completeness=COMPLETE))
+        of, verdict = accounting(config or {}), Manifest(completeness=COMPLETE)
+        beside = SimpleNamespace(accounting=of, manifest=verdict)
         self.bundle = None if config is None else beside
         self.info: dict[str, Any] = {"events": {}}
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.accounting import accounting
 from ...units import absent
 from ..got_shares import baseline_got, undisturbed_share, work_against, work_share
 from ..question import question
@@ -210,7 +209,7 @@ def compared(answer: "Answer[pd.DataFrame]") -> Accounts:
     table, bundle = answer.frame, answer.bundle
     got = {str(name): float(value) for name, value in table["got_share"].dropna().items()}
     work, system = got.get("work"), table["lost_share"]["system"]
-    regime = accounting(bundle.kernel_config) if bundle else None
+    regime = bundle.accounting if bundle else None
     far = table["residual_share"].dropna().drop(index="work", errors="ignore")
     worst = str(far.abs().idxmax()) if len(far) else None
     return Accounts(

@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...capture.accounting import accounting, tick_ms
+from ...capture.accounting import tick_ms
 from ...capture.manifest import Victim
 from ...display.templates import as_text, render
 from ..got_shares import baseline_got
@@ -28,7 +28,7 @@ def doubts_of(
 ) -> dict[str, Any]:
     # Of the run, for every account; None for what is not worth mentioning.
     victim, config = bundle.victim or Victim(), bundle.kernel_config
-    regime, wall = accounting(config), wall_s(bundle)
+    regime, wall = bundle.accounting, wall_s(bundle)
     # openssl starts before it counts, and reads its clock after; on a slow host that is long.
     asked = sum(run.asked_s for run in bundle.speed_runs)
     unknown = (timeline.unknown_cpu_share if timeline else None) or 0.0

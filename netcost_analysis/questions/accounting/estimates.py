@@ -74,13 +74,15 @@ class Gap(NamedTuple):
 
     gap_share: by work, beyond traced; ns: the same of the run; cpu_interrupts_per_s: by the
     kernel's counters; hidden_each_ns: for each of them. The last two are NaN where it did not
-    count.
+    count. may_be_paused: of a guest that does not know when its host ran others: then nobody knows
+    what each interrupt had of it.
     """
 
     gap_share: float
     ns: int
     cpu_interrupts_per_s: float
     hidden_each_ns: float
+    may_be_paused: bool
 
 
 def gap(bundle: "Bundle", timeline: "Timeline", traced: float, work: float) -> Gap:
@@ -90,7 +92,9 @@ def gap(bundle: "Bundle", timeline: "Timeline", traced: float, work: float) -> G
     """
     per_s = counted(bundle).interrupts_per_s
     each = hidden_ns(np.array([traced - work]), np.array([per_s])).item()
-    return Gap(traced - work, round((traced - work) * timeline.duration_ns), per_s, each)
+    if paused := bundle.may_be_paused:
+        each = NAN
+    return Gap(traced - work, round((traced - work) * timeline.duration_ns), per_s, each, paused)
 
 
 class Differences(NamedTuple):

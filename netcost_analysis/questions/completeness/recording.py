@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...capture.accounting import accounting
 from ...capture.manifest import Load, Manifest, Victim
 from ...capture.recorder import clock, recorder
 from ..question import question
@@ -76,7 +75,7 @@ def recording(timeline: "Timeline") -> Recording:
     host, notes = manifest.host, manifest.notes
     victim, load = manifest.victim or Victim(), manifest.load or Load()
     found = verdict(capture)
-    regime = accounting(bundle.kernel_config) if bundle else None
+    regime = bundle.accounting if bundle else None
     return Recording(
         path=info["path"],
         bundled=info["bundle"],

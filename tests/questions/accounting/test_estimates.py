@@ -195,6 +195,29 @@ def asked(folder: Path) -> Any:
     return open_capture(folder).ask.accounting.estimates()
 
 
+# A guest that was never charged with steal, and whose kernel does not ask its host for it.
+@pytest.mark.parametrize(
+    ("virtualization", "steal", "asks", "paused"),
+    [
+        ("kvm", 0, "n", True),
+        ("kvm", 4, "n", False),
+        ("kvm", 0, "y", False),
+        ("none", 0, "n", False),
+    ],
+)
+def test_no_price_where_pauses_cannot_be_excluded(
+    tmp_path: Path, virtualization: str, steal: int, asks: str, paused: bool
+) -> None:
+    path = doctored(tmp_path / "b", host={"virtualization": virtualization})
+    (path / "kernel_config").write_text(f"CONFIG_PARAVIRT_TIME_ACCOUNTING={asks}\n")
+    (path / "after" / "stat").write_text(f"cpu0 250 0 12 50 5 0 64 {steal} 0 0\n")
+    gap = asked(path).figures["gap"]
+    assert (gap.may_be_paused, pd.isna(gap.hidden_each_ns)) == (paused, paused)
+    assert gap.gap_share == pytest.approx(0.25)
+    beyond = open_capture(path).ask.stolen_time.headline().parts["beyond_trace"]
+    assert beyond.may_be_paused == paused
+
+
 # 85 % traced, 60 % by work: 25 points of 1.16 ms, and of a second with 10,000 interrupts.
 def test_the_gap_is_divided_by_interrupts(tmp_path: Path) -> None:
     answer = asked(doctored(tmp_path / "b"))

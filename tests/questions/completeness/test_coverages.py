@@ -186,6 +186,19 @@ def test_nothing_seen_is_not_nothing_used(tmp_path: Path) -> None:
     assert "%" not in words[-1]
 
 
+# A tunnel encrypts in kworkers, as they do much else: 300 ns of networking, and 600 or 10 of those.
+@pytest.mark.parametrize(("until", "is_open"), [(700, True), (110, False)])
+def test_what_kworkers_did_of_it_nobody_knows(tmp_path: Path, until: int, is_open: bool) -> None:
+    one, _ = two()
+    kworker = h.Task(90, "kworker/1:2")
+    idle, end = h.idle(1), h.Waking(1_000, UDPSINK)
+    other = cpu(1, h.Switch(100, kworker), h.Switch(until, idle), end, task=idle)
+    cost = network_cost(netcost_analysis.open_capture(written(tmp_path, one, other)).timeline())
+    assert (cost.kworkers_ns, cost.is_open) == (until - 100, is_open)
+    words = " ".join(network_words(cost))
+    assert ("at least" in words) == ("kworkers ran" in words) == is_open
+
+
 # Nothing was taken from udpsink, and the CPUs were busy with packets all the same: that is said
 # next, and before either of how much nobody knows.
 def test_a_headline_has_its_context(netcost: Netcost, tmp_path: Path) -> None:
