@@ -6,6 +6,7 @@ import pandas as pd
 
 from ...timeline.aggregate import INTERRUPT_CONTEXTS
 from ...timeline.by import By, check_by, victim_keys
+from ...timeline.task import row_name
 from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
@@ -95,11 +96,12 @@ def _by_comm(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
 
 
 @cost_classes.plot(
-    title="CPU time of the busiest tasks, by at whose cost it was spent",
+    title="CPU time of those who lost most, by at whose cost it was spent",
     height=3.4,
     panels=_by_comm,
 )
 def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     from .plots import classes
 
-    classes(ax, answer.frame)
+    line = answer.timeline
+    classes(ax, answer.frame, row_name(line, line.victim))

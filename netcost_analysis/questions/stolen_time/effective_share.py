@@ -214,4 +214,5 @@ def _known(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
 def _dots(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     from .plots import monitor
 
-    monitor(ax, answer.frame)
+    line = answer.timeline
+    monitor(ax, answer.frame, row_name(line, line.victim))

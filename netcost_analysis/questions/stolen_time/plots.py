@@ -23,6 +23,7 @@ from ...plots.palette import (
 from ...timeline.kinds import KIND_COLUMNS
 from ...units import absent, duration, plural
 
+_LOST = ("stolen", "stolen_or_synchronous", "displaced")
 _BAR = 0.66
 _NAME_LENGTH = 22
 # From the left: what was taken, what may have been, what it did for the network, its own.
@@ -32,12 +33,12 @@ _PARTS = (
 )
 
 
-def classes(ax: Axes, rows: pd.DataFrame, most: int = 8) -> None:
-    # Draw each victim's time by cost class, what it waited off CPU beside it.
-    # rows: as cost_classes returns it by comm. most: victims with most time on a CPU and waiting.
+def classes(ax: Axes, rows: pd.DataFrame, victim: str | None = None, most: int = 8) -> None:
+    # Draw the time of the victim, and of those who lost most, by cost class, what each waited off
+    # CPU beside it. rows: as cost_classes returns it by comm.
     tasks = rows[~rows["comm"].isin(["(idle)", "(unknown)"])]
-    order = tasks.groupby("comm")["ns"].sum().sort_values(ascending=False, kind="stable")
-    names = list(order.index[:most])
+    taken = tasks["ns"].where(tasks["cost_class"].isin(_LOST), 0)
+    names = _in_order(taken.groupby(tasks["comm"]).sum(), victim, most)
     shown = tasks[tasks["comm"].isin(names)]
     part = shown["cost_class"].astype(object)
     network = shown["is_network"].map({"yes": "network", "unknown": "maybe_network"})
@@ -72,12 +73,18 @@ def classes(ax: Axes, rows: pd.DataFrame, most: int = 8) -> None:
     legend_above(ax, handles, 4)
 
 
-def monitor(ax: Axes, frame: pd.DataFrame, most: int = 8) -> None:
-    # Draw what a monitor shows of the busiest tasks, and what they had. frame: as effective_share
-    # returns it by comm. Where no monitor's figure is known, the time on a CPU stands in its place.
-    known = frame["monitor_share"].notna().any()
-    shown = frame["monitor_share"] if known else frame["on_cpu_ns"].astype("float64")
-    top = frame.loc[shown.sort_values(ascending=False, kind="stable").index[:most]]
+def _in_order(lost: "pd.Series[int]", victim: str | None, most: int) -> list[str]:
+    # The victim, then who lost most of those with a name.
+    names = lost.sort_values(ascending=False, kind="stable").index.tolist()
+    first = [victim] if victim in names else []
+    return [*first, *(name for name in names if name != victim)][:most]
+
+
+def monitor(ax: Axes, frame: pd.DataFrame, victim: str | None = None, most: int = 8) -> None:
+    # Draw what a monitor shows of the victim and of those who lost most, and what they had. frame:
+    # as effective_share returns it by comm.
+    lost = (frame["on_cpu_ns"] - frame["task_ns"]).fillna(0)
+    top = frame.loc[_in_order(lost, victim, most)]
     claimed = 100 * top["monitor_share"].to_numpy()
     had = 100 * top["effective_share"].to_numpy()
     places = np.arange(len(top))

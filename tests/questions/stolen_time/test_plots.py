@@ -66,12 +66,14 @@ def test_monitor_draws_shown_and_had(ax: Axes) -> None:
             "monitor_from": "traced",
             "monitor_of_ns": pd.array([4_000_000_000, 4_000_000_000, pd.NA], dtype="Int64"),
             "effective_share": [0.2, 0.4, 0.1],
-            "on_cpu_ns": pd.array([2, 9, 1], dtype="Int64"),
+            "on_cpu_ns": pd.array([2, 9, 8], dtype="Int64"),
+            "task_ns": pd.array([2, 4, 7], dtype="Int64"),
         },
         index=pd.Index(["cat", "openssl", "sh"], name="comm"),
     )
-    plots.monitor(ax, frame)
-    assert rows(ax) == ["openssl", "cat", "sh"]
+    # Those who lost most, and before them the one in question.
+    plots.monitor(ax, frame, "cat")
+    assert rows(ax) == ["cat", "openssl", "sh"]
     (said,) = words(ax)
     assert NUMBER.findall(said) == ["90.0", "40.0"]
 
@@ -85,6 +87,7 @@ def test_monitor_says_what_a_counted_figure_is_of(ax: Axes) -> None:
             "monitor_of_ns": pd.array([4_000_000_000], dtype="Int64"),
             "effective_share": [0.4],
             "on_cpu_ns": pd.array([9], dtype="Int64"),
+            "task_ns": pd.array([4], dtype="Int64"),
         },
         index=pd.Index(["openssl"], name="comm"),
     )
