@@ -19,6 +19,8 @@ from netcost_analysis.report.execution import NotebookError, execute, started
 from support.bad_readers import PanicException
 from support.host import ROOT, require_shared
 from support.kept import kept
+from support.perfdata import tracepoints as t
+from support.robbed import robbed, written
 from support.run_cli import Netcost
 from support.told_notebook import tell
 
@@ -211,3 +213,18 @@ def test_names_and_terminals_that_are_no_utf8(listing: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"809 ms" in done.stdout
     assert b"\\xb5s" in done.stdout
+
+
+# Half a pair has no length: which half is missing is said, and not that there are no such events.
+@pytest.mark.parametrize(
+    ("alone", "lacking"),
+    [
+        (t.SOFTIRQ_ENTRY, "irq:softirq_exit"),
+        (t.SOFTIRQ_EXIT, "irq:softirq_entry"),
+        (t.IRQ_HANDLER_ENTRY, "irq:irq_handler_exit"),
+    ],
+)
+def test_half_a_pair_is_named(tmp_path: Path, alone: object, lacking: str) -> None:
+    path = written(tmp_path, robbed(), formats=(alone,))
+    with pytest.raises(CaptureError, match=f"without {lacking}"):
+        _ = open_capture(path).timeline().summary

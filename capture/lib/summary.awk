@@ -186,7 +186,8 @@ END {
 			share(ticks[name, 8], ticks[name]), share(ticks[name, 7], ticks[name]), share(ticks[name, 2] + ticks[name, 3], ticks[name]),
 			share(ticks[name, 4], ticks[name]), share(ticks[name, 5] + ticks[name, 6], ticks[name]), share(ticks[name, 9], ticks[name])
 	n = largest(net_rx, order, 8)
-	if (n) print "           CPU   NET_RX/s  packets/s  packets/poll  softirq"
+	# A report is of other seconds: the victim's, or the trace's.
+	if (n) printf "           CPU   NET_RX/s  packets/s  packets/poll  softirq  (in %.2f s between two readings)\n", seconds("softirqs")
 	for (i = 1; i <= n && i <= 8; i++) {
 		name = order[i]
 		printf "           %-5s %8s  %9s  %12s  %7s\n", name, number(rate(net_rx[name], "softirqs")), number(rate(packets[name], "net_softnet_stat")),

@@ -9,7 +9,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use crate::columns::EventColumns;
 use crate::error::{bad, Result};
 use crate::format::Format;
-use crate::gaps::{Gap, Gaps, Why};
+use crate::gaps::{told_apart, Gap, Gaps, Merged, Why, MOST_GAPS};
 use crate::intern::{Labels, NONE};
 use crate::names::{Names, TaskNames};
 use crate::progress::{flow, Progress};
@@ -32,6 +32,8 @@ pub struct Scan {
     pub cpus: Vec<u32>,
     /// Where samples were lost.
     pub gaps: Vec<Gap>,
+    /// Of more gaps than are told apart.
+    pub merged: Option<Merged>,
     /// Sum of LOST records.
     pub lost: u64,
     /// Losses of an unknown number of events.
@@ -83,7 +85,8 @@ impl<'r> Scanner<'r> {
     pub fn finish(self, tally: Tally) -> Scan {
         let window = (self.first <= self.last).then_some((self.first, self.last));
         let (cpus, gaps) = (self.gaps.cpus(), window.map(|window| self.gaps.finish(window)).unwrap_or_default());
-        Scan { window, cpus, gaps, tally, in_order: self.rounds.in_order, ..self.scan }
+        let (gaps, merged) = told_apart(gaps, MOST_GAPS);
+        Scan { window, cpus, gaps, merged, tally, in_order: self.rounds.in_order, ..self.scan }
     }
 }
 

@@ -134,6 +134,47 @@ impl Gaps {
     }
 }
 
+/// So many of a recording are told apart: some 500 bytes each, once they are told.
+pub const MOST_GAPS: usize = 50_000;
+
+/// That there were more gaps than are told apart, and how far those of a CPU are apart at most that are one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Merged {
+    pub gaps: usize,
+    pub apart_ns: i64,
+}
+
+/// Gaps, and of more than `most` of them, as who crafts pages behind losses can have in a small file, the closest of a
+/// CPU as one. What lies between them was recorded, and is counted as lost.
+pub fn told_apart(mut gaps: Vec<Gap>, most: usize) -> (Vec<Gap>, Option<Merged>) {
+    let number = gaps.len();
+    if number <= most {
+        return (gaps, None);
+    }
+    gaps.sort_by_key(|gap| (gap.cpu, gap.start_ns, gap.end_ns));
+    let apart = |one: &Gap, next: &Gap| {
+        if one.cpu == next.cpu {
+            next.start_ns.saturating_sub(one.end_ns)
+        } else {
+            i64::MAX
+        }
+    };
+    let mut between: Vec<i64> = gaps.windows(2).map(|pair| apart(&pair[0], &pair[1])).collect();
+    let (_, &mut apart_ns, _) = between.select_nth_unstable(number - most - 1);
+    let mut kept: Vec<Gap> = Vec::with_capacity(most);
+    for gap in gaps {
+        match kept.last_mut() {
+            Some(last) if last.cpu == gap.cpu && apart(last, &gap) <= apart_ns => {
+                last.end_ns = last.end_ns.max(gap.end_ns);
+                last.lost = last.lost.saturating_add(gap.lost);
+                last.why = last.why.min(gap.why);
+            }
+            _ => kept.push(gap),
+        }
+    }
+    (kept, Some(Merged { gaps: number, apart_ns }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,6 +187,22 @@ mod tests {
 
     fn lose(gaps: &mut Gaps, time_ns: Option<i64>, lost: u64, why: Why) {
         gaps.loss(&Side::of(What::Lost(lost), time_ns, Some(0)), lost, why);
+    }
+
+    #[test]
+    fn the_closest_are_one_where_there_are_too_many() {
+        let gap = |cpu, start_ns, end_ns| Gap { cpu, start_ns, end_ns, lost: 1, why: Why::Lost };
+        let gaps = || vec![gap(0, 10, 20), gap(1, 0, 5), gap(0, 22, 30), gap(0, 90, 95), gap(0, 96, 99)];
+        let found = |most| {
+            let (gaps, merged) = told_apart(gaps(), most);
+            (gaps.iter().map(|gap| (gap.cpu, gap.start_ns, gap.end_ns, gap.lost)).collect::<Vec<_>>(), merged)
+        };
+        assert_eq!((found(5).0.len(), found(5).1), (5, None));
+        let apart = |apart_ns| Some(Merged { gaps: 5, apart_ns });
+        assert_eq!(found(4), (vec![(0, 10, 20, 1), (0, 22, 30, 1), (0, 90, 99, 2), (1, 0, 5, 1)], apart(1)));
+        assert_eq!(found(3), (vec![(0, 10, 30, 2), (0, 90, 99, 2), (1, 0, 5, 1)], apart(2)));
+        // No two CPUs are one.
+        assert_eq!(found(1).0, [(0, 10, 99, 4), (1, 0, 5, 1)]);
     }
 
     #[test]

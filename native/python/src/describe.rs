@@ -137,6 +137,14 @@ pub fn scan<'py>(py: Python<'py>, recording: &Recording, scan: &Scan) -> PyResul
     if scan.lost_unknown > 0 {
         notes.push(format!("at {} places events were lost, and the kernel did not say how many", scan.lost_unknown));
     }
+    if let Some(merged) = scan.merged {
+        notes.push(format!(
+            "{} gaps are counted as {}: what lies between losses of a CPU that are at most {} ns apart counts as lost",
+            merged.gaps,
+            scan.gaps.len(),
+            merged.apart_ns
+        ));
+    }
     found.set_item("notes", printed(&notes))?;
     let gaps = || scan.gaps.iter();
     let rows = batch(vec![
@@ -147,8 +155,6 @@ pub fn scan<'py>(py: Python<'py>, recording: &Recording, scan: &Scan) -> PyResul
         ("lost".into(), plain::<Int64Type>(gaps().map(|gap| gap.lost.min(i64::MAX as u64) as i64))),
     ])
     .map_err(raised)?;
-    let places: Vec<(u32, i64, i64, u64)> = gaps().map(|gap| (gap.cpu, gap.start_ns, gap.end_ns, gap.lost)).collect();
-    found.set_item("gaps", places)?;
     found.set_item("coverage", table(py, rows)?)?;
     Ok(found)
 }

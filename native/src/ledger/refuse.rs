@@ -7,6 +7,9 @@ use crate::visit::Tally;
 
 /// Interrupts take microseconds; ftrace's uptime counts ticks.
 const COARSEST_NS: u64 = 1_000_000;
+/// Of either alone nothing has a length.
+const PAIRS: [(&str, &str); 2] =
+    [("irq:softirq_entry", "irq:softirq_exit"), ("irq:irq_handler_entry", "irq:irq_handler_exit")];
 
 /// Refuses a recording that cannot give true numbers.
 pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
@@ -34,6 +37,13 @@ pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
         ));
     }
     if !schemas.can_account() {
+        let has = |name: &str| recording.events.iter().any(|event| event.name == name);
+        for (entry, exit) in PAIRS {
+            if has(entry) != has(exit) {
+                let (there, lacking) = if has(entry) { (entry, exit) } else { (exit, entry) };
+                return Err(bad!(Refused, "no ledger: {there} was recorded without {lacking}: record both"));
+            }
+        }
         let formats = recording.events.iter().any(|event| event.format.is_some());
         let why = if formats {
             ""

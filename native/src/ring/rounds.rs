@@ -4,6 +4,7 @@
 //! shows what happened up to the moment to which all of them are known: many events of one CPU
 //! after the other, or all in the order of time.
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -64,7 +65,7 @@ struct CpuPages {
     rows: Vec<Row>,
     next: usize,
     /// Losses right before a row.
-    lost: Vec<(usize, What)>,
+    lost: VecDeque<(usize, What)>,
     /// A loss after the last row so far.
     pending: Missed,
     /// The latest time so far; `i64::MIN` before its oldest event.
@@ -161,7 +162,7 @@ fn stream(cpu: u32, pages: &Pages, base: usize) -> CpuPages {
         base,
         rows: Vec::new(),
         next: 0,
-        lost: Vec::new(),
+        lost: VecDeque::new(),
         pending: Missed::No,
         latest: i64::MIN,
         unreadable: 0,
@@ -225,7 +226,7 @@ impl CpuPages {
         }
         if first < self.rows.len() && self.pending != Missed::No {
             let missed = std::mem::replace(&mut self.pending, Missed::No);
-            self.lost.push((first, if ring.rolls && oldest { overwritten(missed) } else { lost(missed) }));
+            self.lost.push_back((first, if ring.rolls && oldest { overwritten(missed) } else { lost(missed) }));
         }
     }
 
@@ -237,8 +238,8 @@ impl CpuPages {
     #[inline(always)]
     fn show(&mut self, place: usize, memory: &[u8], visitor: &mut Feed<'_>) -> ControlFlow<()> {
         let row = self.rows[place];
-        if self.lost.first().is_some_and(|lost| lost.0 == place) {
-            let (_, what) = self.lost.remove(0);
+        let next = self.lost.front().is_some_and(|lost| lost.0 == place);
+        if let Some((_, what)) = next.then(|| self.lost.pop_front()).flatten() {
             visitor.side(memory, &Side::of(what, Some(row.time), Some(self.cpu)));
         }
         let sample = Sample {

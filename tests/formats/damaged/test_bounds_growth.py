@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from netcost_analysis import open_capture
 from support.bounded import (
     COMMON_PID,
     EXIT,
@@ -25,10 +26,11 @@ from support.bounded import (
     sample,
     switch,
 )
-from support.perfdata import Encoder, FinishedRound, Format, Header, Where, write_pipe
+from support.perfdata import X86_64, Encoder, FinishedRound, Format, Header, Where, write_pipe
 from support.perfdata import tracepoints as t
-from support.perfdata.formats import Value
+from support.perfdata.formats import Common, Value
 from support.perfdata.records import Lost
+from support.tracedat import Buffer, Contents, Entry, Missed, Style, ring, version7
 
 pytestmark = pytest.mark.measures
 
@@ -153,9 +155,31 @@ def vectors(path: Path, count: int) -> Path:
     return path
 
 
+# Sub-buffers of one event each, and each behind a loss: many of them are read at once.
+def losses_of_a_ring(path: Path, count: int) -> Path:
+    size, formats = 64, (t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT)
+    raw = t.SOFTIRQ_ENTRY.payload({"vec": 3}, Common(16, 0, 7), X86_64)
+    one = ring([Missed(), Entry(1_000, raw)], X86_64, Style(page_size=size))
+    assert len(one) == size
+    rows = np.tile(np.frombuffer(one, np.uint8), (count, 1))
+    rows[:, :8] = (1_000 + 100 * np.arange(count, dtype="<u8")).view(np.uint8).reshape(count, 8)
+    top = Buffer("", "mono", {0: rows.tobytes()}, page_size=size)
+    path.write_bytes(version7.write(Contents((top,), formats, page_size=size)))
+    return path
+
+
+def test_more_losses_than_are_told_apart_are_merged(tmp_path: Path) -> None:
+    found = [open_capture(losses_of_a_ring(tmp_path / str(one), one)).info for one in (9, 60_000)]
+    few, many = (len(info["coverage"]) for info in found)
+    assert (few, found[1]["lost_unknown"]) == (9, 60_000)
+    assert many <= 50_000
+    assert any("60000 gaps" in note for note in found[1]["notes"])
+
+
 @pytest.mark.parametrize(
     ("made", "count", "tables"),
     [
+        (losses_of_a_ring, 50_000, ""),
         (losses_in_a_text, 10_000, "'displaced'"),
         (losses_while_one_waits, 20_000, "'displaced'"),
         (devices_of_one_softirq, 20_000, ""),
