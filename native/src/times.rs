@@ -71,6 +71,8 @@ pub fn event_times<'p>(
     progress: Progress<'p>,
 ) -> Result<RecordBatch> {
     let events = &recording.events;
+    let mut ascending = cpus.to_vec();
+    ascending.sort_unstable();
     let untold = events.iter().filter(|event| !event.has_time || !event.has_cpu);
     let untold: FxHashSet<&str> = untold.map(|event| event.name.as_str()).collect();
     let counts = |event: &Event| event.format.is_some() && event.has_payload && !untold.contains(event.name.as_str());
@@ -78,7 +80,7 @@ pub fn event_times<'p>(
         rounds: Rounds::default(),
         timed: events.iter().map(|event| event.has_time).collect(),
         is_over: false,
-        within: Within { window: Some(window), cpus: Some(cpus.to_vec()), in_order, ..Within::default() },
+        within: Within { window: Some(window), cpus: Some(ascending), in_order, ..Within::default() },
         progress,
         fixed_sizes: events.iter().map(|event| counts(event).then(|| fixed_size(event))).collect(),
         of_cpu: cpus.iter().map(|&cpu| (cpu, Vec::new())).collect(),

@@ -132,7 +132,7 @@ pub trait Visitor {
     fn by_time(&self) -> bool {
         false
     }
-    /// The CPUs whose samples are wanted, where others may be left out: a format may have each CPU's by itself.
+    /// The CPUs whose samples are wanted, ascending, where others may be left out: a format may have each CPU's by itself.
     fn cpus(&self) -> Option<&[u32]> {
         None
     }
@@ -171,7 +171,7 @@ impl<'v> Feed<'v> {
 
     /// See `Visitor::cpus`.
     pub fn wants(&self, cpu: u32) -> bool {
-        self.visitor.cpus().is_none_or(|cpus| cpus.contains(&cpu))
+        self.visitor.cpus().is_none_or(|cpus| cpus.binary_search(&cpu).is_ok())
     }
 
     /// A sample in `block`, shown with those that follow. `Break` ends the pass.

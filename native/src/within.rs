@@ -8,7 +8,7 @@ use crate::visit::Sample;
 pub struct Within {
     /// From when to when, both included.
     pub window: Option<(i64, i64)>,
-    /// Those of these CPUs.
+    /// Those of these CPUs, ascending.
     pub cpus: Option<Vec<u32>>,
     /// The fields of the events that are wanted; `None`: all. The first that all have come in any case.
     pub fields: Option<Vec<String>>,
@@ -20,7 +20,7 @@ impl Within {
     /// Whether it has this one.
     #[inline(always)]
     pub fn has(&self, sample: &Sample) -> bool {
-        self.has_time(sample.time_ns) && self.cpus.as_ref().is_none_or(|cpus| cpus.contains(&sample.cpu))
+        self.has_time(sample.time_ns) && self.cpus.as_ref().is_none_or(|cpus| cpus.binary_search(&sample.cpu).is_ok())
     }
 
     /// Whether its window has this time.

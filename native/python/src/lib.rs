@@ -226,6 +226,7 @@ impl Capture {
         fields: Option<Vec<String>>,
     ) -> PyResult<Py<PyTable>> {
         let wanted = [name.to_owned()];
+        let cpus = timeline::ascending(cpus);
         let within = events::Within { window, cpus, fields, in_order: self.in_order() };
         let mut tables =
             pass(py, progress, |progress| events::tables(&self.recording, Some(&wanted), limit, &within, progress))?;
@@ -258,6 +259,7 @@ impl Capture {
         rows: usize,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<batches::Batches> {
+        let cpus = timeline::ascending(cpus);
         let within = events::Within { window, cpus, fields, in_order: self.in_order() };
         let (recording, surveyed) = (Arc::clone(&self.recording), Arc::clone(&self.named));
         let source = batches::Events { recording, surveyed, names: names.clone(), within, rows };

@@ -116,6 +116,15 @@ fn told<'py>(capture: &Capture, py: Python<'py>, output: Output) -> PyResult<Bou
     Ok(found)
 }
 
+/// The CPUs of a request, as they are looked up.
+pub fn ascending(cpus: Option<Vec<u32>>) -> Option<Vec<u32>> {
+    cpus.map(|mut cpus| {
+        cpus.sort_unstable();
+        cpus.dedup();
+        cpus
+    })
+}
+
 /// What Python asks a pass for; `window`: start, end, and width of bins.
 pub fn request(
     capture: &Capture,
@@ -129,7 +138,7 @@ pub fn request(
     let mut lines: Vec<(i64, String)> = lines.unwrap_or_default().into_iter().collect();
     // As a hash map has them, no two lists of the same would be equal.
     lines.sort_unstable();
-    let mut request = Request { want, window: None, cpus, bin_ns, clock_doubt, lines };
+    let mut request = Request { want, window: None, cpus: ascending(cpus), bin_ns, clock_doubt, lines };
     if start_ns.is_some() || end_ns.is_some() || bin_ns.is_some() {
         request.window = window(capture, py, start_ns, end_ns, bin_ns)?;
     }

@@ -183,7 +183,7 @@ impl Writer<'_, '_> {
     /// Events are missing before the next ones of a CPU.
     fn lose(&mut self, side: &Side<'_>) {
         let Some(cpu) = side.cpu.filter(|&cpu| (cpu as usize) < MAX_CPUS) else { return };
-        let is_shown = self.within.cpus.as_ref().is_none_or(|cpus| cpus.contains(&cpu))
+        let is_shown = self.within.cpus.as_ref().is_none_or(|cpus| cpus.binary_search(&cpu).is_ok())
             && side.time_ns.is_none_or(|time_ns| self.within.has_time(time_ns));
         let cpu = cpu as usize;
         if is_shown {
