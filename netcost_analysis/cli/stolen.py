@@ -111,7 +111,7 @@ def command(
     if victim is None:
         print(f"\nWhere each task's time on CPU went {window}\n")
         if everyone:
-            table = _overview(service and service[1], everyone, rest)
+            table = _overview(timeline, service and service[1], everyone, rest)
             missing = show(table, by_importance(table, _MAIN), wide)
             left_out(missing, len(table.header), names=False)
             if service:
@@ -125,7 +125,7 @@ def command(
         [loss] = everyone
         name = label(loss.comm if isinstance(victim, str) else (victim, loss.comm))
         print(f"\nWhere the time of {printable(name)} on CPU went {window}\n")
-        show(_detail(loss, regime))
+        show(_detail(timeline, loss, regime))
         if not timeline.missing["on_cpu"]:
             _show_life(timeline, victim)
     below = {
@@ -213,15 +213,18 @@ def _show_life(timeline: "Timeline", victim: Task) -> None:
 
 
 def _overview(
-    service: "Loss | None", victims: "list[Loss]", rest: dict[str, Any] | None
+    timeline: "Timeline",
+    service: "Loss | None",
+    victims: "list[Loss]",
+    rest: dict[str, Any] | None,
 ) -> "Table":
     # rest: of the victims behind the first ones, as one.
     from ..display.tables import Table
 
-    rows = [[f"{service.comm}, the service", *_cells(service.row)]] if service else []
-    rows += [[one.comm, *_cells(one.row)] for one in victims[:_ROWS]]
+    rows = [[f"{service.comm}, the service", *_cells(timeline, service.row)]] if service else []
+    rows += [[one.comm, *_cells(timeline, one.row)] for one in victims[:_ROWS]]
     if rest:
-        rows.append([plural(len(victims[_ROWS:]), "other"), *_cells(rest)])
+        rows.append([plural(len(victims[_ROWS:]), "other"), *_cells(timeline, rest)])
     header = ["task", *_COLUMNS]
     # A column of blanks says nothing, nor does a monitor of whom nothing is known.
     kept = [i for i in range(len(header)) if i == 0 or any(row[i] for row in rows)]
@@ -238,8 +241,9 @@ _COLUMNS = (
 _MAIN = ("task", "stolen", "share", "on CPU", "itself", "displaced", "of it network", "scheduled")
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
+def _cells(timeline: "Timeline", row: dict[str, Any]) -> list[str]:
     from ..display.tables import between, share_between
+    from ..questions.stolen import monitor_is_most
 
     def figure(name: str) -> str:
         value = row[name]
@@ -260,13 +264,15 @@ def _cells(row: dict[str, Any]) -> list[str]:
         else between(row["stolen_own_ns"], row["stolen_own_max_ns"]),
         *map(figure, ("synchronous_ns", "scheduled_ns", "displaced_ns")),
         between(row["unknown_ns"], row["unknown_max_ns"]),
-        figure("monitor_ns"),
+        between(0, row["monitor_ns"])
+        if not absent(row["monitor_ns"]) and monitor_is_most(timeline, row)
+        else figure("monitor_ns"),
     ]
 
 
-def _detail(loss: "Loss", regime: "Accounting | None") -> "Table":
+def _detail(timeline: "Timeline", loss: "Loss", regime: "Accounting | None") -> "Table":
     from ..display.tables import Table, between, share_between
-    from ..questions.stolen import share_of, shares_of
+    from ..questions.stolen import monitor_is_most, share_of, shares_of
 
     row = loss.row
     shares = shares_of(row)
@@ -300,7 +306,10 @@ def _detail(loss: "Loss", regime: "Accounting | None") -> "Table":
         part("scheduled (work of kernel threads, their own part too)", "scheduled"),
         part("no known owner", "unknown", "unknown_max"),
         ["displaced (waited, off CPU)", duration(row["displaced_ns"]), ""],
-        part(f"a monitor says ({regime.regime})", "monitor")
+        part(
+            f"a monitor says ({regime.regime}){', at most' * monitor_is_most(timeline, row)}",
+            "monitor",
+        )
         if regime
         else ["a monitor says", "unknown", ""],
     ]

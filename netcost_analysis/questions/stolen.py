@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..capture.accounting import Accounting
+from ..capture.requires import unrecorded
 from ..timeline.aggregate import (
     INTERRUPT_CONTEXTS,
     Owned,
@@ -22,6 +23,7 @@ from ..units import absent
 from .completeness.completeness import of_interrupts_ahead
 from .completeness.unrecorded import Unrecorded, unrecorded_ns
 from .inputs import displaced_waits
+from .network_words import INTERRUPTS
 from .one_pass import OWNERS
 from .question import question
 from .taken import Taken, by_device, by_softirq
@@ -283,6 +285,22 @@ def loss_of(timeline: Timeline, victim: Task) -> Loss:
     if isinstance(victim, Group):
         comm = victim.comm
     return Loss(comm, whole, lost.plain_parts(rows))
+
+
+def monitor_is_most(timeline: Timeline, row: "Mapping[str, Any] | pd.Series[Any]") -> bool:
+    """Whether monitor_ns is an upper end: interrupts are charged to no task, and not all are known.
+
+    row: of stolen().
+    """
+    capture = timeline.capture
+    regime = capture.bundle.accounting if capture.bundle else None
+    if regime is None or regime.hardirq:
+        return False
+    # Other architectures' are lines with handlers.
+    arch = capture.info.get("arch")
+    is_x86 = arch is None or arch in ("x86_64", "i386", "i686")
+    lacking = ("irq_vectors:*",) if is_x86 else ()
+    return bool(row["unknown_ns"] or unrecorded(capture, *INTERRUPTS, *lacking))
 
 
 def _own(timeline: Timeline, by: By) -> dict[Victim, tuple[int, int]] | None:

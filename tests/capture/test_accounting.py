@@ -5,7 +5,12 @@ import pytest
 from netcost_analysis import open_capture
 from netcost_analysis.capture.accounting import accounting
 from netcost_analysis.parsers.settings import parse_kernel_config
+from netcost_analysis.questions.stolen import loss_of, monitor_is_most
 from support.doctored import doctored
+from support.perfdata import recording
+from support.perfdata import tracepoints as t
+from support.robbed import robbed
+from support.run_cli import Netcost
 
 
 def of(*names: str) -> object:
@@ -84,3 +89,22 @@ def test_a_bundle_knows_its_command_line(tmp_path: Path) -> None:
 def regime(path: Path) -> str | None:
     bundle = open_capture(path).bundle
     return bundle.accounting.regime if bundle and bundle.accounting else None
+
+
+# Interrupts that no event shows are in what is charged, as far as the figure knows.
+@pytest.mark.parametrize(
+    ("option", "vectors", "is_most"),
+    [("IRQ_TIME", False, True), ("IRQ_TIME", True, False), ("TICK_CPU", False, False)],
+)
+def test_what_was_not_recorded_makes_a_monitors_figure_an_upper_end(
+    tmp_path: Path, option: str, vectors: bool, is_most: bool, netcost: Netcost
+) -> None:
+    path = doctored(tmp_path / "b")
+    formats = tuple(one for one in t.FORMATS if vectors or one.system != "irq_vectors")
+    told = recording(robbed(), known=(robbed().first_task,), formats=formats)
+    told.write(path / "trace.perf.data")
+    (path / "kernel_config").write_text(f"CONFIG_{option}_ACCOUNTING=y\n")
+    line = open_capture(path).timeline()
+    assert monitor_is_most(line, loss_of(line, "openssl").row) == is_most
+    rows = netcost("stolen", str(path)).out.splitlines()
+    assert ("≤" in next(one for one in rows if one.startswith("openssl "))) == is_most

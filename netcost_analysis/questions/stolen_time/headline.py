@@ -16,7 +16,7 @@ from ..first_words import first_words
 from ..network_cost import network_cost
 from ..network_words import INTERRUPTS
 from ..question import question
-from ..stolen import loss_of, shares_of
+from ..stolen import loss_of, monitor_is_most, shares_of
 from ..victim import one_asked_or_chosen, victim_of
 from .thieves import by_thief, thieves
 
@@ -173,6 +173,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
         "row": loss_of(timeline, victim).row,
         "beyond": answer.parts["beyond"],
         "first": first_words(timeline, victim, cost, found),
+        "monitor_is_most": monitor_is_most(timeline, loss_of(timeline, victim).row),
     }
 
 
