@@ -318,7 +318,7 @@ def window_options(function: Callable[..., None]) -> Callable[..., None]:
         **others: Any,
     ) -> None:
         if window is not None and (start is not None or end is not None):
-            raise click.UsageError("--window names what --start and --end give in seconds")
+            raise click.UsageError("give --window, or --start and --end, not both")
         function(*given, part=Part(window, start, end, cpus), **others)
 
     for option in (

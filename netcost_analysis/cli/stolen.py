@@ -276,6 +276,7 @@ def _detail(timeline: "Timeline", loss: "Loss", regime: "Accounting | None") -> 
 
     row = loss.row
     shares = shares_of(row)
+    at_most = ", at most" if monitor_is_most(timeline, row) else ""
 
     def part(name: str, low: str, high: str | None = None) -> list[str]:
         high = high or low
@@ -307,7 +308,7 @@ def _detail(timeline: "Timeline", loss: "Loss", regime: "Accounting | None") -> 
         part("no known owner", "unknown", "unknown_max"),
         ["displaced (waited, off CPU)", duration(row["displaced_ns"]), ""],
         part(
-            f"a monitor says ({regime.regime}){', at most' * monitor_is_most(timeline, row)}",
+            f"a monitor says ({regime.regime}){at_most}",
             "monitor",
         )
         if regime

@@ -28,7 +28,8 @@ class BeyondTrace(NamedTuple):
     victim: its name. service: whether it ran already. lost_share: by its work. noise_share: by how
     much its work may be off. baseline_share: of the time that its baseline had its CPU, None where
     that was about all: less is no measure. untraced: why the trace does not tell.
-    traced_lost_share: what interrupts and other tasks had of its run, by the trace; hidden_share:
+    traced_lost_share: by how much less it ran itself, by the trace; interrupts_share: what of its
+    run those on top of it had; hidden_share:
     the rest, with its ends; hidden_ns: the same of run_ns, its run. These
     are None where the trace does not tell. may_be_paused: it was a guest that does not know when
     its host ran others.
@@ -45,6 +46,7 @@ class BeyondTrace(NamedTuple):
     hidden_low_share: float | None = None
     hidden_high_share: float | None = None
     hidden_ns: int | None = None
+    interrupts_share: float | None = None
     run_ns: int | None = None
     may_be_paused: bool = False
 
@@ -79,6 +81,7 @@ def beyond_trace(timeline: "Timeline", victim: Task | None) -> BeyondTrace | Non
         hidden_share=hidden,
         hidden_low_share=(traced.got - traced.unrecorded) / whole - work * (1 + noise),
         hidden_high_share=(traced.got + traced.unknown) / whole - least * (1 - noise),
+        interrupts_share=traced.stolen,
         hidden_ns=round(hidden * whole * traced.run_ns),
         run_ns=traced.run_ns,
         may_be_paused=bundle.may_be_paused,
@@ -114,8 +117,10 @@ def _noise(bundle: "Bundle") -> float:
 
 class _Traced(NamedTuple):
     # Shares of the victim's run: what it ran itself by the trace, what of that may have been
-    # interrupts that were not recorded, what has no known owner on its CPUs. run_ns: its length.
+    # interrupts that were not recorded, what has no known owner on its CPUs. stolen: what
+    # interrupts on top of it had. run_ns: its length.
     got: float
+    stolen: float
     unrecorded: float
     unknown: float
     run_ns: int
@@ -125,10 +130,10 @@ def _traced(bundle: "Bundle", timeline: "Timeline", recorded: Task) -> _Traced |
     # Else why not.
     victim, window = bundle.victim or Victim(), bundle.manifest.window
     start, end = victim.start_ns, victim.end_ns
-    if start is None and timeline.window.of == "victim":
-        start, end = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
     if start is None or end is None or end <= start:
-        return "when it ran was not recorded"
+        return (
+            "nobody wrote down when it began and ended, and the trace may be of a part of its run"
+        )
     if timeline.missing["on_cpu"]:
         return "sched:sched_switch was not recorded"
     if (window.start_ns or 0) > start or (window.end_ns or end) < end:
@@ -145,18 +150,30 @@ def _traced(bundle: "Bundle", timeline: "Timeline", recorded: Task) -> _Traced |
         for row in timeline.owned_by()
         if row.context == "unknown" and (cpus is None or row.cpu in cpus)
     )
-    taken = loss_of(timeline, recorded).row["stolen_unrecorded_ns"]
-    run_ns = end - start
-    return _Traced(own / run_ns, min(taken, own) / run_ns, min(unknown, run_ns) / run_ns, run_ns)
+    row, run_ns = loss_of(timeline, recorded).row, end - start
+    taken, stolen = row["stolen_unrecorded_ns"], row["stolen_ns"]
+    return _Traced(
+        own / run_ns,
+        stolen / run_ns,
+        min(taken, own) / run_ns,
+        min(unknown, run_ns) / run_ns,
+        run_ns,
+    )
 
 
 def beyond_words(found: BeyondTrace) -> list[str]:
     """The same in sentences."""
     low, high = found.hidden_low_share, found.hidden_high_share
     if found.hidden_share is None or low is None or high is None or found.traced_lost_share is None:
-        return [_by_work(found), f"How much of that interrupts took: unknown, {found.untraced}."]
-    traced = "By the trace, interrupts on top of it and other tasks took "
-    traced += f"{share(found.traced_lost_share) or 'nothing'} of its run"
+        return [
+            _by_work(found),
+            f"How much of that interrupts took is not known: {found.untraced}.",
+        ]
+    traced = (
+        f"By the trace it ran {share(found.traced_lost_share) or 'nothing'} less than undisturbed"
+    )
+    if found.interrupts_share is not None:
+        traced += f" (interrupts on top of it had {share(found.interrupts_share) or 'nothing'})"
     if found.baseline_share is not None:
         return [_by_work(found), f"{traced}."]
     rest = f"{points(found.hidden_share, sign=True)} points"
@@ -166,11 +183,11 @@ def beyond_words(found: BeyondTrace) -> list[str]:
         paused = ", pauses by this guest's host (it has no clock of them)"
     if low <= 0:
         return [_by_work(found), f"{traced}; the difference, {rest}, cannot be told from 0."]
+    hidden = f"{rest}, {duration(found.hidden_ns)} of its run of {duration(found.run_ns)}"
+    causes = f"entry and exit of interrupts, cold caches{paused} and tracing itself"
     return [
         _by_work(found),
-        f"{traced}; the other {rest}, {duration(found.hidden_ns)} of {duration(found.run_ns)}, are "
-        f"hidden cost: entry and exit of interrupts, cold caches{paused} and tracing itself, which "
-        "no tracepoint encloses.",
+        f"{traced}; the other {hidden}, are hidden cost: {causes}, which no tracepoint encloses.",
     ]
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .network_cost import NetworkCost
 
 _THIEVES = 3
+# Its polls are their devices'.
+_OUTSIDE = {"NET_RX": "NET_RX outside polls"}
 # Of the time on CPU: less than this waited is left to the tables.
 _WORTH_SAYING = 0.005
 
@@ -83,7 +85,8 @@ def _range(timeline: "Timeline", victim: Task, row: dict[str, Any], of: str) -> 
             of_whole = share(share_of(expected, row["on_cpu_ns"]))
             at_most = f"at most {duration(high)}, {share(shares[1])}"
             return f"some {duration(expected)} {of}, {of_whole}, {at_most}"
-    return f"{between(low, high)} {of}, {share_between(*shares)}"
+    taken = between(low, high).replace("≤", "at most")
+    return f"{taken} {of}, {share_between(*shares)}"
 
 
 def _thieves(timeline: "Timeline", victim: Task) -> str:
@@ -96,6 +99,6 @@ def _thieves(timeline: "Timeline", victim: Task) -> str:
         if row.is_network != "no"
     )
     order = by_total(taken)
-    named = [f"{one} {duration(taken[one])}" for one in order[:_THIEVES]]
+    named = [f"{_OUTSIDE.get(one, one)} {duration(taken[one])}" for one in order[:_THIEVES]]
     more = len(order) - len(named)
     return f" ({', '.join(named)}{f' and {more} more' if more else ''})" if named else ""

@@ -52,7 +52,7 @@ def network_words(
     text = "Networking used"
     if during and alone:
         text = f"{during[0].upper()}{during[1:]}, {duration(cost.window_ns)}, networking used"
-    text += f" {_at_least(cost)}{used or 'nothing'} of {whole}"
+    text += f" {used or 'nothing'}{_or_more(cost)} of {whole}"
     times = between(cost.network_cpu_ns, cost.network_cpu_max_ns)
     if times:
         text += f", {times} of {duration(cost.cpu_ns)}"
@@ -72,7 +72,7 @@ def network_words(
     if trace and trace.network_cpu_max_ns is not None:
         used = share_between(trace.network_cpu_share, trace.network_cpu_max_share) or "nothing"
         text += f"; in the whole trace, {duration(trace.window_ns)}, "
-        text += f"it was {_at_least(trace)}{used}"
+        text += f"it was {used}{_or_more(trace)}"
     lines.append(f"{text}.")
     if cost.is_open:
         ran = duration(cost.kworkers_ns)
@@ -88,8 +88,8 @@ def unknown_words(cost: "NetworkCost") -> list[str]:
     return [f"{unknown}: the figures of the rest are lower bounds."]
 
 
-def _at_least(cost: "NetworkCost") -> str:
-    return "at least " if missing_words(cost) or cost.is_open else ""
+def _or_more(cost: "NetworkCost") -> str:
+    return " or more" if missing_words(cost) or cost.is_open else ""
 
 
 def missing_words(cost: "NetworkCost") -> str:

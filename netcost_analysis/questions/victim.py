@@ -32,7 +32,9 @@ def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | No
 
 
 def _recorders(timeline: "Timeline") -> set[str]:
-    # Names of recorders, and of what netcost-record alone started.
+    # Names of recorders, and of what netcost-record alone started; in a bundle that is a load.
+    if timeline.capture.bundle is not None:
+        return set(_RECORDERS)
     tids: dict[str, set[int]] = {}
     for row in timeline.owned_by():
         if row.comm is not None and row.tid is not None:

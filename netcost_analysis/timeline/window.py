@@ -50,7 +50,9 @@ def window_named(capture: "Capture", name: Named, victim: "Task | None" = None) 
             # Whoever asks is told why by what he asks.
             return Window()
     if name == "load":
-        found = _loads(capture) or "nobody wrote down when its load ran, as netcost-record does"
+        found = _loads(capture) or (
+            "it does not say when a load ran: give --window victim or trace, or --start and --end"
+        )
     else:
         found = _victims(capture, victim) or _seen(capture, victim) or "no task was seen in it"
     if isinstance(found, str):
@@ -115,4 +117,4 @@ def _seen(capture: "Capture", asked: "Task | None", of_bundle: bool = False) -> 
         return f"when {name} ran is not known without sched_switch"
     first, (begun, ended) = capture.start_ns, zip(*mine, strict=True)
     of, start, end = "victim" if task == bundles else "task", min(begun), max(ended)
-    return Window((start - first) / 1e9, (end - first) / 1e9, of, f"while {name} ran")
+    return Window((start - first) / 1e9, (end - first) / 1e9, of, f"while {name} was seen")
