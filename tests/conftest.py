@@ -2,10 +2,12 @@
 
 import gc
 import os
+import shutil
 import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,8 +55,11 @@ def pytest_configure(config: pytest.Config) -> None:
         found = os.statvfs(memory)
         if found.f_bavail * found.f_frsize > 4 << 30 and not found.f_flag & os.ST_NOEXEC:
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", memory)
-            # Samples are unpacked there too, in thousands of files.
-            os.environ.setdefault("TMPDIR", memory)
+            # Samples are unpacked there too, in thousands of files, and browsers leave theirs: the
+            # workers have the folder of the first process, which removes it.
+            if "TMPDIR" not in os.environ:
+                os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="netcost-tests-", dir=memory)
+                config.add_cleanup(partial(shutil.rmtree, os.environ["TMPDIR"], True))
 
 
 # What experiments and comparisons of samples answer is computed once: files that ask the same ones
