@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...capture.requires import unrecorded
-from ...timeline.aggregate import INTERRUPT_CONTEXTS, NO_DEVICE, of_tasks
+from ...timeline.aggregate import INTERRUPT_CONTEXTS, of_tasks
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import absent
@@ -18,7 +18,6 @@ from ..network_words import INTERRUPTS
 from ..question import question
 from ..stolen import loss_of, monitor_is_most, shares_of
 from ..victim import one_asked_or_chosen, victim_of
-from .thieves import by_thief, thieves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,24 +90,20 @@ def parts_of(timeline: Timeline, victim: Task | None) -> pd.DataFrame:
 class Beyond:
     # What the headline says of a victim beyond its row of stolen().
     # task_min_share, task_share: of its time on CPU, what it ran itself; NaN where that is unknown.
-    # backlog_ns: what polls without a device took. unseen_ns, waited_ns, unrecorded_ns: what else
-    # may have been its time, what it waited off CPU, what the kernel counted and no event shows;
-    # each 0 where that is too little to be said. undercharged_ns: what of its time on CPU a monitor
-    # leaves out; overcharged_ns: what it shows that the victim did not run; None where a monitor's
-    # is unknown.
+    # unseen_ns, unrecorded_ns: what else may have been its time, what the kernel counted and no
+    # event shows; each 0 where that is too little to be said. undercharged_ns: what of its time on
+    # CPU a monitor leaves out; overcharged_ns: what it shows that the victim did not run; None
+    # where a monitor's is unknown.
     task_min_share: float
     task_share: float
-    backlog_ns: int
     unseen_ns: int
-    waited_ns: int
     unrecorded_ns: int
     undercharged_ns: int | None
     overcharged_ns: int | None
 
 
-def beyond(row: "Mapping[str, Any] | pd.Series[Any]", taken: pd.DataFrame) -> Beyond:
-    # row: of stolen(), the victim's. taken: of by_thief().
-    of_backlog = taken["device"] == NO_DEVICE
+def beyond(row: "Mapping[str, Any] | pd.Series[Any]") -> Beyond:
+    # row: of stolen(), the victim's.
     shares = dict(shares_of(row))
     whole = 0 if absent(row["on_cpu_ns"]) else int(row["on_cpu_ns"])
 
@@ -121,34 +116,22 @@ def beyond(row: "Mapping[str, Any] | pd.Series[Any]", taken: pd.DataFrame) -> Be
     return Beyond(
         task_min_share=shares["task_min"],
         task_share=shares["task"],
-        backlog_ns=int(taken.loc[of_backlog, "stolen_max_ns"].sum()),
         unseen_ns=worth(row["unknown_max_ns"] - row["unknown_ns"]) if whole else 0,
-        waited_ns=worth(row["displaced_ns"]),
         unrecorded_ns=worth(row["stolen_unrecorded_ns"]),
         undercharged_ns=whole - int(shown) if known else None,
         overcharged_ns=int(shown) - int(row["task_ns"]) if known else None,
     )
 
 
-def by_device(taken: pd.DataFrame) -> pd.DataFrame:
-    # What each device took at most, most first: device, stolen_max_ns. taken: of by_thief().
-    named = taken[taken["device"].notna() & (taken["device"] != NO_DEVICE)]
-    ns = named.groupby("device")["stolen_max_ns"].sum().sort_values(ascending=False)
-    return ns.reset_index()
-
-
 @headline.totals
 def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # beyond: what else is known of the victim; by_device; beyond_trace: of its work. Nothing where
-    # nobody ran.
+    # beyond: what else is known of the victim; beyond_trace: of its work. Nothing where nobody ran.
     timeline = answer.timeline
     victim = victim_of(answer)
     if victim is None:
         return {}
-    taken = by_thief(thieves(timeline, victim=victim))
     return {
-        "beyond": beyond(loss_of(timeline, victim).row, taken),
-        "by_device": by_device(taken),
+        "beyond": beyond(loss_of(timeline, victim).row),
         "beyond_trace": beyond_trace(timeline, victim),
     }
 
