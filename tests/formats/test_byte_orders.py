@@ -14,7 +14,7 @@ from support.examples import examples
 from support.host import Fresh
 from support.narrator import recordings
 from support.narrowed import narrowed
-from support.native_tables import Answer, assert_conserved, rows
+from support.native_tables import Answer, assert_conserved, gaps, rows
 from support.oracle import perf_handler
 from support.perfdata import (
     MACHINES,
@@ -50,8 +50,8 @@ def tables(path: Path) -> dict[str, Any]:
     found |= answer.tables | {"sums": answer.sums, "displaced": answer.displaced}
     found |= {"irqs": answer.irqs, "mappings": rows(capture.mappings())}
     found |= {"kernel symbols": rows(capture.kernel_symbols())}
-    told = ("start_ns", "end_ns", "cpus", "events", "lost_events", "lost_unplaced", "gaps")
-    return found | {name: answer.scan[name] for name in told} | {"notes": answer.scan["notes"]}
+    told = ("start_ns", "end_ns", "cpus", "events", "lost_events", "lost_unplaced", "notes")
+    return found | {name: answer.scan[name] for name in told} | {"gaps": gaps(answer.scan)}
 
 
 def assert_same(found: dict[str, Any], wanted: dict[str, Any]) -> None:

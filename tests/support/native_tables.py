@@ -24,6 +24,13 @@ def rows(table: Any) -> list[Row]:
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
+# Of what a scan says: by CPU from when to when something was lost, and how much.
+def gaps(scan: Row) -> list[tuple[int, int, int, int]]:
+    return [
+        (one["cpu"], one["start_ns"], one["end_ns"], one["lost"]) for one in rows(scan["coverage"])
+    ]
+
+
 def values(column: pa.Array) -> list[Any]:
     if pa.types.is_dictionary(column.type):
         names = column.dictionary.to_pylist()

@@ -41,7 +41,10 @@ pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
         for (entry, exit) in PAIRS {
             if has(entry) != has(exit) {
                 let (there, lacking) = if has(entry) { (entry, exit) } else { (exit, entry) };
-                return Err(bad!(Refused, "no ledger: {there} was recorded without {lacking}: record both"));
+                return Err(bad!(
+                    Refused,
+                    "no ledger: {there} was recorded without {lacking}, and no sched_switch: record both of a pair"
+                ));
             }
         }
         let formats = recording.events.iter().any(|event| event.format.is_some());

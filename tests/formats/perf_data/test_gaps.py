@@ -8,7 +8,7 @@ import pytest
 import netcost_analysis
 from netcost_analysis._native import Capture
 from netcost_analysis.coverage import recorded_share
-from support.native_tables import rows
+from support.native_tables import gaps, rows
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.text_capture import capture
@@ -38,7 +38,7 @@ def test_losses_with_no_event_in_between_are_one_gap(tmp_path: Path) -> None:
         *(h.IrqEntry(1_000, 32), h.IrqExit(1_100, 32)),
     )
     got = answer(tmp_path, cpu(0, *told, task=OPENSSL), NEIGHBOUR)
-    assert got.scan["gaps"] == [(0, 200, 500, 14)]
+    assert gaps(got.scan) == [(0, 200, 500, 14)]
     [gap] = rows(Capture(str(tmp_path / "perf.data")).scan()["coverage"])
     assert (gap["start_ns"], gap["end_ns"], gap["lost"]) == (200, 500, 14)
     assert info_and_ledger(tmp_path / "perf.data") == (pytest.approx(0.85), pytest.approx(0.85))
@@ -57,7 +57,7 @@ def test_a_loss_before_all_or_behind_all_events(
     tmp_path: Path, told: tuple[h.Happening, ...], gap: tuple[int, int, int, int]
 ) -> None:
     got = answer(tmp_path, cpu(0, *told, task=OPENSSL), NEIGHBOUR)
-    assert got.scan["gaps"] == [gap]
+    assert gaps(got.scan) == [gap]
     info, ledger = info_and_ledger(tmp_path / "perf.data")
     assert info == pytest.approx(1 - (gap[2] - gap[1]) / 2_000)
     assert info == pytest.approx(ledger)
@@ -72,7 +72,7 @@ def test_a_texts_loss_at_its_end_is_a_gap(tmp_path: Path) -> None:
     )
     lost = "CPU:0 [LOST 9 EVENTS]\n" + line.format("sh", 8, 1, 1_100, "exit")
     scan = capture(tmp_path, text + lost).scan()
-    assert scan["gaps"] == [(0, 200_000, 1_100_000, 9)]
+    assert gaps(scan) == [(0, 200_000, 1_100_000, 9)]
     info, ledger = info_and_ledger(tmp_path / "trace.txt")
     assert info == pytest.approx(0.55)
     assert info == pytest.approx(ledger)

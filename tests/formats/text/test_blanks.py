@@ -10,7 +10,7 @@ import pytest
 from netcost_analysis._native import Capture
 from netcost_analysis.masking import mask
 from support.host import Fresh
-from support.native_tables import Answer, rows
+from support.native_tables import Answer, gaps, rows
 from support.small_texts import small_texts
 from support.text_capture import capture, flat, only, tables
 from support.text_mutants import EVENTS, LINES, lines
@@ -40,7 +40,7 @@ def same(folder: Path, kind: str, change: Blanks) -> None:
     assert flat(tables(folder, text)) == flat(tables(folder, "\n".join(whole)))
     scan = capture(folder, text).scan()
     assert (scan["records"]["event"], scan["records"]["losses"]) == (EVENTS, 1)
-    assert scan["gaps"] == capture(folder, "\n".join(whole), "plain.txt").scan()["gaps"]
+    assert gaps(scan) == gaps(capture(folder, "\n".join(whole), "plain.txt").scan())
 
 
 # In a comment of function_graph a message may begin with a word, a colon and a TAB: it stays one.
@@ -95,7 +95,7 @@ def test_what_cannot_be_read_may_have_been_one(tmp_path: Path) -> None:
     for cut in ("\tsh-8\t[000]\td..2.\t0.0005", "\tsh-8\t[000]\td..2.\t0.0005:\tx"):
         scan = capture(tmp_path, f"{BEFORE}{cut}\n{BEHIND}").scan()
         assert scan["records"]["no event"] == 1
-        assert scan["gaps"] == [(0, 200_000, 700_000, 0), (1, 300_000, 800_000, 0)]
+        assert gaps(scan) == [(0, 200_000, 700_000, 0), (1, 300_000, 800_000, 0)]
 
 
 # A pasted line keeps its task's name to itself as any other's does.

@@ -9,6 +9,7 @@ import pytest
 
 from netcost_analysis._native import Capture
 from support.live import EVENTS
+from support.native_tables import gaps
 from support.oracle import perf_script
 from support.text_compared import assert_same, tables
 from support.tracedat.live import events, load, require_recording, trace_cmd_record
@@ -165,7 +166,7 @@ def test_losses_are_where_trace_cmd_has_them(tmp_path: Path) -> None:
     assert scan["lost_events"] == sum(int(count or 0) for _, count, _, _ in marks)
     assert scan["lost_unknown"] == sum(not count for _, count, _, _ in marks)
     wanted = [(int(cpu), int(s + ns), int(count or 0)) for cpu, count, s, ns in marks]
-    assert [(cpu, end, lost) for cpu, _, end, lost in scan["gaps"]] == wanted
+    assert [(cpu, end, lost) for cpu, _, end, lost in gaps(scan)] == wanted
     assert wanted
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import netcost_analysis
 from support.bounded import bounded
-from support.native_tables import Answer, assert_conserved, rows
+from support.native_tables import Answer, assert_conserved, gaps, rows
 from support.run_cli import Netcost
 from support.small_texts import small_texts
 from support.text_capture import capture, flat, only, tables
@@ -69,14 +69,14 @@ def test_what_trace_printk_left_is_no_chain(tmp_path: Path) -> None:
 )
 def test_what_stands_between_events_may_have_been_one(tmp_path: Path, between: str) -> None:
     scan = capture(tmp_path, BEFORE + between + BEHIND).scan()
-    gaps = [(0, 200_000, 700_000, 0), (1, 300_000, 800_000, 0)]
-    assert scan["gaps"] == gaps
+    wanted = [(0, 200_000, 700_000, 0), (1, 300_000, 800_000, 0)]
+    assert gaps(scan) == wanted
     assert len({row["why"] for row in rows(scan["coverage"])}) == 1
     answer = Answer(tmp_path / "trace.txt")
     assert_conserved(answer)
     told = [(row["cpu"], row["start_ns"], row["end_ns"], row["lost"]) for row in answer.coverage]
-    assert set(gaps) <= set(told)
-    for cpu, start, end, _ in gaps:
+    assert set(wanted) <= set(told)
+    for cpu, start, end, _ in wanted:
         assert (start, end, "unknown") in answer.lane(cpu)
     assert any("between events" in note for note in scan_notes(answer))
     opened = netcost_analysis.open_capture(tmp_path / "trace.txt")
@@ -95,7 +95,7 @@ def test_what_was_no_event_is_no_loss(tmp_path: Path) -> None:
         BEFORE + "\n# a comment\nCPU 7 is empty\n" + BEHIND,
         BEFORE + step(1, 400, "print: tracing_mark_write: first") + "second line\n" + BEHIND,
     ):
-        assert capture(tmp_path, text).scan()["gaps"] == []
+        assert gaps(capture(tmp_path, text).scan()) == []
         answer = Answer(tmp_path / "trace.txt")
         assert not any("between events" in note for note in scan_notes(answer))
         # At most what was before a CPU's first entry.
@@ -107,7 +107,7 @@ def test_a_damaged_line_is_a_gap_of_its_cpu(tmp_path: Path) -> None:
     damaged = step(0, 500, ENTRY.replace("vec=3", "v"))
     scan = capture(tmp_path, BEFORE + damaged + BEHIND).scan()
     assert [count for what, count in scan["records"].items() if "damaged" in what] == [1]
-    assert scan["gaps"] == [(0, 200_000, 700_000, 0)]
+    assert gaps(scan) == [(0, 200_000, 700_000, 0)]
 
 
 # The last event of a CPU, behind it a line that nobody can read, and events of others: what the CPU
@@ -115,7 +115,7 @@ def test_a_damaged_line_is_a_gap_of_its_cpu(tmp_path: Path) -> None:
 def test_a_line_behind_a_cpus_last_event_reaches_to_the_end(tmp_path: Path) -> None:
     text = step(0, 100, ENTRY) + step(0, 200, EXIT) + step(1, 300, ENTRY) + "??\n"
     scan = capture(tmp_path, text + step(1, 800, EXIT)).scan()
-    assert sorted(scan["gaps"]) == [(0, 200_000, 800_000, 0), (1, 300_000, 800_000, 0)]
+    assert sorted(gaps(scan)) == [(0, 200_000, 800_000, 0), (1, 300_000, 800_000, 0)]
 
 
 # Where no time is known, nothing has a length.

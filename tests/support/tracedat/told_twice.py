@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from netcost_analysis._native import Capture
-from support.native_tables import Answer, assert_conserved, rows
+from support.native_tables import Answer, assert_conserved, gaps, rows
 from support.perfdata import Cpu, Recording
 from support.perfdata import happenings as h
 
@@ -42,7 +42,7 @@ def tables(path: Path) -> dict[str, Any]:
     found |= {name: sorted(table, key=str) for name, table in parts.items()}
     found["counts"] = {name: count for name, count in answer.scan["events"].items() if count}
     told = ("start_ns", "end_ns", "cpus", "lost_events", "notes")
-    found |= {name: answer.scan[name] for name in told} | {"gaps": sorted(answer.scan["gaps"])}
+    found |= {name: answer.scan[name] for name in told} | {"gaps": sorted(gaps(answer.scan))}
     found |= {name: answer.summary[name] for name in ("disagreements", "orphan_exits")}
     return found
 
