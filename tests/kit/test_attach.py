@@ -134,7 +134,8 @@ def test_it_is_one_victim_of_several_names(
     sums = timeline.sums()
     own = sums[sums["tid"].isin(one.tids()).fillna(False).astype(bool)]
     assert set(own["comm"]) >= {"svc", "svc-thread", "svc-child"}
-    told = netcost("stolen", str(bundle), "--victim", f"process:{one.pid}", "--json").json
+    words = ("--victim", f"process:{one.pid}", "--window", "trace", "--json")
+    told = netcost("stolen", str(bundle), *words).json
     assert sum(row["on_cpu_ns"] for row in told["victims"]) == int(own["ns"].sum())
     headline = capture.ask.stolen_time.headline()
     assert int(headline.frame["ns"].sum()) == int(own["ns"].sum())

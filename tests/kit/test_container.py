@@ -84,7 +84,8 @@ def test_victims_by_container(recorded: tuple[Path, int], netcost: Netcost) -> N
         if row.of_task and row.comm.startswith("app")
     )
     for name in ("container:web", f"container:{ID[:12]}", f"cgroup:/docker-{ID}.scope"):
-        told = netcost("stolen", str(bundle), "--victim", name, "--json").json
+        words = ("--victim", name, "--window", "trace", "--json")
+        told = netcost("stolen", str(bundle), *words).json
         assert told["victims"][0]["on_cpu_ns"] == own
     frame = capture.ask.stolen_time.cgroups().frame.set_index("cgroup")
     assert int(frame["on_cpu_ns"][f"/docker-{ID}.scope"]) == own
