@@ -517,8 +517,8 @@ class Capture:
             The task, by comm or tid, that questions about a victim are of unless they are given
             one; one is chosen unless given (Timeline.victim).
         window : {"trace", "victim", "load", "auto"}
-            Instead of start_s and end_s: all of it, while the victim ran or the load did. "auto" is
-            the first of victim, load and trace of which the bundle says when it ran.
+            Instead of start_s and end_s: all of it, while the victim ran, or while the load did.
+            "auto" is the victim's run, else the load's, else the trace.
 
         Returns
         -------
@@ -530,7 +530,7 @@ class Capture:
         ValueError
             For a window that ends before it starts, or is named and given by its ends.
         CaptureError
-            For the run of a victim or a load of which nobody knows when it was.
+            Where it is not known when that victim or load ran.
         """
         from ..timeline.timeline import Timeline
 

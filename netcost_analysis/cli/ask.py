@@ -111,9 +111,8 @@ def command(
     else:
         capture = opened(path)
         # What is asked of something else first is asked of all of it.
-        of_timeline = one.sources[0] == "Timeline"
-        timed = of_timeline or part.is_given
-        source = part.timeline(capture, "auto") if timed else capture
+        is_timed = one.sources[0] == "Timeline" or part.is_given
+        source = part.timeline(capture, "auto") if is_timed else capture
         answer = source.ask(question, **given)
     answers = shown_parts(answer)
     if table is not None:

@@ -8,13 +8,14 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .._native import __version__
+from .._native import CaptureError, __version__
 from ..timeline.window import NAMED
 
 if TYPE_CHECKING:
@@ -295,13 +296,19 @@ class Part(NamedTuple):
 
         unless_given: its window where none was given. victim: whose run --window victim is.
         """
+        has_ends = self.start is not None or self.end is not None
+        window = self.window or ("trace" if has_ends else unless_given)
         if capture.bundle is not None:
             from ..questions.completeness.completeness import of_interrupts_ahead
 
             # The first pass counts them, whatever it is of.
             of_interrupts_ahead(capture)
-        has_ends = self.start is not None or self.end is not None
-        window = self.window or ("trace" if has_ends else unless_given)
+            ran = capture.bundle.victim
+            if window != "trace" and ran is not None and ran.start_ns is not None:
+                # Its pass counts events too, so that a window's ends take none of their own. What
+                # has no ledger is told so by what is asked.
+                with suppress(CaptureError):
+                    capture.whole.read()
         whose = victim if self.window == "victim" else None
         return capture.timeline(self.start, self.end, list(self.cpus) or None, whose, window)
 

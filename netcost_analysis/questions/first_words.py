@@ -10,7 +10,7 @@ from ..timeline.aggregate import by_total, summed, victim_of
 from ..timeline.task import Task, by_of, comm_of, is_of, label_of
 from ..units import absent, duration, share, were
 from .completeness.unrecorded import unrecorded_ns
-from .network_words import INTERRUPTS, missing_words, unknown_words
+from .network_words import INTERRUPTS, missing_words, opening, unknown_words
 from .stolen import loss_of, share_of
 
 if TYPE_CHECKING:
@@ -50,17 +50,17 @@ def first_words(
 
 def _taken(timeline: "Timeline", victim: Task) -> str:
     row, name = loss_of(timeline, victim).row, label_of(timeline, victim)
-    during, length = timeline.window.during, duration(timeline.duration_ns)
+    during, window_ns = timeline.window.during, timeline.duration_ns
     # Whoever's run it is has been named.
     its = "its" if comm_of(timeline, victim) in during else f"{name}'s"
-    begin = f"{during[0].upper()}{during[1:]}, {length}, networking" if during else "Networking"
+    begin = opening(during, window_ns)
     took = between(row["stolen_network_ns"], row["stolen_network_max_ns"])
     if absent(row["on_cpu_ns"]):
         of = f"from {name}; how long it was on a CPU is unknown without sched_switch"
         return f"{begin} took {took or 'nothing'} {of}"
     of = f"of {its} {duration(row['on_cpu_ns'])} on CPU"
     if not during:
-        of += f" in {length}"
+        of += f" in {duration(window_ns)}"
     if not took:
         text = f"{begin} took nothing {of}"
     else:

@@ -49,9 +49,7 @@ def network_words(
         return [*lines, f"How much networking used of {whole} is not known: {said} ({sure})."]
     if not used and cost.unknown_cpu_share > 0:
         whole += " that has a known owner"
-    text = "Networking used"
-    if during and alone:
-        text = f"{during[0].upper()}{during[1:]}, {duration(cost.window_ns)}, networking used"
+    text = f"{opening(during if alone else '', cost.window_ns)} used"
     text += f" {used or 'nothing'}{_or_more(cost)} of {whole}"
     times = between(cost.network_cpu_ns, cost.network_cpu_max_ns)
     if times:
@@ -78,6 +76,13 @@ def network_words(
         ran = duration(cost.kworkers_ns)
         lines.append(f"kworkers ran {ran}; what of it was networking this does not show.")
     return lines
+
+
+def opening(during: str, window_ns: int) -> str:
+    """How a sentence about a window begins; during: whose run it is, "" for nobody's."""
+    if not during:
+        return "Networking"
+    return f"{during[0].upper()}{during[1:]}, {duration(window_ns)}, networking"
 
 
 def unknown_words(cost: "NetworkCost") -> list[str]:

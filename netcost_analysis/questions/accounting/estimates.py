@@ -74,8 +74,8 @@ class Gap(NamedTuple):
 
     gap_share: by work, beyond traced; ns: the same of the run; cpu_interrupts_per_s: by the
     kernel's counters; hidden_each_ns: for each of them. The last two are NaN where it did not
-    count. may_be_paused: of a guest that does not know when its host ran others: then nobody knows
-    what each interrupt had of it.
+    count. may_be_paused: it is a guest that does not know when its host ran others; hidden_each_ns
+    is NaN then.
     """
 
     gap_share: float

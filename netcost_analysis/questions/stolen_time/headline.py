@@ -152,11 +152,12 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     if victim is None:
         return figures
     cost, found = network_cost(timeline), answer.parts["beyond_trace"]
+    row = loss_of(timeline, victim).row
     return figures | {
-        "row": loss_of(timeline, victim).row,
+        "row": row,
         "beyond": answer.parts["beyond"],
         "first": first_words(timeline, victim, cost, found),
-        "monitor_is_most": monitor_is_most(timeline, loss_of(timeline, victim).row),
+        "monitor_is_most": monitor_is_most(timeline, row),
     }
 
 
