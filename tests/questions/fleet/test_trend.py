@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import netcost_analysis as netcost
 from netcost_analysis.stats.change_points import FALSE_ALARMS, LEAST_SIDE, change_points
@@ -39,14 +40,17 @@ def test_a_planted_regression_is_found(fleet: Make) -> None:
 SEEDS = [range(3), pytest.param(range(3, 60), marks=pytest.mark.slow)]
 
 
-# It is made by its hosts alone, of other kernels nothing is said.
+# It is made by its hosts alone, of other kernels nothing is said. Of so many fleets more alarms than
+# these come one time in a thousand, where they are as frequent as is promised.
 @pytest.mark.parametrize("seeds", SEEDS, ids=["few", "many"])
-def test_where_nothing_changes_nothing_is_found(tmp_path: Path, seeds: range) -> None:
+def test_where_nothing_changes_little_is_found(tmp_path: Path, seeds: range) -> None:
+    alarmed = []
     for seed in seeds:
         fleet = netcost.open_fleet(dataset(tmp_path / str(seed), days(seed=seed)))
         answer = fleet.ask.fleet.trend()
-        assert not len(answer.frame), seed
         assert answer.figures["looked_at"] > 0
+        alarmed += [seed] if len(answer.frame) else []
+    assert len(alarmed) <= binom.ppf(0.999, len(seeds), FALSE_ALARMS), alarmed
 
 
 # A host that is dear, and was recorded only after a day, is no change.
