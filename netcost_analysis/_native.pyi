@@ -20,6 +20,10 @@ Count = tuple[Sequence[str], str | None, str | None, Sequence[tuple[int, int]]]
 # A tracepoint, its fields of the task, of its name and of its CPU, and until when the last counts.
 TaskEvent = tuple[str, str, str | None, str | None, int | None]
 
+# Why CPUs may not agree on the time, interrupt lines' devices, CPUs of nohz_full=, and of the
+# devices' names how many have it, with how many NAPI instances at most.
+HostFacts = tuple[str | None, dict[int, str], list[int], list[tuple[str, int, int | None]]]
+
 class CaptureError(Exception):
     """A capture that cannot give what was asked; one line: what is wrong, where, what to do.
 
@@ -125,8 +129,7 @@ class Capture:
         end_ns: int | None = None,
         cpus: Sequence[int] | None = None,
         bin_ns: int | None = None,
-        clock_doubt: str | None = None,
-        lines: dict[int, str] | None = None,
+        host: HostFacts | None = None,
         counts: Sequence[Count] | None = None,
         task_events: Sequence[TaskEvent] | None = None,
         progress: Progress | None = None,
@@ -151,8 +154,7 @@ class Capture:
         start_ns: int | None = None,
         end_ns: int | None = None,
         cpus: Sequence[int] | None = None,
-        clock_doubt: str | None = None,
-        lines: dict[int, str] | None = None,
+        host: HostFacts | None = None,
         rows: int = 1_000_000,
         progress: Progress | None = None,
     ) -> Batches:
@@ -169,8 +171,7 @@ class Capture:
         start_ns: int | None = None,
         end_ns: int | None = None,
         cpus: Sequence[int] | None = None,
-        clock_doubt: str | None = None,
-        lines: dict[int, str] | None = None,
+        host: HostFacts | None = None,
         progress: Progress | None = None,
     ) -> dict[str, Any]:
         """Writes a trace for Perfetto: bytes, events, slices, slice_bytes and notes.

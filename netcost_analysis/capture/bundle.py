@@ -1,6 +1,7 @@
 """The bundle that `netcost-record` writes: a trace with what was known of its host beside it."""
 
 import os
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from ..parsers.openssl import SpeedRun
 
 _FORMAT = 1
+_TICKLESS = re.compile(r"^/sys/devices/system/cpu/nohz_full ([0-9,-]+)$", re.MULTILINE)
+_RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 # TASK_COMM_LEN without its NUL.
 _COMM_LENGTH = 15
 
@@ -281,6 +284,13 @@ class Bundle(Folder):
         if source not in FALLBACK_CLOCKSOURCES:
             return None
         return f"the host's clocksource is {source}, which x86 takes where its TSC is unstable"
+
+    @property
+    def tickless(self) -> list[int]:
+        """The CPUs of nohz_full=, which need not tick while a task runs."""
+        found = _TICKLESS.search(self.text("before/settings/topology") or "")
+        ranges = _RANGE.findall(found[1]) if found else ()
+        return [cpu for first, last in ranges for cpu in range(int(first), int(last or first) + 1)]
 
     @cached_property
     def before(self) -> "Snapshot":

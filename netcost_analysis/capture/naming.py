@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
 from ..parsers.ethtool import parse_ethtool_driver
-from ..parsers.iproute import text_of
+from ..parsers.iproute import link_facts, text_of
+from ..parsers.queues import queue_settings
 from .links import listed_objects
 
 if TYPE_CHECKING:
@@ -23,14 +24,42 @@ def buses(bundle: "Bundle") -> dict[str, str]:
     """
     found: dict[str, set[str]] = {}
     for ending in bundle.network_namespaces.values():
-        for link in listed_objects(
-            bundle, f"before/ip_link{ending}.json", f"before/settings/ip_link{ending}.json"
-        ):
+        for link in _links(bundle, ending):
             name, parent = text_of(link.get("ifname")), text_of(link.get("parentdev"))
             for address in (parent, _bus_info(bundle, ending, name)):
                 if name and address:
                     found.setdefault(address, set()).add(name)
     return {address: names.pop() for address, names in found.items() if len(names) == 1}
+
+
+def device_names(bundle: "Bundle") -> list[tuple[str, int, int | None]]:
+    """Of each name how many devices of all namespaces have it, and at most how many NAPI instances.
+
+    A veth has one for each receive queue in use, a NIC up to one more for each transmit queue; of
+    other kinds (None) nobody said.
+    """
+    found: dict[str, list[int | None]] = {}
+    try:
+        for ending in bundle.network_namespaces.values():
+            queues = queue_settings(bundle.text(f"before/settings/queues{ending}") or "")
+            for link in _links(bundle, ending):
+                name, kind = text_of(link.get("ifname")), link_facts(link)["link_kind"]
+                if name:
+                    each = {"veth": 1, None: 2}.get(kind, 0)
+                    most = each * queues.get(name, {}).get("rx_queues", 0)
+                    found.setdefault(name, []).append(most or None)
+    except CaptureError:
+        # As of buses: damaged files take away only what they could have added.
+        return []
+    return [
+        (name, len(each), None if None in each else sum(map(int, filter(None, each))))
+        for name, each in found.items()
+    ]
+
+
+def _links(bundle: "Bundle", ending: str) -> list[dict[str, Any]]:
+    names = (f"before/ip_link{ending}.json", f"before/settings/ip_link{ending}.json")
+    return listed_objects(bundle, *names)
 
 
 def _bus_info(bundle: "Bundle", ending: str, device: str | None) -> str | None:

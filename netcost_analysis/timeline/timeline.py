@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .._native import ArrowTable
+    from .._native import ArrowTable, HostFacts
     from ..capture.capture import Capture
     from ..export.dataset import Exported
     from ..export.perfetto import PerfettoTrace
@@ -310,8 +310,7 @@ class Timeline:
             "start_ns": self._absolute(self.start_s),
             "end_ns": self._absolute(self.end_s),
             "cpus": self.cpus,
-            "clock_doubt": self.capture.bundle.clock_doubt if self.capture.bundle else None,
-            "lines": self._bundle_lines,
+            "host": self._host_facts,
         }
 
     def batches(self, *tables: str, rows: int = MOST_ROWS) -> "Iterator[tuple[pd.DataFrame, ...]]":
@@ -369,12 +368,13 @@ class Timeline:
         return arrow_batches(self, tables, rows)
 
     @cached_property
-    def _bundle_lines(self) -> dict[int, str] | None:
-        if self.capture.bundle is None:
+    def _host_facts(self) -> "HostFacts | None":
+        bundle = self.capture.bundle
+        if bundle is None:
             return None
-        from ..capture.naming import bundle_lines
+        from ..capture.naming import bundle_lines, device_names
 
-        return bundle_lines(self.capture.bundle)
+        return bundle.clock_doubt, bundle_lines(bundle), bundle.tickless, device_names(bundle)
 
     def _absolute(self, seconds: float | None) -> int | None:
         if seconds is None:

@@ -2,12 +2,15 @@
 # what the ledger walks over, changes no sum.
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from netcost_analysis import CaptureError, open_capture
+from support.device_bundles import bundle
 from support.native_tables import SUM_KEY, Answer, assert_conserved, by
 from support.perfdata import (
     Attr,
@@ -212,3 +215,50 @@ def test_a_cpu_that_went_offline_is_unknown_from_its_last_event_on(tmp_path: Pat
     )
     assert got.lane(1, 0, "context")[-1] == (160, 900, "unknown")
     assert [(row["cpu"], row["start_ns"], row["end_ns"]) for row in got.coverage] == [(1, 160, 900)]
+
+
+MS = 1_000_000
+TICK = [h.VectorEntry(0), h.VectorExit(0)]
+ARM_TICK = [h.IrqEntry(0, 3, "arch_timer"), h.IrqExit(0, 3)]
+
+
+def ticking(until_ms: int, kind: list[h.Happening]) -> list[h.Happening]:
+    starts = range(4 * MS, until_ms * MS + 1, 4 * MS)
+    return [replace(one, at=start + i * 1000) for start in starts for i, one in enumerate(kind)]
+
+
+# A CPU that runs a task ticks: it is not recorded any more, or need not tick, or is idle.
+@pytest.mark.parametrize(
+    ("kind", "until_ms", "last", "tickless", "unknown_ns"),
+    [
+        (TICK, 600, OPENSSL, "", 1400 * MS),
+        (ARM_TICK, 600, OPENSSL, "0", 1400 * MS),
+        (TICK, 600, OPENSSL, "0-1,7", 0),
+        (TICK, 600, IDLE, "", 0),
+        (TICK, 1200, OPENSSL, "", 0),
+        (TICK, 200, OPENSSL, "", 0),
+    ],
+)
+def test_a_cpu_whose_timer_stopped_ticking_is_unknown_since(
+    tmp_path: Path,
+    kind: list[h.Happening],
+    until_ms: int,
+    last: h.Task,
+    tickless: str,
+    unknown_ns: int,
+) -> None:
+    silent = [*ticking(until_ms, kind), h.Switch(until_ms * MS + 2000, last)]
+    told = [cpu(0, *ticking(2000, kind), task=UDPSINK), cpu(1, *silent, task=UDPSINK)]
+    files = {"before/settings/topology": f"/sys/devices/system/cpu/nohz_full {tickless}\n"}
+    capture = open_capture(bundle(tmp_path, files, *told).path)
+    timeline = capture.timeline(cpus=[1])
+    assert timeline.coverage["end_ns"].sub(timeline.coverage["start_ns"]).sum() == pytest.approx(
+        unknown_ns, abs=10_000
+    )
+    sums = timeline.sums()
+    assert sums.loc[sums["context"] == "unknown", "ns"].sum() == pytest.approx(unknown_ns, abs=1e4)
+    # So it is in every part, and batch by batch.
+    part = capture.timeline(1.0, 1.5, cpus=[1]).sums()
+    assert (part["context"] == "unknown").all() == bool(unknown_ns)
+    rows = pd.concat(batch[0] for batch in timeline.batches("segments", rows=50))
+    assert rows.reset_index(drop=True).equals(timeline.segments)

@@ -18,7 +18,6 @@ mod progress;
 mod tiles;
 mod timeline;
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -311,7 +310,7 @@ impl Capture {
     }
 
     /// The ledger, and what is asked for beside it, in one pass.
-    #[pyo3(signature = (tables, start_ns=None, end_ns=None, cpus=None, bin_ns=None, clock_doubt=None, lines=None, counts=None, task_events=None, progress=None))]
+    #[pyo3(signature = (tables, start_ns=None, end_ns=None, cpus=None, bin_ns=None, host=None, counts=None, task_events=None, progress=None))]
     #[allow(clippy::too_many_arguments)]
     fn timeline<'py>(
         &self,
@@ -321,20 +320,19 @@ impl Capture {
         end_ns: Option<i64>,
         cpus: Option<Vec<u32>>,
         bin_ns: Option<i64>,
-        clock_doubt: Option<String>,
-        lines: Option<HashMap<i64, String>>,
+        host: Option<timeline::Host>,
         counts: Option<Vec<timeline::Count>>,
         task_events: Option<Vec<timeline::TaskEvent>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let window = (start_ns, end_ns, bin_ns);
-        let request = timeline::request(self, py, timeline::want(&tables)?, window, cpus, clock_doubt, lines)?;
+        let request = timeline::request(self, py, timeline::want(&tables)?, window, cpus, host)?;
         let beside = timeline::Beside::of(counts, task_events);
         timeline::timeline(self, py, &request, &beside, progress)
     }
 
     /// The same tables, a batch of rows after the other.
-    #[pyo3(signature = (tables, start_ns=None, end_ns=None, cpus=None, clock_doubt=None, lines=None, rows=1_000_000, progress=None))]
+    #[pyo3(signature = (tables, start_ns=None, end_ns=None, cpus=None, host=None, rows=1_000_000, progress=None))]
     #[allow(clippy::too_many_arguments)]
     fn batches(
         &self,
@@ -343,8 +341,7 @@ impl Capture {
         start_ns: Option<i64>,
         end_ns: Option<i64>,
         cpus: Option<Vec<u32>>,
-        clock_doubt: Option<String>,
-        lines: Option<HashMap<i64, String>>,
+        host: Option<timeline::Host>,
         rows: usize,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<batches::Batches> {
@@ -357,13 +354,13 @@ impl Capture {
             };
             return Err(PyValueError::new_err(why));
         }
-        let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, clock_doubt, lines)?;
+        let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, host)?;
         let (recording, surveyed) = (Arc::clone(&self.recording), self.surveyed.clone());
         batches::Batches::new(batches::Ledger { recording, surveyed, request, rows }, tables, progress)
     }
 
     /// Writes a trace for Perfetto to a file, with these counters; what was written.
-    #[pyo3(signature = (path, counters, start_ns=None, end_ns=None, cpus=None, clock_doubt=None, lines=None, progress=None))]
+    #[pyo3(signature = (path, counters, start_ns=None, end_ns=None, cpus=None, host=None, progress=None))]
     #[allow(clippy::too_many_arguments)]
     fn perfetto<'py>(
         &self,
@@ -373,12 +370,11 @@ impl Capture {
         start_ns: Option<i64>,
         end_ns: Option<i64>,
         cpus: Option<Vec<u32>>,
-        clock_doubt: Option<String>,
-        lines: Option<HashMap<i64, String>>,
+        host: Option<timeline::Host>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let want = netcost::ledger::Want::default();
-        let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, clock_doubt, lines)?;
+        let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, host)?;
         perfetto::write(self, py, &path, counters, &request, progress)
     }
 }

@@ -1,10 +1,10 @@
 //! The ledger as Python asks for it, with what is asked for beside it.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use netcost::counts::{self, Counter, Counts};
 use netcost::events::Scanner;
-use netcost::ledger::{self, Output, Request, Want};
+use netcost::ledger::{self, DeviceName, HostFacts, Output, Request, Want};
 use netcost::lives::task_events::{self, TaskEvents};
 use netcost::{Progress, Visitor};
 use pyo3::exceptions::PyValueError;
@@ -125,6 +125,9 @@ pub fn ascending(cpus: Option<Vec<u32>>) -> Option<Vec<u32>> {
     })
 }
 
+/// What files beside the recording say: `HostFacts`.
+pub type Host = (Option<String>, BTreeMap<i64, String>, Vec<u32>, Vec<(String, usize, Option<usize>)>);
+
 /// What Python asks a pass for; `window`: start, end, and width of bins.
 pub fn request(
     capture: &Capture,
@@ -132,13 +135,14 @@ pub fn request(
     want: Want,
     (start_ns, end_ns, bin_ns): (Option<i64>, Option<i64>, Option<i64>),
     cpus: Option<Vec<u32>>,
-    clock_doubt: Option<String>,
-    lines: Option<HashMap<i64, String>>,
+    host: Option<Host>,
 ) -> PyResult<Request> {
-    let mut lines: Vec<(i64, String)> = lines.unwrap_or_default().into_iter().collect();
-    // As a hash map has them, no two lists of the same would be equal.
-    lines.sort_unstable();
-    let mut request = Request { want, window: None, cpus: ascending(cpus), bin_ns, clock_doubt, lines };
+    let host = host.map(|(clock_doubt, lines, tickless, names)| {
+        let name = |(name, devices, instances)| DeviceName { name, devices, instances };
+        let names = names.into_iter().map(name).collect();
+        HostFacts { clock_doubt, lines: lines.into_iter().collect(), tickless, names }
+    });
+    let mut request = Request { want, window: None, cpus: ascending(cpus), bin_ns, host: host.unwrap_or_default() };
     if start_ns.is_some() || end_ns.is_some() || bin_ns.is_some() {
         request.window = window(capture, py, start_ns, end_ns, bin_ns)?;
     }

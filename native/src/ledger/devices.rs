@@ -1,9 +1,11 @@
 //! Network devices that were polled, and which of them an interrupt's handler is named after.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::intern::Interner;
+use crate::ledger::request::DeviceName;
 use crate::ledger::stem::devices_of;
+use crate::ledger::thief::Thief;
 
 /// How the kernel calls the device of a poll that has none.
 pub(crate) const NO_DEVICE: &str = "(no_device)";
@@ -45,6 +47,66 @@ impl Devices {
     }
 }
 
+/// Devices of several namespaces that have one name, where each has a single NAPI instance.
+#[derive(Debug, Default)]
+pub struct Namesakes {
+    names: FxHashSet<String>,
+    /// By device and instance what it is shown as.
+    shown: FxHashMap<(u32, u64), u32>,
+    /// Instances by device.
+    count: FxHashMap<u32, u32>,
+}
+
+impl Namesakes {
+    /// For those of these names that are told apart.
+    pub fn new(names: &[DeviceName]) -> Namesakes {
+        let shared = names.iter().filter(|name| name.is_told_apart());
+        Namesakes { names: shared.map(|shared| shared.name.clone()).collect(), ..Namesakes::default() }
+    }
+
+    /// What the device of an instance is shown as: `eth0 (1)` the one of that name that was polled first.
+    #[inline(always)]
+    pub fn shown(&mut self, device: u32, napi: u64, strings: &mut Interner) -> u32 {
+        if self.names.is_empty() {
+            return device;
+        }
+        *self.shown.entry((device, napi)).or_insert_with(|| {
+            let name = strings.get(device);
+            if !self.names.contains(name) {
+                return device;
+            }
+            let count = self.count.entry(device).or_default();
+            *count += 1;
+            strings.code(format!("{name} ({count})").as_bytes())
+        })
+    }
+}
+
+/// Of which names polls are of devices that are not told apart, in sentences.
+pub fn ambiguous(names: &[DeviceName], thieves: &[Thief], strings: &Interner) -> Vec<String> {
+    let mut polled: FxHashMap<&str, FxHashSet<u64>> = FxHashMap::default();
+    for (thief, napi) in thieves.iter().filter_map(|thief| Some((thief, thief.napi?))) {
+        polled.entry(strings.get(thief.device)).or_default().insert(napi);
+    }
+    let known = names.iter().filter_map(|name| Some((name, polled.get(&*name.name)?.len())));
+    let (shared, single): (Vec<_>, Vec<_>) = known.partition(|(name, _)| name.devices > 1);
+    let more = |(name, polled): &&(&DeviceName, usize)| name.instances.is_some_and(|most| *polled > most);
+    let unexplained: Vec<_> = single.iter().filter(more).collect();
+    let several = "devices of several network namespaces have this name, and a poll does not say which it was of";
+    let hidden = "more NAPI instances were polled than its queues have: it was reset meanwhile, or another network \
+                  namespace, which --netns would record, has a device of this name";
+    let said = |names: Vec<&str>, why| match names[..] {
+        [] => None,
+        [one] => Some(format!("{one}: {why}. Figures of {one} are of all of them")),
+        [one, ..] => {
+            Some(format!("{one} and {} more devices: {why}. Their figures are of all of them", names.len() - 1))
+        }
+    };
+    let shared = said(shared.iter().map(|(name, _)| &*name.name).collect(), several);
+    let unexplained = said(unexplained.iter().map(|(name, _)| &*name.name).collect(), hidden);
+    [shared, unexplained].into_iter().flatten().collect()
+}
+
 /// Devices by their names, each with the time of its first poll.
 #[derive(Debug)]
 pub struct ByName {
@@ -61,6 +123,43 @@ impl ByName {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::intern::NONE;
+    use crate::ledger::thief::Thieves;
+
+    fn named(devices: usize, instances: Option<usize>) -> DeviceName {
+        DeviceName { name: "eth0".to_owned(), devices, instances }
+    }
+
+    #[test]
+    fn devices_of_one_name_are_numbered_as_they_are_polled() {
+        let mut strings = Interner::default();
+        let (eth0, lan) = (strings.code(b"eth0"), strings.code(b"lan"));
+        let mut shown = |namesakes: &mut Namesakes, device, napi| {
+            let code = namesakes.shown(device, napi, &mut strings);
+            strings.get(code).to_owned()
+        };
+        let mut shared = Namesakes::new(&[named(2, Some(2))]);
+        let polls = [(eth0, 9), (lan, 1), (eth0, 4), (eth0, 9), (lan, 2)];
+        let names = polls.map(|(device, napi)| shown(&mut shared, device, napi));
+        assert_eq!(names, ["eth0 (1)", "lan", "eth0 (2)", "eth0 (1)", "lan"]);
+        assert_eq!(shown(&mut Namesakes::default(), eth0, 9), "eth0");
+    }
+
+    #[test]
+    fn what_is_of_several_devices_is_said() {
+        let mut strings = Interner::default();
+        let eth0 = strings.code(b"eth0");
+        let mut thieves = Thieves::new(&[], &mut strings);
+        thieves.hardirq(3, eth0);
+        let is_said =
+            |thieves: &Thieves, devices, most| !ambiguous(&[named(devices, most)], &thieves.all, &strings).is_empty();
+        assert!(!is_said(&thieves, 2, None));
+        thieves.poll(7, eth0);
+        thieves.poll(8, eth0);
+        thieves.poll(8, NONE);
+        let cases = [(2, None), (2, Some(3)), (1, Some(1)), (1, Some(2)), (1, None)];
+        assert_eq!(cases.map(|(devices, most)| is_said(&thieves, devices, most)), [true, true, true, false, false]);
+    }
 
     #[test]
     fn of_several_devices_the_first_gave_the_name() {

@@ -76,6 +76,8 @@ impl Tracepoint {
 pub struct Interrupt {
     /// Whether it is a vector.
     pub is_vector: bool,
+    /// Whether it is the CPU's own timer.
+    pub is_tick: bool,
     /// Whether it is the network's, as far as its name tells.
     pub network: Network,
     /// The line, or the vector's place in `EventSchemas::vectors`.

@@ -57,7 +57,7 @@ use stream::Batches;
 pub(crate) use devices::NO_DEVICE;
 pub(crate) use flush::Flush;
 pub use output::{Output, Tables};
-pub use request::{Request, Want};
+pub use request::{DeviceName, HostFacts, Request, Want};
 pub use stream::Sink;
 pub use survey::{Survey, Whole};
 
@@ -75,7 +75,7 @@ pub fn run_beside(
     beside: &mut [&mut dyn Visitor],
     progress: Progress<'_>,
 ) -> Result<(Output, Tally)> {
-    let clocks_are_one = Causality::of(recording, request.clock_doubt.as_deref()).is_none();
+    let clocks_are_one = Causality::of(recording, request.host.clock_doubt.as_deref()).is_none();
     let whole = whole.filter(|whole| beside.is_empty() && whole.is_enough_for(request));
     let (mut pass, tally) = pass::pass(recording, request, None, whole.map(|whole| &**whole), beside, progress)?;
     refuse::refuse_reversed(&tally)?;

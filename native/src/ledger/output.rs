@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::ledger::causality::Causality;
 use crate::ledger::counters::Counters;
 use crate::ledger::cpu::Found;
+use crate::ledger::devices::ambiguous;
 use crate::ledger::frames;
 use crate::ledger::irqs::Irqs;
 use crate::ledger::migrated::{migrated, Migrated};
@@ -154,7 +155,7 @@ pub fn build(
         }
         None => {
             let numbers = Numbers::of(&reader);
-            let names = Names::new(&schemas, reader, irqs, &counters, &request.lines);
+            let names = Names::new(&schemas, reader, irqs, &counters, &request.host.lines);
             let known = Known { names, numbers, capture, notes, lost, counters, clocks: clocks.clone(), in_order };
             Arc::new(Whole::new(known, &mut cpus, request))
         }
@@ -163,6 +164,7 @@ pub fn build(
     let mut notes = whole.notes.clone();
     notes.extend(clocks.and_then(|clocks| clocks.1).filter(|_| has_waits));
     notes.extend(schemas.notes.iter().cloned());
+    notes.extend(ambiguous(&request.host.names, &names.reader.thieves.all, &names.reader.strings));
     notes.extend(counted(counters));
     let unplaced = lost_samples.saturating_sub(*lost);
     if unplaced > 0 {

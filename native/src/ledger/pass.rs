@@ -36,7 +36,7 @@ pub fn pass<'p>(
     let schemas = EventSchemas::of(recording);
     refuse::refuse(recording, &schemas)?;
     let has_waits = request.want.slices || request.want.displaced;
-    let causality = Causality::of(recording, request.clock_doubt.as_deref()).filter(|_| has_waits);
+    let causality = Causality::of(recording, request.host.clock_doubt.as_deref()).filter(|_| has_waits);
     let mut settings = Settings::of(&schemas, request, causality.is_some());
     settings.outcome = batches.as_ref().map(|batches| Arc::clone(&batches.survey.whole.outcome));
     settings.may_stop = whole.is_some();
@@ -45,7 +45,7 @@ pub fn pass<'p>(
     let settings = Arc::new(settings);
     let walked = rayon::in_place_scope(|scope| -> Result<_> {
         let dealer = Dealer::new(scope, join);
-        let mut walk = Walk::new(recording, schemas, settings, dealer, stream, progress);
+        let mut walk = Walk::new(recording, schemas, settings, &request.host.names, dealer, stream, progress);
         walk.expected = whole.map(|whole| whole.outcome.cpus.len());
         let tally = match beside {
             [] => recording.walk(&mut walk),
@@ -70,7 +70,8 @@ pub fn pass<'p>(
     // the other CPUs did meanwhile.
     let start = whole.map_or(start, |whole| whole.capture.0);
     let in_full = recording.finished && !recording.cut && tally.notes.is_empty();
-    cpus.par_iter_mut().for_each(|cpu| cpu.end(start, end, in_full));
+    let ticked_ns = cpus.iter().map(Cpu::ticked_ns).max().unwrap_or_default();
+    cpus.par_iter_mut().for_each(|cpu| cpu.end(start, end, ticked_ns, in_full));
     let joined = join.end(cpus.iter_mut().map(Cpu::part).collect(), end);
     cpus.par_iter_mut().for_each(|cpu| cpu.undo_polls_that_moved(&joined.moved));
     if let Some(mut stream) = stream {

@@ -2,10 +2,12 @@
 //! agree on is settled here, so that afterwards each can be accounted for alone.
 
 use crate::intern::{CommCache, Interner, Likely, NONE};
+use crate::ledger::devices::Namesakes;
 use crate::ledger::event::{Event, Interrupt, Migrate, NapiPoll, Switch, Tracepoint, Wakeup};
 use crate::ledger::fields::Fields;
 use crate::ledger::network::Network;
 use crate::ledger::place::Place;
+use crate::ledger::request::DeviceName;
 use crate::ledger::schema::EventSchemas;
 use crate::ledger::softirq::VECTORS;
 use crate::ledger::task::{Role, Tasks};
@@ -43,6 +45,9 @@ pub struct Reader {
     pub tasks: Tasks,
     /// Every owner of time.
     pub thieves: Thieves,
+    namesakes: Namesakes,
+    /// How arm64's handler of the CPU's timer is called.
+    arch_timer: u32,
     comms: CommCache,
     /// The last handler's name, and the last device's.
     likely: [Likely; 2],
@@ -56,15 +61,17 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Nothing read yet. What is numbered, and how, does not depend on what is asked for.
-    pub fn new(schemas: &EventSchemas) -> Reader {
+    /// Nothing read yet. What is numbered, and how, does not depend on what is asked for. `names`: of devices.
+    pub fn new(schemas: &EventSchemas, names: &[DeviceName]) -> Reader {
         let mut strings = Interner::default();
         let thieves = Thieves::new(&schemas.softirqs, &mut strings);
         Reader {
             vectors: vec![(None, NONE); schemas.vectors.len()],
+            arch_timer: strings.code(b"arch_timer"),
             strings,
             tasks: Tasks::new(),
             thieves,
+            namesakes: Namesakes::new(names),
             comms: CommCache::default(),
             likely: Default::default(),
             unnamed_wakeups: 0,
@@ -154,7 +161,9 @@ impl Reader {
             }
             Fields::NapiPoll { napi, work, budget, dev_name } => {
                 let device = self.name(dev_name.text(payload), 1);
-                let thief = self.thieves.poll(napi.read(payload).unwrap_or(-1) as u64, device);
+                let napi = napi.read(payload).unwrap_or(-1) as u64;
+                let device = self.namesakes.shown(device, napi, &mut self.strings);
+                let thief = self.thieves.poll(napi, device);
                 let (work, budget) = (work.narrow(payload), budget.narrow(payload));
                 *what = Tracepoint::NapiPoll(NapiPoll { thief, device, work, budget });
             }
@@ -196,7 +205,8 @@ impl Reader {
 
     fn line(&mut self, irq: Option<i64>, name: u32) -> Interrupt {
         let key = irq.unwrap_or(-1);
-        Interrupt { is_vector: false, network: Network::OfIrq, key, thief: self.thieves.hardirq(key, name), name }
+        let (is_tick, thief) = (name == self.arch_timer, self.thieves.hardirq(key, name));
+        Interrupt { is_vector: false, is_tick, network: Network::OfIrq, key, thief, name }
     }
 
     #[inline(always)]
@@ -209,7 +219,9 @@ impl Reader {
             *known = (vector, self.thieves.vector(vector, name, text));
         }
         let network = self.thieves.all[place(known.1)].network;
-        Interrupt { is_vector: true, network, key: pair.into(), thief: known.1, name: NONE }
+        // Of all vectors the timer's alone.
+        let is_tick = network == Network::OfRun;
+        Interrupt { is_vector: true, is_tick, network, key: pair.into(), thief: known.1, name: NONE }
     }
 
     /// The task that has a pid now, under the name that an event gives it.

@@ -32,10 +32,39 @@ pub struct Request {
     pub cpus: Option<Vec<u32>>,
     /// Width of the sums' time bins; `None`: one bin.
     pub bin_ns: Option<i64>,
+    /// What files beside the recording say.
+    pub host: HostFacts,
+}
+
+/// What files beside a recording say of its host.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostFacts {
     /// Why CPUs of this machine may not agree on the time.
     pub clock_doubt: Option<String>,
-    /// Network devices of interrupt lines, by number, as files beside the recording have them.
+    /// Network devices of interrupt lines, by number, ascending.
     pub lines: Vec<(i64, String)>,
+    /// CPUs of `nohz_full=`, which need not tick while a task runs.
+    pub tickless: Vec<u32>,
+    /// Names of network devices, each once.
+    pub names: Vec<DeviceName>,
+}
+
+/// The name of network devices, of one namespace or of several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceName {
+    /// As polls have it.
+    pub name: String,
+    /// How many devices have it.
+    pub devices: usize,
+    /// How many NAPI instances these have at most, where that is known.
+    pub instances: Option<usize>,
+}
+
+impl DeviceName {
+    /// Whether each instance is a device.
+    pub fn is_told_apart(&self) -> bool {
+        self.devices > 1 && self.instances == Some(self.devices)
+    }
 }
 
 impl Request {

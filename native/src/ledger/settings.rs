@@ -35,6 +35,8 @@ pub struct Settings {
     pub compares_clocks: bool,
     /// Whether a row is kept of each time that a task ran.
     pub has_slices: bool,
+    /// CPUs that need not tick while a task runs.
+    pub tickless: Vec<u32>,
     /// What becomes of the CPUs, where a first pass has found out: then rows leave at the end of each round.
     pub outcome: Option<Arc<Outcome>>,
     /// Whether the pass may end once nothing in the window can change any more.
@@ -59,6 +61,7 @@ impl Settings {
             has_waits: want.slices || want.displaced,
             compares_clocks,
             has_slices: schemas.has_switch && (want.slices || want.migrations),
+            tickless: request.host.tickless.clone(),
             outcome: None,
             may_stop: false,
         }

@@ -16,7 +16,7 @@ use crate::ledger::counters::Counters;
 use crate::ledger::cpu::Found;
 use crate::ledger::outcome::Outcome;
 use crate::ledger::read::Reader;
-use crate::ledger::request::Request;
+use crate::ledger::request::{HostFacts, Request};
 use crate::ledger::resolve::Names;
 use crate::ledger::thief::Class;
 
@@ -71,8 +71,7 @@ pub struct Whole {
     /// By CPU the places in `Rows::ended` that have something.
     ended: FxHashMap<u32, Vec<usize>>,
     /// What else it was asked for that counts for all windows.
-    clock_doubt: Option<String>,
-    lines: Vec<(i64, String)>,
+    host: HostFacts,
 }
 
 impl Deref for Whole {
@@ -89,8 +88,7 @@ impl Whole {
         let of = |cpu: &mut Found| (cpu.number, std::mem::take(&mut cpu.outcome));
         let outcome = Outcome { start_ns: known.capture.0, cpus: cpus.iter_mut().map(of).collect() };
         let ended = cpus.iter().map(|cpu| (cpu.number, cpu.rows.ended_places().collect())).collect();
-        let (clock_doubt, lines) = (request.clock_doubt.clone(), request.lines.clone());
-        Whole { known, outcome: Arc::new(outcome), ended, clock_doubt, lines }
+        Whole { known, outcome: Arc::new(outcome), ended, host: request.host.clone() }
     }
 
     /// Adds to a CPU of a pass that ended before the recording what interrupts and softirqs ended there later: none of
@@ -103,8 +101,7 @@ impl Whole {
     pub fn is_enough_for(&self, request: &Request) -> bool {
         let has_waits = request.want.slices || request.want.displaced;
         let ends_before = request.window.is_some_and(|window| window.1 < self.capture.1);
-        let same = (&self.clock_doubt, &self.lines) == (&request.clock_doubt, &request.lines);
-        self.in_order && same && ends_before && (!has_waits || self.clocks.is_some())
+        self.in_order && self.host == request.host && ends_before && (!has_waits || self.clocks.is_some())
     }
 }
 
@@ -153,8 +150,7 @@ impl Survey {
 
     fn is_of(&self, request: &Request) -> bool {
         let first = &self.request;
-        (first.window, &first.cpus, &first.clock_doubt, &first.lines)
-            == (request.window, &request.cpus, &request.clock_doubt, &request.lines)
+        (first.window, &first.cpus, &first.host) == (request.window, &request.cpus, &request.host)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::ledger::fields::EventSchema;
 use crate::ledger::flush::Flush;
 use crate::ledger::migrated::EXEC_WITHIN_NS;
 use crate::ledger::read::{Reader, Running};
+use crate::ledger::request::DeviceName;
 use crate::ledger::schema::EventSchemas;
 use crate::ledger::settings::Settings;
 use crate::ledger::stream::Stream;
@@ -84,6 +85,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         recording: &Recording,
         schemas: EventSchemas,
         settings: Arc<Settings>,
+        names: &[DeviceName],
         dealer: Dealer<'w>,
         stream: Option<Stream<'p>>,
         progress: Progress<'p>,
@@ -95,7 +97,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         };
         Walk {
             sorts: pairs.map(sort).collect(),
-            reader: Reader::new(&schemas),
+            reader: Reader::new(&schemas, names),
             schemas,
             settings,
             dealer,

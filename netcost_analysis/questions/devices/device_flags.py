@@ -173,7 +173,9 @@ def described(
         for pair in zip(frame["namespace"], frame["device"], strict=True)
     ]
     frame = _with_whole(frame, whole, placed)
-    frame["is_listed"] = frame["device"].isin(known["device"])
+    # "eth0 (1)" is one of those that are called eth0.
+    names = frame["device"].astype(str).str.replace(r" \(\d+\)$", "", regex=True)
+    frame["is_listed"] = names.isin(known["device"])
     return frame
 
 

@@ -120,19 +120,17 @@ impl Cpu {
 
     /// The recording ends: what is open is carried to `end`, interrupt context excepted, whose end
     /// must lie where events were already being switched off.
-    pub fn end(&mut self, start: i64, end: i64, in_full: bool) {
+    /// `ticked_ns`: when the last CPU that ticked did.
+    pub fn end(&mut self, start: i64, end: i64, ticked_ns: i64, in_full: bool) {
         self.apply_name(end.max(self.last_ns));
-        match self.visibility {
-            Visibility::Never => return,
-            Visibility::Clear if !in_full && end > self.last_ns => {
+        let unseen = self.unseen(in_full, ticked_ns).filter(|_| end > self.last_ns);
+        match (self.visibility, unseen) {
+            (Visibility::Never, _) => return,
+            (Visibility::Clear, Some(why)) => {
                 self.forget();
-                self.gap(self.last_ns, end, "the recording is cut short", 0);
+                self.gap(self.last_ns, end, why, 0);
             }
-            Visibility::Clear if self.current.is_hotplug() && end > self.last_ns => {
-                self.forget();
-                self.gap(self.last_ns, end, "the CPU went offline", 0);
-            }
-            Visibility::Clear => {
+            (Visibility::Clear, None) => {
                 let inside = !self.hardirqs.is_empty() || self.softirqs.open().is_some();
                 self.close(self.last_ns);
                 self.distrust_hardirqs(0, "the recording ended inside an interrupt");
@@ -147,7 +145,7 @@ impl Cpu {
                 }
                 self.end_parked();
             }
-            Visibility::Lost(from) | Visibility::Throttled(from) => {
+            (Visibility::Lost(from) | Visibility::Throttled(from), _) => {
                 let lost = self.untimed_loss.take().unwrap_or(0);
                 self.gap(from, end, "the recording ended after a loss", lost);
             }
@@ -158,6 +156,17 @@ impl Cpu {
             self.patch_head(start);
         }
         self.finished.sums.flush(self.number, self.settings.bin_ns.unwrap_or(1));
+    }
+
+    /// Why nobody knows what happened after the last event.
+    fn unseen(&self, in_full: bool, ticked_ns: i64) -> Option<&'static str> {
+        let ticks = self.current.tid() != 0 && !self.settings.tickless.contains(&self.number);
+        match () {
+            _ if !in_full => Some("the recording is cut short"),
+            _ if self.current.is_hotplug() => Some("the CPU went offline"),
+            _ if ticks && self.ticks.have_stopped(self.last_ns, ticked_ns) => Some("the CPU's timer stopped ticking"),
+            _ => None,
+        }
     }
 
     /// The same at once, where a first pass has found out what the head is: in whose slice, if any, the present one.
@@ -236,6 +245,7 @@ mod tests {
             has_waits: false,
             compares_clocks: false,
             has_slices: false,
+            tickless: Vec::new(),
             outcome: None,
             may_stop: false,
         };
@@ -252,7 +262,7 @@ mod tests {
     type Ended = (Vec<(i64, u32)>, Vec<(i64, i64, u64)>);
 
     fn ended(mut cpu: Cpu) -> Ended {
-        cpu.end(0, 400, true);
+        cpu.end(0, 400, 0, true);
         let found = cpu.found().expect("events");
         let segments = found.finished.table.slices().flatten().map(|segment| (segment.start, segment.victim)).collect();
         (segments, found.rows.coverage.iter().map(|row| (row.start_ns, row.end_ns, row.lost)).collect())

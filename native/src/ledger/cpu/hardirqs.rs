@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     fn line(key: i64) -> Interrupt {
-        Interrupt { is_vector: false, network: Network::OfIrq, key, thief: key as u32, name: 0 }
+        Interrupt { is_vector: false, is_tick: false, network: Network::OfIrq, key, thief: key as u32, name: 0 }
     }
 
     fn open(keys: &[i64]) -> Hardirqs {

@@ -34,6 +34,7 @@ mod raise;
 mod slice;
 mod softirq;
 mod softirqs;
+mod ticks;
 mod visibility;
 
 use std::sync::Arc;
@@ -57,6 +58,7 @@ use napi_thread::{Poll, ResumedPoll};
 use slice::{Kinds, Slice};
 use softirq::Softirq;
 use softirqs::Softirqs;
+use ticks::Ticks;
 use visibility::Visibility;
 
 pub use raise::ORIGINS;
@@ -93,6 +95,7 @@ pub struct Cpu {
     last_exit: Option<i64>,
     /// The one whose handler ended last since the present task was switched in.
     last_line: Option<i64>,
+    ticks: Ticks,
     softirqs: Softirqs,
     napi_poll: Option<Poll>,
     parked: FxHashMap<i32, Parked>,
@@ -158,6 +161,7 @@ impl Cpu {
             hardirqs: Hardirqs::default(),
             last_exit: None,
             last_line: None,
+            ticks: Ticks::default(),
             softirqs: Softirqs::default(),
             napi_poll: None,
             parked: FxHashMap::default(),
@@ -281,6 +285,11 @@ impl Cpu {
         } else if in_softirq && self.since < self.no_softirq_ns {
             self.close(self.no_softirq_ns);
         }
+    }
+
+    /// When its timer ticked last.
+    pub fn ticked_ns(&self) -> i64 {
+        self.ticks.last_ns()
     }
 
     /// What happened since it was last asked, for the stage that joins CPUs.

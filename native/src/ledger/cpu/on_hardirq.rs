@@ -20,6 +20,9 @@ impl Cpu {
             self.abandon_hardirqs(position, now);
         }
         self.close(now);
+        if interrupt.is_tick {
+            self.ticks.ticked(now);
+        }
         if !interrupt.is_vector {
             self.irqs.entered(interrupt.key, interrupt.name, now);
         }

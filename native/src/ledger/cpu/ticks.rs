@@ -1,0 +1,76 @@
+//! Whether a CPU's timer still ticks.
+//!
+//! ```text
+//!   tick tick tick ... tick | last event ............................... end
+//!   of other CPUs: tick tick tick tick tick tick tick tick tick tick tick
+//! ```
+//! A CPU that runs a task ticks, whatever the task does, unless it is one of `nohz_full=`: silent for so long, and not
+//! idle, it is not recorded any more. perf never sees a CPU again that was unplugged and came back.
+
+/// Ticks further apart have had a pause: those of 100 a second are 10 ms apart.
+const PAUSE_NS: i64 = 20_000_000;
+/// So many without a pause are no chance.
+const REGULAR: u32 = 100;
+/// What runs without interrupts for so long is a kernel that hangs.
+const SILENT_NS: i64 = 1_000_000_000;
+
+/// The last ticks of a CPU.
+#[derive(Debug, Default)]
+pub struct Ticks {
+    last_ns: i64,
+    without_pause: u32,
+}
+
+impl Ticks {
+    /// One more.
+    #[inline(always)]
+    pub fn ticked(&mut self, now: i64) {
+        let pause = now.saturating_sub(self.last_ns) > PAUSE_NS;
+        self.without_pause = if pause { 1 } else { self.without_pause.saturating_add(1) };
+        self.last_ns = now;
+    }
+
+    /// When the last one was.
+    pub fn last_ns(&self) -> i64 {
+        self.last_ns
+    }
+
+    /// Whether a CPU that was not idle at its last event should have ticked until `elsewhere_ns`, as others did.
+    pub fn have_stopped(&self, last_event_ns: i64, elsewhere_ns: i64) -> bool {
+        self.without_pause >= REGULAR
+            && last_event_ns.saturating_sub(self.last_ns) <= PAUSE_NS
+            && elsewhere_ns.saturating_sub(last_event_ns) > SILENT_NS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    fn ticking(count: i64) -> Ticks {
+        let mut ticks = Ticks::default();
+        (1..=count).for_each(|tick| ticks.ticked(tick * 4 * MS));
+        ticks
+    }
+
+    #[test]
+    fn they_have_stopped_where_others_went_on() {
+        let last = 400 * MS;
+        let stopped = |ticks: &Ticks, event, elsewhere| ticks.have_stopped(event, elsewhere);
+        assert!(stopped(&ticking(100), last + MS, last + 1002 * MS));
+        assert!(!stopped(&ticking(100), last + MS, last + 900 * MS));
+        // It went on without ticks before, and too few ticks.
+        assert!(!stopped(&ticking(100), last + 21 * MS, last + 2000 * MS));
+        assert!(!stopped(&ticking(99), 396 * MS, 2000 * MS));
+    }
+
+    #[test]
+    fn a_pause_begins_anew() {
+        let mut ticks = ticking(100);
+        ticks.ticked(450 * MS);
+        assert_eq!(ticks.last_ns(), 450 * MS);
+        assert!(!ticks.have_stopped(450 * MS, 2000 * MS));
+    }
+}
