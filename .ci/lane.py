@@ -30,7 +30,11 @@ LANES = {
         ("alone and not measures and not slow", PATIENT),
     ],
     "measures": [("measures and not slow", PATIENT)],
-    "slow": [("(slow or hypothesis) and not live", (*BESIDE, "logical")), ("slow and live", ())],
+    "slow": [
+        ("(slow or hypothesis) and not live", (*BESIDE, "logical")),
+        ("slow and live and not alone", ("-n", "4")),
+        ("slow and alone", ()),
+    ],
 }
 
 
