@@ -403,14 +403,15 @@ def lives(slices: Iterable[ArrowTable], sums: ArrowTable, facts: object) -> dict
 def waited_for(
     away: ArrowTable,
     slices: Iterable[ArrowTable],
-    migrations: Iterable[ArrowTable],
+    migrations: Iterable[ArrowTable] | None,
     cpus: Sequence[int],
     idle: str,
 ) -> ArrowTable:
     """Who had the CPU that tasks waited for: tid, comm, holder_comm, ns.
 
     away: of lives(); slices, migrations: the tables of cpus in pieces; idle: the name of the idle
-    task. holder_comm is null where nobody is known to have had the CPU.
+    task. holder_comm is null where nobody is known to have had the CPU, or which one a task waited
+    for: without migrations, where it had run on another one.
     """
 
 def mask_recording(path: str, out: str, replacements: Replacements) -> dict[str, int]: ...

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
+from ..capture.requires import unrecorded
 from ..errors import ArgumentError
 from ..timeline.aggregate import lives_by, summed
 from ..timeline.by import By, check_by, victim_keys
@@ -24,7 +25,7 @@ _HOLDERS, _WORTH_NAMING = 3, 0.001
 
 @question(
     topic="stolen_time",
-    needs=("sched:sched_switch", "sched:sched_migrate_task"),
+    needs=("sched:sched_switch",),
     inputs=("slices", "migrations"),
     main_columns=("comm", "holder_comm", "ns", "lifetime_share"),
     rows=5,
@@ -44,7 +45,7 @@ def waited_for(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
     DataFrame
         A row per victim and holder, most ns first: the victim's keys (its name is that under which
         it began to wait), holder_comm ("(idle)" where the CPU was being woken or switched,
-        "(unknown)" where nobody is known to have had it), ns (int64, of the holder's time, with the
+        "(unknown)" where nobody is known to have had it, or which CPU it waited for is not), ns (int64, of the holder's time, with the
         interrupts on top of it), lifetime_share (of the victim's lifetime_max_ns).
 
     Raises
@@ -52,11 +53,12 @@ def waited_for(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
     ArgumentError
         For another by.
     MissingEventsError
-        Without switches or migrations.
+        Without switches.
 
     Notes
     -----
-    Source: slices and migrations. What a victim waited for network work in kernel threads is in it,
+    Which CPU a task waited for is known from its migrations; without sched_migrate_task where it
+    ran before on the CPU on which it ran then. Source: slices and migrations. What a victim waited for network work in kernel threads is in it,
     under their names. Waits that had not ended are not.
     """
     import pandas as pd
@@ -74,7 +76,8 @@ def holders(timeline: Timeline, by: By = "comm") -> dict[str, list[Any]]:
     inputs.preload(timeline, ("slices", "migrations"))
     cpus = list(timeline.summary["cpus"])
     slices, migrations = (inputs.arrows(timeline, name) for name in ("slices", "migrations"))
-    waits = _native.waited_for(timeline.table("away"), slices, migrations, cpus, _IDLE)
+    moved = None if unrecorded(timeline.capture, "sched:sched_migrate_task") else migrations
+    waits = _native.waited_for(timeline.table("away"), slices, moved, cpus, _IDLE)
     found = _native.columns(waits)
     keys = [found[key] for key in victim_keys(by)]
     pairs = zip(zip(*keys, strict=True), found["holder_comm"], strict=True)

@@ -121,6 +121,9 @@ pub fn lives<'py>(
     Ok(found)
 }
 
+/// No CPU has this number.
+const NOWHERE: i64 = -1;
+
 /// Task, when, and from which CPU.
 fn moves(batch: &RecordBatch) -> Result<Vec<(i64, i64, i64)>> {
     let (tid, at, from) =
@@ -139,33 +142,38 @@ fn held(batch: &RecordBatch, idle: u32, strings: &mut Interner) -> Result<Vec<He
 }
 
 /// Who had the CPU that tasks waited for: tid, comm, holder_comm (null where nobody is known to have
-/// had it), ns. `away`: as `lives` has it; `slices` and `migrations`: pieces of the tables of `cpus`; `idle`: the holder's
-/// name where that is the idle task.
+/// had it), ns. `away`: as `lives` has it; `slices` and `migrations`: pieces of the tables of `cpus`, the latter `None`
+/// where they were not recorded: who ran on another CPU before is then not known to have waited here; `idle`: the
+/// holder's name where that is the idle task.
 #[pyfunction]
 pub fn waited_for(
     py: Python<'_>,
     away: PyTable,
     slices: Bound<'_, PyAny>,
-    migrations: Bound<'_, PyAny>,
+    migrations: Option<Bound<'_, PyAny>>,
     cpus: Vec<i64>,
     idle: String,
 ) -> PyResult<Py<PyTable>> {
     let mut strings = Interner::default();
     let idle = strings.code(idle.as_bytes());
-    let moves = read_each(&migrations, moves)?;
+    let moves = migrations.map(|migrations| read_each(&migrations, moves)).transpose()?;
     let held = read_each(&slices, |batch| held(batch, idle, &mut strings))?;
     let found = py.detach(|| -> Result<RecordBatch> {
         let cpus: BTreeSet<i64> = cpus.into_iter().collect();
-        let mut waits = Vec::new();
+        let (mut waits, mut before) = (Vec::new(), None);
         for batch in away.batches() {
             let [cpu, tid, start, end, waited] =
                 ["cpu", "tid", "start_ns", "end_ns", "waited_ns"].map(|name| read::numbers(batch, name));
             let (cpu, tid, start, end, waited) = (cpu?, tid?, start?, end?, waited?);
             let comm = read::comms(batch, "comm", &mut strings)?;
+            // A task's rows are in the order of time.
             let wait = |row: usize| {
+                let here = Some((tid.value(row), cpu.value(row)));
+                let is_known = moves.is_some() || before == here;
+                before = here;
                 let wanted = waited.value(row) > 0 && cpus.contains(&cpu.value(row));
                 wanted.then(|| Wait {
-                    cpu: cpu.value(row),
+                    cpu: if is_known { cpu.value(row) } else { NOWHERE },
                     tid: tid.value(row),
                     comm: comm[row],
                     start_ns: start.value(row),
@@ -174,6 +182,7 @@ pub fn waited_for(
             };
             waits.extend((0..batch.num_rows()).filter_map(wait));
         }
+        let moves = moves.unwrap_or_default();
         let mut found: Vec<_> = holders::holders(waits, &moves, &held).into_iter().collect();
         let order = |name: Option<u32>| name.map(|name| strings.get(name));
         found.sort_by_key(|&((tid, comm, holder), _)| (tid, strings.get(comm), order(holder)));

@@ -35,6 +35,8 @@ pub enum Tracepoint {
     SoftirqRaise(u8),
     /// irq:softirq_entry.
     SoftirqEntry(u8),
+    /// irq:softirq_entry where irq:softirq_exit was not recorded.
+    SoftirqStart(u8),
     /// irq:softirq_exit.
     SoftirqExit(u8),
     /// irq:irq_handler_entry, or the entry of an interrupt vector.

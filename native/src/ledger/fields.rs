@@ -63,6 +63,8 @@ pub enum Fields {
     SoftirqRaise { vec: Place },
     /// irq:softirq_entry.
     SoftirqEntry { vec: Place },
+    /// irq:softirq_entry where irq:softirq_exit was not recorded.
+    SoftirqStart { vec: Place },
     /// irq:softirq_exit.
     SoftirqExit { vec: Place },
     /// irq:irq_handler_entry.

@@ -147,6 +147,7 @@ impl Reader {
                 let unraised = self.unraised.map(|counts| counts[usize::from(*pid == 0)]);
                 *preempt = preempt.zip(unraised).and_then(|(count, unraised)| count.checked_sub(unraised));
             }
+            Fields::SoftirqStart { vec: at } => *what = Tracepoint::SoftirqStart(vec(at)?),
             Fields::SoftirqExit { vec: at } => *what = Tracepoint::SoftirqExit(vec(at)?),
             Fields::IrqEntry { irq, name } => {
                 let name = self.name(name.text(payload), 0);

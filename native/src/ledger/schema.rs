@@ -25,6 +25,8 @@ pub struct EventSchemas {
     pub has_flags: bool,
     /// Interrupts are known, from that or from the entries and exits of vectors and devices' handlers.
     pub has_contexts: bool,
+    /// Softirqs are known, from their entries and exits.
+    pub has_softirqs: bool,
     /// napi_poll is recorded: a NET_RX without a poll may be RPS dispatch.
     pub has_poll: bool,
     /// sched_waking is recorded: who wakes whom is known where it happens.
@@ -50,6 +52,7 @@ impl EventSchemas {
             has_raise: false,
             has_flags: true,
             has_contexts: true,
+            has_softirqs: false,
             has_poll: false,
             has_waking: false,
             has_wakeup: false,
@@ -88,6 +91,7 @@ impl EventSchemas {
         let has_waking = whole(|fields| matches!(fields, Fields::Waking { .. }));
         let has_irqs = whole(|fields| matches!(fields, Fields::IrqEntry { .. }));
         (schemas.has_raise, schemas.has_poll, schemas.has_waking) = (has_raise, has_poll, has_waking);
+        schemas.has_softirqs = schemas.has(|fields| fields.entry_of() == Some(Pair::Softirq));
         schemas.has_switch = schemas.has(|fields| matches!(fields, Fields::Switch { .. }));
         schemas.has_wakeup = schemas.has(|fields| matches!(fields, Fields::Wakeup { .. }));
         schemas.has_flags =
@@ -186,7 +190,11 @@ impl EventSchemas {
         for fields in self.events.iter_mut().filter_map(|schema| schema.tracepoint.as_mut()) {
             let pair = fields.entry_of().or(fields.exit_of());
             if pair.is_some_and(|pair| entries.contains(&pair) != exits.contains(&pair)) {
-                *fields = Fields::Witness;
+                // When it began is known of a softirq, and how long ago it had been raised.
+                *fields = match *fields {
+                    Fields::SoftirqEntry { vec } => Fields::SoftirqStart { vec },
+                    _ => Fields::Witness,
+                };
             }
         }
         halves
@@ -215,21 +223,20 @@ impl EventSchemas {
                 "without the context of events, and without irq_vectors or irq:irq_handler_entry with its exit, softirqs that a device, a timer or another CPU raised cannot be told from a task's own traffic: both are a range; `trace-cmd report -l`, ftrace's own text and the recording itself have the context".into(),
             );
         }
-        let has = |pair: Pair| self.has(|fields| fields.entry_of() == Some(pair));
-        let (has_irqs, has_softirqs) = (has(Pair::Irq), has(Pair::Softirq));
+        let has_irqs = self.has(|fields| fields.entry_of() == Some(Pair::Irq));
         if !has_irqs {
             self.notes.push(format!(
                 "{} was not recorded: device interrupts' time is in that of what they interrupted",
                 missing(Pair::Irq, "irq:irq_handler_entry")
             ));
         }
-        if !has_softirqs {
+        if !self.has_softirqs {
             self.notes.push(format!(
                 "{} was not recorded: softirqs' time is in that of the tasks they ran on",
                 missing(Pair::Softirq, "irq:softirq_entry")
             ));
         }
-        if !self.has_raise && has_softirqs {
+        if !self.has_raise && self.has_softirqs {
             self.notes.push(
                 "irq:softirq_raise was not recorded: origins come from common_preempt_count where it and sched_switch tell".into(),
             );

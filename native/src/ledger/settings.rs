@@ -54,7 +54,7 @@ impl Settings {
             has_switch: schemas.has_switch,
             has_raise: schemas.has_raise,
             has_flags: schemas.has_flags,
-            has_contexts: schemas.has_contexts,
+            has_contexts: schemas.has_contexts && (schemas.has_flags || schemas.has_softirqs),
             has_poll: schemas.has_poll,
             has_wakeup: schemas.has_wakeup,
             preempted_bit: schemas.preempted_bit,

@@ -22,7 +22,7 @@ _KEYS = ["action", "origin", "in_kthread"]
 
 
 @question(
-    needs=("irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit"),
+    needs=("irq:softirq_raise", "irq:softirq_entry"),
     inputs=("softirqs",),
     main_columns=(
         "action",

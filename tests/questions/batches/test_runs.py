@@ -18,6 +18,7 @@ from support.chains import CHAIN, drawn
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
+from support.perfdata import tracepoints as t
 from support.timelines import timeline
 from support.told import KSOFTIRQD, NET_RX, OPENSSL, RCU, TIMER, UDPSINK
 
@@ -81,6 +82,11 @@ def test_the_delay_by_vector_origin_and_thread(tmp_path: Path) -> None:
     assert net_rx[["softirqs", "raises_known", "clamped"]].tolist() == [2, 2, 1]
     assert net_rx[["mean_ns", "median_ns", "longest_ns"]].tolist() == [75, 75, 150]
     assert rows.loc["RCU", "longest_ns"] == 400
+    # It ends before the exits.
+    formats = tuple(one for one in t.FORMATS if one.event != "irq:softirq_exit")
+    half = drawn(tmp_path, *happenings, formats=formats)
+    assert raise_delays(half).set_index("action").equals(rows)
+    assert not half.sums()["context"].isin(["softirq", "poll"]).any()
 
 
 # |irq: raise TIMER, NET_RX|TIMER|NET_RX: raises NET_RX|NET_RX|RCU, raised in the second NET_RX|

@@ -96,8 +96,35 @@ def test_for_whom_it_waited(tmp_path: Path) -> None:
     assert half["ns"].to_dict() == {(500, "udpsink"): 200, (500, "(idle)"): 50}
     formats = tuple(one for one in t.FORMATS if one is not t.SCHED_MIGRATE_TASK)
     bare = timeline(tmp_path / "b", cpu(0, *lived(), task=MAKE), formats=formats)
-    with pytest.raises(netcost_analysis.CaptureError, match="sched:sched_migrate_task"):
-        waited_for(bare)
+    # Where it waited before it ran at all nobody says then.
+    assert waited_for(bare).set_index(["comm", "holder_comm"])["ns"].to_dict() == {
+        ("openssl", "udpsink"): 300,
+        ("openssl", "(unknown)"): 90,
+        ("openssl", "(idle)"): 50,
+    }
+
+
+# Preempted on CPU 0 at 200, moved at 250, on CPU 1 at 300: udpsink had the one, make the other.
+@pytest.mark.parametrize(
+    ("moved", "holders"), [(True, {"udpsink": 50, "make": 50}), (False, {"(unknown)": 100})]
+)
+def test_for_whom_it_waited_on_two_cpus(
+    tmp_path: Path, moved: bool, holders: dict[str, int]
+) -> None:
+    line = timeline(
+        tmp_path,
+        cpu(
+            0,
+            h.Switch(200, UDPSINK),
+            h.MigrateTask(250, OPENSSL, 0, 1),
+            h.Waking(900, MAKE),
+            task=OPENSSL,
+        ),
+        cpu(1, h.Waking(100, MAKE), h.Switch(300, OPENSSL), h.Waking(900, MAKE), task=MAKE),
+        formats=tuple(one for one in t.FORMATS if moved or one is not t.SCHED_MIGRATE_TASK),
+    )
+    rows = waited_for(line)
+    assert rows[rows["comm"] == "openssl"].set_index("holder_comm")["ns"].to_dict() == holders
 
 
 def test_a_window_cuts_a_life(tmp_path: Path) -> None:

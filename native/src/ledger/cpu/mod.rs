@@ -223,6 +223,7 @@ impl Cpu {
                 self.softirq_entry(vec, event);
                 no_softirq = true;
             }
+            Tracepoint::SoftirqStart(vec) => self.softirq_start(vec, event),
             Tracepoint::SoftirqExit(vec) => {
                 self.softirq_exit(vec, now);
                 no_softirq = true;

@@ -75,6 +75,17 @@ impl Cpu {
             self.abandon_softirq(now);
         }
         self.close(now);
+        self.enter_softirq(vec, event);
+    }
+
+    /// Of one whose exit was not recorded: it has a row, and no time.
+    pub(super) fn softirq_start(&mut self, vec: u8, event: &Event) {
+        self.enter_softirq(vec, event);
+        self.end_softirq(None);
+    }
+
+    #[inline(always)]
+    fn enter_softirq(&mut self, vec: u8, event: &Event) {
         let mut raised = self.softirqs.take_raises(vec);
         if !self.settings.has_raise {
             // An interrupt's exit (or ksoftirqd) adds no level; local_bh_enable does, and so does whatever an interrupt
@@ -91,7 +102,7 @@ impl Cpu {
             (Class::Stolen, Origin::Mixed | Origin::Unknown) => Class::Either,
             (class, _) => class,
         };
-        self.softirqs.enter(vec, raised, class, now, event.flags & FLAG_SOFTIRQ != 0);
+        self.softirqs.enter(vec, raised, class, event.time_ns, event.flags & FLAG_SOFTIRQ != 0);
     }
 
     pub(super) fn softirq_exit(&mut self, vec: u8, now: i64) {
