@@ -21,10 +21,39 @@ pub fn no_event(survey: &Survey) -> String {
         (None, lines) => format!("{lines} lines of text, all of them empty or comments"),
         (Some((number, line)), lines) => format!("{lines} lines of text (line {number}: '{line}')"),
     };
+    let cut =
+        survey.first_other.as_ref().and_then(|(number, line)| Some(format!(" (line {number} has no {})", cut(line)?)));
     format!(
-        "not a capture: {found}, and none is an event as perf script, trace-cmd report or ftrace's trace file print them: \
-         expected those, a perf.data, a trace.dat or a bundle (with manifest.json)"
+        "not a capture: {found}, and none is an event as perf script, trace-cmd report or ftrace's trace file print them\
+         {}: expected those, a perf.data, a trace.dat or a bundle (with manifest.json)",
+        cut.unwrap_or_default()
     )
+}
+
+/// Which column of an event a line lacks that has the two others: somebody cut it, or the rest of the line.
+fn cut(line: &str) -> Option<&'static str> {
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_cpu = |word: &str| word.strip_prefix('[').and_then(|word| word.strip_suffix(']')).is_some_and(is_number);
+    let is_time = |word: &str| {
+        word.strip_suffix(':')
+            .and_then(|word| word.split_once('.'))
+            .is_some_and(|(s, ns)| is_number(s) && is_number(ns))
+    };
+    let is_name = |word: &str| {
+        let name = word.strip_suffix(':').unwrap_or_default();
+        let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':');
+        name.starts_with(|first: char| first.is_ascii_alphabetic()) && name.bytes().all(is_of_name)
+    };
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let has = |is_it: &dyn Fn(&str) -> bool| words.iter().any(|word| is_it(word));
+    match (has(&is_cpu), has(&is_time), has(&is_name)) {
+        (false, true, true) => Some("CPU"),
+        (true, false, true) => Some("time"),
+        // What is cut within its time has no name either.
+        (true, true, false) => Some("whole name of an event"),
+        (true, false, false) if words.last().is_some_and(|last| last.split('.').all(is_number)) => Some("whole time"),
+        _ => None,
+    }
 }
 
 /// What a reader of its tables should know.
@@ -95,4 +124,24 @@ pub fn of(survey: &Survey) -> Vec<String> {
         notes.push(format!("{} lines of call chains {where_to}", survey.frames));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_column_is_named() {
+        let cases = [
+            ("openssl 1234 [001] irq:softirq_raise: vec=3", Some("time")),
+            ("<idle>-0 d.h1. 5214.100100: softirq_raise: vec=3", Some("CPU")),
+            ("openssl 1234 [001] 100.000100: vec=3 [action=NET_RX]", Some("whole name of an event")),
+            ("openssl 1234 [001] 100.000100: irq:so", Some("whole name of an event")),
+            ("<idle>-0 [001] d.h1. 5214.10", Some("whole time")),
+            ("Nov 22 00:49:29 host kernel: usb 1-1: new device", None),
+            ("see [1] for more", None),
+            ("if [1] is in a text of some length it says nothing", None),
+        ];
+        assert_eq!(cases.map(|case| cut(case.0)), cases.map(|case| case.1));
+    }
 }
