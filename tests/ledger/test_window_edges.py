@@ -262,3 +262,20 @@ def test_a_cpu_whose_timer_stopped_ticking_is_unknown_since(
     assert (part["context"] == "unknown").all() == bool(unknown_ns)
     rows = pd.concat(batch[0] for batch in timeline.batches("segments", rows=50))
     assert rows.reset_index(drop=True).equals(timeline.segments)
+
+
+# Of two pauses of 60 ms, that of the idle task is none.
+@pytest.mark.parametrize(("tickless", "is_said"), [("", True), ("1", False)])
+def test_where_a_cpu_that_ticks_was_silent_is_said(
+    tmp_path: Path, tickless: str, is_said: bool
+) -> None:
+    told = [
+        *ticking(100, TICK),
+        *(replace(one, at=one.at + 160 * MS) for one in ticking(100, TICK)),
+        h.Switch(261 * MS, IDLE),
+        *(replace(one, at=one.at + 320 * MS) for one in ticking(100, TICK)),
+    ]
+    files = {"before/settings/topology": f"/sys/devices/system/cpu/nohz_full {tickless}\n"}
+    timeline = open_capture(bundle(tmp_path, files, cpu(1, *told, task=OPENSSL)).path).timeline()
+    said = [note for note in timeline.notes if "63 ms on CPU 1 from 0.096 s" in note]
+    assert [note.split()[0] for note in said] == ["1"] * is_said

@@ -21,6 +21,23 @@ pub struct Counters {
     pub unreadable: u64,
     /// Places where records were lost and the kernel did not say how many.
     pub lost_unknown: u64,
+    /// Stretches in which a CPU that ticks recorded nothing while a task ran, and their time.
+    pub silences: u64,
+    /// See `silences`.
+    pub silent_ns: i64,
+    /// The longest of them, the longest first.
+    pub longest: [Silence; 3],
+}
+
+/// A stretch in which a CPU that ticks recorded nothing while a task ran.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Silence {
+    /// How long.
+    pub ns: i64,
+    /// From when.
+    pub start_ns: i64,
+    /// Where.
+    pub cpu: u32,
 }
 
 impl Counters {
@@ -35,5 +52,40 @@ impl Counters {
         self.polls_without_begin += other.polls_without_begin;
         self.unreadable += other.unreadable;
         self.lost_unknown += other.lost_unknown;
+        self.silences += other.silences;
+        self.silent_ns += other.silent_ns;
+        other.longest.iter().for_each(|&silence| self.keep(silence));
+    }
+
+    /// One more stretch without an event.
+    pub fn silence(&mut self, silence: Silence) {
+        self.silences += 1;
+        self.silent_ns += silence.ns;
+        self.keep(silence);
+    }
+
+    fn keep(&mut self, silence: Silence) {
+        let place = self.longest.partition_point(|longer| *longer >= silence);
+        let shorter = &mut self.longest[place..];
+        if !shorter.is_empty() {
+            shorter.rotate_right(1);
+            shorter[0] = silence;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_silences_are_kept() {
+        let silence = |ns| Silence { ns, start_ns: 7, cpu: 1 };
+        let (mut counters, mut others) = (Counters::default(), Counters::default());
+        [30, 50, 20].into_iter().for_each(|ns| counters.silence(silence(ns)));
+        [40, 60].into_iter().for_each(|ns| others.silence(silence(ns)));
+        counters.add(&others);
+        assert_eq!((counters.silences, counters.silent_ns), (5, 200));
+        assert_eq!(counters.longest.map(|silence| silence.ns), [60, 50, 40]);
     }
 }

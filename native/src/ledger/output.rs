@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::error::Result;
 use crate::ledger::causality::Causality;
-use crate::ledger::counters::Counters;
+use crate::ledger::counters::{Counters, Silence};
 use crate::ledger::cpu::Found;
 use crate::ledger::devices::ambiguous;
 use crate::ledger::frames;
@@ -166,6 +166,7 @@ pub fn build(
     notes.extend(schemas.notes.iter().cloned());
     notes.extend(ambiguous(&request.host.names, &names.reader.thieves.all, &names.reader.strings));
     notes.extend(counted(counters));
+    notes.extend(silences(counters, capture.0));
     let unplaced = lost_samples.saturating_sub(*lost);
     if unplaced > 0 {
         notes.push(format!("{unplaced} lost records have no place in time: every figure is a lower bound"));
@@ -233,6 +234,24 @@ fn counted(counters: &Counters) -> Vec<String> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Where CPUs that tick were silent: a guest without a clock of its host's pauses has no other sign of them.
+fn silences(counters: &Counters, start_ns: i64) -> Option<String> {
+    let longest = counters.longest.iter().filter(|silence| silence.ns > 0);
+    let shown = longest.map(|&Silence { ns, start_ns: from, cpu }| {
+        format!("{} ms on CPU {cpu} from {:.3} s", ns / 1_000_000, (from - start_ns) as f64 / 1e9)
+    });
+    let count = counters.silences;
+    (count > 0).then(|| {
+        format!(
+            "{count} {} of more than 20 ms, {} ms in all, in which a CPU that had ticked recorded nothing while a task \
+             ran, the longest {}: this guest's host may have paused it, or interrupts were off; the task has that time",
+            if count == 1 { "stretch" } else { "stretches" },
+            counters.silent_ns / 1_000_000,
+            shown.collect::<Vec<_>>().join(", ")
+        )
+    })
 }
 
 /// Writes what is known of waits into the slices.

@@ -160,11 +160,12 @@ impl Cpu {
 
     /// Why nobody knows what happened after the last event.
     fn unseen(&self, in_full: bool, ticked_ns: i64) -> Option<&'static str> {
-        let ticks = self.current.tid() != 0 && !self.settings.tickless.contains(&self.number);
         match () {
             _ if !in_full => Some("the recording is cut short"),
             _ if self.current.is_hotplug() => Some("the CPU went offline"),
-            _ if ticks && self.ticks.have_stopped(self.last_ns, ticked_ns) => Some("the CPU's timer stopped ticking"),
+            _ if self.may_tick() && self.ticks.have_stopped(self.last_ns, ticked_ns) => {
+                Some("the CPU's timer stopped ticking")
+            }
             _ => None,
         }
     }

@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::ledger::counters::Counters;
+use crate::ledger::counters::{Counters, Silence};
 use crate::ledger::event::{Event, Tracepoint};
 use crate::ledger::irqs::Irqs;
 use crate::ledger::outcome::{Head, OfCpu};
@@ -194,8 +194,13 @@ impl Cpu {
                 return;
             }
             self.first_sight(event);
-        } else if self.current.is_renamed() {
-            self.apply_name(now);
+        } else {
+            if self.current.is_renamed() {
+                self.apply_name(now);
+            }
+            if self.ticks.have_paused(self.last_ns, now) {
+                self.silent(now);
+            }
         }
         if !self.settings.has_flags {
             event.flags = self.implied_flags(&event.what);
@@ -286,6 +291,19 @@ impl Cpu {
         } else if in_softirq && self.since < self.no_softirq_ns {
             self.close(self.no_softirq_ns);
         }
+    }
+
+    /// Nothing happened since the last event, and the timer should have ticked.
+    #[cold]
+    fn silent(&mut self, now: i64) {
+        if self.may_tick() && self.hardirqs.is_empty() && self.softirqs.open().is_none() {
+            self.counters.silence(Silence { ns: now - self.last_ns, start_ns: self.last_ns, cpu: self.number });
+        }
+    }
+
+    /// Whether the timer ticks as long as what runs at present does.
+    fn may_tick(&self) -> bool {
+        self.current.tid() != 0 && !self.settings.tickless.contains(&self.number)
     }
 
     /// When its timer ticked last.

@@ -1,15 +1,18 @@
-//! Whether a CPU's timer still ticks.
+//! Whether a CPU's timer ticks as it should.
 //!
 //! ```text
-//!   tick tick tick ... tick | last event ............................... end
-//!   of other CPUs: tick tick tick tick tick tick tick tick tick tick tick
+//!   tick tick tick | event ............... event tick tick | last event ................ end
+//!   of other CPUs: tick tick tick tick tick tick tick tick tick tick tick tick tick tick tick
 //! ```
-//! A CPU that runs a task ticks, whatever the task does, unless it is one of `nohz_full=`: silent for so long, and not
-//! idle, it is not recorded any more. perf never sees a CPU again that was unplugged and came back.
+//! A CPU that runs a task ticks, whatever the task does, unless it is one of `nohz_full=`. Where it is silent for a time,
+//! its host paused it, or the kernel kept interrupts off. Where it is silent until the end, and for long, it is not
+//! recorded any more: perf never sees a CPU again that was unplugged and came back.
 
 /// Ticks further apart have had a pause: those of 100 a second are 10 ms apart.
 const PAUSE_NS: i64 = 20_000_000;
-/// So many without a pause are no chance.
+/// So many without a pause show that it ticks at all.
+const TICKING: u32 = 10;
+/// So many are no chance.
 const REGULAR: u32 = 100;
 /// What runs without interrupts for so long is a kernel that hangs.
 const SILENT_NS: i64 = 1_000_000_000;
@@ -35,11 +38,19 @@ impl Ticks {
         self.last_ns
     }
 
-    /// Whether a CPU that was not idle at its last event should have ticked until `elsewhere_ns`, as others did.
+    /// Whether a CPU that was not idle at its last event should have ticked between that and `now`.
+    #[inline(always)]
+    pub fn have_paused(&self, last_event_ns: i64, now: i64) -> bool {
+        now.saturating_sub(last_event_ns) > PAUSE_NS && self.went_on_until(last_event_ns, TICKING)
+    }
+
+    fn went_on_until(&self, last_event_ns: i64, ticks: u32) -> bool {
+        self.without_pause >= ticks && last_event_ns.saturating_sub(self.last_ns) <= PAUSE_NS
+    }
+
+    /// Whether it should have ticked until `elsewhere_ns`, as others did.
     pub fn have_stopped(&self, last_event_ns: i64, elsewhere_ns: i64) -> bool {
-        self.without_pause >= REGULAR
-            && last_event_ns.saturating_sub(self.last_ns) <= PAUSE_NS
-            && elsewhere_ns.saturating_sub(last_event_ns) > SILENT_NS
+        elsewhere_ns.saturating_sub(last_event_ns) > SILENT_NS && self.went_on_until(last_event_ns, REGULAR)
     }
 }
 
@@ -64,6 +75,15 @@ mod tests {
         // It went on without ticks before, and too few ticks.
         assert!(!stopped(&ticking(100), last + 21 * MS, last + 2000 * MS));
         assert!(!stopped(&ticking(99), 396 * MS, 2000 * MS));
+    }
+
+    #[test]
+    fn they_have_paused_where_a_task_ran() {
+        let last = 400 * MS;
+        assert!(ticking(100).have_paused(last + MS, last + 22 * MS));
+        assert!(!ticking(100).have_paused(last + MS, last + 21 * MS));
+        assert!(!ticking(100).have_paused(last + 21 * MS, last + 99 * MS));
+        assert!(!ticking(9).have_paused(36 * MS, last));
     }
 
     #[test]
