@@ -54,21 +54,43 @@ _WITHOUT_IRQ_TIME = {"tsc=noirqtime", "tsc=unstable", "notsc"}
 FALLBACK_CLOCKSOURCES = ("hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies")
 
 
+# No interrupt takes less, and of so many ticks of USER_HZ (10 ms) some are counted as irq.
+_INTERRUPT_NS, _TICK_NS, _ENOUGH_TICKS = 500, 10_000_000, 5
+
+
+def measures_interrupts(irq_ticks: int, interrupts: int) -> bool | None:
+    """Whether a kernel measures what interrupts take, by its counters; None where they are too few.
+
+    irq_ticks: by how much irq of /proc/stat grew, over all CPUs; interrupts: the same of
+    /proc/interrupts. A kernel that samples at its tick counts no irq: the tick cannot interrupt a
+    handler (account_system_time), so irq stays 0, however many there were.
+    """
+    if irq_ticks * _TICK_NS > interrupts * _INTERRUPT_NS / 5 and irq_ticks >= _ENOUGH_TICKS:
+        return True
+    if not irq_ticks and interrupts * _INTERRUPT_NS >= _ENOUGH_TICKS * _TICK_NS:
+        return False
+    return None
+
+
 def accounting(
-    config: dict[str, str], command_line: str = "", clocksource: str | None = None
+    config: dict[str, str],
+    command_line: str = "",
+    clocksource: str | None = None,
+    measures: bool | None = None,
 ) -> Accounting | None:
     """The accounting of a kernel with this configuration, None where it is not known.
 
     config: as parse_kernel_config returns it. command_line: the kernel's. clocksource: the host's
-    as it was recorded. IRQ_TIME_ACCOUNTING goes before
+    as it was recorded. measures: as measures_interrupts() returns it, which goes before all of
+    them. IRQ_TIME_ACCOUNTING goes before
     VIRT_CPU_ACCOUNTING_GEN, since both can be set and rq_clock_task leaves interrupts out of
     sum_exec_runtime under either (update_rq_clock_task); it excludes NATIVE by its Kconfig entry.
     Built in, it is off after a boot with tsc=noirqtime and where the TSC was found unstable;
     whether it was, a clocksource that x86 falls back to does not prove.
     """
-    if _WITHOUT_IRQ_TIME.intersection(command_line.split()):
+    if measures is False or _WITHOUT_IRQ_TIME.intersection(command_line.split()):
         config = config | {"CONFIG_IRQ_TIME_ACCOUNTING": "n"}
-    elif config.get("CONFIG_IRQ_TIME_ACCOUNTING") == "y" and clocksource in FALLBACK_CLOCKSOURCES:
+    elif measures is None and config.get("CONFIG_IRQ_TIME_ACCOUNTING") == "y" and clocksource in FALLBACK_CLOCKSOURCES:
         return None
     if config.get("CONFIG_VIRT_CPU_ACCOUNTING_NATIVE") == "y":
         # vtime_flush hands what it measured in interrupts to account_system_index_time, which adds
@@ -78,7 +100,7 @@ def accounting(
         return Accounting("irq_time", hardirq=False, softirq=False, ksoftirqd=True)
     if config.get("CONFIG_VIRT_CPU_ACCOUNTING_GEN") == "y":
         return Accounting("virt_gen", hardirq=True, softirq=True, ksoftirqd=True)
-    if config.get("CONFIG_TICK_CPU_ACCOUNTING") == "y":
+    if config.get("CONFIG_TICK_CPU_ACCOUNTING") == "y" or measures is False:
         return Accounting("tick", hardirq=True, softirq=True, ksoftirqd=True)
     return None
 

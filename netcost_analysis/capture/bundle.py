@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import astuple
 
 from .._native import CaptureError
-from .accounting import FALLBACK_CLOCKSOURCES, Accounting, accounting
+from .accounting import FALLBACK_CLOCKSOURCES, Accounting, accounting, measures_interrupts
 from .folder import Folder, named, read_text
 from .manifest import Calibration, Load, Manifest, Victim, struct_of
 from .mending import manifest_of
@@ -254,8 +254,15 @@ class Bundle(Folder):
     @cached_property
     def accounting(self) -> Accounting | None:
         """How the host's kernel accounted for CPU time; None where that is not known."""
+        from ..parsers.host import IRQ
+
         command_line = self.text("before/settings/cmdline") or ""
-        return accounting(self.kernel_config, command_line, self.manifest.host.clocksource)
+        sides = self.before, self.after
+        ticks = [sum(row[IRQ] for row in side.ticks.values() if row[IRQ:]) for side in sides]
+        counts = [sum(map(sum, side.by_cpu("interrupts").lines.values())) for side in sides]
+        measures = measures_interrupts(ticks[1] - ticks[0], counts[1] - counts[0])
+        clocksource = self.manifest.host.clocksource
+        return accounting(self.kernel_config, command_line, clocksource, measures)
 
     @cached_property
     def may_be_paused(self) -> bool:

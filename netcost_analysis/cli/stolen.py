@@ -243,7 +243,7 @@ _MAIN = ("task", "stolen", "share", "on CPU", "itself", "displaced", "of it netw
 
 def _cells(timeline: "Timeline", row: dict[str, Any]) -> list[str]:
     from ..display.tables import between, share_between
-    from ..questions.stolen import monitor_is_most
+    from ..questions.stolen import monitor_ends
 
     def figure(name: str) -> str:
         value = row[name]
@@ -264,19 +264,16 @@ def _cells(timeline: "Timeline", row: dict[str, Any]) -> list[str]:
         else between(row["stolen_own_ns"], row["stolen_own_max_ns"]),
         *map(figure, ("synchronous_ns", "scheduled_ns", "displaced_ns")),
         between(row["unknown_ns"], row["unknown_max_ns"]),
-        between(0, row["monitor_ns"])
-        if not absent(row["monitor_ns"]) and monitor_is_most(timeline, row)
-        else figure("monitor_ns"),
+        between(*(monitor_ends(timeline, row) or ("", ""))),
     ]
 
 
 def _detail(timeline: "Timeline", loss: "Loss", regime: "Accounting | None") -> "Table":
     from ..display.tables import Table, between, share_between
-    from ..questions.stolen import monitor_is_most, share_of, shares_of
+    from ..questions.stolen import monitor_ends, share_of, shares_of
 
     row = loss.row
     shares = shares_of(row)
-    at_most = ", at most" if monitor_is_most(timeline, row) else ""
 
     def part(name: str, low: str, high: str | None = None) -> list[str]:
         high = high or low
@@ -307,11 +304,9 @@ def _detail(timeline: "Timeline", loss: "Loss", regime: "Accounting | None") -> 
         part("scheduled (work of kernel threads, their own part too)", "scheduled"),
         part("no known owner", "unknown", "unknown_max"),
         ["displaced (waited, off CPU)", duration(row["displaced_ns"]), ""],
-        part(
-            f"a monitor says ({regime.regime}){at_most}",
-            "monitor",
-        )
-        if regime
-        else ["a monitor says", "unknown", ""],
     ]
+    ends, whole = monitor_ends(timeline, row), row["on_cpu_ns"]
+    says = f"a monitor says ({regime.regime if regime else 'accounting not recorded'})"
+    of = share_between(*(share_of(end, whole) for end in ends)) if ends and whole else ""
+    rows.append([says, between(*ends) or "0" if ends else "unknown", of])
     return Table(["", "time", "of its time on CPU"], rows)

@@ -21,7 +21,7 @@ _STAT = (
     "guest",
     "guest_nice",
 )
-STEAL = _STAT.index("steal")
+IRQ, STEAL = _STAT.index("irq"), _STAT.index("steal")
 # /proc/net/softnet_stat, hexadecimal (net/core/net-procfs.c softnet_seq_show); older kernels write
 # fewer.
 _SOFTNET = {

@@ -287,20 +287,30 @@ def loss_of(timeline: Timeline, victim: Task) -> Loss:
     return Loss(comm, whole, lost.plain_parts(rows))
 
 
-def monitor_is_most(timeline: Timeline, row: "Mapping[str, Any] | pd.Series[Any]") -> bool:
-    """Whether monitor_ns is an upper end: interrupts are charged to no task, and not all are known.
+def monitor_ends(
+    timeline: Timeline, row: "Mapping[str, Any] | pd.Series[Any]"
+) -> tuple[int, int] | None:
+    """What a monitor shows of a task at least and at most; None where its time on CPU is unknown.
 
+    Where nobody says how the kernel accounts, from none to all of the interrupts on top of the
+    task. Where they are charged to no task, and not all are known, monitor_ns is the upper end.
     row: of stolen().
     """
-    capture = timeline.capture
+    if absent(row["on_cpu_ns"]):
+        return None
+    capture, whole = timeline.capture, int(row["on_cpu_ns"])
     regime = capture.bundle.accounting if capture.bundle else None
-    if regime is None or regime.hardirq:
-        return False
+    if regime is None:
+        return max(whole - int(row["stolen_max_ns"]) - int(row["synchronous_ns"]), 0), whole
+    shown = int(row["monitor_ns"])
+    if regime.hardirq:
+        return shown, shown
     # Other architectures' are lines with handlers.
     arch = capture.info.get("arch")
     is_x86 = arch is None or arch in ("x86_64", "i386", "i686")
     lacking = ("irq_vectors:*",) if is_x86 else ()
-    return bool(row["unknown_ns"] or unrecorded(capture, *INTERRUPTS, *lacking))
+    is_most = row["unknown_ns"] or unrecorded(capture, *INTERRUPTS, *lacking)
+    return 0 if is_most else shown, shown
 
 
 def _own(timeline: Timeline, by: By) -> dict[Victim, tuple[int, int]] | None:

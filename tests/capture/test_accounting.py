@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from netcost_analysis import open_capture
-from netcost_analysis.capture.accounting import accounting
+from netcost_analysis.capture.accounting import accounting, measures_interrupts
 from netcost_analysis.parsers.settings import parse_kernel_config
-from netcost_analysis.questions.stolen import loss_of, monitor_is_most
+from netcost_analysis.questions.stolen import loss_of, monitor_ends
 from support.doctored import doctored
 from support.perfdata import recording
 from support.perfdata import tracepoints as t
@@ -52,6 +52,21 @@ def test_what_speaks_against_the_configuration(
     assert (found and found.regime) == regime
 
 
+# What the counters show goes before all of that, and stands for it where nothing was recorded.
+@pytest.mark.parametrize(
+    ("irq_ticks", "interrupts", "measures"),
+    [(0, 100_000, False), (0, 99_999, None), (5, 10_000, True), (4, 10_000, None), (5, 10**7, None)],
+)
+def test_the_counters_show_whether_interrupts_are_measured(
+    irq_ticks: int, interrupts: int, measures: bool | None
+) -> None:
+    assert measures_interrupts(irq_ticks, interrupts) is measures
+    built_in = {"CONFIG_IRQ_TIME_ACCOUNTING": "y", "CONFIG_TICK_CPU_ACCOUNTING": "y"}
+    found = accounting(built_in, "", "hpet", measures)
+    assert (found and found.regime) == {True: "irq_time", False: "tick", None: None}[measures]
+    assert (accounting({}, measures=measures) is not None) == (measures is False)
+
+
 def test_an_option_that_is_off_does_not_count() -> None:
     text = "CONFIG_TICK_CPU_ACCOUNTING=y\n# CONFIG_X is not set\nCONFIG_IRQ_TIME_ACCOUNTING=n\n"
     found = accounting(parse_kernel_config(text + 'CONFIG_LOCALVERSION="-lab"\nnonsense\n'))
@@ -86,6 +101,30 @@ def test_a_bundle_knows_its_command_line(tmp_path: Path) -> None:
     assert regime(path) == "tick"
 
 
+def test_the_bundles_counters_go_before_its_configuration(tmp_path: Path) -> None:
+    path = doctored(tmp_path / "b")
+    (path / "kernel_config").write_text(
+        "CONFIG_IRQ_TIME_ACCOUNTING=y\nCONFIG_TICK_CPU_ACCOUNTING=y\n"
+    )
+    for side, count in (("before", 0), ("after", 200_000)):
+        (path / side / "stat").write_text("cpu0 1 0 1 1 0 0 9 0 0 0\n")
+        (path / side / "interrupts").write_text(f"      CPU0\n LOC: {count} Local timer\n")
+    assert regime(path) == "tick"
+    (path / "after" / "stat").write_text("cpu0 1 0 1 1 0 20 9 0 0 0\n")
+    assert regime(path) == "irq_time"
+
+
+# Where nothing says it, from none to all of the interrupts are charged.
+def test_of_an_unknown_kernel_a_monitors_figure_is_a_range(tmp_path: Path) -> None:
+    path = doctored(tmp_path / "b")
+    (path / "kernel_config").unlink(missing_ok=True)
+    line = open_capture(path).timeline()
+    row = loss_of(line, "openssl").row
+    taken = row["stolen_max_ns"] + row["synchronous_ns"]
+    assert taken > 0
+    assert monitor_ends(line, row) == (row["on_cpu_ns"] - taken, row["on_cpu_ns"])
+
+
 def regime(path: Path) -> str | None:
     bundle = open_capture(path).bundle
     return bundle.accounting.regime if bundle and bundle.accounting else None
@@ -105,6 +144,7 @@ def test_what_was_not_recorded_makes_a_monitors_figure_an_upper_end(
     told.write(path / "trace.perf.data")
     (path / "kernel_config").write_text(f"CONFIG_{option}_ACCOUNTING=y\n")
     line = open_capture(path).timeline()
-    assert monitor_is_most(line, loss_of(line, "openssl").row) == is_most
+    row = loss_of(line, "openssl").row
+    assert monitor_ends(line, row) == (0 if is_most else row["monitor_ns"], row["monitor_ns"])
     rows = netcost("stolen", str(path)).out.splitlines()
     assert ("≤" in next(one for one in rows if one.startswith("openssl "))) == is_most

@@ -16,7 +16,7 @@ from ..first_words import first_words
 from ..network_cost import network_cost
 from ..network_words import INTERRUPTS
 from ..question import question
-from ..stolen import loss_of, monitor_is_most, shares_of
+from ..stolen import loss_of, monitor_ends, shares_of
 from ..victim import one_asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
         "row": row,
         "beyond": answer.parts["beyond"],
         "first": first_words(timeline, victim, cost, found),
-        "monitor_is_most": monitor_is_most(timeline, row),
+        "monitor": monitor_ends(timeline, row),
     }
 
 
