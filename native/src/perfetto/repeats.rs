@@ -1,5 +1,8 @@
 //! Samples of a pass without those that perf had written twice, as the ledger takes them.
 
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+
 use crate::ledger::Flush;
 use crate::visit::Sample;
 
@@ -8,7 +11,7 @@ use crate::visit::Sample;
 pub struct Repeats {
     /// Whether there may be any.
     may_be: bool,
-    flushes: Vec<(u32, Flush)>,
+    flushes: IndexMap<u32, Flush, FxBuildHasher>,
     present: Option<usize>,
     is_new: bool,
 }
@@ -16,7 +19,7 @@ pub struct Repeats {
 impl Repeats {
     /// Nothing seen yet.
     pub fn new(may_be: bool) -> Repeats {
-        Repeats { may_be, flushes: Vec::new(), present: None, is_new: true }
+        Repeats { may_be, flushes: IndexMap::default(), present: None, is_new: true }
     }
 
     /// The next sample; `take` is called with those that are no repeats, in the order of each CPU.
@@ -26,16 +29,14 @@ impl Repeats {
             take(block, sample);
             return;
         }
-        if self.present.is_none_or(|present| self.flushes[present].0 != sample.cpu) {
+        if self.present.is_none_or(|present| self.flushes.get_index(present).is_none_or(|at| *at.0 != sample.cpu)) {
             self.end(block, &mut take);
-            let known = self.flushes.iter().position(|flush| flush.0 == sample.cpu);
-            self.present = Some(known.unwrap_or_else(|| {
-                self.flushes.push((sample.cpu, Flush::default()));
-                self.flushes.len() - 1
-            }));
+            let entry = self.flushes.entry(sample.cpu);
+            self.present = Some(entry.index());
+            entry.or_default();
         }
         let Some(present) = self.present else { return };
-        let flush = &mut self.flushes[present].1;
+        let flush = &mut self.flushes[present];
         let first = std::mem::take(&mut self.is_new);
         if first {
             flush.keep(block);
@@ -51,7 +52,7 @@ impl Repeats {
 
     fn end(&mut self, block: &[u8], take: impl FnMut(&[u8], &Sample)) {
         if let Some(present) = self.present {
-            self.flushes[present].1.keep(block);
+            self.flushes[present].keep(block);
             self.settle(take);
         }
         self.is_new = true;
@@ -60,8 +61,8 @@ impl Repeats {
     /// No more records may repeat others for now.
     pub fn settle(&mut self, mut take: impl FnMut(&[u8], &Sample)) {
         let Some(present) = self.present else { return };
-        if self.flushes[present].1.is_holding() {
-            for (mut sample, bytes) in self.flushes[present].1.release().1 {
+        if self.flushes[present].is_holding() {
+            for (mut sample, bytes) in self.flushes[present].release().1 {
                 sample.raw -= sample.record;
                 take(&bytes, &sample);
             }
@@ -76,7 +77,7 @@ impl Repeats {
     /// The bytes of `block` are about to go away.
     pub fn block_end(&mut self, block: &[u8]) {
         if let Some(present) = self.present {
-            self.flushes[present].1.keep(block);
+            self.flushes[present].keep(block);
         }
     }
 }
