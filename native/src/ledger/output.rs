@@ -246,7 +246,7 @@ fn silences(counters: &Counters, start_ns: i64) -> Option<String> {
     (count > 0).then(|| {
         format!(
             "{count} {} of more than 20 ms, {} ms in all, in which a CPU that had ticked recorded nothing while a task \
-             ran, the longest {}: this guest's host may have paused it, or interrupts were off; the task has that time",
+             ran, the longest {}: interrupts were off, or this is a guest and its host paused it. The task has that time",
             if count == 1 { "stretch" } else { "stretches" },
             counters.silent_ns / 1_000_000,
             shown.collect::<Vec<_>>().join(", ")
