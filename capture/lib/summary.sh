@@ -24,11 +24,11 @@ write_summary() {
 			"$(cpu_list "$online" | wc -l | tr -d ' ')" "$(virtualization)"
 		write_summary_s=$(seconds $((window_ended_ns - window_started_ns)))
 		write_summary_what="$(described_events) on CPUs ${cpus:-$online}${tool:+ with $tool}"
-		if [ -z "$until" ]; then
-			printf 'recorded   %s s of %s\n' "$write_summary_s" "$write_summary_what"
-		else
-			printf 'recorded   %s; the rings reach back %s\n' "$write_summary_what" "${until_reach:-nobody counted how far}"
+		printf 'recorded   %s%s\n' "$write_summary_what" "${until:+; the rings reach back ${until_reach:-nobody counted how far}}"
+		if [ -n "$until" ]; then
 			printf 'counters   of the last %s s\n' "$write_summary_s"
+		else
+			printf 'window     %s s; the trace begins before it and ends after it\n' "$write_summary_s"
 		fi
 		if [ -n "$victim$attached" ]; then
 			printf 'victim     %s%s\n' "$(printf '%.60s' "${victim:-$attached_command}" | tr '\n\t' '  ')" "${victim_cpu:+, on CPU $victim_cpu*}"
