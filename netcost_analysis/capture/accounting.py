@@ -82,15 +82,16 @@ def accounting(
 
     config: as parse_kernel_config returns it. command_line: the kernel's. clocksource: the host's
     as it was recorded. measures: as measures_interrupts() returns it, which goes before all of
-    them. IRQ_TIME_ACCOUNTING goes before
-    VIRT_CPU_ACCOUNTING_GEN, since both can be set and rq_clock_task leaves interrupts out of
-    sum_exec_runtime under either (update_rq_clock_task); it excludes NATIVE by its Kconfig entry.
+    them. IRQ_TIME_ACCOUNTING goes before VIRT_CPU_ACCOUNTING_GEN, since both can be set and
+    rq_clock_task leaves interrupts out of sum_exec_runtime under either (update_rq_clock_task); it
+    excludes NATIVE by its Kconfig entry.
     Built in, it is off after a boot with tsc=noirqtime and where the TSC was found unstable;
     whether it was, a clocksource that x86 falls back to does not prove.
     """
+    is_built_in = config.get("CONFIG_IRQ_TIME_ACCOUNTING") == "y"
     if measures is False or _WITHOUT_IRQ_TIME.intersection(command_line.split()):
         config = config | {"CONFIG_IRQ_TIME_ACCOUNTING": "n"}
-    elif measures is None and config.get("CONFIG_IRQ_TIME_ACCOUNTING") == "y" and clocksource in FALLBACK_CLOCKSOURCES:
+    elif measures is None and is_built_in and clocksource in FALLBACK_CLOCKSOURCES:
         return None
     if config.get("CONFIG_VIRT_CPU_ACCOUNTING_NATIVE") == "y":
         # vtime_flush hands what it measured in interrupts to account_system_index_time, which adds

@@ -45,8 +45,9 @@ def waited_for(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
     DataFrame
         A row per victim and holder, most ns first: the victim's keys (its name is that under which
         it began to wait), holder_comm ("(idle)" where the CPU was being woken or switched,
-        "(unknown)" where nobody is known to have had it, or which CPU it waited for is not), ns (int64, of the holder's time, with the
-        interrupts on top of it), lifetime_share (of the victim's lifetime_max_ns).
+        "(unknown)" where nobody is known to have had it, or which CPU it waited for is not), ns
+        (int64, of the holder's time, with the interrupts on top of it), lifetime_share (of the
+        victim's lifetime_max_ns).
 
     Raises
     ------
@@ -58,8 +59,9 @@ def waited_for(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
     Notes
     -----
     Which CPU a task waited for is known from its migrations; without sched_migrate_task where it
-    ran before on the CPU on which it ran then. Source: slices and migrations. What a victim waited for network work in kernel threads is in it,
-    under their names. Waits that had not ended are not.
+    ran before on the CPU on which it ran then. Source: slices and migrations. What a victim waited
+    for network work in kernel threads is in it, under their names. Waits that had not ended are
+    not.
     """
     import pandas as pd
 

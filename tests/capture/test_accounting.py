@@ -55,7 +55,13 @@ def test_what_speaks_against_the_configuration(
 # What the counters show goes before all of that, and stands for it where nothing was recorded.
 @pytest.mark.parametrize(
     ("irq_ticks", "interrupts", "measures"),
-    [(0, 100_000, False), (0, 99_999, None), (5, 10_000, True), (4, 10_000, None), (5, 10**7, None)],
+    [
+        (0, 100_000, False),
+        (0, 99_999, None),
+        (5, 10_000, True),
+        (4, 10_000, None),
+        (5, 10**7, None),
+    ],
 )
 def test_the_counters_show_whether_interrupts_are_measured(
     irq_ticks: int, interrupts: int, measures: bool | None

@@ -18,7 +18,6 @@ from support.chains import CHAIN, drawn
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
-from support.perfdata import tracepoints as t
 from support.timelines import timeline
 from support.told import KSOFTIRQD, NET_RX, OPENSSL, RCU, TIMER, UDPSINK
 

@@ -40,8 +40,8 @@ def test_a_planted_regression_is_found(fleet: Make) -> None:
 SEEDS = [range(3), pytest.param(range(3, 60), marks=pytest.mark.slow)]
 
 
-# It is made by its hosts alone, of other kernels nothing is said. Of so many fleets more alarms than
-# these come one time in a thousand, where they are as frequent as is promised.
+# It is made by its hosts alone, of other kernels nothing is said. Of so many fleets more alarms
+# than these come one time in a thousand, where they are as frequent as is promised.
 @pytest.mark.parametrize("seeds", SEEDS, ids=["few", "many"])
 def test_where_nothing_changes_little_is_found(tmp_path: Path, seeds: range) -> None:
     alarmed = []
