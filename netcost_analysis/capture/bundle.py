@@ -1,7 +1,6 @@
 """The bundle that `netcost-record` writes: a trace with what was known of its host beside it."""
 
 import os
-import re
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from ..parsers.openssl import SpeedRun
 
 _FORMAT = 1
-_TICKLESS = re.compile(r"^/sys/devices/system/cpu/nohz_full ([0-9,-]+)$", re.MULTILINE)
-_RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 # TASK_COMM_LEN without its NUL.
 _COMM_LENGTH = 15
 
@@ -295,9 +292,9 @@ class Bundle(Folder):
     @property
     def tickless(self) -> list[int]:
         """The CPUs of nohz_full=, which need not tick while a task runs."""
-        found = _TICKLESS.search(self.text("before/settings/topology") or "")
-        ranges = _RANGE.findall(found[1]) if found else ()
-        return [cpu for first, last in ranges for cpu in range(int(first), int(last or first) + 1)]
+        from ..parsers.settings import tickless_cpus
+
+        return tickless_cpus(self.text("before/settings/topology") or "")
 
     @cached_property
     def before(self) -> "Snapshot":

@@ -92,10 +92,10 @@ def opened(path: Path) -> Callable[[], Capture]:
 @pytest.mark.parametrize("name", ALL)
 def test_batches_of_a_sample_are_its_tables(name: str) -> None:
     capture = kept(name)
-    lines = capture.timeline().selection["lines"]
+    host = capture.timeline().selection["host"]
     path = capture.bundle.trace if capture.bundle else Path(capture.path)
     for rows, selection in zip((1000, 1_000_000), selections(capture.native), strict=True):
-        assert_same(opened(path), [rows], **selection, lines=lines)
+        assert_same(opened(path), [rows], **selection, host=host)
 
 
 def test_a_batch_may_be_a_row() -> None:

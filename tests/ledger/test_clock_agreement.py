@@ -230,7 +230,7 @@ def test_losses_prove_nothing(tmp_path: Path) -> None:
 
 def test_a_doubted_clock_is_not_compared(tmp_path: Path) -> None:
     path = wakes(0, None).write(tmp_path / "perf.data")
-    answer = asked(path, clock_doubt="the host's clocksource is hpet")
+    answer = asked(path, host=("the host's clocksource is hpet", {}, [], []))
     [note] = clock_notes(answer)
     assert "clocksource is hpet" in note
     assert note.endswith("-k CLOCK_MONOTONIC")
