@@ -1,7 +1,6 @@
 #!/bin/sh
 # clean-up.sh LIBRARY WORKSPACE PID BEGAN: what the end of netcost-record does, for one that was killed and did not come to
-# it. Waits until nobody holds WORKSPACE/alive open for writing any more. WORKSPACE/remember-NAME say what it had begun.
-# Runs as the leader of a session of its own.
+# it (workspace.sh). WORKSPACE/remember-NAME say what it had begun.
 # shellcheck disable=SC2034 # the libraries share them
 library=$1 workspace=$2 self_pid=$3 self_began=$4 typed=clean-up.sh
 # shellcheck source=processes.sh
@@ -26,14 +25,6 @@ remembered() {
 	cat "$workspace/remember-$1" 2>/dev/null
 }
 
-trap '' INT TERM HUP QUIT PIPE
-# One that is gone is not made anew.
-[ -p "$workspace/alive" ] || exit 0
-# shellcheck disable=SC2094 # a fifo, and nothing is written
-exec 6<>"$workspace/alive" 7<"$workspace/alive" 6>&-
-read -r _ <&7
-[ -d "$workspace" ] || exit 0
-
 # What it had started ends by itself when it sees the same; a recorder may take its time to write.
 await_end "$(remembered recorder)" 30
 end_marked "NETCOST_RUN=$self_pid-$self_began"
@@ -49,7 +40,13 @@ fi
 locks=$top_buffer_lock
 ! is_mine "$top_buffer_lock" || release_locks
 partial=$(remembered partial)
-if [ -n "$partial" ] && is_mine "$partial" && [ ! -e "$workspace/remember-recorded" ]; then
+if [ -z "$partial" ] || [ -e "$workspace/remember-recorded" ]; then
+	:
+elif is_mine "$partial"; then
 	rm -rf "$partial"
+elif [ -z "$(find "$workspace/remember-partial" -newer "$partial" 2>/dev/null)" ] && is_own_folder "$partial"; then
+	# Made, and not signed yet: what was there before is older.
+	rm -f "$partial/owner.$self_pid-$self_began" "$partial/owner.$self_pid-$self_began.link"
+	rmdir "$partial"
 fi
 rm -rf "$workspace"

@@ -16,6 +16,34 @@ began_at() {
 
 self_began=${self_began:-$(began_at "$self_pid")}
 
+# begin_workspace TEMPLATE CLEANER: sets workspace, which goes whatever ends this process, and cleaner_pid, who sees to that.
+# Fails with workspace_reason. "alive" in it is to be held open, and "held" made then.
+begin_workspace() {
+	set -- sh "$library/workspace.sh" "$1" "$library" "$2" "$self_pid" "$self_began"
+	! command -v setsid >/dev/null || set -- setsid "$@"
+	hold_signals
+	workspace_reason=$(NETCOST_EXPERIMENT='' "$@" 2>&1)
+	case $workspace_reason in
+	[0-9]*/*) cleaner_pid=${workspace_reason%%
+*} workspace=${workspace_reason#*
+} ;;
+	esac
+	let_signals
+	[ -n "$workspace" ]
+}
+
+# end_cleaner: there is nothing left to do for it. Its number is its own as long as it waits for this process.
+end_cleaner() {
+	[ -n "$cleaner_pid" ] || return 0
+	kill -KILL "$cleaner_pid" 2>/dev/null
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		case $(sed 's/.*) //' "/proc/$cleaner_pid/stat" 2>/dev/null) in
+		'' | Z* | X*) return ;;
+		esac
+		sleep 0.05
+	done
+}
+
 # remove_workspace: what was only about to start may still make a file of its own there.
 remove_workspace() {
 	for _ in 1 2 3 4 5; do

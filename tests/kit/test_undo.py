@@ -104,49 +104,6 @@ def test_a_signal_as_the_first_folder_is_made_leaves_none(
     assert not (tmp_path / "b").exists()
 
 
-def test_what_starts_while_the_workspace_goes_leaves_none_of_it(tmp_path: Path) -> None:
-    # As on a busy host: who cleans up after a kill begins once everything in the folder is gone.
-    rm, setsid = require_tool("rm"), require_tool("setsid")
-    empty, begun = tmp_path / "tmp" / "empty", tmp_path / "tmp" / "begun"
-    last = "for last; do :; done"
-    stub(
-        tmp_path / "bin",
-        "rm",
-        f"""{last}
-case $last in
-*/netcost-record.*/*) ;;
-*/netcost-record.*)
-    [ -e {empty} ] && exec {rm} "$@"
-    find "$last" -mindepth 1 -delete; : >{empty}
-    for _ in 1 2 3 4 5 6 7 8 9 10; do [ -e {begun} ] || sleep 0.1; done
-    for _ in $(seq 100); do [ -e "$last/alive" ] || sleep 0.01; done
-    exec rmdir -- "$last"
-    ;;
-esac
-exec {rm} "$@"
-""",
-    )
-    path = stub(
-        tmp_path / "bin",
-        "setsid",
-        f"""case $* in
-*clean-up.sh*)
-    for _ in $(seq 600); do [ -e {empty} ] || sleep 0.1; done
-    : >{begun}
-    ;;
-esac
-exec {setsid} "$@"
-""",
-    )
-    words = ["-o", tmp_path / "b", "--check", "--profile", "none", "--victim", "true"]
-    with nothing_left(tmp_path) as environment:
-        done = ended([RECORD, *words], env={**environment, "PATH": path})
-        assert done.returncode == 0, done.stderr
-        assert begun.exists()
-        empty.unlink()
-        begun.unlink()
-
-
 def test_a_closed_pipe_undoes_everything(tmp_path: Path, temporary: dict[str, str]) -> None:
     command = [RECORD, "-o", tmp_path / "b", *SHORT, "--victim", f"sleep 60; : {MARK}"]
     process = started(command, env=temporary, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -163,8 +163,12 @@ def nothing_left(folder: Path, tool: str | None = None) -> Iterator[dict[str, st
 
 
 # With one tool in the ordinary lanes, with the others in the slow one.
-def by_tool(first: str, *others: str) -> pytest.MarkDecorator:
-    slow = [pytest.param(other, marks=pytest.mark.slow) for other in others]
+def by_tool(first: str, *others: Any) -> pytest.MarkDecorator:
+    slow = []
+    for other in others:
+        # One that is to be alone is a parameter already.
+        name, marks = (other, ()) if isinstance(other, str) else (other.values[0], other.marks)
+        slow.append(pytest.param(name, marks=[*marks, pytest.mark.slow]))
     return pytest.mark.parametrize("tool", [first, *slow])
 
 
@@ -188,9 +192,13 @@ def stub(folder: Path, name: str, script: str) -> str:
 
 
 def interrupted_mktemp() -> str:
-    """A script in mktemp's place: Ctrl-C comes when it has made what it is to name."""
+    """A script in mktemp's place: Ctrl-C comes when it has made what it is to name.
+
+    It works for workspace.sh, whose last words but one are who asks for it.
+    """
     made = f'made=$({require_tool("mktemp")} "$@") || exit'
-    return f'{made}\nkill -INT 0\nsleep 0.2\necho "$made"'
+    asks = "tr '\\0' '\\n' </proc/$PPID/cmdline | tail -n 2 | head -n 1"
+    return f'{made}\nkill -INT "$({asks})"\nsleep 0.2\necho "$made"'
 
 
 # A victim that runs for a second and a half, and says nothing.
