@@ -48,6 +48,9 @@ pub struct Raises {
     task: Option<i32>,
     several_tasks: bool,
     direct: bool,
+    /// Of one it is not known where it came from.
+    unknown: bool,
+    /// Some may be missing.
     incomplete: bool,
     /// The last, and the one before: where from, and whether inherited.
     last: [Option<(Origin, bool)>; 2],
@@ -73,7 +76,7 @@ impl Raises {
                 self.task = Some(tid);
             }
             Origin::Mixed => (self.irq, self.several_tasks) = (true, true),
-            Origin::Unknown => self.incomplete = true,
+            Origin::Unknown => self.unknown = true,
         }
     }
 
@@ -91,7 +94,7 @@ impl Raises {
         }
         self.late = raises.last[0].filter(|_| raises.last[1].is_some() && !raises.incomplete);
         let origin = match (raises.irq, raises.task) {
-            _ if raises.incomplete => Origin::Unknown,
+            _ if raises.incomplete || raises.unknown => Origin::Unknown,
             _ if raises.several_tasks => Origin::Mixed,
             (true, None) => Origin::Irq,
             (false, Some(tid)) => Origin::Task(tid),
@@ -126,6 +129,11 @@ mod tests {
         assert_eq!(raises.take().0, Origin::Mixed);
         assert_eq!(raises.take(), (Origin::Irq, false));
         assert_eq!(raises.take().0, Origin::Unknown);
+        let mut doubtful = Raises::default();
+        doubtful.add(5, Origin::Unknown, false);
+        doubtful.add(6, Origin::Irq, false);
+        assert_eq!(doubtful.take().0, Origin::Unknown);
+        assert_eq!(doubtful.take(), (Origin::Irq, false));
         let mut lossy = Raises::default();
         lossy.lose();
         lossy.add(5, Origin::Irq, false);
