@@ -97,7 +97,8 @@ class Parts:
             segment = part.next(wanted, max(after_ns, part.span[0] or -1), cpu, task)
             if segment is not None:
                 return self._whole(part, segment)
-            at = part.span[1] - 1
+            # Where the part ends with what was found, that holds nothing more.
+            at = max(part.span[1] - 1, found[1])
             if part.span[1] >= self._timeline.duration_ns:
                 break
         return None

@@ -24,7 +24,7 @@ from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.read_tiles import OfCpu, read_tile
 from support.summed_only import summed_only
-from support.told import NET_RX, OPENSSL
+from support.told import IDLE, NET_RX, OPENSSL, UDPSINK
 
 NIC, TOP = "nic-stolen-time", "stolen-time-top.netcost.tar.zst"
 S = 1_000_000_000
@@ -158,6 +158,17 @@ def test_whatever_happens(fresh: Fresh, told: Any, data: st.DataObject) -> None:
             found = tiles.find(text, at, number)
             assert found == sums.find(text, at, number)
             assert found == _found(tiles, text, at, number)
+
+
+# A part may hold no more than was looked for and is not there.
+def test_a_search_ends_where_a_part_is_a_nanosecond(tmp_path: Path) -> None:
+    told = cpu(0, h.Switch(1_001, OPENSSL), h.Waking(1_003, UDPSINK), task=IDLE)
+    path = recording(told, known=(OPENSSL, UDPSINK)).write(tmp_path / "perf.data")
+    timeline = netcost.open_capture(path).timeline()
+    tiles, sums = Tiles.of(timeline), summed_only(timeline)
+    for at in range(-1, tiles.duration_ns):
+        for text in ("openssl", "idle"):
+            assert sums.find(text, at, 0) == _found(tiles, text, at, 0)
 
 
 # The same, segment by segment.
