@@ -172,9 +172,10 @@ def test_a_search_ends_where_a_part_does(tmp_path: Path) -> None:
     path = told.write(tmp_path / "perf.data")
     timeline = netcost.open_capture(path).timeline()
     tiles, sums = Tiles.of(timeline), summed_only(timeline)
-    for at in range(-1, tiles.duration_ns):
-        for text in ("openssl", "idle"):
-            assert sums.find(text, at, 0) == _found(tiles, text, at, 0)
+    sums.tile(0, 0)
+    assert sums.segment_at(0, 256) == tiles.segment_at(0, 256)
+    for text in ("eth", "openssl", "idle", "net"):
+        assert sums.find(text, 256, 0) == _found(tiles, text, 256, 0)
 
 
 # The same, segment by segment.
