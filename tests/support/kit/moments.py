@@ -46,7 +46,9 @@ begun() {
 case $MOMENT,@name in
 "before @name $n",*)
     kill "-$MOMENT_SIGNAL" "$PPID"
-    exit 1
+    # What ignores a signal goes on, and so does what it starts.
+    ignored=$(sed -n 's/^SigIgn:[[:blank:]]*/0x/p' "/proc/$PPID/status" 2>/dev/null)
+    [ "$((${ignored:-0} >> (MOMENT_SIGNAL - 1) & 1))" = 1 ] || exit 1
     ;;
 "after @name $n",setsid)
     { until begun $$; do true; done; kill "-$MOMENT_SIGNAL" "$PPID"; } 2>/dev/null &
