@@ -270,7 +270,7 @@ def _cells(timeline: "Timeline", row: dict[str, Any]) -> list[str]:
 
 def _detail(timeline: "Timeline", loss: "Loss", regime: "Accounting | None") -> "Table":
     from ..display.tables import Table, between, share_between
-    from ..questions.stolen import monitor_ends, share_of, shares_of
+    from ..questions.stolen import monitor_ends, own_ends, share_of, shares_of
 
     row = loss.row
     shares = shares_of(row)
@@ -292,21 +292,22 @@ def _detail(timeline: "Timeline", loss: "Loss", regime: "Accounting | None") -> 
             rows.append(part(f"  by {context}", f"stolen_{context}"))
     for kind, key in (("softirq", "action"), ("device", "device")):
         for one in loss.parts[f"by_{kind}"]:
-            ns = one["stolen_max_ns"]
-            of = share(share_of(ns, row["on_cpu_ns"]))
-            rows.append([f"  by {kind} {one[key]}", duration(ns), of])
+            ends = one["stolen_ns"], one["stolen_max_ns"]
+            of = share_between(*(share_of(ns, row["on_cpu_ns"]) for ns in ends))
+            rows.append([f"  by {kind} {one[key]}", between(*ends), of])
     if row["stolen_unrecorded_ns"]:
         most = between(0, row["stolen_unrecorded_ns"])
         rows.append(part("  by interrupts not recorded, expected", "stolen_unrecorded_expected"))
         rows.append(["    and at most", most, share_between(0, shares["stolen_unrecorded"])])
+    own, whole = own_ends(row), row["on_cpu_ns"]
     rows += [
-        part("synchronous", "synchronous"),
+        ["synchronous", between(*own) or "0", share_between(*(share_of(ns, whole) for ns in own))],
         part("scheduled (work of kernel threads, their own part too)", "scheduled"),
         part("no known owner", "unknown", "unknown_max"),
         ["displaced (waited, off CPU)", duration(row["displaced_ns"]), ""],
     ]
-    ends, whole = monitor_ends(timeline, row), row["on_cpu_ns"]
+    shown = monitor_ends(timeline, row)
     says = f"a monitor says ({regime.regime if regime else 'accounting not recorded'})"
-    of = share_between(*(share_of(end, whole) for end in ends)) if ends and whole else ""
-    rows.append([says, between(*ends) or "0" if ends else "unknown", of])
+    of = share_between(*(share_of(end, whole) for end in shown)) if shown and whole else ""
+    rows.append([says, between(*shown) or "0" if shown else "unknown", of])
     return Table(["", "time", "of its time on CPU"], rows)

@@ -23,7 +23,6 @@ _SPECIAL = re.compile(r"([\\`*\[\]>#|&~$!]|<(?=[A-Za-z/!?])|(?<![^\W_])_|_(?![^\
 # What begins a list, or underlines a heading, where it begins a line.
 _LEADING = re.compile(r"^(\d*)([-+=]|[.)](?=\s|$))")
 _NEWLINES = re.compile(r"[\n\r\t\v\f]+")
-_EDGE_BLANKS = re.compile(r"^\s+|\s+$")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
@@ -37,9 +36,8 @@ def escaped(value: Any) -> Markdown:
     """A value as Markdown that shows it as it is, on one line."""
     if isinstance(value, Markdown):
         return value
-    text = _LEADING.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", one_line(value)))
-    # Beside a blank ** is no emphasis.
-    return Markdown(_EDGE_BLANKS.sub(lambda blanks: "&#32;" * len(blanks[0]), text))
+    text = one_line(value)
+    return Markdown(_LEADING.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", text)))
 
 
 def code(value: Any) -> Markdown:

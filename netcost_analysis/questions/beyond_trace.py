@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..capture.manifest import Victim
 from ..parsers.service import service_work
 from ..timeline.groups import recorded_victim
-from ..timeline.task import Task, comm_of
+from ..timeline.task import Group, Task, comm_of
 from ..units import duration, points, share
 from .got_shares import baseline_got, own_ns, undisturbed_share, work_share
 from .stolen import loss_of
@@ -63,6 +63,9 @@ def beyond_trace(timeline: "Timeline", victim: Task | None) -> BeyondTrace | Non
     recorded = _recorded(timeline)
     own, asked = comm_of(timeline, recorded), comm_of(timeline, victim)
     if recorded is None or (asked is not None and asked != own):
+        return None
+    if isinstance(recorded, Group) and victim is not None and not isinstance(victim, Group):
+        # All tasks of that name, or one of them, and not the service.
         return None
     service = bundle.victim.attached is not None
     noise = _noise(bundle)
@@ -138,9 +141,8 @@ def _traced(bundle: "Bundle", timeline: "Timeline", recorded: Task) -> _Traced |
         return "sched:sched_switch was not recorded"
     if (window.start_ns or 0) > start or (window.end_ns or end) < end:
         return "the trace is of a part of its run"
-    if victim.attached is not None:
-        # It was there before and after.
-        timeline = timeline.capture.victim_timeline()
+    # It may have been there before and after, and what is not known then is not of its run.
+    timeline = timeline.capture.timeline(window="victim")
     own = own_ns(bundle, timeline)
     if own is None:
         return "the trace does not show it"
@@ -167,7 +169,7 @@ def beyond_words(found: BeyondTrace) -> list[str]:
     if found.hidden_share is None or low is None or high is None or found.traced_lost_share is None:
         return [
             _by_work(found),
-            f"How much of that interrupts took is not known: {found.untraced}.",
+            f"How much of that lost work interrupts took is not known: {found.untraced}.",
         ]
     traced = (
         f"By the trace it ran {share(found.traced_lost_share) or 'nothing'} less than undisturbed"
@@ -181,6 +183,12 @@ def beyond_words(found: BeyondTrace) -> list[str]:
     paused = ""
     if found.may_be_paused:
         paused = ", pauses by this guest's host (it has no clock of them)"
+    if high < 0:
+        return [
+            _by_work(found),
+            f"{traced}. Its work shows {points(-found.hidden_share)} points less than that "
+            f"({points(-high)} to {points(-low)}): its baseline was slowed by what no trace shows.",
+        ]
     if low <= 0:
         return [_by_work(found), f"{traced}; the difference, {rest}, cannot be told from 0."]
     hidden = f"{rest}, {duration(found.hidden_ns)} of its run of {duration(found.run_ns)}"

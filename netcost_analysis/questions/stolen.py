@@ -287,6 +287,12 @@ def loss_of(timeline: Timeline, victim: Task) -> Loss:
     return Loss(comm, whole, lost.plain_parts(rows))
 
 
+def own_ends(row: "Mapping[str, Any] | pd.Series[Any]") -> tuple[int, int]:
+    """What interrupts did for a task itself, at least and at most. row: of stolen()."""
+    low = int(row["synchronous_ns"])
+    return low, low + int(row["stolen_or_synchronous_ns"])
+
+
 def monitor_ends(
     timeline: Timeline, row: "Mapping[str, Any] | pd.Series[Any]"
 ) -> tuple[int, int] | None:

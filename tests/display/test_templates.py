@@ -55,7 +55,8 @@ def test_a_name_at_the_start_of_a_line_begins_nothing(name: str) -> None:
     assert read(block) == flat(f"Recorded with x{name}")
 
 
-@given(names)
+# Beside a blank ** is no emphasis: such a name shows them.
+@given(names.map(str.strip))
 def test_a_template_escapes_once(name: str) -> None:
     made = environment().from_string(
         "{% macro m(x) %}**{{ x }}**{% endmacro %}{{ m(name) | markdown }}, {{ name }}, "

@@ -47,6 +47,7 @@ fn cut(line: &str) -> Option<&'static str> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     let has = |is_it: &dyn Fn(&str) -> bool| words.iter().any(|word| is_it(word));
     match (has(&is_cpu), has(&is_time), has(&is_name)) {
+        (false, true, true) if is_time(words[0]) => Some("task and no CPU"),
         (false, true, true) => Some("CPU"),
         (true, false, true) => Some("time"),
         // What is cut within its time has no name either.
@@ -134,6 +135,7 @@ mod tests {
     fn a_cut_column_is_named() {
         let cases = [
             ("openssl 1234 [001] irq:softirq_raise: vec=3", Some("time")),
+            ("1.000100: irq:softirq_raise: vec=3", Some("task and no CPU")),
             ("<idle>-0 d.h1. 5214.100100: softirq_raise: vec=3", Some("CPU")),
             ("openssl 1234 [001] 100.000100: vec=3 [action=NET_RX]", Some("whole name of an event")),
             ("openssl 1234 [001] 100.000100: irq:so", Some("whole name of an event")),
