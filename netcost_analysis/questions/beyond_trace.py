@@ -142,7 +142,8 @@ def _traced(bundle: "Bundle", timeline: "Timeline", recorded: Task) -> _Traced |
     if (window.start_ns or 0) > start or (window.end_ns or end) < end:
         return "the trace is of a part of its run"
     # It may have been there before and after, and what is not known then is not of its run.
-    timeline = timeline.capture.timeline(window="victim")
+    if timeline.window.of != "victim":
+        timeline = timeline.capture.timeline(window="victim")
     own = own_ns(bundle, timeline)
     if own is None:
         return "the trace does not show it"
