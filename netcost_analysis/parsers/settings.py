@@ -25,5 +25,10 @@ def parse_sysctls(text: str) -> dict[str, str]:
 def tickless_cpus(text: str) -> list[int]:
     """The CPUs of nohz_full= by settings/topology, files of /sys as "PATH VALUE" each."""
     found = _TICKLESS.search(text)
-    ranges = _RANGE.findall(found[1]) if found else ()
-    return [cpu for first, last in ranges for cpu in range(int(first), int(last or first) + 1)]
+    cpus: list[int] = []
+    for first, last in _RANGE.findall(found[1]) if found else ():
+        # The kernel's list ascends: a forged one that does not may be as long as it likes.
+        if cpus and int(first) <= cpus[-1]:
+            break
+        cpus += range(int(first), int(last or first) + 1)
+    return cpus

@@ -37,20 +37,24 @@ def test_a_planted_regression_is_found(fleet: Make) -> None:
     assert (row["captures_before"], row["captures_after"]) == (16, 12)
 
 
-SEEDS = [range(3), pytest.param(range(3, 60), marks=pytest.mark.slow)]
+# Of so many fleets more alarms come one time in a thousand, where they are as frequent as is
+# promised.
+FLEETS = [
+    (range(3), 0),
+    pytest.param(range(3, 60), binom.ppf(0.999, 57, FALSE_ALARMS), marks=pytest.mark.slow),
+]
 
 
-# It is made by its hosts alone, of other kernels nothing is said. Of so many fleets more alarms
-# than these come one time in a thousand, where they are as frequent as is promised.
-@pytest.mark.parametrize("seeds", SEEDS, ids=["few", "many"])
-def test_where_nothing_changes_little_is_found(tmp_path: Path, seeds: range) -> None:
+# It is made by its hosts alone, of other kernels nothing is said.
+@pytest.mark.parametrize(("seeds", "most"), FLEETS, ids=["few", "many"])
+def test_where_nothing_changes_little_is_found(tmp_path: Path, seeds: range, most: int) -> None:
     alarmed = []
     for seed in seeds:
         fleet = netcost.open_fleet(dataset(tmp_path / str(seed), days(seed=seed)))
         answer = fleet.ask.fleet.trend()
         assert answer.figures["looked_at"] > 0
         alarmed += [seed] if len(answer.frame) else []
-    assert len(alarmed) <= binom.ppf(0.999, len(seeds), FALSE_ALARMS), alarmed
+    assert len(alarmed) <= most, alarmed
 
 
 # A host that is dear, and was recorded only after a day, is no change.

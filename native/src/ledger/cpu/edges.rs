@@ -163,7 +163,7 @@ impl Cpu {
         match () {
             _ if !in_full => Some("the recording is cut short"),
             _ if self.current.is_hotplug() => Some("the CPU went offline"),
-            _ if self.may_tick() && self.ticks.have_stopped(self.last_ns, ticked_ns) => {
+            _ if self.ticks.have_stopped(self.last_ns, ticked_ns) && self.may_tick() => {
                 Some("the CPU's timer stopped ticking")
             }
             _ => None,
