@@ -27,7 +27,7 @@ container_pid() {
 	????????????*) ;;
 	*) return 1 ;;
 	esac
-	grep -lF -e "$1" /proc/[0-9]*/cgroup 2>/dev/null | sed 's,/proc/\([0-9]*\)/cgroup,\1,' | sort -n | head -n 1 | grep .
+	proc_files cgroup | xargs grep -lF -e "$1" 2>/dev/null | cut -d / -f 3 | sort -n | head -n 1 | grep .
 }
 
 # is_pid WORD: of a process that runs? 0 is a container's that does not.

@@ -1,33 +1,34 @@
 # shellcheck shell=sh
 # The processes that come of one: all that have a mark in the environment they were started with, NETCOST_RUN=PID-START for
 # what a netcost-record measures, NETCOST_EXPERIMENT=PID-START for all that an experiment of the lab runs. A session or a
-# process group of their own does not hide them, nor that their parents are gone. Sourced.
+# process group of their own does not hide them, nor that their parents are gone. START is when the process of that number
+# began, in ticks since boot: the environment of what is older is not looked at, for it is not of its making, may hold
+# secrets, and reading it can block. No cgroup is made for them: below a unit of systemd that is systemd's to do.
+# Sourced, with processes.sh.
+
+# marked_tree MARK: "PID PARENT" of each, none of a zombie.
+marked_tree() {
+	all_stats | awk -v began="${1##*-}" '
+		{ pid = $1; sub(/.*\) /, "") }
+		$20 >= began + 0 && $1 !~ /[ZX]/ { print "/proc/" pid "/environ" }' |
+		# tail writes the names of files only where there are several.
+		xargs tail -n +1 /dev/null 2>/dev/null | tr '\0' '\n' | awk -v mark="$1" '
+		/^==> \/proc\/[0-9]+\/environ <==$/ { split($2, part, "/"); pid = part[3] }
+		$0 == mark && pid != "" { print pid }' | while read -r marked_pid; do
+		# An environment may hold any text, such as the name of another: that one alone is asked again.
+		{ tr '\0' '\n' <"/proc/$marked_pid/environ" | grep -qxF -e "$1"; } 2>/dev/null || continue
+		sed "s/.*) [^ ]* \\([0-9]*\\) .*/$marked_pid \\1/" "/proc/$marked_pid/stat" 2>/dev/null
+	done | sort -u
+}
 
 # marked MARK: their pids, a line each.
 marked() {
-	# One look at all; what it says of a process is then asked of that process alone, for an environment
-	# may hold any text. tail writes the names of files only where there are several.
-	(
-		set +f
-		tail -n +1 /dev/null /proc/[0-9]*/environ 2>/dev/null
-	) | tr '\0' '\n' | awk -v mark="$1" '
-		/^==> \/proc\/[0-9]+\/environ <==$/ { split($2, part, "/"); pid = part[3] }
-		$0 == mark && pid != "" { print pid }' | while read -r marked_pid; do
-		! is_marked "$marked_pid" "$1" || echo "$marked_pid"
-	done
+	marked_tree "$1" | cut -d ' ' -f 1
 }
-
-# is_marked PID MARK: and is more than a zombie, whose environment is empty?
-is_marked() {
-	tr '\0' '\n' 2>/dev/null <"/proc/$1/environ" | grep -qxF -e "$2"
-} 2>/dev/null
 
 # marked_roots MARK: those of them whose parents are not.
 marked_roots() {
-	marked "$1" | while read -r marked_roots_pid; do
-		marked_roots_parent=$(sed 's/.*) //' "/proc/$marked_roots_pid/stat" 2>/dev/null | cut -d ' ' -f 2)
-		is_marked "${marked_roots_parent:-0}" "$1" || echo "$marked_roots_pid"
-	done
+	marked_tree "$1" | awk '{ parent[$1] = $2 } END { for (pid in parent) if (!(parent[pid] in parent)) print pid }'
 }
 
 # signal_all SIGNAL: the pids on standard input.

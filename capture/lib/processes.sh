@@ -1,12 +1,21 @@
 # shellcheck shell=sh
 # What /proc says of single processes. Sourced. Only reads.
 
+# proc_files NAME: the /proc/PID/NAME of every process, a line each: as words of a command a large host's do not fit.
+proc_files() {
+	find /proc/. ! -name . -prune -name '[0-9]*' 2>/dev/null | sed "s,^/proc/\\./\\(.*\\),/proc/\\1/$1,"
+}
+
+# all_stats: the /proc/PID/stat of every process, a line each; of one that is gone there is none.
+all_stats() {
+	proc_files stat | xargs cat 2>/dev/null
+}
+
 # pids_of NAMES: the processes and kernel threads of these names, as the kernel cuts them (15 characters).
 pids_of() {
 	for pids_of_name in $1; do
-		pids_of_name=$(printf '%.15s' "$pids_of_name")
-		grep -lxF -e "$pids_of_name" /proc/[0-9]*/comm 2>/dev/null
-	done | sed 's,/proc/\([0-9]*\)/comm,\1,' | sort -nu
+		proc_files comm | xargs grep -lxF -e "$(printf '%.15s' "$pids_of_name")" 2>/dev/null
+	done | cut -d / -f 3 | sort -nu
 }
 
 # write_tasks PIDS: CPU time and memory of each, a line "PID FILE text" for /proc/PID/stat, schedstat and
@@ -42,14 +51,14 @@ with_children() {
 
 # session_members SID: the processes of a session but for its leader, and for zombies.
 session_members() {
-	cat /proc/[0-9]*/stat 2>/dev/null | awk -v session="$1" '
+	all_stats | awk -v session="$1" '
 		{ pid = $1; sub(/.*\) /, "") }
 		$4 == session && pid != session && $1 !~ /[ZX]/ { print pid }'
 }
 
 # children EXCEPT: of this shell, but for one, for zombies and for the one that asks: their pids, a line each.
 children() {
-	cat /proc/[0-9]*/stat 2>/dev/null | awk -v parent="$$" -v except="$1" '
+	all_stats | awk -v parent="$$" -v except="$1" '
 		BEGIN { getline own <"/proc/self/stat"; sub(/.*\) /, "", own); split(own, field, " "); asks = field[2] }
 		{ pid = $1; sub(/.*\) /, "") }
 		$2 == parent && pid != asks && pid != except && $1 !~ /[ZX]/ { print pid }'
@@ -60,10 +69,11 @@ is_child() {
 	[ "$(sed 's/.*) . //; s/ .*//' "/proc/$1/stat" 2>/dev/null)" = "$$" ]
 }
 
-# group_runs PGID: has the process group a member that is more than a zombie? kill -0 would not
+# group_runs PGID: has the process group a member that is more than a zombie? kill -0 alone would not
 # tell, and a zombie whose parent went first stays until init gets round to it.
 group_runs() {
-	cat /proc/[0-9]*/stat 2>/dev/null | awk -v group="$1" '
+	kill -0 "-$1" 2>/dev/null || return 1
+	all_stats | awk -v group="$1" '
 		{ sub(/.*\) /, "") }
 		$3 == group && $1 !~ /[ZX]/ { runs = 1 }
 		END { exit !runs }'

@@ -172,17 +172,19 @@ settings_symbols() {
 # settings_tasks: of every process its name and parent, its cgroup where that is not the root, and its threads where there are
 # several: lines "PID (NAME) STATE PARENT ", "PID cgroup PATH", "PID threads TID...".
 settings_tasks() {
-	cat /proc/[0-9]*/stat 2>/dev/null | sed 's/^\([0-9]* (.*) [A-Za-z] [0-9]* \).*/\1/'
+	all_stats | sed 's/^\([0-9]* (.*) [A-Za-z] [0-9]* \).*/\1/'
 	# Of the first version's the one that CPU time is counted by.
-	grep -H '' /proc/[0-9]*/cgroup 2>/dev/null | awk '
+	proc_files cgroup | xargs grep -H '' 2>/dev/null | awk '
 		{ at = index($0, ":"); pid = substr($0, 7, at - 14); line = substr($0, at + 1); sub(/^[0-9]+:/, "", line) }
 		{ colon = index(line, ":"); of = substr(line, 1, colon - 1); path = substr(line, colon + 1) }
 		path == "/" || path == "" { next }
 		of == "" { best[pid] = path; next }
 		("," of ",") ~ /,(cpuacct|cpu),/ && !(pid in best) { best[pid] = path }
 		END { for (pid in best) print pid, "cgroup", best[pid] }'
-	printf '%s\n' /proc/[0-9]*/task/[0-9]* | awk -F / '
-		{ threads[$3] = threads[$3] " " $5; n[$3]++ }
+	# ls names the folder where there are several.
+	proc_files task | xargs ls /dev/null 2>/dev/null | awk '
+		/^\// { split($0, part, "/"); pid = part[3]; next }
+		NF { threads[pid] = threads[pid] " " $1; n[pid]++ }
 		END { for (pid in threads) if (n[pid] > 1) print pid, "threads" threads[pid] }'
 }
 

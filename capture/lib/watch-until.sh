@@ -53,7 +53,7 @@ exceeded() {
 }
 
 pids=''
-[ "$kind" != ksoftirqd ] || pids=$(cat /proc/[0-9]*/stat 2>/dev/null | sed -n 's,^\([0-9]*\) (ksoftirqd/[0-9]*) .*,\1,p')
+[ "$kind" != ksoftirqd ] || pids=$(all_stats | sed -n 's,^\([0-9]*\) (ksoftirqd/[0-9]*) .*,\1,p')
 before=$(reading)
 while :; do
 	sleep 1

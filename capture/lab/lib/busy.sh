@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
 # Is the machine quiet enough for figures? Before an experiment sets anything up, and once it is over: what other
-# programs had of the CPUs, and what a hypervisor took of them. Nobody is named. Sourced.
+# programs had of the CPUs, and what a hypervisor took of them. Nobody is named. Sourced, with processes.sh.
 
 busy_limit=5 steal_limit=1
 
@@ -8,10 +8,7 @@ busy_limit=5 steal_limit=1
 # time and that of its children that have ended, in ticks. Kernel threads work for the load, and the children of init are
 # whoever's parent ended first, the experiment's too.
 host_times() {
-	(
-		set +f
-		{ cat /proc/uptime /proc/stat && cat /proc/[0-9]*/stat; } 2>/dev/null
-	) | awk -v self="$$" '
+	{ cat /proc/uptime /proc/stat && all_stats; } | awk -v self="$$" '
 		NR == 1 { print "at", $1; next }
 		$1 == "cpu" { for (i = 2; i <= 9; i++) all += $i; print "cpus", $9, all; next }
 		/^[0-9]+ \(/ {

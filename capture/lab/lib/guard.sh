@@ -8,6 +8,8 @@ LC_ALL=C
 export LC_ALL
 trap '' HUP INT QUIT PIPE TERM
 library=$(dirname -- "$0")/../../lib
+# shellcheck source=../../lib/processes.sh
+. "$library/processes.sh"
 # shellcheck source=../../lib/marked.sh
 . "$library/marked.sh"
 

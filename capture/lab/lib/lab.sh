@@ -16,6 +16,8 @@ workspace='' namespaces='' running='' output_begun='' state='' mark='' guard='' 
 . "$lab/lib/words.sh"
 # shellcheck source=../../lib/lock.sh
 . "$lab/../lib/lock.sh"
+# shellcheck source=../../lib/processes.sh
+. "$lab/../lib/processes.sh"
 # shellcheck source=../../lib/marked.sh
 . "$lab/../lib/marked.sh"
 # shellcheck source=undo.sh

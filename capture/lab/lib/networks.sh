@@ -86,15 +86,7 @@ steer_by_thread() {
 
 # napi_threads DEVICE: the kernel threads that poll a device of that name, one a line.
 napi_threads() {
-	(
-		set +f
-		for napi_threads_file in /proc/[0-9]*/comm; do
-			read -r napi_threads_name <"$napi_threads_file" || continue
-			case $napi_threads_name in
-			"napi/$1-"*) echo "$napi_threads_file" | cut -d / -f 3 ;;
-			esac
-		done
-	) 2>/dev/null
+	all_stats | sed -n "s,^\([0-9]*\) (napi/$1-.*,\1,p"
 }
 
 # cpu_mask CPU: the mask of that one CPU as sysfs writes it, 32 bits a word.
