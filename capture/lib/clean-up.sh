@@ -34,9 +34,8 @@ if [ -n "$tracefs" ]; then
 	restore_top_buffer
 	name_instance
 	remove_instance
-	tracefs_mounted=$(remembered mounted)
-	unmount_tracefs
 fi
+unmount_tracefs
 locks=$top_buffer_lock
 ! is_mine "$top_buffer_lock" || release_locks
 partial=$(remembered partial)

@@ -1,20 +1,26 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
 # The kernel's tracing files: where they are, CPU masks, what a ring buffer lost. Sourced.
 
-# find_tracefs: sets tracefs. Where it is not mounted it is mounted, and unmount_tracefs undoes that.
+# own_tracefs: where a recorder has mounted it, which says so in the table of mounts.
+own_tracefs() {
+	awk '$1 == "netcost" && $3 == "tracefs" { print $2; exit }' /proc/mounts
+}
+
+# find_tracefs: sets tracefs. Where it is not mounted it is mounted, and each recorder that uses what a recorder has mounted
+# holds a file of it open as descriptor 6. So the kernel unmounts it for the last of them alone, in whatever order they end.
 find_tracefs() {
 	for tracefs in /sys/kernel/tracing /sys/kernel/debug/tracing; do
-		[ ! -d "$tracefs/events" ] || return 0
+		! hold_tracefs || return 0
 	done
 	tracefs=/sys/kernel/tracing
 	if [ "$(id -u)" = 0 ] && [ -d "$tracefs" ]; then
-		# Said first: a signal is taken between any two commands.
-		tracefs_mounted=$tracefs
-		if mount -t tracefs tracefs "$tracefs" 2>/dev/null; then
+		# Another may just mount it, or unmount it.
+		for _ in 1 2 3 4 5; do
+			mount -t tracefs netcost "$tracefs" 2>/dev/null
+			hold_tracefs || continue
 			note "tracefs was not mounted: it was mounted for the recording, and unmounted after it"
 			return
-		fi
-		tracefs_mounted=''
+		done
 	fi
 	# That is a line of its table, too.
 	if [ -n "$check_only" ]; then tracefs='' && return; fi
@@ -22,10 +28,16 @@ find_tracefs() {
 	die "tracefs is not mounted or not readable: mount -t tracefs tracefs /sys/kernel/tracing"
 }
 
+hold_tracefs() {
+	[ -d "$tracefs/events" ] || return 1
+	[ "$(own_tracefs)" != "$tracefs" ] || { command exec 6<"$tracefs/trace_clock"; } 2>/dev/null
+}
+
+# unmount_tracefs: unless another recorder uses it, which then does.
 unmount_tracefs() {
-	[ -n "$tracefs_mounted" ] && [ -d "$tracefs_mounted/events" ] || return 0
-	umount "$tracefs_mounted" 2>/dev/null || warn "tracefs stays mounted on $tracefs_mounted: something else uses it"
-	tracefs_mounted=''
+	exec 6<&-
+	unmount_tracefs_from=$(own_tracefs)
+	[ -z "$unmount_tracefs_from" ] || umount "$unmount_tracefs_from" 2>/dev/null || :
 }
 
 has_event() {
