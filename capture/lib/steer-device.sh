@@ -7,6 +7,11 @@ feature() {
 	ethtool -k "$1" 2>/dev/null | sed -n "s/^$2: *//p"
 }
 
+# rule_ids DEVICE: of all its flow rules, a line each.
+rule_ids() {
+	ethtool -n "$1" 2>/dev/null | sed -n 's/^Filter: *\([0-9]*\).*/\1/p'
+}
+
 # rules DEVICE: "ID MAC QUEUE" of each flow rule by destination address, the MAC in small letters.
 rules() {
 	ethtool -n "$1" 2>/dev/null | awk '

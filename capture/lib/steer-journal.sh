@@ -4,7 +4,7 @@
 # a line that is cut short (a full disk) says nothing, and nothing was changed by it:
 #
 #   write    FILE WAS BECOMES       a file of /proc or /sys
-#   feature  DEVICE NAME WAS BECOMES  as ethtool -k and -K call it
+#   feature  DEVICE NAME WAS BECOMES IDS  as ethtool -k and -K call it; IDS of the flow rules that were there, by commas
 #   flow     DEVICE MAC QUEUE IDS   a flow rule is about to be added; IDS of those that were there, by commas
 #   rule     DEVICE MAC ID          and this is it
 
@@ -112,9 +112,9 @@ undo_all() {
 	undo_all_failed='' undone=0
 	entries | awk '{ line[NR] = $0 } END { for (i = NR; i > 0; i--) print line[i] }' >"$state/reversed" ||
 		die "cannot write to $state: is there room?"
-	while IFS=$tab read -r undo_kind undo_first undo_second undo_third undo_fourth; do
+	while IFS=$tab read -r undo_kind undo_first undo_second undo_third undo_fourth undo_fifth; do
 		case $undo_kind in
-		write | feature | flow | rule) "undo_$undo_kind" "$undo_first" "$undo_second" "$undo_third" "$undo_fourth" || undo_all_failed=yes ;;
+		write | feature | flow | rule) "undo_$undo_kind" "$undo_first" "$undo_second" "$undo_third" "$undo_fourth" "$undo_fifth" || undo_all_failed=yes ;;
 		*)
 			warn "not an entry of a journal: $undo_kind"
 			undo_all_failed=yes
@@ -136,7 +136,7 @@ undo_write() {
 	fi
 	undo_write_now=$(cat "$1")
 	[ "$undo_write_now" != "$2" ] || return 0
-	same_setting "$undo_write_now" "$3" || say "$1 had been changed to $undo_write_now by somebody else"
+	same_setting "$1" "$undo_write_now" "$3" || say "$1 had been changed to $undo_write_now by somebody else"
 	if { echo "$2" >"$1"; } 2>/dev/null; then
 		undone=$((undone + 1))
 		say "$1 is $2 again"
@@ -146,14 +146,39 @@ undo_write() {
 	fi
 }
 
-# same_setting A B: masks have leading zeros and commas as the kernel likes.
+# same_setting FILE A B: do they mean the same to the kernel? A mask of CPUs is digits, in words of eight with commas between
+# them; a list of CPUs is numbers and ranges; what else there is is words.
 same_setting() {
-	[ "$(echo "$1" | sed 's/,//g; s/^0*//')" = "$(echo "$2" | sed 's/,//g; s/^0*//')" ]
+	case $1 in
+	*/rps_cpus) [ "$(mask_digits "$2")" = "$(mask_digits "$3")" ] ;;
+	*/smp_affinity_list) [ "$(cpu_list "$2" || echo "$2")" = "$(cpu_list "$3" || echo "$3")" ] ;;
+	*) [ "$2" = "$3" ] ;;
+	esac
 }
 
-# undo_feature DEVICE NAME WAS BECOMES
+mask_digits() {
+	echo "$1" | awk -F , '{
+		for (i = 1; i <= NF; i++) {
+			while (length($i) < 8) $i = "0" $i
+			digits = digits $i
+		}
+		sub(/^0+/, "", digits)
+		print digits
+	}'
+}
+
+# undo_feature DEVICE NAME WAS BECOMES IDS: unless somebody has changed it since, or added rules that would be cleared with it.
 undo_feature() {
-	[ "$(feature "$1" "$2")" != "$3" ] || return 0
+	undo_feature_now=$(feature "$1" "$2")
+	undo_feature_rules=$(rule_ids "$1" | grep -vxF -e "$(echo "$5" | tr ',' '\n')")
+	[ "$undo_feature_now" != "$3" ] || return 0
+	if [ "$undo_feature_now" != "$4" ]; then
+		say "$2 of $1 had been changed to $undo_feature_now by somebody else, and stays"
+		return
+	elif [ -n "$undo_feature_rules" ]; then
+		say "$2 of $1 stays $4: flow rule $(echo "$undo_feature_rules" | paste -s -d , -) of somebody else would go with it"
+		return
+	fi
 	if ethtool -K "$1" "$2" "$3" >/dev/null 2>&1; then
 		undone=$((undone + 1))
 		say "$2 of $1 is $3 again"

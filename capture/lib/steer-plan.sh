@@ -24,7 +24,7 @@ plan() {
 # plan_write FILE VALUE: unless it is so already.
 plan_write() {
 	plan_write_was=$(cat "$1" 2>/dev/null) || die "cannot read $1"
-	same_setting "$plan_write_was" "$2" || plan write "$1" "$plan_write_was" "$2"
+	same_setting "$1" "$plan_write_was" "$2" || plan write "$1" "$plan_write_was" "$2"
 }
 
 make_plan() {
@@ -52,7 +52,10 @@ plan_flow() {
 	plan_flow_feature=$(feature "$1" ntuple-filters)
 	case $plan_flow_feature in
 	on) ;;
-	off) plan feature "$1" ntuple-filters off on ;;
+	off)
+		[ -n "$ntuple" ] || die "ntuple-filters of $1 are off, and flow rules need them: switching them resets some NICs (i40e, the ixgbe family), which drop packets meanwhile; --ntuple does it"
+		plan feature "$1" ntuple-filters off on
+		;;
 	*) die "$1 takes no flow rules (ntuple-filters: ${plan_flow_feature:-not known to ethtool}): steer by its RSS table, or record all CPUs" ;;
 	esac
 	plan_flow_there=$(rules_of "$1" "$mac")
@@ -106,7 +109,7 @@ carry_out_plan() {
 			{ echo "$carry_third" >"$carry_first"; } 2>/dev/null || die "the kernel refuses $carry_third for $carry_first"
 			;;
 		feature)
-			enter feature "$carry_first" "$carry_second" "$carry_third" "$carry_fourth"
+			enter feature "$carry_first" "$carry_second" "$carry_third" "$carry_fourth" "$(rule_ids "$carry_first" | paste -s -d , -)"
 			ethtool -K "$carry_first" "$carry_second" "$carry_fourth" >"$workspace/said" 2>&1 ||
 				die "ethtool cannot switch $carry_second of $carry_first $carry_fourth: $(tail -n 1 "$workspace/said")"
 			;;

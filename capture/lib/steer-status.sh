@@ -15,7 +15,7 @@ show_journal() {
 		case $show_kind in
 		write)
 			show_now=$(cat "$show_first" 2>/dev/null)
-			if same_setting "$show_now" "$show_third"; then
+			if same_setting "$show_first" "$show_now" "$show_third"; then
 				echo "  $show_first: $show_third (was $show_second)"
 			else
 				echo "  $show_first: ${show_now:-gone}, was set to $show_third: somebody has changed it since"

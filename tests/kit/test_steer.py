@@ -11,7 +11,7 @@ from support.host import missing, require_tool
 from support.kit.record import ended
 from support.kit.steer_host import MAC, STEER, Host
 
-ALL = ["--device", "eth0", "--mac", MAC.upper(), "--queue", "2", "--cpu", "5"]
+ALL = ["--device", "eth0", "--mac", MAC.upper(), "--queue", "2", "--cpu", "5", "--ntuple"]
 
 
 @pytest.fixture
@@ -82,11 +82,52 @@ def test_what_is_so_already_is_no_change(host: Host) -> None:
     assert not (host.root / "run/netcost-steer").exists()
 
 
+# Commas are between the words of a mask, and between the CPUs of a list.
+@pytest.mark.parametrize(("was", "cpu"), [("0,5", "5"), ("1,2", "12"), ("0-1", "1"), ("05", "5")])
+def test_a_list_of_cpus_is_another_where_its_cpus_are(host: Host, was: str, cpu: str) -> None:
+    (host.root / "sys/devices/system/cpu/cpu12").mkdir()
+    host.write("proc/irq/152/smp_affinity_list", was)
+    words = ["--device", "eth0", "--keep-rps", "--queue", "2", "--cpu", cpu]
+    done = host.steer("apply", *words, "--yes")
+    assert done.returncode == 0, done.stderr
+    same = was.lstrip("0") == cpu
+    assert host.read("proc/irq/152/smp_affinity_list") == (was if same else cpu)
+    assert (host.root / "run/netcost-steer").exists() != same
+    host.steer("restore")
+    assert host.read("proc/irq/152/smp_affinity_list") == was
+
+
+def test_filters_are_switched_on_by_name_alone(host: Host) -> None:
+    done = host.steer("apply", *ALL[:-1], "--yes")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
+    assert "--ntuple" in done.stderr
+    assert "resets some NICs" in done.stderr
+    host.write("ntuple", "on")
+    assert host.steer("apply", *ALL[:-1], "--yes").returncode == 0
+
+
+@pytest.mark.parametrize(("added", "left"), [(True, "on"), (False, "off [requested on]")])
+def test_filters_stay_as_somebody_else_has_left_them(host: Host, added: bool, left: str) -> None:
+    host.steer("apply", *ALL, "--yes")
+    rule = f"1000 {MAC[:-2]}ff 3"
+    if added:
+        host.write("rules-eth0", f"{host.read('rules-eth0')}\n{rule}")
+    else:
+        host.write("ntuple", left)
+    done = host.steer("restore")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "ntuple-filters of eth0" in done.stdout
+    assert host.read("ntuple") == left
+    assert host.read("rules-eth0") == (rule if added else "")
+    assert host.read("proc/irq/152/smp_affinity_list") == "0-7"
+    assert not (host.root / "run/netcost-steer").exists()
+
+
 def test_a_device_that_refuses_takes_all_changes_back(tmp_path: Path) -> None:
     host = Host(tmp_path, ("eth0", "eth1"))
     host.write("refuse-eth1", "yes")
     before = host.settings()
-    done = host.steer("apply", "--device", "eth0,eth1", "--mac", MAC, "--queue", "2", "--yes")
+    done = host.steer("apply", "--device", "eth0,eth1", "--mac", MAC, "--queue", "2", "--ntuple", "--yes")
     assert done.returncode == 1
     assert "eth1" in done.stderr
     assert "rmgr: " in done.stderr

@@ -13,7 +13,7 @@ from support.kit.moments import Killer, every_tenth, none_runs
 from support.kit.record import ended
 from support.kit.steer_host import MAC, STEER, Host
 
-APPLY = ["apply", "--device", "eth0", "--mac", MAC, "--queue", "2", "--cpu", "5"]
+APPLY = ["apply", "--device", "eth0", "--mac", MAC, "--queue", "2", "--cpu", "5", "--ntuple"]
 APPLY += ["--qdisc", "noqueue", "--yes"]
 
 
