@@ -3,11 +3,12 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 _PATIENCE_S = 1.0
+_Item = TypeVar("_Item")
 
 
 class Amount(NamedTuple):
@@ -75,3 +76,12 @@ def progress(label: str, of: Amount | None = None) -> Iterator[Callable[[float],
     finally:
         if bar is not None:
             bar.close()
+
+
+def each(label: str, items: Sequence[_Item]) -> Iterator[_Item]:
+    # The items one by one, with a bar of how many are done.
+    with progress(label) as advance:
+        for done, item in enumerate(items, 1):
+            yield item
+            if advance is not None:
+                advance(done / len(items))

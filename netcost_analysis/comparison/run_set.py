@@ -13,6 +13,7 @@ from ..capture.capture import Capture, open_capture
 from ..capture.experiment import Experiment, is_experiment, open_experiment
 from ..capture.given import Beside
 from ..errors import AbsentError, ArgumentError, no_such
+from ..progress import each
 from .run import Run
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ def _of_steps(experiment: Experiment) -> list[Run]:
         raise ArgumentError(f"{experiment.path} has no runs: its table names no bundle or folder")
     runs: list[Run] = []
     conditions: dict[str, dict[str, str]] = {}
-    for at, row in enumerate(steps.to_dict("records")):
+    for at, row in enumerate(each("opening the recordings", steps.to_dict("records"))):
         labels, figures = _told_apart(row)
         name, untraced = experiment.names(row)
         place = (experiment.experiment.started or "", at)

@@ -6,8 +6,11 @@ for any of that.
 """
 
 import os
+import signal
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from multiprocessing import resource_tracker
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError, __version__
@@ -50,14 +53,17 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> "Iter
     }
     with dask.config.set(settings):
         if scheduler is None:
-            with LocalCluster(
-                n_workers=workers or _cores(),
-                threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=50,
-                env={_THREADS: "1"},
-            ) as cluster, Client(cluster) as client:  # fmt: skip
-                yield client
+            with ExitStack() as opened:
+                with _without_interrupts():
+                    cluster = LocalCluster(
+                        n_workers=workers or _cores(),
+                        threads_per_worker=1,
+                        dashboard_address="127.0.0.1:0",
+                        silence_logs=50,
+                        env={_THREADS: "1"},
+                    )
+                    opened.enter_context(cluster)
+                yield opened.enter_context(Client(cluster))
             return
         try:
             client = Client(scheduler, timeout=_CONNECT_S, set_as_default=False)
@@ -68,6 +74,28 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> "Iter
         with client:
             _require_netcost(client, scheduler)
             yield client
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    # A terminal sends Ctrl-C to the workers, too, whom this process ends: they have nothing to say
+    # of it. Threads that begin here, and the workers that they begin, hear none. This one does once
+    # all have begun: what is raised before can be swallowed by a callback of Dask's.
+    heard: list[int] = []
+    # Where multiprocessing's tracker begins it would let them hear it again.
+    resource_tracker.ensure_running()
+    handler = signal.getsignal(signal.SIGINT)
+    if current_thread() is main_thread():
+        signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if current_thread() is main_thread():
+            signal.signal(signal.SIGINT, handler)
+    if heard:
+        raise KeyboardInterrupt
 
 
 def _cores() -> int:

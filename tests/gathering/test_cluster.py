@@ -196,3 +196,29 @@ def test_workers_of_another_version(
     monkeypatch.setattr(cluster_module, "__version__", "99")
     with pytest.raises(CaptureError, match=f"{re.escape(netcost.__version__)}, .* 99"):
         gather_fleet([folder], tmp_path / "out", scheduler=cluster.scheduler_address)
+
+
+# A terminal sends it to all of them, and each worker would say where it was.
+def test_workers_hear_no_interrupt() -> None:
+    def masked() -> bool:
+        return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+    before = signal.getsignal(signal.SIGINT)
+    spawned = dask.config.set({METHOD: "spawn"})
+    with spawned, cluster_module.connected(workers=1) as client:
+        assert [*client.run(masked).values()] == [True]
+        assert not masked()
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_an_interrupt_while_workers_begin_is_heard_once_they_have() -> None:
+    begun = []
+
+    def begin() -> None:
+        with cluster_module._without_interrupts():
+            os.kill(os.getpid(), signal.SIGINT)
+            begun.append("all")
+
+    with pytest.raises(KeyboardInterrupt):
+        begin()
+    assert begun == ["all"]

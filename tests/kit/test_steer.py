@@ -127,7 +127,9 @@ def test_a_device_that_refuses_takes_all_changes_back(tmp_path: Path) -> None:
     host = Host(tmp_path, ("eth0", "eth1"))
     host.write("refuse-eth1", "yes")
     before = host.settings()
-    done = host.steer("apply", "--device", "eth0,eth1", "--mac", MAC, "--queue", "2", "--ntuple", "--yes")
+    done = host.steer(
+        "apply", "--device", "eth0,eth1", "--mac", MAC, "--queue", "2", "--ntuple", "--yes"
+    )
     assert done.returncode == 1
     assert "eth1" in done.stderr
     assert "rmgr: " in done.stderr

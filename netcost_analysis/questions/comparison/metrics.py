@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
+from ...progress import each
 from ...stats.change import LEAST_REPEATS, Side, blocks, repeats
 from ...stats.resampling import Floats
 from ...timeline.task import Task, rows_of
@@ -87,6 +89,9 @@ def observed(comparison: Comparison) -> list[Observed]:
     require_tasks(comparison)
     found = _figures(comparison)
     if all(side.recorded for side in comparison.sides.values()):
+        sides_recorded = (side.recorded for side in comparison.sides.values())
+        for run in each("reading the recordings", [*chain.from_iterable(sides_recorded)]):
+            measured(run)
         unit = unit_of(comparison)
         for metric, of in of_recordings(comparison, unit):
             sides = _sides(comparison, of)

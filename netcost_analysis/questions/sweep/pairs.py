@@ -10,6 +10,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.experiment import Experiment
 from ...errors import ArgumentError, no_such
+from ...progress import each
 from ...stats.change import LEAST_REPEATS, adjusted, change_of
 from ...stats.resampling import CONFIDENCE
 from ..batches.curves import named
@@ -31,7 +32,8 @@ def pairs(experiment: Experiment, labels: Sequence[str], metric: str) -> pd.Data
     # in nothing else. Raises CaptureError where there is no pair, ArgumentError for a metric.
     if metric not in METRICS:
         raise ArgumentError(no_such("metric", metric, list(METRICS)))
-    steps = [step for step in steps_of(experiment) if side_counts(step, metric)]
+    every = each("reading the steps", steps_of(experiment))
+    steps = [step for step in every if side_counts(step, metric)]
     label, found = _paired(experiment, steps, labels)
     differing = _differing(steps, label)
     rows = [_row(base, new, label, metric, differing) for base, new in found]
