@@ -28,6 +28,8 @@ CONDITIONS = (
 )
 # Of a label, what only counts runs made alike.
 REPEATS = ("repeat", "step")
+# Of a column that shows that what a step switched did switch: no figure of the run.
+CONTROL = "control_"
 _NAMES = ("bundle", "folder", "started", "status", "completeness")
 # What `perf record --switch-output` and --timestamp-filename append to a file's name.
 _ROTATED = re.compile(r"\.\d{16}$")
@@ -308,7 +310,7 @@ def _told_apart(row: Mapping[Any, Any]) -> tuple[dict[str, str], dict[str, float
     figures: dict[str, float] = {}
     for key, value in row.items():
         name = str(key)
-        if value != value or name in _NAMES:
+        if value != value or name in _NAMES or name.startswith(CONTROL):
             continue
         if name in (*CONDITIONS, *REPEATS) or not isinstance(value, int | float):
             labels[name] = label(value)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.experiment import Experiment
-from ...comparison.run_set import CONDITIONS, REPEATS, label
+from ...comparison.run_set import CONDITIONS, CONTROL, REPEATS, label
 from ...display.tables import listed
 from ...errors import ArgumentError, no_such
 from ...stats.change import LEAST_REPEATS, Side, adjusted, change_of, combined, repeats
@@ -120,7 +120,9 @@ def one_cpu_control(
         if name not in steps:
             raise ArgumentError(no_such("label", name, [n for n in CONDITIONS if n in steps]))
     figures = [
-        str(name) for name in steps.select_dtypes("number") if name not in (*CONDITIONS, *REPEATS)
+        str(name)
+        for name in steps.select_dtypes("number")
+        if name not in (*CONDITIONS, *REPEATS) and not name.startswith(CONTROL)
     ]
     if metric not in figures:
         raise ArgumentError(no_such("figure", metric, figures))

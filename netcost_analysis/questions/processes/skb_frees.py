@@ -14,6 +14,7 @@ from ...parsers.kallsyms import parse_kallsyms
 from ...timeline.timeline import Timeline
 from ..inputs import added, in_window, once
 from ..question import question
+from .deferral import is_stuck, limit_of
 from .endpoints import endpoints
 from .recorded import empty, in_columns
 
@@ -135,9 +136,14 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     by = frame.groupby(["side", "context"], dropna=False, sort=False)["frees"].sum().reset_index()
     by["frees_share"] = by["frees"] / (by["frees"].sum() or np.nan)
     order = by.sort_values("frees", ascending=False, kind="stable", ignore_index=True)
-    return {"by_side": order}
+    return {"by_side": order, "deferral_stuck": is_stuck(answer.timeline, frame)}
 
 
 @skb_frees.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    return {"sides": listed(answer.parts["by_side"])}
+    parts = answer.parts
+    limit = limit_of(answer.timeline.capture)
+    return {
+        "sides": listed(parts["by_side"]),
+        "defer_limit": limit if parts["deferral_stuck"] else None,
+    }

@@ -11,9 +11,9 @@ from ...timeline.task import Task, label_of
 from ...timeline.timeline import Timeline
 from ..batches.common import called, records
 from ..batches.paired import INPUTS
+from ..processes.deferral import not_deferred
 from ..question import question
 from ..victim import one_asked_or_chosen, victim_of
-from .deferral import not_deferred
 from .fewer_polls import saved
 from .robbed import Removable, Robbed
 from .spare import Spare, spares, together

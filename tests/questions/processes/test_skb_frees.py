@@ -1,5 +1,6 @@
 # In whose time the data of packets is freed: planted frees are told by task, context and CPU.
 
+import json
 import re
 import subprocess
 from collections import Counter
@@ -15,7 +16,7 @@ from support.kept import kept
 from support.kit.record import RECORD, ended, require_recorder
 from support.perfdata import Recording, cpu
 from support.perfdata import happenings as h
-from support.perfdata.tracepoints import FORMATS, KFREE
+from support.perfdata.tracepoints import FORMATS, KFREE, KFREE_SKB
 from support.talking import CLIENT, NET_RX, SERVER
 
 START, END = 0xFFFFFFFF81E42890, 0xFFFFFFFF81E42A60
@@ -99,6 +100,63 @@ def test_without_the_events_it_names_the_profile() -> None:
     assert isinstance(refusal, MissingEventsError)
     assert refusal.profile == "frees"
     assert "--profile frees" in str(refusal)
+
+
+# | client: NET_RX, which wakes the server and frees what it left | server: reads, frees the rest |
+def talked(folder: Path, limit: int | None, left: int, dropped: int = 0) -> netcost.Capture:
+    client: list[h.Happening] = []
+    server: list[h.Happening] = []
+    for number in range(200):
+        now = 1_000_000 + 10_000 * number
+        inside = [h.Kfree(now + 60, START)] if number < left else []
+        lost = number < dropped
+        inside += [h.KfreeSkb(now + 70, number), h.Kfree(now + 71, START)] if lost else []
+        client += [
+            h.BhDisable(now),
+            h.SoftirqRaise(now + 5, NET_RX),
+            h.BhEnable(now + 9),
+            h.SoftirqEntry(now + 10, NET_RX),
+            h.Waking(now + 50, SERVER, 1),
+            *inside,
+            h.NapiPoll(now + 90, "(no_device)", 1),
+            h.SoftirqExit(now + 100, NET_RX),
+        ]
+        server += [h.Wakeup(now + 160, SERVER, 1), h.Switch(now + 180, SERVER)]
+        server += [h.Kfree(now + 200, START)] if number >= left else []
+        server += [h.Switch(now + 480, h.idle(1), 1)]
+    lanes = cpu(0, *client, task=CLIENT), cpu(1, *server, task=h.idle(1))
+    taken = Recording(lanes, formats=(*FORMATS, KFREE, KFREE_SKB), known=(CLIENT, SERVER))
+    folder.mkdir()
+    taken.write(folder / "trace.perf.data")
+    host = {} if limit is None else {"sysctls": {"net.core.skb_defer_max": limit}}
+    manifest = {"netcost_bundle": 1, "trace": "trace.perf.data", "host": host}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "before" / "settings").mkdir(parents=True)
+    (folder / "before" / "settings" / "symbols").write_text(SYMBOLS)
+    return netcost.open_capture(folder)
+
+
+@pytest.mark.parametrize(
+    ("limit", "left", "dropped", "stuck"),
+    [
+        (64, 0, 0, True),
+        # What is dropped in a softirq is freed there, by nobody's leave.
+        (64, 0, 40, True),
+        (64, 100, 0, False),
+        (64, 200, 0, False),
+        (1, 0, 0, False),
+        (0, 0, 0, False),
+        (None, 0, 0, False),
+    ],
+)
+def test_deferral_that_is_stuck_is_said(
+    limit: int | None, left: int, dropped: int, stuck: bool, tmp_path: Path
+) -> None:
+    capture = talked(tmp_path / "b", limit, left, dropped)
+    assert set(capture.ask.processes.skb_frees().frame["side"]) <= {"client", "server"}
+    found = capture.ask.processes.skb_frees()
+    assert found.parts["deferral_stuck"] == stuck
+    assert ("not deferred" in found.words) == stuck
 
 
 TALK = """python3 -c '

@@ -95,6 +95,12 @@ class Kfree(Happening):
     call_site: int
 
 
+# A packet is dropped.
+@dataclass(frozen=True)
+class KfreeSkb(Happening):
+    skbaddr: int
+
+
 # A socket's owner is told that there is data; which socket is its address.
 @dataclass(frozen=True)
 class DataReady(Happening):

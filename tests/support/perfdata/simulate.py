@@ -134,6 +134,8 @@ class SimulatedCpu:
                 }
             case h.Kfree(_, call_site):
                 return t.KFREE, {"call_site": call_site, "ptr": 0x1000}
+            case h.KfreeSkb(_, skbaddr):
+                return t.KFREE_SKB, {"skbaddr": skbaddr, "location": 0x1000}
             case h.DataReady(_, socket):
                 return t.SK_DATA_READY, {"skaddr": socket, "family": 2}
             case h.Switch(_, to, state):

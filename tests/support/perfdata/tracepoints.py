@@ -162,6 +162,13 @@ KFREE = Format(
     (Field("unsigned long", "call_site", 8), Field("const void *", "ptr", 8)),
     '"call_site=%pS ptr=%p", (void *)REC->call_site, REC->ptr',
 )
+KFREE_SKB = Format(
+    "skb",
+    "kfree_skb",
+    1599,
+    (Field("void *", "skbaddr", 8), Field("void *", "location", 8)),
+    '"skbaddr=%p location=%pS", REC->skbaddr, REC->location',
+)
 IRQ_FORMATS = (SOFTIRQ_RAISE, SOFTIRQ_EXIT, SOFTIRQ_ENTRY, IRQ_HANDLER_EXIT, IRQ_HANDLER_ENTRY)
 SCHED_FORMATS = (
     *(SCHED_SWITCH, SCHED_WAKEUP, SCHED_WAKEUP_NEW, SCHED_WAKING, SCHED_MIGRATE_TASK),
