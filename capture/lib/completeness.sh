@@ -60,6 +60,10 @@ count_grown() {
 # count_recorded TRACE: into "$workspace/tallies", within limits; fails with completeness_reason set. It is a session of its
 # own, so that it can be ended.
 count_recorded() {
+	if [ -n "$no_count" ]; then
+		completeness_reason="counting was turned off, netcost info counts the events"
+		return 1
+	fi
 	count_recorded_kib=$(du -sk "$1" | cut -f 1)
 	count_recorded_mib=$((count_recorded_kib / 1024))
 	eval "count_recorded_most=\$$(echo "$tool" | tr - _)_countable_mib"
@@ -67,6 +71,7 @@ count_recorded() {
 		completeness_reason="a trace of $count_recorded_mib MiB takes too long to count here, netcost info counts it"
 		return 1
 	fi
+	stage "counting the events of $count_recorded_mib MiB of trace, to compare them with the kernel's counters"
 	set -- "$1" sh "$library/count-events.sh" "$library" "$tool" "$1" "$workspace/grown"
 	shift
 	for count_recorded_cpu in $recorded_cpus; do

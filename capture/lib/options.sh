@@ -16,9 +16,10 @@ read_options() {
 		--compress) compress=1 ;;
 		--alternate) alternate=yes ;;
 		--strict) strict=yes ;;
+		--no-count) no_count=yes ;;
 		-o | --output | --duration | --cpus | --profile | --tool | --buffer | --clock | --victim | --victim-cpu | --load | \
 			--netns | --note | --interval | --sidecars | --daemon | --min-free | --repeat | --trace-after | --trace-for | --attach | --work | \
-			--until | --after)
+			--until | --after | --user)
 			[ $# -ge 2 ] || bad_usage "$read_options_name needs a value"
 			[ -n "$2" ] || bad_usage "$read_options_name needs a value that is not empty"
 			read_option_value "$1" "$2"
@@ -43,7 +44,8 @@ read_option_value() {
 	--duration) duration=$2 ;;
 	--cpus) cpus=$2 ;;
 	--profile) profile=$2 ;;
-	--tool) tool=$2 ;;
+	--tool) tool=${2#auto} ;;
+	--user) user=$2 ;;
 	--buffer) buffer=$2 ;;
 	--clock) clock=$2 ;;
 	--victim) victim=$2 ;;
@@ -139,8 +141,9 @@ check_options() {
 	done
 	case $tool in
 	'' | perf | trace-cmd | tracefs) ;;
-	*) bad_usage "--tool wants perf, trace-cmd or tracefs, not $tool" ;;
+	*) bad_usage "--tool wants auto, perf, trace-cmd or tracefs, not $tool" ;;
 	esac
+	[ -z "$user" ] || check_user
 	case $buffer in
 	*[!0-9]* | 0* | ????????*) bad_usage "--buffer wants KiB, such as 8192, not $buffer" ;;
 	[1-3]) bad_usage "--buffer wants at least 4 KiB, a page, not $buffer" ;;
@@ -203,15 +206,44 @@ split_profiles() {
 # check_cpus: sets recorded_cpus, victim_cpu and recorder_cpus, where what measures is kept off the victim.
 check_cpus() {
 	online=$(first_line /sys/devices/system/cpu/online)
+	reserved=$(reserved_cpus) allowed=$(allowed_cpus)
 	recorded_cpus=$(cpu_list "${cpus:-$online}") || bad_usage "--cpus wants a list such as 0-3,8, not $cpus"
 	for cpu in $recorded_cpus; do
 		cpu_list "$online" | grep -qx "$cpu" || bad_usage "CPU $cpu is not online (online: $online)"
-		[ -z "$victim" ] || [ -n "$victim_cpu" ] || default_victim_cpu=$cpu
 	done
-	[ -n "$victim" ] || return 0
-	victim_cpu=${victim_cpu:-$default_victim_cpu}
-	echo "$recorded_cpus" | grep -qx -e "$victim_cpu" || bad_usage "--victim-cpu $victim_cpu is not one of the recorded CPUs"
-	recorder_cpus=$(cpu_list "$online" | grep -vx "$victim_cpu" | paste -s -d , -)
+	default_victim_cpu=$(echo "$recorded_cpus" | without "$reserved" | grep -xF -e "$allowed" | tail -n 1)
+	if [ -n "$victim" ]; then
+		victim_cpu=${victim_cpu:-${default_victim_cpu:-$(echo "$recorded_cpus" | tail -n 1)}}
+		echo "$recorded_cpus" | grep -qx -e "$victim_cpu" || bad_usage "--victim-cpu $victim_cpu is not one of the recorded CPUs"
+		echo "$allowed" | grep -qx -e "$victim_cpu" || bad_usage "CPU $victim_cpu is not in the cpuset that netcost-record runs in ($(echo "$allowed" | paste -s -d , -)), so that no victim can be pinned to it"
+	fi
+	[ -n "$victim$reserved" ] || return 0
+	recorder_cpus=$(echo "$allowed" | without "$victim_cpu$newline$reserved" | paste -s -d , -)
+}
+
+# without CPUS: the lines on standard input but for these, a line each.
+without() {
+	grep -vxF -e "$1"
+}
+
+# reserved_cpus: those that nothing is to run on that was not put there: isolated and nohz_full ones, a line each.
+reserved_cpus() {
+	for reserved_cpus_file in isolated nohz_full; do
+		cpu_list "$(first_line "/sys/devices/system/cpu/$reserved_cpus_file")"
+	done | sort -nu
+}
+
+# allowed_cpus: the online CPUs of the cpuset it runs in, a line each; all where a taskset cannot be asked for them.
+allowed_cpus() {
+	allowed_cpus_list=$(taskset -c "$online" sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status 2>/dev/null)
+	cpu_list "${allowed_cpus_list:-$online}"
+}
+
+# check_user: sets NETCOST_USER, the number, by which lib/as-called.sh runs what is not the kit's own.
+check_user() {
+	command -v setpriv >/dev/null || bad_usage "--user needs setpriv (util-linux)"
+	NETCOST_USER=$(id -u -- "$user" 2>/dev/null) || bad_usage "--user: there is no user $user"
+	export NETCOST_USER
 }
 
 # check_daemons: a name that nobody has is a mistake, and found out before anything runs.

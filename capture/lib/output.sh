@@ -92,6 +92,7 @@ write_index() {
 # place_output: the index last, for a folder without one is no bundle.
 place_output() {
 	place_output_from=$partial
+	[ -z "$user" ] || chmod 700 "$partial"
 	rm -f "$partial/owner"
 	partial=''
 	if [ -z "$inside" ]; then

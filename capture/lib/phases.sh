@@ -6,6 +6,7 @@ run_phase() {
 	destination=$1 phase=$((phase + 1)) companions='' part_state='' run_phase_part=''
 	shift
 	mkdir -p "$destination/files" || die "cannot write to $destination: is there room?"
+	[ -z "$user" ] || give_files
 	limit_size "$@"
 	case " $* " in
 	*' traced '*)
@@ -31,6 +32,7 @@ run_phase() {
 	*' traced '*)
 		say_preflight
 		warn "recording $(described_events) on CPUs ${cpus:-$online}${tool:+ with $tool}${trace_for:+, $trace_for s of the run}"
+		[ -n "$until$trace_for" ] || stage "for $duration s${victim:+ at most, until the victim ends}"
 		;;
 	esac
 	case " $* " in
@@ -71,6 +73,7 @@ run_phase() {
 	[ -z "$attached" ] || end_attached
 	case " $* " in
 	*' traced '*)
+		stage "ending the recording: what is left in the rings is written"
 		[ -z "$sampling_profile" ] || stop_sampling "$destination"
 		stop_companions
 		[ -z "$event_profiles" ] || stop_recorder
@@ -94,6 +97,14 @@ run_phase() {
 	# What it was given for files of its own, and has not used.
 	rmdir "$destination/files" 2>/dev/null || :
 	[ -z "$cut_short" ] || [ "$destination" = "$partial" ] || die "the disk of $output ran low before the recording was at its last phase"
+}
+
+# give_files: the folder that victim and load find in NETCOST_FILES is of the user they run as, who passes through the others.
+give_files() {
+	chmod 711 "$partial" "$destination" && chown "$NETCOST_USER" "$destination/files"
+	# shellcheck disable=SC2016 # for the inner shell to expand
+	NETCOST_FILES=$destination/files sh "$library/as-called.sh" "$run" sh -c '[ -w "$NETCOST_FILES" ]' ||
+		note "user $user cannot write to NETCOST_FILES: a folder around the bundle is closed to them"
 }
 
 # limit_size WORD...: sets end_kib, what is still to be written when the recording ends, and size_limit_kib, what the trace

@@ -2,8 +2,7 @@
 # Before anything is recorded: may it be, what will it take, and is there room? Sourced.
 # The verdict goes to preflight.txt in the bundle: lines of WHAT, STATE (ok, warn or no) and a sentence.
 
-# What an event takes in the trace and of the CPU that it happens on: docs/capture.md says how that was
-# measured, --check measures the second here.
+# What an event takes in the trace and of the CPU that it happens on: docs/capture.md says how that was measured.
 perf_event_bytes=100 perf_event_ns=700
 trace_cmd_event_bytes=36 trace_cmd_event_ns=220
 tracefs_event_bytes=36 tracefs_event_ns=220
@@ -74,6 +73,7 @@ preflight_clock() {
 watch_rates() {
 	expected_rate=0 expected_rate_note=''
 	[ -n "$event_profiles" ] || return 0
+	stage "watching the kernel's counters for $seconds_watched s"
 	rates_now >"$workspace/rates"
 	sleep "$seconds_watched"
 	rates_now >>"$workspace/rates"
@@ -130,48 +130,15 @@ milliseconds_said() {
 
 preflight_cost() {
 	[ -n "$event_profiles" ] || return 0
-	preflight_cost_ns=$(of_tool event_ns) preflight_cost_source="as measured elsewhere"
-	if [ -n "$check_only" ] && measure_event_cost; then
-		preflight_cost_ns=$measured_event_ns preflight_cost_source="$measured_by, measured here just now"
-	fi
+	preflight_cost_ns=$(of_tool event_ns)
 	# In thousandths of a CPU's time.
 	preflight_cost_share=$((expected_rate * preflight_cost_ns / 1000000))
-	preflight_cost_said="$preflight_cost_ns ns an event ($preflight_cost_source) are $((preflight_cost_share / 10)).$((preflight_cost_share % 10)) % of one CPU"
+	preflight_cost_said="$preflight_cost_ns ns an event (as measured elsewhere) are $((preflight_cost_share / 10)).$((preflight_cost_share % 10)) % of one CPU"
 	if [ "$preflight_cost_share" -ge 50 ]; then
 		verdict cost warn "$preflight_cost_said: --calibrate shows what it does to the victim, --profile light does less"
 	else
 		verdict cost ok "$preflight_cost_said"
 	fi
-}
-
-# measure_event_cost: sets measured_event_ns: what system calls take longer while an event records each of them,
-# by perf where that is tried first, else in a trace instance of one's own; fails where that cannot be seen.
-measure_event_cost() {
-	! grep -q '^[a-z]* *no ' "$workspace/preflight" && has_event raw_syscalls:sys_enter || return 1
-	measure_event_cost_calls=200000 measure_event_cost_on=''
-	set -- sh "$library/time-calls.sh" "$library" "$measure_event_cost_calls"
-	measure_event_cost_off=$("$@")
-	case $candidates in
-	' perf'*)
-		measured_by=perf
-		set -- -e raw_syscalls:sys_enter -o /dev/null -- "$@"
-		! perf_has --no-bpf-event || set -- --no-bpf-event "$@"
-		measure_event_cost_on=$(PERF_CONFIG=/dev/null asked perf record -q -a -c 1 -m "$((profile_buffer / 1024))K" -B -N -k CLOCK_MONOTONIC "$@" 2>/dev/null </dev/null)
-		;;
-	*)
-		measured_by=tracefs
-		name_instance
-		mkdir "$instance" 2>/dev/null || { instance='' && return 1; }
-		set_instance events/raw_syscalls/sys_enter/enable 1 && measure_event_cost_on=$("$@")
-		set_instance events/raw_syscalls/sys_enter/enable 0
-		remove_instance
-		;;
-	esac
-	case $measure_event_cost_on in
-	'' | *[!0-9]*) return 1 ;;
-	esac
-	measured_event_ns=$(((measure_event_cost_on - measure_event_cost_off) / measure_event_cost_calls))
-	[ "$measured_event_ns" -gt 0 ]
 }
 
 # preflight_disk: the trace at the expected rate, and what is to stay free. trace-cmd needs it twice.
@@ -204,6 +171,16 @@ preflight_disk() {
 	fi
 	preflight_said="$preflight_disk_left MiB of disk are free"
 	[ -z "$event_profiles" ] || preflight_said="about $expected_rate events/s$expected_rate_note; $preflight_said"
+}
+
+# say_how_to_record ARGUMENT...: the line to run, of those that it was checked with.
+say_how_to_record() {
+	say_how_to_record_words=''
+	[ -n "$output" ] || say_how_to_record_words=" -o $(uname -n | tr -cd 'A-Za-z0-9._-').netcost"
+	for say_how_to_record_word in "$@"; do
+		[ "$say_how_to_record_word" = --check ] || say_how_to_record_words="$say_how_to_record_words $(quoted "$say_how_to_record_word")"
+	done
+	echo "to record: $(quoted "$here/netcost-record")$say_how_to_record_words"
 }
 
 # say_what_it_takes: for a user who is not root, the commands. Without root the kit records nothing; perf alone can, where

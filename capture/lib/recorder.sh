@@ -19,12 +19,33 @@
 launches=0 recorder_name='' recorder_told=''
 start_seconds=${NETCOST_START_SECONDS:-120} end_seconds=${NETCOST_END_SECONDS:-600}
 
-# tools_in_turn: those that can record what is asked for. perf has one clock, trace-cmd reads its rings all the time. An
-# incident comes once: first the one that is known to miss least, and whose ring holds most.
+# What the last --check of this boot found to miss least: a line of boot and tool.
+best_tool_file=${NETCOST_ROOT-}/run/netcost-record.tool
+
+# keep_best_tool TOOL: one that cannot be kept is found by the next --check.
+keep_best_tool() {
+	{ echo "$(first_line /proc/sys/kernel/random/boot_id) $1" >"$best_tool_file.$self_pid" && mv -f "$best_tool_file.$self_pid" "$best_tool_file"; } 2>/dev/null ||
+		rm -f "$best_tool_file.$self_pid"
+}
+
+best_tool() {
+	sed -n "s/^$(first_line /proc/sys/kernel/random/boot_id) \([a-z-]*\)\$/\1/p" "$best_tool_file" 2>/dev/null
+}
+
+# tools_in_turn: those that can record what is asked for. The best comes first, then tracefs, which is known to miss least and
+# costs least. perf has one clock, trace-cmd reads its rings all the time, tracefs compresses nothing.
 tools_in_turn() {
-	[ -z "$until" ] || echo tracefs
-	[ "$clock" != mono ] || echo perf
-	[ -n "$until" ] || { echo trace-cmd && echo tracefs; }
+	tools_in_turn_best=''
+	[ -n "$check_only" ] || tools_in_turn_best=$(best_tool)
+	for tools_in_turn_one in $tools_in_turn_best tracefs perf trace-cmd; do
+		case $tools_in_turn_one,$compress in
+		tracefs, | perf,* | trace-cmd,*) ;;
+		*) continue ;;
+		esac
+		case $tools_in_turn_one,$clock,$until$trace_for in
+		perf,mono,* | trace-cmd,*, | tracefs,*) echo "$tools_in_turn_one" ;;
+		esac
+	done | awk '!seen[$0]++'
 }
 
 # choose_candidates TOOLS: sets candidates to those that are here, in the order in which they are
@@ -34,7 +55,7 @@ choose_candidates() {
 	for tool in $1; do
 		if [ "$tool" = tracefs ] || command -v "$tool" >/dev/null; then
 			candidates="$candidates $tool"
-		else
+		elif [ -z "$candidates" ]; then
 			refusals="$refusals${refusals:+; }$tool is not installed"
 		fi
 	done

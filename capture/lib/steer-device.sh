@@ -75,17 +75,6 @@ interrupt_counts() {
 		$1 == irq { for (i = 1; i <= cpus; i++) print cpu[i], $(i + 1) }' "$procfs/interrupts"
 }
 
-# softnet_packets: "CPU PACKETS" that each CPU has taken from queues and backlogs.
-softnet_packets() {
-	awk '
-		function hex(text,   i, value) {
-			for (i = 1; i <= length(text); i++) value = value * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
-			return value
-		}
-		# Older kernels do not say whose line it is.
-		{ print (NF >= 13 ? hex($13) : NR - 1), hex($1) }' "$procfs/net/softnet_stat"
-}
-
 # risen BEFORE AFTER: "KEY INCREASE" of files of "KEY NUMBER", largest first.
 risen() {
 	awk 'NR == FNR { was[$1] = $2; next } { printf "%s %.0f\n", $1, $2 - was[$1] }' "$1" "$2" | sort -k 2,2nr -k 1,1n

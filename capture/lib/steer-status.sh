@@ -45,7 +45,7 @@ count_all() {
 			interrupt_counts "$count_all_irq" >"$1/irq-$count_all_irq"
 		done
 	done
-	softnet_packets >"$1/softnet"
+	softnet 1 "$procfs/net/softnet_stat" >"$1/softnet"
 }
 
 # verify: waits, compares, says; sets verified to the devices where it is so and contradicted where it is not.

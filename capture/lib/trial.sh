@@ -1,27 +1,16 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
 # --check's trial: each tool in turn records for a moment, as it would for the recording, until one works and its trace
-# is complete (lib/completeness.sh). Sourced.
+# is complete (lib/completeness.sh). It starts nothing else, and what the host does by itself is what is compared. Sourced.
 
 trial_seconds=0.2
 # Within so many seconds it has to begin, record, end and count; then so many to end what it started.
 trial_limit=20 trial_grace=20
 
-# trial_load: some softirqs on every CPU that is recorded, idle as it may be, so that one that the tool does not see
-# shows. Few on hosts with many CPUs.
-trial_load() {
-	trial_load_pause=0.02
-	[ "$(echo "$recorded_cpus" | wc -l)" -le 32 ] || trial_load_pause=0.1
-	for trial_load_cpu in $recorded_cpus; do
-		printf 'while :; do taskset -c %s sleep %s || sleep 1; done & ' "$trial_load_cpu" "$trial_load_pause"
-	done
-	echo wait
-}
-
 # try_tool TOOL: sets trial_state: complete, incomplete or unknown where it recorded, else no; trial_said, how it went;
 # trial_missing, of how much something is missing.
 try_tool() {
 	set -- "$1" sh "$here/netcost-record" -o "$workspace/trial" --tool "$1" --duration "$trial_seconds" --profile "$(echo "$event_profiles" | sed 's/^ *//' | tr ' ' ',')" \
-		--sidecars none --interval 0 --min-free 0 --load "$(trial_load)"
+		--sidecars none --interval 0 --min-free 0
 	[ -z "$cpus" ] || set -- "$@" --cpus "$cpus"
 	[ -z "$buffer" ] || set -- "$@" --buffer "$buffer"
 	[ "$clock" = mono ] || set -- "$@" --clock "$clock"
@@ -68,16 +57,13 @@ end_trial() {
 	trial_pid=''
 }
 
-# preflight_trial: sets candidates to the one that is preferred. trace-cmd's events are those of tracefs, and the buffer it
-# takes is everybody's: it is tried only where tracefs does not record, or is not to.
+# preflight_trial: sets candidates to the one that misses least, and keeps it for the recordings to come. trace-cmd's events
+# are those of tracefs, and the buffer it takes is everybody's: it is tried only where tracefs does not record.
 preflight_trial() {
-	preflight_trial_said='' preflight_trial_best='' preflight_trial_first=${candidates# }
-	preflight_trial_order=$candidates
-	[ "$preflight_trial_order" != ' perf trace-cmd tracefs' ] || preflight_trial_order='perf tracefs trace-cmd'
-	[ "$preflight_trial_order" != ' trace-cmd tracefs' ] || preflight_trial_order='tracefs trace-cmd'
-	preflight_trial_ring=''
-	for preflight_trial_tool in $preflight_trial_order; do
+	preflight_trial_said='' preflight_trial_best='' preflight_trial_ring=''
+	for preflight_trial_tool in $candidates; do
 		[ "$preflight_trial_tool" != trace-cmd ] || [ -z "$preflight_trial_ring" ] || continue
+		stage "trying $preflight_trial_tool for $trial_seconds s"
 		try_tool "$preflight_trial_tool"
 		preflight_trial_said="$preflight_trial_said${preflight_trial_said:+; }$trial_said"
 		[ "$trial_state" != no ] || continue
@@ -96,9 +82,8 @@ preflight_trial() {
 		verdict tool no "$preflight_trial_said"
 		return
 	fi
-	# The first of them records without being named.
-	[ "$preflight_trial_best" = "${preflight_trial_first%% *}" ] || preflight_trial_said="$preflight_trial_said; --tool $preflight_trial_best"
 	candidates=" $preflight_trial_best"
+	[ -n "$tool_named" ] || keep_best_tool "$preflight_trial_best"
 	case $preflight_trial_state in
 	complete) verdict tool ok "$preflight_trial_said" ;;
 	*) verdict tool warn "$preflight_trial_said" ;;

@@ -26,8 +26,8 @@ read_condition() {
 	case $read_condition_text in
 	softirq | ksoftirqd | squeezed | softirq[\<\>=]* | ksoftirqd[\<\>=]* | squeezed[\<\>=]*) ;;
 	*)
-		# As a command "softirqs>30%" would write a file.
-		! echo "$read_condition_text" | grep -Eq '^[a-zA-Z_]+[<>=]+[0-9.]*%?$' || bad_condition
+		# As a command "soft-irq > 30%" would write a file.
+		! echo "$until" | grep -Eq '^[[:space:]]*[A-Za-z0-9_/:-]+[[:space:]]*[<>=]+[[:space:]]*[0-9.]*[[:space:]]*%?[[:space:]]*$' || bad_condition
 		return
 		;;
 	esac
@@ -78,7 +78,7 @@ hear_signal() {
 
 # await_condition: returns when what was waited for has come, with the counters read and duration set to what is left.
 await_condition() {
-	until_by='' until_at_ns='' until_value='' until_cpu=''
+	until_by='' until_at_ns='' until_value='' until_cpu='' until_most='' until_most_cpu=''
 	setsid sh "$library/guard.sh" "$workspace/alive" "$run" sh "$library/watch-until.sh" "$library" "$run" "$until_kind" "$until_least" "$until" "$attached" </dev/null >/dev/null 2>&1 5>&- &
 	until_watch=$! guards="$guards $!"
 	start_limit "$duration"
@@ -94,6 +94,7 @@ await_condition() {
 			until_by=condition
 			break
 			;;
+		'until now '*) show_value "${report#until now }" ;;
 		'until signal') until_by=signal && break ;;
 		'until gone') until_by=service && break ;;
 		limit) until_by=duration && break ;;
@@ -107,6 +108,7 @@ await_condition() {
 	done
 	# A Ctrl-C would end what reads the counters.
 	trap '' HUP INT TERM USR1
+	[ -z "$until_most" ] || [ ! -t 2 ] || echo >&2
 	read_clock
 	window_started_ns=$monotonic_ns
 	until_at_ns=${until_at_ns:-$monotonic_ns}
@@ -122,6 +124,20 @@ await_condition() {
 	duration=$(echo "$after $((monotonic_ns - until_at_ns))" | awk '{ left = $1 - $2 / 1e9; if (left < 0) left = 0; printf "%.3f", left }')
 	[ "$until_by" != disk ] || duration=0
 	trap hear_signal HUP INT TERM USR1
+}
+
+# show_value 'VALUE CPU': remembers the highest, and shows both, on one line, to who watches.
+show_value() {
+	[ "$(echo "$1 ${until_most:--1}" | awk '{ print ($1 > $3) }')" = 0 ] || until_most=${1% *} until_most_cpu=${1#* }
+	[ ! -t 2 ] || printf '\rnetcost-record: now %s, highest %s   ' "$(of_condition "$1")" "$(of_condition "$until_most $until_most_cpu")" >&2
+}
+
+# of_condition 'VALUE CPU': in words.
+of_condition() {
+	case $until_kind in
+	squeezed) echo "squeezed ${1% *} times in a second on CPU ${1#* }" ;;
+	*) echo "$until_kind ${1% *} % of CPU ${1#* }" ;;
+	esac
 }
 
 # end_until: the counters are read and the recorder is told to end, before what takes longer: the rings go on rolling. Signals
@@ -148,15 +164,17 @@ said_until() {
 	condition)
 		case $until_kind in
 		command) echo "the condition held: the command ended with status 0" ;;
-		squeezed) echo "the condition held: squeezed $until_value times in a second on CPU $until_cpu" ;;
-		*) echo "the condition held: $until_kind had $until_value % of CPU $until_cpu" ;;
+		*) echo "the condition held: $(of_condition "$until_value $until_cpu")" ;;
 		esac
+		return
 		;;
-	signal) echo "the condition never held: the recording was kept at a signal" ;;
-	duration) echo "the condition never held in $duration_asked s: what was there at the end is kept" ;;
-	service) echo "the condition never held before the service ended" ;;
-	disk) echo "the condition never held before the disk ran low" ;;
+	signal) said_until_how=": the recording was kept at a signal" ;;
+	duration) said_until_how=" in $duration_asked s: what was there at the end is kept" ;;
+	service) said_until_how=" before the service ended" ;;
+	disk) said_until_how=" before the disk ran low" ;;
 	esac
+	[ -z "$until_most" ] || said_until_how="$said_until_how; the highest was $(of_condition "$until_most $until_most_cpu")"
+	echo "the condition never held$said_until_how"
 }
 
 # judge_begins: of a rolling recording each CPU begins where its ring does. From the tallies' "first CPU SECONDS NS". Sets

@@ -5,6 +5,7 @@ usage() {
 	cat <<-USAGE
 		Usage: netcost-record -o DIR [--duration S] [--cpus LIST] [--profile NAME,...] [--netns NAME]...
 		           [--tool NAME] [--buffer KIB] [--clock NAME] [--compress] [--min-free MIB] [--check] [--strict]
+		           [--no-count] [--user NAME]
 		           [--victim 'CMD' [--victim-cpu N] [--baseline | --calibrate]] [--load 'CMD']
 		           [--attach PID|CGROUP|container:NAME [--baseline] [--work 'CMD']]
 		           [--until 'COND' [--after S]] [--repeat N [--alternate]] [--trace-for S [--trace-after S]] [--interval S] [--sidecars LIST] [--daemon NAME]...
@@ -19,8 +20,8 @@ usage() {
 		  --profile NAME,... what is recorded (default stolen); the files in capture/profiles say of what each
 		                     consists: $(profile_names);
 		                     none leaves only what runs beside the recorder
-		  --tool NAME        what records: perf, trace-cmd, or tracefs, which takes nothing but the kernel
-		                     (default the first of them that works here)
+		  --tool NAME        what records: tracefs, which takes nothing but the kernel, perf, trace-cmd, or auto
+		                     (default): what the last --check since boot found to miss least, else tracefs
 		  --buffer KIB       ring buffer of each CPU (default 8192, less where memory is short)
 		  --clock NAME       the trace's clock where perf is not the tool, as the kernel's file trace_clock
 		                     lists them (default mono; times beside the trace fit no other)
@@ -29,6 +30,9 @@ usage() {
 		                     (default $min_free)
 		  --check            only say whether it can be recorded, how much there will be and what it will cost
 		  --strict           exit status 4 where the trace is not complete by the kernel's own counters
+		  --no-count         do not count the trace's events on this host, which that takes; it is done niced,
+		                     for 60 s at most
+		  --user NAME        run the commands of --victim, --load, --work and --until as this user, not as root
 		  --victim 'CMD'     a command to run as the victim; it must end by itself, with status 0
 		  --victim-cpu N     the CPU it is pinned to (default the last one recorded)
 		  --baseline         first run the victim by itself, untraced, into DIR/baseline

@@ -1,11 +1,13 @@
 #!/bin/sh
 # watch-until.sh LIBRARY RUN KIND LEAST COMMAND ATTACHED: looks once a second whether the condition of --until holds, and reports
 # "until held CLOCK VALUE CPU" on descriptor 3 once it does; of a command without VALUE and CPU. VALUE is that of the
-# CPU with the most: percent of the second, or how many times it was squeezed. "until gone" where there is a service in
-# ATTACHED and it has ended.
+# CPU with the most: percent of the second, or how many times it was squeezed. As long as it does not hold, "until now VALUE
+# CPU". "until gone" where there is a service in ATTACHED and it has ended.
 library=$1 run=$2 kind=$3 least=$4 command=$5 attached=$6
 # shellcheck source=host.sh
 . "$library/host.sh"
+# shellcheck source=softnet.sh
+. "$library/softnet.sh"
 # shellcheck source=processes.sh
 . "$library/processes.sh"
 # shellcheck source=service.sh
@@ -25,19 +27,13 @@ reading() {
 		done 2>/dev/null
 		;;
 	squeezed)
-		# Older kernels do not number the CPUs.
-		awk '
-			function hexadecimal(text,    i, n) {
-				for (i = 1; i <= length(text); i++) n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
-				return n
-			}
-			{ printf "%d %.0f 0\n", NF >= 13 ? hexadecimal($13) : NR - 1, hexadecimal($3) }' /proc/net/softnet_stat
+		softnet 3 /proc/net/softnet_stat | sed 's/$/ 0/'
 		;;
 	esac
 }
 
-# exceeded BEFORE NOW: "VALUE CPU" where one is above the least.
-exceeded() {
+# most BEFORE NOW: "held VALUE CPU" where it is above the least, else "now VALUE CPU".
+most() {
 	printf '%s\n\n%s\n' "$1" "$2" | awk -v least="$least" -v kind="$kind" '
 		NF == 0 { now = 1; next }
 		!now { n[$1] = $2; of[$1] = $3; next }
@@ -47,9 +43,9 @@ exceeded() {
 				if ($3 <= of[$1]) next
 				value = 100 * value / ($3 - of[$1])
 			} else if (value < 0) value += 4294967296
-			if (value > least && value > most) { most = value; cpu = $1 }
+			if (cpu == "" || value > most) { most = value; cpu = $1 }
 		}
-		END { if (cpu != "") printf (kind == "squeezed" ? "%.0f %d\n" : "%.1f %d\n"), most, cpu }'
+		END { if (cpu != "") printf (kind == "squeezed" ? "%s %.0f %d\n" : "%s %.1f %d\n"), (most > least ? "held" : "now"), most, cpu }'
 }
 
 pids=''
@@ -66,11 +62,15 @@ while :; do
 		found=''
 	else
 		now=$(reading)
-		found=$(exceeded "$before" "$now")
+		found=$(most "$before" "$now")
 		before=$now
-		[ -n "$found" ] || continue
+		case $found in
+		held*) found=${found#held} ;;
+		?*) echo "until $found" >&3 && continue ;;
+		*) continue ;;
+		esac
 	fi
 	read_clock
-	echo "until held $monotonic_ns $found" >&3
+	echo "until held $monotonic_ns$found" >&3
 	exit 0
 done

@@ -16,8 +16,8 @@ reason=$(mkfifo "$folder/alive" 2>&1) || { rmdir "$folder" && echo "${reason##*:
 	exec </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 8>&- 9>&-
 	# shellcheck disable=SC2094 # a fifo, and nothing is written
 	exec 6<>"$folder/alive" 7<"$folder/alive"
-	# Until PID holds it as well, or is gone.
-	while [ ! -e "$folder/held" ] && [ "$(began_at "$self_pid")" = "$self_began" ]; do sleep 0.05; done
+	# Until PID holds it as well, or is gone. What sleeps outlives this for a moment, and is not to hold a disk.
+	while [ ! -e "$folder/held" ] && [ "$(began_at "$self_pid")" = "$self_began" ]; do sleep 0.05 6>&- 7<&-; done
 	exec 6>&-
 	read -r _ <&7
 	# In order it takes the folder away itself.

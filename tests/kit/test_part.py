@@ -15,6 +15,7 @@ from support.kit.record import (
     manifest_of,
     nothing_left,
     path_without,
+    preferred,
     processes_with,
     require_recorder,
     stub,
@@ -115,7 +116,8 @@ def test_a_perf_that_cannot_begin_later_is_not_taken(
     path = stub(tmp_path / "stub", "perf", "exit 1").partition(":")[0] + f":{without}"
     options = ["--trace-for", "0.1", "--duration", "3"]
     command = [RECORD, "-o", tmp_path / "b", *QUIET, *options]
-    done = ended(command, env={**temporary, "PATH": path})
+    environment = temporary | preferred("perf", tmp_path / "root") | {"PATH": path}
+    done = ended(command, env=environment)
     assert done.returncode == 0, done.stderr
     manifest = manifest_of(tmp_path / "b")
     assert manifest["tool"] == "tracefs"

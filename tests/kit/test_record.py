@@ -49,7 +49,8 @@ def bundle(perf: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     load = f"echo loaded {MARK}load; while :; do sleep 0.01; done"
     done = ended(
         [
-            *(RECORD, "-o", path, "--victim", AWKWARD, "--victim-cpu", "0", "--baseline"),
+            *(RECORD, "-o", path, "--tool", "perf", "--victim", AWKWARD, "--victim-cpu", "0"),
+            "--baseline",
             *("--load", load, "--note", NOTE, "--note", "second"),
         ]
     )
@@ -134,7 +135,7 @@ def test_victim_ran_within_the_recording(manifest: dict[str, Any], bundle: Path)
 @pytest.mark.measures
 def test_victim_time_is_its_own(perf: str, tmp_path: Path) -> None:
     spin = "python3 -c 'import time\nwhile time.process_time() < 0.5: pass'"
-    options = ["--profile", "light", "--compress", "--victim", spin]
+    options = ["--tool", "perf", "--profile", "light", "--compress", "--victim", spin]
     done = ended([RECORD, "-o", tmp_path / "b", *options])
     if "cannot compress" in done.stderr:
         done = ended(
@@ -158,7 +159,8 @@ def test_snapshots_bracket_what_the_trace_counts(perf: str, tmp_path: Path) -> N
         "for _ in range(5000): s.send(b'x'); s.recv(1)\n"
     )
     bundle = tmp_path / "b"
-    done = ended([RECORD, "-o", bundle, "--victim", f"python3 {script}", "--victim-cpu", "0"])
+    victim = ["--victim", f"python3 {script}", "--victim-cpu", "0"]
+    done = ended([RECORD, "-o", bundle, "--tool", "perf", *victim])
     assert done.returncode == 0, done.stderr
 
     begin, end = read_at(bundle, "before", "softirqs"), read_at(bundle, "after", "softirqs")

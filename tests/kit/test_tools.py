@@ -17,6 +17,7 @@ from support.kit.record import (
     manifest_of,
     nothing_left,
     path_without,
+    preferred,
     require_recorder,
     stub,
 )
@@ -52,8 +53,6 @@ def test_without_perf_and_trace_cmd_tracefs_records(
     assert (manifest["tool"], manifest["trace"]) == ("tracefs", "trace.tracefs")
     assert manifest["host"]["perf"] is None
     assert manifest["host"]["trace_cmd"] is None
-    [reason] = (note for note in manifest["notes"] if "perf" in note)
-    assert "trace-cmd" in reason
 
 
 def test_a_perf_without_tracepoints_is_passed_over(
@@ -61,7 +60,7 @@ def test_a_perf_without_tracepoints_is_passed_over(
 ) -> None:
     path_without(tmp_path / "bin", "perf", "trace-cmd")
     stub(tmp_path / "bin", "perf", NO_TRACEPOINTS)
-    bare = with_path(temporary, str(tmp_path / "bin"))
+    bare = with_path(temporary | preferred("perf", tmp_path / "root"), str(tmp_path / "bin"))
     done = ended([RECORD, "-o", tmp_path / "b", "--duration", "0.3"], env=bare)
     assert done.returncode == 0, done.stderr
     manifest = manifest_of(tmp_path / "b")
@@ -76,14 +75,18 @@ def test_a_perf_without_tracepoints_is_passed_over(
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.alone
-def test_trace_cmd_comes_before_tracefs(tmp_path: Path) -> None:
-    require_recorder("trace-cmd")
-    with nothing_left(tmp_path, "trace-cmd") as environment:
-        bare = with_path(environment, path_without(tmp_path / "bin", "perf"))
-        done = ended([RECORD, "-o", tmp_path / "b", "--duration", "0.3"], env=bare)
+@pytest.mark.parametrize(("boot", "tool"), [("", "perf"), ("of-another-boot", "tracefs")])
+def test_what_a_check_of_this_boot_has_found_best_records(
+    boot: str, tool: str, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    require_recorder("perf")
+    environment = temporary | preferred("perf", tmp_path / "root", boot)
+    for options in ([], ["--tool", "auto"]):
+        bundle = tmp_path / f"b{len(options)}"
+        command = [RECORD, "-o", bundle, "--duration", "0.3", *options]
+        done = ended(command, env=environment)
         assert done.returncode == 0, done.stderr
-        assert manifest_of(tmp_path / "b")["tool"] == "trace-cmd"
+        assert manifest_of(bundle)["tool"] == tool
 
 
 @pytest.mark.parametrize("tool", ["perf", "trace-cmd"])
@@ -100,7 +103,7 @@ def test_a_tool_that_is_not_here_is_one_line(
 def test_a_buffer_in_use_is_left_to_its_user(tmp_path: Path) -> None:
     require_recorder("trace-cmd")
     with nothing_left(tmp_path, "tracefs") as environment:
-        bare = with_path(environment, path_without(tmp_path / "bin", "perf"))
+        bare = environment | preferred("trace-cmd", tmp_path / "root")
         switch = TRACING / "events" / "sched" / "sched_process_hang" / "enable"
         switch.write_text("1")
         try:
@@ -278,7 +281,12 @@ def test_a_perf_that_hangs_is_given_up(tmp_path: Path) -> None:
         (tmp_path / "bin" / "trace-cmd").chmod(0o755)
         done = ended(
             [RECORD, "-o", tmp_path / "b", "--duration", "0.3", "--sidecars", "none"],
-            env={**environment, "PATH": path, "NETCOST_START_SECONDS": "1"},
+            env={
+                **environment,
+                **preferred("perf", tmp_path / "root"),
+                "PATH": path,
+                "NETCOST_START_SECONDS": "1",
+            },
         )
         assert done.returncode == 0, done.stderr
         manifest = manifest_of(tmp_path / "b")

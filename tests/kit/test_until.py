@@ -239,3 +239,27 @@ def test_it_looks_at_ksoftirqd(tmp_path: Path, temporary: dict[str, str]) -> Non
     done = ended([RECORD, "-o", tmp_path / "b", *SHORT, *options], env=temporary)
     assert done.returncode == 0, done.stderr
     assert until_of(tmp_path / "b")["ended_by"] == "duration"
+
+
+@pytest.mark.measures
+def test_the_highest_is_said_where_the_condition_never_held(
+    tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    require_recorder("tracefs")
+    options = ["--until", "softirq>99%", "--duration", "3", "--load", LOAD, "--buffer", "512"]
+    done = ended([RECORD, "-o", tmp_path / "b", *SHORT, *options], env=temporary)
+    assert done.returncode == 0, done.stderr
+    [said] = (line for line in done.stderr.splitlines() if "never held" in line)
+    [share] = re.findall(rf"the highest was softirq ([\d.]+) % of CPU {CPU}$", said)
+    assert 5 < float(share) < 99
+
+
+# As a command it would write a file.
+@pytest.mark.parametrize("misspelt", ["softirqs>30%", "soft-irq > 30%", "net_rx=5", "squeeze>0"])
+def test_a_misspelt_condition_is_no_command(
+    misspelt: str, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    done = ended([RECORD, "-o", "b", "--until", misspelt], cwd=tmp_path, env=temporary)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert misspelt in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"tmp"}

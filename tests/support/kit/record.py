@@ -156,13 +156,22 @@ def nothing_left(folder: Path, tool: str | None = None) -> Iterator[dict[str, st
     temporary = folder / "tmp"
     temporary.mkdir()
     before = snapshot(buffer=tool == "trace-cmd") if tool else {}
-    yield {**os.environ, "TMPDIR": str(temporary)}
+    # What a --check of this host has found is not known there.
+    yield {**os.environ, "TMPDIR": str(temporary), "NETCOST_ROOT": str(folder / "none")}
     assert list(temporary.rglob("*")) == []
     assert processes_with(str(folder)) == []
     assert not tool or lasting_differences(before, buffer=tool == "trace-cmd") == []
 
 
 # With one tool in the ordinary lanes, with the others in the slow one.
+def preferred(tool: str, folder: Path, boot: str = "") -> dict[str, str]:
+    """The environment of a recording before which --check has found that this tool is the best."""
+    (folder / "run").mkdir(parents=True)
+    boot = boot or Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    (folder / "run" / "netcost-record.tool").write_text(f"{boot} {tool}\n")
+    return {"NETCOST_ROOT": str(folder)}
+
+
 def by_tool(first: str, *others: Any) -> pytest.MarkDecorator:
     slow = []
     for other in others:
