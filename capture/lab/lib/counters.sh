@@ -10,13 +10,7 @@ device_counter() {
 
 # backlog_drops: packets that found a CPU's backlog full, on all CPUs.
 backlog_drops() {
-	awk '
-		function hex(text,   i, value) {
-			for (i = 1; i <= length(text); i++) value = value * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
-			return value
-		}
-		{ sum += hex($2) }
-		END { print sum + 0 }' /proc/net/softnet_stat
+	softnet 2 /proc/net/softnet_stat | awk '{ sum += $2 } END { print sum + 0 }'
 }
 
 # udp_drops NAMESPACE: datagrams that arrived and no socket took: full buffers, no port, bad.

@@ -14,6 +14,10 @@ workspace='' namespaces='' running='' output_begun='' state='' mark='' guard='' 
 
 # shellcheck source=words.sh
 . "$lab/lib/words.sh"
+# shellcheck source=../../lib/host.sh
+. "$lab/../lib/host.sh"
+# shellcheck source=../../lib/softnet.sh
+. "$lab/../lib/softnet.sh"
 # shellcheck source=../../lib/lock.sh
 . "$lab/../lib/lock.sh"
 # shellcheck source=../../lib/processes.sh
@@ -24,10 +28,14 @@ workspace='' namespaces='' running='' output_begun='' state='' mark='' guard='' 
 . "$lab/lib/undo.sh"
 # shellcheck source=sysctls.sh
 . "$lab/lib/sysctls.sh"
+# shellcheck source=deferral.sh
+. "$lab/lib/deferral.sh"
 # shellcheck source=busy.sh
 . "$lab/lib/busy.sh"
 # shellcheck source=running.sh
 . "$lab/lib/running.sh"
+# shellcheck source=control.sh
+. "$lab/lib/control.sh"
 
 warn() {
 	printf '%s: %s\n' "$experiment" "$*" >&2
@@ -128,9 +136,14 @@ need() {
 	[ "$(id -u)" = 0 ] || die "network namespaces take root"
 }
 
+# online_cpus: a line each.
+online_cpus() {
+	awk -F: '/^processor/ { print $2 + 0 }' /proc/cpuinfo
+}
+
 # choose_cpus: sets victim_cpu (the last online one unless chosen) and load_cpu, the first other.
 choose_cpus() {
-	online=$(awk -F: '/^processor/ { print $2 + 0 }' /proc/cpuinfo)
+	online=$(online_cpus)
 	victim_cpu=${victim_cpu:-$(echo "$online" | tail -n 1)}
 	whole_number --victim-cpu "$victim_cpu" 0 65535
 	echo "$online" | grep -qx "$victim_cpu" || bad_usage "CPU $victim_cpu is not online"

@@ -50,4 +50,8 @@ end_series() {
 		die "cannot write $output/experiment.json: is there room?"
 	rm -f -- "$output/unfinished" || die "cannot finish $output"
 	echo "$output: $(sed 1d "$output/steps.tsv" | wc -l) steps, $(du -sk "$output" | cut -f1) kB"
+	[ "$refused" = 0 ] || {
+		warn "$refused steps are left out, for their controls failed"
+		exit 3
+	}
 }

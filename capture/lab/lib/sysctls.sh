@@ -54,7 +54,10 @@ restore_sysctls() {
 			restore_sysctls_failed=yes
 		fi
 	done <"$sysctls_journal"
-	[ -z "$restore_sysctls_failed" ] && rm -f "$sysctls_journal"
+	[ -z "$restore_sysctls_failed" ] || return 1
+	# The value says nothing of what the kernel does. An experiment that is killed meanwhile leaves the journal.
+	! grep -qsF " $defer_sysctl " "$sysctls_journal" || restore_deferral
+	rm -f "$sysctls_journal"
 }
 
 # undo_killed_sysctls: whoever holds the lock has done that, or does it at its end.

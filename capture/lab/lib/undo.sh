@@ -207,6 +207,7 @@ undo_killed() {
 		clear_dead_lock "$states_lock"
 	fi
 	undo_killed_sysctls
+	remove_killed_instances
 }
 
 # is_gone PID-START

@@ -122,7 +122,7 @@ def one_cpu_control(
     figures = [
         str(name)
         for name in steps.select_dtypes("number")
-        if name not in (*CONDITIONS, *REPEATS) and not name.startswith(CONTROL)
+        if name not in (*CONDITIONS, *REPEATS) and not str(name).startswith(CONTROL)
     ]
     if metric not in figures:
         raise ArgumentError(no_such("figure", metric, figures))

@@ -28,6 +28,14 @@ EXPERIMENTS = (
 DEFER = Path("/proc/sys/net/core/skb_defer_max")
 
 
+def lab(script: str, *words: object) -> str:
+    """What a script prints that has sourced the lab's libraries as an experiment does."""
+    sourced = f'experiment=probe typed=probe; . "{LAB}/lib/lab.sh"; trap - EXIT; {script}'
+    command = ["sh", "-c", sourced, LAB / "probe", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
 def namespaces(left: bool = False) -> set[str]:
     """The lab's, by name; with left those of experiments that are gone."""
     folder = Path("/run/netns")
