@@ -116,7 +116,8 @@ def test_what_was_typed_comes_back(manifest: dict[str, Any], bundle: Path) -> No
         capture_output=True,
         text=True,
     ).stdout.split("\0")
-    assert words[:6] == ["netcost-record", "-o", str(bundle), "--victim", AWKWARD, "--victim-cpu"]
+    typed = ["netcost-record", "-o", str(bundle), "--tool", "perf", "--victim", AWKWARD]
+    assert words[: len(typed)] == typed
 
 
 def test_victim_ran_within_the_recording(manifest: dict[str, Any], bundle: Path) -> None:
