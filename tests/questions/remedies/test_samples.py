@@ -89,8 +89,6 @@ def client(name: str) -> int:
 MEASURED = [
     ("rps", (64, "off"), (64, "on"), 36, 30),
     ("rps", (0, "off"), (0, "on"), 37, 21),
-    ("deferral_off", (64, "off"), (0, "off"), 36, 9),
-    ("deferral_off", (64, "on"), (0, "on"), 40, -15),
 ]
 
 
