@@ -2,6 +2,7 @@
 # that cannot be written, and a user who is not root.
 
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,6 +133,20 @@ def test_a_perf_that_misses_is_warned_of(tmp_path: Path, temporary: dict[str, st
             assert "100 % of" in said
         finally:
             datagrams.kill()
+
+
+# Twenty seconds without a word look like a hang. In a log they would be noise.
+@pytest.mark.measures
+def test_who_watches_is_told_what_it_is_at(temporary: dict[str, str]) -> None:
+    ours, its = os.openpty()
+    command = [RECORD, "--check", "--tool", "tracefs"]
+    with subprocess.Popen(command, env=temporary, stdout=subprocess.PIPE, stderr=its) as process:
+        os.close(its)
+        assert process.stdout is not None
+        assert b"verdict: go" in process.stdout.read()
+    said = os.read(ours, 4096).decode()
+    os.close(ours)
+    assert "trying tracefs for 0.2 s" in said
 
 
 def test_tracefs_that_cannot_be_written(tmp_path: Path, temporary: dict[str, str]) -> None:
