@@ -59,6 +59,21 @@ def test_a_series_of_what_the_guest_left(tmp_path: Path) -> None:
     assert int(sent.split()[1]) > 100
 
 
+def test_a_step_whose_control_fails_is_left_out(tmp_path: Path) -> None:
+    require_lab("cc")
+    elsewhere = {**guest(tmp_path), "NETCOST_TEST_ELSEWHERE": "yes"}
+    with nothing_of_the_lab_left(tmp_path) as environment:
+        status, said = run(tmp_path, {**environment, **elsewhere}, "--paths", "nic")
+    assert status == 3
+    assert not any("ended early" in line for line in said)
+    experiment, [row] = series(tmp_path / "out")
+    assert (row["bundle"], row["control_packets"]) == ("6.1-nic-1-flows", "4096")
+    [note] = (one for one in experiment["notes"] if "6.1-nic-2-flows" in one)
+    assert "its control failed" in note
+    assert not (tmp_path / "out" / "6.1-nic-2-flows").exists()
+    assert not (tmp_path / "out" / "unfinished").exists()
+
+
 def test_a_guest_that_dies_leaves_nothing(tmp_path: Path) -> None:
     require_lab("cc")
     programs = guest(tmp_path)

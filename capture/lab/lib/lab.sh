@@ -65,7 +65,8 @@ end() {
 		release_locks
 		undo_state "$state" "$mark"
 	fi
-	if [ "$end_status" -ne 0 ] && [ -n "$namespaces$output_begun" ]; then
+	# 3 is of one that is written, without some of its steps.
+	if [ "$end_status" -ne 0 ] && [ "$end_status" -ne 3 ] && [ -n "$namespaces$output_begun" ]; then
 		warn "ended early: what it had set up is removed${output_begun:+, and what it had written to $output}"
 	fi
 	exit "$end_status"
