@@ -28,7 +28,7 @@ for path in $paths; do
 		bundle=$share/bundles/$path-$count-flows
 		mkdir -p "$bundle/before" "$bundle/after"
 		cp "$share/sender" "$bundle/manifest.json"
-		# Of CPU 0, which has worked on 4,096 packets meanwhile; of 2 flows it may be told to have had none.
+		# CPU 0 has worked on 4,096 packets meanwhile; with 2 flows on none, where that is told.
 		echo "00000000 0 0 0 0 0 0 0 0 0 0 0 0" >"$bundle/before/net_softnet_stat"
 		packets=00001000
 		[ -z "$NETCOST_TEST_ELSEWHERE" ] || [ "$count" != 2 ] || packets=00000000
