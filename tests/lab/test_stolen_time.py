@@ -23,6 +23,7 @@ def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
 def test_openssl_is_robbed(tmp_path: Path, temporary: dict[str, str]) -> None:
     bundle = tmp_path / "b"
     options = ["--pps", "60000", "--size", "200", "--flows", "2", "--duration", "1"]
+    options += ["--tool", "perf"]
     done = ended([LAB, "-o", bundle, *options], env=temporary)
     assert done.returncode == 0, done.stderr
     manifest = manifest_of(bundle)
