@@ -6,7 +6,7 @@ shift
 umask "${NETCOST_UMASK:-022}"
 if [ -n "${NETCOST_LC_ALL+set}" ]; then LC_ALL=$NETCOST_LC_ALL; else unset LC_ALL; fi
 unset NETCOST_LC_ALL NETCOST_UMASK
-if [ -n "${NETCOST_USER-}" ] && [ -n "$NETCOST_RUN" ]; then
+if [ -n "${NETCOST_USER-}" ]; then
 	USER=$(id -un "$NETCOST_USER")
 	HOME=$({ getent passwd "$USER" || grep "^$USER:" /etc/passwd; } 2>/dev/null | head -n 1 | cut -d : -f 6)
 	LOGNAME=$USER HOME=${HOME:-/}

@@ -52,7 +52,8 @@ run_repeat() {
 	done
 	warn "repeat $repeats_done of $repeats${alternate:+, $([ "$repeat_load" = no ] && echo without || echo with) the load}"
 	repeat_began=$(date -u +%Y-%m-%dT%H:%M:%SZ)
-	setsid sh "$library/guard.sh" "$workspace/alive" "" sh "$library/report-end.sh" repeat sh "$library/as-called.sh" "" sh "$here/netcost-record" "$@" \
+	# A recorder is root's.
+	NETCOST_USER='' setsid sh "$library/guard.sh" "$workspace/alive" "" sh "$library/report-end.sh" repeat sh "$library/as-called.sh" "" sh "$here/netcost-record" "$@" \
 		-o "$partial/$repeat_name" --note "repeat $repeats_done of $repeats" >"$workspace/repeat.out" </dev/null &
 	repeat_pid=$!
 	next_report

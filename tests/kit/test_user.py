@@ -1,6 +1,7 @@
 # netcost-record --user: what is not the kit's own runs as somebody who may do less.
 
 import os
+import pwd
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -41,6 +42,30 @@ def test_victim_and_load_are_not_roots(temporary: tuple[Path, dict[str, str]]) -
     # The rest of the bundle is not theirs.
     assert (folder / "b" / "manifest.json").stat().st_uid == os.geteuid()
     assert (folder / "b").stat().st_mode & 0o777 == 0o700
+
+
+# Of a service that runs, of a condition, and of each of several repeats.
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--attach", "{pid}", "--duration", "0.5", "--work", "id -u >>{told}; echo 1"],
+        ["--after", "0.1", "--until", "id -u >>{told}"],
+        ["--repeat", "2", "--victim", "id -u >>{told}"],
+    ],
+    ids=["work", "until", "repeat"],
+)
+def test_nothing_of_the_users_is_roots(
+    options: list[str], temporary: tuple[Path, dict[str, str]]
+) -> None:
+    folder, environment = temporary
+    told = folder / "told"
+    told.touch()
+    told.chmod(0o666)
+    words = [one.format(pid=os.getpid(), told=told) for one in options]
+    command = [RECORD, "-o", folder / "b", *SHORT, "--user", "nobody", *words]
+    done = ended(command, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert set(told.read_text().split()) == {str(pwd.getpwnam("nobody").pw_uid)}
 
 
 def test_a_bundle_they_cannot_reach_is_said(
