@@ -19,19 +19,12 @@ count_packets() {
 	read -r control_here control_elsewhere control_handed <"$workspace/packets"
 }
 
-# steered BUNDLE CPU [TIMES]: was what the network did meanwhile done by this CPU, four or so many times as much of it as by all
-# others? As count_packets, and fails with control_reason.
+# steered BUNDLE CPU: was most of what the network did meanwhile done by this CPU? What acknowledges is worked on where it is
+# sent. As count_packets, and fails with control_reason.
 steered() {
 	count_packets "$1/before/net_softnet_stat" "$1/after/net_softnet_stat" "$2"
 	control_reason="CPU $2 has worked on $control_here packets and other CPUs on $control_elsewhere: they were not steered to it"
-	[ "$control_here" -gt $((control_elsewhere * ${3:-4})) ] && [ "$control_here" -ge 100 ]
-}
-
-# steered_of BUNDLE CPU PACKETS: as steered, where other CPUs work on the replies: has this one worked on as many packets?
-steered_of() {
-	count_packets "$1/before/net_softnet_stat" "$1/after/net_softnet_stat" "$2"
-	control_reason="CPU $2 has worked on $control_here packets, and $3 were received: they were not steered to it"
-	[ $((control_here * 5)) -gt $(($3 * 4)) ]
+	[ "$control_here" -gt "$control_elsewhere" ] && [ "$control_here" -ge 100 ]
 }
 
 # refuse STEP: of the series, by control_reason.
