@@ -136,14 +136,12 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     by = frame.groupby(["side", "context"], dropna=False, sort=False)["frees"].sum().reset_index()
     by["frees_share"] = by["frees"] / (by["frees"].sum() or np.nan)
     order = by.sort_values("frees", ascending=False, kind="stable", ignore_index=True)
-    return {"by_side": order, "deferral_stuck": is_stuck(answer.timeline, frame)}
+    stuck = is_stuck(answer.timeline, frame)
+    limit = limit_of(answer.timeline.capture) if stuck else None
+    return {"by_side": order, "deferral_stuck": stuck, "defer_limit": limit}
 
 
 @skb_frees.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     parts = answer.parts
-    limit = limit_of(answer.timeline.capture)
-    return {
-        "sides": listed(parts["by_side"]),
-        "defer_limit": limit if parts["deferral_stuck"] else None,
-    }
+    return {"sides": listed(parts["by_side"]), "defer_limit": parts["defer_limit"]}
