@@ -48,7 +48,7 @@ read_condition() {
 }
 
 bad_condition() {
-	bad_usage "--until wants, in quotes, 'softirq>30%', 'ksoftirqd>50%' (below 100%), 'squeezed>0' or a command, not $until"
+	bad_usage "--until wants 'softirq>30%' or 'ksoftirqd>50%' (each below 100%), 'squeezed>0', or a command, in quotes; not '$until'"
 }
 
 # begin_until: is there what it looks at? A command is tried, for one that is not there would never succeed.

@@ -30,8 +30,8 @@ usage() {
 		                     (default $min_free)
 		  --check            only say whether it can be recorded, how much there will be and what it will cost
 		  --strict           exit status 4 where the trace is not complete by the kernel's own counters
-		  --no-count         do not count the trace's events on this host, which that takes; it is done niced,
-		                     for 60 s at most
+		  --no-count         do not compare the trace with the kernel's counters: counting its events takes this
+		                     host's CPU time (niced, for 60 s at most)
 		  --user NAME        run the commands of --victim, --load, --work and --until as this user, not as root
 		  --victim 'CMD'     a command to run as the victim; it must end by itself, with status 0
 		  --victim-cpu N     the CPU it is pinned to (default the last one recorded)
