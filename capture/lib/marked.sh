@@ -4,7 +4,7 @@
 # process group of their own does not hide them, nor that their parents are gone. START is when the process of that number
 # began, in ticks since boot: the environment of what is older is not looked at, for it is not of its making, may hold
 # secrets, and reading it can block. No cgroup is made for them: below a unit of systemd that is systemd's to do.
-# Sourced, with processes.sh.
+# Sourced after processes.sh.
 
 # marked_tree MARK: "PID PARENT" of each, none of a zombie.
 marked_tree() {
@@ -15,7 +15,7 @@ marked_tree() {
 		xargs tail -n +1 /dev/null 2>/dev/null | tr '\0' '\n' | awk -v mark="$1" '
 		/^==> \/proc\/[0-9]+\/environ <==$/ { split($2, part, "/"); pid = part[3] }
 		$0 == mark && pid != "" { print pid }' | while read -r marked_pid; do
-		# An environment may hold any text, such as the name of another: that one alone is asked again.
+		# Any environment may hold a line that looks like a file's name, so each process is read once more by itself.
 		{ tr '\0' '\n' <"/proc/$marked_pid/environ" | grep -qxF -e "$1"; } 2>/dev/null || continue
 		sed "s/.*) [^ ]* \\([0-9]*\\) .*/$marked_pid \\1/" "/proc/$marked_pid/stat" 2>/dev/null
 	done | sort -u

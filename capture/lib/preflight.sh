@@ -173,7 +173,7 @@ preflight_disk() {
 	[ -z "$event_profiles" ] || preflight_said="about $expected_rate events/s$expected_rate_note; $preflight_said"
 }
 
-# say_how_to_record ARGUMENT...: the line to run, of those that it was checked with.
+# say_how_to_record ARGUMENT...: prints the command that records with the options that were checked.
 say_how_to_record() {
 	say_how_to_record_words=''
 	[ -n "$output" ] || say_how_to_record_words=" -o $(uname -n | tr -cd 'A-Za-z0-9._-').netcost"

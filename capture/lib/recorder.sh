@@ -38,12 +38,8 @@ tools_in_turn() {
 	tools_in_turn_best=''
 	[ -n "$check_only" ] || tools_in_turn_best=$(best_tool)
 	for tools_in_turn_one in $tools_in_turn_best tracefs perf trace-cmd; do
-		case $tools_in_turn_one,$compress in
-		tracefs, | perf,* | trace-cmd,*) ;;
-		*) continue ;;
-		esac
-		case $tools_in_turn_one,$clock,$until$trace_for in
-		perf,mono,* | trace-cmd,*, | tracefs,*) echo "$tools_in_turn_one" ;;
+		case $tools_in_turn_one,$clock,${until:+part}${trace_for:+part},$compress in
+		perf,mono,*,* | trace-cmd,*,,* | tracefs,*,*,) echo "$tools_in_turn_one" ;;
 		esac
 	done | awk '!seen[$0]++'
 }

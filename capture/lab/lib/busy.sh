@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
 # Is the machine quiet enough for figures? Before an experiment sets anything up, and once it is over: what other
-# programs had of the CPUs, and what a hypervisor took of them. Nobody is named. Sourced, with processes.sh.
+# programs had of the CPUs, and what a hypervisor took of them. No program is named. Sourced after processes.sh.
 
 busy_limit=5 steal_limit=1
 
