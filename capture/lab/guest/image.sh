@@ -93,6 +93,7 @@ make_kernel() {
 			cat files
 		} | awk "!seen[\$0]++" | busybox cpio -o -H newc 2>/dev/null' pack "$1" "$modules" >"$work/$1.cpio" 2>"$work/cpio.log" ||
 		die "cannot pack the modules of $make_kernel_package: $(tail -n 1 "$work/cpio.log")"
-	cp "$work/root/kernels/$1"/boot/vmlinuz-* "$work/$1.linux.new" || die "$make_kernel_package holds no kernel"
+	find "$work/root/kernels/$1/boot" -name 'vmlinuz-*' -exec cp {} "$work/$1.linux.new" \;
+	[ -s "$work/$1.linux.new" ] || die "$make_kernel_package holds no kernel"
 	mv -- "$work/$1.linux.new" "$work/$1.linux"
 }
