@@ -74,11 +74,11 @@ def test_a_side_may_be_several_paths(netcost: Netcost, folder: Path, tmp_path: P
 
 def test_labels_choose_runs(netcost: Netcost) -> None:
     run = netcost("compare", REPEATED, *DEFER, *SIDES, "--json").json
-    assert [len(run[side]["runs"]) for side in ("base", "new")] == [10, 10]
+    assert [len(run[side]["runs"]) for side in ("base", "new")] == [6, 6]
     assert run["base"]["called"].endswith(" max 0")
     assert run["cost_tree"] is None
     [again] = [one for one in run["commands"] if one.startswith("capture/lab/local-regression ")]
-    assert again.split()[1:] == ["-o", "local-regression", "--traced", "0"]
+    assert again.split()[1:] == ["-o", "local-regression", "--repeats", "6", "--traced", "0"]
     several = ("--where", "network=loopback", "--where", "network=veth")
     refused = netcost("compare", REPEATED, *several, *SIDES)
     assert (refused.code, " network is " in refused.err) == (2, True)
@@ -166,7 +166,7 @@ def test_each_observation_is_a_benchmark(netcost: Netcost) -> None:
     base, new = out.split("side: new")
     for part in (base, new):
         found = re.findall(r"^BenchmarkReceived_bits_per_second 1 (\S+) (\S+)$", part, re.M)
-        assert len(found) == 10
+        assert len(found) == 6
     steps = pd.read_csv(Path(REPEATED) / "steps.tsv", sep="\t")
     alike = "network == 'loopback' and protocol == 'udp' and rps == 'off' and cpus == 'two'"
     wanted = set(steps.query(f"{alike} and skb_defer_max == 0")["received_bits_per_second"])

@@ -35,11 +35,12 @@ def test_steps_have_labels_and_figures() -> None:
 
 def test_untraced_repeats_are_runs_beside_their_recordings() -> None:
     found = netcost.run_set(TRACED)
-    assert len(found.measured) == 24
-    assert len(found.recorded) == 24
+    assert len(found.measured) == 36
+    assert len(found.recorded) == 36
     assert {run.labels["rps"] for run in found.recorded} == {"off", "on"}
+    assert set(found.labels["skb_defer_max"]) == {"0", "64", "128"}
     untraced = netcost.run_set(REGRESSION)
-    assert len(untraced) == 320
+    assert len(untraced) == 288
     assert not untraced.recorded
     assert "repeat" not in untraced.labels
 

@@ -180,7 +180,7 @@ def test_pidstat_of_nothing() -> None:
 
 def test_pidstat_of_the_samples() -> None:
     files = sorted((ROOT / "sample-data" / "local-regression").glob("repeats/*/1/pidstat.txt"))
-    assert len(files) == 32
+    assert len(files) == 48
     told = parse_pidstat(files[0].read_text())
     assert told["comm"].tolist() == ["iperf3", "iperf3"]
     assert (told["usr_share"] + told["system_share"] - told["cpu_share"]).abs().max() < 0.011

@@ -89,13 +89,34 @@ def test_a_change_that_many_conditions_make_uncertain_is_not_called_none(tmp_pat
     assert control.frame.set_index("labels").loc["udp", "verdict"] == "unknown"
 
 
-# Eight conditions of ten repeats: their scatter hides what there may be.
-def test_the_sample() -> None:
+# Deferral, of six repeats: what there may be of it is less than is told apart of eight conditions.
+def test_deferral_in_the_sample() -> None:
     found = kept_experiment("local-regression").ask.comparison.one_cpu_control()
-    assert len(found.frame) == 8
-    assert set(found.frame["verdict"]) == {"nothing to explain"}
     assert (found.result.base_name, found.result.new_name) == ("0", "64")
-    first = found.tables["changes"].iloc[0]
-    assert first["labels"].split(", ") == ["loopback", "udp", "rps off"]
-    assert first["base_observations"] == 10
+    verdicts = found.frame.set_index("labels")["verdict"]
+    assert len(verdicts) == 8
+    assert set(verdicts) == {"nothing to explain", "unknown"}
+    rows = found.tables["changes"].set_index(["labels", "control"])
+    assert set(rows["base_observations"]) == set(rows["new_observations"]) == {6}
+    udp = rows.loc["loopback, udp, rps off"]
+    assert (udp.loc["two", "change_high"] < -0.03, udp.loc["two", "p_adjusted"] > 0.05) == (
+        True,
+        True,
+    )
+    assert verdicts["loopback, udp, rps off"] == "unknown"
+    assert abs(udp.loc["one", "change"]) < 0.01
     assert "bits per second" in found.plot().get_xlabel()
+
+
+# RPS halves what of UDP is received by another CPU, and on one CPU hands over nothing.
+def test_rps_in_the_sample() -> None:
+    found = kept_experiment("local-regression").ask.comparison.one_cpu_control(
+        compared="rps", base="off", new="on"
+    )
+    udp = found.frame[found.frame["labels"].str.contains("udp")]
+    assert udp["verdict"].to_list() == ["gone"] * 6
+    assert (udp["apart_low"] > 0.3).all()
+    rows = found.tables["changes"]
+    rows = rows[rows["labels"].str.contains("udp")].set_index("control")
+    assert rows.loc["two", "change"].between(-0.6, -0.35).all()
+    assert rows.loc["one", "change"].between(-0.03, 0.03).all()

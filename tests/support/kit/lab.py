@@ -107,6 +107,11 @@ def series(folder: Path) -> tuple[dict[str, Any], list[dict[str, str]]]:
         rows = list(csv.DictReader(table, delimiter="\t"))
     for row in rows:
         empty = {name for name, value in row.items() if value in (None, "")}
+        # To a CPU of one's own no frees are deferred: that has no control.
+        freed = {name for name in row if name.startswith("control_freed_")}
+        if row.get("cpus") == "one":
+            assert freed <= empty
+            empty -= freed
         # A repeat has a trace or not.
         assert empty in ([set()] if {"bundle", "folder"} - set(row) else [{"bundle"}, {"folder"}])
     return experiment, rows
