@@ -66,8 +66,8 @@ def test_local_regression_traced_shows_drops_and_frees(path: Path) -> None:
         assert clients == deferred + (dropped if "rpsoff" in path.name else 0)
         assert deferred > 3_000
     text = said()["local-regression-traced"]
-    assert "by the server, in its system calls" in text
-    assert "in a softirq of the client's CPU" in text
+    assert "by the server" in text
+    assert "the client's CPU" in text
 
 
 # The client's part of the frees, of each recording without RPS.

@@ -98,10 +98,11 @@ def test_deferral_in_the_sample() -> None:
     assert set(verdicts) == {"nothing to explain", "unknown"}
     rows = found.tables["changes"].set_index(["labels", "control"])
     assert set(rows["base_observations"]) == set(rows["new_observations"]) == {6}
-    udp = rows.loc["loopback, udp, rps off"]
+    name = "loopback, udp, rps off"
+    udp = rows.loc[name]
     assert udp.loc["two", "change_high"] < -0.03
     assert udp.loc["two", "p_adjusted"] > 0.05
-    assert verdicts["loopback, udp, rps off"] == "unknown"
+    assert verdicts[name] == "unknown"
     assert abs(udp.loc["one", "change"]) < 0.01
     assert "bits per second" in found.plot().get_xlabel()
 
