@@ -6,18 +6,22 @@
 #
 # Shifted: a sample's time, the trailer (sample_id_all) of every other record, and the time in the
 # body of FORK, EXIT, THROTTLE and UNTHROTTLE. Not shifted, since perf does not know them: times
-# within the payload of a tracepoint (hrtimer's `now`). Refused: pipes, folders, compressed records,
-# AUX areas, another byte order, events that have their time in different places.
+# within the payload of a tracepoint (hrtimer's `now`). Compressed records (zstd) are unpacked
+# first. Refused: pipes, folders, AUX areas, another byte order, events that have their time in
+# different places.
 
 import argparse
 import struct
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from tempfile import TemporaryFile
+from typing import IO, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import zstandard
 
 Words = npt.NDArray[np.uint64]
 _BLOCK = 16 << 20
@@ -27,9 +31,9 @@ _SAMPLE_ID_ALL = 1 << 18
 # Features of the header, by bit.
 _SAMPLE_TIME, _DIR_FORMAT, _COMPRESSED = 21, 24, 27
 # Records: those with a time in their body, and in which word it is.
-_SAMPLE, _FINISHED_ROUND, _USER = 9, 68, 64
+_SAMPLE, _FINISHED_ROUND, _USER, _PACKED = 9, 68, 64, 81
 _IN_BODY = {4: 3, 7: 3, 5: 1, 6: 1}
-_REFUSED = {11: "AUX", 70: "AUXTRACE_INFO", 71: "AUXTRACE", 81: "COMPRESSED", 83: "COMPRESSED2"}
+_REFUSED = {11: "AUX", 70: "AUXTRACE_INFO", 71: "AUXTRACE", 83: "COMPRESSED2"}
 # Between two copies.
 _PAUSE_NS = 1_000
 
@@ -59,8 +63,8 @@ def layout(file: BinaryIO) -> Layout:
     if header_size != 104:
         raise SystemExit("a pipe: record it into a file")
     flags = int.from_bytes(head[72:104], "little")
-    if flags >> _DIR_FORMAT & 1 or flags >> _COMPRESSED & 1:
-        raise SystemExit("a folder, or compressed: record it without --threads and -z")
+    if flags >> _DIR_FORMAT & 1:
+        raise SystemExit("a folder: record it without --threads")
     places = set()
     for attr in range(attrs_at, attrs_at + attrs_size, attr_size):
         file.seek(attr + 24)
@@ -124,13 +128,59 @@ def _block(words: Words, where: Layout) -> Block:
     return Block(words[:place], np.array(times, np.int64), is_first)
 
 
+@contextmanager
+def plain(path: Path) -> Iterator[BinaryIO]:
+    """The recording; one with compressed records as another file, as perf writes it without -z."""
+    with path.open("rb") as file:
+        head = file.read(104)
+        file.seek(0)
+        if head[:8] != b"PERFILE2" or not head[72 + _COMPRESSED // 8] >> _COMPRESSED % 8 & 1:
+            yield file
+            return
+        with TemporaryFile() as out:
+            _unpack(file, head, out)
+            out.seek(0)
+            yield out
+
+
+def _unpack(file: BinaryIO, head: bytes, out: IO[bytes]) -> None:
+    flags = int.from_bytes(head[72:104], "little")
+    at, size = struct.unpack_from("<2Q", head, 40)
+    bits = [bit for bit in range(256) if flags >> bit & 1]
+    out.write(file.read(at))
+    # One stream of zstd runs through all records, or each begins another.
+    stream = zstandard.ZstdDecompressor().decompressobj()
+    while file.tell() < at + size:
+        record = file.read(8)
+        kind, _, length = struct.unpack("<IHH", record)
+        body = file.read(length - 8)
+        if kind != _PACKED:
+            out.write(record + body)
+            continue
+        while body:
+            out.write(stream.decompress(body))
+            body = stream.unused_data
+            if stream.eof:
+                stream = zstandard.ZstdDecompressor().decompressobj()
+    grown = out.tell() - at - size
+    sections = {bit: struct.unpack("<2Q", file.read(16)) for bit in bits}
+    del sections[_COMPRESSED]
+    # The list of sections is shorter by the one that says how records are compressed.
+    table = b"".join(struct.pack("<2Q", a + grown - 16, n) for a, n in sections.values())
+    out.write(table + file.read())
+    out.seek(48)
+    out.write(struct.pack("<Q", size + grown))
+    out.seek(72)
+    out.write((flags & ~(1 << _COMPRESSED)).to_bytes(32, "little"))
+
+
 def repeat(source: Path, times: int, target: Path) -> int:
     """
     Write the copies.
 
     :returns: by how much each is later than the one before, in ns
     """
-    with source.open("rb") as file, target.open("wb") as out:
+    with plain(source) as file, target.open("wb") as out:
         where = layout(file)
         earliest, latest, once = 1 << 63, 0, 0
         for block in blocks(file, where):
