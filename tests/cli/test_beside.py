@@ -9,6 +9,7 @@ import pytest
 from support.doors import trace_dat
 from support.host import SAMPLES
 from support.run_cli import Netcost
+from support.unnoted import unnoted
 
 NIC = SAMPLES / "nic-stolen-time"
 TRACE = str(NIC / "trace.perf.data")
@@ -26,9 +27,9 @@ FILES = (
     [("ask", "accounts"), ("ask", "estimates"), ("ask", "cpu_accounts"), ("stolen",), ("ledger",)],
 )
 def test_what_is_given_beside_a_trace_answers_as_the_bundle(
-    netcost: Netcost, words: tuple[str, ...]
+    netcost: Netcost, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    wanted = netcost(*words, str(NIC), "--json").json
+    wanted = netcost(*words, str(unnoted(tmp_path / "bundle")), "--json").json
     found = netcost(*words, TRACE, *FILES, "--json").json
     if words[0] != "ask":
         assert [note for note in found.pop("notes") if "victim_output" in note]
@@ -41,7 +42,7 @@ def test_what_was_given_is_said(netcost: Netcost) -> None:
         run = netcost(*words, *FILES[:2])
         assert run.code == 0, run.err
         assert "victim_output" in run.out
-        assert "pid 384" in " ".join(run.out.split())
+        assert "pid 1544" in " ".join(run.out.split())
 
 
 def test_a_report_says_what_was_given(netcost: Netcost, tmp_path: Path) -> None:
@@ -52,7 +53,7 @@ def test_a_report_says_what_was_given(netcost: Netcost, tmp_path: Path) -> None:
     told = page.read_text()
     words = ("netcost", "report", TRACE, "--notebook", "accounting", *given)
     assert sorted(shlex.split(told.rstrip().splitlines()[-1].split("`")[1])) == sorted(words)
-    assert "31.2 %" in told
+    assert "44.6 %" in told
 
 
 def test_a_clock_of_cycles_is_given_their_length(netcost: Netcost, tmp_path: Path) -> None:

@@ -18,12 +18,12 @@ S = 1_000_000_000
 
 
 def test_a_pipe_gets_plain_lines(netcost: Netcost) -> None:
-    run = netcost("view", NIC, "--text", "--width", "90", "--start", "0.2", "--end", "0.4")
+    run = netcost("view", NIC, "--text", "--width", "90", "--start", "3.5", "--end", "3.7")
     assert (run.code, run.err) == (0, "")
     assert "\x1b" not in run.out
     lines = run.out.splitlines()
-    assert re.findall(r"[\d.-]+\d", lines[0])[:4] == ["200", "0-1", "0.200000", "0.400000"]
-    assert re.match(r" {24}\|0\.20", lines[1])
+    assert re.findall(r"[\d.-]+\d", lines[0])[:4] == ["200", "0-1", "3.500000", "3.700000"]
+    assert re.match(r" {24}\|3\.50", lines[1])
     of_lanes = [line for line in lines if "█" in line or "▁" in line]
     assert len(of_lanes) > 5
     assert max(map(len, of_lanes)) <= 90

@@ -11,5 +11,5 @@ from support.host import ROOT
 @pytest.fixture(scope="session")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("large") / "perf.data"
-    repeat(ROOT / "sample-data" / "nic-stolen-time" / "trace.perf.data", 40, path)
+    repeat(ROOT / "sample-data" / "nic-stolen-time" / "trace.perf.data", 4, path)
     return path

@@ -88,8 +88,8 @@ def test_every_format_is_written_or_refused(tmp_path: Path) -> None:
 
 
 def test_a_window_and_a_cpu(tmp_path: Path) -> None:
-    assert_written(kept(NIC).timeline(0.2, 0.4), tmp_path / "window")
-    one = kept(NIC).timeline(0.2, 0.4, [1])
+    assert_written(kept(NIC).timeline(3.5, 3.7), tmp_path / "window")
+    one = kept(NIC).timeline(3.5, 3.7, [1])
     assert_written(one, tmp_path / "cpu")
     assert sorted(path.name for path in (tmp_path / "cpu" / "segments").iterdir()) == [
         "cpu-0001-0000.parquet"

@@ -152,7 +152,7 @@ def test_generic_events_have_their_arguments(tmp_path: Path) -> None:
 
 
 def test_a_window_of_a_cpu(tmp_path: Path) -> None:
-    timeline = kept(NIC).timeline(0.2, 0.4, [0])
+    timeline = kept(NIC).timeline(3.5, 3.7, [0])
     traced = shown(timeline, tmp_path)
     assert owners(traced) == summed(timeline)
     edges = (timeline.summary["start_ns"], timeline.summary["end_ns"])

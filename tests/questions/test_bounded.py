@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 ASKED = sorted(name for name, one in questions().items() if "Timeline" in one.sources)
 # The recording, and how many times: some 5 million events.
-RECORDINGS = {"nic-stolen-time": 250, "stolen-time-tcp.netcost.tar.zst": 8}
+RECORDINGS = {"nic-stolen-time": 27, "stolen-time-tcp.netcost.tar.zst": 8}
 ANSWERED = """
 import resource, sys
 import netcost_analysis as netcost

@@ -124,9 +124,9 @@ def test_what_is_asked_of_an_experiment_is_not_asked_of_a_recording() -> None:
 # Of a window some answers are of all of the capture, and say so.
 def test_what_takes_no_window_says_so() -> None:
     capture = kept(NIC)
-    window = capture.timeline(start_s=0.2, end_s=0.6)
+    window = capture.timeline(start_s=3.5, end_s=3.9)
     assert "takes no window" in window.ask.accounting.accounts().words
     assert "takes no window" not in window.ask.stolen_time.headline().words
     assert "takes no window" not in capture.ask.accounting.accounts().words
     with pytest.raises(netcost.CaptureError, match="capture is over"):
-        capture.timeline(start_s=5)
+        capture.timeline(start_s=20)

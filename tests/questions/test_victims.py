@@ -73,7 +73,7 @@ def test_who_did_not_run_is_refused(timeline: netcost.Timeline, name: str, param
 
 OF_A_VICTIM = [name for name, parameter in ASKED if parameter == "victim"]
 # About one task, and no others.
-TASKS = ("openssl", "udpsink")
+TASKS = ("openssl", "udp-load")
 OF_ONE = ("headline", "example", "remedies")
 
 
@@ -99,18 +99,18 @@ def test_the_timelines_victim_is_the_questions(
 # Words and tables are of one and the same; what is around an example is of others too.
 @pytest.mark.parametrize("name", [name for name in OF_A_VICTIM if name != "example"])
 def test_tables_are_of_the_victim(timeline: netcost.Timeline, name: str) -> None:
-    answer = timeline.capture.timeline(victim="udpsink").ask(name)
+    answer = timeline.capture.timeline(victim="udp-load").ask(name)
     assert answer.refusal is None
     for frame in answer.tables.values():
         frame = frame.reset_index()
         if "comm" in frame:
-            assert set(frame["comm"]) == {"udpsink"}
+            assert set(frame["comm"]) == {"udp-load"}
     assert "openssl" not in answer.words
 
 
 @pytest.mark.parametrize("name", OF_A_VICTIM)
 def test_all_are_every_task(timeline: netcost.Timeline, name: str) -> None:
-    given = timeline.capture.timeline(victim="udpsink")
+    given = timeline.capture.timeline(victim="udp-load")
     if name in OF_ONE:
         with pytest.raises(ArgumentError, match="about one task"):
             given.ask(name, victim=netcost.ALL)
@@ -121,7 +121,7 @@ def test_all_are_every_task(timeline: netcost.Timeline, name: str) -> None:
     assert any(not frame.equals(one.tables[key]) for key, frame in answer.tables.items())
     frame = answer.frame.reset_index()
     if "comm" in frame and not frame["comm"].isna().all():
-        assert {"openssl", "udpsink"} <= set(frame["comm"])
+        assert {"openssl", "udp-load"} <= set(frame["comm"])
 
 
 # By CPU there is no victim: what a CPU lost is all of its tasks'.
@@ -129,7 +129,7 @@ def test_all_are_every_task(timeline: netcost.Timeline, name: str) -> None:
     "name", [name for name in OF_A_VICTIM if "by" in questions()[name].parameters]
 )
 def test_cpus_are_of_every_task(timeline: netcost.Timeline, name: str) -> None:
-    given = timeline.capture.timeline(victim="udpsink")
+    given = timeline.capture.timeline(victim="udp-load")
     same(given.ask(name, by="cpu"), timeline.ask(name, by="cpu", victim=netcost.ALL))
 
 

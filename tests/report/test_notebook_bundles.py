@@ -40,7 +40,7 @@ ESTIMATES = "by ticks,"
 
 # A page about another task says whose the estimates are.
 def test_the_estimates_are_the_recorded_victims(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = tell(SAMPLES / "nic-stolen-time", monkeypatch, victim="udpsink")
+    told = tell(SAMPLES / "nic-stolen-time", monkeypatch, victim="udp-load")
     assert WHOSE in told.text
     assert "for udpsink" in told.text
     assert any(ESTIMATES in one for one in told.pictures)

@@ -66,7 +66,7 @@ except netcost.CaptureError as error:
 
 def test_a_limit_of_address_space_counts(tmp_path: Path) -> None:
     path = tmp_path / "perf.data"
-    repeat(SAMPLE / "trace.perf.data", 40, path)
+    repeat(SAMPLE / "trace.perf.data", 4, path)
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, str(path)], capture_output=True, text=True, check=True
     )

@@ -31,7 +31,7 @@ SOME = 0.4
 
 
 def perf_data(path: Path, share: float = SOME) -> None:
-    repeat(SAMPLES / "nic-stolen-time" / "trace.perf.data", round(40 * share), path)
+    repeat(SAMPLES / "nic-stolen-time" / "trace.perf.data", round(4 * share), path)
 
 
 # A page of switches and softirqs many times over, each later than the one before.

@@ -69,7 +69,7 @@ def test_tiles_are_the_references(name: str) -> None:
 
 
 def test_so_are_those_of_a_window_and_a_cpu() -> None:
-    timeline = kept(NIC).timeline(0.2, 0.4, [1])
+    timeline = kept(NIC).timeline(3.5, 3.7, [1])
     tiles, sums = Tiles.of(timeline), summed_only(timeline)
     assert tiles.header()["cpus"] == [1]
     assert tiles.header() == sums.header()
