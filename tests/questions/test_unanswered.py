@@ -74,8 +74,8 @@ def recorded_again(unanswered: Any) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("path", "questions", "profile", "seconds"),
     [
-        # No packets were followed, and nobody read counters before and after.
-        (NIC, {"client_and_server", "device_totals"}, "anatomy,frees,functions", 4),
+        # No packets were followed, and no calls of functions.
+        (NIC, {"client_and_server", "components"}, "anatomy,frees,functions", 1),
         (f"{NIC}/trace.perf.data", {"interfaces", "accounts"}, "anatomy,frees,functions", 5),
         ("quiet-interface.netcost.tar.zst", {"accounts"}, "stolen,frees,functions", 5),
     ],

@@ -42,7 +42,7 @@ ESTIMATES = "by ticks,"
 def test_the_estimates_are_the_recorded_victims(monkeypatch: pytest.MonkeyPatch) -> None:
     told = tell(SAMPLES / "nic-stolen-time", monkeypatch, victim="udp-load")
     assert WHOSE in told.text
-    assert "for udpsink" in told.text
+    assert "for udp-load" in told.text
     assert any(ESTIMATES in one for one in told.pictures)
 
 

@@ -78,10 +78,14 @@ def test_what_top_shows_is_one_figure(name: str) -> None:
     shown = accounts(capture).loc["task_stat", "got_share"]
     row = effective_share(capture.timeline()).loc["openssl"]
     assert row["monitor_share"] == row["monitor_max_share"] == shown
-    # And it is what the trace says of its lifetime, to what its counter resolves.
-    losses = stolen(capture.timeline()).victims.loc["openssl"]
-    lifetime = lifetimes(capture.timeline()).loc["openssl", "lifetime_ns"]
-    assert losses["monitor_ns"] / lifetime == pytest.approx(shown, abs=0.03)
+    # And it is what the trace says of its lifetime, under all of its names, to what its counter
+    # resolves.
+    assert capture.bundle is not None
+    assert capture.bundle.victim is not None
+    pid = capture.bundle.victim.pid
+    on_cpu_ns = stolen(capture.timeline(), "tid").victims.loc[pid, "monitor_ns"].sum()
+    lifetime_ns = lifetimes(capture.timeline(), "tid").loc[pid, "lifetime_ns"].sum()
+    assert on_cpu_ns / lifetime_ns == pytest.approx(shown, abs=0.03)
 
 
 def test_the_command_line_shows_it(netcost: Netcost) -> None:
