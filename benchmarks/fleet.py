@@ -105,7 +105,7 @@ def section(found: list[Measured]) -> str:
     return f"""
 ## A fleet
 
-`netcost fleet` on captures made by `sample-data/make-fleet`, 0.3 or 0.5 s of two CPUs each, by
+`netcost fleet` on captures made by `sample-data/make-fleet`, 0.5 s of two CPUs each, by
 Dask's workers of one thread. `worker time a capture` is what a worker takes from opening it to its
 answers; on a machine with two cores client and scheduler take from both.
 
