@@ -25,8 +25,8 @@ def measure(repeats: int) -> dict[str, list[Figure]]:
     with TemporaryDirectory() as folder:
         page = str(Path(folder) / "page.html")
         for name in _WANTED:
-            # Unpacked for perf alone, for as long as the bundle is kept; compressed records end perf
-            # kwork 6.1 by SIGSEGV.
+            # Unpacked for perf alone, for as long as the bundle is kept. Compressed records end
+            # perf kwork 6.1 by SIGSEGV.
             bundle = Bundle(SAMPLES / name)
             trace = Path(folder) / f"{name}.data"
             with plain(bundle.trace) as file, trace.open("wb") as out:

@@ -121,7 +121,7 @@ def test_a_sample_is_its_ledger_and_its_events(tmp_path: Path, name: str) -> Non
 
 
 def test_slices_have_no_gap_and_no_overlap(tmp_path: Path) -> None:
-    timeline = kept(NIC).timeline()
+    timeline = kept(NIC).timeline(3.4, 4.4)
     traced = shown(timeline, tmp_path)
     every = traced.rows(
         "SELECT track.name, ts, ts + dur FROM slice JOIN track ON track.id = track_id "

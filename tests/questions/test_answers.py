@@ -31,10 +31,10 @@ from support.typed import assert_whole
 ANSWERS = GOLDEN / "answers"
 # How many rows a batch has, and the topics that are prepared by one pass.
 PREPARED = {
-    "nic-stolen-time": (10_000, ("batches", "devices", "stolen_time")),
+    "nic-guest-6.12": (3_000, ("batches", "devices", "stolen_time")),
     "local-migrations": (10_000, ("processes", "migration", "tracing_overhead")),
 }
-ALONE = {"nic-stolen-time": 10_000, "stolen-time-top": 5_000}
+ALONE = {"nic-guest-6.12": 1_000, "stolen-time-top": 5_000}
 # No object as Python writes it, and no row in braces.
 UNTOLD = re.compile(r"\{'|\w\(\w+=| object at 0x|\bnan\b|<NA>|NaT")
 # In colour of one, and without pixels of others. Each question is drawn once, of the first subject
@@ -132,7 +132,7 @@ def test_a_pass_for_all_questions_of_a_topic_changes_no_answer(
     subject: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows, topics = PREPARED[subject]
-    monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 1)
+    monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 1_000)
     monkeypatch.setattr(inputs, "_ROWS", rows)
     ask = Capture.timeline(kept(RECORDINGS[subject])).ask
     ask.prepare(*topics)

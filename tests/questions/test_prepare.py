@@ -34,7 +34,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
 
 
 def fresh() -> netcost.Timeline:
-    return Capture.timeline(kept("nic-stolen-time"))
+    return Capture.timeline(kept("nic-stolen-time"), 3.5, 4.0)
 
 
 def test_questions_share_a_pass(passes: list[set[str]]) -> None:
