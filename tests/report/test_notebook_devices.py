@@ -8,11 +8,13 @@ from netcost_analysis.questions.devices import assumed_rates, device_cost, devic
 from netcost_analysis.units import duration, share
 from support import told_notebook
 from support.device_bundles import opened
+from support.doctored import doctored
 from support.host import ROOT
 from support.perfdata import tracepoints as t
 from support.robbed import robbed, written
 
 SAMPLE = ROOT / "sample-data" / "quiet-interface.netcost.tar.zst"
+NET_DEV = "Inter-|\n face |\n  eth0: " + " ".join(["0"] * 16) + "\n"
 SCRIPT = ROOT / "notebooks" / "04-devices.py"
 
 
@@ -86,7 +88,18 @@ def test_poor_captures_say_what_they_lack(
 
 @pytest.mark.parametrize(
     ("sample", "named"),
-    [("nic-stolen-time", "clock (perf)"), ("stolen-time-tcp.netcost.tar.zst", "of veth-rx cost")],
+    [
+        ("nic-stolen-time", "eth0</strong> costs most"),
+        ("stolen-time-tcp.netcost.tar.zst", "of veth-rx cost"),
+    ],
 )
 def test_other_samples(sample: str, named: str, devices: pytest.MonkeyPatch) -> None:
     assert named in told_notebook.tell(ROOT / "sample-data" / sample, devices).text
+
+
+# Counters and trace have times that nobody can compare.
+def test_a_clock_that_counters_do_not_have(tmp_path: Path, devices: pytest.MonkeyPatch) -> None:
+    path = doctored(tmp_path / "bundle")
+    for when in ("before", "after"):
+        (path / when / "net_dev").write_text(NET_DEV)
+    assert "clock (perf)" in told_notebook.tell(path, devices).text
