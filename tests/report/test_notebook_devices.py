@@ -10,6 +10,7 @@ from support import told_notebook
 from support.device_bundles import opened
 from support.doctored import doctored
 from support.host import ROOT
+from support.perfdata import recording
 from support.perfdata import tracepoints as t
 from support.robbed import robbed, written
 
@@ -100,6 +101,8 @@ def test_other_samples(sample: str, named: str, devices: pytest.MonkeyPatch) -> 
 # Counters and trace have times that nobody can compare.
 def test_a_clock_that_counters_do_not_have(tmp_path: Path, devices: pytest.MonkeyPatch) -> None:
     path = doctored(tmp_path / "bundle")
+    told = recording(robbed(), known=(robbed().first_task,), clock=None)
+    told.write(path / "trace.perf.data")
     for when in ("before", "after"):
         (path / when / "net_dev").write_text(NET_DEV)
     assert "clock (perf)" in told_notebook.tell(path, devices).text
