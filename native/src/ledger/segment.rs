@@ -241,10 +241,12 @@ impl Tail {
         self.segments.len() >= 1024
     }
 
-    /// Removes the segments before `pending` (and all but the newest few) and shows them in order.
-    pub fn drain(&mut self, pending: Option<u64>, all: bool, mut show: impl FnMut(&Segment)) {
+    /// Removes the segments before `pending` and shows them in order: all but the newest few, and those that ended
+    /// by `settled_ns`.
+    pub fn drain(&mut self, pending: Option<u64>, settled_ns: i64, all: bool, mut show: impl FnMut(&Segment)) {
         let length = self.segments.len();
-        let mut count = if all { length } else { length.saturating_sub(KEEP) };
+        let settled = self.segments.partition_point(|segment| segment.end <= settled_ns);
+        let mut count = if all { length } else { length.saturating_sub(KEEP).max(settled) };
         if let Some(pending) = pending.filter(|_| !all && length < MAX) {
             count = count.min(pending.saturating_sub(self.base) as usize);
         }

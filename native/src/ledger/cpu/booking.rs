@@ -108,6 +108,13 @@ impl Cpu {
         }
     }
 
+    /// What ended by then is in no interrupt that is open, and no exit without its entry can put it in doubt: a CPU
+    /// that idles for hours lets go of all that it did before.
+    fn certain_until(&self) -> i64 {
+        let absent = self.no_hardirq_ns.min(self.no_softirq_ns);
+        self.hardirqs.first_entry_ns().map_or(absent, |entry_ns| entry_ns.min(absent))
+    }
+
     /// Since when it is not settled yet whether scheduled work held this CPU.
     pub(super) fn unsettled_since(&self) -> i64 {
         let open = if self.owner().1 == Class::Scheduled { self.since } else { i64::MAX };
@@ -124,8 +131,9 @@ impl Cpu {
             parked.softirq.iter().for_each(|softirq| hold(softirq.pending()));
             parked.poll.iter().for_each(|poll| hold(poll.pending()));
         }
+        let settled_ns = self.certain_until();
         let Cpu { number, settings, tail, finished, part, .. } = self;
-        tail.drain(pending, all, |segment| {
+        tail.drain(pending, settled_ns, all, |segment| {
             let mut segment = *segment;
             segment.start = segment.start.max(settings.window.0);
             segment.end = segment.end.min(settings.window.1);
@@ -142,5 +150,21 @@ impl Cpu {
     /// Notes a stretch that cannot be accounted for.
     pub(super) fn uncovered(&mut self, start_ns: i64, end_ns: i64, why: &'static str, lost: u64) {
         self.rows.coverage.push(CoverageRow { start_ns, end_ns, why, lost });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::edges::tests::{cpu, see};
+    use super::*;
+
+    #[test]
+    fn a_cpu_that_idles_leaves_nothing_unsettled() {
+        let mut cpu = cpu();
+        see(&mut cpu, 100, 7);
+        cpu.tail.push(Segment { class: Class::Scheduled, ..Segment::unknown(100, 200) });
+        assert_eq!(cpu.part().unsettled_since, 100);
+        see(&mut cpu, 200, 0);
+        assert_eq!(cpu.part().unsettled_since, i64::MAX);
     }
 }

@@ -225,13 +225,13 @@ fn segment_of(head: &Head, start: i64, end: i64) -> Segment {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::ledger::request::Want;
     use crate::ledger::settings::Settings;
     use crate::ledger::task::Tasks;
 
-    fn cpu() -> Cpu {
+    pub fn cpu() -> Cpu {
         let settings = Settings {
             want: Want { segments: true, ..Want::default() },
             window: (i64::MIN, i64::MAX),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     /// Task `pid` is seen to run.
-    fn see(cpu: &mut Cpu, time_ns: i64, pid: i32) -> Visibility {
+    pub fn see(cpu: &mut Cpu, time_ns: i64, pid: i32) -> Visibility {
         cpu.step(&mut Event { time_ns, pid, victim: pid as u32, ..Event::NONE });
         cpu.visibility
     }

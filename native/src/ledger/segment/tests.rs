@@ -11,7 +11,7 @@ fn of(thief: u32, start: i64, end: i64) -> Segment {
 
 fn drained(tail: &mut Tail, pending: Option<u64>, all: bool) -> Vec<(i64, u32)> {
     let mut found = Vec::new();
-    tail.drain(pending, all, |segment| found.push((segment.start, segment.thief)));
+    tail.drain(pending, i64::MIN, all, |segment| found.push((segment.start, segment.thief)));
     found
 }
 
