@@ -94,7 +94,8 @@ impl Sums {
         for one in polled.each() {
             let (all, known) = (one.polls, one.known);
             let again = known - i64::from(one.last_known);
-            let [outside, of_irq, irqs] = [outside_ns, irq_ns, raised].map(|ns| (all * ns, known * ns));
+            let [outside, of_irq, irqs] =
+                [outside_ns, irq_ns, raised].map(|ns| (all.saturating_mul(ns), known.saturating_mul(ns)));
             let values = [again, outside.0, of_irq.0, irqs.0, outside.1, of_irq.1, irqs.1];
             added(self.around.entry((one.named, cpu, shared, line)).or_default(), &values);
         }

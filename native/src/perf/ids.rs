@@ -41,7 +41,8 @@ impl Ids {
     /// The event of a sample with this id.
     #[inline(always)]
     pub fn find(&self, id: u64) -> Option<u32> {
-        if let Some(&event) = self.dense.get(id.wrapping_sub(self.base) as usize) {
+        let place = usize::try_from(id.wrapping_sub(self.base)).unwrap_or(usize::MAX);
+        if let Some(&event) = self.dense.get(place) {
             return (event != ABSENT).then_some(event);
         }
         self.sparse.get(&id).copied()
