@@ -6,6 +6,8 @@ Tables arrive as Arrow: `pyarrow.table(x)` takes them without a copy.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
+from .timeline.group import Grouping
+
 __version__: str
 IS_DEBUG_BUILD: bool
 
@@ -137,6 +139,21 @@ class Capture:
         """The ledger in one pass, with what counts() and task_events() would return beside it.
 
         counts is None there where one of them could not be counted, or none was asked for.
+        """
+
+    def groups(
+        self,
+        wanted: Sequence[Grouping],
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        cpus: Sequence[int] | None = None,
+        host: HostFacts | None = None,
+        progress: Progress | None = None,
+    ) -> list[tuple[ArrowTable, ArrowTable | None, bool]]:
+        """The ledger's rows by what they have in common, in one pass behind one for the names.
+
+        Of each grouping its groups, how often which length occurred in each (group is its place),
+        and whether lengths are in bins.
         """
 
     def task_events(

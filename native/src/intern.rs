@@ -131,18 +131,29 @@ impl Labels {
 
     /// The key of a code; -1 for `NONE`.
     #[inline(always)]
-    fn key(&self, code: u32) -> i32 {
+    pub fn key(&self, code: u32) -> i32 {
         self.keys.get(code as usize).copied().unwrap_or(-1)
     }
 
     /// A column of these codes, its keys as narrow as the number of strings allows. Nulls hold -1,
     /// as pandas' categories do, which saves it a pass over them.
     pub fn column(&self, codes: impl Iterator<Item = u32>) -> ArrayRef {
+        self.of_keys(codes.map(|code| self.key(code)))
+    }
+
+    /// The same of keys.
+    pub fn of_keys(&self, keys: impl Iterator<Item = i32>) -> ArrayRef {
         match self.distinct {
-            0..=127 => self.typed::<Int8Type>(gather(codes.map(|code| self.key(code) as i8))),
-            128..=32767 => self.typed::<Int16Type>(gather(codes.map(|code| self.key(code) as i16))),
-            _ => self.typed::<Int32Type>(gather(codes.map(|code| self.key(code)))),
+            0..=127 => self.typed::<Int8Type>(gather(keys.map(|key| key as i8))),
+            128..=32767 => self.typed::<Int16Type>(gather(keys.map(|key| key as i16))),
+            _ => self.typed::<Int32Type>(gather(keys)),
         }
+    }
+
+    /// The key of a string, if it is one of them.
+    pub fn find(&self, text: &str) -> Option<i32> {
+        let values = self.values.as_any().downcast_ref::<StringArray>()?;
+        values.iter().position(|value| value == Some(text)).map(|key| key as i32)
     }
 
     fn typed<K: ArrowDictionaryKeyType>(&self, keys: Vec<K::Native>) -> ArrayRef {

@@ -77,6 +77,11 @@ class Window(NamedTuple):
     end_ns: int
     goes_on: bool
 
+    @property
+    def range(self) -> tuple[int, int]:
+        """The first and the last time that is counted in it."""
+        return self.start_ns, self.end_ns - self.goes_on
+
     def has(self, times: "pd.Series[int]") -> "pd.Series[bool]":
         """What is counted in it: what happens at its very end is the next one's."""
         inclusive: Literal["left", "both"] = "left" if self.goes_on else "both"

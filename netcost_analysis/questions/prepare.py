@@ -1,4 +1,4 @@
-"""One pass over a recording larger than memory for all that several questions fold of it.
+"""One pass for the groups of several questions, and one over a large recording for their folds.
 
 ```text
    question A  --> fold 1, not known: noted, Later   \\
@@ -14,6 +14,7 @@ from .._native import CaptureError
 from ..capture.checksum import begin
 from ..errors import ArgumentError
 from .folds import Asked, Fold, Later, noting, together
+from .groups import together as grouped
 from .inputs import fits
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _HASHED = "provenance"
 
 
 def prepare(ask: "Ask", timeline: "Timeline", names: Iterable[str]) -> None:
-    """Compute what questions, asked without parameters, fold of a timeline that does not fit.
+    """Compute the groups of questions, and what they fold of a timeline that does not fit.
 
     names: of topics and questions. Each is asked until it wants a fold that nobody has computed;
     what all of them want is one pass, and so on until every one has its answer. The states of one
@@ -37,6 +38,7 @@ def prepare(ask: "Ask", timeline: "Timeline", names: Iterable[str]) -> None:
     named = list(names)
     waiting = list(_named(named))
     try:
+        grouped(timeline, [one for each in waiting for one in each.grouped])
         if fits(timeline):
             return
     except CaptureError:
@@ -59,7 +61,7 @@ def prepare(ask: "Ask", timeline: "Timeline", names: Iterable[str]) -> None:
                     still.append(one)
                 wanted += [new for new in noted if new not in wanted]
                 read = {table for new in noted for table in new.fold.tables}
-                if noted and _LARGEST in one.inputs and _LARGEST not in read:
+                if noted and _LARGEST in one.tables and _LARGEST not in read:
                     first += [new for new in noted if new not in first]
         if not {one.fold for one in first} <= computed:
             wanted = first

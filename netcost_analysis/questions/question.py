@@ -25,6 +25,7 @@ from .._native import CaptureError
 from ..capture.requires import Group, Need, require
 from ..errors import ArgumentError
 from ..timeline.facts import FACTS, groups
+from .groups import Grouped, together
 from .inputs import preload
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ class Question(Generic[Given, Result]):
     (timeline/facts.py) without which it has no answer, within a tuple any of them; check: raises
     CaptureError where its first argument lacks what only its files show, and is quick; seen: raises
     CaptureError where a timeline's events, which capture.ask does not read, show nothing that it is
-    about; inputs: the tables whose rows it reads (inputs.py); main_columns: those that a narrow
+    about; inputs: the groups of rows (groups.py), and the tables whose rows it reads (inputs.py);
+    main_columns: those that a narrow
     table keeps, the most important first; shares: columns that are shares and not called so; main:
     the name of the part that is an answer's frame, None for its first table; rows: how many of the
     frame a page shows; may_be_0: of its integer parameters those that 0 is no mistake of; pictures,
@@ -88,7 +90,7 @@ class Question(Generic[Given, Result]):
         needs: tuple[Need, ...],
         check: Callable[[Any], object] | None,
         seen: "Callable[[Timeline], object] | None",
-        inputs: tuple[str, ...],
+        inputs: tuple[str | Grouped, ...],
         main_columns: tuple[str, ...],
         shares: tuple[str, ...],
         main: str | None,
@@ -99,7 +101,9 @@ class Question(Generic[Given, Result]):
         self.function = function
         self.name = function.__name__
         self.topic = topic or function.__module__.partition(".questions.")[2].partition(".")[0]
-        self.needs, self.check, self.seen, self.inputs = needs, check, seen, inputs
+        self.needs, self.check, self.seen = needs, check, seen
+        self.tables = tuple(one for one in inputs if isinstance(one, str))
+        self.grouped = tuple(one for one in inputs if not isinstance(one, str))
         self.main_columns, self.shares = main_columns, shares
         self.main, self.rows, self.may_be_0 = main, rows, may_be_0
         self.pictures: dict[str, Picture] = {}
@@ -116,10 +120,12 @@ class Question(Generic[Given, Result]):
         self.check_numbers(self.signature.bind(*given, **named).arguments)
         if self.needs:
             self.require(given[0])
-        if self.inputs:
-            # All that it and what it builds on read, in one pass.
+        if self.tables or self.grouped:
+            # All that it and what it builds on read, in one pass each.
             timeline: Any = next(one for one in given if hasattr(one, "load"))
-            preload(timeline, self.inputs)
+            together(timeline, self.grouped)
+            if self.tables:
+                preload(timeline, self.tables)
         return self.function(*given, **named)
 
     def check_numbers(self, given: Mapping[str, Any]) -> None:
@@ -251,7 +257,7 @@ def question(
     needs: tuple[Need, ...] = (),
     check: Callable[[Any], object] | None = None,
     seen: "Callable[[Timeline], object] | None" = None,
-    inputs: tuple[str, ...] = (),
+    inputs: tuple[str | Grouped, ...] = (),
     main_columns: tuple[str, ...] = (),
     shares: tuple[str, ...] = (),
     main: str | None = None,

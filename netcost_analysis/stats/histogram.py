@@ -214,15 +214,15 @@ def _value(rows: pd.DataFrame, ends: Ints, places: Ints) -> Floats:
     return value
 
 
-def narrowed(counted: Histogram, by: str, where: dict[str, Any]) -> Histogram:
-    """A part of one, told apart by a single key.
+def narrowed(counted: Histogram, by: list[str], where: dict[str, Any]) -> Histogram:
+    """A part of one, told apart by fewer keys.
 
     Parameters
     ----------
     counted : Histogram
         By keys of these names.
-    by : str
-        The key that stays.
+    by : list of str
+        The keys that stay.
     where : dict
         The values that others have to have; over what is not named, counts add up.
 
@@ -237,7 +237,7 @@ def narrowed(counted: Histogram, by: str, where: dict[str, Any]) -> Histogram:
         totals = totals[totals.index.get_level_values(name) == value]
     how = {"count": "sum", "total": "sum", "least": "min", "most": "max"}
     return Histogram(
-        counts.groupby(level=[by, *_BIN]).sum(),
-        totals.groupby(level=by).agg(how),
+        counts.groupby(level=[*by, *_BIN], dropna=False).sum(),
+        totals.groupby(level=by[0] if len(by) == 1 else by, dropna=False).agg(how),
         counted.is_binned,
     )

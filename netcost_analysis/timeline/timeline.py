@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..questions.accessors import RecordingAsk
     from ..view.widget import TimelineWidget
     from .aggregate import Owned
+    from .group import Groups, Where
     from .task import Task
     from .window import Named
 
@@ -366,6 +367,60 @@ class Timeline:
         from .batches import arrow_batches
 
         return arrow_batches(self, tables, rows)
+
+    def group(
+        self,
+        rows: str,
+        by: "Sequence[str]",
+        *,
+        block: tuple[str, int] | None = None,
+        sums: "Sequence[str]" = (),
+        known: "Sequence[str]" = (),
+        lengths: str | None = None,
+        where: "Where | None" = None,
+    ) -> "Groups":
+        """Rows by what they have in common, in memory that grows with the groups alone.
+
+        Parameters
+        ----------
+        rows : str
+            polls, softirqs, hardirqs, slices or migrations.
+        by : sequence of str
+            Columns, with block up to 6: of the table, and of polls is_timed (self_ns is known) and
+            in_softirq; of softirqs delay_ns (from raise to entry), is_clamped (raised at the entry
+            or after it) and is_dispatch (NET_RX that polled nothing, but steers packets to another
+            CPU).
+        block : tuple of str and int, optional
+            A column of times and a width in ns: the number of the block of that width that each
+            lies in is a key, block.
+        sums : sequence of str
+            Columns to add up; a null adds nothing.
+        known : sequence of str
+            Columns of which rows with a value are counted.
+        lengths : str, optional
+            The column whose values are counted, each by itself, or in bins where there are many.
+        where : mapping of str to pair of int, or str
+            Of columns the first and the last value that counts, None for no bound, or a text. A
+            null is never within.
+
+        Returns
+        -------
+        Groups
+            frame: a row a group, ordered by its keys: the keys, how many rows, under their name,
+            each sum (of work it is packets, of self_ns it is ns), and NAME_known. lengths: how
+            often which value occurred in each, exact up to 200,000 values (stats/histogram.py).
+
+        Raises
+        ------
+        CaptureError
+            For rows or columns that there are not, and a capture that cannot be told apart into
+            owners.
+        """
+        from .group import Grouping, grouped
+
+        ranges = tuple((where or {}).items())
+        wanted = Grouping(rows, tuple(by), block, tuple(sums), tuple(known), lengths, ranges)
+        return grouped(self, [wanted])[0]
 
     @cached_property
     def _host_facts(self) -> "HostFacts | None":

@@ -1,7 +1,6 @@
 # What questions read of a timeline, and that they read no more than that.
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,13 +9,12 @@ import netcost_analysis as netcost
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.questions import inputs
 from netcost_analysis.questions.ask import questions
+from netcost_analysis.questions.groups import Grouped
+from netcost_analysis.timeline.group import Groups
 from support.energy_bundles import kept_energy
 from support.host import SAMPLES
 from support.kept import kept
-from support.perfdata import tracepoints as t
-from support.robbed import robbed, written
 
-WITHOUT_VECTORS = tuple(one for one in t.FORMATS if one.system != "irq_vectors")
 OWN = {name: one for name, one in questions().items() if "Timeline" in one.sources}
 
 
@@ -37,15 +35,9 @@ def fresh(name: str = "") -> netcost.Timeline:
 
 # What a question and those it builds on read is declared.
 @pytest.mark.parametrize("name", OWN)
-def test_what_is_read_is_declared(
-    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    timeline, read = fresh(name), set[str]()
-    if name == "effective_share":
-        # The ticks of a recording with timer interrupts are read besides.
-        path = written(tmp_path, robbed(), formats=WITHOUT_VECTORS)
-        timeline = netcost.open_capture(path).timeline()
-    batches, arrows = inputs.batches, inputs.arrows
+def test_what_is_read_is_declared(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    timeline, read, counted = fresh(name), set[str](), set[Grouped]()
+    batches, arrows, count = inputs.batches, inputs.arrows, Grouped.__call__
 
     def noted(
         of: netcost.Timeline, *tables: str, native: Sequence[str] = (), **named: Any
@@ -59,10 +51,22 @@ def test_what_is_read_is_declared(
             read.add(table)
         return arrows(of, table)
 
+    def grouped(of: Grouped, rows: netcost.Timeline) -> Groups:
+        # Those of devices are asked of windows of it.
+        if rows.capture is timeline.capture:
+            counted.add(of)
+        return count(of, rows)
+
+    monkeypatch.setattr(Grouped, "__call__", grouped)
     monkeypatch.setattr(inputs, "batches", noted)
     monkeypatch.setattr(inputs, "arrows", paired)
-    timeline.ask(name)
-    assert read == set(OWN[name].inputs)
+    answer = timeline.ask(name)
+    assert read == set(OWN[name].tables)
+    # Its pictures and words ask for groups too.
+    if answer.refusal is None:
+        assert isinstance(answer.words, str)
+        list(answer.evidence())
+    assert counted == set(OWN[name].grouped)
 
 
 # What would not fit into memory is read window by window, and never whole.

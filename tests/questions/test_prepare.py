@@ -1,6 +1,6 @@
 # A large recording is read once for all that several questions fold of it.
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,11 +10,13 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions import inputs, prepare
+from netcost_analysis.questions import groups, inputs, prepare
 from netcost_analysis.questions.folds import Asked, at_once, fold
+from netcost_analysis.timeline.group import Grouping, Groups, grouped
 from support.kept import kept
 
-ASKED = ("softirq_time", "softirq_lengths", "poll_sizes")
+ASKED = ("irq_gaps", "device_lines")
+GROUPED = ("softirq_time", "softirq_lengths", "poll_sizes")
 
 
 @pytest.fixture
@@ -43,10 +45,26 @@ def test_questions_share_a_pass(passes: list[set[str]]) -> None:
     passes.clear()
     timeline = fresh()
     timeline.ask.prepare(*ASKED)
-    assert passes == [{"softirqs", "polls"}]
+    assert passes == [{"hardirqs", "softirqs", "polls"}]
     for name, frame in alone.items():
         pd.testing.assert_frame_equal(timeline.ask(name).frame, frame)
     assert len(passes) == 1
+
+
+def test_groups_of_several_questions_are_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = {name: fresh().ask(name).frame for name in GROUPED}
+    asked: list[int] = []
+
+    def noted(of: netcost.Timeline, wanted: Sequence[Grouping]) -> list[Groups]:
+        asked.extend([len(wanted)] if wanted else [])
+        return grouped(of, wanted)
+
+    monkeypatch.setattr(groups, "grouped", noted)
+    timeline = fresh()
+    timeline.ask.prepare(*GROUPED)
+    for name, frame in alone.items():
+        pd.testing.assert_frame_equal(timeline.ask(name).frame, frame)
+    assert len(asked) == 1
 
 
 def test_a_fold_that_is_asked_for_otherwise_each_time_is_left_to_its_question(
@@ -66,7 +84,7 @@ def test_a_fold_that_is_asked_for_otherwise_each_time_is_left_to_its_question(
         return counted(timeline, mark=object())
 
     monkeypatch.setattr(type(ask), "__call__", lambda _, name: asks(name))
-    ask.prepare("softirq_time")
+    ask.prepare("irq_gaps")
     assert len(counts) == 2
 
 

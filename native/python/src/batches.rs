@@ -10,8 +10,8 @@ use std::time::Duration;
 use arrow_array::RecordBatch;
 use netcost::event_batches::{self, Surveyed as Named};
 use netcost::events::Within;
-use netcost::ledger::{self, Request, Survey, Whole};
-use netcost::{Recording, Result};
+use netcost::ledger::{self, Request, Survey, Want, Whole};
+use netcost::{Progress, Recording, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -43,6 +43,26 @@ impl Surveyed {
     pub fn whole(&self, request: &Request) -> Option<Arc<Whole>> {
         let surveys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         surveys.iter().map(|survey| &survey.whole).find(|whole| whole.is_enough_for(request)).cloned()
+    }
+
+    /// One that is for a request, by a first pass where none was made, and which part of the way that was.
+    pub fn survey(
+        &self,
+        recording: &Recording,
+        request: &Request,
+        progress: Progress<'_>,
+    ) -> Result<(Arc<Survey>, f64)> {
+        if let Some(survey) = self.known(request) {
+            return Ok((survey, 0.0));
+        }
+        let whole = self.whole(request);
+        // Slices say how long was waited for them: whether clocks allow that shows who follows waits, or it is known.
+        let displaced = request.want.slices && whole.is_none();
+        let first = Request { want: Want { displaced, ..Want::default() }, ..request.clone() };
+        let mut half = |fraction: f64| progress(fraction / 2.0);
+        let survey = ledger::run_beside(recording, &first, whole.as_ref(), &mut [], &mut half)?.0.survey;
+        self.keep(&survey);
+        Ok((survey, 0.5))
     }
 
     /// Keeps one more, instead of what it is as good as.
@@ -111,24 +131,7 @@ pub struct Ledger {
 impl Source for Ledger {
     /// The two passes, or the second where the first has been made.
     fn run(&self, Reader { give, note }: Reader<'_>) -> Result<()> {
-        let mut from = 0.0;
-        let survey = match self.surveyed.known(&self.request) {
-            Some(survey) => survey,
-            None => {
-                from = 0.5;
-                let mut request = self.request.clone();
-                let whole = self.surveyed.whole(&request);
-                // Slices say how long was waited for them: whether clocks allow that shows who follows waits, or it is
-                // known.
-                let displaced = request.want.slices && whole.is_none();
-                request.want = ledger::Want { displaced, ..ledger::Want::default() };
-                let mut progress = |fraction: f64| note(fraction / 2.0);
-                let run = ledger::run_beside(&self.recording, &request, whole.as_ref(), &mut [], &mut progress);
-                let survey = run?.0.survey;
-                self.surveyed.keep(&survey);
-                survey
-            }
-        };
+        let (survey, from) = self.surveyed.survey(&self.recording, &self.request, &mut |fraction| note(fraction))?;
         let named = |tables: ledger::Tables| tables.into_iter().map(|(name, rows)| (name.to_owned(), rows)).collect();
         let mut sink = |tables| give(named(tables));
         let mut progress = |fraction: f64| note(from + fraction * (1.0 - from));

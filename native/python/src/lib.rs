@@ -8,6 +8,7 @@ mod components;
 mod describe;
 mod episodes;
 mod flame;
+mod groups;
 mod handovers;
 mod lives;
 mod mask;
@@ -357,6 +358,26 @@ impl Capture {
         let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, host)?;
         let (recording, surveyed) = (Arc::clone(&self.recording), self.surveyed.clone());
         batches::Batches::new(batches::Ledger { recording, surveyed, request, rows }, tables, progress)
+    }
+
+    /// Rows of tables by what they have in common, several groupings in one pass: of each the groups, their lengths, and
+    /// whether these are in bins.
+    #[pyo3(signature = (wanted, start_ns=None, end_ns=None, cpus=None, host=None, progress=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn groups(
+        &self,
+        py: Python<'_>,
+        wanted: Vec<groups::Wanted>,
+        start_ns: Option<i64>,
+        end_ns: Option<i64>,
+        cpus: Option<Vec<u32>>,
+        host: Option<timeline::Host>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<groups::Found>> {
+        let tables: Vec<String> = wanted.iter().map(|wanted| wanted.rows.clone()).collect();
+        let want = timeline::want(&tables)?;
+        let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, host)?;
+        groups::groups(self, py, &request, wanted, progress)
     }
 
     /// Writes a trace for Perfetto to a file, with these counters; what was written.

@@ -5,7 +5,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 
 use crate::error::Result;
 use crate::intern::{Labels, NONE};
-use crate::ledger::cpu::{Found, ORIGINS};
+use crate::ledger::cpu::Found;
 use crate::ledger::irqs::KNOWN_BY;
 use crate::ledger::migrated::Migrated;
 use crate::ledger::resolve::{network_label, Names, NETWORKS};
@@ -77,7 +77,6 @@ pub fn sums(names: &Names, cpus: &[Found], start_ns: Option<i64>) -> Result<Reco
 pub fn softirqs(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     let tables: Vec<&[SoftirqRow]> = cpus.iter().flat_map(|cpu| cpu.rows.softirqs.slices()).collect();
     let rows = tables.as_slice();
-    let origins = Labels::new(&ORIGINS);
     let mut plan = Plan::new();
     plan.add("cpu", move || numbers(cpus, |cpu| cpu.rows.softirqs.len()));
     number!(plan, "ordinal", rows, |row| i64::from(row.ordinal));
@@ -88,7 +87,7 @@ pub fn softirqs(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     plan.add("action", move || names.texts(each(rows).map(|row| names.action(row.vec as u8))))
         .add("tid", move || names.tids(each(rows).map(|row| row.victim)))
         .add("comm", move || names.comms(each(rows).map(|row| row.victim)))
-        .add("origin", || origins.column(each(rows).map(|row| u32::from(row.origin))))
+        .add("origin", || names.origins.column(each(rows).map(|row| u32::from(row.origin))))
         .add("in_kthread", move || booleans(each(rows).map(|row| row.in_kthread)))
         .add("cost_class", move || names.classes(each(rows).map(|row| row.class)));
     number!(plan, "self_ns", rows, |row| row.self_ns);

@@ -14,6 +14,7 @@ mod event;
 mod fields;
 mod flush;
 mod frames;
+mod group;
 mod held;
 mod irqs;
 mod join;
@@ -52,13 +53,16 @@ use crate::progress::Progress;
 use crate::recording::Recording;
 use crate::visit::{Tally, Visitor};
 use causality::Causality;
+use group::Group;
+use output::Shown;
+use rayon::prelude::*;
 use stream::Batches;
 
 pub(crate) use devices::NO_DEVICE;
 pub(crate) use flush::Flush;
+pub use group::{Grouped, Wanted as Grouping};
 pub use output::{Output, Tables};
 pub use request::{DeviceName, HostFacts, Request, Want};
-pub use stream::Sink;
 pub use survey::{Survey, Whole};
 
 /// Runs the ledger over a recording.
@@ -105,13 +109,44 @@ pub fn run_in_batches(
     request: &Request,
     survey: &Arc<Survey>,
     rows: usize,
-    sink: Sink<'_>,
+    sink: &mut dyn FnMut(Tables) -> bool,
     progress: Progress<'_>,
 ) -> Result<()> {
+    let mut take = |names: &_, cpus: &[_], migrated: &[_], shown: &Shown<'_>| {
+        Ok(sink(output::tables(names, cpus, migrated, shown)?))
+    };
+    settled(recording, request, Batches { survey, rows, sink: &mut take }, progress)
+}
+
+/// Groups of the rows of `request`'s window and CPUs, by a second pass as [`run_in_batches`] makes it: memory grows with
+/// groups, not with rows.
+pub fn run_groups(
+    recording: &Recording,
+    request: &Request,
+    survey: &Arc<Survey>,
+    wanted: &[Grouping],
+    progress: Progress<'_>,
+) -> Result<Vec<Grouped>> {
+    let names = &survey.whole.names;
+    let mut groups = wanted.iter().map(|wanted| Group::new(wanted, names)).collect::<Result<Vec<_>>>()?;
+    let mut request = Request { want: Want::default(), ..request.clone() };
+    groups.iter().for_each(|group| group.ask(&mut request.want));
+    let mut take = |names: &_, cpus: &[_], migrated: &[_], _: &Shown<'_>| {
+        groups.par_iter_mut().for_each(|group| group.take(names, cpus, migrated));
+        Ok(true)
+    };
+    settled(recording, &request, Batches { survey, rows: GROUPED_AT_ONCE, sink: &mut take }, progress)?;
+    groups.into_iter().map(|group| group.finish(names)).collect()
+}
+
+/// Rows that are grouped at once: some megabytes.
+const GROUPED_AT_ONCE: usize = 100_000;
+
+fn settled<'p>(recording: &Recording, request: &Request, batches: Batches<'p>, progress: Progress<'p>) -> Result<()> {
+    let survey = batches.survey;
     if !survey.is_for(request) {
         return Err(bad!(Refused, "batches need a first pass over the same window, CPUs and lines"));
     }
-    let batches = Batches { survey, rows, sink };
     let whole = Some(&*survey.whole).filter(|whole| whole.is_enough_for(request));
     pass::pass(recording, request, Some(batches), whole, &mut [], progress).map(|_| ())
 }

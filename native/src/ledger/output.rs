@@ -57,6 +57,9 @@ pub struct Output {
 /// Tables by name.
 pub type Tables = Vec<(&'static str, RecordBatch)>;
 
+/// Takes rows that nothing can change any more; answers whether to go on.
+pub type Sink<'s> = &'s mut dyn FnMut(&Names, &[Found], &[Migrated], &Shown<'_>) -> Result<bool>;
+
 /// What of the rows is shown, and how.
 pub struct Shown<'s> {
     /// Which tables.

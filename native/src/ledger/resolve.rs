@@ -5,6 +5,7 @@ use arrow_array::ArrayRef;
 
 use crate::intern::{Labels, NONE};
 use crate::ledger::counters::Counters;
+use crate::ledger::cpu::ORIGINS;
 use crate::ledger::irqs::{IrqFacts, IrqRow, Irqs};
 use crate::ledger::network::Network;
 use crate::ledger::read::Reader;
@@ -22,25 +23,35 @@ pub struct Names {
     pub reader: Reader,
     /// Every interrupt line.
     pub irqs: Vec<IrqRow>,
-    strings: Labels,
-    contexts: Labels,
-    classes: Labels,
+    /// Names of tasks, devices and interrupts.
+    pub strings: Labels,
+    /// Of thieves.
+    pub contexts: Labels,
+    /// Of costs.
+    pub classes: Labels,
     networks: Labels,
-    napis: Labels,
+    /// Addresses of NAPI instances.
+    pub napis: Labels,
+    /// Who raised softirqs.
+    pub origins: Labels,
     /// Per thief, and again for runs that proved to be otherwise, as `TURNED_TO` has it.
     known: Vec<Known>,
     /// Per victim: tid and name.
     victims: Vec<(i32, u32)>,
 }
 
+/// What is known of a thief.
 #[derive(Debug, Clone, Copy)]
-struct Known {
-    context: u32,
+pub struct Known {
+    /// Number in `Names::contexts`.
+    pub context: u32,
     id: Option<i64>,
-    name: u32,
+    /// Number in `Names::strings`.
+    pub name: u32,
     /// Number in `Names::napis`.
-    napi: u32,
-    device: u32,
+    pub napi: u32,
+    /// Number in `Names::strings`.
+    pub device: u32,
     network: u32,
 }
 
@@ -74,6 +85,7 @@ impl Names {
             classes: Labels::new(&Class::NAMES),
             networks: Labels::new(&NETWORKS),
             napis: Labels::of_numbers(napis),
+            origins: Labels::new(&ORIGINS),
             reader,
             irqs,
             known,
@@ -86,8 +98,9 @@ impl Names {
         &self.reader.thieves.all[place(thief)]
     }
 
+    /// What is known of it.
     #[inline(always)]
-    fn known(&self, thief: u32) -> &Known {
+    pub fn known(&self, thief: u32) -> &Known {
         &self.known[turned_to(thief) * self.reader.thieves.all.len() + place(thief)]
     }
 
@@ -101,14 +114,20 @@ impl Names {
         self.strings.column(codes)
     }
 
+    /// Thread id and name of a victim; `None` for nobody.
+    #[inline(always)]
+    pub fn victim(&self, victim: u32) -> Option<(i32, u32)> {
+        self.victims.get(victim as usize).copied()
+    }
+
     /// Thread ids of victims; null for nobody.
     pub fn tids(&self, victims: impl Iterator<Item = u32>) -> ArrayRef {
-        optional::<Int32Type>(victims.map(|victim| self.victims.get(victim as usize).map(|found| found.0)))
+        optional::<Int32Type>(victims.map(|victim| self.victim(victim).map(|found| found.0)))
     }
 
     /// Their names.
     pub fn comms(&self, victims: impl Iterator<Item = u32>) -> ArrayRef {
-        self.strings.column(victims.map(|victim| self.victims.get(victim as usize).map_or(NONE, |found| found.1)))
+        self.strings.column(victims.map(|victim| self.victim(victim).map_or(NONE, |found| found.1)))
     }
 
     /// Contexts of thieves.
@@ -143,7 +162,7 @@ impl Names {
 
     /// Cost classes.
     pub fn classes(&self, classes: impl Iterator<Item = Class>) -> ArrayRef {
-        self.classes.column(classes.map(|class| if class == Class::None { NONE } else { class as u32 }))
+        self.classes.column(classes.map(Class::code))
     }
 
     /// Adds the columns that say who owned a stretch: tid to is_network.

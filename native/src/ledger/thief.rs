@@ -62,6 +62,15 @@ impl Class {
     pub const ALL: [Class; 6] =
         [Class::None, Class::FromIdle, Class::Scheduled, Class::Synchronous, Class::Stolen, Class::Either];
 
+    /// Its number; `NONE` where it is none.
+    pub fn code(self) -> u32 {
+        if self == Class::None {
+            NONE
+        } else {
+            self as u32
+        }
+    }
+
     /// Names, by number; the first stands for none.
     pub const NAMES: [&'static str; 6] =
         ["", "from_idle", "scheduled", "synchronous", "stolen", "stolen_or_synchronous"];

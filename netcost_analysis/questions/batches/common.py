@@ -8,9 +8,9 @@ import pandas as pd
 
 from ...display.tables import plain as plain_value
 from ...spans import Floats, Ints, Spans, columns, spans_of
-from ...stats.grouped import is_any
 from ...stats.histogram import Histogram, spread_of
 from ...timeline.aggregate import NO_DEVICE
+from ...timeline.group import KNOWN, Where
 from ...timeline.timeline import Timeline
 from ..inputs import once, rows
 
@@ -33,10 +33,9 @@ def named_device(devices: "pd.Series[Any]") -> "pd.Series[Any]":
     return devices.fillna(NO_DEVICE)
 
 
-def net_rx(softirqs: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    # These columns of the NET_RX of the softirqs table, from their entry to their exit.
-    whole = softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()
-    return softirqs.loc[is_any(softirqs["action"], ("NET_RX",)) & whole.to_numpy(dtype=bool), names]
+# Softirqs that were seen from entry to exit; NET_RX of them.
+WHOLE: Where = {"entry_ns": KNOWN, "exit_ns": KNOWN}
+NET_RX: Where = {"action": "NET_RX", **WHOLE}
 
 
 def int64(values: "pd.Series[int]", absent: int = -1) -> Ints:

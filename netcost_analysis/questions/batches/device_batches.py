@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...timeline.timeline import Timeline
-from ..inputs import window_of
 from ..question import question
 from .poll_sizes import (
+    COUNTED,
+    TIMED,
     budget_of,
     by_work,
     mean_batch,
     poll_sizes,
-    timed,
     times_by_work,
     traps_of,
 )
@@ -43,7 +43,7 @@ _TYPES: dict[str, Any] = {
 
 @question(
     needs=("napi:napi_poll",),
-    inputs=("polls",),
+    inputs=(COUNTED, TIMED),
     main_columns=(
         "device",
         "polls",
@@ -174,6 +174,6 @@ def _sizes(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
 def _cost(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from ...plots.batches import cost_by_batch
 
-    polls = timed(answer.timeline, window=window_of(answer.timeline))
+    polls = TIMED(answer.timeline).lengths
     cost_by_batch(ax, times_by_work(polls, device))
     ax.set_title(device)

@@ -13,11 +13,10 @@ from ...stats.line import Line, Parts, line_of
 from ...stats.resampling import Floats, Ints, middle
 from ...timeline.by import DeviceBy, check_by
 from ...timeline.timeline import Timeline
-from ..inputs import window_of
 from ..question import question
 from .common import called, records
 from .paired import INPUTS, paired
-from .poll_sizes import mean_batch, timed, times_by_work
+from .poll_sizes import TIMED, mean_batch, times_by_work
 from .poll_sums import NO_WORK, Gathered
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ _WHY = Path(__file__).with_name("poll_costs_why.md")
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
     may_be_0=("min_polls", "min_works"),
-    inputs=INPUTS,
+    inputs=(*INPUTS, TIMED),
     main_columns=("device", "fixed_ns", "marginal_ns", "batch_mean", "doubt", "refused"),
     rows=0,
 )
@@ -271,7 +270,7 @@ def _with_polls(answer: "Answer[pd.DataFrame]", rows: pd.DataFrame) -> list[dict
 
 
 def _of_panel(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) -> pd.DataFrame:
-    polls = timed(answer.timeline, window=window_of(answer.timeline))
+    polls = TIMED(answer.timeline).lengths
     return times_by_work(polls, device, cpu)
 
 

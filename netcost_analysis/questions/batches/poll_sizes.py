@@ -6,15 +6,14 @@ import numpy as np
 import pandas as pd
 
 from ...display.figures import figures
-from ...stats.grouped import sums_by
-from ...stats.histogram import Histogram, histogram, merged, narrowed, quantile
+from ...stats.histogram import Histogram, narrowed, quantile
 from ...timeline.aggregate import NO_DEVICE
 from ...timeline.by import DeviceBy, check_by
+from ...timeline.group import KNOWN, Where
 from ...timeline.timeline import Timeline
-from ..folds import fold
-from ..inputs import Window, added, window_of
+from ..groups import Grouped, in_window
+from ..inputs import window_of
 from ..question import question
-from .common import int64, named_device
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,11 +21,34 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 _KEYS = ["device", "cpu", "budget", "work"]
+# Polls by device, CPU, budget and work: how many, and sums. Each is counted where it ends.
+COUNTED = Grouped(
+    "polls",
+    by=("device", "cpu", "budget", "work"),
+    sums=("work", "self_ns"),
+    known=("start_ns",),
+    where=in_window("end_ns"),
+)
+
+
+def whole_polls(timeline: Timeline) -> Where:
+    # Those that took a known time and lie whole in the window.
+    start_ns, end_ns = window_of(timeline).range
+    return {"end_ns": (start_ns, end_ns), "start_ns": (start_ns, None), "self_ns": KNOWN}
+
+
+# Their own times, of polls that received packets.
+TIMED = Grouped(
+    "polls",
+    by=("device", "cpu", "work"),
+    lengths="self_ns",
+    where=lambda timeline: {**whole_polls(timeline), "work": (1, None)},
+)
 
 
 @question(
     needs=("napi:napi_poll",),
-    inputs=("polls",),
+    inputs=(COUNTED,),
     main_columns=(
         "device",
         "cpu",
@@ -71,23 +93,14 @@ def poll_sizes(timeline: Timeline, by: DeviceBy = "cpu") -> pd.DataFrame:
     shares are NA); else None. Source: polls.
     """
     check_by(by, DeviceBy)
-    return sizes_of(counted(timeline, window=window_of(timeline)), by)
+    return sizes_of(counted(timeline), by)
 
 
-@fold("polls")
-def counted(counts: pd.DataFrame | None, polls: pd.DataFrame, *, window: Window) -> pd.DataFrame:
-    # Polls by device, CPU, budget and work: how many, and sums. Each is counted where it ends.
-    rows = polls[window.has(polls["end_ns"])]
-    keys = rows.assign(device=named_device(rows["device"]))[_KEYS]
-    ones = np.ones(len(rows), dtype="int64")
-    values = {
-        "polls": ones,
-        "packets": int64(rows["work"], 0),
-        "ns": int64(rows["self_ns"], 0),
-        "without_begin": rows["start_ns"].isna().to_numpy().astype("int64"),
-    }
-    part = sums_by(keys, values).sort_index().astype({"packets": "Int64"})
-    return added(counts, part)
+def counted(timeline: Timeline) -> pd.DataFrame:
+    # polls, packets, ns and without_begin, by device, cpu, budget and work.
+    frame = COUNTED(timeline).frame.astype({"packets": "Int64"}).set_index(_KEYS)
+    frame["without_begin"] = frame["polls"] - frame["start_ns_known"]
+    return frame.drop(columns="start_ns_known")
 
 
 def sizes_of(counts: pd.DataFrame, by: DeviceBy = "cpu") -> pd.DataFrame:
@@ -105,22 +118,11 @@ def sizes_of(counts: pd.DataFrame, by: DeviceBy = "cpu") -> pd.DataFrame:
     return table
 
 
-@fold("polls")
-def timed(counted: Histogram | None, polls: pd.DataFrame, *, window: Window) -> Histogram:
-    # Own times of polls that received packets in a known time, and lie whole in the window, by
-    # device, cpu and work.
-    known = (polls["work"] > 0).fillna(False) & polls["self_ns"].notna() & window.holds(polls)
-    rows = polls.loc[known, ["device", "cpu", "work", "self_ns"]]
-    keys = rows[["device", "cpu", "work"]].assign(device=named_device(rows["device"]))
-    lengths = histogram(rows["self_ns"].astype("int64"), keys.astype({"work": "int64"}))
-    return merged(counted, lengths)
-
-
 def times_by_work(counted: Histogram, device: str, cpu: int | None = None) -> pd.DataFrame:
-    # Of timed() what polls of a device, or of it on one CPU, took by work: polls, mean_ns, and
+    # Of TIMED what polls of a device, or of it on one CPU, took by work: polls, mean_ns, and
     # low_ns, median_ns, high_ns (a quarter of them took less, half, and three).
     where = {"device": device} if cpu is None else {"device": device, "cpu": cpu}
-    own = narrowed(counted, "work", where)
+    own = narrowed(counted, ["work"], where)
     table = pd.DataFrame({"polls": own.totals["count"]})
     table["mean_ns"] = own.totals["total"] / own.totals["count"]
     for name, at in (("low_ns", 0.25), ("median_ns", 0.5), ("high_ns", 0.75)):
@@ -130,7 +132,7 @@ def times_by_work(counted: Histogram, device: str, cpu: int | None = None) -> pd
 
 def work_known(timeline: Timeline) -> bool:
     # Before Linux 4.8 napi_poll has no work.
-    sizes = counted(timeline, window=window_of(timeline))
+    sizes = counted(timeline)
     return bool(sizes.index.get_level_values("work").notna().any())
 
 

@@ -1,15 +1,13 @@
 # Time from a softirq's raise to its entry.
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
-from ...stats.grouped import sums_by
-from ...stats.histogram import Histogram, histogram, merged
+from ...stats.histogram import narrowed
+from ...timeline.group import KNOWN
 from ...timeline.timeline import Timeline
-from ..folds import fold
-from ..inputs import added
+from ..groups import Grouped
 from ..question import question
 from .common import records, rounded_spread
 
@@ -19,11 +17,18 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 _KEYS = ["action", "origin", "in_kthread"]
+_DELAYS = Grouped(
+    "softirqs",
+    by=("action", "origin", "in_kthread", "is_clamped"),
+    known=("delay_ns",),
+    lengths="delay_ns",
+    where={"entry_ns": KNOWN},
+)
 
 
 @question(
     needs=("irq:softirq_raise", "irq:softirq_entry"),
-    inputs=("softirqs",),
+    inputs=(_DELAYS,),
     main_columns=(
         "action",
         "origin",
@@ -58,33 +63,12 @@ def raise_delays(timeline: Timeline) -> pd.DataFrame:
     -----
     Source: softirqs.
     """
-    found = _delayed(timeline)
-    table = found.counts.join(rounded_spread(found.delays))
+    delays = _DELAYS(timeline)
+    clamped = delays.frame["softirqs"].where(delays.frame["is_clamped"], 0)
+    table = delays.frame.assign(clamped=clamped, raises_known=delays.frame["delay_ns_known"])
+    counts = table.groupby(_KEYS, dropna=False)[["softirqs", "raises_known", "clamped"]].sum()
+    table = counts.join(rounded_spread(narrowed(delays.lengths, _KEYS, {})))
     return table.sort_values("softirqs", ascending=False, kind="stable").reset_index()
-
-
-class _Delayed(NamedTuple):
-    # By _KEYS. counts: softirqs, raises_known, clamped; delays: of known raises, not below 0.
-    counts: pd.DataFrame
-    delays: Histogram
-
-
-@fold("softirqs")
-def _delayed(before: _Delayed | None, softirqs: pd.DataFrame) -> _Delayed:
-    rows = softirqs[softirqs["entry_ns"].notna()]
-    keys = rows[_KEYS]
-    delay = (rows["entry_ns"] - rows["raise_ns"]).astype("Int64")
-    known = delay.notna()
-    values = {
-        "softirqs": np.ones(len(rows), dtype="int64"),
-        "raises_known": known.to_numpy("int64"),
-        "clamped": (delay <= 0).fillna(False).to_numpy("int64"),
-    }
-    counts = sums_by(keys, values).sort_index()
-    delays = histogram(delay[known].clip(lower=0).astype("int64"), keys[known])
-    if before is None:
-        return _Delayed(counts, delays)
-    return _Delayed(added(before.counts, counts), merged(before.delays, delays))
 
 
 def _of_net_rx(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:

@@ -1,25 +1,27 @@
 # NET_RX softirqs that polled nothing: they only steer packets to another CPU.
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...stats.histogram import Histogram, histogram, merged
+from ...stats.histogram import narrowed
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
-from ..folds import fold
-from ..inputs import added
+from ..groups import Grouped
 from ..question import question
-from .common import net_rx, records, rounded_spread
+from .common import NET_RX, records, rounded_spread
 from .softnet import readings_of, with_missing
 
 if TYPE_CHECKING:
     from ..answer import Answer
 
 
+_OWN = Grouped("softirqs", by=("cpu", "is_dispatch"), lengths="self_ns", where=NET_RX)
+
+
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
-    inputs=("softirqs",),
+    inputs=(_OWN,),
     rows=0,
 )
 def rps_dispatch(timeline: Timeline) -> pd.DataFrame:
@@ -47,14 +49,16 @@ def rps_dispatch(timeline: Timeline) -> pd.DataFrame:
     -----
     Source: softirqs, and the bundle's softnet_stat.
     """
-    found = _counted(timeline)
+    net_rx = _OWN(timeline)
+    number = net_rx.frame.groupby("cpu")["softirqs"].sum()
+    sent = narrowed(net_rx.lengths, ["cpu"], {"is_dispatch": True})
     index = pd.Index(sorted(timeline.summary["cpus"]), name="cpu")
     table = pd.DataFrame(index=index)
-    table["net_rx"] = found.net_rx["net_rx"].reindex(index, fill_value=0).astype("int64")
-    sent, spread = found.sent.totals, rounded_spread(found.sent)
-    table["dispatches"] = sent["count"].reindex(index, fill_value=0).astype("int64")
+    table["net_rx"] = number.reindex(index, fill_value=0).astype("int64")
+    spread = rounded_spread(sent)
+    table["dispatches"] = sent.totals["count"].reindex(index, fill_value=0).astype("int64")
     table["dispatch_share"] = table["dispatches"] / table["net_rx"].where(table["net_rx"] > 0)
-    table["ns"] = sent["total"].reindex(index, fill_value=0).astype("int64")
+    table["ns"] = sent.totals["total"].reindex(index, fill_value=0).astype("int64")
     table["median_ns"] = spread["median_ns"].reindex(index)
     table["longest_ns"] = spread["longest_ns"].reindex(index)
     counted, _ = readings_of(timeline)
@@ -63,26 +67,9 @@ def rps_dispatch(timeline: Timeline) -> pd.DataFrame:
     return with_missing(table.reset_index(), proved_softirqs(timeline.capture))
 
 
-class _Sent(NamedTuple):
-    # By CPU. net_rx: how many; sent: own times of those without a poll.
-    net_rx: pd.DataFrame
-    sent: Histogram
-
-
 def are_dispatches(net_rx: pd.DataFrame) -> "pd.Series[bool]":
     # Of rows of NET_RX. What an interrupt raised and polled nothing had been polled already.
     return (net_rx["polls"] == 0) & net_rx["origin"].isin(["task", "softirq", "mixed"])
-
-
-@fold("softirqs")
-def _counted(before: _Sent | None, softirqs: pd.DataFrame) -> _Sent:
-    rows = net_rx(softirqs, ["cpu", "polls", "origin", "self_ns"])
-    number = rows.groupby("cpu").size().to_frame("net_rx")
-    own = rows[are_dispatches(rows)]
-    sent = histogram(own["self_ns"].astype("int64"), own[["cpu"]])
-    if before is None:
-        return _Sent(number, sent)
-    return _Sent(added(before.net_rx, number), merged(before.sent, sent))
 
 
 @rps_dispatch.figures

@@ -6,12 +6,10 @@ import numpy as np
 import pandas as pd
 
 from ...stats.bins import bins
-from ...stats.grouped import sums_by
 from ...timeline.timeline import Timeline
-from ..folds import fold
-from ..inputs import added
+from ..groups import Grouped
 from ..question import question
-from .common import int64
+from .common import WHOLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,11 +17,12 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 _KEYS = ["action", "length_low_ns", "length_high_ns"]
+_LENGTHS = Grouped("softirqs", by=("action",), lengths="self_ns", where=WHOLE)
 
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
-    inputs=("softirqs",),
+    inputs=(_LENGTHS,),
     main_columns=("action", "length_low_ns", "length_high_ns", "softirqs", "ns"),
     rows=0,
 )
@@ -53,19 +52,12 @@ def softirq_lengths(timeline: Timeline) -> pd.DataFrame:
     16 ns one nanosecond: counts and sums of several recordings add up, bin by bin. Source:
     softirqs.
     """
-    return _counted(timeline).reset_index()
-
-
-@fold("softirqs")
-def _counted(counts: pd.DataFrame | None, softirqs: pd.DataFrame) -> pd.DataFrame:
-    known = softirqs[softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()]
-    rows = known.loc[known["self_ns"].notna(), ["action", "self_ns"]]
-    lengths = int64(rows["self_ns"])
-    low, high = bins(lengths)
-    keys = rows[["action"]].assign(length_low_ns=low, length_high_ns=high)
-    values = {"softirqs": np.ones(len(rows), dtype="int64"), "ns": lengths}
-    part = sums_by(keys, values).sort_index()
-    return added(counts, part)
+    lengths = _LENGTHS(timeline).lengths.counts.reset_index()
+    low, high = bins(lengths["low"].to_numpy())
+    counts = lengths[["action"]].assign(
+        length_low_ns=low, length_high_ns=high, softirqs=lengths["count"], ns=lengths["total"]
+    )
+    return counts.groupby(_KEYS, as_index=False).sum()
 
 
 @softirq_lengths.totals

@@ -2,16 +2,13 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from ...stats.grouped import sums_by
 from ...timeline.timeline import Timeline
-from ..folds import fold
-from ..inputs import added
+from ..groups import Grouped
 from ..question import question
-from .common import net_rx
-from .poll_sizes import work_known
+from .common import NET_RX
+from .poll_sizes import COUNTED, work_known
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,11 +16,17 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 _KEYS = ["cpu", "in_kthread", "polls", "packets"]
+_COUNTED = Grouped(
+    "softirqs",
+    by=("cpu", "in_kthread", "polls", "packets"),
+    sums=("self_ns", "outside_polls_ns"),
+    where=NET_RX,
+)
 
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
-    inputs=("softirqs", "polls"),
+    inputs=(_COUNTED, COUNTED),
     rows=0,
 )
 def softirq_sizes(timeline: Timeline) -> pd.DataFrame:
@@ -50,23 +53,12 @@ def softirq_sizes(timeline: Timeline) -> pd.DataFrame:
     -----
     Source: softirqs. RPS dispatch, NET_RX without any poll, is not in it: see rps_dispatch.
     """
-    table = _counted(timeline).reset_index()
-    table = table[table["polls"] > 0].astype({"packets": "Int64"})
-    if not work_known(timeline):
-        table["packets"] = table["packets"].mask(table["polls"] > 0)
+    table = _COUNTED(timeline).frame
+    table = table[table["polls"] > 0].reset_index(drop=True)
+    if work_known(timeline):
+        return table
+    table["packets"] = table["packets"].mask(table["polls"] > 0)
     return table.groupby(_KEYS, dropna=False, as_index=False).sum()
-
-
-@fold("softirqs")
-def _counted(counts: pd.DataFrame | None, softirqs: pd.DataFrame) -> pd.DataFrame:
-    rows = net_rx(softirqs, [*_KEYS, "self_ns", "outside_polls_ns"])
-    values = {
-        "softirqs": np.ones(len(rows), dtype="int64"),
-        "ns": rows["self_ns"].to_numpy("int64"),
-        "outside_polls_ns": rows["outside_polls_ns"].to_numpy("int64"),
-    }
-    part = sums_by(rows[_KEYS], values).sort_index()
-    return added(counts, part)
 
 
 class PollsPerSoftirq(NamedTuple):
@@ -99,9 +91,9 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, PollsPerSoftirq]:
 
 
 def _per_softirq(answer: "Answer[pd.DataFrame]") -> PollsPerSoftirq:
-    sizes, counts = answer.frame, _counted(answer.timeline)
+    sizes = answer.frame
     number = int(sizes["softirqs"].sum())
-    dispatches = int(counts["softirqs"].sum()) - number
+    dispatches = int(_COUNTED(answer.timeline).frame["softirqs"].sum()) - number
     if not number:
         return PollsPerSoftirq(0, dispatches)
     softirqs = _by_packets(sizes)

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 
 from ...spans import columns
-from ...stats.grouped import sums_by
+from ...stats.grouped import is_any, sums_by
 from ...stats.histogram import Histogram, histogram, merged
 from ..inputs import added
-from .common import in_order, int64, net_rx
+from .common import in_order, int64
 from .kernel_limits import KernelLimits
 from .softnet import Times
 
@@ -88,7 +88,8 @@ def marked(
     # NET_RX with cpu, entry_ns, exit_ns, packets, polls, full (polls that used their budget), and
     # whether it was squeezed: MARKS (boolean, NA where the limits are unknown). polled: cpu,
     # ordinal, last_ns (when its last poll ended), full.
-    rows = net_rx(softirqs, _ROW)
+    whole = (softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()).to_numpy(dtype=bool)
+    rows = softirqs.loc[is_any(softirqs["action"], ("NET_RX",)) & whole, _ROW]
     polled = polled.astype({"cpu": rows["cpu"].dtype, "ordinal": "int64"})
     rows = rows.merge(polled, on=_KEYS, how="left")
     # The check stands after a poll: a NET_RX without one is never squeezed.

@@ -9,11 +9,12 @@ from ..._native import CaptureError
 from ...capture.requires import unrecorded
 from ...comparison.run import Run
 from ...stats.resampling import Floats
-from ...timeline.aggregate import NO_DEVICE, thief_labels
+from ...timeline.aggregate import thief_labels
+from ...timeline.group import Grouping, grouped
 from ...timeline.groups import attached, named
 from ...timeline.task import Task
 from ...timeline.timeline import Timeline
-from ..inputs import batches, once
+from ..inputs import once
 from ..processes.endpoints import endpoints
 from .scheduled import scheduled
 
@@ -30,9 +31,11 @@ class Blocks(NamedTuple):
     number: int
 
     def of(self, times: "pd.Series[int]") -> "pd.Series[int]":
-        # What happens at the window's end is the last block's.
-        known = times.dropna().astype("int64")
-        return (known // self.width_ns - self.first).clip(0, self.number - 1)
+        return self.placed(times.dropna().astype("int64") // self.width_ns)
+
+    def placed(self, blocks: "pd.Series[int]") -> "pd.Series[int]":
+        # What happens at the window's end is the last block's. blocks: by time 0.
+        return (blocks - self.first).clip(0, self.number - 1).astype("int64")
 
 
 class Measured(NamedTuple):
@@ -119,39 +122,40 @@ def _measured(timeline: Timeline, number: int) -> Measured:
     cpus = len(timeline.summary["cpus"])
     seconds = np.bincount(sums["block"], sums["ns"], blocks.number) / 1e9 / cpus
 
-    def counted(table: str, at: str, event: str) -> Floats | None:
-        if unrecorded(timeline.capture, event):
+    return Measured(seconds, sums, *_counts(timeline, blocks), cpus, (blocks,))
+
+
+def _counts(
+    timeline: Timeline, blocks: Blocks
+) -> tuple[pd.DataFrame | None, Floats | None, Floats | None]:
+    # polled, switches and migrations of Measured.
+    width = blocks.width_ns
+    wanted = {
+        "napi:napi_poll": Grouping(
+            "polls", ("device",), ("end_ns", width), ("work",), where=(("work", (1, None)),)
+        ),
+        "sched:sched_switch": Grouping("slices", (), ("out_ns", width)),
+        "sched:sched_migrate_task": Grouping("migrations", (), ("time_ns", width)),
+    }
+    recorded = [one for one in wanted if not unrecorded(timeline.capture, one)]
+    groups = grouped(timeline, [wanted[one] for one in recorded])
+    found = {
+        one: of.frame.assign(block=blocks.placed(of.frame["block"]))
+        for one, of in zip(recorded, groups, strict=True)
+    }
+
+    def counted(event: str, rows: str) -> Floats | None:
+        if event not in found:
             return None
-        count = np.zeros(blocks.number)
-        for (rows,) in batches(timeline, table):
-            count += np.bincount(blocks.of(rows[at]), minlength=blocks.number)
-        return count
+        of = found[event]
+        return np.bincount(of["block"], of[rows], blocks.number).astype("float64")
 
-    return Measured(
-        seconds,
-        sums,
-        _polled(timeline, blocks),
-        counted("slices", "out_ns", "sched:sched_switch"),
-        counted("migrations", "time_ns", "sched:sched_migrate_task"),
-        cpus,
-        (blocks,),
+    polls = found.get("napi:napi_poll")
+    return (
+        None if polls is None else polls.groupby(["block", "device"], as_index=False).sum(),
+        counted("sched:sched_switch", "slices"),
+        counted("sched:sched_migrate_task", "migrations"),
     )
-
-
-def _polled(timeline: Timeline, blocks: Blocks) -> pd.DataFrame | None:
-    if unrecorded(timeline.capture, "napi:napi_poll"):
-        return None
-    parts: list[pd.DataFrame] = []
-    for (polls,) in batches(timeline, "polls"):
-        known = polls[polls["work"].notna()]
-        rows = known[["device", "work"]].assign(
-            block=blocks.of(known["end_ns"]),
-            device=known["device"].astype("string").fillna(NO_DEVICE),
-            polls=(known["work"] > 0).astype("int64"),
-        )
-        parts.append(rows.groupby(["block", "device"])[["work", "polls"]].sum())
-    table = pd.concat(parts).groupby(level=[0, 1]).sum().reset_index()
-    return table.rename(columns={"work": "packets"}).astype({"packets": "int64"})
 
 
 def busiest(own: Measured) -> tuple[Floats, Floats] | None:

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...coverage import lost_of_cpus
-from ..folds import fold
-from ..inputs import Window, added, window_of
+from ..groups import Grouped, in_window
 from ..question import question
 
 if TYPE_CHECKING:
@@ -37,7 +36,16 @@ class Coverages:
     of_cpus: "pd.DataFrame"
 
 
-@question(inputs=("polls",))
+_POLLS = Grouped(
+    "polls",
+    by=("cpu", "is_timed"),
+    sums=("work",),
+    known=("work",),
+    where=in_window("end_ns"),
+)
+
+
+@question(inputs=(_POLLS,))
 def coverages(timeline: "Timeline") -> Coverages:
     """How much of the timeline was recorded, has a known owner, and how many packets were timed.
 
@@ -68,29 +76,12 @@ def coverages(timeline: "Timeline") -> Coverages:
     sums = timeline.sums()
     unknown = sums[sums["context"] == "unknown"].groupby("cpu")["ns"].sum()
     frame["unowned_ns"] = unknown.reindex(cpus, fill_value=0).astype("int64")
-    counts = _packets(timeline, window=window_of(timeline)).reindex(cpus, fill_value=0)
-    known = bool(counts["counted"].any())
-    packets = counts[["packets", "timed_packets"]].astype("Int64")
+    polls = _POLLS(timeline).frame.copy()
+    polls["timed_packets"] = polls["packets"] * polls["is_timed"]
+    counts = polls.groupby("cpu")[["packets", "timed_packets"]].sum().reindex(cpus, fill_value=0)
+    known = bool(polls["work_known"].any())
+    packets = counts.astype("Int64")
     frame = frame.join(packets if known else packets.mask(packets.notna()))
     polled = int(frame["packets"].sum()) if known else 0
     timed = int(frame["timed_packets"].sum()) / polled if polled else None
     return Coverages(timeline.recorded, timeline.owned, timed, frame)
-
-
-@fold("polls")
-def _packets(
-    counts: "pd.DataFrame | None", polls: "pd.DataFrame", *, window: Window
-) -> "pd.DataFrame":
-    # By CPU; counted: polls that say how many packets they took.
-    import pandas as pd
-
-    polls = polls[window.has(polls["end_ns"])]
-    packets = polls["work"].fillna(0).astype("int64")
-    part = pd.DataFrame(
-        {
-            "packets": packets,
-            "timed_packets": packets.where(polls["self_ns"].notna().to_numpy(dtype=bool), 0),
-            "counted": polls["work"].notna(),
-        }
-    )
-    return added(counts, part.groupby(polls["cpu"]).sum())

@@ -12,12 +12,12 @@ from ...parsers.counters import readings
 from ...timeline.aggregate import NO_DEVICE
 from ...timeline.by import MasterBy, check_by
 from ...units import absent
-from ..inputs import once, window_of
+from ..inputs import once
 from ..question import question
-from .device_time import device_time
+from .device_time import INPUTS, device_time
 from .device_traffic import NoReadingsError, carried, comparable
 from .masters import by_master, masters_of
-from .parts import cut_ns
+from .parts import ALL, cut_ns
 from .upper_ends import not_all
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ _MOST = 8
 
 @question(
     needs=(("interrupts", "polls"),),
-    inputs=("hardirqs", "softirqs", "polls"),
+    inputs=(*INPUTS, ALL),
     main_columns=(
         "device",
         "cpu_share",
@@ -156,7 +156,7 @@ def _between(timeline: "Timeline", start_ns: int, end_ns: int) -> "Timeline":
 def _times(timeline: "Timeline") -> pd.DataFrame:
     summary, unknown = timeline.summary, timeline.unknown_cpu_share
     times = per_device(device_time(timeline))
-    cut = cut_ns(timeline, window=window_of(timeline))["cut_poll_ns"]
+    cut = cut_ns(timeline)
     return times.assign(
         cut_poll_ns=times["device"].map(cut).fillna(0).astype("Int64").mask(times["polls"].isna()),
         start_ns=int(summary["start_ns"]),

@@ -8,16 +8,18 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.links import empty, known_interfaces
-from ...stats.grouped import sums_by
 from ...timeline.aggregate import NO_DEVICE
-from ..folds import fold
-from ..inputs import added, once
+from ...timeline.group import KNOWN
+from ..groups import Grouped
+from ..inputs import once
 from ..question import question
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
 from .checks_load import dropped, full, saturated, softnet, uneven
 from .device_cost import device_cost, why_no_traffic
 from .device_saturation import device_saturation
+from .device_time import INPUTS
 from .device_traffic import carried, comparable
+from .parts import ALL
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -31,11 +33,20 @@ _MAX_ALIKE = 4
 _ALIKE_AT_ONCE = _MAX_ALIKE + 1
 
 
+# Packets by NAPI instance, of those that received any.
+QUEUES = Grouped(
+    "polls",
+    by=("device", "napi"),
+    sums=("work",),
+    where={"work": (1, None), "device": KNOWN, "napi": KNOWN},
+)
+
+
 class Facts(NamedTuple):
     # What is known of a host's interfaces. rows: a row per interface that is known or took time,
     # columns of interfaces() and of device_cost(), and peak_share, the highest utilisation of an
     # interval, all_rx_packets and all_tx_packets, those of the whole recording, which its drops are
-    # of. saturation: as device_saturation() returns it. queues: as per_queue() returns it. listed:
+    # of. saturation: as device_saturation() returns it. queues: of QUEUES. listed:
     # whether the bundle says which interfaces there are.
 
     rows: pd.DataFrame
@@ -45,7 +56,7 @@ class Facts(NamedTuple):
 
 
 @question(
-    inputs=("hardirqs", "softirqs", "polls"),
+    inputs=(*INPUTS, ALL, QUEUES),
     main_columns=("device", "flag", "severity", "why", "namespace"),
     rows=0,
 )
@@ -97,7 +108,7 @@ def gathered(timeline: "Timeline") -> Facts:
     return Facts(
         rows=described(known, cost, peaks, whole, comparable(timeline.capture)),
         saturation=saturation,
-        queues=pd.DataFrame() if timeline.missing["polls"] else per_queue(timeline).reset_index(),
+        queues=pd.DataFrame() if timeline.missing["polls"] else QUEUES(timeline).frame,
         listed=len(known) > 0,
     )
 
@@ -208,16 +219,6 @@ def _peaks(traffic: pd.DataFrame) -> dict[tuple[str, str], float]:
     shares = sure.dropna(subset=["utilisation_share"]).groupby(_KEYS)["utilisation_share"].max()
     pairs = zip(*(shares.index.get_level_values(key) for key in _KEYS), strict=True)
     return dict(zip(pairs, map(float, shares), strict=True))
-
-
-@fold("polls", columns={"polls": ["device", "napi", "work"]})
-def per_queue(counts: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
-    # Packets by device and NAPI instance, of those that received any.
-    work = polls["work"].fillna(0).to_numpy("int64")
-    received = (work > 0) & polls["device"].notna().to_numpy() & polls["napi"].notna().to_numpy()
-    sums = sums_by(polls.loc[received, ["device", "napi"]], {"packets": work[received]})
-    keys = sums.index.to_frame().astype(object)
-    return added(counts, sums.set_axis(pd.MultiIndex.from_frame(keys)))
 
 
 def suspicions(facts: Facts) -> pd.DataFrame:

@@ -9,8 +9,10 @@ from ..._native import CaptureError
 from ...capture.naming import buses, fitting
 from ...capture.requires import unrecorded
 from ...timeline.aggregate import NO_DEVICE
+from ...timeline.group import KNOWN
 from ..folds import fold
-from ..inputs import Window, added, once, window_of
+from ..groups import Grouped, in_window
+from ..inputs import once
 from ..question import question
 from .line_evidence import READ, TABLES, Evidence
 
@@ -21,10 +23,20 @@ if TYPE_CHECKING:
 _BY_THREADS_AND_STEM = ("wake-ups", "switches", "stem")
 IRQ_EVENTS = ("irq:irq_handler_entry", "irq:irq_handler_exit")
 POLL_EVENT = "napi:napi_poll"
+# A handler that was entered before the window has its time in it, but is no interrupt of it.
+ENTERED = Grouped(
+    "hardirqs",
+    by=("irq", "name", "cpu"),
+    where=lambda timeline: {
+        "context": "hardirq",
+        "irq": KNOWN,
+        **in_window("entry_ns")(timeline),
+    },
+)
 
 
 @question(
-    inputs=("hardirqs", "softirqs", "polls"),
+    inputs=(*TABLES, ENTERED),
     main_columns=("irq", "name", "device", "known_by", "interrupts", "raised", "polled"),
     rows=0,
 )
@@ -61,9 +73,6 @@ def device_lines(timeline: "Timeline") -> pd.DataFrame:
 # Of one timeline several questions of a page ask it.
 @once
 def _lines(timeline: "Timeline") -> pd.DataFrame:
-    from .one_pass import read_once
-
-    read_once(timeline)
     found = raised_by(timeline)
     lines = timeline.irqs[["irq", "name", "device", "is_network", "known_by"]].copy()
     lines["name"] = lines["name"].astype(object).where(lines["name"].notna(), None)
@@ -235,14 +244,4 @@ def evidence(raisers: pd.DataFrame, split: Mapping[tuple[int, str], int]) -> pd.
 
 def counted_interrupts(timeline: "Timeline") -> pd.DataFrame:
     # How often each line's handlers were entered in the window: irq, name, cpu, interrupts.
-    return entered(timeline, window=window_of(timeline)).reset_index()
-
-
-@fold("hardirqs", columns={"hardirqs": READ["hardirqs"]})
-def entered(counts: pd.DataFrame | None, hardirqs: pd.DataFrame, window: Window) -> pd.DataFrame:
-    # A handler that was entered before the window has its time in it, but is no interrupt of it.
-    inside = window.has(hardirqs["entry_ns"]).fillna(False).astype(bool)
-    rows = hardirqs[(hardirqs["context"] == "hardirq") & hardirqs["irq"].notna() & inside]
-    keys = rows[["irq", "name", "cpu"]].astype({"irq": "int64", "name": object})
-    groups = keys.groupby(["irq", "name", "cpu"], dropna=False)
-    return added(counts, groups.size().to_frame("interrupts"))
+    return ENTERED(timeline).frame.rename(columns={"hardirqs": "interrupts"})

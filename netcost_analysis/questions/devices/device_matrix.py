@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..question import question
-from .device_time import device_time
+from .device_time import INPUTS, device_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ _WORTH_SHARE = 0.001
 
 @question(
     needs=(("interrupts", "polls"),),
-    inputs=("hardirqs", "softirqs", "polls"),
+    inputs=INPUTS,
     main_columns=("thief", "cpu", "cpu_share", "interrupts_per_s", "ns"),
     rows=0,
 )

@@ -10,7 +10,9 @@ from ...timeline.aggregate import NO_DEVICE
 from ...units import absent
 from ..question import question
 from .device_cost import device_cost, why_no_traffic
-from .device_flags import device_flags, not_recorded
+from .device_flags import QUEUES, device_flags, not_recorded
+from .device_time import INPUTS
+from .parts import ALL
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -37,7 +39,7 @@ class DeviceSummary(NamedTuple):
 
 @question(
     needs=(("interrupts", "polls"),),
-    inputs=("hardirqs", "softirqs", "polls"),
+    inputs=(*INPUTS, ALL, QUEUES),
     main_columns=("device", "cpu_share", "ns", "packets", "ns_per_work"),
     rows=0,
 )

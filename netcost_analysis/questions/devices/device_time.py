@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..inputs import once, window_of
+from ..inputs import once
 from ..question import question
-from .device_lines import counted_interrupts, device_lines
-from .parts import TIMED, by_line, by_poll, by_softirq, polled
+from .device_lines import ENTERED, counted_interrupts, device_lines
+from .line_evidence import TABLES
+from .parts import POLLED, TIMED, WHOLE, by_line, by_poll, by_softirq, polled
 from .upper_ends import with_upper_ends
 
 if TYPE_CHECKING:
@@ -37,9 +38,13 @@ COLUMNS = [
 ]
 
 
+# What its parts are computed of.
+INPUTS = (*TABLES, ENTERED, POLLED, WHOLE)
+
+
 @question(
     needs=(("interrupts", "polls"),),
-    inputs=("hardirqs", "softirqs", "polls"),
+    inputs=INPUTS,
     main_columns=("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets"),
 )
 def device_time(timeline: "Timeline") -> pd.DataFrame:
@@ -83,7 +88,7 @@ def _times(timeline: "Timeline") -> pd.DataFrame:
     sums = timeline.sums()
     parts = [
         by_line(sums, lines, counted_interrupts(timeline)),
-        by_poll(sums, polled(timeline, window=window_of(timeline))),
+        by_poll(sums, polled(timeline)),
         by_softirq(sums),
     ]
     whole = pd.concat(parts, ignore_index=True)

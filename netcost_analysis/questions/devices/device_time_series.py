@@ -8,7 +8,8 @@ from ...timeline.aggregate import NO_DEVICE
 from ...units import round_width
 from ..batches.common import called
 from ..question import each, question
-from .device_lines import device_lines
+from .device_lines import ENTERED, device_lines
+from .line_evidence import TABLES
 from .parts import of_device
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _MOST = 3
 
 @question(
     needs=(("interrupts", "polls"),),
-    inputs=("hardirqs", "softirqs", "polls"),
+    inputs=(*TABLES, ENTERED),
     main_columns=("device", "start_ns", "cpu_share", "hardirq_ns", "poll_ns"),
     rows=0,
 )

@@ -1,22 +1,29 @@
 # Where a device's time comes from: its lines' handlers and its polls. Each function returns rows
 # that shares.combined adds up: kind, thief, device, cpu and figures.
 
-import numpy as np
 import pandas as pd
 
 from ...errors import AbsentError, no_such
-from ...stats.grouped import sums_by
 from ...timeline.aggregate import NO_DEVICE, thief_label
-from ..folds import fold
-from ..inputs import Window, added
+from ...timeline.timeline import Timeline
+from ..batches.poll_sizes import whole_polls
+from ..groups import Grouped, in_window
 from .device_lines import numbered, shared_lines
 
 # How many polls have a known length: with none, a time is not 0 but unknown.
 TIMED = "timed_polls"
 # include/linux/interrupt.h: NET_TX_SOFTIRQ, NET_RX_SOFTIRQ.
 _NETWORK_SOFTIRQS = (2, 3)
-# What is read of the polls.
-_POLL = ["cpu", "device", "start_ns", "end_ns", "work", "self_ns"]
+# A poll is counted where it ends, whole.
+POLLED = Grouped(
+    "polls",
+    by=("device", "cpu", "is_timed"),
+    sums=("work",),
+    known=("work",),
+    where=in_window("end_ns"),
+)
+WHOLE = Grouped("polls", by=("device", "cpu"), sums=("work", "self_ns"), where=whole_polls)
+ALL = Grouped("polls", by=("device",), sums=("self_ns",))
 
 
 def of_device(rows: pd.DataFrame, device: str) -> pd.DataFrame:
@@ -87,31 +94,22 @@ def by_poll(sums: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-@fold("polls", columns={"polls": _POLL})
-def polled(counts: pd.DataFrame | None, polls: pd.DataFrame, *, window: Window) -> pd.DataFrame:
-    # By device and CPU; known: polls whose packets are. A poll is counted where it ends, whole.
-    inside = polls[window.has(polls["end_ns"])]
-    work = inside["work"].fillna(0).to_numpy("int64")
+def polled(timeline: Timeline) -> pd.DataFrame:
+    # By device and CPU: polls, packets, timed_packets, TIMED; known: polls whose packets are.
     # Busy polls and netpoll have no begin, so no time; of one that began before, there is a part.
-    timed = inside["self_ns"].notna().to_numpy()
-    values = {
-        "polls": np.ones_like(work),
-        "packets": work,
-        "timed_packets": np.where(timed & window.holds(inside).to_numpy(), work, 0),
-        TIMED: timed.astype("int64"),
-        "known": inside["work"].notna().to_numpy().astype("int64"),
-    }
-    sums = sums_by(inside[["device", "cpu"]], values).reset_index()
-    sums = sums.assign(device=_named(sums["device"])).set_index(["device", "cpu"])
-    return added(counts, sums.groupby(level=[0, 1]).sum())
+    frame = POLLED(timeline).frame
+    frame = frame.assign(known=frame["work_known"])
+    frame[TIMED] = frame["polls"] * frame["is_timed"]
+    counts = frame.groupby(["device", "cpu"])[["polls", "packets", TIMED, "known"]].sum()
+    whole = WHOLE(timeline).frame.set_index(["device", "cpu"])["packets"]
+    return counts.assign(timed_packets=whole.reindex(counts.index, fill_value=0))
 
 
-@fold("polls", columns={"polls": _POLL})
-def cut_ns(sums: pd.DataFrame | None, polls: pd.DataFrame, *, window: Window) -> pd.DataFrame:
+def cut_ns(timeline: Timeline) -> "pd.Series[int]":
     # By device, the time of polls that do not lie whole in a window.
-    cut = polls[~window.holds(polls)]
-    ns = cut["self_ns"].fillna(0).astype("int64").groupby(_named(cut["device"])).sum()
-    return added(sums, ns.rename("cut_poll_ns").to_frame())
+    every = ALL(timeline).frame.set_index("device")["ns"]
+    whole = WHOLE(timeline).frame.groupby("device")["ns"].sum()
+    return every - whole.reindex(every.index, fill_value=0)
 
 
 def _named(devices: "pd.Series[str]") -> "pd.Series[str]":

@@ -10,6 +10,7 @@ from ...errors import AbsentError, no_such
 from ...timeline.aggregate import INTERRUPT_CONTEXTS
 from ...timeline.timeline import Timeline
 from ..batches.common import called, records
+from ..batches.poll_sizes import COUNTED
 from ..question import question
 from .metered import (
     domains_of,
@@ -75,7 +76,7 @@ class EnergyByOwner(NamedTuple):
 @question(
     needs=("on_cpu", "softirqs"),
     check=require_energy_beside,
-    inputs=("polls",),
+    inputs=(COUNTED,),
     main="energy_by_owner",
     main_columns=("owner_kind", "owner", "owner_share", "owner_joules", "owner_dynamic_joules"),
     rows=12,

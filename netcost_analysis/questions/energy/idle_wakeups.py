@@ -8,6 +8,7 @@ import pandas as pd
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
 from ..batches.common import called, records
+from ..batches.poll_sizes import COUNTED
 from ..folds import fold
 from ..question import question
 from .metered import packets_of
@@ -48,7 +49,7 @@ class IdleWakeups(NamedTuple):
 
 @question(
     needs=("on_cpu", "interrupted"),
-    inputs=("segments", "polls"),
+    inputs=("segments", COUNTED),
     main="idle_wakeups",
     main_columns=("cpu", "woken_by", "wakeups", "wakeups_per_s", "network_wakeups", "task_wakeups"),
 )

@@ -13,7 +13,7 @@ from ...parsers.counters import counters
 from ...parsers.energy import SOURCES, Energy, energy
 from ...timeline.timeline import Timeline
 from ..batches.poll_sizes import counted
-from ..inputs import once, window_of
+from ..inputs import once
 
 # What one usually asks about, the whole before its parts; others behind, as they come.
 DOMAINS = ("package", "cores", "uncore", "dram", "psys")
@@ -121,7 +121,7 @@ def packets_of(timeline: Timeline) -> tuple[str | None, int | None]:
     # A packet that passes several devices is one: those of the device with most, and which.
     if unrecorded(timeline.capture, "napi:napi_poll"):
         return None, None
-    counts = counted(timeline, window=window_of(timeline))
+    counts = counted(timeline)
     packets = counts["packets"].groupby(level="device").sum()
     if not len(packets):
         return None, 0

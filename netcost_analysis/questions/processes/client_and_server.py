@@ -16,7 +16,7 @@ from ..question import question
 from .context_switches import context_switches
 from .endpoints import NEEDS, require_endpoints, require_pair
 from .recorded import RECEIVED
-from .softirq_time import NETWORK, softirq_time
+from .softirq_time import BY_TASK, NETWORK, softirq_time
 from .stays import stays_by_task
 from .traffic import Traffic, traffic
 from .transferred import sent_of
@@ -35,7 +35,7 @@ _MORE = 0.1
 @question(
     needs=NEEDS,
     seen=require_pair,
-    inputs=("softirqs", "polls", "slices", "migrations"),
+    inputs=(*BY_TASK, "softirqs", "polls", "slices", "migrations"),
     main_columns=(
         "side",
         "tid",

@@ -6,10 +6,10 @@ import pandas as pd
 
 from ...timeline.aggregate import plain_names
 from ...timeline.by import TaskBy
+from ...timeline.group import KNOWN
 from ...timeline.timeline import Timeline
 from ..batches.rps_dispatch import are_dispatches
-from ..folds import fold
-from ..inputs import added
+from ..groups import Grouped
 from ..question import question
 from .keys import task_keys
 
@@ -22,11 +22,22 @@ if TYPE_CHECKING:
 NAPI_THREAD = "NAPI thread"
 RPS_DISPATCH = "RPS dispatch"
 NETWORK = ("NET_RX", "NET_TX", RPS_DISPATCH, NAPI_THREAD)
+_TASK = ("cpu", "tid", "comm", "cost_class")
+_SOFTIRQS = Grouped(
+    "softirqs",
+    by=(*_TASK, "action", "is_dispatch"),
+    sums=("polls", "packets", "self_ns", "outside_polls_ns"),
+)
+_THREADS = Grouped(
+    "polls", by=_TASK, sums=("work", "self_ns"), where={"in_softirq": (0, 0), "self_ns": KNOWN}
+)
+_POLLED = Grouped("polls", by=("in_softirq",))
+BY_TASK = (_SOFTIRQS, _THREADS, _POLLED)
 
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
-    inputs=("softirqs", "polls"),
+    inputs=BY_TASK,
     main_columns=("tid", "comm", "cpu", "action", "cost_class", "ns", "softirq_share"),
 )
 def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
@@ -59,30 +70,23 @@ def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     Source: softirqs and polls. The idle task has rows too, so ns adds up to all softirq time of the
     timeline.
     """
-    sums, polled = _summed(timeline)
-    rows = sums.reset_index()
-    if not polled:
-        rows["action"] = rows["action"].replace(RPS_DISPATCH, "NET_RX")
-    groups = rows.groupby([*task_keys(by), "action", "cost_class"], dropna=False)
+    groups = _summed(timeline).groupby([*task_keys(by), "action", "cost_class"], dropna=False)
     frame = groups[["softirqs", "polls", "packets", "ns", "poll_ns"]].sum().reset_index()
     whole = int(frame["ns"].sum())
     frame["softirq_share"] = frame["ns"] / whole if whole else float("nan")
     return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
 
 
-class _Sums(NamedTuple):
-    # Of softirq_rows(), and whether there were polls.
-    by_task: pd.DataFrame
-    polled: bool
-
-
-@fold("softirqs", "polls")
-def _summed(sums: _Sums | None, softirqs: pd.DataFrame, polls: pd.DataFrame) -> _Sums:
-    rows = softirq_rows(softirqs, polls, polled=True)
-    part = rows.groupby(["cpu", "tid", "comm", "action", "cost_class"], dropna=False).sum()
-    if sums is None:
-        return _Sums(part, len(polls) > 0)
-    return _Sums(added(sums.by_task, part), sums.polled or len(polls) > 0)
+def _summed(timeline: Timeline) -> pd.DataFrame:
+    # Rows as softirq_rows() has them, of softirqs and polls alike.
+    inside, outside = _SOFTIRQS(timeline).frame.copy(), _THREADS(timeline).frame
+    # Where no poll was recorded, nothing tells a dispatch from a softirq that polled.
+    dispatch = inside["is_dispatch"] & (len(_POLLED(timeline).frame) > 0)
+    inside["action"] = inside["action"].mask(dispatch, RPS_DISPATCH)
+    inside["poll_ns"] = inside["ns"] - inside["outside_polls_ns"]
+    outside = outside.assign(action=NAPI_THREAD, softirqs=0, poll_ns=outside["ns"])
+    both = pd.concat([inside, outside], ignore_index=True)
+    return both.assign(**{name: plain_names(both[name]) for name in ("comm", "cost_class")})
 
 
 def softirq_rows(softirqs: pd.DataFrame, polls: pd.DataFrame, polled: bool) -> pd.DataFrame:

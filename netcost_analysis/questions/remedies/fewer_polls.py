@@ -5,15 +5,15 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ...timeline.aggregate import NO_DEVICE
 from ...timeline.task import Task, rows_of
 from ...timeline.timeline import Timeline
-from ..batches.common import plain
 from ..batches.poll_costs import around_ns, costs_from, gathered
-from ..folds import fold
+from ..groups import Grouped
 from .robbed import STOLEN
 
-_KEYS = ["tid", "comm", "cost_class", "device"]
+POLLS = Grouped(
+    "polls", by=("tid", "comm", "cost_class", "device", "budget"), sums=("work", "self_ns")
+)
 
 
 class Saved(NamedTuple):
@@ -27,38 +27,28 @@ class Saved(NamedTuple):
 
 def saved(timeline: Timeline, victim: Task, unsaid_ns: float) -> Saved:
     # unsaid_ns: what a device without a line took below this counts in full.
-    sums = rows_of(_summed(timeline).reset_index(), victim)
+    sums = rows_of(POLLS(timeline).frame, victim)
     own = sums[sums["cost_class"].isin(STOLEN)]
     if not len(own):
         return Saved()
     costs = costs_from(gathered(timeline)).set_index("device")
-    return of_polls(own.fillna({"device": NO_DEVICE}), costs, unsaid_ns)
-
-
-@fold("polls")
-def _summed(before: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
-    # By tid, comm, cost_class and device: polls, work, self_ns, and the largest budget.
-    part = plain(polls[[*_KEYS, "work", "self_ns", "budget"]]).assign(polls=1)
-    if before is not None:
-        part = pd.concat([before.reset_index(), part])
-    how = {"polls": "sum", "work": "sum", "self_ns": "sum", "budget": "max"}
-    return part.groupby(_KEYS, dropna=False).agg(how)
+    return of_polls(own, costs, unsaid_ns)
 
 
 def of_polls(polls: pd.DataFrame, costs: pd.DataFrame, unsaid_ns: float) -> Saved:
-    # polls: sums of some: device, polls (how many), work, self_ns, budget (the largest). costs: of
-    # poll_costs(), by device.
+    # polls: sums of some: device, budget, polls (how many), packets, ns. costs: of poll_costs(), by
+    # device.
     least = most = 0.0
     for device, of in polls.groupby("device", sort=True):
         cost: Any = costs.loc[device]
         around, count = around_ns(cost), int(of["polls"].sum())
-        took = float(of["self_ns"].sum()) + count * around
+        took = float(of["ns"].sum()) + count * around
         if not (pd.isna(cost["refused"]) and pd.isna(cost["doubt"])):
             if took >= unsaid_ns:
                 return Saved(device=str(device), why=str(cost["why"]))
             most += took
             continue
-        fewer = count - max(ceil(int(of["work"].sum()) / int(of["budget"].max())), 1)
+        fewer = count - max(ceil(int(of["packets"].sum()) / int(of["budget"].max())), 1)
         low, high = (max(float(cost[f"fixed_{end}_ns"]), 0.0) for end in ("low", "high"))
         least += min(fewer * (low + around), took)
         most += min(fewer * (high + around), took)

@@ -14,7 +14,7 @@ from ..batches.paired import INPUTS
 from ..processes.deferral import not_deferred
 from ..question import question
 from ..victim import one_asked_or_chosen, victim_of
-from .fewer_polls import saved
+from .fewer_polls import POLLS, saved
 from .robbed import Removable, Robbed
 from .spare import Spare, spares, together
 
@@ -58,7 +58,7 @@ class Host(NamedTuple):
 
 @question(
     needs=("softirqs", "on_cpu"),
-    inputs=INPUTS,
+    inputs=(*INPUTS, POLLS),
     main_columns=(
         *("remedy", "rank", "finding", "gain_max_ns", "gain_max_share", "removable_ns"),
         *("certainty", "payer"),

@@ -24,7 +24,7 @@ _TICK = "irq_vectors:local_timer_entry"
 
 
 @question(
-    inputs=("slices",),
+    inputs=("hardirqs", "softirqs", "slices"),
     main_columns=(
         "comm",
         "effective_share",

@@ -9,12 +9,12 @@ import pytest
 
 from netcost_analysis.questions.batches.packet_costs import alone_and_together, packets_from
 from netcost_analysis.questions.batches.poll_costs import costs_from
-from netcost_analysis.questions.batches.poll_sizes import by_work, counted, mean_batch, sizes_of
+from netcost_analysis.questions.batches.poll_sizes import by_work, mean_batch, sizes_of
 from netcost_analysis.questions.batches.poll_sums import Gathered
 from netcost_analysis.questions.batches.rate_curve import curve_from, summed
-from netcost_analysis.questions.inputs import Window
 from support.asked import rate_curve
 from support.pairs import paired_of
+from support.sized import counted
 from support.sweeps import Told, sweep
 
 FIXED, MARGINAL, CORE, IRQ = 1_500.0, 400.0, 120.0, 300.0
@@ -64,7 +64,7 @@ def test_a_mean_batch_is_of_polls_that_received_any() -> None:
     costs = costs_from(gathered(work))
     assert costs["batch_mean"].tolist() == [5.0]
     polls = polls_of(work).assign(budget=pd.array([64] * 6, dtype="Int64"))
-    counts = counted.step(None, polls, window=Window(0, 2**62, False))
+    counts = counted(polls)
     assert mean_batch(by_work(sizes_of(counts))) == 5.0
     step = {"curve": "all steps", "bundle": "b", "cpu_ns": 10**6, "window_ns": 10**6}
     steps = pd.DataFrame([{**step, "scheduled_ns": 0, "repeat_count": 1}])

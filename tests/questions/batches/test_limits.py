@@ -12,7 +12,6 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits, limits_of
-from netcost_analysis.questions.batches.poll_sizes import counted as counted_polls
 from netcost_analysis.questions.batches.poll_sizes import sizes_of
 from netcost_analysis.questions.batches.softnet import compared, times_of
 from netcost_analysis.questions.batches.squeezed import Squeezed
@@ -21,6 +20,7 @@ from netcost_analysis.questions.inputs import Window
 from support.asked import kernel_limits
 from support.host import ROOT
 from support.kept import kept
+from support.sized import counted as counted_polls
 
 EVER = Window(0, 2**62, False)
 
@@ -53,7 +53,7 @@ def polls(*rows: tuple[Any, ...]) -> pd.DataFrame:
 
 
 def sizes(*rows: tuple[Any, ...]) -> pd.DataFrame:
-    return sizes_of(counted_polls.step(None, polls(*rows), window=EVER))
+    return sizes_of(counted_polls(polls(*rows)))
 
 
 def test_sizes_by_device_cpu_and_budget() -> None:
@@ -93,7 +93,7 @@ def test_sizes_by_device() -> None:
         (1, 15, 18, "eth0", 1, 64, 3, 1),
         (1, 20, 21, "eth1", 1, 64, 1, 2),
     )
-    table = sizes_of(counted_polls.step(None, told, window=EVER), "device")
+    table = sizes_of(counted_polls(told), "device")
     assert table["cpu"].isna().all()
     assert table[["device", "work", "polls", "ns"]].to_numpy().tolist() == [
         ["eth0", 1, 1, 3],

@@ -5,8 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from netcost_analysis.questions.devices.device_flags import per_queue
+from netcost_analysis.questions.devices.device_flags import QUEUES
 from netcost_analysis.questions.devices.device_saturation import tidy
+from support.kept import kept
 from support.suspects import raised
 
 
@@ -73,8 +74,11 @@ def test_uneven_queues() -> None:
 
 
 def test_queues_are_napi_instances_that_received() -> None:
-    polls = pd.DataFrame(
-        {"device": ["eth0", "eth0", "eth0", None], "napi": ["a", "a", "b", "c"],
-         "work": pd.array([3, 4, 0, 9], "Int32")}
-    )  # fmt: skip
-    assert per_queue.step(None, polls)["packets"].to_dict() == {("eth0", "a"): 7}
+    timeline = kept("nic-stolen-time").timeline()
+    polls = timeline.polls
+    received = polls[(polls["work"] > 0) & polls["device"].notna() & polls["napi"].notna()]
+    packets = received.groupby("napi")["work"].sum()
+    found = QUEUES(timeline).frame
+    assert set(found["device"]) == {"eth0"}
+    assert found.set_index("napi")["packets"].to_dict() == packets.to_dict()
+    assert len(found) == 2

@@ -23,7 +23,7 @@ def costs(refused: str | None = None, doubt: str | None = None) -> pd.DataFrame:
 
 
 def polls(*work: int, own: int = 10_000) -> pd.DataFrame:
-    columns = {"device": "eth0", "polls": 1, "work": work, "budget": 64, "self_ns": own}
+    columns = {"device": "eth0", "polls": 1, "packets": work, "budget": 64, "ns": own}
     return pd.DataFrame(columns)
 
 

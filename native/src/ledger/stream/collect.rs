@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::ledger::cpu::Found;
 use crate::ledger::join::{Round, Settled};
 use crate::ledger::migrated::Migrated;
-use crate::ledger::output::{tables, Shown, Tables};
+use crate::ledger::output::{Shown, Sink};
 use crate::ledger::request::Request;
 use crate::ledger::stream::lane::{Lane, TABLES};
 use crate::ledger::stream::moves::Moves;
@@ -83,7 +83,7 @@ impl Collector {
     }
 
     /// Hands over batches as long as they are full, and in the end what is left; false where no more are wanted.
-    pub fn give(&mut self, is_over: bool, sink: &mut dyn FnMut(Tables) -> bool) -> Result<bool> {
+    pub fn give(&mut self, is_over: bool, sink: Sink<'_>) -> Result<bool> {
         let mut due: Vec<(i64, u8, u32)> = Vec::new();
         let counts: Vec<[usize; TABLES]> = self.lanes.values().map(|lane| lane.due(self.settled)).collect();
         let moved = self.migrations.due(self.settled.known_ns, |_| true);
@@ -100,15 +100,15 @@ impl Collector {
         due.sort();
         let most = self.most;
         for rows in due.chunks(most).filter(|rows| is_over || rows.len() == most) {
-            if !sink(self.batch(rows)?) {
+            if !self.batch(rows, sink)? {
                 return Ok(false);
             }
         }
         // Who reads a recording without rows gets its columns.
-        Ok(!is_over || self.is_any || sink(self.batch(&[])?))
+        Ok(!is_over || self.is_any || self.batch(&[], sink)?)
     }
 
-    fn batch(&mut self, rows: &[(i64, u8, u32)]) -> Result<Tables> {
+    fn batch(&mut self, rows: &[(i64, u8, u32)], sink: Sink<'_>) -> Result<bool> {
         self.is_any = true;
         let mut counts: BTreeMap<u32, [usize; TABLES]> = BTreeMap::new();
         let mut moved = 0;
@@ -123,6 +123,6 @@ impl Collector {
         let migrated = self.migrations.take(moved);
         let Survey { whole, kinds, reasons, .. } = &*self.survey;
         let shown = Shown { want: self.request.want, window: self.survey.window(&self.request), kinds, reasons };
-        tables(&whole.names, &cpus, &migrated, &shown)
+        sink(&whole.names, &cpus, &migrated, &shown)
     }
 }

@@ -9,14 +9,11 @@ use std::sync::Arc;
 
 use crate::error::{bad, Error, Result};
 use crate::ledger::join::Round;
-use crate::ledger::output::Tables;
+use crate::ledger::output::Sink;
 use crate::ledger::read::Reader;
 use crate::ledger::request::Request;
 use crate::ledger::survey::{Numbers, Survey};
 use collect::Collector;
-
-/// Takes a batch; answers whether to go on.
-pub type Sink<'s> = &'s mut dyn FnMut(Tables) -> bool;
 
 /// What a pass in batches is given.
 pub struct Batches<'s> {

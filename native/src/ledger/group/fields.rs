@@ -1,0 +1,143 @@
+//! What rows can be told apart by and what of them adds up: of each table its columns, and what these make clear.
+
+use arrow_array::types::Int64Type;
+use arrow_array::ArrayRef;
+
+use crate::intern::Labels;
+use crate::ledger::cpu::ORIGINS;
+use crate::ledger::migrated::Migrated;
+use crate::ledger::resolve::Names;
+use crate::ledger::rows::{known, HardirqRow, PollRow, SliceRow, SoftirqRow};
+use crate::ledger::softirq::NET_RX;
+use crate::ledger::thief::Context;
+use crate::tables::{booleans, optional};
+
+/// A column, as far as groups go by it.
+pub struct Field<R> {
+    pub name: &'static str,
+    pub kind: Kind,
+    /// Of a row on a CPU; `None` where it is not known.
+    pub get: fn(&Names, u32, &R) -> Option<i64>,
+}
+
+/// What its values are.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    Number,
+    /// 0 or 1, of every row.
+    Flag,
+    /// A key of these.
+    Label(fn(&Names) -> &Labels),
+}
+
+impl Kind {
+    /// A column of values.
+    pub fn column(self, names: &Names, values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
+        match self {
+            Kind::Number => optional::<Int64Type>(values),
+            Kind::Flag => booleans(values.map(|value| value == Some(1))),
+            Kind::Label(labels) => labels(names).of_keys(values.map(|key| key.map_or(-1, |key| key as i32))),
+        }
+    }
+}
+
+/// The field of a name.
+pub fn field<R>(fields: &'static [Field<R>], name: &str) -> Option<&'static Field<R>> {
+    fields.iter().find(|field| field.name == name)
+}
+
+macro_rules! fields {
+    ($row:ty: $($name:literal $kind:expr => $get:expr,)*) => {
+        &[$(Field::<$row> { name: $name, kind: $kind, get: $get }),*]
+    };
+}
+
+const NUMBER: Kind = Kind::Number;
+const FLAG: Kind = Kind::Flag;
+const TEXT: Kind = Kind::Label(|names| &names.strings);
+const NAPI: Kind = Kind::Label(|names| &names.napis);
+const CLASS: Kind = Kind::Label(|names| &names.classes);
+const CONTEXT: Kind = Kind::Label(|names| &names.contexts);
+const ORIGIN: Kind = Kind::Label(|names| &names.origins);
+
+/// NET_RX that polled nothing, but steered packets to another CPU: what an interrupt raised and polled nothing had been
+/// polled already.
+fn is_dispatch(row: &SoftirqRow) -> bool {
+    let origin = ORIGINS.get(usize::from(row.origin)).copied().unwrap_or_default();
+    row.vec == i32::from(NET_RX) && row.polls == 0 && matches!(origin, "task" | "softirq" | "mixed")
+}
+
+fn key(labels: &Labels, code: u32) -> Option<i64> {
+    Some(i64::from(labels.key(code))).filter(|&key| key >= 0)
+}
+
+pub const POLLS: &[Field<PollRow>] = fields! { PollRow:
+    "cpu" NUMBER => |_, cpu, _| Some(cpu.into()),
+    "start_ns" NUMBER => |_, _, row| known(row.start_ns),
+    "end_ns" NUMBER => |_, _, row| Some(row.end_ns),
+    "self_ns" NUMBER => |_, _, row| known(row.self_ns),
+    "work" NUMBER => |_, _, row| row.work.map(i64::from),
+    "budget" NUMBER => |_, _, row| row.budget.map(i64::from),
+    "is_timed" FLAG => |_, _, row| Some(known(row.self_ns).is_some().into()),
+    "in_softirq" FLAG => |_, _, row| Some(row.softirq.is_some().into()),
+    "napi" NAPI => |names, _, row| key(&names.napis, names.known(row.thief).napi),
+    "device" TEXT => |names, _, row| key(&names.strings, names.known(row.thief).device),
+    "tid" NUMBER => |names, _, row| names.victim(row.victim).map(|of| of.0.into()),
+    "comm" TEXT => |names, _, row| names.victim(row.victim).and_then(|of| key(&names.strings, of.1)),
+    "cost_class" CLASS => |names, _, row| key(&names.classes, row.class.code()),
+};
+
+pub const SOFTIRQS: &[Field<SoftirqRow>] = fields! { SoftirqRow:
+    "cpu" NUMBER => |_, cpu, _| Some(cpu.into()),
+    "raise_ns" NUMBER => |_, _, row| known(row.raise_ns),
+    "entry_ns" NUMBER => |_, _, row| known(row.entry_ns),
+    "exit_ns" NUMBER => |_, _, row| known(row.exit_ns),
+    "delay_ns" NUMBER => |_, _, row| Some((known(row.entry_ns)? - known(row.raise_ns)?).max(0)),
+    "is_clamped" FLAG => |_, _, row| Some((known(row.raise_ns).is_some() && row.entry_ns <= row.raise_ns).into()),
+    "self_ns" NUMBER => |_, _, row| Some(row.self_ns),
+    "outside_polls_ns" NUMBER => |_, _, row| Some(row.self_ns - row.poll_ns),
+    "polls" NUMBER => |_, _, row| Some(row.polls.into()),
+    "is_dispatch" FLAG => |_, _, row| Some(is_dispatch(row).into()),
+    "packets" NUMBER => |_, _, row| Some(row.packets.into()),
+    "action" TEXT => |names, _, row| key(&names.strings, names.action(row.vec as u8)),
+    "origin" ORIGIN => |names, _, row| key(&names.origins, row.origin.into()),
+    "in_kthread" FLAG => |_, _, row| Some(row.in_kthread.into()),
+    "tid" NUMBER => |names, _, row| names.victim(row.victim).map(|of| of.0.into()),
+    "comm" TEXT => |names, _, row| names.victim(row.victim).and_then(|of| key(&names.strings, of.1)),
+    "cost_class" CLASS => |names, _, row| key(&names.classes, row.class.code()),
+};
+
+pub const HARDIRQS: &[Field<HardirqRow>] = fields! { HardirqRow:
+    "cpu" NUMBER => |_, cpu, _| Some(cpu.into()),
+    "entry_ns" NUMBER => |_, _, row| row.entry_ns,
+    "exit_ns" NUMBER => |_, _, row| row.exit_ns,
+    "self_ns" NUMBER => |_, _, row| Some(row.self_ns),
+    "irq" NUMBER => |names, _, row| {
+        let thief = names.thief(row.thief);
+        thief.id.filter(|_| thief.context == Context::Hardirq)
+    },
+    "name" TEXT => |names, _, row| key(&names.strings, names.known(row.thief).name),
+    "context" CONTEXT => |names, _, row| key(&names.contexts, names.known(row.thief).context),
+    "device" TEXT => |names, _, row| key(&names.strings, names.known(row.thief).device),
+    "tid" NUMBER => |names, _, row| names.victim(row.victim).map(|of| of.0.into()),
+    "comm" TEXT => |names, _, row| names.victim(row.victim).and_then(|of| key(&names.strings, of.1)),
+};
+
+pub const SLICES: &[Field<SliceRow>] = fields! { SliceRow:
+    "cpu" NUMBER => |_, cpu, _| Some(cpu.into()),
+    "in_ns" NUMBER => |_, _, row| Some(row.in_ns),
+    "out_ns" NUMBER => |_, _, row| Some(row.out_ns),
+    "task_ns" NUMBER => |_, _, row| Some(row.task_ns),
+    "wait_ns" NUMBER => |_, _, row| row.wait_ns,
+    "prev_state" NUMBER => |_, _, row| row.prev_state,
+    "tid" NUMBER => |names, _, row| names.victim(row.victim).map(|of| of.0.into()),
+    "comm" TEXT => |names, _, row| names.victim(row.victim).and_then(|of| key(&names.strings, of.1)),
+};
+
+pub const MIGRATIONS: &[Field<Migrated>] = fields! { Migrated:
+    "time_ns" NUMBER => |_, _, one| Some(one.row.time_ns),
+    "tid" NUMBER => |_, _, one| Some(one.row.tid.into()),
+    "comm" TEXT => |names, _, one| names.victim(one.row.victim).and_then(|of| key(&names.strings, of.1)),
+    "orig_cpu" NUMBER => |_, _, one| Some(one.row.orig_cpu.into()),
+    "dest_cpu" NUMBER => |_, _, one| Some(one.row.dest_cpu.into()),
+};

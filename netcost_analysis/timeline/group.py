@@ -1,0 +1,132 @@
+"""A timeline's rows by what they have in common: counts, sums, and how often each length occurred.
+
+Native goes through the rows and keeps a cell for each group: memory grows with these alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..errors import ArgumentError
+from ..progress import progress
+from .aggregate import NO_DEVICE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .._native import ArrowTable
+    from ..stats.histogram import Histogram
+    from .timeline import Timeline
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+# What a column is to have: from, to, both included and None for no bound; or a text.
+Range = tuple[int | None, int | None]
+Where = Mapping[str, Range | str]
+# Of a column: any value, but not none.
+KNOWN: Range = (None, None)
+
+
+class Grouping(NamedTuple):
+    """What rows of which table are grouped by, and what of them is counted.
+
+    rows: polls, softirqs, hardirqs, slices or migrations. by: columns. block: one of times, and
+    the width of blocks, whose number is a key, block; up to 6 keys. sums: columns to add up, of
+    which a null adds nothing. known: columns of which rows with a value are counted. lengths: the
+    one whose values are counted. where: what columns have to have, by name.
+    """
+
+    rows: str
+    by: tuple[str, ...]
+    block: tuple[str, int] | None = None
+    sums: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    lengths: str | None = None
+    where: tuple[tuple[str, Range | str], ...] = ()
+
+    @property
+    def within(self) -> list[tuple[str, int, int]]:
+        """Its ranges, as native takes them."""
+        ranges = [(name, *of) for name, of in self.where if not isinstance(of, str)]
+        return [
+            (name, _LEAST if low is None else low, _MOST if high is None else high)
+            for name, low, high in ranges
+        ]
+
+    @property
+    def texts(self) -> list[tuple[str, str]]:
+        """Its texts."""
+        return [(name, of) for name, of in self.where if isinstance(of, str)]
+
+
+class Groups(NamedTuple):
+    """What a grouping comes to.
+
+    frame: a row a group, in the order of its keys, nulls last: the keys, how many rows, under the
+    name of these, each of the sums (of work it is packets, of self_ns it is ns), and NAME_known.
+    Polls without a device have NO_DEVICE. counted: lengths, or None where none was asked for.
+    """
+
+    frame: "pd.DataFrame"
+    counted: "Histogram | None"
+
+    @property
+    def lengths(self) -> "Histogram":
+        """How often which value occurred, by the keys. Raises ValueError unless asked for."""
+        if self.counted is None:
+            raise ArgumentError("no lengths were asked for")
+        return self.counted
+
+
+def grouped(timeline: "Timeline", wanted: "Sequence[Grouping]") -> "list[Groups]":
+    """Rows by what they have in common, several groupings in one pass."""
+    if not wanted:
+        return []
+    with progress("reading the timeline") as advance:
+        found = timeline.capture.native.groups(wanted, progress=advance, **timeline.selection)
+    return [_told(one, *of) for one, of in zip(wanted, found, strict=True)]
+
+
+def _told(
+    wanted: Grouping, groups: "ArrowTable", lengths: "ArrowTable | None", is_binned: bool
+) -> Groups:
+    import pandas as pd
+
+    from ..frames import to_frame
+
+    frame = to_frame(groups)
+    dtypes = frame.dtypes.items()
+    named = [str(name) for name, of in dtypes if isinstance(of, pd.CategoricalDtype)]
+    frame = frame.astype(dict.fromkeys(named, object))
+    frame[named] = frame[named].where(frame[named].notna(), None)
+    if wanted.rows == "polls" and "device" in wanted.by:
+        frame["device"] = frame["device"].fillna(NO_DEVICE)
+    by = [*wanted.by, *(["block"] if wanted.block else [])]
+    frame = frame.sort_values(by, kind="stable")
+    if lengths is None:
+        return Groups(frame.reset_index(drop=True), None)
+    return Groups(
+        frame.drop(columns=["least", "most"]).reset_index(drop=True),
+        _histogram(frame, by, to_frame(lengths), is_binned),
+    )
+
+
+def _histogram(
+    groups: "pd.DataFrame", by: list[str], lengths: "pd.DataFrame", is_binned: bool
+) -> "Histogram":
+    # groups: by their places in lengths, in the order that is wanted.
+    import pandas as pd
+
+    from ..stats.histogram import Histogram
+
+    place = pd.Series(range(len(groups)), index=groups.index)
+    counts = lengths.assign(group=place.reindex(lengths["group"]).to_numpy())
+    counts = counts.sort_values(["group", "low"], ignore_index=True)
+    keys = groups[by].iloc[counts["group"]].reset_index(drop=True)
+    counts.index = pd.MultiIndex.from_frame(keys.join(counts[["low", "high"]]))
+    sums = counts.groupby("group")[["count", "total"]].sum()
+    known = groups.iloc[sums.index]
+    totals = sums.assign(
+        least=known["least"].to_numpy("int64"), most=known["most"].to_numpy("int64")
+    )
+    is_one = len(by) == 1
+    totals.index = pd.Index(known[by[0]]) if is_one else pd.MultiIndex.from_frame(known[by])
+    return Histogram(counts[["count", "total"]], totals, is_binned)

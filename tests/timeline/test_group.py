@@ -1,0 +1,118 @@
+# Groups of rows: pandas says the same of the tables, and lengths are those of the rows.
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.stats.histogram import spread_of
+from netcost_analysis.timeline.aggregate import NO_DEVICE
+from netcost_analysis.timeline.group import KNOWN, Grouping, grouped
+from support.kept import kept
+
+SAMPLES = ("nic-stolen-time", "local-migrations.netcost.tar.zst")
+SUMS = {"work": "packets", "self_ns": "ns"}
+ASKED: list[dict[str, Any]] = [
+    {"rows": "polls", "by": ("device", "cpu", "budget", "work"), "sums": ("self_ns",)},
+    {"rows": "polls", "by": ("napi",), "sums": ("work",), "known": ("start_ns", "work")},
+    {"rows": "polls", "by": ("tid", "comm", "cost_class"), "lengths": "self_ns"},
+    {"rows": "softirqs", "by": ("action", "origin", "in_kthread"), "lengths": "self_ns"},
+    {"rows": "softirqs", "by": ("cpu",), "sums": ("polls", "packets", "outside_polls_ns")},
+    {"rows": "hardirqs", "by": ("irq", "name", "context", "device"), "sums": ("self_ns",)},
+    {"rows": "slices", "by": ("cpu", "prev_state"), "known": ("wait_ns",), "lengths": "wait_ns"},
+    {"rows": "slices", "by": ("tid", "comm"), "sums": ("task_ns",), "block": ("out_ns", 10**7)},
+    {"rows": "migrations", "by": ("comm", "orig_cpu", "dest_cpu")},
+]
+
+
+def rows_of(timeline: netcost.Timeline, name: str) -> pd.DataFrame:
+    rows: pd.DataFrame = getattr(timeline, name).copy()
+    for column in rows:
+        if isinstance(rows[column].dtype, pd.CategoricalDtype):
+            rows[column] = rows[column].astype(object).where(rows[column].notna(), None)
+    if name == "polls":
+        rows["device"] = rows["device"].fillna(NO_DEVICE)
+    return rows
+
+
+def by_pandas(rows: pd.DataFrame, asked: dict[str, Any]) -> pd.DataFrame:
+    by = list(asked["by"])
+    if "block" in asked:
+        at, width = asked["block"]
+        rows, by = rows.assign(block=rows[at] // width), [*by, "block"]
+    groups = rows.groupby(by, dropna=False)
+    found = {asked["rows"]: groups.size()}
+    found |= {SUMS.get(one, one): groups[one].sum() for one in asked.get("sums", ())}
+    found |= {f"{one}_known": groups[one].count() for one in asked.get("known", ())}
+    return pd.DataFrame(found).reset_index().sort_values(by, kind="stable", ignore_index=True)
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize("asked", ASKED, ids=lambda asked: "-".join((asked["rows"], *asked["by"])))
+def test_groups_are_those_of_the_table(sample: str, asked: dict[str, Any]) -> None:
+    timeline = kept(sample).timeline()
+    rows = rows_of(timeline, asked["rows"])
+    (found,) = grouped(timeline, [Grouping(**asked)])
+    expected = by_pandas(rows, asked)
+    assert list(found.frame) == list(expected)
+    for name in asked["by"]:
+        # pandas makes floats of a column of nulls.
+        expected[name] = expected[name].astype(found.frame[name].dtype)
+        expected[name] = expected[name].where(expected[name].notna(), None)
+    pd.testing.assert_frame_equal(found.frame, expected, check_dtype=False)
+    if "lengths" not in asked:
+        with pytest.raises(ValueError, match="no lengths"):
+            _ = found.lengths
+        return
+    known = rows[rows[asked["lengths"]].notna()]
+    values = (
+        known[asked["lengths"]]
+        .astype("int64")
+        .groupby([known[one] for one in asked["by"]], dropna=False)
+    )
+    spread = spread_of(found.lengths)
+    assert found.lengths.totals["total"].to_list() == values.sum().to_list()
+    assert spread["longest_ns"].to_list() == values.max().to_list()
+    assert spread["p90_ns"].to_list() == pytest.approx(values.quantile(0.9).to_list())
+
+
+def test_only_rows_within_count() -> None:
+    timeline = kept("nic-stolen-time").timeline(start_s=0.1, end_s=0.3)
+    middle = int(timeline.polls["end_ns"].median())
+    found = timeline.group(
+        "polls", ["device"], sums=["work"], where={"end_ns": (None, middle), "self_ns": KNOWN}
+    ).frame
+    rows = rows_of(timeline, "polls")
+    rows = rows[(rows["end_ns"] <= middle) & rows["self_ns"].notna()]
+    assert found.set_index("device")["polls"].to_dict() == rows.groupby("device").size().to_dict()
+    assert found["packets"].sum() == rows["work"].sum()
+    rx = timeline.group("softirqs", ["cpu", "is_dispatch"], where={"action": "NET_RX"}).frame
+    softirqs = timeline.softirqs
+    assert rx["softirqs"].sum() == (softirqs["action"] == "NET_RX").sum()
+    assert not len(timeline.group("softirqs", ["cpu"], where={"action": "NO_SUCH"}).frame)
+
+
+def test_delays_are_from_raise_to_entry() -> None:
+    timeline = kept("nic-stolen-time").timeline()
+    found = timeline.group("softirqs", ["is_clamped"], lengths="delay_ns").lengths
+    softirqs = timeline.softirqs
+    delay = (softirqs["entry_ns"] - softirqs["raise_ns"]).dropna().astype("int64").clip(lower=0)
+    assert found.totals["total"].sum() == delay.sum()
+    assert found.totals["count"].sum() == len(delay)
+    clamped = found.totals.index.to_numpy(dtype=bool)
+    assert (found.totals["most"].to_numpy()[clamped] == np.zeros(clamped.sum())).all()
+
+
+@pytest.mark.parametrize(
+    ("rows", "by", "wrong"),
+    [
+        ("poll", ["cpu"], "no table .poll."),
+        ("polls", ["core"], "polls have no 'core'"),
+        ("polls", ["cpu", "tid", "comm", "napi", "device", "work", "budget"], "6 columns"),
+    ],
+)
+def test_what_there_is_not_is_refused(rows: str, by: list[str], wrong: str) -> None:
+    with pytest.raises((netcost.CaptureError, ValueError), match=wrong):
+        kept("nic-stolen-time").timeline().group(rows, by)
