@@ -77,8 +77,8 @@ def elapsed(start_ns: int, end_ns: int) -> str:
 
 
 def thousands(value: Any) -> str:
-    # 98_765.4 -> "99 thousand".
-    return f"{value / 1e3:,.0f} thousand"
+    # 98_765.4 -> "99 thousand", 178 -> "178".
+    return f"{value:,.0f}" if abs(value) < 1e4 else f"{value / 1e3:,.0f} thousand"
 
 
 def mbit(bytes_per_s: Any) -> str:
