@@ -211,26 +211,47 @@ pub fn build(
 }
 
 fn counted(counters: &Counters) -> Vec<String> {
-    let say = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    let say = |count: u64, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{count} {many}")),
+    };
     let (missing, all) = (counters.switches_missing, counters.switches_missing + counters.switches);
+    let switches = format!(
+        "of {all} context switches {} missing ({:.1} %), as events of tasks that were never switched in show: the CPU time before each has no known owner (table coverage)",
+        if missing == 1 { "is" } else { "are" },
+        missing as f64 / all.max(1) as f64 * 100.0
+    );
     [
-        say(counters.repeats, "records that perf had written twice were dropped from the ledger"),
         say(
-            missing,
-            &format!(
-                "of {all} context switches are missing ({:.1} %), as events of tasks that were never switched in show: the CPU time before each has no known owner (table coverage)",
-                missing as f64 / all.max(1) as f64 * 100.0
-            ),
+            counters.repeats,
+            "record that perf had written twice was dropped from the ledger",
+            "records that perf had written twice were dropped from the ledger",
         ),
+        say(missing, &switches, &switches),
         say(
             counters.disagreements - missing,
+            "entry or exit of an interrupt or softirq is missing, as later events show: the CPU time before it has no known owner (table coverage)",
             "entries or exits of interrupts or softirqs are missing, as later events show: the CPU time before each has no known owner (table coverage)",
         ),
-        say(counters.unreadable, "samples were cut short or name no possible CPU or softirq; the ledger leaves them out"),
-        say(counters.orphan_exits, "exits came without their entry; the time in doubt is unknown"),
-        say(counters.backwards, "timestamps ran backwards within a ring and were held"),
+        say(
+            counters.unreadable,
+            "sample was cut short or names no possible CPU or softirq; the ledger leaves it out",
+            "samples were cut short or name no possible CPU or softirq; the ledger leaves them out",
+        ),
+        say(
+            counters.orphan_exits,
+            "exit came without its entry; the time in doubt is unknown",
+            "exits came without their entry; the time in doubt is unknown",
+        ),
+        say(
+            counters.backwards,
+            "timestamp ran backwards within a ring and was held",
+            "timestamps ran backwards within a ring and were held",
+        ),
         say(
             counters.polls_without_begin,
+            "poll outside softirqs and NAPI threads (busy poll, netpoll, or after a loss) has no begin and owns no time",
             "polls outside softirqs and NAPI threads (busy poll, netpoll, or after a loss) have no begin and own no time",
         ),
     ]
