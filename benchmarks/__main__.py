@@ -99,7 +99,7 @@ def main() -> int:
             + questions.section(asked)
             + first.section(answered)
             + fleet.section(many)
-            + (large.section(grown) if grown is not None else "")
+            + (large.section(grown) if grown is not None else large.kept(target))
         )
     return 0
 

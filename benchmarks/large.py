@@ -133,6 +133,12 @@ way as a process of its own, once.
 """
 
 
+def kept(page: Path) -> str:
+    # What a run before has measured.
+    _, mark, rest = page.read_text().partition("\n## Large captures\n")
+    return mark + rest
+
+
 def main(capture: str, gigabytes: str, *ways: str) -> None:
     found = measure(Path(capture), float(gigabytes), ways or WAYS)
     print(table(found))

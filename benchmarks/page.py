@@ -92,7 +92,8 @@ def page(
 
 Side by side on one capture, in one run, by this command, which also writes this page:
 
-```
+<!-- not run: minutes, and perf -->
+```sh
 make bench BENCH_ARGS="{arguments}"
 ```
 
