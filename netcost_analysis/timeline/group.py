@@ -6,7 +6,7 @@ Native goes through the rows and keeps a cell for each group: memory grows with 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, no_such
 from ..progress import progress
 from .aggregate import NO_DEVICE
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..stats.histogram import Histogram
     from .timeline import Timeline
 
+ROWS = ("polls", "softirqs", "hardirqs", "slices", "migrations")
 _LEAST, _MOST = -(2**63), 2**63 - 1
 # What a column is to have: from, to, both included and None for no bound; or a text.
 Range = tuple[int | None, int | None]
@@ -74,6 +75,38 @@ class Groups(NamedTuple):
         if self.counted is None:
             raise ArgumentError("no lengths were asked for")
         return self.counted
+
+
+def asked(
+    rows: str,
+    by: Sequence[str],
+    *,
+    block: tuple[str, int] | None,
+    sums: Sequence[str],
+    known: Sequence[str],
+    lengths: str | None,
+    where: Where | None,
+) -> Grouping:
+    """A grouping as a user wrote it. Raises ArgumentError for what is none."""
+    if rows not in ROWS:
+        raise ArgumentError(no_such("rows to group", str(rows), ROWS))
+    for name, columns in {"by": by, "sums": sums, "known": known}.items():
+        if isinstance(columns, str) or not all(isinstance(one, str) for one in columns):
+            raise ArgumentError(f"{name} is a list of columns, as [{str(columns)!r}]")
+    if not by and block is None:
+        raise ArgumentError("by names no column")
+    if block is not None and not (isinstance(block, tuple) and len(block) == 2):
+        raise ArgumentError(
+            "block is a column of times and a width in ns, as ('end_ns', 1_000_000)"
+        )
+    for column, of in (where or {}).items():
+        is_range = isinstance(of, tuple) and len(of) == 2
+        if not isinstance(of, str) and not is_range:
+            raise ArgumentError(
+                f"where: {column} has to be a text or (first, last), None for no bound, not {of!r}"
+            )
+    ranges = tuple((where or {}).items())
+    return Grouping(rows, tuple(by), block, tuple(sums), tuple(known), lengths, ranges)
 
 
 def grouped(timeline: "Timeline", wanted: "Sequence[Grouping]") -> "list[Groups]":

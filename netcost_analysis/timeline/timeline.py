@@ -386,10 +386,10 @@ class Timeline:
         rows : str
             polls, softirqs, hardirqs, slices or migrations.
         by : sequence of str
-            Columns, with block up to 6: of the table, and of polls is_timed (self_ns is known) and
-            in_softirq; of softirqs delay_ns (from raise to entry), is_clamped (raised at the entry
-            or after it) and is_dispatch (NET_RX that polled nothing, but steers packets to another
-            CPU).
+            Columns, with block up to 6: most of the table's (a name that is none of them is
+            answered with all), and of polls is_timed (self_ns is known) and in_softirq; of softirqs
+            delay_ns (from raise to entry), is_clamped (raised at the entry or after it) and
+            is_dispatch (NET_RX that polled nothing, but steers packets to another CPU).
         block : tuple of str and int, optional
             A column of times and a width in ns: the number of the block of that width that each
             lies in is a key, block.
@@ -412,14 +412,15 @@ class Timeline:
 
         Raises
         ------
+        ArgumentError
+            For rows that there are not, and arguments of another form.
         CaptureError
-            For rows or columns that there are not, and a capture that cannot be told apart into
-            owners.
+            For columns that there are not or that cannot be added up, and a capture that cannot be
+            told apart into owners.
         """
-        from .group import Grouping, grouped
+        from .group import asked, grouped
 
-        ranges = tuple((where or {}).items())
-        wanted = Grouping(rows, tuple(by), block, tuple(sums), tuple(known), lengths, ranges)
+        wanted = asked(rows, by, block=block, sums=sums, known=known, lengths=lengths, where=where)
         return grouped(self, [wanted])[0]
 
     @cached_property

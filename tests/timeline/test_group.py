@@ -23,7 +23,7 @@ ASKED: list[dict[str, Any]] = [
     {"rows": "hardirqs", "by": ("irq", "name", "context", "device"), "sums": ("self_ns",)},
     {"rows": "slices", "by": ("cpu", "prev_state"), "known": ("wait_ns",), "lengths": "wait_ns"},
     {"rows": "slices", "by": ("tid", "comm"), "sums": ("task_ns",), "block": ("out_ns", 10**7)},
-    {"rows": "migrations", "by": ("comm", "orig_cpu", "dest_cpu")},
+    {"rows": "migrations", "by": ("comm", "cause", "orig_cpu", "dest_cpu")},
 ]
 
 
@@ -105,14 +105,28 @@ def test_delays_are_from_raise_to_entry() -> None:
     assert (found.totals["most"].to_numpy()[clamped] == np.zeros(clamped.sum())).all()
 
 
-@pytest.mark.parametrize(
-    ("rows", "by", "wrong"),
-    [
-        ("poll", ["cpu"], "no table .poll."),
-        ("polls", ["core"], "polls have no 'core'"),
-        ("polls", ["cpu", "tid", "comm", "napi", "device", "work", "budget"], "6 columns"),
-    ],
-)
-def test_what_there_is_not_is_refused(rows: str, by: list[str], wrong: str) -> None:
+WRONG: list[tuple[str, Any, dict[str, Any], str]] = [
+    ("poll", ["cpu"], {}, "no rows to group 'poll'"),
+    ("polls", ["core"], {}, "polls have no 'core'"),
+    ("polls", ["cpu", "tid", "comm", "napi", "device", "work", "budget"], {}, "6 columns"),
+    ("polls", ["device", "device"], {}, "'device' is named twice"),
+    ("polls", "device", {}, "by is a list of columns"),
+    ("polls", [], {}, "by names no column"),
+    ("polls", ["cpu"], {"sums": "work"}, "sums is a list of columns"),
+    ("polls", ["cpu"], {"sums": ["device"]}, "'device' of polls is no number"),
+    ("polls", ["cpu"], {"lengths": "comm"}, "'comm' of polls is no number"),
+    ("polls", ["cpu"], {"block": ("device", 5)}, "'device' of polls is no number"),
+    ("polls", ["cpu"], {"block": ("end_ns", 0)}, "a block of 0 ns"),
+    ("polls", ["cpu"], {"block": "end_ns"}, "block is a column of times"),
+    ("polls", ["cpu"], {"where": {"work": 64}}, "where: work has to be"),
+    ("polls", ["cpu"], {"where": {"work": "x"}}, "'work' of polls is a number"),
+    ("polls", ["cpu"], {"where": {"device": (1, 2)}}, "'device' of polls is a text"),
+]
+
+
+@pytest.mark.parametrize(("rows", "by", "more", "wrong"), WRONG)
+def test_what_is_no_grouping_is_refused_with_a_line(
+    rows: str, by: Any, more: dict[str, Any], wrong: str
+) -> None:
     with pytest.raises((netcost.CaptureError, ValueError), match=wrong):
-        kept("nic-stolen-time").timeline().group(rows, by)
+        kept("nic-stolen-time").timeline().group(rows, by, **more)

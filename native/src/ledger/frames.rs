@@ -9,7 +9,7 @@ use crate::ledger::cpu::Found;
 use crate::ledger::irqs::KNOWN_BY;
 use crate::ledger::migrated::Migrated;
 use crate::ledger::resolve::{network_label, Names, NETWORKS};
-use crate::ledger::rows::{known, Cause, CoverageRow, Ended, HardirqRow, PollRow, SliceRow, SoftirqRow};
+use crate::ledger::rows::{known, CoverageRow, Ended, HardirqRow, PollRow, SliceRow, SoftirqRow};
 use crate::ledger::segment::{Packed, SumRow};
 use crate::ledger::thief::{Class, Context};
 use crate::ledger::wait::Waits;
@@ -190,10 +190,6 @@ pub fn slices(names: &Names, cpus: &[Found], kinds: &[(u8, Class)]) -> Result<Re
 }
 
 pub fn migrations(names: &Names, rows: &[Migrated]) -> Result<RecordBatch> {
-    let causes = [Cause::WakeUp, Cause::Balance, Cause::Stopper, Cause::Exec];
-    let labels = Labels::new(&causes.map(Cause::name));
-    let cause =
-        |one: &Migrated| causes.iter().position(|known| *known == one.row.cause).map_or(NONE, |index| index as u32);
     let each = move || rows.iter().map(|one| &one.row);
     let (orig, dest) = (move || rows.iter().map(|one| one.orig), move || rows.iter().map(|one| one.dest));
     let mut plan = Plan::new();
@@ -202,7 +198,7 @@ pub fn migrations(names: &Names, rows: &[Migrated]) -> Result<RecordBatch> {
         .add("comm", move || names.comms(each().map(|row| row.victim)))
         .add("orig_cpu", move || plain::<Int64Type>(each().map(|row| row.orig_cpu.into())))
         .add("dest_cpu", move || plain::<Int64Type>(each().map(|row| row.dest_cpu.into())))
-        .add("cause", || labels.column(rows.iter().map(cause)))
+        .add("cause", move || names.causes.column(each().map(|row| row.cause as u32)))
         .add("orig_holder_tid", move || names.tids(orig()))
         .add("orig_holder_comm", move || names.comms(orig()))
         .add("dest_holder_tid", move || names.tids(dest()))

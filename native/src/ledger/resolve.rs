@@ -9,6 +9,7 @@ use crate::ledger::cpu::ORIGINS;
 use crate::ledger::irqs::{IrqFacts, IrqRow, Irqs};
 use crate::ledger::network::Network;
 use crate::ledger::read::Reader;
+use crate::ledger::rows::Cause;
 use crate::ledger::schema::EventSchemas;
 use crate::ledger::thief::{place, softirq_thief, turned_to, Class, Context, Thief, TURNED_TO};
 use crate::tables::{each, optional, Plan};
@@ -34,6 +35,8 @@ pub struct Names {
     pub napis: Labels,
     /// Who raised softirqs.
     pub origins: Labels,
+    /// Why tasks were moved.
+    pub causes: Labels,
     /// Per thief, and again for runs that proved to be otherwise, as `TURNED_TO` has it.
     known: Vec<Known>,
     /// Per victim: tid and name.
@@ -86,6 +89,7 @@ impl Names {
             networks: Labels::new(&NETWORKS),
             napis: Labels::of_numbers(napis),
             origins: Labels::new(&ORIGINS),
+            causes: Labels::new(&Cause::ALL.map(Cause::name)),
             reader,
             irqs,
             known,

@@ -114,6 +114,9 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// All, by number.
+    pub const ALL: [Cause; 4] = [Cause::WakeUp, Cause::Balance, Cause::Stopper, Cause::Exec];
+
     /// The name in the table.
     pub fn name(self) -> &'static str {
         match self {

@@ -58,6 +58,7 @@ const TEXT: Kind = Kind::Label(|names| &names.strings);
 const NAPI: Kind = Kind::Label(|names| &names.napis);
 const CLASS: Kind = Kind::Label(|names| &names.classes);
 const CONTEXT: Kind = Kind::Label(|names| &names.contexts);
+const CAUSE: Kind = Kind::Label(|names| &names.causes);
 const ORIGIN: Kind = Kind::Label(|names| &names.origins);
 
 /// NET_RX that polled nothing, but steered packets to another CPU: what an interrupt raised and polled nothing had been
@@ -128,6 +129,11 @@ pub const SLICES: &[Field<SliceRow>] = fields! { SliceRow:
     "in_ns" NUMBER => |_, _, row| Some(row.in_ns),
     "out_ns" NUMBER => |_, _, row| Some(row.out_ns),
     "task_ns" NUMBER => |_, _, row| Some(row.task_ns),
+    "hardirq_ns" NUMBER => |_, _, row| Some(row.hardirq_ns),
+    "softirq_ns" NUMBER => |_, _, row| Some(row.softirq_ns),
+    "poll_ns" NUMBER => |_, _, row| Some(row.poll_ns),
+    "unknown_ns" NUMBER => |_, _, row| Some(row.unknown_ns),
+    "wake_ns" NUMBER => |_, _, row| row.wake_ns,
     "wait_ns" NUMBER => |_, _, row| row.wait_ns,
     "prev_state" NUMBER => |_, _, row| row.prev_state,
     "tid" NUMBER => |names, _, row| names.victim(row.victim).map(|of| of.0.into()),
@@ -138,6 +144,7 @@ pub const MIGRATIONS: &[Field<Migrated>] = fields! { Migrated:
     "time_ns" NUMBER => |_, _, one| Some(one.row.time_ns),
     "tid" NUMBER => |_, _, one| Some(one.row.tid.into()),
     "comm" TEXT => |names, _, one| names.victim(one.row.victim).and_then(|of| key(&names.strings, of.1)),
+    "cause" CAUSE => |names, _, one| key(&names.causes, one.row.cause as u32),
     "orig_cpu" NUMBER => |_, _, one| Some(one.row.orig_cpu.into()),
     "dest_cpu" NUMBER => |_, _, one| Some(one.row.dest_cpu.into()),
 };

@@ -155,29 +155,44 @@ impl<R> Cells<R> {
         let find = |name: &String| {
             let known = || fields.iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
             field(fields, name)
-                .ok_or_else(|| bad!(Refused, "{} have no '{name}' to group by; there are {}", wanted.rows, known()))
+                .ok_or_else(|| bad!(Refused, "{counted} have no '{name}' to go by; there are {}", known()))
+        };
+        let number = |name: &String| match find(name)? {
+            found @ Field { kind: Kind::Number, .. } => Ok(found),
+            _ => Err(bad!(Refused, "'{name}' of {counted} is no number")),
         };
         let all = |named: &[String]| named.iter().map(find).collect::<Result<Vec<_>>>();
         let block = match &wanted.block {
-            Some((name, width)) => Some((find(name)?, *width.max(&1))),
+            Some((_, width)) if *width <= 0 => return Err(bad!(Refused, "a block of {width} ns has no length")),
+            Some((name, width)) => Some((number(name)?, *width)),
             None => None,
         };
         if wanted.by.len() + usize::from(block.is_some()) > MOST_KEYS {
             return Err(bad!(Refused, "rows are grouped by {MOST_KEYS} columns at most"));
         }
+        if let Some(name) = wanted.by.iter().enumerate().find(|(place, name)| wanted.by[..*place].contains(name)) {
+            return Err(bad!(Refused, "'{}' is named twice", name.1));
+        }
         let mut within = Vec::new();
         for (name, low, high) in &wanted.within {
-            within.push((find(name)?, *low, *high));
+            let of = find(name)?;
+            if matches!(of.kind, Kind::Label(_)) && (*low, *high) != (i64::MIN, i64::MAX) {
+                return Err(bad!(Refused, "'{name}' of {counted} is a text, and has no first and last"));
+            }
+            within.push((of, *low, *high));
         }
         for (name, text) in &wanted.texts {
             let of = find(name)?;
-            let Kind::Label(labels) = of.kind else { return Err(bad!(Refused, "'{name}' is no text")) };
+            let Kind::Label(labels) = of.kind else {
+                return Err(bad!(Refused, "'{name}' of {counted} is a number: give the first and the last"));
+            };
             // What never occurs is on no row.
             let key = labels(names).find(text).map_or(ABSENT, i64::from);
             within.push((of, key, key));
         }
-        let lengths = wanted.lengths.as_ref().map(find).transpose()?.map(|of| (of, Lengths::default()));
-        let (by, sums, known) = (all(&wanted.by)?, all(&wanted.sums)?, all(&wanted.known)?);
+        let lengths = wanted.lengths.as_ref().map(number).transpose()?.map(|of| (of, Lengths::default()));
+        let sums = wanted.sums.iter().map(number).collect::<Result<Vec<_>>>()?;
+        let (by, known) = (all(&wanted.by)?, all(&wanted.known)?);
         Ok(Cells { counted, by, block, sums, known, within, lengths, places: FxHashMap::default(), values: Vec::new() })
     }
 
