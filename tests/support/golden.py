@@ -22,10 +22,16 @@ WRITE = os.environ.get("NETCOST_GOLDEN") == "write"
 MOST_ROWS = 5
 MOST_SHOWN = 200
 _MOST_WIDTH = 120
+
+
+# As words have it, too: an underscore at the end of a name is escaped there.
+def _written(folder: object) -> str:
+    return re.escape(str(folder)).replace("_", r"\\?_")
+
+
 # Where it was made or unpacked, and by which versions, is not what an answer says.
-_PLACE = re.compile(
-    rf"{re.escape(str(ROOT))}/|{re.escape(str(SHARED))}/|{re.escape(tempfile.gettempdir())}/tmp[\w\\]+/"
-)
+_UNPACKED = rf"{_written(tempfile.gettempdir())}/tmp[\w\\]+/"
+_PLACE = re.compile(rf"{_written(ROOT)}/|{_written(SHARED)}/|{_UNPACKED}")
 _VERSIONS = re.compile(r"(?m)(; netcost \d|^(?:netcost|python|libraries) = ).*")
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?|-?\d+(?:e[-+]?\d+)")
 
