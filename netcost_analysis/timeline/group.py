@@ -27,12 +27,12 @@ KNOWN: Range = (None, None)
 
 
 class Grouping(NamedTuple):
-    """What rows of which table are grouped by, and what of them is counted.
+    """The rows of a table, the columns that group them, and what is counted of each group.
 
-    rows: polls, softirqs, hardirqs, slices or migrations. by: columns. block: one of times, and
-    the width of blocks, whose number is a key, block; up to 6 keys. sums: columns to add up, of
-    which a null adds nothing. known: columns of which rows with a value are counted. lengths: the
-    one whose values are counted. where: what columns have to have, by name.
+    rows: polls, softirqs, hardirqs, slices or migrations. by: columns. block: a column of times and
+    a width; the number of the block is one more key. A grouping has up to 6 keys. sums: columns to
+    add up; a null adds nothing. known: columns whose known values are counted. lengths: the column
+    whose values are told apart and counted. where: the values that a row must have, by column.
     """
 
     rows: str
@@ -87,7 +87,7 @@ def asked(
     lengths: str | None,
     where: Where | None,
 ) -> Grouping:
-    """A grouping as a user wrote it. Raises ArgumentError for what is none."""
+    """Check what a user wrote. Raises ArgumentError where it is no grouping."""
     if rows not in ROWS:
         raise ArgumentError(no_such("rows to group", str(rows), ROWS))
     for name, columns in {"by": by, "sums": sums, "known": known}.items():

@@ -396,7 +396,7 @@ class Timeline:
         sums : sequence of str
             Columns to add up; a null adds nothing.
         known : sequence of str
-            Columns of which rows with a value are counted.
+            Columns whose known values are counted.
         lengths : str, optional
             The column whose values are counted, each by itself, or in bins where there are many.
         where : mapping of str to pair of int, or str

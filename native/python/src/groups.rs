@@ -1,7 +1,5 @@
 //! Groups of a timeline's rows.
 
-use std::sync::Arc;
-
 use netcost::ledger::{self, Grouped, Grouping, Request};
 use netcost::Progress;
 use pyo3::prelude::*;
@@ -42,7 +40,7 @@ pub fn groups(
     let run = |progress: Progress<'_>| {
         let (survey, from) = capture.surveyed.survey(&capture.recording, request, progress)?;
         let mut rest = |fraction: f64| progress(from + fraction * (1.0 - from));
-        ledger::run_groups(&capture.recording, request, &Arc::clone(&survey), &wanted, &mut rest)
+        ledger::run_groups(&capture.recording, request, &survey, &wanted, &mut rest)
     };
     let shown = |found: Grouped| {
         let lengths = found.lengths.map(|lengths| table(py, lengths)).transpose()?;

@@ -118,7 +118,7 @@ pub fn run_in_batches(
     settled(recording, request, Batches { survey, rows, sink: &mut take }, progress)
 }
 
-/// Groups of the rows of `request`'s window and CPUs, by a second pass as [`run_in_batches`] makes it: memory grows with
+/// Groups of the rows that `request` wants, of its window and CPUs, by a second pass as [`run_in_batches`] makes it: memory grows with
 /// groups, not with rows.
 pub fn run_groups(
     recording: &Recording,
@@ -129,13 +129,11 @@ pub fn run_groups(
 ) -> Result<Vec<Grouped>> {
     let names = &survey.whole.names;
     let mut groups = wanted.iter().map(|wanted| Group::new(wanted, names)).collect::<Result<Vec<_>>>()?;
-    let mut request = Request { want: Want::default(), ..request.clone() };
-    groups.iter().for_each(|group| group.ask(&mut request.want));
     let mut take = |names: &_, cpus: &[_], migrated: &[_], _: &Shown<'_>| {
         groups.par_iter_mut().for_each(|group| group.take(names, cpus, migrated));
         Ok(true)
     };
-    settled(recording, &request, Batches { survey, rows: GROUPED_AT_ONCE, sink: &mut take }, progress)?;
+    settled(recording, request, Batches { survey, rows: GROUPED_AT_ONCE, sink: &mut take }, progress)?;
     groups.into_iter().map(|group| group.finish(names)).collect()
 }
 

@@ -26,13 +26,6 @@ def plain(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def named_device(devices: "pd.Series[Any]") -> "pd.Series[Any]":
-    # Those of polls: one without is called as the kernel calls it.
-    if isinstance(devices.dtype, pd.CategoricalDtype) and NO_DEVICE not in devices.cat.categories:
-        devices = devices.cat.add_categories([NO_DEVICE])
-    return devices.fillna(NO_DEVICE)
-
-
 # Softirqs that were seen from entry to exit; NET_RX of them.
 WHOLE: Where = {"entry_ns": KNOWN, "exit_ns": KNOWN}
 NET_RX: Where = {"action": "NET_RX", **WHOLE}

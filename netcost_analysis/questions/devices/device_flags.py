@@ -33,7 +33,7 @@ _MAX_ALIKE = 4
 _ALIKE_AT_ONCE = _MAX_ALIKE + 1
 
 
-# Packets by NAPI instance, of those that received any.
+# Packets that each NAPI instance received.
 QUEUES = Grouped(
     "polls",
     by=("device", "napi"),

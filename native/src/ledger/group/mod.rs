@@ -15,7 +15,6 @@ use rustc_hash::FxHashMap;
 use crate::error::{bad, Result};
 use crate::ledger::cpu::Found;
 use crate::ledger::migrated::Migrated;
-use crate::ledger::request::Want;
 use crate::ledger::resolve::Names;
 use crate::ledger::rows::{HardirqRow, PollRow, SliceRow, SoftirqRow, ABSENT};
 use crate::tables::{batch, optional, plain};
@@ -33,7 +32,7 @@ pub struct Wanted {
     pub block: Option<(String, i64)>,
     /// Columns to add up; a null adds nothing.
     pub sums: Vec<String>,
-    /// Columns of which it is counted how many rows have a value.
+    /// Columns whose known values are counted.
     pub known: Vec<String>,
     /// The column whose values are counted, each by itself, or in bins where there are many; negative ones as 0.
     pub lengths: Option<String>,
@@ -83,17 +82,6 @@ impl Group {
                 return Err(bad!(Refused, "no rows '{other}' to group; there are {known}"));
             }
         }))
-    }
-
-    /// Asks a pass for its rows.
-    pub fn ask(&self, want: &mut Want) {
-        match self.0 {
-            Of::Polls(_) => want.polls = true,
-            Of::Softirqs(_) => want.softirqs = true,
-            Of::Hardirqs(_) => want.hardirqs = true,
-            Of::Slices(_) => want.slices = true,
-            Of::Migrations(_) => want.migrations = true,
-        }
     }
 
     /// Takes rows that are settled.
@@ -225,7 +213,7 @@ impl<R> Cells<R> {
             known.iter_mut().zip(&self.known).for_each(|(count, field)| *count += i64::from(of(field).is_some()));
             self.values[place * width] += 1;
             if let Some((field, lengths)) = &mut self.lengths {
-                (field.get)(names, cpu, row).into_iter().for_each(|value| lengths.add(place, value.max(0)));
+                of(field).into_iter().for_each(|value| lengths.add(place, value.max(0)));
             }
         }
     }
