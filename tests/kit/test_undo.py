@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.host import missing, require_tool
+from support.host import missing, of_processes, require_tool
 from support.kit.record import (
     MARK,
     RECORD,
@@ -204,14 +204,12 @@ def test_a_sigkill_while_it_records_undoes_everything(
 
 
 def environments_with(word: str) -> list[str]:
-    found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if word.encode() in path.read_bytes():
-                found.append((path.parent / "cmdline").read_text())
-        except OSError:
-            continue
-    return found
+    commands = of_processes("cmdline")
+    return [
+        commands.get(pid, b"").decode(errors="replace")
+        for pid, environment in of_processes("environ").items()
+        if word.encode() in environment
+    ]
 
 
 def test_what_a_victim_leaves_running_is_ended(tmp_path: Path, temporary: dict[str, str]) -> None:

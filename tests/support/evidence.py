@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from support.host import of_processes
+
 TICKS = os.sysconf("SC_CLK_TCK")
 # In a line of /proc/stat: idle, iowait, steal.
 IDLE, WAITING, STOLEN = 3, 4, 7
@@ -16,19 +18,16 @@ class Reading(NamedTuple):
     # cpus: the ticks of all; spent: those of each process, with its name.
     at: float
     cpus: list[int]
-    spent: dict[str, tuple[str, int]]
+    spent: dict[int, tuple[str, int]]
 
 
 def reading() -> Reading:
     cpus = Path("/proc/stat").read_text().partition("\n")[0].split()[1:]
     spent = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            head, _, rest = path.read_text(errors="replace").rpartition(") ")
-        except OSError:
-            continue
+    for pid, line in of_processes("stat").items():
+        head, _, rest = line.decode(errors="replace").rpartition(") ")
         words = rest.split()
-        spent[path.parent.name] = (head.partition("(")[2], int(words[11]) + int(words[12]))
+        spent[pid] = (head.partition("(")[2], int(words[11]) + int(words[12]))
     return Reading(time.monotonic(), [int(word) for word in cpus], spent)
 
 

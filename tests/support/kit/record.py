@@ -19,6 +19,7 @@ import pytest
 from support.host import (
     ROOT,
     missing,
+    of_processes,
     require_alone,
     require_live,
     require_root_tracing,
@@ -91,15 +92,11 @@ def made_again(make: Callable[[Path], Made], holds: Callable[[Made], bool], fold
 
 def commands_with(word: str) -> dict[int, str]:
     """The processes with the word in their command line, by pid; they come and go meanwhile."""
-    found = {}
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if word in line and path.parent.name != str(os.getpid()):
-            found[int(path.parent.name)] = line
-    return found
+    lines = {
+        pid: line.replace(b"\0", b" ").decode(errors="replace")
+        for pid, line in of_processes("cmdline").items()
+    }
+    return {pid: line for pid, line in lines.items() if word in line and pid != os.getpid()}
 
 
 def processes_with(word: str) -> list[str]:
