@@ -141,7 +141,7 @@ class Capture:
         counts is None there where one of them could not be counted, or none was asked for.
         """
 
-    def groups(
+    def aggregates(
         self,
         wanted: Sequence[Grouping],
         start_ns: int | None = None,
@@ -149,11 +149,11 @@ class Capture:
         cpus: Sequence[int] | None = None,
         host: HostFacts | None = None,
         progress: Progress | None = None,
-    ) -> list[tuple[ArrowTable, ArrowTable | None, bool]]:
-        """The ledger's rows by what they have in common, in one pass behind one for the names.
+    ) -> list[dict[str, ArrowTable]]:
+        """What a pass makes of the ledger's rows, behind one for the names: of each its tables.
 
-        Of each grouping its groups, how often which length occurred in each (group is its place),
-        and whether lengths are in bins.
+        Of a grouping groups, and lengths, or bins where there are many: how often which length
+        occurred in each group, which is its place.
         """
 
     def task_events(

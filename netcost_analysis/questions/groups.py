@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from ..timeline.group import Grouping, Groups, Range, Where, grouped
+from ..timeline.group import Edges, Grouping, Groups, Range, Where, aggregates, grouped
 from .inputs import window_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _kept: "WeakKeyDictionary[Timeline, dict[Grouping, Groups]]" = WeakKeyDictionary
 class Grouped:
     """Rows by what they have in common; calling it with a timeline computes it, once.
 
-    Parameters are those of Grouping; where may be a function of the timeline.
+    Parameters are those of Grouping; edges and where may be functions of the timeline.
     """
 
     def __init__(
@@ -28,31 +28,42 @@ class Grouped:
         rows: str,
         *,
         by: tuple[str, ...] = (),
-        block: tuple[str, int] | None = None,
+        edges: "Callable[[Timeline], Edges] | None" = None,
         sums: tuple[str, ...] = (),
         known: tuple[str, ...] = (),
+        ends: tuple[str, ...] = (),
         lengths: str | None = None,
         where: "Where | Callable[[Timeline], Where] | None" = None,
     ) -> None:
-        self.wanted = Grouping(rows, by, block, sums, known, lengths)
+        counted = {"sums": sums, "known": known, "ends": ends, "lengths": lengths}
+        self.wanted = Grouping(rows, by, **counted)
+        self.edges = edges
         self.where: Where | Callable[[Timeline], Where] = where or {}
 
-    def of(self, timeline: "Timeline") -> Grouping:
+    def of(self, timeline: "Timeline", edges: Edges | None = None) -> Grouping:
         """What it asks of one."""
         where = self.where(timeline) if callable(self.where) else self.where
-        return self.wanted._replace(where=tuple(where.items()))
+        if edges is None:
+            edges = self.edges(timeline) if self.edges else ()
+        return self.wanted._replace(edges=edges, where=tuple(where.items()))
 
-    def __call__(self, timeline: "Timeline") -> Groups:
-        """Of the timeline's rows."""
-        together(timeline, [self])
-        return _kept[timeline][self.of(timeline)]
+    def __call__(self, timeline: "Timeline", edges: Edges | None = None) -> Groups:
+        """Of the timeline's rows; edges: others than its own."""
+        return groups(timeline, self.of(timeline, edges))[0]
 
 
-def together(timeline: "Timeline", groups: Iterable[Grouped]) -> None:
-    """Compute several, those that are not known, in one pass."""
+def groups(timeline: "Timeline", *wanted: Grouping) -> list[Groups]:
+    """Several groupings, those that are not known in one pass."""
     kept = _kept.setdefault(timeline, {})
-    wanted = [one for one in dict.fromkeys(each.of(timeline) for each in groups) if one not in kept]
-    kept.update(zip(wanted, grouped(timeline, wanted), strict=True))
+    missing = [one for one in dict.fromkeys(wanted) if one not in kept]
+    for one, tables in zip(missing, aggregates(timeline, missing), strict=True):
+        kept[one] = grouped(one, tables)
+    return [kept[one] for one in wanted]
+
+
+def together(timeline: "Timeline", asked: Iterable[Grouped]) -> None:
+    """Compute several in one pass."""
+    groups(timeline, *(one.of(timeline) for one in asked))
 
 
 def in_window(column: str) -> "Callable[[Timeline], dict[str, Range]]":

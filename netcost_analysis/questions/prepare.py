@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from .._native import CaptureError
 from ..capture.checksum import begin
 from ..errors import ArgumentError
+from . import groups
 from .folds import Asked, Fold, Later, noting, together
-from .groups import together as grouped
 from .inputs import fits
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def prepare(ask: "Ask", timeline: "Timeline", names: Iterable[str]) -> None:
     named = list(names)
     waiting = list(_named(named))
     try:
-        grouped(timeline, [one for each in waiting for one in each.grouped])
+        groups.together(timeline, [one for each in waiting for one in each.grouped])
         if fits(timeline):
             return
     except CaptureError:

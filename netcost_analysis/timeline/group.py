@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from ..stats.histogram import Histogram
     from .timeline import Timeline
 
-ROWS = ("polls", "softirqs", "hardirqs", "slices", "migrations")
+ROWS = ("polls", "softirqs", "hardirqs", "slices", "segments", "migrations")
 _LEAST, _MOST = -(2**63), 2**63 - 1
 # What a column is to have: from, to, both included and None for no bound; or a text.
 Range = tuple[int | None, int | None]
 Where = Mapping[str, Range | str]
+# Columns, each with values in rising order.
+Edges = tuple[tuple[str, tuple[int, ...]], ...]
 # Of a column: any value, but not none.
 KNOWN: Range = (None, None)
 
@@ -29,19 +31,29 @@ KNOWN: Range = (None, None)
 class Grouping(NamedTuple):
     """The rows of a table, the columns that group them, and what is counted of each group.
 
-    rows: polls, softirqs, hardirqs, slices or migrations. by: columns. block: a column of times and
-    a width; the number of the block is one more key. A grouping has up to 6 keys. sums: columns to
-    add up; a null adds nothing. known: columns whose known values are counted. lengths: the column
-    whose values are told apart and counted. where: the values that a row must have, by column.
+    rows: one of ROWS. by: columns. block: a column of times and a width; the number of the block is
+    one more key. edges: columns, each with values in rising order: how many of them a row's is not
+    below is a key, NAME_place. A grouping has up to 6 keys. sums: columns to add up; a null adds
+    nothing. known: columns whose known values are counted. ends: columns of which the least and the
+    most are told. lengths: the column whose values are told apart and counted. where: the values
+    that a row must have, by column.
     """
 
     rows: str
-    by: tuple[str, ...]
+    by: tuple[str, ...] = ()
     block: tuple[str, int] | None = None
+    edges: Edges = ()
     sums: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
     lengths: str | None = None
     where: tuple[tuple[str, Range | str], ...] = ()
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns of its keys."""
+        block = ["block"] if self.block else []
+        return [*self.by, *block, *(f"{name}_place" for name, _ in self.edges)]
 
     @property
     def within(self) -> list[tuple[str, int, int]]:
@@ -62,7 +74,8 @@ class Groups(NamedTuple):
     """What a grouping comes to.
 
     frame: a row a group, in the order of its keys, nulls last: the keys, how many rows, under the
-    name of these, each of the sums (of work it is packets, of self_ns it is ns), and NAME_known.
+    name of these, each of the sums (of work it is packets, of self_ns it is ns), NAME_known, and
+    NAME_least and NAME_most.
     Polls without a device have NO_DEVICE. counted: lengths, or None where none was asked for.
     """
 
@@ -82,18 +95,20 @@ def asked(
     by: Sequence[str],
     *,
     block: tuple[str, int] | None,
+    edges: "Mapping[str, Sequence[int]] | None",
     sums: Sequence[str],
     known: Sequence[str],
+    ends: Sequence[str],
     lengths: str | None,
     where: Where | None,
 ) -> Grouping:
     """Check what a user wrote. Raises ArgumentError where it is no grouping."""
     if rows not in ROWS:
         raise ArgumentError(no_such("rows to group", str(rows), ROWS))
-    for name, columns in {"by": by, "sums": sums, "known": known}.items():
+    for name, columns in {"by": by, "sums": sums, "known": known, "ends": ends}.items():
         if isinstance(columns, str) or not all(isinstance(one, str) for one in columns):
             raise ArgumentError(f"{name} is a list of columns, as [{str(columns)!r}]")
-    if not by and block is None:
+    if not by and block is None and not edges:
         raise ArgumentError("by names no column")
     if block is not None and not (isinstance(block, tuple) and len(block) == 2):
         raise ArgumentError(
@@ -106,39 +121,40 @@ def asked(
                 f"where: {column} has to be a text or (first, last), None for no bound, not {of!r}"
             )
     ranges = tuple((where or {}).items())
-    return Grouping(rows, tuple(by), block, tuple(sums), tuple(known), lengths, ranges)
+    places = tuple((name, tuple(map(int, values))) for name, values in (edges or {}).items())
+    named = tuple(sums), tuple(known), tuple(ends)
+    return Grouping(rows, tuple(by), block, places, *named, lengths, ranges)
 
 
-def grouped(timeline: "Timeline", wanted: "Sequence[Grouping]") -> "list[Groups]":
-    """Rows by what they have in common, several groupings in one pass."""
+def aggregates(timeline: "Timeline", wanted: "Sequence[Grouping]") -> "list[dict[str, ArrowTable]]":
+    """What a pass makes of rows, several aggregates in one pass: of each its tables, by name."""
     if not wanted:
         return []
     with progress("reading the timeline") as advance:
-        found = timeline.capture.native.groups(wanted, progress=advance, **timeline.selection)
-    return [_told(one, *of) for one, of in zip(wanted, found, strict=True)]
+        return timeline.capture.native.aggregates(wanted, progress=advance, **timeline.selection)
 
 
-def _told(
-    wanted: Grouping, groups: "ArrowTable", lengths: "ArrowTable | None", is_binned: bool
-) -> Groups:
+def grouped(wanted: Grouping, tables: "Mapping[str, ArrowTable]") -> Groups:
+    """What a grouping comes to, of its tables."""
     import pandas as pd
 
     from ..frames import to_frame
 
-    frame = to_frame(groups)
+    frame = to_frame(tables["groups"])
     dtypes = frame.dtypes.items()
     named = [str(name) for name, of in dtypes if isinstance(of, pd.CategoricalDtype)]
     frame = frame.astype(dict.fromkeys(named, object))
     frame[named] = frame[named].where(frame[named].notna(), None)
     if wanted.rows == "polls" and "device" in wanted.by:
         frame["device"] = frame["device"].fillna(NO_DEVICE)
-    by = [*wanted.by, *(["block"] if wanted.block else [])]
-    frame = frame.sort_values(by, kind="stable")
-    if lengths is None:
+    frame = frame.sort_values(wanted.keys, kind="stable")
+    if wanted.lengths is None:
         return Groups(frame.reset_index(drop=True), None)
+    is_binned = "bins" in tables
+    lengths = to_frame(tables["bins" if is_binned else "lengths"])
     return Groups(
         frame.drop(columns=["least", "most"]).reset_index(drop=True),
-        _histogram(frame, by, to_frame(lengths), is_binned),
+        _histogram(frame, wanted.keys, lengths, is_binned),
     )
 
 

@@ -19,7 +19,7 @@ from .task_events import task_events
 from .window import Window, window_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -374,8 +374,10 @@ class Timeline:
         by: "Sequence[str]",
         *,
         block: tuple[str, int] | None = None,
+        edges: "Mapping[str, Sequence[int]] | None" = None,
         sums: "Sequence[str]" = (),
         known: "Sequence[str]" = (),
+        ends: "Sequence[str]" = (),
         lengths: str | None = None,
         where: "Where | None" = None,
     ) -> "Groups":
@@ -384,19 +386,35 @@ class Timeline:
         Parameters
         ----------
         rows : str
-            polls, softirqs, hardirqs, slices or migrations.
+            polls, softirqs, hardirqs, slices, segments or migrations.
         by : sequence of str
-            Columns, with block up to 6: most of the table's (a name that is none of them is
-            answered with all), and of polls is_timed (self_ns is known) and in_softirq; of softirqs
-            delay_ns (from raise to entry), is_clamped (raised at the entry or after it) and
-            is_dispatch (NET_RX that polled nothing, but steers packets to another CPU).
+            Columns, with block and edges up to 6: most of the table's (a name that is none of them
+            is answered with all), and more.
+
+            - polls: is_timed (self_ns is known), in_softirq.
+            - softirqs: delay_ns (from raise to entry), is_clamped (raised at the entry or after
+              it), length_ns (from entry to exit), polled_ns (from entry to the end of the last
+              poll), full_polls (how many used their budget), is_dispatch (NET_RX that polled
+              nothing, but steers packets to another CPU).
+            - hardirqs: gap_ns (since the entry before of the line on that CPU, null across a gap of
+              the record).
+            - slices: begun_ns (from when on the task had or wanted the CPU), is_waited (the wait is
+              known), is_woken (a wake-up began it), waited_ns (of wait_ns what lies in the window),
+              left_state (prev_state of the task's stay before), asleep_ns (from then until it
+              wanted a CPU, in the window; null where that is no time).
+            - segments: ns.
         block : tuple of str and int, optional
             A column of times and a width in ns: the number of the block of that width that each
             lies in is a key, block.
+        edges : mapping of str to sequence of int, optional
+            Of columns values in rising order: how many of them a row's is not below is a key,
+            NAME_place.
         sums : sequence of str
             Columns to add up; a null adds nothing.
         known : sequence of str
             Columns whose known values are counted.
+        ends : sequence of str
+            Columns of which the least and the most value are told.
         lengths : str, optional
             The column whose values are counted, each by itself, or in bins where there are many.
         where : mapping of str to pair of int, or str
@@ -407,8 +425,9 @@ class Timeline:
         -------
         Groups
             frame: a row a group, ordered by its keys: the keys, how many rows, under their name,
-            each sum (of work it is packets, of self_ns it is ns), and NAME_known. lengths: how
-            often which value occurred in each, exact up to 200,000 values (stats/histogram.py).
+            each sum (of work it is packets, of self_ns it is ns), NAME_known, NAME_least and
+            NAME_most. lengths: how often which value occurred in each, exact up to 200,000 values
+            (stats/histogram.py).
 
         Raises
         ------
@@ -418,10 +437,11 @@ class Timeline:
             For columns that there are not or that cannot be added up, and a capture that cannot be
             told apart into owners.
         """
-        from .group import asked, grouped
+        from .group import aggregates, asked, grouped
 
-        wanted = asked(rows, by, block=block, sums=sums, known=known, lengths=lengths, where=where)
-        return grouped(self, [wanted])[0]
+        counted = {"sums": sums, "known": known, "ends": ends, "lengths": lengths, "where": where}
+        wanted = asked(rows, by, block=block, edges=edges, **counted)
+        return grouped(wanted, aggregates(self, [wanted])[0])
 
     @cached_property
     def _host_facts(self) -> "HostFacts | None":

@@ -10,7 +10,7 @@ from netcost_analysis.capture.capture import Capture
 from netcost_analysis.questions import inputs
 from netcost_analysis.questions.ask import questions
 from netcost_analysis.questions.groups import Grouped
-from netcost_analysis.timeline.group import Groups
+from netcost_analysis.timeline.group import Edges, Groups
 from support.energy_bundles import kept_energy
 from support.host import SAMPLES
 from support.kept import kept
@@ -51,11 +51,11 @@ def test_what_is_read_is_declared(name: str, monkeypatch: pytest.MonkeyPatch) ->
             read.add(table)
         return arrows(of, table)
 
-    def grouped(of: Grouped, rows: netcost.Timeline) -> Groups:
+    def grouped(of: Grouped, rows: netcost.Timeline, edges: Edges | None = None) -> Groups:
         # Those of devices are asked of windows of it.
         if rows.capture is timeline.capture:
             counted.add(of)
-        return count(of, rows)
+        return count(of, rows, edges)
 
     monkeypatch.setattr(Grouped, "__call__", grouped)
     monkeypatch.setattr(inputs, "batches", noted)

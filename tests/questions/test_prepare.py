@@ -12,10 +12,10 @@ from netcost_analysis.capture.capture import Capture
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions import groups, inputs, prepare
 from netcost_analysis.questions.folds import Asked, at_once, fold
-from netcost_analysis.timeline.group import Grouping, Groups, grouped
+from netcost_analysis.timeline.group import Grouping, aggregates
 from support.kept import kept
 
-ASKED = ("irq_gaps", "device_lines")
+ASKED = ("softirq_chains", "device_lines")
 GROUPED = ("softirq_time", "softirq_lengths", "poll_sizes")
 
 
@@ -55,11 +55,11 @@ def test_groups_of_several_questions_are_one_pass(monkeypatch: pytest.MonkeyPatc
     alone = {name: fresh().ask(name).frame for name in GROUPED}
     asked: list[int] = []
 
-    def noted(of: netcost.Timeline, wanted: Sequence[Grouping]) -> list[Groups]:
+    def noted(of: netcost.Timeline, wanted: Sequence[Grouping]) -> list[dict[str, Any]]:
         asked.extend([len(wanted)] if wanted else [])
-        return grouped(of, wanted)
+        return aggregates(of, wanted)
 
-    monkeypatch.setattr(groups, "grouped", noted)
+    monkeypatch.setattr(groups, "aggregates", noted)
     timeline = fresh()
     timeline.ask.prepare(*GROUPED)
     for name, frame in alone.items():

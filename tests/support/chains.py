@@ -9,8 +9,10 @@ from support.timelines import timeline
 from support.told import NET_RX, OPENSSL, UDPSINK
 
 
-def drawn(path: Path, *happenings: h.Happening, **settings: object) -> netcost.Timeline:
-    one = cpu(0, *happenings, h.Waking(900_000, UDPSINK), task=OPENSSL)
+def drawn(
+    path: Path, *happenings: h.Happening, until_ns: int = 900_000, **settings: object
+) -> netcost.Timeline:
+    one = cpu(0, *happenings, h.Waking(until_ns, UDPSINK), task=OPENSSL)
     return timeline(path, one, **settings)
 
 

@@ -9,7 +9,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.stats.histogram import spread_of
 from netcost_analysis.timeline.aggregate import NO_DEVICE
-from netcost_analysis.timeline.group import KNOWN, Grouping, grouped
+from netcost_analysis.timeline.group import KNOWN, Grouping, aggregates, grouped
 from support.kept import kept
 
 SAMPLES = ("nic-stolen-time", "local-migrations.netcost.tar.zst")
@@ -54,7 +54,8 @@ def by_pandas(rows: pd.DataFrame, asked: dict[str, Any]) -> pd.DataFrame:
 def test_groups_are_those_of_the_table(sample: str, asked: dict[str, Any]) -> None:
     timeline = kept(sample).timeline()
     rows = rows_of(timeline, asked["rows"])
-    (found,) = grouped(timeline, [Grouping(**asked)])
+    wanted = Grouping(**asked)
+    found = grouped(wanted, aggregates(timeline, [wanted])[0])
     expected = by_pandas(rows, asked)
     assert list(found.frame) == list(expected)
     for name in asked["by"]:

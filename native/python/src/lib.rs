@@ -1,6 +1,7 @@
 //! What Python sees of `netcost`. Each call is one pass; the GIL is released while it runs.
 
 #[cfg(target_os = "linux")]
+mod aggregates;
 mod alloc;
 mod batches;
 mod columns;
@@ -8,7 +9,6 @@ mod components;
 mod describe;
 mod episodes;
 mod flame;
-mod groups;
 mod handovers;
 mod lives;
 mod mask;
@@ -360,24 +360,24 @@ impl Capture {
         batches::Batches::new(batches::Ledger { recording, surveyed, request, rows }, tables, progress)
     }
 
-    /// Rows of tables by what they have in common, several groupings in one pass: of each the groups, their lengths, and
-    /// whether these are in bins.
+    /// What a pass makes of rows, several aggregates in one pass: of each its tables, by name.
     #[pyo3(signature = (wanted, start_ns=None, end_ns=None, cpus=None, host=None, progress=None))]
     #[allow(clippy::too_many_arguments)]
-    fn groups(
+    fn aggregates(
         &self,
         py: Python<'_>,
-        wanted: Vec<groups::Wanted>,
+        wanted: Vec<aggregates::Wanted>,
         start_ns: Option<i64>,
         end_ns: Option<i64>,
         cpus: Option<Vec<u32>>,
         host: Option<timeline::Host>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<Vec<groups::Found>> {
-        let tables: Vec<String> = wanted.iter().map(|wanted| wanted.rows.clone()).collect();
+    ) -> PyResult<Vec<aggregates::Found>> {
+        let wanted: Vec<_> = wanted.into_iter().map(aggregates::aggregated).collect();
+        let tables: Vec<String> = wanted.iter().flat_map(|one| one.tables()).map(str::to_owned).collect();
         let want = timeline::want(&tables)?;
         let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, host)?;
-        groups::groups(self, py, &request, wanted, progress)
+        aggregates::aggregates(self, py, &request, &wanted, progress)
     }
 
     /// Writes a trace for Perfetto to a file, with these counters; what was written.

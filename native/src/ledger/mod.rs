@@ -5,6 +5,7 @@
 //!                                                             \_ join: waits, clocks, moved NAPI threads
 //! ```
 
+mod aggregate;
 mod causality;
 mod counters;
 mod cpu;
@@ -53,14 +54,14 @@ use crate::progress::Progress;
 use crate::recording::Recording;
 use crate::visit::{Tally, Visitor};
 use causality::Causality;
-use group::Group;
 use output::Shown;
 use rayon::prelude::*;
 use stream::Batches;
 
 pub(crate) use devices::NO_DEVICE;
 pub(crate) use flush::Flush;
-pub use group::{Grouped, Wanted as Grouping};
+pub use aggregate::Wanted as Aggregated;
+pub use group::Wanted as Grouping;
 pub use output::{Output, Tables};
 pub use request::{DeviceName, HostFacts, Request, Want};
 pub use survey::{Survey, Whole};
@@ -118,27 +119,27 @@ pub fn run_in_batches(
     settled(recording, request, Batches { survey, rows, sink: &mut take }, progress)
 }
 
-/// Groups of the rows that `request` wants, of its window and CPUs, by a second pass as [`run_in_batches`] makes it: memory grows with
-/// groups, not with rows.
-pub fn run_groups(
+/// Aggregates of the rows that `request` wants, of its window and CPUs, by a second pass as [`run_in_batches`] makes it:
+/// memory grows with what they keep, not with rows.
+pub fn run_aggregates(
     recording: &Recording,
     request: &Request,
     survey: &Arc<Survey>,
-    wanted: &[Grouping],
+    wanted: &[Aggregated],
     progress: Progress<'_>,
-) -> Result<Vec<Grouped>> {
+) -> Result<Vec<Tables>> {
     let names = &survey.whole.names;
-    let mut groups = wanted.iter().map(|wanted| Group::new(wanted, names)).collect::<Result<Vec<_>>>()?;
-    let mut take = |names: &_, cpus: &[_], migrated: &[_], _: &Shown<'_>| {
-        groups.par_iter_mut().for_each(|group| group.take(names, cpus, migrated));
+    let mut found = wanted.iter().map(|wanted| wanted.begin(names)).collect::<Result<Vec<_>>>()?;
+    let mut take = |names: &_, cpus: &[_], migrated: &[_], shown: &Shown<'_>| {
+        found.par_iter_mut().for_each(|one| one.take(names, cpus, migrated, shown));
         Ok(true)
     };
-    settled(recording, request, Batches { survey, rows: GROUPED_AT_ONCE, sink: &mut take }, progress)?;
-    groups.into_iter().map(|group| group.finish(names)).collect()
+    settled(recording, request, Batches { survey, rows: TAKEN_AT_ONCE, sink: &mut take }, progress)?;
+    found.into_iter().map(|one| one.finish(names)).collect()
 }
 
-/// Rows that are grouped at once: some megabytes.
-const GROUPED_AT_ONCE: usize = 100_000;
+/// Rows that are taken at once: some megabytes.
+const TAKEN_AT_ONCE: usize = 100_000;
 
 fn settled<'p>(recording: &Recording, request: &Request, batches: Batches<'p>, progress: Progress<'p>) -> Result<()> {
     let survey = batches.survey;

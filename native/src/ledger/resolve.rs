@@ -30,7 +30,8 @@ pub struct Names {
     pub contexts: Labels,
     /// Of costs.
     pub classes: Labels,
-    networks: Labels,
+    /// Of what a thief is to the network.
+    pub networks: Labels,
     /// Addresses of NAPI instances.
     pub napis: Labels,
     /// Who raised softirqs.
@@ -48,14 +49,16 @@ pub struct Names {
 pub struct Known {
     /// Number in `Names::contexts`.
     pub context: u32,
-    id: Option<i64>,
+    /// irq, vector number or softirq vec.
+    pub id: Option<i64>,
     /// Number in `Names::strings`.
     pub name: u32,
     /// Number in `Names::napis`.
     pub napi: u32,
     /// Number in `Names::strings`.
     pub device: u32,
-    network: u32,
+    /// Number in `Names::networks`.
+    pub network: u32,
 }
 
 impl Names {

@@ -313,6 +313,14 @@ impl Finished {
         Finished { table, end, ..Finished::default() }
     }
 
+    /// Each row of the table, and where it ends.
+    pub fn each(&self, mut show: impl FnMut(&Packed, i64)) {
+        let mut rows = self.table.slices().flatten().peekable();
+        while let Some(row) = rows.next() {
+            show(row, rows.peek().map_or(self.end, |next| next.start));
+        }
+    }
+
     /// Takes one segment. Neighbours of one owner that were cut only in case of doubt become one.
     #[inline(always)]
     pub fn take(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>, keep: bool) {

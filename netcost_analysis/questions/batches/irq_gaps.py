@@ -4,14 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...spans import Spans
-from ...stats.histogram import Histogram, histogram, merged
+from ...timeline.group import KNOWN
 from ...timeline.timeline import Timeline
-from ..folds import fold
-from ..inputs import added
+from ..groups import Grouped
 from ..question import question
-from .common import plain, record_gaps, records, rounded_spread
-from .line_gaps import LineGaps
+from .common import records, rounded_spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,11 +17,17 @@ if TYPE_CHECKING:
 
 _LINES = 8
 _KEYS = ["cpu", "irq_context", "irq", "name"]
+_BY = ("cpu", "context", "irq", "name")
+# Of one line and CPU all have one device; null where that is not known.
+_COUNTED = Grouped(
+    "hardirqs", by=(*_BY, "device"), sums=("self_ns",), known=("gap_ns",), where={"entry_ns": KNOWN}
+)
+_GAPS = Grouped("hardirqs", by=_BY, lengths="gap_ns", where={"gap_ns": KNOWN})
 
 
 @question(
     needs=("irq:irq_handler_entry", "irq:irq_handler_exit"),
-    inputs=("hardirqs", "coverage"),
+    inputs=(_COUNTED, _GAPS),
     main_columns=("cpu", "irq", "name", "interrupts_per_s", "median_ns", "longest_ns"),
     rows=_LINES,
 )
@@ -52,46 +55,16 @@ def irq_gaps(timeline: Timeline) -> pd.DataFrame:
     -----
     Source: hardirqs. What spans a gap of the record is not measured.
     """
-    found = _counted(timeline, record=record_gaps(timeline))
-    assert found.lengths is not None
-    table = found.counts.join(found.devices)[["device", "interrupts", "ns", "gaps"]]
-    table = table.join(rounded_spread(found.lengths))
+    found = _COUNTED(timeline).frame.rename(
+        columns={"context": "irq_context", "hardirqs": "interrupts", "gap_ns_known": "gaps"}
+    )
+    lines = found.groupby(_KEYS, dropna=False)
+    table = lines[["device"]].first().join(lines[["interrupts", "ns", "gaps"]].sum())
+    spread = rounded_spread(_GAPS(timeline).lengths).rename_axis(_KEYS).reset_index()
+    table = table.reset_index().merge(spread, on=_KEYS, how="left")
     seconds = timeline.duration_ns / 1e9 or float("nan")
-    table.insert(2, "interrupts_per_s", table["interrupts"] / seconds)
-    table = table.sort_values("interrupts", ascending=False, kind="stable")
-    return table.reset_index()
-
-
-class _Lines:
-    # By _KEYS. counts: interrupts, ns, gaps (how many were measured); devices: of a line; lengths:
-    # of the gaps.
-    def __init__(self, record: Spans) -> None:
-        self._gaps = LineGaps(record)
-        self.counts: pd.DataFrame = pd.DataFrame()
-        self.devices: pd.DataFrame = pd.DataFrame()
-        self.lengths: Histogram | None = None
-
-    def add(self, hardirqs: pd.DataFrame) -> None:
-        rows = self._gaps.add(plain(hardirqs[hardirqs["entry_ns"].notna()]))
-        rows = rows.rename(columns={"context": "irq_context"})
-        known = rows["gap_ns"].notna()
-        counts = rows[_KEYS].assign(interrupts=1, ns=rows["self_ns"], gaps=known)
-        counts = counts.groupby(_KEYS, dropna=False).sum().astype("int64")
-        devices = rows.groupby(_KEYS, dropna=False)[["device"]].first()
-        if self.lengths is not None:
-            counts = added(self.counts, counts)
-            devices = pd.concat([self.devices, devices])
-            devices = devices.groupby(level=_KEYS, dropna=False).first()
-        self.counts, self.devices = counts, devices
-        lengths = histogram(rows.loc[known, "gap_ns"].astype("int64"), rows.loc[known, _KEYS])
-        self.lengths = merged(self.lengths, lengths)
-
-
-@fold("hardirqs")
-def _counted(before: _Lines | None, hardirqs: pd.DataFrame, record: Spans) -> _Lines:
-    state = before or _Lines(record)
-    state.add(hardirqs)
-    return state
+    table.insert(6, "interrupts_per_s", table["interrupts"] / seconds)
+    return table.sort_values("interrupts", ascending=False, kind="stable", ignore_index=True)
 
 
 @irq_gaps.figures

@@ -6,12 +6,11 @@ import pandas as pd
 
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
-from ..folds import fold
 from ..question import question
 from .common import records
 from .kernel_limits import KernelLimits, limits_of
-from .softnet import Times, compared, count_of, readings_of, times_of, with_missing
-from .squeezed import Squeezed
+from .softnet import compared, count_of, readings_of, times_of, with_missing
+from .squeezed import BY_LIMITS, ENTERED, HAS_WORK, LENGTHS, has_work, squeezed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +42,7 @@ class Exhaustion(NamedTuple):
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
-    inputs=("softirqs", "polls"),
+    inputs=(BY_LIMITS, ENTERED, HAS_WORK, LENGTHS),
     main_columns=(
         "cpu",
         "squeezes_low",
@@ -94,28 +93,14 @@ def squeezes(
     """
     limits = limits_of(timeline.capture, budget, usecs, hz)
     counted, why = readings_of(timeline)
-    sums = _summed(timeline, limits=limits, times=times_of(counted)).by_cpu
+    sums = squeezed(timeline, limits, times_of(counted))
     cpus = timeline.summary["cpus"]
     table = with_missing(by_cpu(sums, cpus), proved_softirqs(timeline.capture), "with_polls")
     return Exhaustion(limits, table, compared(sums, cpus, counted, why))
 
 
-@fold("softirqs", "polls")
-def _summed(
-    before: Squeezed | None,
-    softirqs: pd.DataFrame,
-    polls: pd.DataFrame,
-    *,
-    limits: KernelLimits,
-    times: Times | None,
-) -> Squeezed:
-    state = before or Squeezed(limits, times)
-    state.add(softirqs, polls)
-    return state
-
-
 def by_cpu(sums: pd.DataFrame, cpus: list[int]) -> pd.DataFrame:
-    # A row per recorded CPU, of summed().
+    # A row per recorded CPU. sums: of squeezed.py.
     table = pd.DataFrame(index=pd.Index(sorted(cpus), name="cpu"))
     table["with_polls"], table["full_polls"] = sums["with_polls"], sums["full"]
     for name, mark in _MARKS.items():
@@ -153,11 +138,8 @@ def _figures(answer: "Answer[Exhaustion]") -> dict[str, Any]:
 
 def _with_packets(answer: "Answer[Exhaustion]") -> pd.DataFrame:
     # packets, ns and in_kthread of NET_RX, each that occurred once.
-    counted, _ = readings_of(answer.timeline)
-    found = _summed(answer.timeline, limits=answer.result.limits, times=times_of(counted))
-    assert found.lengths is not None
-    rows = found.lengths.counts.reset_index().rename(columns={"low": "ns"})
-    return rows if found.has_work else rows[:0]
+    rows = LENGTHS(answer.timeline).lengths.counts.reset_index().rename(columns={"low": "ns"})
+    return rows if has_work(answer.timeline) else rows[:0]
 
 
 @squeezes.plot(

@@ -10,10 +10,11 @@ from ...capture.requires import unrecorded
 from ...comparison.run import Run
 from ...stats.resampling import Floats
 from ...timeline.aggregate import thief_labels
-from ...timeline.group import Grouping, grouped
+from ...timeline.group import Grouping
 from ...timeline.groups import attached, named
 from ...timeline.task import Task
 from ...timeline.timeline import Timeline
+from ..groups import groups
 from ..inputs import once
 from ..processes.endpoints import endpoints
 from .scheduled import scheduled
@@ -132,16 +133,17 @@ def _counts(
     width = blocks.width_ns
     wanted = {
         "napi:napi_poll": Grouping(
-            "polls", ("device",), ("end_ns", width), ("work",), where=(("work", (1, None)),)
+            "polls", ("device",), ("end_ns", width), sums=("work",), where=(("work", (1, None)),)
         ),
         "sched:sched_switch": Grouping("slices", (), ("out_ns", width)),
         "sched:sched_migrate_task": Grouping("migrations", (), ("time_ns", width)),
     }
     recorded = [one for one in wanted if not unrecorded(timeline.capture, one)]
-    groups = grouped(timeline, [wanted[one] for one in recorded])
     found = {
         one: of.frame.assign(block=blocks.placed(of.frame["block"]))
-        for one, of in zip(recorded, groups, strict=True)
+        for one, of in zip(
+            recorded, groups(timeline, *(wanted[one] for one in recorded)), strict=True
+        )
     }
 
     def counted(event: str, rows: str) -> Floats | None:

@@ -14,13 +14,16 @@ from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits, limits_of
 from netcost_analysis.questions.batches.poll_sizes import sizes_of
 from netcost_analysis.questions.batches.softnet import compared, times_of
-from netcost_analysis.questions.batches.squeezed import Squeezed
+from netcost_analysis.questions.batches.squeezed import squeezed as by_limits
 from netcost_analysis.questions.batches.squeezes import by_cpu
 from netcost_analysis.questions.inputs import Window
 from support.asked import kernel_limits
+from support.chains import drawn
 from support.host import ROOT
 from support.kept import kept
+from support.perfdata import happenings as h
 from support.sized import counted as counted_polls
+from support.told import NET_RX
 
 EVER = Window(0, 2**62, False)
 
@@ -35,16 +38,6 @@ POLLS = {
     "budget": "Int64",
     "self_ns": "Int64",
     "softirq_ordinal": "Int64",
-}
-SOFTIRQS = {
-    "cpu": "int32",
-    "ordinal": "int64",
-    "entry_ns": "Int64",
-    "exit_ns": "Int64",
-    "action": "category",
-    "polls": "int64",
-    "packets": "int64",
-    "in_kthread": "bool",
 }
 
 
@@ -108,56 +101,64 @@ def test_ordinary_sizes_are_no_trap() -> None:
     assert sizes((0, 0, 9, "eth0", 5, 64, 9, 1))["trap"].isna().all()
 
 
+# Every time of a drawn recording is so much later than a test says.
+LATER = 1_000
+
+
+def drawn_at(path: Path, *rows: tuple[int, int, int, int, int]) -> netcost.Timeline:
+    # Rows: a softirq's entry, last poll's end and exit, its packets and polls.
+    story: list[h.Happening] = []
+    for entry, last, leave, packets, number in rows:
+        begin, end = LATER + entry, LATER + last
+        works = [packets // number + (place < packets % number) for place in range(number)]
+        story += [h.SoftirqRaise(begin - 1, NET_RX), h.SoftirqEntry(begin, NET_RX)]
+        story += [h.NapiPoll(end - number + place, work=w) for place, w in enumerate(works, 1)]
+        story.append(h.SoftirqExit(LATER + leave, NET_RX))
+    path.mkdir()
+    return drawn(path, *story, until_ns=LATER + max(row[2] for row in rows) + 10)
+
+
 def squeezed(
-    *rows: tuple[Any, ...], limits: KernelLimits = LIMITS, counted: pd.DataFrame | None = None
+    path: Path,
+    *rows: tuple[int, int, int, int, int],
+    limits: KernelLimits = LIMITS,
+    counted: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    # Rows: cpu, entry, last poll's end, exit, packets, polls. One poll stands for all. counted:
-    # what the kernel counted, beside which they are put.
-    softirqs = pd.DataFrame(
-        [
-            (cpu, place, entry, leave, "NET_RX", number, packets, False)
-            for place, (cpu, entry, _, leave, packets, number) in enumerate(rows)
-        ],
-        columns=list(SOFTIRQS),
-    ).astype(SOFTIRQS)
-    told = polls(
-        *(
-            (cpu, entry, last, "eth0", min(packets, 64), 64, 1, place)
-            for place, (cpu, entry, last, _, packets, number) in enumerate(rows)
-            if number
+    # counted: what the kernel counted, beside which they are put.
+    read = None if counted is None else times_of(counted.filter(like="_ns") + LATER)
+    return by_limits(drawn_at(path, *rows), limits, read)
+
+
+def test_squeezes_by_packets_and_by_time(tmp_path: Path) -> None:
+    for place, (row, low, high) in enumerate(
+        (
+            ((0, 100, 200, 299, 5), 0, 0),
+            ((0, 100, 200, 300, 5), 1, 1),
+            # Two jiffies of 4 ms: the first began before, so between one and two ticks.
+            ((0, 3 * MS, 4 * MS, 64, 1), 0, 0),
+            ((0, 3 * MS, 4 * MS + 1, 64, 1), 0, 1),
+            ((0, 8 * MS - 1, 9 * MS, 64, 1), 0, 1),
+            ((0, 8 * MS, 9 * MS, 64, 1), 1, 1),
+            # The look at the clock is after a poll.
+            ((0, 0, 20 * MS, 0, 0), 0, 0),
+            # One full poll is no squeeze.
+            ((0, 100, 200, 64, 1), 0, 0),
         )
-    )
-    found = Squeezed(limits, times_of(counted))
-    found.add(softirqs, told)
-    return found.by_cpu
-
-
-def test_squeezes_by_packets_and_by_time() -> None:
-    for row, low, high in (
-        ((0, 0, 100, 200, 299, 5), 0, 0),
-        ((0, 0, 100, 200, 300, 5), 1, 1),
-        # Two jiffies of 4 ms: the first began before, so between one and two ticks.
-        ((0, 0, 3 * MS, 4 * MS, 64, 1), 0, 0),
-        ((0, 0, 3 * MS, 4 * MS + 1, 64, 1), 0, 1),
-        ((0, 0, 8 * MS - 1, 9 * MS, 64, 1), 0, 1),
-        ((0, 0, 8 * MS, 9 * MS, 64, 1), 1, 1),
-        # The look at the clock is after a poll.
-        ((0, 0, 0, 20 * MS, 0, 0), 0, 0),
-        # One full poll is no squeeze.
-        ((0, 0, 100, 200, 64, 1), 0, 0),
     ):
-        table = by_cpu(squeezed(row), [0, 1])
+        table = by_cpu(squeezed(tmp_path / str(place), row), [0, 1])
         assert table["squeezes_low"].tolist() == [low, 0], row
         assert table["squeezes_high"].tolist() == [high, 0], row
         assert (table["by_budget"] + table["by_time_high"]).tolist() == [high, 0], row
 
 
-def test_who_has_no_limits_has_no_squeezes() -> None:
-    table = by_cpu(squeezed((0, 0, 100, 200, 400, 7), limits=KernelLimits()), [0])
+def test_who_has_no_limits_has_no_squeezes(tmp_path: Path) -> None:
+    row = (0, 100, 200, 400, 7)
+    table = by_cpu(squeezed(tmp_path / "none", row, limits=KernelLimits()), [0])
     assert table["squeezes_low"].isna().all()
     assert table["by_budget"].isna().all()
     assert table["with_polls"].tolist() == [1]
-    half = by_cpu(squeezed((0, 0, 100, 200, 400, 7), limits=KernelLimits(netdev_budget=300)), [0])
+    half = squeezed(tmp_path / "half", row, limits=KernelLimits(netdev_budget=300))
+    half = by_cpu(half, [0])
     assert half["by_budget"].tolist() == [1]
 
 
@@ -183,15 +184,15 @@ def counted(squeezes: int, softirqs: int = 3) -> pd.DataFrame:
 
 
 ROWS = (
-    (0, 50, 60, 99, 300, 5),
-    (0, 101, 102, 105, 300, 5),
-    (0, 200, 250, 300, 300, 5),
-    (0, 990, 1_005, 1_010, 300, 5),
-    (0, 1_030, 1_040, 1_050, 300, 5),
+    (50, 60, 99, 300, 5),
+    (101, 107, 109, 300, 5),
+    (200, 250, 300, 300, 5),
+    (990, 1_005, 1_010, 300, 5),
+    (1_030, 1_040, 1_050, 300, 5),
 )
 
 
-def test_against_softnet_within_what_a_reading_takes() -> None:
+def test_against_softnet_within_what_a_reading_takes(tmp_path: Path) -> None:
     for squeezes, softirqs, verdict, why in (
         (0, 3, "differ", "recording shows more"),
         (1, 3, "agree", None),
@@ -202,20 +203,21 @@ def test_against_softnet_within_what_a_reading_takes() -> None:
         (6, 5, "differ", "kernel counted more"),
     ):
         read = counted(squeezes, softirqs)
-        (row,) = compared(squeezed(*ROWS, counted=read), [0], read, None).to_dict("records")
+        sums = squeezed(tmp_path / f"{squeezes} of {softirqs}", *ROWS, counted=read)
+        (row,) = compared(sums, [0], read, None).to_dict("records")
         # Surely between the readings: one. Perhaps: also those that ended while one was made.
         assert (row["squeezes_low"], row["squeezes_high"], row["softirqs_traced"]) == (1, 3, 3)
         assert row["verdict"] == verdict
         assert row["why"] is None if why is None else why in row["why"]
 
 
-def test_without_readings_the_verdict_says_why() -> None:
-    table = compared(squeezed(*ROWS), [0, 1], None, "no readings")
+def test_without_readings_the_verdict_says_why(tmp_path: Path) -> None:
+    table = compared(squeezed(tmp_path / "unread", *ROWS), [0, 1], None, "no readings")
     assert table["verdict"].unique().tolist() == ["unknown"]
     (why,) = table["why"].unique()
     assert "not read twice" in why
     assert table["softnet_squeezes"].isna().all()
-    sums = squeezed(*ROWS, limits=KernelLimits(), counted=counted(1))
+    sums = squeezed(tmp_path / "read", *ROWS, limits=KernelLimits(), counted=counted(1))
     (row,) = compared(sums, [0], counted(1), None).to_dict("records")
     assert row["verdict"] == "unknown"
     assert "limits were" in row["why"]

@@ -5,19 +5,21 @@ use arrow_array::ArrayRef;
 
 use crate::intern::Labels;
 use crate::ledger::cpu::ORIGINS;
+use crate::ledger::group::beside::{Row, Told};
 use crate::ledger::migrated::Migrated;
 use crate::ledger::resolve::Names;
 use crate::ledger::rows::{known, HardirqRow, PollRow, SliceRow, SoftirqRow};
+use crate::ledger::segment::Packed;
 use crate::ledger::softirq::NET_RX;
 use crate::ledger::thief::Context;
 use crate::tables::{booleans, optional};
 
 /// A column, as far as groups go by it.
-pub struct Field<R> {
+pub struct Field<R: Row> {
     pub name: &'static str,
     pub kind: Kind,
     /// Of a row on a CPU; `None` where it is not known.
-    pub get: fn(&Names, u32, &R) -> Option<i64>,
+    pub get: fn(&Names, u32, &Told<'_, R>) -> Option<i64>,
 }
 
 /// What its values are.
@@ -42,7 +44,7 @@ impl Kind {
 }
 
 /// The field of a name.
-pub fn field<R>(fields: &'static [Field<R>], name: &str) -> Option<&'static Field<R>> {
+pub fn field<R: Row>(fields: &'static [Field<R>], name: &str) -> Option<&'static Field<R>> {
     fields.iter().find(|field| field.name == name)
 }
 
@@ -56,6 +58,7 @@ const NUMBER: Kind = Kind::Number;
 const FLAG: Kind = Kind::Flag;
 const TEXT: Kind = Kind::Label(|names| &names.strings);
 const NAPI: Kind = Kind::Label(|names| &names.napis);
+const NETWORK: Kind = Kind::Label(|names| &names.networks);
 const CLASS: Kind = Kind::Label(|names| &names.classes);
 const CONTEXT: Kind = Kind::Label(|names| &names.contexts);
 const CAUSE: Kind = Kind::Label(|names| &names.causes);
@@ -96,6 +99,9 @@ pub const SOFTIRQS: &[Field<SoftirqRow>] = fields! { SoftirqRow:
     "delay_ns" NUMBER => |_, _, row| Some((known(row.entry_ns)? - known(row.raise_ns)?).max(0)),
     "is_clamped" FLAG => |_, _, row| Some((known(row.raise_ns).is_some() && row.entry_ns <= row.raise_ns).into()),
     "self_ns" NUMBER => |_, _, row| Some(row.self_ns),
+    "length_ns" NUMBER => |_, _, row| Some(known(row.exit_ns)? - known(row.entry_ns)?),
+    "polled_ns" NUMBER => |_, _, row| Some(row.beside.last_poll_ns? - known(row.entry_ns)?),
+    "full_polls" NUMBER => |_, _, row| Some(row.beside.full_polls),
     "outside_polls_ns" NUMBER => |_, _, row| Some(row.self_ns - row.poll_ns),
     "polls" NUMBER => |_, _, row| Some(row.polls.into()),
     "is_dispatch" FLAG => |_, _, row| Some(is_dispatch(row).into()),
@@ -113,6 +119,7 @@ pub const HARDIRQS: &[Field<HardirqRow>] = fields! { HardirqRow:
     "entry_ns" NUMBER => |_, _, row| row.entry_ns,
     "exit_ns" NUMBER => |_, _, row| row.exit_ns,
     "self_ns" NUMBER => |_, _, row| Some(row.self_ns),
+    "gap_ns" NUMBER => |_, _, row| row.beside.gap_ns,
     "irq" NUMBER => |names, _, row| {
         let thief = names.thief(row.thief);
         thief.id.filter(|_| thief.context == Context::Hardirq)
@@ -136,8 +143,29 @@ pub const SLICES: &[Field<SliceRow>] = fields! { SliceRow:
     "wake_ns" NUMBER => |_, _, row| row.wake_ns,
     "wait_ns" NUMBER => |_, _, row| row.wait_ns,
     "prev_state" NUMBER => |_, _, row| row.prev_state,
+    "begun_ns" NUMBER => |_, _, row| Some(row.in_ns - row.wait_ns.unwrap_or(0)),
+    "is_woken" FLAG => |_, _, row| Some(row.wake_ns.is_some().into()),
+    "is_waited" FLAG => |_, _, row| Some(row.wait_ns.is_some().into()),
+    "waited_ns" NUMBER => |_, _, row| row.beside.waited_ns,
+    "asleep_ns" NUMBER => |_, _, row| row.beside.asleep_ns,
+    "left_state" NUMBER => |_, _, row| row.beside.left_state,
     "tid" NUMBER => |names, _, row| names.victim(row.victim).map(|of| of.0.into()),
     "comm" TEXT => |names, _, row| names.victim(row.victim).and_then(|of| key(&names.strings, of.1)),
+};
+
+pub const SEGMENTS: &[Field<Packed>] = fields! { Packed:
+    "cpu" NUMBER => |_, cpu, _| Some(cpu.into()),
+    "start_ns" NUMBER => |_, _, row| Some(row.start),
+    "end_ns" NUMBER => |_, _, row| Some(row.beside.end_ns),
+    "ns" NUMBER => |_, _, row| Some(row.beside.end_ns - row.start),
+    "context" CONTEXT => |names, _, row| key(&names.contexts, names.known(row.thief()).context),
+    "id" NUMBER => |names, _, row| names.known(row.thief()).id,
+    "name" TEXT => |names, _, row| key(&names.strings, names.known(row.thief()).name),
+    "device" TEXT => |names, _, row| key(&names.strings, names.known(row.thief()).device),
+    "tid" NUMBER => |names, _, row| names.victim(row.victim).map(|of| of.0.into()),
+    "comm" TEXT => |names, _, row| names.victim(row.victim).and_then(|of| key(&names.strings, of.1)),
+    "cost_class" CLASS => |names, _, row| key(&names.classes, row.class().code()),
+    "is_network" NETWORK => |names, _, row| key(&names.networks, names.known(row.thief()).network),
 };
 
 pub const MIGRATIONS: &[Field<Migrated>] = fields! { Migrated:

@@ -1,0 +1,178 @@
+//! What a row says only beside those before it: of an interrupt's line, of a softirq's polls, of a task's last stay.
+//!
+//! ```text
+//!   line 25 on CPU 0   | irq |--- gap ---| irq |        task 7   stay on CPU 0 |- asleep -|- waits -| stay on CPU 1
+//! ```
+
+use std::ops::Deref;
+
+use rustc_hash::FxHashMap;
+
+use crate::ledger::cpu::Found;
+use crate::ledger::migrated::Migrated;
+use crate::ledger::resolve::Names;
+use crate::ledger::rows::{HardirqRow, PollRow, SliceRow, SoftirqRow};
+use crate::ledger::segment::Packed;
+
+/// A row that is grouped.
+pub trait Row: Sized + 'static {
+    /// What those before it add to it.
+    type Beside;
+}
+
+/// A row, with what is known beside it.
+pub struct Told<'r, R: Row> {
+    pub told: &'r R,
+    pub beside: R::Beside,
+}
+
+impl<R: Row> Deref for Told<'_, R> {
+    type Target = R;
+
+    fn deref(&self) -> &R {
+        self.told
+    }
+}
+
+impl Row for PollRow {
+    type Beside = ();
+}
+
+impl Row for Migrated {
+    type Beside = ();
+}
+
+impl Row for Packed {
+    type Beside = Ended;
+}
+
+/// Where a segment ends.
+pub struct Ended {
+    pub end_ns: i64,
+}
+
+impl Row for HardirqRow {
+    type Beside = Gap;
+}
+
+/// Since the entry before on the same line and CPU; `None` for the first, and across a gap of the record.
+#[derive(Default)]
+pub struct Gap {
+    pub gap_ns: Option<i64>,
+}
+
+/// The lines of all CPUs.
+#[derive(Default)]
+pub struct Lines {
+    /// By CPU, context, number and name.
+    last: FxHashMap<(u32, u32, Option<i64>, u32), i64>,
+    /// Gaps of each CPU's record, in order of their ends.
+    lost: FxHashMap<u32, Vec<(i64, i64)>>,
+}
+
+impl Lines {
+    /// Takes what is not known of a CPU's time before its rows are asked about.
+    pub fn lose(&mut self, cpu: &Found) {
+        if !cpu.rows.coverage.is_empty() {
+            let lost = self.lost.entry(cpu.number).or_default();
+            lost.extend(cpu.rows.coverage.iter().map(|row| (row.end_ns, row.start_ns)));
+            lost.sort_unstable();
+        }
+    }
+
+    /// The next interrupt of a CPU.
+    pub fn gap(&mut self, names: &Names, cpu: u32, row: &HardirqRow) -> Gap {
+        let Some(entry_ns) = row.entry_ns else { return Gap::default() };
+        let line = names.known(row.thief);
+        let Some(last_ns) = self.last.insert((cpu, line.context, line.id, line.name), entry_ns) else {
+            return Gap::default();
+        };
+        let lost = self.lost.get(&cpu).map_or(&[][..], |lost| lost);
+        let behind = &lost[lost.partition_point(|&(end_ns, _)| end_ns <= last_ns)..];
+        let is_crossed = behind.iter().any(|&(_, start_ns)| start_ns < entry_ns);
+        Gap { gap_ns: (!is_crossed).then_some(entry_ns - last_ns) }
+    }
+}
+
+impl Row for SoftirqRow {
+    type Beside = OfPolls;
+}
+
+/// Of a softirq's polls.
+#[derive(Default, Clone, Copy)]
+pub struct OfPolls {
+    /// When the last one ended.
+    pub last_poll_ns: Option<i64>,
+    /// How many used their budget.
+    pub full_polls: i64,
+}
+
+/// Softirqs, over all CPUs, whose polls are kept: one that is lost is waited for in vain.
+const MOST_AWAITED: usize = 1 << 16;
+
+/// Polls of softirqs that are yet to come: no poll comes after its softirq.
+#[derive(Default)]
+pub struct Polled(FxHashMap<(u32, u32), OfPolls>);
+
+impl Polled {
+    /// The next poll of a CPU.
+    pub fn poll(&mut self, cpu: u32, row: &PollRow) {
+        let Some(softirq) = row.softirq else { return };
+        let of = self.0.entry((cpu, softirq)).or_default();
+        of.last_poll_ns = of.last_poll_ns.max(Some(row.end_ns));
+        of.full_polls += i64::from(row.work == row.budget && row.budget.is_some_and(|budget| budget > 0));
+    }
+
+    /// The next softirq of a CPU.
+    pub fn softirq(&mut self, cpu: u32, row: &SoftirqRow) -> OfPolls {
+        if self.0.len() > MOST_AWAITED {
+            self.0.retain(|&(of, ordinal), _| of != cpu || ordinal >= row.ordinal);
+        }
+        self.0.remove(&(cpu, row.ordinal)).unwrap_or_default()
+    }
+}
+
+impl Row for SliceRow {
+    type Beside = Before;
+}
+
+/// Of a task before one of its stays on a CPU; of nothing that is cut off by the window.
+#[derive(Default, Clone, Copy)]
+pub struct Before {
+    /// The state in which it left its last stay.
+    pub left_state: Option<i64>,
+    /// How long it then neither ran nor waited; none where that is no time.
+    pub asleep_ns: Option<i64>,
+    /// Of its wait.
+    pub waited_ns: Option<i64>,
+}
+
+/// The last stay of each task: when it ended, and in which state.
+#[derive(Default)]
+pub struct Stays(FxHashMap<i32, (i64, Option<i64>)>);
+
+impl Stays {
+    /// What was before each of these stays, by CPU: a task's own are taken in order of time, whatever the CPU.
+    pub fn before(&mut self, names: &Names, cpus: &[Found], window: (i64, i64)) -> Vec<Vec<Before>> {
+        let mut found: Vec<Vec<Before>> =
+            cpus.iter().map(|cpu| vec![Before::default(); cpu.rows.slices.rows().len()]).collect();
+        let places = |(place, cpu): (usize, &Found)| {
+            cpu.rows.slices.rows().iter().enumerate().map(move |(row, stay)| (stay.in_ns, place, row)).collect::<Vec<_>>()
+        };
+        let mut order: Vec<(i64, usize, usize)> = cpus.iter().enumerate().flat_map(places).collect();
+        order.sort_unstable();
+        let within = |time_ns: i64| time_ns.clamp(window.0, window.1);
+        for (_, place, row) in order {
+            let stay = &cpus[place].rows.slices.rows()[row];
+            let begun_ns = stay.in_ns - stay.wait_ns.unwrap_or(0);
+            let before = &mut found[place][row];
+            before.waited_ns = stay.wait_ns.map(|_| within(stay.in_ns) - within(begun_ns));
+            let Some(tid) = names.victim(stay.victim).map(|of| of.0).filter(|&tid| tid != 0) else { continue };
+            if let Some((out_ns, state)) = self.0.insert(tid, (stay.out_ns, stay.prev_state)) {
+                before.left_state = state;
+                before.asleep_ns = Some(within(begun_ns) - within(out_ns)).filter(|&ns| ns > 0);
+            }
+        }
+        found
+    }
+}
