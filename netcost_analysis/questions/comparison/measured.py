@@ -78,7 +78,7 @@ def _processes(run: Run) -> tuple[dict[str, int], pd.DataFrame | None]:
     first, timelines = 0, run.timelines()
     pair = endpoints(timelines[0])
     for timeline, blocks in zip(timelines, measured(run).files, strict=True):
-        found = scheduled(timeline, blocks.of)
+        found = scheduled(timeline, blocks)
         parts.append(None if found is None else found.assign(block=found["block"] + first))
         first += blocks.number
     known = [part for part in parts if part is not None]

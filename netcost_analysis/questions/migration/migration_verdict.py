@@ -13,7 +13,7 @@ from ...timeline.aggregate import of_tasks
 from ...timeline.task import Task, comm_of, rows_of
 from ...timeline.timeline import Timeline
 from ..processes.endpoints import endpoints
-from ..processes.stays import stays_by_task
+from ..processes.stays import STAYS, stays_by_task
 from ..question import question
 from ..victim import asked_or_given
 from .interval import FEWEST
@@ -63,7 +63,7 @@ class MigrationVerdict(NamedTuple):
 
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
-    inputs=("migrations", "segments", "slices", "coverage", "softirqs", "polls"),
+    inputs=(STAYS, "migrations", "segments", "slices", "coverage", "softirqs", "polls"),
     main_columns=(
         *("side", "tid", "comm", "explains", "reason", "migrations", "reach_share"),
         *("at_stake_low_share", "at_stake_high_share"),
@@ -155,8 +155,7 @@ def verdict_of(
     """The verdict on one task, on those of a name, or on all. everyone: migrations()."""
     moved = rows_of(everyone, victim)
     sums, stays = (
-        rows_of(of_tasks(rows), victim)
-        for rows in (timeline.sums(), stays_by_task(timeline).reset_index())
+        rows_of(of_tasks(rows), victim) for rows in (timeline.sums(), stays_by_task(timeline))
     )
     on_cpu_ns = int(sums["ns"].sum())
     own_ns = int(sums["ns"][(sums["context"] == "task").to_numpy()].sum())

@@ -10,14 +10,14 @@ from ...display.tables import listed
 from ...timeline.aggregate import of_tasks
 from ...timeline.task import Task, comm_of, require_task, rows_of
 from ...timeline.timeline import Timeline
-from ..folds import fold
-from ..inputs import Window, added, window_of
+from ..groups import Grouped, in_window
+from ..inputs import window_of
 from ..question import question
 from .context_switches import context_switches
 from .endpoints import NEEDS, require_endpoints, require_pair
 from .recorded import RECEIVED
 from .softirq_time import BY_TASK, NETWORK, softirq_time
-from .stays import stays_by_task
+from .stays import STAYS, stays_by_task
 from .traffic import Traffic, traffic
 from .transferred import sent_of
 
@@ -30,12 +30,15 @@ if TYPE_CHECKING:
 _BUSY = 0.05
 # Document 003: what follows from so much more softirq time.
 _MORE = 0.1
+# The CPUs between which tasks were moved, and how often they were within the window.
+_BETWEEN = Grouped("migrations", by=("tid", "comm", "orig_cpu", "dest_cpu"))
+_MOVED = Grouped("migrations", by=("tid", "comm"), where=in_window("time_ns"))
 
 
 @question(
     needs=NEEDS,
     seen=require_pair,
-    inputs=(*BY_TASK, "softirqs", "polls", "slices", "migrations"),
+    inputs=(*BY_TASK, "softirqs", "polls", STAYS, _BETWEEN, _MOVED, *context_switches.grouped),
     main_columns=(
         "side",
         "tid",
@@ -118,29 +121,21 @@ def client_and_server(
     return frame.join(pd.DataFrame(paces, columns=list(Pace._fields), dtype="float64"))
 
 
-@fold("migrations")
-def _moved(counts: pd.DataFrame | None, migrations: pd.DataFrame, window: Window) -> pd.DataFrame:
-    # By task and the CPUs between which it was moved: how often, within the window.
-    keys = ["tid", "comm", "orig_cpu", "dest_cpu"]
-    names = migrations["comm"].astype(object)
-    part = migrations[keys].assign(comm=names, count=window.has(migrations["time_ns"]))
-    return added(counts, part.groupby(keys, dropna=False)[["count"]].sum().astype("int64"))
-
-
 def _of_task(timeline: Timeline, task: Task, traffic_of: Traffic) -> dict[str, Any]:
     sums = rows_of(of_tasks(timeline.sums()), task)
     if not len(sums):
         raise CaptureError(f"no task {task!r} ran in the window")
     softirqs = rows_of(softirq_time(timeline), task)
     window = window_of(timeline)
-    stays = rows_of(stays_by_task(timeline).reset_index(), task)
-    moved = rows_of(_moved(timeline, window=window).reset_index(), task)
+    stays = rows_of(stays_by_task(timeline), task)
+    between = rows_of(_BETWEEN(timeline).frame, task)
+    moved = rows_of(_MOVED(timeline).frame, task)
     on_cpu_ns = int(sums["ns"].sum())
     wait_ns = int(stays["waited_ns"].sum()) if not timeline.missing["clocks"] else None
     end_ns = min(int(stays["out_ns"].max()), window.end_ns)
     alive_ns = end_ns - max(int(stays["begun_ns"].min()), window.start_ns)
     # A name may be of many tasks, each asleep in its own time.
-    alone = stays["tid"].nunique() == 1 and wait_ns is not None and _everywhere(timeline, moved)
+    alone = stays["tid"].nunique() == 1 and wait_ns is not None and _everywhere(timeline, between)
     owned = rows_of(traffic_of.by_owner.reset_index(), task, "owner_")
     switched = rows_of(context_switches(timeline), task)
     return {
@@ -154,12 +149,12 @@ def _of_task(timeline: Timeline, task: Task, traffic_of: Traffic) -> dict[str, A
         "waited_ns": pd.NA if wait_ns is None else wait_ns,
         "asleep_between_ns": max(alive_ns - on_cpu_ns - (wait_ns or 0), 0) if alone else pd.NA,
         **{name: int(switched[name].sum()) for name in ("switches", "voluntary", "involuntary")},
-        "migrations": int(moved["count"].sum()),
+        "migrations": int(moved["migrations"].sum()),
     }
 
 
 def _everywhere(timeline: Timeline, moved: pd.DataFrame) -> bool:
-    # Whether the timeline has all CPUs on which the task can have been. moved: of _moved().
+    # Whether the timeline has all CPUs on which the task can have been. moved: of _BETWEEN.
     here = set(timeline.summary["cpus"])
     known = set(moved["orig_cpu"].dropna()) | set(moved["dest_cpu"].dropna())
     return here >= set(timeline.capture.info["cpus"]) and here >= known

@@ -10,7 +10,7 @@ import netcost_analysis as netcost
 from netcost_analysis.questions.processes import (
     waits_of,
 )
-from netcost_analysis.questions.processes.context_switches import switch_kinds
+from netcost_analysis.questions.processes.context_switches import LEFT, kinds_of
 from support.asked import (
     client_and_server,
     context_switches,
@@ -104,7 +104,6 @@ def test_switches_are_those_of_pidstat(local: netcost.Timeline) -> None:
     assert bundle
     [began] = [one.start_ns for one in bundle.manifest.companions if one.name == "pidstat"]
     ends = client_and_server(local)
-    kinds = switch_kinds(local.slices)
     compared = 0
     for tid in ends["tid"]:
         lines = [
@@ -112,11 +111,17 @@ def test_switches_are_those_of_pidstat(local: netcost.Timeline) -> None:
             for line in (bundle.text("pidstat.txt") or "").splitlines()
             if line.split()[2:3] == [str(tid)]
         ]
-        own = kinds[(kinds["tid"] == tid).fillna(False)]
-        for second, words in enumerate(lines):
-            start = began + second * 1_000_000_000
-            inside = own[own["out_ns"].between(start, start + 1_000_000_000)]
-            counts = inside["kind"].value_counts()
+        seconds = range(began, began + (len(lines) + 1) * 1_000_000_000, 1_000_000_000)
+        own = local.group(
+            "slices",
+            ["prev_state"],
+            edges={"out_ns": list(seconds)},
+            where={"tid": (int(tid), int(tid)), "prev_state": (None, None)},
+        ).frame
+        own["kind"] = kinds_of(own["prev_state"].astype("int64"), LEFT(local))
+        for second, words in enumerate(lines, 1):
+            inside = own[own["out_ns_place"] == second]
+            counts = inside.groupby("kind")["slices"].sum()
             for kind, told in (("voluntary", words[-3]), ("involuntary", words[-2])):
                 # Its seconds begin some milliseconds later than it did.
                 assert counts.get(kind, 0) == pytest.approx(float(told), rel=0.06, abs=5)
