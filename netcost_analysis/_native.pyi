@@ -148,11 +148,12 @@ class Capture:
         end_ns: int | None = None,
         cpus: Sequence[int] | None = None,
         host: HostFacts | None = None,
+        keep: bool = False,
         progress: Progress | None = None,
     ) -> list[dict[str, ArrowTable]]:
         """What a pass makes of the ledger's rows, behind one for the names: of each its tables.
 
-        Of a grouping groups, and lengths, or bins where there are many: how often which length
+        With keep rows stay in memory for what is asked next. Of a grouping groups, and lengths, or bins where there are many: how often which length
         occurred in each group, which is its place.
         """
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 ROWS = ("polls", "softirqs", "hardirqs", "slices", "segments", "migrations")
 _LEAST, _MOST = -(2**63), 2**63 - 1
+# Events of a capture whose rows are kept: some 100 MB.
+_FEW = 1_000_000
 # What a column is to have: from, to, both included and None for no bound; or a text.
 Range = tuple[int | None, int | None]
 Where = Mapping[str, Range | str]
@@ -127,11 +129,17 @@ def asked(
 
 
 def aggregates(timeline: "Timeline", wanted: "Sequence[Grouping]") -> "list[dict[str, ArrowTable]]":
-    """What a pass makes of rows, several aggregates in one pass: of each its tables, by name."""
+    """What a pass makes of rows, several aggregates in one pass: of each its tables, by name.
+
+    The rows of a small capture are kept: what is asked next takes no pass.
+    """
     if not wanted:
         return []
+    capture, keep = timeline.capture, timeline.capture.has_at_most(_FEW)
     with progress("reading the timeline") as advance:
-        return timeline.capture.native.aggregates(wanted, progress=advance, **timeline.selection)
+        return capture.native.aggregates(
+            wanted, keep=keep, progress=advance, **timeline.selection
+        )
 
 
 def grouped(wanted: Grouping, tables: "Mapping[str, ArrowTable]") -> Groups:

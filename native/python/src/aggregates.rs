@@ -1,9 +1,10 @@
 //! What passes make of a timeline's rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use netcost::ledger::{self, Aggregated, Grouping, Request, Tables};
-use netcost::Progress;
+use netcost::ledger::{self, Aggregated, Grouping, Kept, Request, Tables, Want};
+use netcost::{Progress, Result};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 
@@ -38,15 +39,46 @@ pub fn aggregated(wanted: Wanted) -> Aggregated {
 /// Tables by name, of one aggregate.
 pub type Found = BTreeMap<&'static str, Py<PyTable>>;
 
-/// All of them in one pass, behind a first one where none was made.
+/// The rows of so many windows are kept: of a victim's run, and of all of the capture.
+const WINDOWS: usize = 2;
+
+/// Rows that are kept, of windows that were asked about last.
+#[derive(Clone, Default)]
+pub struct Windows(Arc<Mutex<VecDeque<Arc<Kept>>>>);
+
+impl Windows {
+    fn of(&self, capture: &Capture, request: &Request, progress: Progress<'_>) -> Result<Arc<Kept>> {
+        let known = |all: &VecDeque<Arc<Kept>>| all.iter().find(|kept| kept.is_for(request)).cloned();
+        if let Some(kept) = known(&self.0.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(kept);
+        }
+        let all = Request { want: Want::ALL, keeps_rows: true, ..request.clone() };
+        let whole = capture.surveyed.whole(&all);
+        let output = ledger::run_beside(&capture.recording, &all, whole.as_ref(), &mut [], progress)?.0;
+        capture.surveyed.keep(&output.survey);
+        let kept = Arc::new(output.rows.expect("rows were to be kept"));
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.truncate(WINDOWS - 1);
+        all.push_front(Arc::clone(&kept));
+        Ok(kept)
+    }
+}
+
+/// All of them in one pass, behind a first one where none was made; where rows are few (`keep`) they stay for who asks
+/// next.
 pub fn aggregates(
     capture: &Capture,
     py: Python<'_>,
     request: &Request,
     wanted: &[Aggregated],
+    keep: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Found>> {
     let run = |progress: Progress<'_>| {
+        if keep {
+            let kept = capture.windows.of(capture, request, progress)?;
+            return ledger::aggregates_of(&kept, request, wanted);
+        }
         let (survey, from) = capture.surveyed.survey(&capture.recording, request, progress)?;
         let mut rest = |fraction: f64| progress(from + fraction * (1.0 - from));
         ledger::run_aggregates(&capture.recording, request, &survey, wanted, &mut rest)

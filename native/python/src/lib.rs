@@ -65,6 +65,7 @@ pub struct Capture {
     recording: Arc<Recording>,
     scan: OnceLock<Scan>,
     surveyed: batches::Surveyed,
+    windows: aggregates::Windows,
     named: Arc<OnceLock<event_batches::Surveyed>>,
 }
 
@@ -137,6 +138,7 @@ impl Capture {
             recording: Arc::new(recording),
             scan: OnceLock::new(),
             surveyed: batches::Surveyed::default(),
+            windows: aggregates::Windows::default(),
             named: Arc::default(),
         })
     }
@@ -361,7 +363,7 @@ impl Capture {
     }
 
     /// What a pass makes of rows, several aggregates in one pass: of each its tables, by name.
-    #[pyo3(signature = (wanted, start_ns=None, end_ns=None, cpus=None, host=None, progress=None))]
+    #[pyo3(signature = (wanted, start_ns=None, end_ns=None, cpus=None, host=None, keep=false, progress=None))]
     #[allow(clippy::too_many_arguments)]
     fn aggregates(
         &self,
@@ -371,13 +373,14 @@ impl Capture {
         end_ns: Option<i64>,
         cpus: Option<Vec<u32>>,
         host: Option<timeline::Host>,
+        keep: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<aggregates::Found>> {
         let wanted: Vec<_> = wanted.into_iter().map(aggregates::aggregated).collect();
         let tables: Vec<String> = wanted.iter().flat_map(|one| one.tables()).map(str::to_owned).collect();
         let want = timeline::want(&tables)?;
         let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, host)?;
-        aggregates::aggregates(self, py, &request, &wanted, progress)
+        aggregates::aggregates(self, py, &request, &wanted, keep, progress)
     }
 
     /// Writes a trace for Perfetto to a file, with these counters; what was written.

@@ -142,7 +142,8 @@ pub fn request(
         let names = names.into_iter().map(name).collect();
         HostFacts { clock_doubt, lines: lines.into_iter().collect(), tickless, names }
     });
-    let mut request = Request { want, window: None, cpus: ascending(cpus), bin_ns, host: host.unwrap_or_default() };
+    let (cpus, host) = (ascending(cpus), host.unwrap_or_default());
+    let mut request = Request { want, window: None, cpus, bin_ns, host, keeps_rows: false };
     if start_ns.is_some() || end_ns.is_some() || bin_ns.is_some() {
         request.window = window(capture, py, start_ns, end_ns, bin_ns)?;
     }

@@ -62,7 +62,7 @@ pub(crate) use devices::NO_DEVICE;
 pub(crate) use flush::Flush;
 pub use aggregate::Wanted as Aggregated;
 pub use group::Wanted as Grouping;
-pub use output::{Output, Tables};
+pub use output::{Kept, Output, Tables};
 pub use request::{DeviceName, HostFacts, Request, Want};
 pub use survey::{Survey, Whole};
 
@@ -136,6 +136,12 @@ pub fn run_aggregates(
     };
     settled(recording, request, Batches { survey, rows: TAKEN_AT_ONCE, sink: &mut take }, progress)?;
     found.into_iter().map(|one| one.finish(names)).collect()
+}
+
+/// The same of rows that are kept.
+pub fn aggregates_of(kept: &Kept, request: &Request, wanted: &[Aggregated]) -> Result<Vec<Tables>> {
+    let found = wanted.iter().map(|wanted| wanted.begin(kept.names())).collect::<Result<Vec<_>>>()?;
+    kept.aggregates(request, found)
 }
 
 /// Rows that are taken at once: some megabytes.

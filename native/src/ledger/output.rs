@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::error::Result;
+use crate::ledger::aggregate::Aggregate;
 use crate::ledger::causality::Causality;
 use crate::ledger::counters::{Counters, Silence};
 use crate::ledger::cpu::Found;
@@ -52,6 +53,36 @@ pub struct Output {
     pub missing: BTreeMap<&'static str, &'static str>,
     /// What a second pass, of the tables in batches, has to know.
     pub survey: Arc<Survey>,
+    /// The rows, where they are kept.
+    pub rows: Option<Kept>,
+}
+
+/// The rows of a pass that is over, as they were found.
+#[derive(Debug)]
+pub struct Kept {
+    survey: Arc<Survey>,
+    cpus: Vec<Found>,
+    migrated: Vec<Migrated>,
+}
+
+impl Kept {
+    /// Whether they are those that a request is about.
+    pub fn is_for(&self, request: &Request) -> bool {
+        self.survey.is_for(request)
+    }
+
+    /// What aggregates come to, which are begun.
+    pub fn aggregates(&self, request: &Request, mut wanted: Vec<Box<dyn Aggregate>>) -> Result<Vec<Tables>> {
+        let Survey { whole, kinds, reasons, .. } = &*self.survey;
+        let shown = Shown { want: request.want, window: self.survey.window(request), kinds, reasons };
+        wanted.par_iter_mut().for_each(|one| one.take(&whole.names, &self.cpus, &self.migrated, &shown));
+        wanted.into_iter().map(|one| one.finish(&whole.names)).collect()
+    }
+
+    /// What names them.
+    pub fn names(&self) -> &Names {
+        &self.survey.whole.names
+    }
 }
 
 /// Tables by name.
@@ -188,10 +219,11 @@ pub fn build(
         }
     }
     sort_kinds(&mut kinds);
-    let want = Want { coverage: true, ..want };
+    let want = if request.keeps_rows { Want::default() } else { Want { coverage: true, ..want } };
     let shown_part = Shown { want, window, kinds: &kinds, reasons: &survey.reasons };
     let tables = tables(names, &cpus, &migrated, &shown_part)?;
-    let output = Output {
+    let survey = Arc::new(survey);
+    let mut output = Output {
         tables,
         sums: frames::sums(names, &cpus, request.bin_ns.is_none().then_some(window.0))?,
         displaced: frames::displaced(names, &waits, &shown)?,
@@ -203,10 +235,15 @@ pub fn build(
         lost: (*lost.max(lost_samples), unplaced),
         counters: *counters,
         missing,
-        survey: Arc::new(survey),
+        survey: Arc::clone(&survey),
+        rows: None,
     };
-    // To free hundreds of megabytes takes time: another thread does it.
-    rayon::spawn(move || drop(cpus));
+    if request.keeps_rows {
+        output.rows = Some(Kept { survey, cpus, migrated });
+    } else {
+        // To free hundreds of megabytes takes time: another thread does it.
+        rayon::spawn(move || drop(cpus));
+    }
     Ok(output)
 }
 

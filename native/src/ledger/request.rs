@@ -21,6 +21,20 @@ pub struct Want {
     pub displaced: bool,
 }
 
+impl Want {
+    /// All of it.
+    pub const ALL: Want = Want {
+        segments: true,
+        softirqs: true,
+        hardirqs: true,
+        polls: true,
+        slices: true,
+        migrations: true,
+        coverage: true,
+        displaced: true,
+    };
+}
+
 /// What a pass is asked for.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
@@ -34,6 +48,8 @@ pub struct Request {
     pub bin_ns: Option<i64>,
     /// What files beside the recording say.
     pub host: HostFacts,
+    /// The rows of the tables are kept as they are, and no tables made of them.
+    pub keeps_rows: bool,
 }
 
 /// What files beside a recording say of its host.
