@@ -3,9 +3,10 @@
 Tables arrive as Arrow: `pyarrow.table(x)` takes them without a copy.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from .questions.lives import Facts
 from .timeline.group import Grouping
 
 __version__: str
@@ -134,6 +135,7 @@ class Capture:
         host: HostFacts | None = None,
         counts: Sequence[Count] | None = None,
         task_events: Sequence[TaskEvent] | None = None,
+        keep: bool = False,
         progress: Progress | None = None,
     ) -> dict[str, Any]:
         """The ledger in one pass, with what counts() and task_events() would return beside it.
@@ -143,7 +145,7 @@ class Capture:
 
     def aggregates(
         self,
-        wanted: Sequence[Grouping],
+        wanted: Sequence[Grouping | Facts],
         start_ns: int | None = None,
         end_ns: int | None = None,
         cpus: Sequence[int] | None = None,
@@ -153,8 +155,9 @@ class Capture:
     ) -> list[dict[str, ArrowTable]]:
         """What a pass makes of the ledger's rows, behind one for the names: of each its tables.
 
-        With keep rows stay in memory for what is asked next. Of a grouping groups, and lengths, or bins where there are many: how often which length
-        occurred in each group, which is its place.
+        With keep rows stay in memory for what is asked next. Of a grouping groups, and lengths: how
+        often which length occurred in each group, which is its place, or, where there are many, how
+        many in which bin. Of facts the tables of lives_of().
         """
 
     def task_events(
@@ -410,26 +413,6 @@ def flame_svg(lines: Sequence[str], title: str, subtitle: str) -> str:
     """A flame graph as SVG, of folded stacks: `outermost;inner 12`.
 
     lines: in order, so that what has a caller in common stands together; no frame has a space.
-    """
-
-def lives(slices: Iterable[ArrowTable], sums: ArrowTable, facts: object) -> dict[str, ArrowTable]:
-    """When tasks were there: the tables lives and away of questions/lives.py; facts: its Facts.
-
-    slices: the table in pieces, each read before the next is taken.
-    """
-
-def waited_for(
-    away: ArrowTable,
-    slices: Iterable[ArrowTable],
-    migrations: Iterable[ArrowTable] | None,
-    cpus: Sequence[int],
-    idle: str,
-) -> ArrowTable:
-    """Who had the CPU that tasks waited for: tid, comm, holder_comm, ns.
-
-    away: of lives(); slices, migrations: the tables of cpus in pieces; idle: the name of the idle
-    task. holder_comm is null where nobody is known to have had the CPU, or which one a task waited
-    for: without migrations, where it had run on another one.
     """
 
 def mask_recording(path: str, out: str, replacements: Replacements) -> dict[str, int]: ...

@@ -46,7 +46,6 @@ _TAKEN = ("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_
 @question(
     topic="stolen_time",
     needs=("sched:sched_switch",),
-    inputs=("slices",),
     main_columns=(
         *("comm", "tasks", "lifetime_ns", "own_ns", "stolen_ns", "displaced_ns"),
         *("waited_others_ns", "asleep_ns"),

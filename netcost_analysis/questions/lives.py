@@ -1,14 +1,13 @@
-# When each task was there: what native cuts lives by, and its tables lives and away.
+"""When each task was there: what native cuts lives by, and what it makes of all stays on CPUs."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from .. import _native
 from ..capture.manifest import Victim
 from ..capture.requires import unrecorded
+from ..timeline.group import aggregates
 from ..timeline.task_events import EXIT, FORK, MIGRATED, NEW, WAKES
-from . import inputs
-from .inputs import once
+from .inputs import once, window_of
 
 if TYPE_CHECKING:
     from .._native import ArrowTable
@@ -31,16 +30,20 @@ class TaskEvents(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """What lives are cut by.
+    """What lives are cut by; native's aggregate of stays takes it as it is.
 
-    window; cpus: those recorded; born, died, woken: of events that were recorded, so that none of a
-    task means that it did not happen: the first that has its fields is taken; moved: who came to
-    other CPUs; of_bundle: the victim's tid, from when to when the bundle says that it was there;
-    all_cpus: none of the host's was left out; moves_known: all migrations were recorded; lost:
-    events were lost.
+    sums: the table; window; counted: from when to when waits that end are counted; held: of which
+    CPUs holders are told; cpus: those recorded; born, died, woken: of events that were recorded, so
+    that none of a task means that it did not happen: the first that has its fields is taken; moved:
+    who came to other CPUs; of_bundle: the victim's tid, from when to when the bundle says that it
+    was there; all_cpus: none of the host's was left out; moves_known: all migrations were recorded;
+    has_moves: they were recorded at all; lost: events were lost.
     """
 
+    sums: "ArrowTable"
     window: tuple[int, int]
+    counted: tuple[int, int]
+    held: list[int]
     cpus: list[int]
     born: list[TaskEvents]
     died: list[TaskEvents]
@@ -49,6 +52,7 @@ class Facts:
     of_bundle: tuple[int, int, int] | None
     all_cpus: bool
     moves_known: bool
+    has_moves: bool
     lost: bool
 
 
@@ -62,8 +66,8 @@ def _of_all_cpus(timeline: "Timeline") -> "Timeline":
     return timeline.capture.timeline(timeline.start_s, timeline.end_s)
 
 
-def lives_of(timeline: "Timeline") -> dict[str, "ArrowTable"]:
-    """The tables lives and away, of all recorded CPUs.
+def lives_of(timeline: "Timeline") -> "dict[str, ArrowTable]":
+    """The tables of stays, of all recorded CPUs.
 
     lives: a row per task's number and name that had a CPU in the window: tid, comm;
     lifetime_max_ns: the window, cut where it surely began and ended; lifetime_ns: without the ends
@@ -74,17 +78,27 @@ def lives_of(timeline: "Timeline") -> dict[str, "ArrowTable"]:
     one was still elsewhere; tasks: how many tasks had that number and name; begun_ns, done_ns: from
     when to when it surely was there; null of a name that a task had for a part of a stay only.
 
-    away: a row per stay of a task on a CPU: tid; cpu and in_ns of the stay; comm, its name before
-    it; stay_comm, its name as the stay ended; start_ns and end_ns: from when to when it waited,
-    within the window, where waited_ns is not 0; twice_ns: of the stay, while it is shown elsewhere.
+    twice: tid, comm (as the stay ended), cpu, twice_ns. renamed: stays before which a task had
+    another name: cpu, tid, in_ns, and comm, that name.
+
+    waits: a row per tid, comm (as the wait began), cpu (that it then got) and waited_after
+    (run_queue()): how many waits that ended in the window, ns, and waited_ns, of ns what lies in
+    it; least and most. wait_lengths: how often which length occurred, or, where there are many, how
+    many in which bin; group is the row of waits.
+
+    holders, of the timeline's CPUs: a row per tid, comm (as it waited) and holder_comm, who had the
+    CPU that it waited for: ns. holder_comm is "(idle)" of the idle task, and null where nobody is
+    known to have had the CPU, or which one it waited for: without migrations, where it had run on
+    another one.
     """
+    return aggregates(everywhere(timeline), [facts_of(timeline)])[0]
+
+
+def facts_of(timeline: "Timeline") -> Facts:
+    """The facts of a timeline."""
     whole = everywhere(timeline)
-    facts = facts_of(whole)
-    return _native.lives(inputs.arrows(whole, "slices"), whole.table("sums"), facts)
-
-
-def facts_of(whole: "Timeline") -> Facts:
-    """The facts of a timeline of all recorded CPUs."""
+    # A pass that follows waits gives what happened to tasks beside it.
+    whole.read("displaced", for_lives=True)
     capture, summary, lost = whole.capture, whole.summary, whole.recorded not in (None, 1)
     all_cpus = capture.info.get("nr_cpus") == len(capture.info["cpus"])
     born = _recorded(capture, TaskEvents(None, comm="comm"), FORK, NEW)
@@ -94,6 +108,7 @@ def facts_of(whole: "Timeline") -> Facts:
     moved = _recorded(capture, TaskEvents(None, cpu="cpu"), *coming)
     woken = dict(list(woken.items())[:1])
     counts, told = capture.info["events"], whole.task_events
+    is_moved = not unrecorded(capture, MIGRATED)
 
     def read(kinds: dict[str, TaskEvents]) -> list[TaskEvents]:
         # What cannot be shown as a table tells nothing, not even that it did not happen.
@@ -103,16 +118,20 @@ def facts_of(whole: "Timeline") -> Facts:
         ]
 
     return Facts(
-        (int(summary["start_ns"]), int(summary["end_ns"])),
-        list(summary["cpus"]),
-        read(born),
-        read(died),
-        read(woken),
-        read(moved),
-        _of_bundle(capture),
-        all_cpus,
+        sums=whole.table("sums"),
+        window=(int(summary["start_ns"]), int(summary["end_ns"])),
+        counted=window_of(timeline).range,
+        held=list(timeline.summary["cpus"]),
+        cpus=list(summary["cpus"]),
+        born=read(born),
+        died=read(died),
+        woken=read(woken),
+        moved=read(moved),
+        of_bundle=_of_bundle(capture),
+        all_cpus=all_cpus,
         # A CPU that lost events may have lost the migrations that it would have told of.
-        moves_known=not lost and not unrecorded(capture, MIGRATED),
+        moves_known=not lost and is_moved,
+        has_moves=is_moved,
         lost=lost,
     )
 

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from .completeness.completeness import of_interrupts_ahead
-from .inputs import surely_fits
 from .lives import everywhere
 
 if TYPE_CHECKING:
@@ -20,15 +19,10 @@ def read_for_stolen(timeline: "Timeline", lives: bool) -> None:
     """What losses() takes, and a verdict; lives: lifetimes() and waited_for() too."""
     capture, whole = timeline.capture, everywhere(timeline)
     of_interrupts_ahead(capture)
-    # Most captures have some time of which nobody knows whose it was: whose it may have been the
-    # stays tell. Of a large one they are read in pieces, when it is known that they are needed.
-    stays: tuple[str, ...] = ("slices",) if surely_fits(timeline) else ()
-    if lives and stays:
-        stays = ("slices", "migrations")
     packets = ("softirqs", "polls") if _names_owners(capture) else ()
-    timeline.read("displaced", *packets, *(stays if whole is timeline else ()))
-    if lives and stays and whole is not timeline:
-        whole.read("displaced", *packets, *stays)
+    timeline.read("displaced", *packets, for_lives=lives)
+    if lives and whole is not timeline:
+        whole.read("displaced", *packets, for_lives=True)
 
 
 def _names_owners(capture: "Capture") -> bool:

@@ -2,14 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .. import _native
-from ..capture.requires import unrecorded
 from ..errors import ArgumentError
 from ..timeline.aggregate import lives_by, summed
 from ..timeline.by import By, check_by, victim_keys
 from ..timeline.task import row_name
 from ..timeline.timeline import Timeline
-from . import inputs
 from .question import question
 from .stolen import share_of
 
@@ -18,15 +15,14 @@ if TYPE_CHECKING:
 
     from .answer import Answer
 
-# Who has a CPU that is idle, or of which nobody is known to have it.
-_IDLE, _NOBODY = "(idle)", "(unknown)"
+# Who has a CPU of which nobody is known to have it.
+_NOBODY = "(unknown)"
 _HOLDERS, _WORTH_NAMING = 3, 0.001
 
 
 @question(
     topic="stolen_time",
     needs=("sched:sched_switch",),
-    inputs=("slices", "migrations"),
     main_columns=("comm", "holder_comm", "ns", "lifetime_share"),
     rows=5,
 )
@@ -75,12 +71,7 @@ def holders(timeline: Timeline, by: By = "comm") -> dict[str, list[Any]]:
     check_by(by)
     if by == "cpu":
         raise ArgumentError("by='cpu': a CPU waits for nobody; one of comm, tid")
-    inputs.preload(timeline, ("slices", "migrations"))
-    cpus = list(timeline.summary["cpus"])
-    slices, migrations = (inputs.arrows(timeline, name) for name in ("slices", "migrations"))
-    moved = None if unrecorded(timeline.capture, "sched:sched_migrate_task") else migrations
-    waits = _native.waited_for(timeline.table("away"), slices, moved, cpus, _IDLE)
-    found = _native.columns(waits)
+    found = timeline.columns("holders")
     keys = [found[key] for key in victim_keys(by)]
     pairs = zip(zip(*keys, strict=True), found["holder_comm"], strict=True)
     ns_of = summed(zip(pairs, found["ns"], strict=True))

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .._native import ArrowTable
+    from ..capture.capture import Capture
+    from ..questions.lives import Facts
     from ..stats.histogram import Histogram
     from .timeline import Timeline
 
@@ -128,18 +130,23 @@ def asked(
     return Grouping(rows, tuple(by), block, places, *named, lengths, ranges)
 
 
-def aggregates(timeline: "Timeline", wanted: "Sequence[Grouping]") -> "list[dict[str, ArrowTable]]":
+def has_few(capture: "Capture") -> bool:
+    """Whether the rows of a capture are kept."""
+    return capture.has_at_most(_FEW)
+
+
+def aggregates(
+    timeline: "Timeline", wanted: "Sequence[Grouping | Facts]"
+) -> "list[dict[str, ArrowTable]]":
     """What a pass makes of rows, several aggregates in one pass: of each its tables, by name.
 
     The rows of a small capture are kept: what is asked next takes no pass.
     """
     if not wanted:
         return []
-    capture, keep = timeline.capture, timeline.capture.has_at_most(_FEW)
+    capture, keep = timeline.capture, has_few(timeline.capture)
     with progress("reading the timeline") as advance:
-        return capture.native.aggregates(
-            wanted, keep=keep, progress=advance, **timeline.selection
-        )
+        return capture.native.aggregates(wanted, keep=keep, progress=advance, **timeline.selection)
 
 
 def grouped(wanted: Grouping, tables: "Mapping[str, ArrowTable]") -> Groups:
@@ -158,17 +165,13 @@ def grouped(wanted: Grouping, tables: "Mapping[str, ArrowTable]") -> Groups:
     frame = frame.sort_values(wanted.keys, kind="stable")
     if wanted.lengths is None:
         return Groups(frame.reset_index(drop=True), None)
-    is_binned = "bins" in tables
-    lengths = to_frame(tables["bins" if is_binned else "lengths"])
     return Groups(
         frame.drop(columns=["least", "most"]).reset_index(drop=True),
-        _histogram(frame, wanted.keys, lengths, is_binned),
+        _histogram(frame, wanted.keys, to_frame(tables["lengths"])),
     )
 
 
-def _histogram(
-    groups: "pd.DataFrame", by: list[str], lengths: "pd.DataFrame", is_binned: bool
-) -> "Histogram":
+def _histogram(groups: "pd.DataFrame", by: list[str], lengths: "pd.DataFrame") -> "Histogram":
     # groups: by their places in lengths, in the order that is wanted.
     import pandas as pd
 
@@ -186,4 +189,5 @@ def _histogram(
     )
     is_one = len(by) == 1
     totals.index = pd.Index(known[by[0]]) if is_one else pd.MultiIndex.from_frame(known[by])
+    is_binned = bool((lengths["high"] > lengths["low"]).any())
     return Histogram(counts[["count", "total"]], totals, is_binned)

@@ -14,6 +14,7 @@ from ..progress import progress
 from ..units import duration, not_recorded, ranges, share
 from .by import By
 from .facts import Missing
+from .group import has_few
 from .room import require_room, too_large
 from .task_events import task_events
 from .window import Window, window_named
@@ -42,15 +43,13 @@ TABLES = (
 # Every pass returns these, whatever else it was asked for.
 _ALWAYS = ("sums", "irqs", "longest")
 # When tasks were there, of all recorded CPUs.
-_LIVES = ("lives", "away")
+_LIVES = ("lives", "twice", "renamed", "holders", "waits", "wait_lengths")
 # What questions about waiting read, be it of the sums alone.
 _WAITS = ("displaced", "slices")
 # What is shown of single interrupts.
 _SHOWN = ("segments", "softirqs", "hardirqs", "polls")
 # So many events.
 _SMALL = 1_000_000
-# What makes rows of slices and migrations; of so many they take some 200 MB.
-_OF_TASKS, _FEW = ("sched:sched_switch", "sched:sched_migrate_task"), 500_000
 # What 64 bits of nanoseconds reach, and more seconds than they do.
 _LAST_NS, _FAR_S = 2**63 - 1, 1e10
 # Rows of a batch: some 100 MB.
@@ -164,9 +163,10 @@ class Timeline:
             # Perhaps only what nobody has asked for.
             together = missing
             require_room(self, together)
-        return self.read(*together, *self._missing(self._beside(tuple(together))))
+        beside = self._missing(self._beside(tuple(together)))
+        return self.read(*together, *beside, for_lives=bool({*together, *beside} & {*_WAITS}))
 
-    def read(self, *tables: str) -> "Timeline":
+    def read(self, *tables: str, for_lives: bool = False) -> "Timeline":
         """Compute these tables, those not yet there, and no other, however large they are.
 
         load() computes more of a small capture at once, for what is asked next.
@@ -175,6 +175,8 @@ class Timeline:
         ----------
         *tables : str
             As load() takes them.
+        for_lives : bool
+            When tasks were there is asked next: what tells of them is read in the same pass.
 
         Returns
         -------
@@ -184,7 +186,7 @@ class Timeline:
         self._share()
         missing = self._missing(tables)
         if missing or self._summary is None:
-            result = self._pass(missing)
+            result = self._pass(missing, for_lives=for_lives)
             # Those of a pass before stay: frames may have been made of them.
             self._tables = (
                 {name: result[name] for name in _ALWAYS} | result["tables"] | self._tables
@@ -225,16 +227,12 @@ class Timeline:
         return _WAITS if set(tables) <= set(_WAITS) else TABLES
 
     def _beside(self, tables: tuple[str, ...]) -> tuple[str, ...]:
-        # Of a large capture a pass takes longer than what many ask for next: waits, and who had
-        # each CPU, where tasks were switched so seldom that their rows take little memory.
-        # Counting events is a pass, too: where nobody has, nobody asks for a whole report.
+        # Of a large capture a pass takes longer than what many ask for next: waits. Counting events
+        # is a pass, too: where nobody has, nobody asks for a whole report.
         is_counted = "_scan" in vars(self.capture)
         if not self.is_whole or not is_counted or self.capture.event_count <= _SMALL:
             return ()
-        counts = self.capture.info["events"]
-        switches = sum(map(counts.get, _OF_TASKS, [0] * len(_OF_TASKS)))
-        few = ("slices", "migrations") if switches <= _FEW else ()
-        return tuple(one for one in ("displaced", *few) if one not in tables)
+        return () if "displaced" in tables else ("displaced",)
 
     def holds(self, *tables: str) -> bool:
         """Whether tables have been computed, and are in memory.
@@ -268,10 +266,13 @@ class Timeline:
                 f"the window ends at {self.end_s:g} s: seconds count from the capture's start"
             )
 
-    def _pass(self, tables: list[str], bin_ns: int | None = None) -> dict[str, Any]:
+    def _pass(
+        self, tables: list[str], bin_ns: int | None = None, for_lives: bool = False
+    ) -> dict[str, Any]:
         selection, counts = self.selection, self.capture.ahead.take()
         # When tasks were there is asked of all CPUs' slices.
-        has_lives = "slices" in tables and self.cpus is None
+        has_lives = for_lives and self.cpus is None and self._task_events is None
+        keep = has_lives and has_few(self.capture)
         # What tells of tasks is read to the end of the capture: a window's pass may end before.
         has_lives &= self.end_s is None or not self.capture.native.is_surveyed()
         tasks = task_events(self._absolute(self.end_s)) if has_lives else []
@@ -281,6 +282,7 @@ class Timeline:
                 bin_ns=bin_ns,
                 counts=counts,
                 task_events=tasks,
+                keep=keep,
                 progress=advance,
                 **selection,
             )
@@ -611,7 +613,7 @@ class Timeline:
         Parameters
         ----------
         name : str
-            One of load()'s, "sums", "irqs", "lives" or "away" (questions/lives.py), or "longest":
+            One of load()'s, "sums", "irqs", one of lives_of() (questions/lives.py), or "longest":
             by CPU and interrupt or softirq the own time that the longest had in the window.
 
         Returns

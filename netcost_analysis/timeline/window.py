@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
+from .. import _native
 from .._native import CaptureError
 from ..errors import ArgumentError
+from .group import Grouping, aggregates
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
@@ -12,10 +14,6 @@ if TYPE_CHECKING:
 
 Named = Literal["victim", "load", "trace", "auto"]
 NAMED: tuple[Named, ...] = get_args(Named)
-
-
-# So many events: their slices fit.
-_SMALL = 1_000_000
 
 
 class Window(NamedTuple):
@@ -95,21 +93,24 @@ def _written_down(capture: "Capture", ran: "Load", of: str, during: str) -> Wind
     return Window((start - first) / 1e9, (end - first) / 1e9, of, during)
 
 
+_STAYS = Grouping("slices", by=("tid", "comm"), ends=("in_ns", "out_ns"))
+
+
 # From its first stay on a CPU to its last. of_bundle: of the bundle's victim or of nobody.
 def _seen(capture: "Capture", asked: "Task | None", of_bundle: bool = False) -> Window | str | None:
     from .groups import named, recorded_victim
     from .task import by_of, is_of, label_of
 
     whole = capture.whole
-    # A large one is refused where its slices would not fit in memory.
-    whole.read("slices") if capture.has_at_most(_SMALL) else whole.load("slices")
     bundles = recorded_victim(whole, [row.comm for row in whole.owned_by()])
     task = bundles if of_bundle else named(whole, asked) or whole.victim
     if task is None:
         return None
     name, by_name = label_of(whole, task), by_of(task) == "comm"
-    stays = whole.columns("slices")
-    rows = zip(*(stays[one] for one in ("tid", "comm", "in_ns", "out_ns")), strict=True)
+    (stayed,) = aggregates(whole, [_STAYS])
+    stays = _native.columns(stayed["groups"])
+    columns = ("tid", "comm", "in_ns_least", "out_ns_most")
+    rows = zip(*(stays[one] for one in columns), strict=True)
     mine = [row[2:] for row in rows if is_of(row[1] if by_name else row[:2], task)]
     if not mine or whole.missing["on_cpu"]:
         return f"when {name} ran is not known without sched_switch"

@@ -8,6 +8,7 @@ use netcost::{Progress, Result};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 
+use crate::lives::Facts;
 use crate::{pass, table, Capture};
 
 /// An aggregate, by the names of its fields: netcost_analysis/timeline/aggregates.py.
@@ -25,15 +26,18 @@ pub enum Wanted {
         within: Vec<(String, i64, i64)>,
         texts: Vec<(String, String)>,
     },
+    #[pyo3(transparent)]
+    Stays(Facts),
 }
 
 /// The same, as the ledger has it.
-pub fn aggregated(wanted: Wanted) -> Aggregated {
-    match wanted {
+pub fn aggregated(wanted: Wanted) -> Result<Aggregated> {
+    Ok(match wanted {
         Wanted::Group { rows, by, block, edges, sums, known, ends, lengths, within, texts } => {
             Aggregated::Group(Grouping { rows, by, block, edges, sums, known, ends, lengths, within, texts })
         }
-    }
+        Wanted::Stays(facts) => Aggregated::Stays(Arc::new(facts.told()?)),
+    })
 }
 
 /// Tables by name, of one aggregate.
@@ -52,15 +56,20 @@ impl Windows {
         if let Some(kept) = known(&self.0.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(kept);
         }
-        let all = Request { want: Want::ALL, keeps_rows: true, ..request.clone() };
+        let all = Request { want: Want::default(), keeps_rows: true, ..request.clone() };
         let whole = capture.surveyed.whole(&all);
         let output = ledger::run_beside(&capture.recording, &all, whole.as_ref(), &mut [], progress)?.0;
         capture.surveyed.keep(&output.survey);
-        let kept = Arc::new(output.rows.expect("rows were to be kept"));
+        Ok(self.keep(output.rows.expect("rows were to be kept")))
+    }
+
+    /// Keeps those of one more window.
+    pub fn keep(&self, rows: Kept) -> Arc<Kept> {
+        let kept = Arc::new(rows);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.truncate(WINDOWS - 1);
         all.push_front(Arc::clone(&kept));
-        Ok(kept)
+        kept
     }
 }
 

@@ -313,7 +313,7 @@ impl Capture {
     }
 
     /// The ledger, and what is asked for beside it, in one pass.
-    #[pyo3(signature = (tables, start_ns=None, end_ns=None, cpus=None, bin_ns=None, host=None, counts=None, task_events=None, progress=None))]
+    #[pyo3(signature = (tables, start_ns=None, end_ns=None, cpus=None, bin_ns=None, host=None, counts=None, task_events=None, keep=false, progress=None))]
     #[allow(clippy::too_many_arguments)]
     fn timeline<'py>(
         &self,
@@ -326,10 +326,12 @@ impl Capture {
         host: Option<timeline::Host>,
         counts: Option<Vec<timeline::Count>>,
         task_events: Option<Vec<timeline::TaskEvent>>,
+        keep: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let window = (start_ns, end_ns, bin_ns);
-        let request = timeline::request(self, py, timeline::want(&tables)?, window, cpus, host)?;
+        let mut request = timeline::request(self, py, timeline::want(&tables)?, window, cpus, host)?;
+        request.keeps_rows = keep;
         let beside = timeline::Beside::of(counts, task_events);
         timeline::timeline(self, py, &request, &beside, progress)
     }
@@ -376,7 +378,7 @@ impl Capture {
         keep: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<aggregates::Found>> {
-        let wanted: Vec<_> = wanted.into_iter().map(aggregates::aggregated).collect();
+        let wanted = wanted.into_iter().map(aggregates::aggregated).collect::<Result<Vec<_>>>().map_err(raised)?;
         let tables: Vec<String> = wanted.iter().flat_map(|one| one.tables()).map(str::to_owned).collect();
         let want = timeline::want(&tables)?;
         let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, host)?;
@@ -424,8 +426,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_function(function)?;
     }
     module.add_function(wrap_pyfunction!(flame::flame_svg, module)?)?;
-    module.add_function(wrap_pyfunction!(lives::lives, module)?)?;
-    module.add_function(wrap_pyfunction!(lives::waited_for, module)?)?;
     module.add_function(wrap_pyfunction!(packed::pack_file, module)?)?;
     module.add_function(wrap_pyfunction!(mask::mask_recording, module)?)?;
     module.add_function(wrap_pyfunction!(mask::field_kind, module)?)?;

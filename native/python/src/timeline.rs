@@ -70,7 +70,10 @@ pub fn timeline<'py>(
         let tasks = tasks.map(TaskEvents::finish).transpose()?;
         Ok((output, scanner.map(|scanner| scanner.finish(tally)), counter.map(Counter::finish), tasks))
     };
-    let (output, scan, counts, tasks) = pass(py, progress, run)?;
+    let (mut output, scan, counts, tasks) = pass(py, progress, run)?;
+    if let Some(rows) = output.rows.take() {
+        capture.windows.keep(rows);
+    }
     if let Some(scan) = scan {
         capture.scan.get_or_init(|| scan);
     }

@@ -1,11 +1,14 @@
 //! What a pass makes of settled rows, without keeping them: several aggregates share one pass.
 
+use std::sync::Arc;
+
 use crate::error::Result;
 use crate::ledger::cpu::Found;
 use crate::ledger::group::{Group, Wanted as Grouping};
 use crate::ledger::migrated::Migrated;
 use crate::ledger::output::{Shown, Tables};
 use crate::ledger::resolve::Names;
+use crate::ledger::stays::{Stays, Wanted as Stayed};
 
 /// Takes rows that nothing can change any more, and keeps what it makes of them.
 pub trait Aggregate: Send {
@@ -21,9 +24,11 @@ pub trait Aggregate: Send {
 pub enum Wanted {
     /// Tables `groups` (a row a group: its keys, how many rows, by the name of these, the sums (of `work` it is `packets`,
     /// of `self_ns` it is `ns`), `NAME_known`, `NAME_least`, `NAME_most`, and where lengths are asked for `least` and
-    /// `most`) and `lengths`, or `bins` where there are many (a row a group and length that occurred: `group`, its
+    /// `most`) and `lengths` (a row a group and length that occurred, or bin of lengths where there are many: `group`, its
     /// place, `low`, `high`, `count`, `total`).
     Group(Grouping),
+    /// Tables `lives`, `twice`, `renamed`, `holders`, `waits` and `wait_lengths`.
+    Stays(Arc<Stayed>),
 }
 
 impl Wanted {
@@ -31,6 +36,7 @@ impl Wanted {
     pub fn begin(&self, names: &Names) -> Result<Box<dyn Aggregate>> {
         Ok(match self {
             Wanted::Group(wanted) => Box::new(Group::new(wanted, names)?),
+            Wanted::Stays(wanted) => Box::new(Stays::new(wanted)),
         })
     }
 
@@ -38,6 +44,7 @@ impl Wanted {
     pub fn tables(&self) -> Vec<&str> {
         match self {
             Wanted::Group(wanted) => wanted.tables(),
+            Wanted::Stays(_) => vec!["slices", "migrations"],
         }
     }
 }

@@ -39,6 +39,7 @@ mod schema;
 mod segment;
 mod settings;
 pub(crate) mod softirq;
+mod stays;
 mod stem;
 mod stream;
 mod survey;
@@ -63,6 +64,7 @@ pub(crate) use flush::Flush;
 pub use aggregate::Wanted as Aggregated;
 pub use group::Wanted as Grouping;
 pub use output::{Kept, Output, Tables};
+pub use stays::Wanted as Stayed;
 pub use request::{DeviceName, HostFacts, Request, Want};
 pub use survey::{Survey, Whole};
 
@@ -80,6 +82,8 @@ pub fn run_beside(
     beside: &mut [&mut dyn Visitor],
     progress: Progress<'_>,
 ) -> Result<(Output, Tally)> {
+    let tables = request.want;
+    let request = &Request { want: if request.keeps_rows { Want::ALL } else { tables }, ..request.clone() };
     let clocks_are_one = Causality::of(recording, request.host.clock_doubt.as_deref()).is_none();
     let whole = whole.filter(|whole| beside.is_empty() && whole.is_enough_for(request));
     let (mut pass, tally) = pass::pass(recording, request, None, whole.map(|whole| &**whole), beside, progress)?;
@@ -94,7 +98,7 @@ pub fn run_beside(
     if tally.unreadable > 0 {
         notes.push(format!("{} samples could not be read: unknown event or cut short", tally.unreadable));
     }
-    Ok((output::build(pass, request, whole, clocks_are_one, notes)?, tally))
+    Ok((output::build(pass, request, tables, whole, clocks_are_one, notes)?, tally))
 }
 
 /// The tables of `request` as batches of `rows` rows over all of them: a second pass, after one of which `survey` is.

@@ -154,11 +154,12 @@ pub fn tables(names: &Names, cpus: &[Found], migrated: &[Migrated], shown: &Show
     Ok(tables)
 }
 
-/// Builds everything. `whole`: what is said of the whole recording, of a pass that may have ended before it.
+/// Builds everything; of the rows that were asked for these `tables`. `whole`: what is said of the whole recording, of a pass that may have ended before it.
 /// `clocks_are_one`: they agree whatever the events show.
 pub fn build(
     pass: Pass,
     request: &Request,
+    tables: Want,
     whole: Option<&Arc<Whole>>,
     clocks_are_one: bool,
     notes: Vec<String>,
@@ -219,9 +220,9 @@ pub fn build(
         }
     }
     sort_kinds(&mut kinds);
-    let want = if request.keeps_rows { Want::default() } else { Want { coverage: true, ..want } };
+    let want = Want { coverage: true, ..tables };
     let shown_part = Shown { want, window, kinds: &kinds, reasons: &survey.reasons };
-    let tables = tables(names, &cpus, &migrated, &shown_part)?;
+    let tables = self::tables(names, &cpus, &migrated, &shown_part)?;
     let survey = Arc::new(survey);
     let mut output = Output {
         tables,

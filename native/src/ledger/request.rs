@@ -48,7 +48,7 @@ pub struct Request {
     pub bin_ns: Option<i64>,
     /// What files beside the recording say.
     pub host: HostFacts,
-    /// The rows of the tables are kept as they are, and no tables made of them.
+    /// The rows of all tables are kept as they are.
     pub keeps_rows: bool,
 }
 

@@ -13,7 +13,7 @@ use crate::lives::spans::Spans;
 const ANY_CPU: i64 = -1;
 
 /// What is known beside the slices.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Known {
     /// Start and end.
     pub window: (i64, i64),

@@ -30,8 +30,6 @@ pub struct Life {
 /// What a task did before a slice.
 #[derive(Debug, Clone, Copy)]
 pub struct Away {
-    /// The place of the slice.
-    pub slice: usize,
     /// Its name then.
     pub comm: u32,
     /// From when to when it waited, within the window, where `waited` is not 0.

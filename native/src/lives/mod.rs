@@ -44,14 +44,19 @@ pub fn forget_left(slices: &mut [Slice], known: &Known) {
     }
 }
 
-/// The lives before they are settled, and what each task did before each of its slices. `slices`:
-/// ordered, without the idle tasks; `mixed`: tasks of which a slice has more than one name.
-pub fn lived(slices: &[Slice], facts: &Facts, mixed: &FxHashSet<i64>) -> (Lives, Vec<Away>) {
-    let mut teller = Teller { facts, mixed, lives: Lives::default(), away: Vec::with_capacity(slices.len()) };
+/// The lives before they are settled. `slices`: ordered, without the idle tasks; `mixed`: tasks of which a slice has
+/// more than one name; `show`: takes what a task did before each.
+fn lived(
+    slices: &[Slice],
+    facts: &Facts,
+    mixed: &FxHashSet<i64>,
+    show: &mut dyn FnMut(&Slice, &Away, &Facts<'_>),
+) -> Lives {
+    let mut teller = Teller { facts, mixed, lives: Lives::default() };
     let mut task = 0;
     let mut before: Option<(Slice, Option<usize>)> = None;
     let mut begun = (0, 0);
-    for (place, slice) in slices.iter().enumerate() {
+    for slice in slices {
         // Where a switch was not recorded, a slice can begin before its own task did.
         let birth = facts.born.last_begun(slice.tid, slice.out_ns);
         let same = before.filter(|(last, of)| last.tid == slice.tid && *of == birth).map(|(last, _)| last);
@@ -62,20 +67,20 @@ pub fn lived(slices: &[Slice], facts: &Facts, mixed: &FxHashSet<i64>) -> (Lives,
             }
             begun = teller.begun(slice, birth);
         }
-        teller.slice(place, slice, same.as_ref(), birth, task, begun);
+        let away = teller.slice(slice, same.as_ref(), birth, task, begun);
+        show(slice, &away, facts);
         before = Some((*slice, birth));
     }
     if let Some((last, of)) = before {
         teller.tail(&last, of, task);
     }
-    (teller.lives, teller.away)
+    teller.lives
 }
 
 struct Teller<'f> {
     facts: &'f Facts<'f>,
     mixed: &'f FxHashSet<i64>,
     lives: Lives,
-    away: Vec<Away>,
 }
 
 impl Teller<'_> {
@@ -115,13 +120,12 @@ impl Teller<'_> {
     /// when the task may have begun.
     fn slice(
         &mut self,
-        place: usize,
         slice: &Slice,
         before: Option<&Slice>,
         birth: Option<usize>,
         task: usize,
         begun: (i64, i64),
-    ) {
+    ) -> Away {
         let facts = self.facts;
         let waited_from = facts.inside(slice.in_ns - slice.wait_ns.unwrap_or(0));
         let (begins, ends) = (facts.inside(slice.in_ns), facts.inside(slice.out_ns));
@@ -186,8 +190,7 @@ impl Teller<'_> {
             ..Life::default()
         };
         self.add(slice.tid, slice.comm, task, on);
-        let row = Away { slice: place, comm, start_ns: asleep_until, end_ns: entered, waited: away.waited, twice };
-        self.away.push(row);
+        Away { comm, start_ns: asleep_until, end_ns: entered, waited: away.waited, twice }
     }
 
     /// When a task may have ended, at the latest and at the earliest. `last`: its last slice.
@@ -270,20 +273,41 @@ pub fn of_several_names(slices: &[Slice], sums: &[Sum], facts: &Facts) -> FxHash
     rest.into_iter().filter(|&(_, ns)| ns != 0).map(|((tid, _), _)| tid).collect()
 }
 
-/// The lives of tasks that had a CPU, by number and name, and what each did before its slices, which
-/// are returned as they are numbered there.
+/// The lives of tasks that had a CPU, by number and name; `show`: takes each slice, in order of task and of when they
+/// ended, and what its task did before it.
 pub fn of_slices(
     mut slices: Vec<Slice>,
     sums: &[Sum],
     known: &Known,
     names: &Interner,
-) -> (Vec<LifeOf>, Vec<Slice>, Vec<Away>) {
-    // In order of task and of when they ended.
+    show: &mut dyn FnMut(&Slice, &Away, &Facts<'_>),
+) -> Vec<LifeOf> {
     slices.sort_by_key(|slice| (slice.tid, slice.out_ns, slice.in_ns));
     forget_left(&mut slices, known);
     let facts = Facts::of(known, &slices);
     slices.retain(|slice| slice.tid != 0);
     let mixed = if known.lost { of_several_names(&slices, sums, &facts) } else { FxHashSet::default() };
-    let (lives, away) = lived(&slices, &facts, &mixed);
-    (settled(lives, sums, names), slices, away)
+    settled(lived(&slices, &facts, &mixed, show), sums, names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lives::read::Events;
+
+    /// Where a switch was not recorded a slice can begin before its own task did: it is one task all the same, and was
+    /// there from then on.
+    #[test]
+    fn a_slice_that_begins_before_its_task() {
+        let born = Some(Events { rows: vec![(7, 100, None, None)] });
+        let known = Known { window: (0, 1_000), cpus: [0].into(), born, died: Some(Events::default()), ..Known::default() };
+        let names = Interner::default();
+        let slice = Slice { tid: 7, in_ns: 50, out_ns: 300, ..Slice::default() }.left(Some(1));
+        let again = Slice { tid: 7, in_ns: 400, out_ns: 500, ..Slice::default() }.left(Some(1));
+        let mut shown = Vec::new();
+        let lives = of_slices(vec![again, slice], &[], &known, &names, &mut |slice, _, _| shown.push(slice.in_ns));
+        assert_eq!(shown, [50, 400]);
+        let [(_, life)] = lives[..] else { panic!("one life") };
+        assert_eq!((life.tasks, life.ends), (1, Some((50, 1_000))));
+    }
 }

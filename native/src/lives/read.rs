@@ -12,12 +12,6 @@ use crate::error::{bad, Result};
 use crate::intern::Interner;
 use crate::lives::slice::{Slice, NOBODY};
 
-/// Bits of prev_state above these say that the task was preempted: 0x100 (TASK_REPORT_MAX) in today's formats, up to
-/// 0x1000 in older ones.
-const ASLEEP: i64 = 0xff;
-/// EXIT_DEAD and EXIT_ZOMBIE, in either order: a task that leaves its CPU so never comes back.
-const DEAD: i64 = 0x30;
-
 /// Integers of any width as wide ones; narrow ones without looking at each whether it fits.
 fn widened<T: ArrowPrimitiveType>(column: &dyn Array) -> Option<PrimitiveArray<T>>
 where
@@ -118,25 +112,15 @@ pub fn slices(table: &RecordBatch, strings: &mut Interner) -> Result<Vec<Slice>>
     let (cpu, tid, in_ns, out_ns, wait_ns, state) = (cpu?, tid?, in_ns?, out_ns?, wait_ns?, state?);
     let comm = comms(table, "comm", strings)?;
     let slice = |row: usize| {
-        let left = at(&state, row);
-        let runnable = left.is_some_and(|state| state & ASLEEP == 0);
-        Some(Slice {
-            cpu: cpu.value(row),
-            tid: at(&tid, row)?,
-            comm: comm[row],
-            in_ns: in_ns.value(row),
-            out_ns: out_ns.value(row),
-            wait_ns: at(&wait_ns, row),
-            runnable,
-            dead: left.is_some_and(|state| state & DEAD != 0),
-            asleep: left.is_some() && !runnable,
-        })
+        let (cpu, tid, comm) = (cpu.value(row), at(&tid, row)?, comm[row]);
+        let (in_ns, out_ns, wait_ns) = (in_ns.value(row), out_ns.value(row), at(&wait_ns, row));
+        Some(Slice { cpu, tid, comm, in_ns, out_ns, wait_ns, ..Slice::default() }.left(at(&state, row)))
     };
     Ok((0..table.num_rows()).filter_map(slice).collect())
 }
 
 /// Events of one kind that tell something of a task.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Events {
     /// The task, when, its name there, and the CPU that it comes to.
     pub rows: Vec<(i64, i64, Option<u32>, Option<i64>)>,

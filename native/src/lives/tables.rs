@@ -2,12 +2,12 @@
 
 use arrow_array::types::Int64Type;
 use arrow_array::RecordBatch;
+use rustc_hash::FxHashMap;
 
 use crate::error::Result;
 use crate::intern::{Interner, Labels};
 use crate::lives::holders::Waiter;
-use crate::lives::life::{Away, Life, LifeOf};
-use crate::lives::slice::Slice;
+use crate::lives::life::{Life, LifeOf};
 use crate::tables::{optional, plain, Plan};
 
 /// A row per task's number and name.
@@ -30,27 +30,11 @@ pub fn lives(rows: &[LifeOf], names: &Interner) -> Result<RecordBatch> {
     plan.batch()
 }
 
-/// A row per slice, in order of task and of when it ended: its task, and what that did before.
-pub fn away(slices: &[Slice], rows: &[Away], names: &Interner) -> Result<RecordBatch> {
-    let labels = Labels::new(names.values());
-    let of_stay =
-        |value: fn(&Slice) -> i64| move || plain::<Int64Type>(rows.iter().map(|row| value(&slices[row.slice])));
-    let number = |value: fn(&Away) -> i64| move || plain::<Int64Type>(rows.iter().map(value));
-    let mut plan = Plan::new();
-    plan.add("tid", of_stay(|slice| slice.tid))
-        .add("cpu", of_stay(|slice| slice.cpu))
-        .add("in_ns", of_stay(|slice| slice.in_ns))
-        .add("comm", || labels.column(rows.iter().map(|row| row.comm)))
-        .add("stay_comm", || labels.column(rows.iter().map(|row| slices[row.slice].comm)))
-        .add("start_ns", number(|row| row.start_ns))
-        .add("end_ns", number(|row| row.end_ns))
-        .add("waited_ns", number(|row| row.waited))
-        .add("twice_ns", number(|row| row.twice));
-    plan.batch()
-}
-
 /// A row per waiting task, its name, and who had the CPU.
-pub fn holders(rows: &[(Waiter, i64)], names: &Interner) -> Result<RecordBatch> {
+pub fn holders(found: FxHashMap<Waiter, i64>, names: &Interner) -> Result<RecordBatch> {
+    let mut rows: Vec<(Waiter, i64)> = found.into_iter().collect();
+    let order = |name: Option<u32>| name.map(|name| names.get(name));
+    rows.sort_by_key(|&((tid, comm, holder), _)| (tid, names.get(comm), order(holder)));
     let labels = Labels::new(names.values());
     let mut plan = Plan::new();
     plan.add("tid", || plain::<Int64Type>(rows.iter().map(|((tid, ..), _)| *tid)))

@@ -9,7 +9,7 @@ each left a CPU and why, how long it waited for one.
 
 from .client_and_server import client_and_server
 from .context_switches import context_switches
-from .run_queue import run_queue, waits_of
+from .run_queue import run_queue
 from .scheduler_rates import scheduler_rates
 from .skb_frees import skb_frees
 from .softirq_time import softirq_time
@@ -25,5 +25,4 @@ __all__ = [
     "softirq_time",
     "traffic_owners",
     "traffic_pairs",
-    "waits_of",
 ]

@@ -2,17 +2,16 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from ...stats.histogram import Histogram, histogram, merged, spread_of
-from ...timeline.aggregate import of_tasks, plain_names
+from ...frames import to_frame
+from ...stats.histogram import Histogram, spread_of
+from ...timeline.aggregate import plain_names
 from ...timeline.by import TaskBy
 from ...timeline.timeline import Timeline
-from ..folds import fold
-from ..inputs import Window, added, window_of
+from ..inputs import once
 from ..question import question
-from ..stolen_time.lives import Names, lived_by, names_of
+from ..stolen_time.lives import lived_by
 from .endpoints import endpoints
 from .keys import task_keys
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 @question(
     needs=("sched:sched_switch",),
-    inputs=("slices",),
     main_columns=("tid", "comm", "cpu", "waited_after", "wait_share", "ns", "waits", "median_ns"),
 )
 def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
@@ -63,9 +61,7 @@ def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     Source: slices, and lives.
     """
     keys = task_keys(by)
-    found = _waits(
-        timeline, keys=tuple(keys), names=_names(timeline, by), window=window_of(timeline)
-    )
+    found = _waits(timeline, tuple(keys))
     frame = found.sums.reset_index()
     of = [*keys, "waited_after"]
     for name in ("ns", "waited_ns"):
@@ -85,22 +81,6 @@ def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     return frame
 
 
-def waits_of(slices: pd.DataFrame) -> pd.DataFrame:
-    # The wait before each stay of a task: cpu, tid, comm, in_ns, waited_after, wait_ns (Int64).
-    rows = of_tasks(slices)
-    began = np.where(rows["wake_ns"].notna(), "wake-up", "runnable")
-    return pd.DataFrame(
-        {
-            "cpu": rows["cpu"].astype("int64"),
-            "tid": rows["tid"].astype("Int64"),
-            "comm": plain_names(rows["comm"]),
-            "in_ns": rows["in_ns"],
-            "waited_after": np.where(rows["wait_ns"].notna(), began, "unknown"),
-            "wait_ns": rows["wait_ns"],
-        }
-    )
-
-
 class _Waits(NamedTuple):
     # By keys and waited_after. sums: waits, how many; known, of how many the length is known; of
     # these ns and waited_ns (within the window). lengths: of the known ones.
@@ -108,33 +88,26 @@ class _Waits(NamedTuple):
     lengths: Histogram
 
 
-@fold("slices")
-def _waits(
-    before: _Waits | None,
-    slices: pd.DataFrame,
-    keys: tuple[str, ...],
-    names: "Names | None",
-    window: Window,
-) -> _Waits:
-    waits = waits_of(slices)
-    waits = waits[window.has(waits["in_ns"])]
-    if names is not None:
-        waits["comm"] = names.then(waits)
+@once
+def _waits(timeline: Timeline, keys: tuple[str, ...]) -> _Waits:
+    rows = to_frame(timeline.table("waits"))
+    rows["comm"], rows["waited_after"] = (
+        plain_names(rows["comm"]),
+        rows["waited_after"].astype(object),
+    )
     of = [*keys, "waited_after"]
-    known = waits["wait_ns"].notna()
-    # The time of its life that is compared is the window's.
-    cut = (waits["in_ns"] - window.start_ns).clip(lower=0)
-    ns = waits["wait_ns"].fillna(0).astype("int64")
-    counted = waits[of].assign(waits=1, known=known, ns=ns, waited_ns=ns.clip(upper=cut))
-    sums = counted.groupby(of, dropna=False).sum().astype("int64")
-    lengths = histogram(ns[known], waits[of][known])
-    if before is None:
-        return _Waits(sums, lengths)
-    return _Waits(added(before.sums, sums), merged(before.lengths, lengths))
-
-
-def _names(timeline: Timeline, by: str) -> "Names | None":
-    return None if by == "cpu" else names_of(timeline)
+    lengths = to_frame(timeline.table("wait_lengths"))
+    rows = rows[rows["cpu"].isin(timeline.summary["cpus"])]
+    rows["known"] = lengths.groupby("group")["count"].sum().reindex(rows.index, fill_value=0)
+    sums = rows.groupby(of, dropna=False)[["waits", "known", "ns", "waited_ns"]].sum()
+    known = rows[rows["known"] > 0]
+    counts = lengths.merge(known[of], left_on="group", right_index=True)
+    counts = counts.groupby([*of, "low", "high"], dropna=False)[["count", "total"]].sum()
+    totals = known.groupby(of, dropna=False).agg(
+        count=("known", "sum"), total=("ns", "sum"), least=("least", "min"), most=("most", "max")
+    )
+    is_binned = bool((lengths["high"] > lengths["low"]).any())
+    return _Waits(sums, Histogram(counts, totals.astype("int64"), is_binned))
 
 
 @run_queue.totals
@@ -172,8 +145,6 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 def _longer(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     from .plots import waits
 
-    timeline = answer.timeline
-    names, window = names_of(timeline), window_of(timeline)
-    lengths = _waits(timeline, keys=("tid", "comm"), names=names, window=window).lengths
+    lengths = _waits(answer.timeline, ("tid", "comm")).lengths
     counts = lengths.counts.reset_index()
     waits(ax, counts[counts["tid"].isin(_subjects(answer)).to_numpy(dtype=bool)])

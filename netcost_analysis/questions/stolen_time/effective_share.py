@@ -24,7 +24,7 @@ _TICK = "irq_vectors:local_timer_entry"
 
 
 @question(
-    inputs=("hardirqs", "softirqs", "slices"),
+    inputs=("hardirqs", "softirqs"),
     main_columns=(
         "comm",
         "effective_share",

@@ -15,7 +15,7 @@ from ..folds import fold
 from ..question import question
 from ..stolen import loss_of
 from .episodes import counted_if
-from .lives import Names, names_of
+from .lives import Renamed, renamed_of
 from .threads import THREADS, WAKE_NS, Stays, handovers_of, stays_of
 from .waiting import displaced_in
 
@@ -142,10 +142,10 @@ def handovers(timeline: Timeline) -> Handovers:
     everywhere = timeline
     if timeline.cpus is not None:
         everywhere = timeline.capture.timeline(timeline.start_s, timeline.end_s)
-    names = names_of(timeline) if across else None
+    renamed = renamed_of(timeline) if across else None
     stays = stays_of(everywhere, tuple(timeline.summary["cpus"]))
     end_ns = None if everywhere.summary["lost_events"] else int(timeline.summary["end_ns"])
-    tables = _gathered(everywhere, stays=stays, names=names).tables(end_ns)
+    tables = _gathered(everywhere, stays=stays, renamed=renamed).tables(end_ns)
     found = {name: to_frame(table) for name, table in tables.items()}
     sums = spans_of(found["held"], group="cpu")
     limits = kernel_limits(timeline.capture)
@@ -167,11 +167,11 @@ def handovers(timeline: Timeline) -> Handovers:
 
 @fold(*_TABLES, is_native=True)
 def _gathered(
-    of: _native.Handovers | None, *tables: "ArrowTable", stays: Stays, names: Names | None
+    of: _native.Handovers | None, *tables: "ArrowTable", stays: Stays, renamed: "Renamed | None"
 ) -> _native.Handovers:
     if of is None:
-        renamed = None if names is None else names.renamed
-        of = _native.Handovers(stays.rows[_STAY], renamed, THREADS, WAKE_NS)
+        rows = None if renamed is None else renamed.rows
+        of = _native.Handovers(stays.rows[_STAY], rows, THREADS, WAKE_NS)
     of.add(*tables)
     return of
 

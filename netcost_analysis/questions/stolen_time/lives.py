@@ -1,9 +1,9 @@
 # When each task was there, as frames: what questions about waits and shares of a life read.
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pandas as pd
-import pyarrow as pa
 
 from ...frames import to_frame
 from ..inputs import once
@@ -12,47 +12,20 @@ if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
 
 
-def away_of(timeline: "Timeline") -> pd.DataFrame:
-    """What each task did before each of its stays: questions/lives.py has the columns."""
-    return to_frame(timeline.table("away")).astype({"comm": object, "stay_comm": object})
+@dataclass(frozen=True, eq=False)
+class Renamed:
+    """The stays before which a task had another name.
 
-
-class Names:
-    """Under which name each stay's wait began.
-
-    away: cpu, tid, in_ns, comm and stay_comm (categories) of lives_of()'s table.
+    rows: cpu, tid, in_ns, and comm, that name.
     """
 
-    def __init__(self, away: pd.DataFrame) -> None:
-        # Hardly any task is called otherwise as it waits than as it ran then.
-        before, own = (
-            away["comm"].cat,
-            away["stay_comm"].cat.set_categories(away["comm"].cat.categories),
-        )
-        renamed = (before.codes >= 0) & (before.codes != own.cat.codes)
-        # Of those cpu, tid, in_ns and the name as it waited.
-        self.renamed = away.loc[renamed.to_numpy(), ["cpu", "tid", "in_ns", "comm"]]
-        keys = pd.MultiIndex.from_frame(self.renamed[["cpu", "tid", "in_ns"]].astype("int64"))
-        self._of_stay = pd.Series(self.renamed["comm"].astype(object).to_numpy(), index=keys)
-
-    def then(self, waits: pd.DataFrame, at: str = "in_ns") -> "pd.Series[str]":
-        """The name of each wait's task as it began; its own comm where that is not known.
-
-        waits: cpu, tid, comm and, as at, when the stay began that ended it.
-        """
-        few = waits[waits["tid"].isin(self._of_stay.index.unique("tid")).to_numpy(dtype=bool)]
-        keys = pd.MultiIndex.from_frame(few[["cpu", "tid", at]].astype("int64"))
-        known = pd.Series(self._of_stay.reindex(keys).to_numpy(), index=few.index)
-        names = waits["comm"].copy()
-        names.update(known.dropna())
-        return names
+    rows: pd.DataFrame
 
 
 @once
-def names_of(timeline: "Timeline") -> Names:
-    """Those of a timeline's waits."""
-    away = pa.table(timeline.table("away"))
-    return Names(to_frame(away.select(["cpu", "tid", "in_ns", "comm", "stay_comm"])))
+def renamed_of(timeline: "Timeline") -> Renamed:
+    """Those of a timeline; the same each time, as a fold's parameter has to be."""
+    return Renamed(to_frame(timeline.table("renamed")))
 
 
 def lived_by(timeline: "Timeline", by: str) -> pd.DataFrame:
@@ -77,6 +50,5 @@ def lived_by(timeline: "Timeline", by: str) -> pd.DataFrame:
 
 
 def twice_of(timeline: "Timeline") -> pd.DataFrame:
-    """What each stay is shown of its task on two CPUs at once: tid, comm, cpu, twice_ns (int64)."""
-    stays = away_of(timeline)[["tid", "stay_comm", "cpu", "twice_ns"]]
-    return stays.rename(columns={"stay_comm": "comm"})
+    """What each task is shown of itself on two CPUs at once: tid, comm, cpu, twice_ns (int64)."""
+    return to_frame(timeline.table("twice")).astype({"comm": object})

@@ -23,7 +23,6 @@ _REASONS = 3
 
 
 @question(
-    inputs=("slices",),
     main_columns=("start_ns", "end_ns", "on_cpu_ns", "task_ns", "stolen_ns", "stolen_share"),
     rows=0,
 )

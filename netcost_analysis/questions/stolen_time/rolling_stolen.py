@@ -29,7 +29,6 @@ _UNKNOWN = 0.1
 
 
 @question(
-    inputs=("slices",),
     main_columns=(
         "start_ns",
         "end_ns",

@@ -5,13 +5,10 @@ import re
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 import netcost_analysis
-from netcost_analysis import _native
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.lives import facts_of
 from support.asked import effective_share, lifetimes, run_queue, stolen, waited_for
 from support.doctored import doctored
 from support.perfdata import Cpu, Header, cpu, recording
@@ -210,22 +207,6 @@ def test_a_number_that_is_used_again(tmp_path: Path) -> None:
     assert row["tasks"] == 2
     assert row["lifetime_max_ns"] == (300 - 100) + (1_000 - 600)
     assert row["absent_ns"] == 2 * 1_000 - 600
-
-
-# Where a switch was not recorded a stay can begin before its own task did: it is one task all the
-# same, and was there from then on.
-def test_a_stay_that_begins_before_its_task(tmp_path: Path) -> None:
-    line = timeline(tmp_path, cpu(0, *lived(), task=MAKE))
-    stays = line.slices.copy()
-    early = (stays["tid"] == 500) & (stays["in_ns"] == stays["in_ns"].min() + 200)
-    assert early.sum() == 1
-    stays.loc[early, "in_ns"] -= 150
-    stays.loc[early, "wait_ns"] = pd.NA
-    lives = _native.lives([pa.Table.from_pandas(stays)], line.table("sums"), facts_of(line))
-    found = _native.columns(lives["lives"])
-    place = found["comm"].index("openssl")
-    row = [found[name][place] for name in ("tasks", "lifetime_ns", "lifetime_max_ns")]
-    assert row == [1, 1_950, 1_950]
 
 
 # CPU 0  openssl|udpsink

@@ -9,6 +9,7 @@ import pytest
 import netcost_analysis
 from netcost_analysis import _native
 from netcost_analysis.questions.lives import facts_of
+from netcost_analysis.timeline.group import aggregates
 from support.asked import handovers, lifetimes, run_queue, stolen, waited_for
 
 PEER = "comm=x pid=9 prio=120"
@@ -132,8 +133,8 @@ def test_who_ended_unseen_may_have_had_another_name(tmp_path: Path) -> None:
     ends = [to_make(300, "sh", "S"), nothing(400), "CPU:0 [LOST 2 EVENTS]\n", nothing(500)]
     line = of_text(tmp_path, nothing(0), *forked(100), to_sh(200), *ends, nothing(2_000))
     facts = replace(facts_of(line), of_bundle=(5, 1_100, 1_600))
-    lives = _native.lives([line.table("slices")], line.table("sums"), facts)["lives"]
-    found = _native.columns(lives)
+    (tables,) = aggregates(line, [facts])
+    found = _native.columns(tables["lives"])
     place = found["comm"].index("sh")
     assert [found[name][place] for name in ("lifetime_ns", "lifetime_max_ns")] == [300, 500]
 

@@ -38,11 +38,6 @@ impl Lengths {
         self.ends.get(group).copied().flatten()
     }
 
-    /// Whether values are in bins.
-    pub fn is_binned(&self) -> bool {
-        self.is_binned
-    }
-
     /// One more, of a group; 0 or more.
     #[inline(always)]
     pub fn add(&mut self, group: usize, value: i64) {

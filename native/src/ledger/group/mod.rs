@@ -23,7 +23,7 @@ use crate::ledger::segment::Packed;
 use crate::tables::{batch, optional, plain};
 use beside::{Ended, Gap, Lines, OfPolls, Polled, Row, Stays, Told};
 use fields::{field, Field, Kind, HARDIRQS, MIGRATIONS, POLLS, SEGMENTS, SLICES, SOFTIRQS};
-use lengths::Lengths;
+pub use lengths::Lengths;
 
 /// Rows of one table, as they are to be grouped.
 #[derive(Debug, Clone, Default)]
@@ -336,7 +336,7 @@ impl<R: Row> Cells<R> {
         groups.iter().enumerate().for_each(|(number, group)| order[group.1] = number);
         let mut tables = vec![("groups", batch(columns)?)];
         if let Some((_, lengths)) = &self.lengths {
-            tables.push((if lengths.is_binned() { "bins" } else { "lengths" }, lengths.finish(&order)?));
+            tables.push(("lengths", lengths.finish(&order)?));
         }
         Ok(tables)
     }
