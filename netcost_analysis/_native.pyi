@@ -6,6 +6,7 @@ Tables arrive as Arrow: `pyarrow.table(x)` takes them without a copy.
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from .questions.energy.woken import Wakeups
 from .questions.lives import Facts
 from .timeline.group import Grouping
 
@@ -145,7 +146,7 @@ class Capture:
 
     def aggregates(
         self,
-        wanted: Sequence[Grouping | Facts],
+        wanted: Sequence[Grouping | Facts | Wakeups],
         start_ns: int | None = None,
         end_ns: int | None = None,
         cpus: Sequence[int] | None = None,
@@ -157,7 +158,8 @@ class Capture:
 
         With keep rows stay in memory for what is asked next. Of a grouping groups, and lengths: how
         often which length occurred in each group, which is its place, or, where there are many, how
-        many in which bin. Of facts the tables of lives_of().
+        many in which bin. Of facts the tables of lives_of();
+        of wake-ups how many there were by CPU and what they began with, and the CPUs' idle time.
         """
 
     def task_events(

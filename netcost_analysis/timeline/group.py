@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from .._native import ArrowTable
     from ..capture.capture import Capture
+    from ..questions.energy.woken import Wakeups
     from ..questions.lives import Facts
     from ..stats.histogram import Histogram
     from .timeline import Timeline
@@ -136,7 +137,7 @@ def has_few(capture: "Capture") -> bool:
 
 
 def aggregates(
-    timeline: "Timeline", wanted: "Sequence[Grouping | Facts]"
+    timeline: "Timeline", wanted: "Sequence[Grouping | Facts | Wakeups]"
 ) -> "list[dict[str, ArrowTable]]":
     """What a pass makes of rows, several aggregates in one pass: of each its tables, by name.
 

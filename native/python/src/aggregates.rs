@@ -26,6 +26,9 @@ pub enum Wanted {
         within: Vec<(String, i64, i64)>,
         texts: Vec<(String, String)>,
     },
+    Wakeups {
+        gap_ns: i64,
+    },
     #[pyo3(transparent)]
     Stays(Facts),
 }
@@ -36,6 +39,7 @@ pub fn aggregated(wanted: Wanted) -> Result<Aggregated> {
         Wanted::Group { rows, by, block, edges, sums, known, ends, lengths, within, texts } => {
             Aggregated::Group(Grouping { rows, by, block, edges, sums, known, ends, lengths, within, texts })
         }
+        Wanted::Wakeups { gap_ns } => Aggregated::Wakeups(gap_ns),
         Wanted::Stays(facts) => Aggregated::Stays(Arc::new(facts.told()?)),
     })
 }

@@ -9,6 +9,7 @@ use crate::ledger::migrated::Migrated;
 use crate::ledger::output::{Shown, Tables};
 use crate::ledger::resolve::Names;
 use crate::ledger::stays::{Stays, Wanted as Stayed};
+use crate::ledger::wakeups::Wakeups;
 
 /// Takes rows that nothing can change any more, and keeps what it makes of them.
 pub trait Aggregate: Send {
@@ -29,6 +30,9 @@ pub enum Wanted {
     Group(Grouping),
     /// Tables `lives`, `twice`, `renamed`, `holders`, `waits` and `wait_lengths`.
     Stays(Arc<Stayed>),
+    /// What woke idle CPUs, with how long at most the idle task runs from an interrupt to what that led to: tables
+    /// `wakeups` and `idle`.
+    Wakeups(i64),
 }
 
 impl Wanted {
@@ -37,6 +41,7 @@ impl Wanted {
         Ok(match self {
             Wanted::Group(wanted) => Box::new(Group::new(wanted, names)?),
             Wanted::Stays(wanted) => Box::new(Stays::new(wanted)),
+            Wanted::Wakeups(gap_ns) => Box::new(Wakeups::new(*gap_ns)),
         })
     }
 
@@ -45,6 +50,7 @@ impl Wanted {
         match self {
             Wanted::Group(wanted) => wanted.tables(),
             Wanted::Stays(_) => vec!["slices", "migrations"],
+            Wanted::Wakeups(_) => vec!["segments"],
         }
     }
 }

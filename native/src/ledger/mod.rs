@@ -46,6 +46,7 @@ mod survey;
 mod task;
 mod thief;
 mod wait;
+mod wakeups;
 mod walk;
 
 use std::sync::Arc;

@@ -9,11 +9,10 @@ from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
 from ..batches.common import called, records
 from ..batches.poll_sizes import COUNTED
-from ..folds import fold
 from ..question import question
 from .metered import packets_of
 from .plots import MAX_CPUS, wakeups_by_cpu
-from .woken import COUNTS, KEYS, Woken
+from .woken import COUNTS, KEYS, woken
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +48,7 @@ class IdleWakeups(NamedTuple):
 
 @question(
     needs=("on_cpu", "interrupted"),
-    inputs=("segments", COUNTED),
+    inputs=(COUNTED,),
     main="idle_wakeups",
     main_columns=("cpu", "woken_by", "wakeups", "wakeups_per_s", "network_wakeups", "task_wakeups"),
 )
@@ -81,8 +80,8 @@ def idle_wakeups(timeline: Timeline, gap_ns: int = GAP_NS) -> IdleWakeups:
 
     Source: the trace's segments and polls.
     """
-    woken = _woken(timeline, gap_ns=gap_ns)
-    counts = woken.counts()
+    found = woken(timeline, gap_ns)
+    counts = found.counts.copy()
     seconds = timeline.duration_ns / 1e9 or float("nan")
     total = int(counts["wakeups"].sum())
     counts["idle_before_ns"] = counts["before_ns"] / counts["wakeups"]
@@ -92,19 +91,11 @@ def idle_wakeups(timeline: Timeline, gap_ns: int = GAP_NS) -> IdleWakeups:
     order = counts.sort_values("wakeups", ascending=False, kind="stable", ignore_index=True)
     by_cpu = counts.groupby("cpu")[list(COUNTS)].sum()
     by_cpu = by_cpu.reindex(timeline.summary["cpus"], fill_value=0).rename_axis("cpu")
-    assert woken.idle_ns is not None
-    idle_ns = woken.idle_ns["idle_ns"].reindex(by_cpu.index, fill_value=0)
+    idle_ns = found.idle_ns.reindex(by_cpu.index, fill_value=0)
     by_cpu.insert(0, "idle_share", idle_ns / (seconds * 1e9))
     by_cpu.insert(2, "wakeups_per_s", by_cpu["wakeups"] / seconds)
     device, packets = packets_of(timeline)
     return IdleWakeups(order[[*KEYS, *columns]], by_cpu.reset_index(), device, packets)
-
-
-@fold("segments")
-def _woken(before: Woken | None, segments: pd.DataFrame, gap_ns: int) -> Woken:
-    state = before or Woken(gap_ns)
-    state.add(segments)
-    return state
 
 
 @idle_wakeups.totals
