@@ -6,10 +6,6 @@ Tables arrive as Arrow: `pyarrow.table(x)` takes them without a copy.
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from .questions.energy.woken import Wakeups
-from .questions.lives import Facts
-from .timeline.group import Grouping
-
 __version__: str
 IS_DEBUG_BUILD: bool
 
@@ -146,20 +142,22 @@ class Capture:
 
     def aggregates(
         self,
-        wanted: Sequence[Grouping | Facts | Wakeups],
+        wanted: Sequence[Any],
         start_ns: int | None = None,
         end_ns: int | None = None,
         cpus: Sequence[int] | None = None,
         host: HostFacts | None = None,
-        keep: bool = False,
+        rows: int | None = None,
         progress: Progress | None = None,
     ) -> list[dict[str, ArrowTable]]:
         """What a pass makes of the ledger's rows, behind one for the names: of each its tables.
 
-        With keep rows stay in memory for what is asked next. Of a grouping groups, and lengths: how
-        often which length occurred in each group, which is its place, or, where there are many, how
-        many in which bin. Of facts the tables of lives_of();
-        of wake-ups how many there were by CPU and what they began with, and the CPUs' idle time.
+        rows: how many are taken at once; None: all, and they stay in memory for what is asked next.
+        Of a grouping groups, and lengths: how often which length occurred in each group, which is
+        its place, or, where there are many, how many in which bin. Of the facts of lives the tables
+        of lives_of(). Of wake-ups how many by CPU and what they began with, and the CPUs' idle
+        time. Of lines the softirqs that each raised, in how many of them which device was polled,
+        and all that were.
         """
 
     def task_events(

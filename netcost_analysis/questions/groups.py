@@ -1,11 +1,11 @@
-"""Groupings of a timeline's rows that questions declare: those of several are one pass.
+"""What questions have native make of a timeline's rows: the aggregates of several are one pass.
 
 >>> sizes = Grouped("polls", by=("device", "work"), sums=("self_ns",))
 >>> sizes(timeline).frame
 """
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from ..timeline.group import Edges, Grouping, Groups, Range, Where, aggregates, grouped
@@ -14,11 +14,27 @@ from .inputs import window_of
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
-_kept: "WeakKeyDictionary[Timeline, dict[Grouping, Groups]]" = WeakKeyDictionary()
+Wanted = TypeVar("Wanted")
+# By what was asked: the groups of a grouping, of others the tables.
+_kept: "WeakKeyDictionary[Timeline, dict[Any, Any]]" = WeakKeyDictionary()
 
 
-class Grouped:
-    """Rows by what they have in common; calling it with a timeline computes it, once.
+class Aggregate(Generic[Wanted]):
+    """One of native's aggregates; calling it with a timeline computes it, once.
+
+    of: what is asked of one.
+    """
+
+    def __init__(self, of: "Callable[[Timeline], Wanted]") -> None:
+        self.of = of
+
+    def __call__(self, timeline: "Timeline", wanted: Wanted | None = None) -> Any:
+        """Its tables by name; wanted: what is asked instead."""
+        return computed(timeline, self.of(timeline) if wanted is None else wanted)[0]
+
+
+class Grouped(Aggregate[Grouping]):
+    """Rows by what they have in common.
 
     Parameters are those of Grouping; edges and where may be functions of the timeline.
     """
@@ -35,35 +51,38 @@ class Grouped:
         lengths: str | None = None,
         where: "Where | Callable[[Timeline], Where] | None" = None,
     ) -> None:
-        counted = {"sums": sums, "known": known, "ends": ends, "lengths": lengths}
-        self.wanted = Grouping(rows, by, **counted)
-        self.edges = edges
-        self.where: Where | Callable[[Timeline], Where] = where or {}
+        every = Grouping(rows, by, sums=sums, known=known, ends=ends, lengths=lengths)
 
-    def of(self, timeline: "Timeline", edges: Edges | None = None) -> Grouping:
-        """What it asks of one."""
-        where = self.where(timeline) if callable(self.where) else self.where
-        if edges is None:
-            edges = self.edges(timeline) if self.edges else ()
-        return self.wanted._replace(edges=edges, where=tuple(where.items()))
+        def of(timeline: "Timeline") -> Grouping:
+            ranges = where(timeline) if callable(where) else where or {}
+            places = edges(timeline) if edges else ()
+            return every._replace(edges=places, where=tuple(ranges.items()))
 
-    def __call__(self, timeline: "Timeline", edges: Edges | None = None) -> Groups:
-        """Of the timeline's rows; edges: others than its own."""
-        return groups(timeline, self.of(timeline, edges))[0]
+        super().__init__(of)
+
+    def __call__(self, timeline: "Timeline", wanted: Grouping | None = None) -> Groups:
+        """Of the timeline's rows."""
+        found: Groups = super().__call__(timeline, wanted)
+        return found
 
 
-def groups(timeline: "Timeline", *wanted: Grouping) -> list[Groups]:
-    """Several groupings, those that are not known in one pass."""
+def computed(timeline: "Timeline", *wanted: Any) -> list[Any]:
+    """Several aggregates, those that are not known in one pass."""
     kept = _kept.setdefault(timeline, {})
     missing = [one for one in dict.fromkeys(wanted) if one not in kept]
     for one, tables in zip(missing, aggregates(timeline, missing), strict=True):
-        kept[one] = grouped(one, tables)
+        kept[one] = grouped(one, tables) if isinstance(one, Grouping) else tables
     return [kept[one] for one in wanted]
 
 
-def together(timeline: "Timeline", asked: Iterable[Grouped]) -> None:
+def groups(timeline: "Timeline", *wanted: Grouping) -> list[Groups]:
+    """Several groupings."""
+    return computed(timeline, *wanted)
+
+
+def together(timeline: "Timeline", asked: Iterable[Aggregate[Any]]) -> None:
     """Compute several in one pass."""
-    groups(timeline, *(one.of(timeline) for one in asked))
+    computed(timeline, *(one.of(timeline) for one in asked))
 
 
 def in_window(column: str) -> "Callable[[Timeline], dict[str, Range]]":

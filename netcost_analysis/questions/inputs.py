@@ -31,8 +31,6 @@ Given = ParamSpec("Given")
 Columns = Mapping[str, Sequence[str]]
 # Their tables take some 500 MB.
 _MOST_SEGMENTS = 3_000_000
-# Rows of a piece that native reads: of slices some 20 MB.
-_PIECE = 50_000
 # Of a batch, over all tables: what pandas makes of one takes several times as much for a moment.
 _ROWS = 250_000
 # When a row ended.
@@ -54,11 +52,6 @@ def fits(timeline: "Timeline") -> bool:
     if timeline.capture.event_count <= _MOST_SEGMENTS or not timeline.duration_ns:
         return True
     return sum(map(int, timeline.columns("sums")["segments"])) <= _MOST_SEGMENTS
-
-
-def surely_fits(timeline: "Timeline") -> bool:
-    """The same as far as that is known without a pass."""
-    return timeline.capture.has_at_most(_MOST_SEGMENTS)
 
 
 def preload(timeline: "Timeline", tables: tuple[str, ...]) -> None:
@@ -237,14 +230,6 @@ def windows(timeline: "Timeline") -> "Iterator[Timeline]":
         first = start_ns <= int(summary["start_ns"])
         start_s = timeline.start_s if first else (start_ns - origin) / 1e9
         yield capture.timeline(start_s, end_s, timeline.cpus)
-
-
-def arrows(timeline: "Timeline", table: str) -> "Iterator[ArrowTable]":
-    """A table as native has it, for what native pairs; in pieces where all of it may not fit."""
-    if fits(timeline) or timeline.holds(table):
-        yield timeline.load(table).table(table)
-    else:
-        yield from (batch[table] for batch in timeline.arrow_batches(table, rows=_PIECE))
 
 
 def _edges(timeline: "Timeline") -> Iterator[tuple[int, int]]:

@@ -25,7 +25,7 @@ from .._native import CaptureError
 from ..capture.requires import Group, Need, require
 from ..errors import ArgumentError
 from ..timeline.facts import FACTS, groups
-from .groups import Grouped, together
+from .groups import Aggregate, together
 from .inputs import preload
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Question(Generic[Given, Result]):
         needs: tuple[Need, ...],
         check: Callable[[Any], object] | None,
         seen: "Callable[[Timeline], object] | None",
-        inputs: tuple[str | Grouped, ...],
+        inputs: tuple[str | Aggregate[Any], ...],
         main_columns: tuple[str, ...],
         shares: tuple[str, ...],
         main: str | None,
@@ -257,7 +257,7 @@ def question(
     needs: tuple[Need, ...] = (),
     check: Callable[[Any], object] | None = None,
     seen: "Callable[[Timeline], object] | None" = None,
-    inputs: tuple[str | Grouped, ...] = (),
+    inputs: tuple[str | Aggregate[Any], ...] = (),
     main_columns: tuple[str, ...] = (),
     shares: tuple[str, ...] = (),
     main: str | None = None,

@@ -4,7 +4,7 @@ Native goes through the rows and keeps a cell for each group: memory grows with 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import ArgumentError, no_such
 from ..progress import progress
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from .._native import ArrowTable
     from ..capture.capture import Capture
-    from ..questions.energy.woken import Wakeups
-    from ..questions.lives import Facts
     from ..stats.histogram import Histogram
     from .timeline import Timeline
 
@@ -24,6 +22,8 @@ ROWS = ("polls", "softirqs", "hardirqs", "slices", "segments", "migrations")
 _LEAST, _MOST = -(2**63), 2**63 - 1
 # Events of a capture whose rows are kept: some 100 MB.
 _FEW = 1_000_000
+# Rows that are taken at once: some megabytes.
+_AT_ONCE = 100_000
 # What a column is to have: from, to, both included and None for no bound; or a text.
 Range = tuple[int | None, int | None]
 Where = Mapping[str, Range | str]
@@ -98,7 +98,6 @@ class Groups(NamedTuple):
 def asked(
     rows: str,
     by: Sequence[str],
-    *,
     block: tuple[str, int] | None,
     edges: "Mapping[str, Sequence[int]] | None",
     sums: Sequence[str],
@@ -136,18 +135,18 @@ def has_few(capture: "Capture") -> bool:
     return capture.has_at_most(_FEW)
 
 
-def aggregates(
-    timeline: "Timeline", wanted: "Sequence[Grouping | Facts | Wakeups]"
-) -> "list[dict[str, ArrowTable]]":
+def aggregates(timeline: "Timeline", wanted: "Sequence[Any]") -> "list[dict[str, ArrowTable]]":
     """What a pass makes of rows, several aggregates in one pass: of each its tables, by name.
 
+    wanted: groupings, and what else native knows by the names of its fields (aggregates.rs).
     The rows of a small capture are kept: what is asked next takes no pass.
     """
     if not wanted:
         return []
-    capture, keep = timeline.capture, has_few(timeline.capture)
+    capture = timeline.capture
+    rows = None if has_few(capture) else _AT_ONCE
     with progress("reading the timeline") as advance:
-        return capture.native.aggregates(wanted, keep=keep, progress=advance, **timeline.selection)
+        return capture.native.aggregates(wanted, rows=rows, progress=advance, **timeline.selection)
 
 
 def grouped(wanted: Grouping, tables: "Mapping[str, ArrowTable]") -> Groups:

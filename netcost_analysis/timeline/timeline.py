@@ -441,8 +441,7 @@ class Timeline:
         """
         from .group import aggregates, asked, grouped
 
-        counted = {"sums": sums, "known": known, "ends": ends, "lengths": lengths, "where": where}
-        wanted = asked(rows, by, block=block, edges=edges, **counted)
+        wanted = asked(rows, by, block, edges, sums, known, ends, lengths, where)
         return grouped(wanted, aggregates(self, [wanted])[0])
 
     @cached_property

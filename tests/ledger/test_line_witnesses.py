@@ -112,7 +112,7 @@ def test_a_samples_lines_are_the_same_by_name_and_by_raise(path: Path) -> None:
     timeline = netcost.open_capture(path).timeline()
     assert timeline.capture.bundle is not None
     by_name = bundle_lines(timeline.capture.bundle)
-    led = evidence_of(timeline.hardirqs, timeline.softirqs, timeline.polls)
+    led = evidence_of(timeline)
     most = led[(led["polled"] * 2 > led["raised"]) & (led["device"] != "(no_device)")]
     by_raise = dict(zip(most["irq"], most["device"], strict=True))
     both = set(by_name) & set(by_raise)

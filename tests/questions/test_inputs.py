@@ -9,8 +9,7 @@ import netcost_analysis as netcost
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.questions import inputs
 from netcost_analysis.questions.ask import questions
-from netcost_analysis.questions.groups import Grouped
-from netcost_analysis.timeline.group import Edges, Groups
+from netcost_analysis.questions.groups import Aggregate
 from support.energy_bundles import kept_energy
 from support.host import SAMPLES
 from support.kept import kept
@@ -36,8 +35,8 @@ def fresh(name: str = "") -> netcost.Timeline:
 # What a question and those it builds on read is declared.
 @pytest.mark.parametrize("name", OWN)
 def test_what_is_read_is_declared(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    timeline, read, counted = fresh(name), set[str](), set[Grouped]()
-    batches, arrows, count = inputs.batches, inputs.arrows, Grouped.__call__
+    timeline, read, counted = fresh(name), set[str](), set[Aggregate[Any]]()
+    batches, count = inputs.batches, Aggregate.__call__
 
     def noted(
         of: netcost.Timeline, *tables: str, native: Sequence[str] = (), **named: Any
@@ -46,20 +45,14 @@ def test_what_is_read_is_declared(name: str, monkeypatch: pytest.MonkeyPatch) ->
             read.update(tables, native)
         return batches(of, *tables, native=native, **named)
 
-    def paired(of: netcost.Timeline, table: str) -> Iterator[Any]:
-        if of.capture is timeline.capture:
-            read.add(table)
-        return arrows(of, table)
-
-    def grouped(of: Grouped, rows: netcost.Timeline, edges: Edges | None = None) -> Groups:
+    def grouped(of: Aggregate[Any], rows: netcost.Timeline, wanted: Any = None) -> Any:
         # Those of devices are asked of windows of it.
         if rows.capture is timeline.capture:
             counted.add(of)
-        return count(of, rows, edges)
+        return count(of, rows, wanted)
 
-    monkeypatch.setattr(Grouped, "__call__", grouped)
+    monkeypatch.setattr(Aggregate, "__call__", grouped)
     monkeypatch.setattr(inputs, "batches", noted)
-    monkeypatch.setattr(inputs, "arrows", paired)
     answer = timeline.ask(name)
     assert read == set(OWN[name].tables)
     # Its pictures and words ask for groups too.

@@ -1,14 +1,11 @@
-# What each interrupt line is seen to have raised, of a timeline's tables as one batch.
+# What each interrupt line is seen to have raised, in a timeline.
 
 import pandas as pd
 
+import netcost_analysis as netcost
 from netcost_analysis.questions.devices.device_lines import evidence
-from netcost_analysis.questions.devices.line_evidence import Evidence
+from netcost_analysis.questions.devices.line_evidence import raised_by
 
 
-def evidence_of(
-    hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame
-) -> pd.DataFrame:
-    found = Evidence()
-    found.add(hardirqs, softirqs, polls)
-    return evidence(found.raisers(), {})
+def evidence_of(timeline: netcost.Timeline) -> pd.DataFrame:
+    return evidence(raised_by(timeline).raisers, {})

@@ -29,6 +29,10 @@ pub enum Wanted {
     Wakeups {
         gap_ns: i64,
     },
+    Raised {
+        #[pyo3(attribute("is_of_lines"))]
+        _is_of_lines: bool,
+    },
     #[pyo3(transparent)]
     Stays(Facts),
 }
@@ -37,9 +41,10 @@ pub enum Wanted {
 pub fn aggregated(wanted: Wanted) -> Result<Aggregated> {
     Ok(match wanted {
         Wanted::Group { rows, by, block, edges, sums, known, ends, lengths, within, texts } => {
-            Aggregated::Group(Grouping { rows, by, block, edges, sums, known, ends, lengths, within, texts })
+            Aggregated::Group(Box::new(Grouping { rows, by, block, edges, sums, known, ends, lengths, within, texts }))
         }
         Wanted::Wakeups { gap_ns } => Aggregated::Wakeups(gap_ns),
+        Wanted::Raised { .. } => Aggregated::Raised,
         Wanted::Stays(facts) => Aggregated::Stays(Arc::new(facts.told()?)),
     })
 }
@@ -77,24 +82,24 @@ impl Windows {
     }
 }
 
-/// All of them in one pass, behind a first one where none was made; where rows are few (`keep`) they stay for who asks
-/// next.
+/// All of them in one pass, behind a first one where none was made, which takes so many `rows` at once; where these are
+/// few, none is said, and they stay for who asks next.
 pub fn aggregates(
     capture: &Capture,
     py: Python<'_>,
     request: &Request,
     wanted: &[Aggregated],
-    keep: bool,
+    rows: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Found>> {
     let run = |progress: Progress<'_>| {
-        if keep {
+        let Some(rows) = rows else {
             let kept = capture.windows.of(capture, request, progress)?;
             return ledger::aggregates_of(&kept, request, wanted);
-        }
+        };
         let (survey, from) = capture.surveyed.survey(&capture.recording, request, progress)?;
         let mut rest = |fraction: f64| progress(from + fraction * (1.0 - from));
-        ledger::run_aggregates(&capture.recording, request, &survey, wanted, &mut rest)
+        ledger::run_aggregates(&capture.recording, request, &survey, wanted, rows, &mut rest)
     };
     let shown = |found: Tables| found.into_iter().map(|(name, rows)| Ok((name, table(py, rows)?))).collect();
     pass(py, progress, run)?.into_iter().map(shown).collect()

@@ -365,7 +365,7 @@ impl Capture {
     }
 
     /// What a pass makes of rows, several aggregates in one pass: of each its tables, by name.
-    #[pyo3(signature = (wanted, start_ns=None, end_ns=None, cpus=None, host=None, keep=false, progress=None))]
+    #[pyo3(signature = (wanted, start_ns=None, end_ns=None, cpus=None, host=None, rows=None, progress=None))]
     #[allow(clippy::too_many_arguments)]
     fn aggregates(
         &self,
@@ -375,14 +375,14 @@ impl Capture {
         end_ns: Option<i64>,
         cpus: Option<Vec<u32>>,
         host: Option<timeline::Host>,
-        keep: bool,
+        rows: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<aggregates::Found>> {
         let wanted = wanted.into_iter().map(aggregates::aggregated).collect::<Result<Vec<_>>>().map_err(raised)?;
         let tables: Vec<String> = wanted.iter().flat_map(|one| one.tables()).map(str::to_owned).collect();
         let want = timeline::want(&tables)?;
         let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, host)?;
-        aggregates::aggregates(self, py, &request, &wanted, keep, progress)
+        aggregates::aggregates(self, py, &request, &wanted, rows, progress)
     }
 
     /// Writes a trace for Perfetto to a file, with these counters; what was written.

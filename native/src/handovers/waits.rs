@@ -169,7 +169,7 @@ mod tests {
         waits.moves.insert(7, vec![(10, 0), (20, 1), (40, 0)]);
         let (in_ns, out_ns) = (20, 30);
         let (wait_ns, runnable, dead, asleep) = (Some(5), false, false, true);
-        let slice = Slice { cpu: 1, tid: 7, comm, in_ns, out_ns, wait_ns, runnable, dead, asleep };
+        let slice = Slice { cpu: 1, tid: 7, comm, in_ns, out_ns, wait_ns, woken: false, runnable, dead, asleep };
         waits.add_slice(slice, &stays, &names);
         assert_eq!(waits.moves[&7], [(40, 0)]);
         assert!(waits.found.is_empty());

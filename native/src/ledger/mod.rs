@@ -6,6 +6,7 @@
 //! ```
 
 mod aggregate;
+mod aggregates;
 mod causality;
 mod counters;
 mod cpu;
@@ -19,6 +20,7 @@ mod group;
 mod held;
 mod irqs;
 mod join;
+mod kept;
 mod left;
 mod losses;
 mod migrated;
@@ -30,6 +32,7 @@ mod output;
 mod pass;
 mod place;
 mod point;
+mod raised;
 mod read;
 mod refuse;
 mod request;
@@ -38,6 +41,7 @@ mod rows;
 mod schema;
 mod segment;
 mod settings;
+mod shown;
 pub(crate) mod softirq;
 mod stays;
 mod stem;
@@ -56,17 +60,19 @@ use crate::progress::Progress;
 use crate::recording::Recording;
 use crate::visit::{Tally, Visitor};
 use causality::Causality;
-use output::Shown;
 use rayon::prelude::*;
+use shown::Shown;
 use stream::Batches;
 
+pub use aggregates::Wanted as Aggregated;
 pub(crate) use devices::NO_DEVICE;
 pub(crate) use flush::Flush;
-pub use aggregate::Wanted as Aggregated;
 pub use group::Wanted as Grouping;
-pub use output::{Kept, Output, Tables};
-pub use stays::Wanted as Stayed;
+pub use kept::Kept;
+pub use output::Output;
 pub use request::{DeviceName, HostFacts, Request, Want};
+pub use shown::Tables;
+pub use stays::Wanted as Stayed;
 pub use survey::{Survey, Whole};
 
 /// Runs the ledger over a recording.
@@ -124,13 +130,14 @@ pub fn run_in_batches(
     settled(recording, request, Batches { survey, rows, sink: &mut take }, progress)
 }
 
-/// Aggregates of the rows that `request` wants, of its window and CPUs, by a second pass as [`run_in_batches`] makes it:
-/// memory grows with what they keep, not with rows.
+/// Aggregates of the rows that `request` wants, of its window and CPUs, by a second pass as [`run_in_batches`] makes it,
+/// which take `rows` rows at once: memory grows with what they keep, not with rows.
 pub fn run_aggregates(
     recording: &Recording,
     request: &Request,
     survey: &Arc<Survey>,
     wanted: &[Aggregated],
+    rows: usize,
     progress: Progress<'_>,
 ) -> Result<Vec<Tables>> {
     let names = &survey.whole.names;
@@ -139,7 +146,7 @@ pub fn run_aggregates(
         found.par_iter_mut().for_each(|one| one.take(names, cpus, migrated, shown));
         Ok(true)
     };
-    settled(recording, request, Batches { survey, rows: TAKEN_AT_ONCE, sink: &mut take }, progress)?;
+    settled(recording, request, Batches { survey, rows, sink: &mut take }, progress)?;
     found.into_iter().map(|one| one.finish(names)).collect()
 }
 
@@ -148,9 +155,6 @@ pub fn aggregates_of(kept: &Kept, request: &Request, wanted: &[Aggregated]) -> R
     let found = wanted.iter().map(|wanted| wanted.begin(kept.names())).collect::<Result<Vec<_>>>()?;
     kept.aggregates(request, found)
 }
-
-/// Rows that are taken at once: some megabytes.
-const TAKEN_AT_ONCE: usize = 100_000;
 
 fn settled<'p>(recording: &Recording, request: &Request, batches: Batches<'p>, progress: Progress<'p>) -> Result<()> {
     let survey = batches.survey;

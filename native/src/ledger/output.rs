@@ -8,19 +8,20 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::error::Result;
-use crate::ledger::aggregate::Aggregate;
 use crate::ledger::causality::Causality;
 use crate::ledger::counters::{Counters, Silence};
 use crate::ledger::cpu::Found;
 use crate::ledger::devices::ambiguous;
 use crate::ledger::frames;
 use crate::ledger::irqs::Irqs;
+use crate::ledger::kept::Kept;
 use crate::ledger::migrated::{migrated, Migrated};
 use crate::ledger::read::Reader;
 use crate::ledger::request::{Request, Want};
 use crate::ledger::resolve::Names;
 use crate::ledger::rows::known;
 use crate::ledger::schema::EventSchemas;
+use crate::ledger::shown::{Shown, Tables};
 use crate::ledger::survey::{sort_kinds, Known, Numbers, Survey, Whole};
 use crate::ledger::thief::Class;
 use crate::ledger::wait::Waits;
@@ -55,52 +56,6 @@ pub struct Output {
     pub survey: Arc<Survey>,
     /// The rows, where they are kept.
     pub rows: Option<Kept>,
-}
-
-/// The rows of a pass that is over, as they were found.
-#[derive(Debug)]
-pub struct Kept {
-    survey: Arc<Survey>,
-    cpus: Vec<Found>,
-    migrated: Vec<Migrated>,
-}
-
-impl Kept {
-    /// Whether they are those that a request is about.
-    pub fn is_for(&self, request: &Request) -> bool {
-        self.survey.is_for(request)
-    }
-
-    /// What aggregates come to, which are begun.
-    pub fn aggregates(&self, request: &Request, mut wanted: Vec<Box<dyn Aggregate>>) -> Result<Vec<Tables>> {
-        let Survey { whole, kinds, reasons, .. } = &*self.survey;
-        let shown = Shown { want: request.want, window: self.survey.window(request), kinds, reasons };
-        wanted.par_iter_mut().for_each(|one| one.take(&whole.names, &self.cpus, &self.migrated, &shown));
-        wanted.into_iter().map(|one| one.finish(&whole.names)).collect()
-    }
-
-    /// What names them.
-    pub fn names(&self) -> &Names {
-        &self.survey.whole.names
-    }
-}
-
-/// Tables by name.
-pub type Tables = Vec<(&'static str, RecordBatch)>;
-
-/// Takes rows that nothing can change any more; answers whether to go on.
-pub type Sink<'s> = &'s mut dyn FnMut(&Names, &[Found], &[Migrated], &Shown<'_>) -> Result<bool>;
-
-/// What of the rows is shown, and how.
-pub struct Shown<'s> {
-    /// Which tables.
-    pub want: Want,
-    /// The accounted window.
-    pub window: (i64, i64),
-    /// Columns of softirq time in slices.
-    pub kinds: &'s [(u8, Class)],
-    /// Reasons for gaps, in order.
-    pub reasons: &'s [&'static str],
 }
 
 const NO_SWITCHES: &str = "sched:sched_switch was not recorded in a form that can be read";

@@ -13,8 +13,8 @@ use crate::ledger::aggregate::Aggregate;
 use crate::ledger::cpu::Found;
 use crate::ledger::group::Lengths;
 use crate::ledger::migrated::Migrated;
-use crate::ledger::output::{Shown, Tables};
 use crate::ledger::resolve::Names;
+use crate::ledger::shown::{Shown, Tables};
 use crate::lives::facts::Known;
 use crate::lives::holders::{holders, Held, Wait};
 use crate::lives::slice::NOBODY;
@@ -78,14 +78,16 @@ impl Aggregate for Stays {
                     nobodys.push((cpu, row.in_ns, row.out_ns, *nobody));
                     continue;
                 };
-                let named = || if comm == NONE { *nobody } else { strings.code(names.reader.strings.get(comm).as_bytes()) };
+                let named =
+                    || if comm == NONE { *nobody } else { strings.code(names.reader.strings.get(comm).as_bytes()) };
                 let comm = *codes.entry(comm).or_insert_with(named);
                 let (in_ns, out_ns, wait_ns) = (row.in_ns, row.out_ns, row.wait_ns);
                 let slice = Slice { cpu, tid: tid.into(), comm, in_ns, out_ns, wait_ns, ..Slice::default() };
                 slices.push(Slice { woken: row.wake_ns.is_some(), ..slice }.left(row.prev_state));
             }
         }
-        self.moves.extend(migrated.iter().map(|one| (i64::from(one.row.tid), one.row.time_ns, one.row.orig_cpu.into())));
+        self.moves
+            .extend(migrated.iter().map(|one| (i64::from(one.row.tid), one.row.time_ns, one.row.orig_cpu.into())));
     }
 
     fn finish(self: Box<Self>, _: &Names) -> Result<Tables> {

@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::ledger::aggregate::Aggregate;
 use crate::ledger::cpu::Found;
 use crate::ledger::migrated::Migrated;
-use crate::ledger::output::{Shown, Tables};
 use crate::ledger::resolve::Names;
+use crate::ledger::shown::{Shown, Tables};
 use crate::ledger::thief::Context;
 use crate::tables::{plain, Plan};
 

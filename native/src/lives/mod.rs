@@ -300,7 +300,8 @@ mod tests {
     #[test]
     fn a_slice_that_begins_before_its_task() {
         let born = Some(Events { rows: vec![(7, 100, None, None)] });
-        let known = Known { window: (0, 1_000), cpus: [0].into(), born, died: Some(Events::default()), ..Known::default() };
+        let known =
+            Known { window: (0, 1_000), cpus: [0].into(), born, died: Some(Events::default()), ..Known::default() };
         let names = Interner::default();
         let slice = Slice { tid: 7, in_ns: 50, out_ns: 300, ..Slice::default() }.left(Some(1));
         let again = Slice { tid: 7, in_ns: 400, out_ns: 500, ..Slice::default() }.left(Some(1));
@@ -308,6 +309,6 @@ mod tests {
         let lives = of_slices(vec![again, slice], &[], &known, &names, &mut |slice, _, _| shown.push(slice.in_ns));
         assert_eq!(shown, [50, 400]);
         let [(_, life)] = lives[..] else { panic!("one life") };
-        assert_eq!((life.tasks, life.ends), (1, Some((50, 1_000))));
+        assert_eq!((life.tasks, life.ends), (1, Some((50, 500))));
     }
 }

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ...display.tables import plain as plain_value
-from ...spans import Floats, Ints, Spans, columns, spans_of
+from ...spans import Floats, Ints, Spans, spans_of
 from ...stats.histogram import Histogram, spread_of
 from ...timeline.aggregate import NO_DEVICE
 from ...timeline.group import KNOWN, Where
@@ -36,25 +36,6 @@ def int64(values: "pd.Series[int]", absent: int = -1) -> Ints:
     return np.asarray(values.fillna(absent).to_numpy(dtype="int64"))
 
 
-def in_order(rows: pd.DataFrame, *names: str) -> pd.DataFrame:
-    # Rows by columns of integers without nulls, numbered anew, equal ones as they stood: several
-    # times as fast as sort_values(), and what is in order already is not copied.
-    keys = [rows[name].to_numpy("int64") for name in names]
-    if not _is_ordered(keys):
-        rows = rows.take(np.lexsort(keys[::-1]))
-    return rows.reset_index(drop=True)
-
-
-def _is_ordered(keys: list[Ints]) -> bool:
-    # Told from neighbours: sorting them to see takes several times as long.
-    tied = np.ones(max(len(keys[0]) - 1, 0), dtype=bool)
-    for key in keys:
-        if (tied & (key[1:] < key[:-1])).any():
-            return False
-        tied &= key[1:] == key[:-1]
-    return True
-
-
 def floats(values: "pd.Series[int]") -> Floats:
     # A column without nulls as an array of floats.
     return np.asarray(values.to_numpy(dtype="float64"))
@@ -64,20 +45,6 @@ def floats(values: "pd.Series[int]") -> Floats:
 def record_gaps(timeline: Timeline) -> Spans:
     # Where a CPU's record has gaps: a row for each loss, so that there are few.
     return spans_of(rows(timeline, "coverage")[0], group="cpu")
-
-
-def gaps_between(
-    irqs: pd.DataFrame, record: Spans | None, lines: "pd.Series[int]"
-) -> "pd.Series[int]":
-    # Time from the interrupt before of the same line and CPU to each, in order; NA for the first
-    # and across a gap of that CPU's record (record_gaps()). lines: which line of which CPU each is.
-    before = irqs["entry_ns"].groupby(lines).shift()
-    gap_ns = (irqs["entry_ns"] - before).astype("Int64")
-    if record is None:
-        return gap_ns
-    known = irqs.assign(before=before)[before.notna()]
-    crossed = record.crossed(*columns(known, "cpu", "before", "entry_ns"))
-    return gap_ns.mask(gap_ns.index.isin(known.index[crossed]))
 
 
 def rounded_spread(counted: Histogram) -> pd.DataFrame:

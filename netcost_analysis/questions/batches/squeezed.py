@@ -75,17 +75,18 @@ def squeezed(timeline: Timeline, limits: KernelLimits, times: Times | None) -> p
     # how many it is not known. With times the same as inner_low of those that ended between the
     # readings of softnet_stat, as outer_high of those that ended in one of them too, with their
     # packets; entered: those that began between the readings of /proc/softirqs.
-    found = BY_LIMITS(timeline, edges_of(limits, times))
+    found = BY_LIMITS(timeline, BY_LIMITS.of(timeline)._replace(edges=edges_of(limits, times)))
     polls = HAS_WORK(timeline).frame["polls"].sum()
-    sums = _summed(found, has_work(timeline) or not polls, limits, times)
-    entered = ENTERED(timeline, _read_between(times)).frame
+    sums = marked(found, has_work(timeline) or not polls, limits, times)
+    between = ENTERED.of(timeline)._replace(edges=_read_between(times))
+    entered = ENTERED(timeline, between).frame
     if times is None:
         return sums
     begun = entered[entered["entry_ns_place"] == 1].groupby("cpu")["softirqs"].sum()
     return sums.assign(entered=begun.reindex(sums.index, fill_value=0))
 
 
-def _summed(
+def marked(
     found: Groups, is_work_known: bool, limits: KernelLimits, times: Times | None
 ) -> pd.DataFrame:
     rows = found.frame

@@ -10,11 +10,10 @@ from ...capture.naming import buses, fitting
 from ...capture.requires import unrecorded
 from ...timeline.aggregate import NO_DEVICE
 from ...timeline.group import KNOWN
-from ..folds import fold
 from ..groups import Grouped, in_window
 from ..inputs import once
 from ..question import question
-from .line_evidence import READ, TABLES, Evidence
+from .line_evidence import RAISED, raised_by
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -36,7 +35,7 @@ ENTERED = Grouped(
 
 
 @question(
-    inputs=(*TABLES, ENTERED),
+    inputs=(RAISED, ENTERED),
     main_columns=("irq", "name", "device", "known_by", "interrupts", "raised", "polled"),
     rows=0,
 )
@@ -91,7 +90,7 @@ def _lines(timeline: "Timeline") -> pd.DataFrame:
         ],
         ignore_index=True,
     )
-    raisers = evidence(found.raisers(), split)
+    raisers = evidence(found.raisers, split)
     labels, addresses = _of_bundle(timeline)
     devices = _devices(timeline, found.devices)
     table = _by_most(mapped(lines, raisers, devices, labels, addresses), raisers)
@@ -220,15 +219,6 @@ def _devices(timeline: "Timeline", polled: set[str]) -> list[str]:
     if bundle is not None:
         names |= {str(name) for name in bundle.before.net_dev.index}
     return sorted(names - {"lo", ""})
-
-
-@fold(*TABLES, columns=READ)
-def raised_by(
-    before: Evidence | None, hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame
-) -> Evidence:
-    state = before or Evidence()
-    state.add(hardirqs, softirqs, polls)
-    return state
 
 
 def evidence(raisers: pd.DataFrame, split: Mapping[tuple[int, str], int]) -> pd.DataFrame:

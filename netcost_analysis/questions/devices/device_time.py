@@ -7,7 +7,7 @@ import pandas as pd
 from ..inputs import once
 from ..question import question
 from .device_lines import ENTERED, counted_interrupts, device_lines
-from .line_evidence import TABLES
+from .line_evidence import RAISED
 from .parts import POLLED, TIMED, WHOLE, by_line, by_poll, by_softirq, polled
 from .upper_ends import with_upper_ends
 
@@ -39,7 +39,7 @@ COLUMNS = [
 
 
 # What its parts are computed of.
-INPUTS = (*TABLES, ENTERED, POLLED, WHOLE)
+INPUTS = (RAISED, ENTERED, POLLED, WHOLE)
 
 
 @question(

@@ -9,7 +9,7 @@ from ...units import round_width
 from ..batches.common import called
 from ..question import each, question
 from .device_lines import ENTERED, device_lines
-from .line_evidence import TABLES
+from .line_evidence import RAISED
 from .parts import of_device
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _MOST = 3
 
 @question(
     needs=(("interrupts", "polls"),),
-    inputs=(*TABLES, ENTERED),
+    inputs=(RAISED, ENTERED),
     main_columns=("device", "start_ns", "cpu_share", "hardirq_ns", "poll_ns"),
     rows=0,
 )

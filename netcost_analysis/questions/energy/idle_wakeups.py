@@ -12,16 +12,12 @@ from ..batches.poll_sizes import COUNTED
 from ..question import question
 from .metered import packets_of
 from .plots import MAX_CPUS, wakeups_by_cpu
-from .woken import COUNTS, KEYS, woken
+from .woken import COUNTS, GAP_NS, KEYS, WOKEN, woken
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..answer import Answer
-
-# From an interrupt on an idle CPU to its softirqs, or to the task that it woke, the idle task runs:
-# nine in ten such stretches last less than 10 µs in the samples, and no new interrupt ends them.
-GAP_NS = 20_000
 
 
 class IdleWakeups(NamedTuple):
@@ -48,7 +44,7 @@ class IdleWakeups(NamedTuple):
 
 @question(
     needs=("on_cpu", "interrupted"),
-    inputs=(COUNTED,),
+    inputs=(COUNTED, WOKEN),
     main="idle_wakeups",
     main_columns=("cpu", "woken_by", "wakeups", "wakeups_per_s", "network_wakeups", "task_wakeups"),
 )

@@ -6,7 +6,7 @@ import pandas as pd
 
 from ...frames import to_frame
 from ...timeline.aggregate import thief_label
-from ...timeline.group import aggregates
+from ..groups import Aggregate
 from ..inputs import once
 
 if TYPE_CHECKING:
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 KEYS = ("cpu", "waker", "woken_by")
 COUNTS = ("wakeups", "network_wakeups", "task_wakeups")
+# From an interrupt on an idle CPU to its softirqs, or to the task that it woke, the idle task runs:
+# nine in ten such stretches last less than 10 µs in the samples, and no new interrupt ends them.
+GAP_NS = 20_000
 _TIMER = "local_timer"
 _IPIS = ("reschedule", "call_function", "call_function_single")
 _NAMES = ["context", "id", "name", "device", "is_network"]
@@ -31,9 +34,12 @@ class Woken(NamedTuple):
     idle_ns: "pd.Series[int]"
 
 
+WOKEN = Aggregate(lambda timeline: Wakeups(GAP_NS))
+
+
 @once
 def woken(timeline: "Timeline", gap_ns: int) -> Woken:
-    (found,) = aggregates(timeline, [Wakeups(gap_ns)])
+    found = WOKEN(timeline, Wakeups(gap_ns))
     rows = to_frame(found["wakeups"])
     names = rows[_NAMES].astype(object)
     names = names.where(names.notna(), None)

@@ -44,19 +44,24 @@ def test_a_line_is_mapped_by_polls_then_by_name_then_by_bus() -> None:
 
 
 # The handler ran on CPU 0 from 100 to 110: it raised at 105 and not at 120, nor on CPU 1.
-def test_evidence_is_of_raises_while_the_handler_ran() -> None:
-    hardirqs = pd.DataFrame(
-        {"cpu": [0], "entry_ns": [100], "exit_ns": [110], "irq": [32], "context": "hardirq"}
-    ).astype({"entry_ns": "Int64", "exit_ns": "Int64", "irq": "Int64"})
-    hardirqs["name"] = "virtio0-input.0"
-    softirqs = pd.DataFrame(
-        {"cpu": [0, 0, 1], "ordinal": [0, 1, 0], "raise_ns": [105, 120, 105], "entry_ns": 130}
-    ).astype({"raise_ns": "Int64", "entry_ns": "Int64"})
-    softirqs = softirqs.assign(exit_ns=softirqs["entry_ns"] + 20, action="NET_RX")
-    polls = pd.DataFrame(
-        {"cpu": [0, 0, 1], "softirq_ordinal": [0, 1, 0], "device": ["eth0", "eth1", "eth2"]}
-    ).astype({"softirq_ordinal": "Int64"})
-    assert evidence_of(hardirqs, softirqs, polls).to_dict("records") == [
+def test_evidence_is_of_raises_while_the_handler_ran(tmp_path: Path) -> None:
+    def polled(at: int, device: str) -> tuple[h.Happening, ...]:
+        softirq = (h.SoftirqEntry(at, NET_RX), h.NapiPoll(at + 10, device))
+        return (*softirq, h.SoftirqExit(at + 20, NET_RX))
+
+    first = cpu(
+        0,
+        h.IrqEntry(100, 32, "virtio0-input.0"),
+        h.SoftirqRaise(105, NET_RX),
+        h.IrqExit(110, 32),
+        *polled(130, "eth0"),
+        h.SoftirqRaise(160, NET_RX),
+        *polled(170, "eth1"),
+        h.Waking(300, UDPSINK),
+        task=OPENSSL,
+    )
+    second = cpu(1, h.SoftirqRaise(105, NET_RX), *polled(130, "eth2"), task=UDPSINK)
+    assert evidence_of(timeline(tmp_path, first, second)).to_dict("records") == [
         {"irq": 32, "raised": 1, "device": "eth0", "polled": 1}
     ]
 

@@ -157,7 +157,13 @@ impl Stays {
         let mut found: Vec<Vec<Before>> =
             cpus.iter().map(|cpu| vec![Before::default(); cpu.rows.slices.rows().len()]).collect();
         let places = |(place, cpu): (usize, &Found)| {
-            cpu.rows.slices.rows().iter().enumerate().map(move |(row, stay)| (stay.in_ns, place, row)).collect::<Vec<_>>()
+            cpu.rows
+                .slices
+                .rows()
+                .iter()
+                .enumerate()
+                .map(move |(row, stay)| (stay.in_ns, place, row))
+                .collect::<Vec<_>>()
         };
         let mut order: Vec<(i64, usize, usize)> = cpus.iter().enumerate().flat_map(places).collect();
         order.sort_unstable();

@@ -99,7 +99,7 @@ mod tests {
         let mut lengths = Lengths::default();
         let all = 2 * MOST as i64;
         (0..all).for_each(|value| lengths.add(0, value));
-        assert!(lengths.is_binned() && lengths.counts.len() < 3_000);
+        assert!(lengths.is_binned && lengths.counts.len() < 3_000);
         let total = lengths.counts.values().fold((0, 0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));
         assert_eq!(total, (all, all * (all - 1) / 2));
     }

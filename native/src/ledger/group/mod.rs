@@ -16,10 +16,10 @@ use crate::error::{bad, Result};
 use crate::ledger::aggregate::Aggregate;
 use crate::ledger::cpu::Found;
 use crate::ledger::migrated::Migrated;
-use crate::ledger::output::{Shown, Tables};
 use crate::ledger::resolve::Names;
 use crate::ledger::rows::{HardirqRow, PollRow, SliceRow, SoftirqRow, ABSENT};
 use crate::ledger::segment::Packed;
+use crate::ledger::shown::{Shown, Tables};
 use crate::tables::{batch, optional, plain};
 use beside::{Ended, Gap, Lines, OfPolls, Polled, Row, Stays, Told};
 use fields::{field, Field, Kind, HARDIRQS, MIGRATIONS, POLLS, SEGMENTS, SLICES, SOFTIRQS};
@@ -100,19 +100,27 @@ impl Aggregate for Group {
                 if let Some(polled) = polled {
                     each(cpus, |cpu| cpu.rows.polls.slices(), |cpu, row| polled.poll(cpu, row));
                 }
-                each(cpus, |cpu| cpu.rows.softirqs.slices(), |cpu, row| {
-                    let beside = polled.as_mut().map_or(OfPolls::default(), |polled| polled.softirq(cpu, row));
-                    cells.take(names, cpu, row, beside);
-                });
+                each(
+                    cpus,
+                    |cpu| cpu.rows.softirqs.slices(),
+                    |cpu, row| {
+                        let beside = polled.as_mut().map_or(OfPolls::default(), |polled| polled.softirq(cpu, row));
+                        cells.take(names, cpu, row, beside);
+                    },
+                );
             }
             Of::Hardirqs(cells, lines) => {
                 if let Some(lines) = lines {
                     cpus.iter().for_each(|cpu| lines.lose(cpu));
                 }
-                each(cpus, |cpu| cpu.rows.hardirqs.slices(), |cpu, row| {
-                    let beside = lines.as_mut().map_or(Gap::default(), |lines| lines.gap(names, cpu, row));
-                    cells.take(names, cpu, row, beside);
-                });
+                each(
+                    cpus,
+                    |cpu| cpu.rows.hardirqs.slices(),
+                    |cpu, row| {
+                        let beside = lines.as_mut().map_or(Gap::default(), |lines| lines.gap(names, cpu, row));
+                        cells.take(names, cpu, row, beside);
+                    },
+                );
             }
             Of::Slices(cells, stays) => {
                 let before = stays.as_mut().map(|stays| stays.before(names, cpus, shown.window));
@@ -265,9 +273,8 @@ impl<R: Row> Cells<R> {
         let width = self.width();
         let row = Told { told: row, beside };
         let of = |field: &Field<R>| (field.get)(names, cpu, &row);
-        let is_within = |(field, low, high): &(&Field<R>, i64, i64)| {
-            of(field).is_some_and(|value| *low <= value && value <= *high)
-        };
+        let is_within =
+            |(field, low, high): &(&Field<R>, i64, i64)| of(field).is_some_and(|value| *low <= value && value <= *high);
         if !self.within.iter().all(is_within) {
             return;
         }

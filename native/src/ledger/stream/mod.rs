@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use crate::error::{bad, Error, Result};
 use crate::ledger::join::Round;
-use crate::ledger::output::Sink;
 use crate::ledger::read::Reader;
 use crate::ledger::request::Request;
+use crate::ledger::shown::Sink;
 use crate::ledger::survey::{Numbers, Survey};
 use collect::Collector;
 

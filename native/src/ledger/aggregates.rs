@@ -1,0 +1,51 @@
+//! The aggregates that there are.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::ledger::aggregate::Aggregate;
+use crate::ledger::group::{Group, Wanted as Grouping};
+use crate::ledger::raised::Raised;
+use crate::ledger::resolve::Names;
+use crate::ledger::stays::{Stays, Wanted as Stayed};
+use crate::ledger::wakeups::Wakeups;
+
+/// One of them.
+#[derive(Debug, Clone)]
+pub enum Wanted {
+    /// Tables `groups` (a row a group: its keys, how many rows, by the name of these, the sums (of `work` it is `packets`,
+    /// of `self_ns` it is `ns`), `NAME_known`, `NAME_least`, `NAME_most`, and where lengths are asked for `least` and
+    /// `most`) and `lengths` (a row a group and length that occurred, or bin of lengths where there are many: `group`, its
+    /// place, `low`, `high`, `count`, `total`).
+    Group(Box<Grouping>),
+    /// Tables `lives`, `twice`, `renamed`, `holders`, `waits` and `wait_lengths`.
+    Stays(Arc<Stayed>),
+    /// What woke idle CPUs, with how long at most the idle task runs from an interrupt to what that led to: tables
+    /// `wakeups` and `idle`.
+    Wakeups(i64),
+    /// Which line raised how many NET_RX softirqs, and in how many of them which device was polled: tables `raised`,
+    /// `polled`, and `devices`, all that were polled.
+    Raised,
+}
+
+impl Wanted {
+    /// Of nothing yet.
+    pub fn begin(&self, names: &Names) -> Result<Box<dyn Aggregate>> {
+        Ok(match self {
+            Wanted::Group(wanted) => Box::new(Group::new(wanted, names)?),
+            Wanted::Stays(wanted) => Box::new(Stays::new(wanted)),
+            Wanted::Raised => Box::new(Raised::default()),
+            Wanted::Wakeups(gap_ns) => Box::new(Wakeups::new(*gap_ns)),
+        })
+    }
+
+    /// Tables that it takes rows of.
+    pub fn tables(&self) -> Vec<&str> {
+        match self {
+            Wanted::Group(wanted) => wanted.tables(),
+            Wanted::Stays(_) => vec!["slices", "migrations"],
+            Wanted::Raised => vec!["hardirqs", "softirqs", "polls"],
+            Wanted::Wakeups(_) => vec!["segments"],
+        }
+    }
+}
