@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ..timeline.group import has_few
 from .completeness.completeness import of_interrupts_ahead
 from .lives import everywhere
 
@@ -20,7 +21,9 @@ def read_for_stolen(timeline: "Timeline", lives: bool) -> None:
     capture, whole = timeline.capture, everywhere(timeline)
     of_interrupts_ahead(capture)
     packets = ("softirqs", "polls") if _names_owners(capture) else ()
-    timeline.read("displaced", *packets, for_lives=lives)
+    # Most captures have some time of which nobody knows whose it was: whose it may have been lives
+    # tell. Of a large one what they go by is read when it is known that they are needed.
+    timeline.read("displaced", *packets, for_lives=lives or has_few(capture))
     if lives and whole is not timeline:
         whole.read("displaced", *packets, for_lives=True)
 

@@ -150,6 +150,13 @@ def assert_conserved(answer: Answer) -> None:
     assert sum(row["ns"] for row in answer.sums) == cpus * (end - start)
     wanted = by(answer.segments, SUM_KEY, duration)
     assert by(answer.sums, SUM_KEY, lambda row: row["ns"]) == wanted
+    # A row an owner, and a row a task.
+    owners = Counter(
+        tuple(row[name] for name in row if name not in ("ns", "segments")) for row in answer.sums
+    )
+    assert max(owners.values(), default=1) == 1, owners.most_common(1)
+    waited = Counter((row["cpu"], row["tid"], row["comm"]) for row in answer.displaced)
+    assert max(waited.values(), default=1) == 1, waited.most_common(1)
     unknown = {
         cpu: [row for row in lane if row["context"] == "unknown"] for cpu, lane in per_cpu.items()
     }

@@ -1,7 +1,11 @@
 //! Rows to Arrow tables, one function a table.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, Int8Type};
 use arrow_array::{ArrayRef, RecordBatch};
+use rustc_hash::FxHashMap;
 
 use crate::error::Result;
 use crate::intern::{Labels, NONE};
@@ -61,9 +65,28 @@ pub fn segments(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     plan.batch()
 }
 
+/// Rows of one task's number and name as one.
+fn by_name<'r>(names: &Names, rows: &'r [SumRow]) -> Cow<'r, [SumRow]> {
+    if rows.iter().all(|row| names.first_of(row.victim) == row.victim) {
+        return Cow::Borrowed(rows);
+    }
+    let mut places = FxHashMap::default();
+    let mut merged: Vec<SumRow> = Vec::new();
+    for row in rows {
+        let victim = names.first_of(row.victim);
+        let place = *places.entry((row.bin_ns, victim, row.thief, row.class)).or_insert(merged.len());
+        match merged.get_mut(place) {
+            Some(of) => (of.ns, of.segments) = (of.ns + row.ns, of.segments + row.segments),
+            None => merged.push(SumRow { victim, ..*row }),
+        }
+    }
+    Cow::Owned(merged)
+}
+
 /// `start_ns`: of the only bin, where there are no others.
 pub fn sums(names: &Names, cpus: &[Found], start_ns: Option<i64>) -> Result<RecordBatch> {
-    let tables: Vec<&[SumRow]> = cpus.iter().map(|cpu| cpu.finished.sums.rows.as_slice()).collect();
+    let sums: Vec<Cow<'_, [SumRow]>> = cpus.iter().map(|cpu| by_name(names, &cpu.finished.sums.rows)).collect();
+    let tables: Vec<&[SumRow]> = sums.iter().map(|rows| &**rows).collect();
     let rows = tables.as_slice();
     let mut plan = Plan::new();
     plan.add("cpu", move || plain::<Int32Type>(each(rows).map(|row| row.cpu as i32)));
@@ -223,10 +246,11 @@ pub fn coverage(cpus: &[Found], window: (i64, i64), reasons: &[&'static str]) ->
 }
 
 pub fn displaced(names: &Names, waits: &Waits, shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
-    let all = waits.displaced.iter().map(|(&(cpu, victim), &ns)| (cpu, victim, ns));
-    let mut kept: Vec<(u32, u32, i64)> = all.filter(|row| shown(row.0)).collect();
-    kept.sort_unstable();
-    let rows = kept.as_slice();
+    let mut kept: BTreeMap<(u32, u32), i64> = BTreeMap::new();
+    for (&(cpu, victim), ns) in waits.displaced.iter().filter(|row| shown(row.0 .0)) {
+        *kept.entry((cpu, names.first_of(victim))).or_default() += ns;
+    }
+    let rows: &Vec<(u32, u32, i64)> = &kept.into_iter().map(|((cpu, victim), ns)| (cpu, victim, ns)).collect();
     let mut plan = Plan::new();
     plan.add("cpu", move || plain::<Int32Type>(rows.iter().map(|row| row.0 as i32)))
         .add("tid", move || names.tids(rows.iter().map(|row| row.1)))

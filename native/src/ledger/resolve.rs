@@ -2,6 +2,7 @@
 
 use arrow_array::types::Int32Type;
 use arrow_array::ArrayRef;
+use rustc_hash::FxHashMap;
 
 use crate::intern::{Labels, NONE};
 use crate::ledger::counters::Counters;
@@ -42,6 +43,8 @@ pub struct Names {
     known: Vec<Known>,
     /// Per victim: tid and name.
     victims: Vec<(i32, u32)>,
+    /// Per victim the first number of that tid and name: a task that is forked or named anew has another.
+    first: Vec<u32>,
 }
 
 /// What is known of a thief.
@@ -85,6 +88,8 @@ impl Names {
         let runs = proved.flat_map(|proved| thieves.iter().map(move |thief| (thief, proved.unwrap_or(thief.network))));
         let known = runs.map(|(thief, network)| Known::of(thief, network, &irqs, &napis, &facts)).collect();
         let victims = reader.tasks.resolved();
+        let mut known_first = FxHashMap::default();
+        let first = (0..).zip(&victims).map(|(number, of)| *known_first.entry(*of).or_insert(number)).collect();
         Names {
             strings: Labels::new(reader.strings.values()),
             contexts: Labels::new(&Context::NAMES),
@@ -97,6 +102,7 @@ impl Names {
             irqs,
             known,
             victims,
+            first,
         }
     }
 
@@ -125,6 +131,12 @@ impl Names {
     #[inline(always)]
     pub fn victim(&self, victim: u32) -> Option<(i32, u32)> {
         self.victims.get(victim as usize).copied()
+    }
+
+    /// The first number of a victim's tid and name.
+    #[inline(always)]
+    pub fn first_of(&self, victim: u32) -> u32 {
+        self.first.get(victim as usize).copied().unwrap_or(victim)
     }
 
     /// Thread ids of victims; null for nobody.
