@@ -90,7 +90,8 @@ def test_manifest_describes_the_recording(manifest: dict[str, Any], bundle: Path
     assert {"irq:softirq_raise", "napi:napi_poll", "sched:sched_waking"} <= set(manifest["events"])
     assert manifest["ring_buffer_bytes_per_cpu"] >= 1 << 17
     # perf counts them in the trace, and which CPU lost how many is known only from there.
-    assert manifest["lost_events"] == open_capture(bundle).info["lost_events"]
+    lost = open_capture(bundle).info["lost_events"]
+    assert manifest["lost_events"] == lost, manifest["completeness"]
     assert manifest["losses"] is None
     command = manifest["command"]
     assert command[command.index("-k") + 1] == "CLOCK_MONOTONIC"
@@ -126,7 +127,8 @@ def test_victim_ran_within_the_recording(manifest: dict[str, Any], bundle: Path)
     times = trace_times(bundle)
     first = min(at[0] for at in times.values())
     last = max(at[-1] for at in times.values())
-    assert first < window["start_ns"] < window["end_ns"] < last
+    told = (first, window, last, (bundle / "recorder.txt").read_text())
+    assert first < window["start_ns"] < window["end_ns"] < last, told
     assert victim["wall_s"] > 0.3
     assert victim["wall_s"] == pytest.approx(
         (victim["end_ns"] - victim["start_ns"]) / 1e9, abs=1e-6
