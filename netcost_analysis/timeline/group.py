@@ -4,6 +4,8 @@ Native goes through the rows and keeps a cell for each group: memory grows with 
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import ArgumentError, no_such
@@ -24,9 +26,9 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 _FEW = 1_000_000
 # Rows that are taken at once: some megabytes.
 _AT_ONCE = 100_000
-# What a column is to have: from, to, both included and None for no bound; or a text.
+# What a column is to have: from, to, both included and None for no bound; a text; or true or false.
 Range = tuple[int | None, int | None]
-Where = Mapping[str, Range | str]
+Where = Mapping[str, Range | str | bool]
 # Columns, each with values in rising order.
 Edges = tuple[tuple[str, tuple[int, ...]], ...]
 # Of a column: any value, but not none.
@@ -111,23 +113,51 @@ def asked(
         raise ArgumentError(no_such("rows to group", str(rows), ROWS))
     for name, columns in {"by": by, "sums": sums, "known": known, "ends": ends}.items():
         if isinstance(columns, str) or not all(isinstance(one, str) for one in columns):
-            raise ArgumentError(f"{name} is a list of columns, as [{str(columns)!r}]")
+            raise ArgumentError(f"{name} is a list of columns, as ['cpu'], not {columns!r}")
     if not by and block is None and not edges:
         raise ArgumentError("by names no column")
-    if block is not None and not (isinstance(block, tuple) and len(block) == 2):
+    if not isinstance(lengths, str | None):
+        raise ArgumentError(f"lengths is a column, not {lengths!r}")
+    if block is not None and not (
+        isinstance(block, tuple) and len(block) == 2 and isinstance(block[1], int)
+    ):
         raise ArgumentError(
             "block is a column of times and a width in ns, as ('end_ns', 1_000_000)"
         )
-    for column, of in (where or {}).items():
-        is_range = isinstance(of, tuple) and len(of) == 2
-        if not isinstance(of, str) and not is_range:
-            raise ArgumentError(
-                f"where: {column} has to be a text or (first, last), None for no bound, not {of!r}"
-            )
-    ranges = tuple((where or {}).items())
-    places = tuple((name, tuple(map(int, values))) for name, values in (edges or {}).items())
+    ranges = tuple((column, _range(column, of)) for column, of in (where or {}).items())
+    places = _places({} if edges is None else edges)
     named = tuple(sums), tuple(known), tuple(ends)
     return Grouping(rows, tuple(by), block, places, *named, lengths, ranges)
+
+
+def _range(column: str, of: object) -> Range | str:
+    if isinstance(of, bool):
+        return (of, of)
+    if isinstance(of, str) or (isinstance(of, tuple) and len(of) == 2):
+        return of
+    raise ArgumentError(
+        f"where: {column} has to be a text, true or false, or (first, last), None for no bound, "
+        f"not {of!r}"
+    )
+
+
+def _places(edges: "Mapping[str, Sequence[int]]") -> Edges:
+    if not isinstance(edges, Mapping):
+        raise ArgumentError("edges are values by column, as {'length_ns': [10_000, 100_000]}")
+    places = []
+    for column, values in edges.items():
+        try:
+            numbers = [index(value) for value in values]
+        except TypeError:
+            numbers = []
+        rising = all(low < high for low, high in pairwise(numbers))
+        if not numbers or not rising or numbers[0] < _LEAST or numbers[-1] > _MOST:
+            raise ArgumentError(
+                f"edges: {column} has to be whole numbers in rising order, as [10_000, 100_000], "
+                f"not {values!r}"
+            )
+        places.append((column, tuple(numbers)))
+    return tuple(places)
 
 
 def has_few(capture: "Capture") -> bool:

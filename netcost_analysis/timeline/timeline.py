@@ -390,24 +390,25 @@ class Timeline:
         rows : str
             polls, softirqs, hardirqs, slices, segments or migrations.
         by : sequence of str
-            Columns, with block and edges up to 6: most of the table's (a name that is none of them
-            is answered with all), and more.
+            Up to 6 columns; block and edges are some of these. A name that is none of them is
+            answered with all that there are: most of the table's, and these.
 
             - polls: is_timed (self_ns is known), in_softirq.
             - softirqs: delay_ns (from raise to entry), is_clamped (raised at the entry or after
               it), length_ns (from entry to exit), polled_ns (from entry to the end of the last
               poll), full_polls (how many used their budget), is_dispatch (NET_RX that polled
               nothing, but steers packets to another CPU).
-            - hardirqs: gap_ns (since the entry before of the line on that CPU, null across a gap of
-              the record).
+            - hardirqs: gap_ns (since the line's last interrupt on that CPU, null where the record
+              has a gap in between).
             - slices: begun_ns (from when on the task had or wanted the CPU), is_waited (the wait is
               known), is_woken (a wake-up began it), waited_ns (of wait_ns what lies in the window),
-              left_state (prev_state of the task's stay before), asleep_ns (from then until it
-              wanted a CPU, in the window; null where that is no time).
+              left_state (prev_state of the task's stay before: 0 and from 256 on it was
+              runnable), asleep_ns (from then until it wanted a CPU, in the window; null where that
+              is no time or not known). With cpus= the stay before is the last one on these.
             - segments: ns.
         block : tuple of str and int, optional
             A column of times and a width in ns: the number of the block of that width that each
-            lies in is a key, block.
+            lies in, counted from time 0 of the clock, is a key, block.
         edges : mapping of str to sequence of int, optional
             Of columns values in rising order: how many of them a row's is not below is a key,
             NAME_place.
@@ -420,16 +421,16 @@ class Timeline:
         lengths : str, optional
             The column whose values are counted, each by itself, or in bins where there are many.
         where : mapping of str to pair of int, or str
-            Of columns the first and the last value that counts, None for no bound, or a text. A
-            null is never within.
+            Of columns the first and the last value that counts, None for no bound, or a text, or
+            true or false. A null is never within.
 
         Returns
         -------
         Groups
             frame: a row a group, ordered by its keys: the keys, how many rows, under their name,
             each sum (of work it is packets, of self_ns it is ns), NAME_known, NAME_least and
-            NAME_most. lengths: how often which value occurred in each, exact up to 200,000 values
-            (stats/histogram.py).
+            NAME_most. lengths: how often which value occurred in each, exact up to 200,000 values,
+            then in bins at most a 128th of their values wide.
 
         Raises
         ------

@@ -24,6 +24,8 @@ ASKED: list[dict[str, Any]] = [
     {"rows": "slices", "by": ("cpu", "prev_state"), "known": ("wait_ns",), "lengths": "wait_ns"},
     {"rows": "slices", "by": ("tid", "comm"), "sums": ("task_ns",), "block": ("out_ns", 10**7)},
     {"rows": "migrations", "by": ("comm", "cause", "orig_cpu", "dest_cpu")},
+    {"rows": "segments", "by": ("context", "is_network", "cost_class", "tid", "comm")},
+    {"rows": "softirqs", "by": ("action", "in_kthread"), "edges": (("packets", (1, 64, 300)),)},
 ]
 
 
@@ -42,6 +44,9 @@ def by_pandas(rows: pd.DataFrame, asked: dict[str, Any]) -> pd.DataFrame:
     if "block" in asked:
         at, width = asked["block"]
         rows, by = rows.assign(block=rows[at] // width), [*by, "block"]
+    for name, edges in asked.get("edges", ()):
+        place = np.searchsorted(edges, rows[name], side="right")
+        rows, by = rows.assign(**{f"{name}_place": place}), [*by, f"{name}_place"]
     groups = rows.groupby(by, dropna=False)
     found = {asked["rows"]: groups.size()}
     found |= {SUMS.get(one, one): groups[one].sum() for one in asked.get("sums", ())}
@@ -119,6 +124,16 @@ WRONG: list[tuple[str, Any, dict[str, Any], str]] = [
     ("polls", ["cpu"], {"block": ("device", 5)}, "'device' of polls is no number"),
     ("polls", ["cpu"], {"block": ("end_ns", 0)}, "a block of 0 ns"),
     ("polls", ["cpu"], {"block": "end_ns"}, "block is a column of times"),
+    ("polls", ["cpu"], {"block": ("end_ns", 1e9)}, "block is a column of times"),
+    ("polls", ["cpu"], {"lengths": ["work"]}, "lengths is a column"),
+    ("polls", ["cpu"], {"edges": ["work"]}, "edges are values by column"),
+    ("polls", ["cpu"], {"edges": {"work": [2, 1]}}, "edges: work has to be whole numbers"),
+    ("polls", ["cpu"], {"edges": {"work": [1, 1]}}, "edges: work has to be whole numbers"),
+    ("polls", ["cpu"], {"edges": {"work": [1.5]}}, "edges: work has to be whole numbers"),
+    ("polls", ["cpu"], {"edges": {"work": [2**63]}}, "edges: work has to be whole numbers"),
+    ("polls", ["cpu"], {"edges": {"work": 64}}, "edges: work has to be whole numbers"),
+    ("polls", ["cpu"], {"edges": {"device": [1]}}, "'device' of polls is no number"),
+    ("polls", ["cpu"], {"ends": ["device"]}, "'device' of polls is no number"),
     ("polls", ["cpu"], {"where": {"work": 64}}, "where: work has to be"),
     ("polls", ["cpu"], {"where": {"work": "x"}}, "'work' of polls is a number"),
     ("polls", ["cpu"], {"where": {"device": (1, 2)}}, "'device' of polls is a text"),
@@ -131,3 +146,37 @@ def test_what_is_no_grouping_is_refused_with_a_line(
 ) -> None:
     with pytest.raises((netcost.CaptureError, ValueError), match=wrong):
         kept("nic-stolen-time").timeline().group(rows, by, **more)
+
+
+def total(timeline: netcost.Timeline, rows: str, column: str) -> tuple[int, int]:
+    found = timeline.group(rows, ["cpu"], sums=[column], known=[column]).frame
+    return int(found[f"{column}_known"].sum()), int(found[column].sum())
+
+
+# Columns of what lies before a row, as pandas has them of the tables.
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_what_was_before_a_row_is_that_of_the_table(sample: str) -> None:
+    timeline = kept(sample).timeline()
+    irqs = rows_of(timeline, "hardirqs").dropna(subset=["entry_ns"])
+    irqs = irqs.astype({"entry_ns": "int64"}).sort_values(["cpu", "entry_ns"])
+    gaps = irqs.groupby(["cpu", "context", "irq", "name"], dropna=False)["entry_ns"].diff()
+    if not len(timeline.coverage):
+        assert total(timeline, "hardirqs", "gap_ns") == (gaps.count(), gaps.sum())
+
+    polls = timeline.polls.dropna(subset=["softirq_ordinal"])
+    full = (polls["work"] == polls["budget"]) & (polls["budget"] > 0)
+    ends = polls.groupby(["cpu", "softirq_ordinal"])["end_ns"].max()
+    softirqs = timeline.softirqs.set_index(["cpu", "ordinal"])["entry_ns"]
+    polled = (ends - softirqs.reindex(ends.index)).dropna()
+    assert total(timeline, "softirqs", "polled_ns") == (len(polled), polled.sum())
+    assert total(timeline, "softirqs", "full_polls")[1] == full.sum()
+
+    stays = timeline.slices
+    stays = stays[(stays["tid"].fillna(0) != 0).to_numpy()].sort_values(["tid", "in_ns"])
+    before = stays.groupby("tid")[["out_ns", "prev_state"]].shift()
+    window = [int(timeline.summary[name]) for name in ("start_ns", "end_ns")]
+    begun = (stays["in_ns"] - stays["wait_ns"].fillna(0)).clip(*window)
+    asleep = begun - before["out_ns"].clip(*window)
+    known = stays["wait_ns"].notna() & before["prev_state"].notna() & (asleep > 0).fillna(False)
+    assert total(timeline, "slices", "asleep_ns") == (known.sum(), asleep[known].sum())
+    assert total(timeline, "slices", "left_state")[0] == before["prev_state"].count()

@@ -141,7 +141,7 @@ impl Row for SliceRow {
 pub struct Before {
     /// The state in which it left its last stay.
     pub left_state: Option<i64>,
-    /// How long it then neither ran nor waited; none where that is no time.
+    /// How long it then neither ran nor waited; `None` where that is no time, or not known.
     pub asleep_ns: Option<i64>,
     /// Of its wait.
     pub waited_ns: Option<i64>,
@@ -176,7 +176,9 @@ impl Stays {
             let Some(tid) = names.victim(stay.victim).map(|of| of.0).filter(|&tid| tid != 0) else { continue };
             if let Some((out_ns, state)) = self.0.insert(tid, (stay.out_ns, stay.prev_state)) {
                 before.left_state = state;
-                before.asleep_ns = Some(within(begun_ns) - within(out_ns)).filter(|&ns| ns > 0);
+                // One whose wait is not known may have waited all along.
+                let is_known = stay.wait_ns.is_some() && state.is_some();
+                before.asleep_ns = Some(within(begun_ns) - within(out_ns)).filter(|&ns| is_known && ns > 0);
             }
         }
         found
