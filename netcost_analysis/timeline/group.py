@@ -26,9 +26,11 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 _FEW = 1_000_000
 # Rows that are taken at once: some megabytes.
 _AT_ONCE = 100_000
-# What a column is to have: from, to, both included and None for no bound; a text; or true or false.
+# What a column is to have: from, to, both included and None for no bound; or a text.
 Range = tuple[int | None, int | None]
-Where = Mapping[str, Range | str | bool]
+Where = Mapping[str, Range | str]
+# As a user may write it.
+Having = Mapping[str, Range | str | bool]
 # Columns, each with values in rising order.
 Edges = tuple[tuple[str, tuple[int, ...]], ...]
 # Of a column: any value, but not none.
@@ -106,7 +108,7 @@ def asked(
     known: Sequence[str],
     ends: Sequence[str],
     lengths: str | None,
-    where: Where | None,
+    where: Having | None,
 ) -> Grouping:
     """Check what a user wrote. Raises ArgumentError where it is no grouping."""
     if rows not in ROWS:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..questions.accessors import RecordingAsk
     from ..view.widget import TimelineWidget
     from .aggregate import Owned
-    from .group import Groups, Where
+    from .group import Groups, Having
     from .task import Task
     from .window import Named
 
@@ -381,7 +381,7 @@ class Timeline:
         known: "Sequence[str]" = (),
         ends: "Sequence[str]" = (),
         lengths: str | None = None,
-        where: "Where | None" = None,
+        where: "Having | None" = None,
     ) -> "Groups":
         """Rows by what they have in common, in memory that grows with the groups alone.
 
@@ -420,7 +420,7 @@ class Timeline:
             Columns of which the least and the most value are told.
         lengths : str, optional
             The column whose values are counted, each by itself, or in bins where there are many.
-        where : mapping of str to pair of int, or str
+        where : mapping of str to pair of int, str or bool
             Of columns the first and the last value that counts, None for no bound, or a text, or
             true or false. A null is never within.
 
