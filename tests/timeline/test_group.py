@@ -177,6 +177,8 @@ def test_what_was_before_a_row_is_that_of_the_table(sample: str) -> None:
     window = [int(timeline.summary[name]) for name in ("start_ns", "end_ns")]
     begun = (stays["in_ns"] - stays["wait_ns"].fillna(0)).clip(*window)
     asleep = begun - before["out_ns"].clip(*window)
-    known = stays["wait_ns"].notna() & before["prev_state"].notna() & (asleep > 0).fillna(False)
+    left = before["prev_state"].fillna(0).astype("int64")
+    known = (stays["wait_ns"].notna() | (left & 0xFF > 0)) & before["prev_state"].notna()
+    known &= (asleep > 0).fillna(False)
     assert total(timeline, "slices", "asleep_ns") == (known.sum(), asleep[known].sum())
     assert total(timeline, "slices", "left_state")[0] == before["prev_state"].count()

@@ -34,10 +34,15 @@ const ASLEEP: i64 = 0xff;
 /// EXIT_DEAD and EXIT_ZOMBIE, in either order: a task that leaves its CPU so never comes back.
 const DEAD: i64 = 0x30;
 
+/// Whether a task that leaves its CPU in a state waits for something else.
+pub fn is_asleep(state: i64) -> bool {
+    state & ASLEEP != 0
+}
+
 impl Slice {
     /// How it ended, by the state in which it left; `None` where that was not recorded.
     pub fn left(self, state: Option<i64>) -> Slice {
-        let runnable = state.is_some_and(|state| state & ASLEEP == 0);
+        let runnable = state.is_some_and(|state| !is_asleep(state));
         let dead = state.is_some_and(|state| state & DEAD != 0);
         Slice { runnable, dead, asleep: state.is_some() && !runnable, ..self }
     }

@@ -13,6 +13,7 @@ use crate::ledger::migrated::Migrated;
 use crate::ledger::resolve::Names;
 use crate::ledger::rows::{HardirqRow, PollRow, SliceRow, SoftirqRow};
 use crate::ledger::segment::Packed;
+use crate::lives::slice::is_asleep;
 
 /// A row that is grouped.
 pub trait Row: Sized + 'static {
@@ -176,8 +177,8 @@ impl Stays {
             let Some(tid) = names.victim(stay.victim).map(|of| of.0).filter(|&tid| tid != 0) else { continue };
             if let Some((out_ns, state)) = self.0.insert(tid, (stay.out_ns, stay.prev_state)) {
                 before.left_state = state;
-                // One whose wait is not known may have waited all along.
-                let is_known = stay.wait_ns.is_some() && state.is_some();
+                // One that was runnable, and whose wait is not known, may have waited all along.
+                let is_known = state.is_some_and(|state| stay.wait_ns.is_some() || is_asleep(state));
                 before.asleep_ns = Some(within(begun_ns) - within(out_ns)).filter(|&ns| is_known && ns > 0);
             }
         }
