@@ -403,8 +403,8 @@ class Timeline:
             - slices: begun_ns (from when on the task had or wanted the CPU), is_waited (the wait is
               known), is_woken (a wake-up began it), waited_ns (of wait_ns what lies in the window),
               left_state (prev_state of the task's stay before: 0 and from 256 on it was
-              runnable), asleep_ns (from then until it wanted a CPU, or had one where the wait is not
-              known, in the window; null where that is no time or it may have waited). With cpus=
+              runnable), asleep_ns (from then until it wanted a CPU, in the window, or had one where
+              the wait is not known; null where that is no time or it may have waited). With cpus=
               the stay before is the last one on these.
             - segments: ns.
         block : tuple of str and int, optional
