@@ -41,11 +41,11 @@ class Grouping(NamedTuple):
     """The rows of a table, the columns that group them, and what is counted of each group.
 
     rows: one of ROWS. by: columns. block: a column of times and a width; the number of the block is
-    one more key. edges: columns, each with values in rising order: how many of them a row's is not
-    below is a key, NAME_place. A grouping has up to 6 keys. sums: columns to add up; a null adds
-    nothing. known: columns whose known values are counted. ends: columns of which the least and the
-    most are told. lengths: the column whose values are told apart and counted. where: the values
-    that a row must have, by column.
+    one more key. edges: columns, each with values in rising order; a key, NAME_place, says how many
+    of them the row's value has reached. A grouping has up to 6 keys. sums: columns to add up; a
+    null adds nothing. known: columns whose known values are counted. ends: columns whose least and
+    most value is told. lengths: the column whose values are told apart and counted. where: the
+    values that a row must have, by column.
     """
 
     rows: str

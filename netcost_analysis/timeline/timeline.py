@@ -411,14 +411,14 @@ class Timeline:
             A column of times and a width in ns: the number of the block of that width that each
             lies in, counted from time 0 of the clock, is a key, block.
         edges : mapping of str to sequence of int, optional
-            Of columns values in rising order: how many of them a row's is not below is a key,
-            NAME_place.
+            By column values in rising order. A key, NAME_place, says how many of them the row's
+            value has reached.
         sums : sequence of str
             Columns to add up; a null adds nothing.
         known : sequence of str
             Columns whose known values are counted.
         ends : sequence of str
-            Columns of which the least and the most value are told.
+            Columns whose least and most value is told.
         lengths : str, optional
             The column whose values are counted, each by itself, or in bins where there are many.
         where : mapping of str to pair of int, str or bool

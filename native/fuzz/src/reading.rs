@@ -54,7 +54,7 @@ fn read_tables(recording: &Recording) {
     }
     given(maps::mappings(recording, progress)).iter().for_each(check);
     given(maps::kernel_symbols(recording, progress)).iter().for_each(check);
-    let request = Request { want: everything(), ..Request::default() };
+    let request = Request { want: Want::ALL, ..Request::default() };
     if let Some(found) = given(ledger::run(recording, &request, progress)) {
         found.tables.iter().for_each(|(_, batch)| check(batch));
         [&found.sums, &found.displaced, &found.irqs].into_iter().for_each(check);
@@ -78,19 +78,6 @@ fn given<T>(result: Result<T, Error>) -> Option<T> {
             None
         }
         Err(Error::Io(error)) => panic!("a file in memory does not fail: {error}"),
-    }
-}
-
-fn everything() -> Want {
-    Want {
-        coverage: true,
-        segments: true,
-        softirqs: true,
-        hardirqs: true,
-        polls: true,
-        slices: true,
-        migrations: true,
-        displaced: true,
     }
 }
 

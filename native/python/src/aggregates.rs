@@ -11,7 +11,7 @@ use pyo3_arrow::PyTable;
 use crate::lives::Facts;
 use crate::{pass, table, Capture};
 
-/// An aggregate, by the names of its fields: netcost_analysis/timeline/aggregates.py.
+/// An aggregate, by the names of its fields: `Grouping`, `Wakeups`, `Raised` and `Facts` in Python.
 #[derive(FromPyObject)]
 pub enum Wanted {
     Group {
@@ -82,8 +82,8 @@ impl Windows {
     }
 }
 
-/// All of them in one pass, behind a first one where none was made, which takes so many `rows` at once; where these are
-/// few, none is said, and they stay for who asks next.
+/// Computes all of them in one pass, behind a first one where none was made. The pass takes `rows` rows at once. `None`:
+/// all of them, which are few and stay for whoever asks next.
 pub fn aggregates(
     capture: &Capture,
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Rows that stay in memory, for whoever asks next.
+//! Rows that stay in memory after a pass: whoever asks next needs no pass.
 
 use std::sync::Arc;
 

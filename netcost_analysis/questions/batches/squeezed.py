@@ -71,10 +71,10 @@ def has_work(timeline: Timeline) -> bool:
 
 
 def squeezed(timeline: Timeline, limits: KernelLimits, times: Times | None) -> pd.DataFrame:
-    # By CPU: with_polls, full; of each mark how many have it, and, behind its name and _unknown, of
-    # how many it is not known. With times the same as inner_low of those that ended between the
-    # readings of softnet_stat, as outer_high of those that ended in one of them too, with their
-    # packets; entered: those that began between the readings of /proc/softirqs.
+    # By CPU: with_polls and full; for each mark its count, and as NAME_unknown how many softirqs it
+    # is not known of. With times also inner_low: low, of softirqs that ended between the readings
+    # of softnet_stat; outer_high and packets: of those that ended during a reading too; entered:
+    # softirqs that began between the readings of /proc/softirqs.
     found = BY_LIMITS(timeline, BY_LIMITS.of(timeline)._replace(edges=edges_of(limits, times)))
     polls = HAS_WORK(timeline).frame["polls"].sum()
     sums = marked(found, has_work(timeline) or not polls, limits, times)

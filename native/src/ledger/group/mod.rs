@@ -40,7 +40,7 @@ pub struct Wanted {
     pub sums: Vec<String>,
     /// Columns whose known values are counted.
     pub known: Vec<String>,
-    /// Columns of which the least and the most are told.
+    /// Columns whose least and most value is told.
     pub ends: Vec<String>,
     /// The column whose values are counted, each by itself, or in bins where there are many; negative ones as 0.
     pub lengths: Option<String>,
