@@ -65,19 +65,20 @@ pub fn segments(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     plan.batch()
 }
 
-/// Rows of one task's number and name as one.
+/// Rows whose owners are shown alike as one.
 fn by_name<'r>(names: &Names, rows: &'r [SumRow]) -> Cow<'r, [SumRow]> {
-    if rows.iter().all(|row| names.first_of(row.victim) == row.victim) {
+    let owner = |row: &SumRow| (names.first_of(row.victim), names.first_alike(row.thief));
+    if rows.iter().all(|row| owner(row) == (row.victim, row.thief)) {
         return Cow::Borrowed(rows);
     }
     let mut places = FxHashMap::default();
     let mut merged: Vec<SumRow> = Vec::new();
     for row in rows {
-        let victim = names.first_of(row.victim);
-        let place = *places.entry((row.bin_ns, victim, row.thief, row.class)).or_insert(merged.len());
+        let (victim, thief) = owner(row);
+        let place = *places.entry((row.bin_ns, victim, thief, row.class)).or_insert(merged.len());
         match merged.get_mut(place) {
             Some(of) => (of.ns, of.segments) = (of.ns + row.ns, of.segments + row.segments),
-            None => merged.push(SumRow { victim, ..*row }),
+            None => merged.push(SumRow { victim, thief, ..*row }),
         }
     }
     Cow::Owned(merged)

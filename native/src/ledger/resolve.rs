@@ -1,5 +1,7 @@
 //! Numbers back to names: tasks, interrupt lines, devices, when all of them are known.
 
+use std::hash::Hash;
+
 use arrow_array::types::Int32Type;
 use arrow_array::ArrayRef;
 use rustc_hash::FxHashMap;
@@ -12,7 +14,7 @@ use crate::ledger::network::Network;
 use crate::ledger::read::Reader;
 use crate::ledger::rows::Cause;
 use crate::ledger::schema::EventSchemas;
-use crate::ledger::thief::{place, softirq_thief, turned_to, Class, Context, Thief, TURNED_TO};
+use crate::ledger::thief::{alike, place, softirq_thief, turned_to, Class, Context, Thief, TURNED_TO};
 use crate::tables::{each, optional, Plan};
 
 /// Labels of `is_network`, by the numbers that `network` gives.
@@ -45,10 +47,12 @@ pub struct Names {
     victims: Vec<(i32, u32)>,
     /// Per victim the first number of that tid and name: a task that is forked or named anew has another.
     first: Vec<u32>,
+    /// Per entry of `known` the first that says the same: a run may prove to be what its thief turns out to be.
+    first_known: Vec<u32>,
 }
 
 /// What is known of a thief.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Known {
     /// Number in `Names::contexts`.
     pub context: u32,
@@ -86,10 +90,9 @@ impl Names {
         napis.dedup();
         let proved = [None].into_iter().chain(TURNED_TO.map(Some));
         let runs = proved.flat_map(|proved| thieves.iter().map(move |thief| (thief, proved.unwrap_or(thief.network))));
-        let known = runs.map(|(thief, network)| Known::of(thief, network, &irqs, &napis, &facts)).collect();
+        let known: Vec<Known> = runs.map(|(thief, network)| Known::of(thief, network, &irqs, &napis, &facts)).collect();
         let victims = reader.tasks.resolved();
-        let mut known_first = FxHashMap::default();
-        let first = (0..).zip(&victims).map(|(number, of)| *known_first.entry(*of).or_insert(number)).collect();
+        let (first, first_known) = (firsts(&victims), firsts(&known));
         Names {
             strings: Labels::new(reader.strings.values()),
             contexts: Labels::new(&Context::NAMES),
@@ -103,6 +106,7 @@ impl Names {
             known,
             victims,
             first,
+            first_known,
         }
     }
 
@@ -137,6 +141,14 @@ impl Names {
     #[inline(always)]
     pub fn first_of(&self, victim: u32) -> u32 {
         self.first.get(victim as usize).copied().unwrap_or(victim)
+    }
+
+    /// The first number of a thief, and of what its run proved to be, that is shown as this one is.
+    #[inline(always)]
+    pub fn first_alike(&self, thief: u32) -> u32 {
+        let thieves = self.reader.thieves.all.len();
+        let first = self.first_known[turned_to(thief) * thieves + place(thief)] as usize;
+        alike(thief, first % thieves, first / thieves)
     }
 
     /// Thread ids of victims; null for nobody.
@@ -227,6 +239,12 @@ impl Known {
             network: network_label(network),
         }
     }
+}
+
+/// Per value the place of the first that equals it.
+fn firsts<T: Copy + Eq + Hash>(values: &[T]) -> Vec<u32> {
+    let mut first = FxHashMap::default();
+    (0..).zip(values).map(|(place, value)| *first.entry(*value).or_insert(place)).collect()
 }
 
 /// Number of a label in `NETWORKS`, or `NONE`.

@@ -139,6 +139,12 @@ pub fn turned_to(thief: u32) -> usize {
     (thief as usize / MAX_THIEVES) & 3
 }
 
+/// The number of a run of another thief, which proved to be `turned`, in the same context as a run of `thief`.
+#[inline(always)]
+pub fn alike(thief: u32, place: usize, turned: usize) -> u32 {
+    (place + turned * MAX_THIEVES) as u32 | (thief & POLL)
+}
+
 /// The number of a run of `thief`, which is `known` to be, that proved to be otherwise.
 pub fn turned(thief: u32, known: Network, proved: Network) -> u32 {
     let settled = proved == Network::OfThread && known != Network::OfRun;
