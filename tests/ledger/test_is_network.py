@@ -70,6 +70,23 @@ def test_who_is_network(tmp_path: Path) -> None:
     assert devices["virtio1-req.0"] is None
 
 
+# Whether that run woke a NAPI thread, the rest of the recording tells. None is there: it is a run
+# like the others.
+def test_a_run_that_wakes_a_task_without_a_name_has_no_row_of_its_own(tmp_path: Path) -> None:
+    woken = [
+        h.VectorEntry(1000),
+        h.SoftirqRaise(1005, TIMER),
+        h.VectorExit(1010),
+        h.SoftirqEntry(1011, TIMER),
+        h.Waking(1012, UDPSINK),
+        h.SoftirqExit(1020, TIMER),
+    ]
+    told = [*woken, *(one for number in range(2, 5) for one in interrupts(number))]
+    got = answer(tmp_path, cpu(0, *told, h.Waking(9000, UDPSINK), task=OPENSSL), known=(OPENSSL,))
+    timers = [(row["ns"], row["segments"]) for row in got.sums if row["name"] == "TIMER"]
+    assert timers == [(4 * 9, 4)]
+
+
 # In the guests: `virtio0-input` is the random-number device, and `eth0-rx-0` and `eth0` are two
 # interrupts of one NIC.
 def test_the_guests_nics_are_found(unpacked: Path) -> None:
