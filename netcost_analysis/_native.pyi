@@ -277,29 +277,6 @@ class TileSegments:
     ) -> TileSegment | None:
         """The first segment that begins after a time, of wanted owners and on top of a task."""
 
-class Pairing:
-    """Softirqs paired with interrupts and polls, of the tables in batches, however they are cut.
-
-    gaps: CPU, start, end, across which nothing is measured. limit_ns: MAX_SOFTIRQ_TIME, from and
-    to. picked: of long chains the least ns, below how many packets, and how many of the longest.
-    most: rows of a table that are told.
-    """
-
-    def __init__(
-        self,
-        window: tuple[int, int],
-        gaps: Sequence[tuple[int, int, int]],
-        *,
-        has_polls: bool,
-        has_raises: bool,
-        limit_ns: tuple[int, int],
-        picked: tuple[int, int, int],
-        most: int,
-    ) -> None: ...
-    def add(self, softirqs: ArrowTable, hardirqs: ArrowTable, polls: ArrowTable) -> None: ...
-    def tables(self) -> dict[str, ArrowTable]:
-        """Once, when nothing comes any more: questions/batches/paired.py says which."""
-
 class Episodes:
     """The longest episodes of interrupts on top of a task, of the tables in batches, however cut.
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowDictionaryKeyType, Int16Type, Int32Type, Int8Type};
 use arrow_array::{ArrayRef, DictionaryArray, PrimitiveArray, StringArray, UInt64Array};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
@@ -127,6 +128,17 @@ impl Labels {
     pub fn of_numbers(values: Vec<u64>) -> Labels {
         let keys = (0..values.len() as i32).collect();
         Labels { distinct: values.len(), values: Arc::new(UInt64Array::from(values)), keys }
+    }
+
+    /// For the keys of these, and behind them `more`.
+    pub fn and(&self, more: &[&str]) -> Labels {
+        let values = self.values.as_string::<i32>().iter().flatten();
+        Labels::new(&values.chain(more.iter().copied()).collect::<Vec<&str>>())
+    }
+
+    /// How many keys there are.
+    pub fn count(&self) -> usize {
+        self.distinct
     }
 
     /// The key of a code; -1 for `NONE`.

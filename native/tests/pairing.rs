@@ -1,31 +1,45 @@
-//! Softirqs paired with interrupts and polls come to the same, whichever way the tables are cut.
+//! Softirqs paired with interrupts and polls come to the same, however many rows come at once.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::RecordBatch;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use netcost::ledger::{self, Request, Want};
-use netcost::open;
-use netcost::pairing::{Pairing, Settings, Shown};
+use netcost::ledger::{self, Aggregated, Output, Request, Want};
+use netcost::pairing::{Settings, Shown};
+use netcost::{open, Recording};
 
-const TABLES: [&str; 3] = ["softirqs", "hardirqs", "polls"];
 const SAMPLE: &str = "../sample-data/nic-stolen-time/trace.perf.data";
 
-fn pairing(most: usize) -> Pairing {
-    Pairing::new(Settings {
+type Named = BTreeMap<&'static str, RecordBatch>;
+
+fn sample() -> (Recording, Request, Output) {
+    let recording = open(SAMPLE, None, &mut || true).expect("a sample");
+    let want = Want { softirqs: true, hardirqs: true, polls: true, ..Want::default() };
+    let request = Request { want, ..Request::default() };
+    let output = ledger::run(&recording, &request, &mut |_fraction| true).expect("a ledger");
+    (recording, request, output)
+}
+
+/// What pairing comes to that takes so many rows at once.
+fn paired((recording, request, output): &(Recording, Request, Output), most: usize, rows: usize) -> Named {
+    let wanted = Aggregated::Pairing(Arc::new(Settings {
         window: (i64::MIN, i64::MAX),
         gaps: Vec::new(),
         has_polls: true,
         has_raises: true,
         limit_ns: (0, 4_000_000),
         shown: Shown { most, longest: 5, longer_ns: 50_000, fewer_packets: 64 },
-    })
+    }));
+    let mut goes_on = |_fraction| true;
+    let found = ledger::run_aggregates(recording, request, &output.survey, &[wanted], rows, &mut goes_on);
+    found.expect("a pass").into_iter().flatten().collect()
 }
 
 /// Each table's rows as texts, in order: sums come in any.
-fn told(mut pairing: Pairing) -> BTreeMap<&'static str, Vec<String>> {
+fn told(tables: &Named) -> BTreeMap<&'static str, Vec<String>> {
     let options = FormatOptions::default().with_null("null");
     let rows = |table: &RecordBatch| {
         let columns: Vec<ArrayFormatter<'_>> =
@@ -35,7 +49,7 @@ fn told(mut pairing: Pairing) -> BTreeMap<&'static str, Vec<String>> {
         rows.sort_unstable();
         rows
     };
-    pairing.tables().expect("tables").into_iter().map(|(name, table)| (name, rows(&table))).collect()
+    tables.iter().map(|(name, table)| (*name, rows(table))).collect()
 }
 
 fn sum(table: &RecordBatch, name: &str) -> i64 {
@@ -43,47 +57,26 @@ fn sum(table: &RecordBatch, name: &str) -> i64 {
 }
 
 #[test]
-fn however_tables_are_cut_they_come_to_the_same() {
-    let recording = open(SAMPLE, None, &mut || true).expect("a sample");
-    let want = Want { softirqs: true, hardirqs: true, polls: true, ..Want::default() };
-    let request = Request { want, ..Request::default() };
-    let output = ledger::run(&recording, &request, &mut |_fraction| true).expect("a ledger");
-    let tables: BTreeMap<&str, RecordBatch> = output.tables.into_iter().collect();
+fn however_many_rows_come_at_once_they_come_to_the_same() {
+    let sample = sample();
     for most in [30, 200_000] {
-        let mut whole = pairing(most);
-        let [softirqs, hardirqs, polls] = TABLES.map(|name| std::slice::from_ref(&tables[name]));
-        whole.add(softirqs, hardirqs, polls).expect("the tables");
-        let whole = told(whole);
+        let whole = told(&paired(&sample, most, usize::MAX));
         assert_eq!(whole["longest"].len(), 5);
         assert!(most > 30 || whole["chains"].len() == 30);
         for rows in [50, 1_000, 7_000] {
-            let mut parts = pairing(most);
-            let mut sink = |batch: ledger::Tables| {
-                let batch: BTreeMap<&str, RecordBatch> = batch.into_iter().collect();
-                let [softirqs, hardirqs, polls] = TABLES.map(|name| std::slice::from_ref(&batch[name]));
-                parts.add(softirqs, hardirqs, polls).is_ok()
-            };
-            ledger::run_in_batches(&recording, &request, &output.survey, rows, &mut sink, &mut |_fraction| true)
-                .expect("batches");
-            assert_eq!(told(parts), whole, "{rows} rows");
+            assert_eq!(told(&paired(&sample, most, rows)), whole, "{rows} rows");
         }
     }
 }
 
 #[test]
 fn no_row_is_lost() {
-    let recording = open(SAMPLE, None, &mut || true).expect("a sample");
-    let want = Want { softirqs: true, hardirqs: true, polls: true, ..Want::default() };
-    let request = Request { want, ..Request::default() };
-    let output = ledger::run(&recording, &request, &mut |_fraction| true).expect("a ledger");
-    let tables: BTreeMap<&str, RecordBatch> = output.tables.into_iter().collect();
-    let mut pairing = pairing(200_000);
-    let [softirqs, hardirqs, polls] = TABLES.map(|name| std::slice::from_ref(&tables[name]));
-    pairing.add(softirqs, hardirqs, polls).expect("the tables");
-    let found: BTreeMap<&str, RecordBatch> = pairing.tables().expect("tables").into_iter().collect();
-    assert_eq!(sum(&found["sizes"], "polls"), polls[0].num_rows() as i64);
+    let sample = sample();
+    let tables: Named = sample.2.tables.iter().cloned().collect();
+    let found = paired(&sample, 200_000, usize::MAX);
+    assert_eq!(sum(&found["sizes"], "polls"), tables["polls"].num_rows() as i64);
     assert_eq!(sum(&found["run_counts"], "run_count"), sum(&found["runs_of_cpu"], "runs"));
     assert_eq!(sum(&found["runs"], "net_rx"), sum(&found["by_device"], "softirqs"));
     assert_eq!(sum(&found["by_device"], "softirqs"), found["chains"].num_rows() as i64);
-    assert!(sum(&found["runs"], "softirqs") <= softirqs[0].num_rows() as i64);
+    assert!(sum(&found["runs"], "softirqs") <= tables["softirqs"].num_rows() as i64);
 }

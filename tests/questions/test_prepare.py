@@ -15,7 +15,7 @@ from netcost_analysis.questions.folds import Asked, at_once, fold
 from netcost_analysis.timeline.group import Grouping, aggregates
 from support.kept import kept
 
-ASKED = ("softirq_chains", "episodes")
+ASKED = ("traffic_owners", "network_overhead")
 GROUPED = ("softirq_time", "softirq_lengths", "poll_sizes")
 
 
@@ -45,7 +45,7 @@ def test_questions_share_a_pass(passes: list[set[str]]) -> None:
     passes.clear()
     timeline = fresh()
     timeline.ask.prepare(*ASKED)
-    assert passes == [{"segments", "hardirqs", "softirqs", "polls"}]
+    assert passes == [{"segments", "softirqs", "polls"}]
     for name, frame in alone.items():
         pd.testing.assert_frame_equal(timeline.ask(name).frame, frame)
     assert len(passes) == 1

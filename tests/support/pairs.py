@@ -1,58 +1,50 @@
-# Softirqs, interrupts and polls of one CPU as rows that a test writes down, paired.
+# Sums of polls that a test writes down, as native makes them of tables.
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
-import numpy as np
 import pandas as pd
 
-from netcost_analysis.questions.batches.kernel_limits import KernelLimits
-from netcost_analysis.questions.batches.paired import Paired, Picked, Recorded
-from netcost_analysis.questions.inputs import Window
-from netcost_analysis.spans import Spans
+from netcost_analysis.questions.batches.poll_sums import NO_WORK, Gathered, gathered_of
 
-Rows = Iterable[Mapping[str, Any]]
-_NUMBERS = ("raise_ns", "entry_ns", "exit_ns", "irq", "start_ns", "work", "softirq_ordinal", "tid")
-# What a row is that says nothing else; ordinals count from 0.
-_SOFTIRQ: dict[str, Any] = {
-    "cpu": 0,
-    "ordinal": 0,
-    "raise_ns": None,
-    "entry_ns": None,
-    "exit_ns": None,
-    "vec": 3,
-    "action": "NET_RX",
-    "tid": 500,
-    "comm": "openssl",
-    "origin": "irq",
-    "in_kthread": False,
-    "cost_class": "stolen",
-    "self_ns": 0,
-    "outside_polls_ns": 0,
-    "polls": 0,
-    "packets": 0,
-}
-_HARDIRQ: dict[str, Any] = {
-    "cpu": 0,
-    "entry_ns": None,
-    "exit_ns": None,
-    "irq": None,
-    "name": "ipi",
-    "context": "vector",
-    "device": None,
-    "self_ns": 0,
-}
+_OWNER = ["device", "cpu"]
 
 
-def paired_of(softirqs: Rows, hardirqs: Rows, polls: pd.DataFrame) -> Paired:
-    # polls: rows of the table.
-    window, gaps = Window(0, 2**62, False), Spans(*np.zeros((3, 0), "int64"))
-    paired = Paired(Recorded(window, gaps, KernelLimits(), polls=True, raises=True), Picked())
-    numbered = ({"ordinal": number, **row} for number, row in enumerate(softirqs))
-    paired.add(_frame(_SOFTIRQ, numbered), _frame(_HARDIRQ, hardirqs), polls)
-    return paired
+def gathered_from(polls: pd.DataFrame, outside_ns: int, irq_ns: int) -> Gathered:
+    # Each poll in a softirq of its own, which spends so much outside of it, and which a vector
+    # raised, whose interrupt took so much. polls: device, cpu, work, self_ns.
+    known = polls["work"].notna()
+    own = polls[[*_OWNER, "work"]].fillna({"work": NO_WORK}).astype({"work": "int64"})
+    own["polls"], own["known"] = 1, known.astype("int64")
+    own["known_ns"] = polls["self_ns"].where(known, 0).astype("int64")
+    own[["whole", "whole_ns"]] = own[["known", "known_ns"]]
+    counted = ["polls", "known", "known_ns", "whole", "whole_ns"]
+    counts = own.groupby(_OWNER)[counted].sum().reset_index()
+    around = counts[_OWNER].assign(shared=1, line=-1, again=0)
+    for prefix, number in {"": counts["polls"], "known_": counts["known"]}.items():
+        shares = {"outside_polls_ns": outside_ns, "irq_ns": irq_ns, "raised": 1}
+        around = around.assign(**{f"{prefix}{name}": number * of for name, of in shares.items()})
+    lines = ["cpu", "device", "irq", "irqs", "irq_ns"]
+    received = own[own["work"] > 0]
+    return gathered_of(
+        {
+            "sizes": own.groupby([*_OWNER, "work"])[counted].sum().reset_index(),
+            "around": around,
+            "lines": pd.DataFrame(columns=lines, dtype="Int64"),
+            "stretches": _stretches(received),
+            "seen": received.groupby(_OWNER)["polls"].sum().reset_index(),
+            "power": pd.DataFrame({"power": [0]}),
+        }
+    )
 
 
-def _frame(usual: dict[str, Any], rows: Rows) -> pd.DataFrame:
-    frame = pd.DataFrame([{**usual, **row} for row in rows], columns=list(usual))
-    return frame.astype({name: "Int64" for name in _NUMBERS if name in frame})
+def _stretches(polls: pd.DataFrame) -> pd.DataFrame:
+    # Few polls: each is one. Squares of their ns come as two halves.
+    work, ns = polls["work"], polls["known_ns"]
+    return polls[[*_OWNER, "polls"]].assign(
+        stretch=polls.groupby(_OWNER).cumcount(),
+        kind=[(size - 1).bit_length() for size in work.tolist()],
+        packets=work,
+        ns=ns,
+        squares=work * work,
+        products=work * ns,
+        high=ns * ns // 2**32,
+        low=ns * ns % 2**32,
+    )

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use netcost::ledger::{self, Aggregated, Grouping, Kept, Request, Tables, Want};
+use netcost::pairing::{Settings, Shown};
 use netcost::{Progress, Result};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
@@ -11,7 +12,7 @@ use pyo3_arrow::PyTable;
 use crate::lives::Facts;
 use crate::{pass, table, Capture};
 
-/// An aggregate, by the names of its fields: `Grouping`, `Wakeups`, `Raised` and `Facts` in Python.
+/// An aggregate, by the names of its fields: `Grouping`, `Wakeups`, `Raised`, `Pairing` and `Facts` in Python.
 #[derive(FromPyObject)]
 pub enum Wanted {
     Group {
@@ -33,6 +34,15 @@ pub enum Wanted {
         #[pyo3(attribute("is_of_lines"))]
         _is_of_lines: bool,
     },
+    Pairing {
+        window: (i64, i64),
+        gaps: Vec<(i64, i64, i64)>,
+        has_polls: bool,
+        has_raises: bool,
+        limit_ns: (i64, i64),
+        picked: (i64, i64, usize),
+        most: usize,
+    },
     #[pyo3(transparent)]
     Stays(Facts),
 }
@@ -45,6 +55,11 @@ pub fn aggregated(wanted: Wanted) -> Result<Aggregated> {
         }
         Wanted::Wakeups { gap_ns } => Aggregated::Wakeups(gap_ns),
         Wanted::Raised { .. } => Aggregated::Raised,
+        Wanted::Pairing { window, gaps, has_polls, has_raises, limit_ns, picked, most } => {
+            let (longer_ns, fewer_packets, longest) = picked;
+            let shown = Shown { most, longest, longer_ns, fewer_packets };
+            Aggregated::Pairing(Arc::new(Settings { window, gaps, has_polls, has_raises, limit_ns, shown }))
+        }
         Wanted::Stays(facts) => Aggregated::Stays(Arc::new(facts.told()?)),
     })
 }

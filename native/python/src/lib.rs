@@ -13,7 +13,6 @@ mod handovers;
 mod lives;
 mod mask;
 mod packed;
-mod pairing;
 mod perfetto;
 mod progress;
 mod tiles;
@@ -414,7 +413,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tiles::TileSegments>()?;
     module.add_class::<tiles::TileSums>()?;
     module.add_class::<episodes::Episodes>()?;
-    module.add_class::<pairing::Pairing>()?;
     module.add_class::<handovers::Handovers>()?;
     module.add_function(wrap_pyfunction!(columns::columns, module)?)?;
     for function in [

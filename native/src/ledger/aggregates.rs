@@ -9,6 +9,7 @@ use crate::ledger::raised::Raised;
 use crate::ledger::resolve::Names;
 use crate::ledger::stays::{Stays, Wanted as Stayed};
 use crate::ledger::wakeups::Wakeups;
+use crate::pairing::{self, Pairing};
 
 /// One of them.
 #[derive(Debug, Clone)]
@@ -26,6 +27,10 @@ pub enum Wanted {
     /// Which line raised how many NET_RX softirqs, and in how many of them which device was polled: tables `raised`,
     /// `polled`, and `devices`, all that were polled.
     Raised,
+    /// Softirqs with the interrupts that raised them, their runs and their polls: tables `runs`, `chains`, `longest`,
+    /// `strange`, `sizes`, `lines`, `around`, `stretches`, `seen`, `power`, `by_device`, `by_polls`, `counts`,
+    /// `run_counts`, `runs_of_cpu` and `steered`.
+    Pairing(Arc<pairing::Settings>),
 }
 
 impl Wanted {
@@ -35,6 +40,7 @@ impl Wanted {
             Wanted::Group(wanted) => Box::new(Group::new(wanted, names)?),
             Wanted::Stays(wanted) => Box::new(Stays::new(wanted)),
             Wanted::Raised => Box::new(Raised::default()),
+            Wanted::Pairing(settings) => Box::new(Pairing::new(settings)),
             Wanted::Wakeups(gap_ns) => Box::new(Wakeups::new(*gap_ns)),
         })
     }
@@ -44,7 +50,7 @@ impl Wanted {
         match self {
             Wanted::Group(wanted) => wanted.tables(),
             Wanted::Stays(_) => vec!["slices", "migrations"],
-            Wanted::Raised => vec!["hardirqs", "softirqs", "polls"],
+            Wanted::Raised | Wanted::Pairing(_) => vec!["hardirqs", "softirqs", "polls"],
             Wanted::Wakeups(_) => vec!["segments"],
         }
     }

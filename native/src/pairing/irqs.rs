@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::ledger::thief::Context;
 use crate::pairing::rows::Irq;
 use crate::pairing::settings::Settings;
 
@@ -23,7 +24,7 @@ pub struct Whole {
 pub struct Irqs {
     rows: Vec<Whole>,
     /// By context, number and name when the last one of the line began.
-    lines: FxHashMap<(u32, Option<i64>, u32), i64>,
+    lines: FxHashMap<(Context, Option<i64>, u32), i64>,
 }
 
 impl Irqs {

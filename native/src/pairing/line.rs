@@ -26,9 +26,9 @@ pub struct Stretches {
 impl Stretches {
     /// The next poll, with packets and all of its time known.
     pub fn add(&mut self, cpu: i64, poll: &Poll, work: i64, ns: i64) {
-        let seen = self.seen.entry((poll.named, cpu)).or_default();
+        let seen = self.seen.entry((poll.device, cpu)).or_default();
         let kind = i64::from(u64::BITS - (work as u64 - 1).leading_zeros());
-        let key = (poll.named, cpu, *seen >> self.power, kind);
+        let key = (poll.device, cpu, *seen >> self.power, kind);
         *seen += 1;
         // 64 bits hold the square of four seconds.
         let squared = (ns.min(u32::MAX.into()) as u64).wrapping_pow(2);
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn stretches_grow_with_what_they_hold() {
         let mut stretches = Stretches::default();
-        let poll = Poll { device: NONE, named: 0, start_ns: None, end_ns: 0, work: None, self_ns: None, softirq: None };
+        let poll = Poll { device: NONE, start_ns: None, end_ns: 0, work: None, self_ns: None, softirq: None };
         for number in 0..3 * MOST as i64 {
             stretches.add(0, &poll, 1 + number % 8, number);
         }

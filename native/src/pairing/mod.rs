@@ -18,15 +18,18 @@ mod sums;
 pub(crate) mod tables;
 
 use std::collections::BTreeMap;
-
-use arrow_array::RecordBatch;
+use std::sync::Arc;
 
 use crate::error::Result;
-use crate::intern::Interner;
+use crate::ledger::aggregate::Aggregate;
+use crate::ledger::cpu::Found;
+use crate::ledger::migrated::Migrated;
+use crate::ledger::resolve::Names;
+use crate::ledger::shown::{self, Tables};
 use chain::{Chain, Place};
 use irqs::Irqs;
 use polled::Polled;
-use rows::{Arrived, Codes, Softirq};
+use rows::{Irq, Poll, Softirq};
 use runs::Runs;
 pub use settings::{Settings, Shown};
 use sums::Sums;
@@ -44,42 +47,35 @@ struct Cpu {
     runs: Runs,
 }
 
-/// Takes the tables softirqs, hardirqs and polls in batches, whichever way they are cut.
+/// Takes softirqs, hardirqs and polls: polls come no later than their softirq, and softirqs of a CPU in the order of their
+/// ordinals.
 pub struct Pairing {
-    settings: Settings,
-    names: Interner,
-    codes: Codes,
+    settings: Arc<Settings>,
     cpus: BTreeMap<i64, Cpu>,
     sums: Sums,
 }
 
 impl Pairing {
     /// Nothing seen yet.
-    pub fn new(settings: Settings) -> Pairing {
-        let mut names = Interner::default();
-        let codes = Codes::new(&mut names);
-        let sums = Sums::new(&settings);
-        Pairing { settings, names, codes, cpus: BTreeMap::new(), sums }
+    pub fn new(settings: &Arc<Settings>) -> Pairing {
+        Pairing { settings: Arc::clone(settings), cpus: BTreeMap::new(), sums: Sums::new(settings) }
     }
+}
 
-    /// The next batch. Polls come no later than their softirq, and softirqs of a CPU in the order of their ordinals.
-    pub fn add(&mut self, softirqs: &[RecordBatch], hardirqs: &[RecordBatch], polls: &[RecordBatch]) -> Result<()> {
-        let arrived = rows::read(softirqs, hardirqs, polls, &self.codes, &mut self.names)?;
-        for (number, arrived) in arrived {
-            let cpu = self.cpus.entry(number).or_default();
-            let mut side = Side { number, settings: &self.settings, codes: &self.codes, sums: &mut self.sums };
-            cpu.add(arrived, &mut side);
+impl Aggregate for Pairing {
+    fn take(&mut self, names: &Names, cpus: &[Found], _: &[Migrated], _: &shown::Shown<'_>) {
+        for found in cpus {
+            let number = found.number.into();
+            let mut side = Side { number, settings: &self.settings, sums: &mut self.sums };
+            self.cpus.entry(number).or_default().add(found, names, &mut side);
         }
-        Ok(())
     }
 
-    /// What all of it comes to, by name; nothing comes any more.
-    pub fn tables(&mut self) -> Result<Vec<(&'static str, RecordBatch)>> {
+    fn finish(mut self: Box<Self>, names: &Names) -> Result<Tables> {
         for (number, mut cpu) in std::mem::take(&mut self.cpus) {
-            let mut side = Side { number, settings: &self.settings, codes: &self.codes, sums: &mut self.sums };
-            cpu.finish(&mut side);
+            cpu.finish(&mut Side { number, settings: &self.settings, sums: &mut self.sums });
         }
-        tables::tables(&mut self.sums, &self.names)
+        tables::tables(&mut self.sums, names)
     }
 }
 
@@ -87,25 +83,26 @@ impl Pairing {
 struct Side<'p> {
     number: i64,
     settings: &'p Settings,
-    codes: &'p Codes,
     sums: &'p mut Sums,
 }
 
 impl Cpu {
-    fn add(&mut self, mut arrived: Arrived, side: &mut Side<'_>) {
-        side.sums.polls.add(side.number, &mut arrived.polls, side.settings.window);
-        for poll in &arrived.polls {
+    fn add(&mut self, found: &Found, names: &Names, side: &mut Side<'_>) {
+        let polls: Vec<Poll> = found.rows.polls.slices().flatten().map(|row| Poll::of(row, names)).collect();
+        side.sums.polls.add(side.number, &polls, side.settings.window);
+        for poll in &polls {
             self.polled.add(poll);
         }
-        for irq in &arrived.hardirqs {
-            side.sums.add_line(side.number, irq, side.codes);
+        let irqs: Vec<Irq> = found.rows.hardirqs.slices().flatten().map(|row| Irq::of(row, names)).collect();
+        for irq in &irqs {
+            side.sums.add_line(side.number, irq);
         }
-        self.irqs.add(arrived.hardirqs, side.number, side.settings);
-        for softirq in arrived.softirqs {
+        self.irqs.add(irqs, side.number, side.settings);
+        for softirq in found.rows.softirqs.slices().flatten().map(|row| Softirq::of(row, names)) {
             if softirq.is_whole {
                 self.waiting.push(softirq);
             } else {
-                side.sums.add_polled(side.number, self.polled.take(softirq.ordinal), None, side.codes);
+                side.sums.add_polled(side.number, self.polled.take(softirq.ordinal), None);
             }
         }
         self.waiting.sort_by_key(|softirq| (softirq.entry_ns, softirq.ordinal));
@@ -122,7 +119,7 @@ impl Cpu {
             side.sums.add_run(side.number, run, side.settings);
         }
         for of in self.polled.rest() {
-            side.sums.add_polled(side.number, of, None, side.codes);
+            side.sums.add_polled(side.number, of, None);
         }
     }
 
@@ -137,7 +134,7 @@ impl Cpu {
             }
             let polled = self.polled.take(softirq.ordinal);
             if !softirq.is_net_rx {
-                side.sums.add_polled(side.number, polled, None, side.codes);
+                side.sums.add_polled(side.number, polled, None);
                 continue;
             }
             let raiser = match softirq.raise_ns {
@@ -146,8 +143,8 @@ impl Cpu {
             };
             let place = Place { cpu: side.number, call: of.call, round: of.round };
             let chain = Chain::of(softirq, place, raiser, polled.as_ref());
-            side.sums.add_polled(side.number, polled, Some(&chain), side.codes);
-            side.sums.add_chain(chain, side.settings, side.codes);
+            side.sums.add_polled(side.number, polled, Some(&chain));
+            side.sums.add_chain(chain, side.settings);
         }
     }
 }

@@ -23,7 +23,7 @@ pub struct Polls {
 
 impl Polls {
     /// The next ones of a CPU, in the order of the table.
-    pub fn add(&mut self, cpu: i64, polls: &mut [Poll], window: (i64, i64)) {
+    pub fn add(&mut self, cpu: i64, polls: &[Poll], window: (i64, i64)) {
         let mut is_ordered = true;
         for (place, poll) in polls.iter().enumerate() {
             is_ordered &= place == 0 || polls[place - 1].end_ns <= poll.end_ns;
@@ -31,7 +31,7 @@ impl Polls {
             let ns = poll.self_ns.filter(|_| is_known).unwrap_or_default();
             let whole_ns = if is_whole { ns } else { 0 };
             let values = [1, i64::from(is_known), ns, i64::from(is_whole), whole_ns];
-            let key = (poll.named, cpu, poll.work.unwrap_or(NO_WORK));
+            let key = (poll.device, cpu, poll.work.unwrap_or(NO_WORK));
             added(self.sizes.entry(key).or_default(), &values);
         }
         let mut lie = |poll: &Poll| {
@@ -59,7 +59,6 @@ fn is_whole(poll: &Poll, window: (i64, i64)) -> bool {
 #[derive(Debug, Clone)]
 pub struct OfDevice {
     pub device: u32,
-    pub named: u32,
     pub polls: i64,
     pub known: i64,
     pub last_known: bool,
@@ -89,7 +88,7 @@ impl Polled {
     pub fn add(&mut self, poll: &Poll) {
         let Some(ordinal) = poll.softirq else { return };
         let is_known = poll.is_known();
-        let new = || OfDevice { device: poll.device, named: poll.named, polls: 0, known: 0, last_known: is_known };
+        let new = || OfDevice { device: poll.device, polls: 0, known: 0, last_known: is_known };
         let of = self.by_softirq.entry(ordinal).or_insert_with(|| OfSoftirq { first: new(), further: Vec::new() });
         let place = of.each().position(|one| one.device == poll.device);
         let own = match place {

@@ -1,4 +1,5 @@
-//! The tables' rows, by CPU.
+//! What of the ledger's rows matters here; names by their keys in `Names::strings`, so that those that are shown alike
+//! are one.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,12 @@ use arrow_array::{Array, Int64Array, RecordBatch};
 
 use crate::error::Result;
 use crate::intern::{Interner, NONE};
-use crate::lives::read::{at, numbers, runs, texts, Texts};
+use crate::ledger::cpu::ORIGINS;
+use crate::ledger::resolve::Names;
+use crate::ledger::rows::{known, HardirqRow, PollRow, SoftirqRow};
+use crate::ledger::softirq::NET_RX;
+use crate::ledger::thief::{Class, Context};
+use crate::lives::read::{at, numbers, runs, Texts};
 
 /// A softirq; `exit_ns` and `entry_ns` mean nothing unless it was seen whole.
 #[derive(Debug, Clone)]
@@ -18,8 +24,9 @@ pub struct Softirq {
     pub vec: i64,
     pub tid: Option<i64>,
     pub comm: u32,
-    pub origin: u32,
-    pub class: u32,
+    /// Number in `ORIGINS`.
+    pub origin: u8,
+    pub class: Class,
     pub self_ns: i64,
     pub outside_ns: i64,
     pub polls: i64,
@@ -32,6 +39,39 @@ pub struct Softirq {
     pub at_exit: bool,
 }
 
+impl Softirq {
+    /// Of a row.
+    pub fn of(row: &SoftirqRow, names: &Names) -> Softirq {
+        let (entry_ns, exit_ns, victim) = (known(row.entry_ns), known(row.exit_ns), names.victim(row.victim));
+        let of = Softirq {
+            ordinal: row.ordinal.into(),
+            raise_ns: known(row.raise_ns),
+            entry_ns: entry_ns.unwrap_or_default(),
+            exit_ns: exit_ns.unwrap_or_default(),
+            vec: row.vec.into(),
+            tid: victim.map(|of| of.0.into()),
+            comm: victim.map_or(NONE, |of| key(names, of.1)),
+            origin: row.origin,
+            class: row.class,
+            self_ns: row.self_ns,
+            outside_ns: row.self_ns - row.poll_ns,
+            polls: row.polls.into(),
+            packets: row.packets.into(),
+            in_kthread: row.in_kthread,
+            is_whole: entry_ns.is_some() && exit_ns.is_some(),
+            is_net_rx: row.vec == NET_RX.into(),
+            at_exit: false,
+        };
+        let is_idle = of.is_from(&["unknown"]) && of.tid == Some(0);
+        Softirq { at_exit: is_idle || of.is_from(&["irq"]), ..of }
+    }
+
+    /// Whether its origin is one of these.
+    pub fn is_from(&self, origins: &[&str]) -> bool {
+        ORIGINS.get(usize::from(self.origin)).is_some_and(|origin| origins.contains(origin))
+    }
+}
+
 /// An interrupt, and the time since the one before of its line.
 #[derive(Debug, Clone, Copy)]
 pub struct Irq {
@@ -39,17 +79,33 @@ pub struct Irq {
     pub exit_ns: Option<i64>,
     pub irq: Option<i64>,
     pub name: u32,
-    pub context: u32,
+    pub context: Context,
     pub device: u32,
     pub self_ns: i64,
     pub gap_ns: Option<i64>,
 }
 
-/// A poll; `named`: its device, or what the kernel calls one without.
+impl Irq {
+    /// Of a row.
+    pub fn of(row: &HardirqRow, names: &Names) -> Irq {
+        let (thief, of) = (names.thief(row.thief), names.known(row.thief));
+        Irq {
+            entry_ns: row.entry_ns,
+            exit_ns: row.exit_ns,
+            irq: thief.id.filter(|_| thief.context == Context::Hardirq),
+            name: key(names, of.name),
+            context: thief.context,
+            device: key(names, of.device),
+            self_ns: row.self_ns,
+            gap_ns: None,
+        }
+    }
+}
+
+/// A poll.
 #[derive(Debug, Clone)]
 pub struct Poll {
     pub device: u32,
-    pub named: u32,
     pub start_ns: Option<i64>,
     pub end_ns: i64,
     pub work: Option<i64>,
@@ -58,99 +114,45 @@ pub struct Poll {
 }
 
 impl Poll {
+    /// Of a row.
+    pub fn of(row: &PollRow, names: &Names) -> Poll {
+        Poll {
+            device: key(names, names.known(row.thief).device),
+            start_ns: known(row.start_ns),
+            end_ns: row.end_ns,
+            work: row.work.map(i64::from),
+            self_ns: known(row.self_ns),
+            softirq: row.softirq.map(i64::from),
+        }
+    }
+
     /// Whether its time and its packets are known.
     pub fn is_known(&self) -> bool {
         self.self_ns.is_some() && self.work.is_some()
     }
 }
 
-/// What came of one CPU.
-#[derive(Default)]
-pub struct Arrived {
-    pub softirqs: Vec<Softirq>,
-    pub hardirqs: Vec<Irq>,
-    pub polls: Vec<Poll>,
+/// The key of a name; `NONE` for none.
+fn key(names: &Names, code: u32) -> u32 {
+    names.strings.key(code).try_into().unwrap_or(NONE)
 }
 
-/// Names that mean something here.
+/// What came of one CPU in a table.
+#[derive(Default)]
+pub struct Arrived {
+    pub hardirqs: Vec<Irq>,
+}
+
+/// Names that mean something in a table.
 pub struct Codes {
-    pub net_rx: u32,
-    pub irq: u32,
-    pub task: u32,
-    pub softirq: u32,
-    pub unknown: u32,
-    pub hardirq: u32,
-    pub vector: u32,
-    pub stolen: [u32; 2],
-    pub no_device: u32,
-    pub not_recorded: u32,
-    pub none_polled: u32,
-    pub yes: u32,
-    pub no: u32,
+    irq: u32,
+    unknown: u32,
 }
 
 impl Codes {
     /// Of these names.
     pub fn new(names: &mut Interner) -> Codes {
-        let mut code = |name: &str| names.code(name.as_bytes());
-        Codes {
-            net_rx: code("NET_RX"),
-            irq: code("irq"),
-            task: code("task"),
-            softirq: code("softirq"),
-            unknown: code("unknown"),
-            hardirq: code("hardirq"),
-            vector: code("vector"),
-            stolen: [code("stolen"), code("stolen_or_synchronous")],
-            no_device: code("(no_device)"),
-            not_recorded: code("not recorded"),
-            none_polled: code("none polled"),
-            yes: code("yes"),
-            no: code("no"),
-        }
-    }
-}
-
-/// The codes of a column, `NONE` for a null; all of them where there is no such column.
-fn codes(table: &RecordBatch, name: &str, names: &mut Interner) -> Vec<u32> {
-    let found = texts(table, name, names);
-    found.map_or_else(
-        || vec![NONE; table.num_rows()],
-        |found| found.into_iter().map(|code| code.unwrap_or(NONE)).collect(),
-    )
-}
-
-/// Every row of the three tables, in their order.
-pub fn read(
-    softirqs: &[RecordBatch],
-    hardirqs: &[RecordBatch],
-    polls: &[RecordBatch],
-    known: &Codes,
-    names: &mut Interner,
-) -> Result<BTreeMap<i64, Arrived>> {
-    let mut found = BTreeMap::new();
-    for table in polls {
-        read_polls(table, known, names, &mut found)?;
-    }
-    for table in hardirqs {
-        read_hardirqs(table, names, &mut found)?;
-    }
-    for table in softirqs {
-        read_softirqs(table, known, names, &mut found)?;
-    }
-    Ok(found)
-}
-
-/// Deals rows to CPUs, of which a table has one after the other.
-fn deal<T>(
-    cpus: &Int64Array,
-    found: &mut BTreeMap<i64, Arrived>,
-    of: fn(&mut Arrived) -> &mut Vec<T>,
-    mut row: impl FnMut(usize) -> T,
-) {
-    for run in runs(cpus.values()) {
-        let own = of(found.entry(cpus.value(run.start)).or_default());
-        own.extend(run.map(&mut row));
+        Codes { irq: names.code(b"irq"), unknown: names.code(b"unknown") }
     }
 }
 
@@ -165,7 +167,6 @@ pub struct Softirqs {
     vec: Int64Array,
     packets: Int64Array,
     in_kthread: Int64Array,
-    action: Option<Texts>,
     comm: Option<Texts>,
     origin: Option<Texts>,
 }
@@ -185,7 +186,6 @@ impl Softirqs {
             vec: column("vec")?,
             packets: column("packets")?,
             in_kthread: column("in_kthread")?,
-            action: texts("action"),
             comm: texts("comm"),
             origin: texts("origin"),
         })
@@ -212,81 +212,30 @@ impl Softirqs {
             vec: self.vec.value(row),
             tid,
             comm: named(&self.comm),
-            origin,
-            class: NONE,
+            origin: 0,
+            class: Class::None,
             self_ns: 0,
             outside_ns: 0,
             polls: 0,
             packets: self.packets.value(row),
             in_kthread: self.in_kthread.value(row) != 0,
             is_whole: entry_ns.is_some() && exit_ns.is_some(),
-            is_net_rx: named(&self.action) == code.net_rx,
+            is_net_rx: self.vec.value(row) == NET_RX.into(),
             at_exit: origin == code.irq || is_idle,
         }
     }
 }
 
-fn read_softirqs(
-    table: &RecordBatch,
-    code: &Codes,
-    names: &mut Interner,
-    found: &mut BTreeMap<i64, Arrived>,
-) -> Result<()> {
-    let column = |name: &str| numbers(table, name);
-    let (own, outside, polls) = (column("self_ns")?, column("outside_polls_ns")?, column("polls")?);
-    let class = codes(table, "cost_class", names);
-    let columns = Softirqs::of(table, names)?;
-    let row = |row: usize| Softirq {
-        class: class[row],
-        self_ns: own.value(row),
-        outside_ns: outside.value(row),
-        polls: polls.value(row),
-        ..columns.row(row, code)
-    };
-    deal(&columns.cpu, found, |arrived| &mut arrived.softirqs, row);
-    Ok(())
-}
-
-/// Every interrupt of a table, in its order.
-pub fn read_hardirqs(table: &RecordBatch, names: &mut Interner, found: &mut BTreeMap<i64, Arrived>) -> Result<()> {
-    let column = |name: &str| numbers(table, name);
-    let (cpu, entry, exit) = (column("cpu")?, column("entry_ns")?, column("exit_ns")?);
-    let (irq, own) = (column("irq")?, column("self_ns")?);
-    let mut texts = |name: &str| codes(table, name, names);
-    let (name, context, device) = (texts("name"), texts("context"), texts("device"));
-    let row = |row: usize| Irq {
-        entry_ns: at(&entry, row),
-        exit_ns: at(&exit, row),
-        irq: at(&irq, row),
-        name: name[row],
-        context: context[row],
-        device: device[row],
-        self_ns: own.value(row),
-        gap_ns: None,
-    };
-    deal(&cpu, found, |arrived| &mut arrived.hardirqs, row);
-    Ok(())
-}
-
-fn read_polls(
-    table: &RecordBatch,
-    code: &Codes,
-    names: &mut Interner,
-    found: &mut BTreeMap<i64, Arrived>,
-) -> Result<()> {
-    let column = |name: &str| numbers(table, name);
-    let (cpu, start, end) = (column("cpu")?, column("start_ns")?, column("end_ns")?);
-    let (work, own, softirq) = (column("work")?, column("self_ns")?, column("softirq_ordinal")?);
-    let device = codes(table, "device", names);
-    let row = |row: usize| Poll {
-        device: device[row],
-        named: if device[row] == NONE { code.no_device } else { device[row] },
-        start_ns: at(&start, row),
-        end_ns: end.value(row),
-        work: at(&work, row),
-        self_ns: at(&own, row),
-        softirq: at(&softirq, row),
-    };
-    deal(&cpu, found, |arrived| &mut arrived.polls, row);
+/// When each interrupt of a table began and ended, in its order.
+pub fn read_hardirqs(table: &RecordBatch, _: &mut Interner, found: &mut BTreeMap<i64, Arrived>) -> Result<()> {
+    let (cpu, entry, exit) = (numbers(table, "cpu")?, numbers(table, "entry_ns")?, numbers(table, "exit_ns")?);
+    let (context, self_ns) = (Context::Unknown, 0);
+    for run in runs(cpu.values()) {
+        let row = |row: usize| {
+            let (entry_ns, exit_ns) = (at(&entry, row), at(&exit, row));
+            Irq { entry_ns, exit_ns, irq: None, name: NONE, context, device: NONE, self_ns, gap_ns: None }
+        };
+        found.entry(cpu.value(run.start)).or_default().hardirqs.extend(run.map(row));
+    }
     Ok(())
 }

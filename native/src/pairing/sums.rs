@@ -6,10 +6,11 @@ use rustc_hash::FxHashMap;
 
 use crate::first::First;
 use crate::intern::NONE;
+use crate::ledger::thief::{Class, Context};
 use crate::pairing::chain::Chain;
 use crate::pairing::line::added;
 use crate::pairing::polled::{OfSoftirq, Polls};
-use crate::pairing::rows::{Codes, Irq};
+use crate::pairing::rows::Irq;
 use crate::pairing::runs::{Run, MAX_SOFTIRQ_RESTART};
 use crate::pairing::settings::Settings;
 
@@ -32,11 +33,12 @@ pub struct Sums {
     /// device followed in their softirq; then time outside of polls, of the interrupt, and whether there was one, each for
     /// every poll; the same of known ones.
     pub around: FxHashMap<(u32, i64, i64, i64), [i64; 7]>,
-    /// By what was polled first: softirqs, packets, and of each part the sum and how many it is known of.
-    pub by_device: FxHashMap<u32, [i64; 12]>,
+    /// By what was polled first (`None` for nothing, `NONE` where that is not known): softirqs, packets, and of each part
+    /// the sum and how many it is known of.
+    pub by_device: FxHashMap<Option<u32>, [i64; 12]>,
     /// By whether there were polls (-1 where not recorded): polls, packets, wall, poll, softirqs, own, not nested.
     pub by_polls: BTreeMap<i64, [i64; 7]>,
-    /// By the place of what is counted, and which.
+    /// By the place of what is counted, and which: the number of an origin, the key of a name, 0 or 1.
     pub counts: FxHashMap<(usize, u32), i64>,
     /// By CPU, task and name, the own time of stolen chains that a vector raised.
     pub steered: FxHashMap<(i64, Option<i64>, u32), i64>,
@@ -77,32 +79,32 @@ impl Sums {
     }
 
     /// An interrupt, whole or not.
-    pub fn add_line(&mut self, cpu: i64, irq: &Irq, codes: &Codes) {
-        if irq.context == codes.hardirq && irq.device != NONE {
+    pub fn add_line(&mut self, cpu: i64, irq: &Irq) {
+        if irq.context == Context::Hardirq && irq.device != NONE {
             added(self.lines.entry((cpu, irq.device, irq.irq)).or_default(), &[1, irq.self_ns]);
         }
     }
 
     /// What a softirq polled. `chain`: it, a NET_RX that was seen whole.
-    pub fn add_polled(&mut self, cpu: i64, polled: Option<OfSoftirq>, chain: Option<&Chain>, codes: &Codes) {
+    pub fn add_polled(&mut self, cpu: i64, polled: Option<OfSoftirq>, chain: Option<&Chain>) {
         let Some(polled) = polled else { return };
         let raiser = chain.and_then(|chain| chain.raiser);
         let (shared, outside_ns) = chain.map_or((0, 0), |chain| (chain.softirq.polls, chain.softirq.outside_ns));
         let (irq_ns, raised) = raiser.map_or((0, 0), |irq| (irq.of.self_ns, 1));
         // A line's own interrupts are counted whole, whether they raised anything or not.
-        let line = raiser.filter(|irq| irq.of.context == codes.hardirq).and_then(|irq| irq.of.irq).unwrap_or(-1);
+        let line = raiser.filter(|irq| irq.of.context == Context::Hardirq).and_then(|irq| irq.of.irq).unwrap_or(-1);
         for one in polled.each() {
             let (all, known) = (one.polls, one.known);
             let again = known - i64::from(one.last_known);
             let [outside, of_irq, irqs] =
                 [outside_ns, irq_ns, raised].map(|ns| (all.saturating_mul(ns), known.saturating_mul(ns)));
             let values = [again, outside.0, of_irq.0, irqs.0, outside.1, of_irq.1, irqs.1];
-            added(self.around.entry((one.named, cpu, shared, line)).or_default(), &values);
+            added(self.around.entry((one.device, cpu, shared, line)).or_default(), &values);
         }
     }
 
     /// A NET_RX that was seen whole.
-    pub fn add_chain(&mut self, chain: Chain, settings: &Settings, codes: &Codes) {
+    pub fn add_chain(&mut self, chain: Chain, settings: &Settings) {
         let (of, cpu) = (&chain.softirq, chain.place.cpu);
         let (is_cut, has_polls, wall_ns) = (chain.is_cut(settings.window), settings.has_polls, chain.wall_ns());
         let of_polls = |value: i64| if has_polls { value } else { 0 };
@@ -110,21 +112,17 @@ impl Sums {
         let own = |value: i64| Some(value).filter(|_| has_polls && !is_cut);
         let (outside, poll, nested) = (own(of.outside_ns), own(chain.poll_ns()), Some(chain.nested_ns()));
         let nested = nested.filter(|_| !is_cut);
-        let is_without = of.origin == codes.task || of.origin == codes.softirq;
+        let is_without = of.is_from(&["task", "softirq"]);
         let irq = chain.raiser.map(|irq| irq.of.self_ns).or(is_without.then_some(0));
         let [irq, delay, outside, poll, nested] = [irq, chain.raise_delay_ns(), outside, poll, nested]
             .map(|part| (part.unwrap_or(0), i64::from(part.is_some())));
-        let label = match (has_polls && of.polls == 0, chain.device) {
-            (true, _) => codes.none_polled,
-            (false, NONE) => codes.not_recorded,
-            (false, device) => device,
-        };
+        let polled = Some(chain.device).filter(|_| !has_polls || of.polls > 0);
         let (first, second) = ([1, packets, irq.0, irq.1, delay.0, delay.1], [outside.0, outside.1]);
         let parts = [poll.0, poll.1, nested.0, nested.1];
         let mut values = [0; 12];
         let all = first.into_iter().chain(second).chain(parts);
         values.iter_mut().zip(all).for_each(|(value, part)| *value = part);
-        added(self.by_device.entry(label).or_default(), &values);
+        added(self.by_device.entry(polled).or_default(), &values);
 
         let which = if has_polls { i64::from(of.polls > 0) } else { -1 };
         // Not nested, own: nothing of one that is cut.
@@ -132,13 +130,14 @@ impl Sums {
         let sums = [polls, packets, wall_ns, poll.0, 1, poll.0 + outside.0, unnested];
         added(self.by_polls.entry(which).or_default(), &sums);
 
-        let flag = |is_it: bool| if is_it { codes.yes } else { codes.no };
         let name = chain.raiser.map_or(NONE, |irq| irq.of.name);
-        let keys = [of.origin, name, flag(of.in_kthread), flag(of.raise_ns.is_some())];
+        let keys = [of.origin.into(), name, of.in_kthread.into(), of.raise_ns.is_some().into()];
         for (what, which) in keys.into_iter().enumerate().filter(|key| key.1 != NONE) {
             *self.counts.entry((what, which)).or_default() += 1;
         }
-        if codes.stolen.contains(&of.class) && chain.raiser.is_some_and(|irq| irq.of.context == codes.vector) {
+        if matches!(of.class, Class::Stolen | Class::Either)
+            && chain.raiser.is_some_and(|irq| irq.of.context == Context::Vector)
+        {
             *self.steered.entry((cpu, of.tid, of.comm)).or_default() += of.self_ns;
         }
         let (shown, order) = (&settings.shown, -wall_ns);

@@ -6,7 +6,11 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 
 use crate::error::Result;
-use crate::intern::{Interner, Labels, NONE};
+use crate::intern::{Labels, NONE};
+use crate::ledger::cpu::ORIGINS;
+use crate::ledger::devices::NO_DEVICE;
+use crate::ledger::resolve::Names;
+use crate::ledger::shown::Tables;
 use crate::pairing::chain::Chain;
 use crate::pairing::runs::Run;
 use crate::pairing::sums::{Kind, Sums, COUNTED, REASONS};
@@ -29,6 +33,8 @@ const BY_DEVICE: [&str; 12] = [
     "nested_ns",
     "nested_ns_known",
 ];
+/// Labels that are no names of the recording, in front of those of origins.
+const OTHERS: [&str; 5] = [NO_DEVICE, "not recorded", "none polled", "no", "yes"];
 const BY_POLLS: [&str; 7] = ["polls", "packets", "wall_ns", "poll_ns", "softirqs", "own_ns", "unnested_ns"];
 
 /// A table in the making.
@@ -83,10 +89,11 @@ impl Table<'_> {
 }
 
 /// All of them, by name.
-pub fn tables(sums: &mut Sums, names: &Interner) -> Result<Vec<(&'static str, RecordBatch)>> {
-    let labels = &Labels::new(names.values());
-    let mut found =
-        vec![("runs", runs(&sums.runs.rows().iter().map(|row| (row.1, &row.2)).collect::<Vec<_>>(), labels)?)];
+pub fn tables(sums: &mut Sums, names: &Names) -> Result<Tables> {
+    let rows: Vec<(i64, &(Run, Kind))> = sums.runs.rows().iter().map(|row| (row.1, &row.2)).collect();
+    let others: Vec<&str> = OTHERS.into_iter().chain(ORIGINS).collect();
+    let labels = &Labelled { labels: names.strings.and(&others), names };
+    let mut found = vec![("runs", runs(&rows, labels)?)];
     for (name, first) in [("chains", &mut sums.chains), ("longest", &mut sums.longest), ("strange", &mut sums.strange)]
     {
         let rows: Vec<&Chain> = first.rows().iter().map(|row| &row.2).collect();
@@ -97,10 +104,10 @@ pub fn tables(sums: &mut Sums, names: &Interner) -> Result<Vec<(&'static str, Re
     Ok(found)
 }
 
-fn runs(rows: &[(i64, &(Run, Kind))], labels: &Labels) -> Result<RecordBatch> {
+fn runs(rows: &[(i64, &(Run, Kind))], labels: &Labelled<'_>) -> Result<RecordBatch> {
     let number = |value: fn(&Run) -> i64| rows.iter().map(move |(_, (run, _))| value(run));
     let kinds = || rows.iter().map(|(_, (_, kind))| *kind);
-    Table::new(labels)
+    Table::new(&labels.labels)
         .numbers("cpu", rows.iter().map(|row| row.0))
         .numbers("call", number(|run| run.call))
         .numbers("start_ns", number(|run| run.start_ns))
@@ -126,19 +133,22 @@ fn reasons(kinds: impl Iterator<Item = Kind>) -> ArrayRef {
     Labels::new(&REASONS).column(kinds.map(|kind| kind.3 as u32))
 }
 
-fn chains(rows: &[&Chain], has_polls: bool, window: (i64, i64), labels: &Labels) -> Result<RecordBatch> {
+fn chains(rows: &[&Chain], has_polls: bool, window: (i64, i64), labels: &Labelled<'_>) -> Result<RecordBatch> {
     let number = |value: fn(&Chain) -> i64| rows.iter().map(move |row| value(row));
     let polled = |value: fn(&Chain) -> i64| rows.iter().map(move |row| has_polls.then(|| value(row)));
     let own =
         |value: fn(&Chain) -> i64| rows.iter().map(move |row| (has_polls && !row.is_cut(window)).then(|| value(row)));
     let of_irq = |value: fn(&Chain) -> Option<i64>| rows.iter().map(move |row| value(row));
     let code = |value: fn(&Chain) -> u32| rows.iter().map(move |row| value(row));
-    Table::new(labels)
+    Table::new(&labels.labels)
         .numbers("cpu", number(|row| row.place.cpu))
         .numbers("ordinal", number(|row| row.softirq.ordinal))
         .maybe("irq", of_irq(|row| row.raiser?.of.irq))
         .names("name", code(|row| row.raiser.map_or(NONE, |irq| irq.of.name)))
-        .names("irq_context", code(|row| row.raiser.map_or(NONE, |irq| irq.of.context)))
+        .add(
+            "irq_context",
+            labels.names.contexts.column(code(|row| row.raiser.map_or(NONE, |irq| irq.of.context as u32))),
+        )
         .maybe("irq_ns", of_irq(|row| Some(row.raiser?.of.self_ns)))
         .maybe("irq_gap_ns", of_irq(|row| row.raiser?.of.gap_ns))
         .maybe("raise_ns", of_irq(|row| row.softirq.raise_ns))
@@ -147,9 +157,9 @@ fn chains(rows: &[&Chain], has_polls: bool, window: (i64, i64), labels: &Labels)
         .maybe("raise_delay_ns", of_irq(Chain::raise_delay_ns))
         .numbers("call", number(|row| row.place.call))
         .numbers("round", number(|row| row.place.round))
-        .names("origin", code(|row| row.softirq.origin))
+        .add("origin", labels.names.origins.column(code(|row| row.softirq.origin.into())))
         .add("in_kthread", booleans(rows.iter().map(|row| row.softirq.in_kthread)))
-        .names("cost_class", code(|row| row.softirq.class))
+        .add("cost_class", labels.names.classes.column(code(|row| row.softirq.class.code())))
         .maybe("tid", of_irq(|row| row.softirq.tid))
         .names("comm", code(|row| row.softirq.comm))
         .names("device", code(|row| row.device))
@@ -163,36 +173,73 @@ fn chains(rows: &[&Chain], has_polls: bool, window: (i64, i64), labels: &Labels)
         .batch()
 }
 
-fn of_polls(sums: &Sums, labels: &Labels) -> Result<Vec<(&'static str, RecordBatch)>> {
+/// Names by their keys, and behind them other labels.
+struct Labelled<'n> {
+    labels: Labels,
+    names: &'n Names,
+}
+
+impl Labelled<'_> {
+    fn other(&self, place: usize) -> u32 {
+        (self.names.strings.count() + place) as u32
+    }
+
+    fn device(&self, device: u32) -> u32 {
+        if device == NONE {
+            self.other(0)
+        } else {
+            device
+        }
+    }
+
+    fn polled(&self, device: Option<u32>) -> u32 {
+        match device {
+            None => self.other(2),
+            Some(NONE) => self.other(1),
+            Some(device) => device,
+        }
+    }
+
+    /// What was counted, at a place in `COUNTED`.
+    fn counted(&self, what: usize, which: u32) -> u32 {
+        match COUNTED[what] {
+            "name" => which,
+            "origin" => self.other(OTHERS.len()) + which,
+            _ => self.other(3) + which,
+        }
+    }
+}
+
+fn of_polls(sums: &Sums, labels: &Labelled<'_>) -> Result<Tables> {
     let (sizes, lines, around) = (&sums.polls.sizes, &sums.lines, &sums.around);
     let (stretches, seen) = (&sums.polls.stretches.sums, &sums.polls.stretches.seen);
-    let sizes = Table::new(labels)
-        .names("device", sizes.keys().map(|key| key.0))
+    let sizes = Table::new(&labels.labels)
+        .names("device", sizes.keys().map(|key| labels.device(key.0)))
         .numbers("cpu", sizes.keys().map(|key| key.1))
         .numbers("work", sizes.keys().map(|key| key.2))
         .sums(["polls", "known", "known_ns", "whole", "whole_ns"], sizes.values());
-    let lines = Table::new(labels)
+    let lines = Table::new(&labels.labels)
         .numbers("cpu", lines.keys().map(|key| key.0))
         .names("device", lines.keys().map(|key| key.1))
         .maybe("irq", lines.keys().map(|key| key.2))
         .sums(["irqs", "irq_ns"], lines.values());
-    let around = Table::new(labels)
-        .names("device", around.keys().map(|key| key.0))
+    let around = Table::new(&labels.labels)
+        .names("device", around.keys().map(|key| labels.device(key.0)))
         .numbers("cpu", around.keys().map(|key| key.1))
         .numbers("shared", around.keys().map(|key| key.2))
         .numbers("line", around.keys().map(|key| key.3))
         .sums(AROUND, around.values());
-    let stretches = Table::new(labels)
-        .names("device", stretches.keys().map(|key| key.0))
+    let stretches = Table::new(&labels.labels)
+        .names("device", stretches.keys().map(|key| labels.device(key.0)))
         .numbers("cpu", stretches.keys().map(|key| key.1))
         .numbers("stretch", stretches.keys().map(|key| key.2))
         .numbers("kind", stretches.keys().map(|key| key.3))
         .sums(["polls", "packets", "ns", "squares", "products", "high", "low"], stretches.values());
-    let seen = Table::new(labels)
-        .names("device", seen.keys().map(|key| key.0))
+    let seen = Table::new(&labels.labels)
+        .names("device", seen.keys().map(|key| labels.device(key.0)))
         .numbers("cpu", seen.keys().map(|key| key.1))
         .numbers("polls", seen.values().copied());
-    let power = Table::new(labels).numbers("power", std::iter::once(i64::from(sums.polls.stretches.power)));
+    let power = Table::new(&labels.labels).numbers("power", std::iter::once(i64::from(sums.polls.stretches.power)));
     Ok(vec![
         ("sizes", sizes.batch()?),
         ("lines", lines.batch()?),
@@ -203,26 +250,28 @@ fn of_polls(sums: &Sums, labels: &Labels) -> Result<Vec<(&'static str, RecordBat
     ])
 }
 
-fn of_softirqs(sums: &Sums, labels: &Labels) -> Result<Vec<(&'static str, RecordBatch)>> {
-    let by_device =
-        Table::new(labels).names("device", sums.by_device.keys().copied()).sums(BY_DEVICE, sums.by_device.values());
-    let by_polls =
-        Table::new(labels).numbers("has_polls", sums.by_polls.keys().copied()).sums(BY_POLLS, sums.by_polls.values());
-    let counts = Table::new(labels)
+fn of_softirqs(sums: &Sums, labels: &Labelled<'_>) -> Result<Tables> {
+    let by_device = Table::new(&labels.labels)
+        .names("device", sums.by_device.keys().map(|&device| labels.polled(device)))
+        .sums(BY_DEVICE, sums.by_device.values());
+    let by_polls = Table::new(&labels.labels)
+        .numbers("has_polls", sums.by_polls.keys().copied())
+        .sums(BY_POLLS, sums.by_polls.values());
+    let counts = Table::new(&labels.labels)
         .add("what", Labels::new(&COUNTED).column(sums.counts.keys().map(|key| key.0 as u32)))
-        .names("which", sums.counts.keys().map(|key| key.1))
+        .names("which", sums.counts.keys().map(|key| labels.counted(key.0, key.1)))
         .numbers("n", sums.counts.values().copied());
     let kinds = || sums.run_counts.keys().copied();
-    let run_counts = Table::new(labels)
+    let run_counts = Table::new(&labels.labels)
         .add("in_kthread", booleans(kinds().map(|kind| kind.0)))
         .numbers("rounds_made", kinds().map(|kind| kind.1))
         .add("still_pending", pending(kinds()))
         .add("end_reason", reasons(kinds()))
         .numbers("run_count", sums.run_counts.values().copied());
-    let runs_of_cpu = Table::new(labels)
+    let runs_of_cpu = Table::new(&labels.labels)
         .numbers("cpu", sums.runs_of_cpu.keys().copied())
         .numbers("runs", sums.runs_of_cpu.values().copied());
-    let steered = Table::new(labels)
+    let steered = Table::new(&labels.labels)
         .numbers("cpu", sums.steered.keys().map(|key| key.0))
         .maybe("tid", sums.steered.keys().map(|key| key.1))
         .names("comm", sums.steered.keys().map(|key| key.2))

@@ -1,41 +1,24 @@
 # Softirqs with interrupts and polls, in one pass for all questions that pair them.
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ..._native import Pairing
 from ...capture.requires import unrecorded
 from ...frames import to_frame
-from ...spans import Spans
 from ...timeline.timeline import Timeline
-from ..folds import fold
-from ..inputs import Window, window_of
+from ..groups import Aggregate
+from ..inputs import once, window_of
 from .chain_sums import ChainSums
 from .common import plain, record_gaps
 from .kernel_limits import MAX_SOFTIRQ_RESTART, KernelLimits, limits_of
 from .poll_sums import Gathered, gathered_of
 
-if TYPE_CHECKING:
-    from ..._native import ArrowTable
-
-TABLES = ("softirqs", "hardirqs", "polls")
-INPUTS = (*TABLES, "coverage")
 # Of softirqs or runs, some 250 bytes each. Of a window with more, its rows up to a time are shown.
 MAX_ROWS = 200_000
 _RUN_KINDS = ["in_kthread", "rounds_made", "still_pending", "end_reason"]
-
-
-class Recorded(NamedTuple):
-    # What of a capture the events do not say: the window, gaps of the record, limits of the kernel,
-    # whether polls and raises were recorded.
-    window: Window
-    gaps: Spans
-    limits: KernelLimits
-    polls: bool
-    raises: bool
 
 
 class Picked(NamedTuple):
@@ -45,29 +28,45 @@ class Picked(NamedTuple):
     longest: int = 5
 
 
+class Pairing(NamedTuple):
+    """Native's aggregate, with what of a capture the events do not say.
+
+    gaps: CPU, start, end of those of the record, across which nothing is measured. limit_ns: as
+    KernelLimits has it. most: rows of a table that are told.
+    """
+
+    window: tuple[int, int]
+    gaps: tuple[tuple[int, int, int], ...]
+    limit_ns: tuple[int, int]
+    has_polls: bool
+    has_raises: bool
+    picked: Picked
+    most: int = MAX_ROWS
+
+
+def _pairing(timeline: Timeline, hz: int | None = None, picked: Picked | None = None) -> Pairing:
+    capture, window, gaps = timeline.capture, window_of(timeline), record_gaps(timeline)
+    spans = zip(gaps.groups.tolist(), gaps.starts.tolist(), gaps.ends.tolist(), strict=True)
+    return Pairing(
+        (window.start_ns, window.end_ns),
+        tuple(spans),
+        limits_of(capture, hz=hz).softirq_limit_ns,
+        not unrecorded(capture, "napi:napi_poll"),
+        not unrecorded(capture, "irq:softirq_raise"),
+        picked or Picked(),
+    )
+
+
+PAIRED = Aggregate(_pairing)
+INPUTS = (PAIRED, "coverage")
+
+
 class Paired:
     # gathered: of polls, for lines and prices. chain_sums: of all chains; chains: the first rows of
     # softirq_chains(); picked: those of long_softirqs(). run_counts: by _RUN_KINDS, of all runs;
     # runs: the first rows of softirq_runs().
-    def __init__(self, recorded: Recorded, picked: Picked) -> None:
-        gaps = recorded.gaps
-        self._pairing = Pairing(
-            (recorded.window.start_ns, recorded.window.end_ns),
-            list(zip(gaps.groups.tolist(), gaps.starts.tolist(), gaps.ends.tolist(), strict=True)),
-            has_polls=recorded.polls,
-            has_raises=recorded.raises,
-            limit_ns=recorded.limits.softirq_limit_ns,
-            picked=picked,
-            most=MAX_ROWS,
-        )
-
-    def add(self, softirqs: "ArrowTable", hardirqs: "ArrowTable", polls: "ArrowTable") -> None:
-        self._pairing.add(softirqs, hardirqs, polls)
-
-    @cached_property
-    def _told(self) -> dict[str, pd.DataFrame]:
-        # Of all; nothing comes any more.
-        return {name: plain(to_frame(table)) for name, table in self._pairing.tables().items()}
+    def __init__(self, told: dict[str, pd.DataFrame]) -> None:
+        self._told = told
 
     def _numbered(self, name: str) -> pd.DataFrame:
         # Rows with their run; runs are numbered CPU after CPU.
@@ -122,29 +121,8 @@ def stopped_by(
     return np.where(rounds == MAX_SOFTIRQ_RESTART, "rounds", by_time).astype(object)
 
 
+@once
 def paired(timeline: Timeline, hz: int | None = None, picked: Picked | None = None) -> Paired:
     # hz: as limits_of() takes it.
-    capture = timeline.capture
-    recorded = Recorded(
-        window_of(timeline),
-        record_gaps(timeline),
-        limits_of(capture, hz=hz),
-        not unrecorded(capture, "napi:napi_poll"),
-        not unrecorded(capture, "irq:softirq_raise"),
-    )
-    return _paired(timeline, recorded=recorded, picked=picked or Picked())
-
-
-@fold(*TABLES, is_native=True)
-def _paired(
-    state: Paired | None,
-    softirqs: "ArrowTable",
-    hardirqs: "ArrowTable",
-    polls: "ArrowTable",
-    *,
-    recorded: Recorded,
-    picked: Picked,
-) -> Paired:
-    state = state or Paired(recorded, picked)
-    state.add(softirqs, hardirqs, polls)
-    return state
+    found = PAIRED(timeline, _pairing(timeline, hz, picked))
+    return Paired({name: plain(to_frame(table)) for name, table in found.items()})

@@ -6,10 +6,8 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.batches.chain_sums import mean_parts
 from support.asked import irq_gaps, poll_costs, softirq_chains, softirq_runs
 from support.chains import CHAIN, drawn
-from support.pairs import paired_of
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.told import NET_RX, OPENSSL
@@ -181,19 +179,32 @@ def test_a_chains_gap_across_a_loss_is_unknown(tmp_path: Path) -> None:
     assert gaps.tolist() == [pd.NA, pd.NA, 2_000]
 
 
-def test_the_mean_of_a_part_is_of_the_chains_that_have_it() -> None:
-    own = {"self_ns": 80, "outside_polls_ns": 10, "polls": 1, "packets": 2}
-    # Raised in an interrupt, by a task, and two of whom nobody knows; the last one is cut.
-    softirqs = [
-        {"raise_ns": 60, "entry_ns": 100, "exit_ns": 190, "origin": "irq", **own},
-        {"raise_ns": 30_000, "entry_ns": 30_020, "exit_ns": 30_100, "origin": "task", **own},
-        {"entry_ns": 60_000, "exit_ns": 60_085, "origin": "unknown", **own},
-        {"entry_ns": 90_000, "exit_ns": 2**62 + 1, "origin": "unknown", **own},
-    ]
-    polls = pd.DataFrame({"cpu": 0, "device": "eth0", "softirq_ordinal": range(4), "end_ns": 0})
-    polls = polls.assign(start_ns=0, work=2, self_ns=70)
-    irqs = [{"entry_ns": 50, "exit_ns": 70, "self_ns": 100}]
-    (row,) = mean_parts(paired_of(softirqs, irqs, polls).chain_sums.by_device).to_dict("records")
+# Raised in an interrupt, by a task, by nobody knows whom, and one that the window cuts.
+def test_the_mean_of_a_part_is_of_the_chains_that_have_it(tmp_path: Path) -> None:
+    def net_rx(at: int, nested_ns: int) -> tuple[h.Happening, ...]:
+        return (
+            h.SoftirqEntry(at, NET_RX),
+            h.NapiPoll(at + 70, "eth0", 2),
+            *((h.IrqEntry(at + 71, 33), h.IrqExit(at + 71 + nested_ns, 33)) if nested_ns else ()),
+            h.SoftirqExit(at + 80 + nested_ns, NET_RX),
+        )
+
+    happenings = (
+        h.IrqEntry(1_000, 32),
+        h.SoftirqRaise(1_060, NET_RX),
+        h.IrqExit(1_100, 32),
+        *net_rx(1_100, 10),
+        h.BhDisable(30_000),
+        h.SoftirqRaise(30_000, NET_RX),
+        h.BhEnable(30_010),
+        *net_rx(30_020, 0),
+        *net_rx(60_000, 5),
+        *net_rx(90_000, 0),
+    )
+    capture = drawn(tmp_path, *happenings).capture
+    answer = capture.timeline(end_s=89_040e-9).ask("softirq_chains")
+    (row,) = answer.tables["by_device"].to_dict("records")
+    assert answer.frame["origin"].tolist() == ["irq", "task", "unknown", "unknown"]
     assert (row["irq_ns"], row["raise_delay_ns"], row["outside_polls_ns"]) == (50, 30, 10)
     assert (row["poll_ns"], row["nested_ns"], row["softirqs"]) == (70, 5, 4)
 

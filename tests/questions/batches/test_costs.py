@@ -13,7 +13,7 @@ from netcost_analysis.questions.batches.poll_sizes import by_work, mean_batch, s
 from netcost_analysis.questions.batches.poll_sums import Gathered
 from netcost_analysis.questions.batches.rate_curve import curve_from, summed
 from support.asked import rate_curve
-from support.pairs import paired_of
+from support.pairs import gathered_from
 from support.sized import counted
 from support.sweeps import Told, sweep
 
@@ -29,21 +29,14 @@ def polls_of(
             "cpu": 0,
             "device": device,
             "start_ns": pd.array(range(len(work)), dtype="Int64"),
-            "end_ns": range(len(work)),
             "work": pd.array(work if has_work else [pd.NA] * len(work), dtype="Int64"),
             "self_ns": pd.array(np.round(own), dtype="Int64"),
-            "softirq_ordinal": pd.array(range(len(work)), dtype="Int64"),
         }
     )
 
 
-# Each poll in a softirq of its own, which a vector raised.
 def gathered(work: list[int], ns: list[float] | None = None, has_work: bool = True) -> Gathered:
-    own: dict[str, int] = {"self_ns": int(CORE), "outside_polls_ns": int(CORE), "polls": 1}
-    at = range(0, 10 * len(work), 10)
-    softirqs = [{"raise_ns": one + 2, "entry_ns": one + 6, "exit_ns": one + 9, **own} for one in at]
-    irqs = [{"entry_ns": one, "exit_ns": one + 5, "self_ns": int(IRQ)} for one in at]
-    return paired_of(softirqs, irqs, polls_of(work, ns, has_work=has_work)).gathered
+    return gathered_from(polls_of(work, ns, has_work=has_work), int(CORE), int(IRQ))
 
 
 def test_a_line_without_scatter_comes_back_exactly() -> None:
