@@ -289,41 +289,6 @@ class Episodes:
     def tables(self) -> dict[str, ArrowTable]:
         """Once, when nothing comes any more: episodes, their parts by owner, and the total."""
 
-class Handovers:
-    """What each stay of kernel threads was for, and who waited meanwhile, of tables in batches.
-
-    stays: cpu, tid, in_ns, out_ns, wake_ns. renamed: of other tasks' stays (cpu, tid, in_ns) the
-    name (comm) under which they waited for them, where it is not theirs. threads: how the threads'
-    names begin. near_ns: how long before a wake-up what it was for may have ended.
-    """
-
-    def __init__(
-        self,
-        stays: ArrowTable,
-        renamed: ArrowTable | None,
-        threads: Sequence[str],
-        near_ns: int,
-    ) -> None: ...
-    def add(
-        self,
-        slices: ArrowTable,
-        segments: ArrowTable,
-        softirqs: ArrowTable,
-        hardirqs: ArrowTable,
-        polls: ArrowTable,
-        migrations: ArrowTable,
-    ) -> None: ...
-    def tables(self, end_ns: int | None) -> dict[str, ArrowTable]:
-        """When nothing comes any more: stays, held and waits.
-
-        stays: of each the polls that ended in it, their packets, and of how many these are unknown;
-        call_ns, rounds and on_comm of the run of softirqs that ended near before its wake-up, null
-        where none did or what the thread ran first was raised later; raised_ns, when that was.
-        held: cpu, start_ns, end_ns of scheduled network work in stays. waits: cpu, tid, comm,
-        start_ns, end_ns, each part of a wait for a CPU on which a stay was meanwhile. end_ns: until
-        when those wait who had not come back; None: they are left out.
-        """
-
 class Unpacker:
     """A file's bytes, unpacked where gzip or zstd packed it; no more than `limit` of them."""
 

@@ -1,20 +1,20 @@
-//! What was handed over to kernel threads comes to the same, whichever way the tables are cut, and is what the ledger says.
+//! What was handed over to kernel threads comes to the same, however many rows come at once, and is what the ledger says.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{Array, Int64Array, RecordBatch};
 use arrow_cast::cast;
 use arrow_schema::DataType;
-use netcost::handovers::{Handovers, Tables};
-use netcost::ledger::{self, Request, Want};
-use netcost::open;
-use netcost::parts::{batch, plain};
+use netcost::handovers::Wanted;
+use netcost::ledger::{self, Aggregated, Output, Request, Want, Whose};
+use netcost::{open, Recording};
 
 const SAMPLE: &str = "../sample-data/nic-stolen-time/trace.perf.data";
 const NEAR_NS: i64 = 50_000;
+const THREADS: [&str; 1] = ["ksoftirqd/"];
 
 type Named = BTreeMap<&'static str, RecordBatch>;
 
@@ -27,48 +27,42 @@ fn texts(table: &RecordBatch, name: &str) -> Vec<Option<String>> {
     column.as_string::<i32>().iter().map(|text| text.map(str::to_owned)).collect()
 }
 
-fn request() -> Request {
-    let want = Want {
-        slices: true,
-        segments: true,
-        softirqs: true,
-        hardirqs: true,
-        polls: true,
-        migrations: true,
-        displaced: true,
-        ..Want::default()
-    };
-    Request { want, ..Request::default() }
+/// A sample, and its ledger.
+struct Sample {
+    recording: Recording,
+    request: Request,
+    output: Output,
 }
 
-/// Those of ksoftirqd.
-fn stays(slices: &RecordBatch) -> RecordBatch {
-    let comm = texts(slices, "comm");
-    let of: Vec<usize> =
-        (0..comm.len()).filter(|&row| comm[row].as_ref().is_some_and(|comm| comm.starts_with("ksoftirqd/"))).collect();
-    let column = |name: &str| {
-        let column = numbers(slices, name);
-        let values: Int64Array = of.iter().map(|&row| column.is_valid(row).then(|| column.value(row))).collect();
-        (name.to_owned(), Arc::new(values) as ArrayRef)
-    };
-    batch(["cpu", "tid", "in_ns", "out_ns", "wake_ns"].map(column).into()).expect("stays")
-}
+impl Sample {
+    fn new() -> Sample {
+        let recording = open(SAMPLE, None, &mut || true).expect("a sample");
+        let want =
+            Want { slices: true, segments: true, polls: true, migrations: true, displaced: true, ..Want::default() };
+        let request = Request { want, ..Request::default() };
+        let output = ledger::run(&recording, &request, &mut |_fraction| true).expect("a ledger");
+        Sample { recording, request, output }
+    }
 
-fn handovers(stays: &RecordBatch) -> Handovers {
-    let threads = vec!["ksoftirqd/".to_owned()];
-    Handovers::new(std::slice::from_ref(stays), &[], threads, NEAR_NS).expect("stays")
-}
+    fn aggregate(&self, wanted: Aggregated, rows: usize) -> Named {
+        let mut goes_on = |_fraction| true;
+        let Sample { recording, request, output } = self;
+        let found = ledger::run_aggregates(recording, request, &output.survey, &[wanted], rows, &mut goes_on);
+        found.expect("a pass").into_iter().flatten().collect()
+    }
 
-fn add(handovers: &mut Handovers, named: &Named) -> netcost::Result<()> {
-    let table = |name: &str| std::slice::from_ref(&named[name]);
-    handovers.add(&Tables {
-        slices: table("slices"),
-        segments: table("segments"),
-        softirqs: table("softirqs"),
-        hardirqs: table("hardirqs"),
-        polls: table("polls"),
-        migrations: table("migrations"),
-    })
+    /// Those of ksoftirqd.
+    fn stays(&self, rows: usize) -> RecordBatch {
+        let whose = Whose::Named(THREADS.map(str::to_owned).to_vec());
+        self.aggregate(Aggregated::StaysOf(whose), rows).remove("stays").expect("stays")
+    }
+
+    /// What was handed over to stays.
+    fn handed_over(&self, stays: &RecordBatch, rows: usize) -> Named {
+        let (stays, threads) = (std::slice::from_ref(stays), THREADS.map(str::to_owned).to_vec());
+        let wanted = Wanted::of(stays, &[], threads, NEAR_NS, Some(self.output.window.1)).expect("stays");
+        self.aggregate(Aggregated::Handovers(Arc::new(wanted)), rows)
+    }
 }
 
 /// How much of a span lies in others, which are apart.
@@ -81,50 +75,37 @@ fn spans(table: &RecordBatch, from: &str, to: &str) -> Vec<(i64, (i64, i64))> {
     (0..table.num_rows()).map(|row| (cpu.value(row), (start.value(row), end.value(row)))).collect()
 }
 
-#[test]
-fn however_tables_are_cut_they_come_to_the_same() {
-    let recording = open(SAMPLE, None, &mut || true).expect("a sample");
-    let request = request();
-    let output = ledger::run(&recording, &request, &mut |_fraction| true).expect("a ledger");
-    let tables: Named = output.tables.into_iter().collect();
-    let stays = stays(&tables["slices"]);
-    let mut whole = handovers(&stays);
-    add(&mut whole, &tables).expect("the tables");
-    let whole: Named = whole.tables(Some(output.window.1)).expect("tables").into_iter().collect();
-    assert!(numbers(&whole["stays"], "rounds").iter().flatten().count() > 20);
-    let request = Request { want: Want { displaced: false, ..request.want }, ..Request::default() };
-    for rows in [50, 1_000, 7_000] {
-        let mut parts = handovers(&stays);
-        let mut sink = |named: ledger::Tables| add(&mut parts, &named.into_iter().collect()).is_ok();
-        ledger::run_in_batches(&recording, &request, &output.survey, rows, &mut sink, &mut |_fraction| true)
-            .expect("batches");
-        let parts: Named = parts.tables(Some(output.window.1)).expect("tables").into_iter().collect();
-        for (name, table) in &whole {
-            for field in table.schema().fields() {
-                let name_of = field.name();
-                if *field.data_type() == DataType::Int64 {
-                    assert_eq!(
-                        numbers(&parts[name], name_of),
-                        numbers(table, name_of),
-                        "{rows} rows: {name}.{name_of}"
-                    );
-                } else {
-                    assert_eq!(texts(&parts[name], name_of), texts(table, name_of), "{rows} rows: {name}.{name_of}");
-                }
-            }
+fn assert_same(one: &RecordBatch, other: &RecordBatch, what: &str) {
+    for field in one.schema().fields() {
+        let name = field.name();
+        if field.data_type().is_integer() {
+            assert_eq!(numbers(one, name), numbers(other, name), "{what}.{name}");
+        } else {
+            assert_eq!(texts(one, name), texts(other, name), "{what}.{name}");
         }
     }
 }
 
 #[test]
+fn however_many_rows_come_at_once_they_come_to_the_same() {
+    let sample = Sample::new();
+    let stays = sample.stays(usize::MAX);
+    let whole = sample.handed_over(&stays, usize::MAX);
+    assert!(numbers(&whole["stays"], "rounds").iter().flatten().count() > 20);
+    for rows in [50, 1_000, 7_000] {
+        assert_eq!(sample.stays(rows).num_rows(), stays.num_rows());
+        let parts = sample.handed_over(&stays, rows);
+        whole.iter().for_each(|(name, table)| assert_same(&parts[name], table, &format!("{rows} rows: {name}")));
+    }
+}
+
+#[test]
 fn it_is_what_the_ledger_says() {
-    let recording = open(SAMPLE, None, &mut || true).expect("a sample");
-    let output = ledger::run(&recording, &request(), &mut |_fraction| true).expect("a ledger");
-    let tables: Named = output.tables.into_iter().collect();
-    let stays = stays(&tables["slices"]);
-    let mut found = handovers(&stays);
-    add(&mut found, &tables).expect("the tables");
-    let found: Named = found.tables(Some(output.window.1)).expect("tables").into_iter().collect();
+    let sample = Sample::new();
+    let stays = sample.stays(usize::MAX);
+    let found = sample.handed_over(&stays, usize::MAX);
+    let output = &sample.output;
+    let tables: Named = output.tables.iter().cloned().collect();
 
     let sum = |table: &RecordBatch, name: &str| numbers(table, name).iter().flatten().sum::<i64>();
     let threads: Vec<i64> = numbers(&stays, "tid").iter().flatten().collect();
@@ -157,12 +138,7 @@ fn it_is_what_the_ledger_says() {
 
 #[test]
 fn without_stays_nothing_is_read() {
-    let none =
-        ["cpu", "tid", "in_ns", "out_ns", "wake_ns"].map(|name| (name.to_owned(), plain::<Int64Type>([].into_iter())));
-    let none = batch(none.into()).expect("no stays");
-    let mut found = handovers(&none);
-    let named: Named =
-        ["slices", "segments", "softirqs", "hardirqs", "polls", "migrations"].map(|name| (name, none.clone())).into();
-    add(&mut found, &named).expect("tables without their columns");
-    assert!(found.tables(None).expect("tables").iter().all(|(_, table)| table.num_rows() == 0));
+    let sample = Sample::new();
+    let found = sample.handed_over(&sample.stays(usize::MAX).slice(0, 0), usize::MAX);
+    assert!(found.values().all(|table| table.num_rows() == 0));
 }

@@ -4,10 +4,13 @@
 >>> sizes(timeline).frame
 """
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
+from .._native import CaptureError
 from ..timeline.group import Edges, Grouping, Groups, Range, Where, aggregates, grouped
 from .inputs import window_of
 
@@ -22,15 +25,21 @@ _kept: "WeakKeyDictionary[Timeline, dict[Any, Any]]" = WeakKeyDictionary()
 class Aggregate(Generic[Wanted]):
     """One of native's aggregates; calling it with a timeline computes it, once.
 
-    of: what is asked of one.
+    of: what is asked of one; is_later: only others of it, computed before, tell that.
     """
 
-    def __init__(self, of: "Callable[[Timeline], Wanted]") -> None:
-        self.of = of
+    def __init__(self, of: "Callable[[Timeline], Wanted]", *, is_later: bool = False) -> None:
+        self.of, self.is_later = of, is_later
 
     def __call__(self, timeline: "Timeline", wanted: Wanted | None = None) -> Any:
         """Its tables by name; wanted: what is asked instead."""
         return computed(timeline, self.of(timeline) if wanted is None else wanted)[0]
+
+
+class Plain(NamedTuple):
+    """One of native's that nothing more is asked of than its name."""
+
+    aggregate: str
 
 
 class Grouped(Aggregate[Grouping]):
@@ -81,8 +90,17 @@ def groups(timeline: "Timeline", *wanted: Grouping) -> list[Groups]:
 
 
 def together(timeline: "Timeline", asked: Iterable[Aggregate[Any]]) -> None:
-    """Compute several in one pass."""
-    computed(timeline, *(one.of(timeline) for one in asked))
+    """Compute several in one pass, and those that hang on others in another."""
+    every = sorted(dict.fromkeys(asked), key=lambda one: one.is_later)
+    for _, some in groupby(every, key=lambda one: one.is_later):
+        computed(timeline, *_told(timeline, some))
+
+
+def _told(timeline: "Timeline", some: Iterable[Aggregate[Any]]) -> "Iterator[Any]":
+    for one in some:
+        # Whoever asks says why there is none.
+        with suppress(CaptureError):
+            yield one.of(timeline)
 
 
 def in_window(column: str) -> "Callable[[Timeline], dict[str, Range]]":

@@ -8,13 +8,12 @@ A batch has rows of each table that a fold names, in the tables' order; every ro
 no earlier than it ends, with what native says of it as a whole. A timeline that fits into memory is
 one batch. No question reads a table otherwise: tests/questions/test_inputs.py. What pairs rows of
 several tables carries those that wait for theirs (carried.py). rows() are all of a table, for what
-is small or a part of a capture; windows() cut a large one for what still takes them so.
+is small or a part of a capture.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import update_wrapper
 from inspect import signature
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -43,8 +42,6 @@ _ENDS = {
     "migrations": "time_ns",
     "coverage": "end_ns",
 }
-# Windows are made of bins of a fixed width, so this bounds how unevenly a burst can fill one.
-_BINS = 1_000
 
 
 def fits(timeline: "Timeline") -> bool:
@@ -211,38 +208,6 @@ def _in_order(frames: "list[pd.DataFrame]") -> "pd.DataFrame":
     if "cpu" not in every:
         return every
     return every.sort_values("cpu", kind="stable", ignore_index=True)
-
-
-def windows(timeline: "Timeline") -> "Iterator[Timeline]":
-    """Timelines that follow each other and make up this one, each small enough for rows().
-
-    One that fits into memory comes back itself; each further one is a pass over the capture. What
-    lies across the edge of two is in both.
-    """
-    if fits(timeline):
-        yield timeline
-        return
-    capture, summary = timeline.capture, timeline.summary
-    origin = capture.start_ns
-    for start_ns, end_ns in _edges(timeline):
-        # The last window is the timeline's own end, and holds what happens then.
-        end_s = (end_ns - origin) / 1e9 if end_ns < int(summary["end_ns"]) else timeline.end_s
-        first = start_ns <= int(summary["start_ns"])
-        start_s = timeline.start_s if first else (start_ns - origin) / 1e9
-        yield capture.timeline(start_s, end_s, timeline.cpus)
-
-
-def _edges(timeline: "Timeline") -> Iterator[tuple[int, int]]:
-    import numpy as np
-
-    start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
-    width = max((end_ns - start_ns) // _BINS, 1)
-    counts = timeline.sums(width).groupby("bin_ns")["segments"].sum()
-    starts, numbers = counts.index.to_numpy("int64"), counts.to_numpy("int64")
-    window = np.cumsum(numbers) // _MOST_SEGMENTS
-    first = starts[np.flatnonzero(np.diff(window)) + 1]
-    edges = [start_ns, *(int(at) for at in first if start_ns < at < end_ns), end_ns]
-    return pairwise(edges)
 
 
 def added(sums: "pd.DataFrame | None", more: "pd.DataFrame") -> "pd.DataFrame":

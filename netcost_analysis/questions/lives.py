@@ -1,4 +1,4 @@
-"""When each task was there: what native cuts lives by, and what it makes of all stays on CPUs."""
+"""When each task was there: what native cuts lives by, and what it makes of stays on CPUs."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +13,16 @@ if TYPE_CHECKING:
     from .._native import ArrowTable
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
+
+
+class StaysOf(NamedTuple):
+    """Native's aggregate `stays`: of tasks while their names begin so, else of tids, else of all.
+
+    A row each: cpu, tid, comm, in_ns, out_ns, wake_ns, wait_ns, prev_state, softirq_ns.
+    """
+
+    names_begin: tuple[str, ...] | None = None
+    tids: tuple[int, ...] | None = None
 
 
 class TaskEvents(NamedTuple):

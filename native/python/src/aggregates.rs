@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use netcost::ledger::{self, Aggregated, Grouping, Kept, Request, Tables, Want};
+use netcost::handovers::Wanted as HandedOver;
+use netcost::ledger::{self, Aggregated, Grouping, Kept, Request, Tables, Want, Whose};
 use netcost::pairing::{Settings, Shown};
 use netcost::{Progress, Result};
 use pyo3::prelude::*;
@@ -12,7 +13,8 @@ use pyo3_arrow::PyTable;
 use crate::lives::Facts;
 use crate::{pass, table, Capture};
 
-/// An aggregate, by the names of its fields: `Grouping`, `Wakeups`, `Raised`, `Pairing` and `Facts` in Python.
+/// An aggregate, by the names of its fields: `Grouping`, `Wakeups`, `StaysOf`, `HandedOver`, `Plain`, `Pairing` and `Facts` in
+/// Python.
 #[derive(FromPyObject)]
 pub enum Wanted {
     Group {
@@ -30,9 +32,20 @@ pub enum Wanted {
     Wakeups {
         gap_ns: i64,
     },
-    Raised {
-        #[pyo3(attribute("is_of_lines"))]
-        _is_of_lines: bool,
+    StaysOf {
+        names_begin: Option<Vec<String>>,
+        tids: Option<Vec<i32>>,
+    },
+    Handovers {
+        stays: PyTable,
+        renamed: Option<PyTable>,
+        threads: Vec<String>,
+        near_ns: i64,
+        end_ns: Option<i64>,
+    },
+    /// One that nothing more is asked of, by its name.
+    Plain {
+        aggregate: String,
     },
     Pairing {
         window: (i64, i64),
@@ -54,7 +67,17 @@ pub fn aggregated(wanted: Wanted) -> Result<Aggregated> {
             Aggregated::Group(Box::new(Grouping { rows, by, block, edges, sums, known, ends, lengths, within, texts }))
         }
         Wanted::Wakeups { gap_ns } => Aggregated::Wakeups(gap_ns),
-        Wanted::Raised { .. } => Aggregated::Raised,
+        Wanted::StaysOf { names_begin, tids } => Aggregated::StaysOf(match (names_begin, tids) {
+            (Some(begin), _) => Whose::Named(begin),
+            (None, Some(tids)) => Whose::Tids(tids.into_iter().collect()),
+            (None, None) => Whose::All,
+        }),
+        Wanted::Handovers { stays, renamed, threads, near_ns, end_ns } => {
+            let renamed = renamed.as_ref().map_or(&[][..], |renamed| renamed.batches());
+            let wanted = HandedOver::of(stays.batches(), renamed, threads, near_ns, end_ns)?;
+            Aggregated::Handovers(Arc::new(wanted))
+        }
+        Wanted::Plain { aggregate } => Aggregated::named(&aggregate)?,
         Wanted::Pairing { window, gaps, has_polls, has_raises, limit_ns, picked, most } => {
             let (longer_ns, fewer_packets, longest) = picked;
             let shown = Shown { most, longest, longer_ns, fewer_packets };

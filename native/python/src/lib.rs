@@ -9,7 +9,6 @@ mod components;
 mod describe;
 mod episodes;
 mod flame;
-mod handovers;
 mod lives;
 mod mask;
 mod packed;
@@ -413,7 +412,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tiles::TileSegments>()?;
     module.add_class::<tiles::TileSums>()?;
     module.add_class::<episodes::Episodes>()?;
-    module.add_class::<handovers::Handovers>()?;
     module.add_function(wrap_pyfunction!(columns::columns, module)?)?;
     for function in [
         wrap_pyfunction!(components::classify, module)?,

@@ -7,7 +7,10 @@ use rustc_hash::FxHashMap;
 use crate::error::Result;
 use crate::handovers::stays::Stays;
 use crate::intern::{Interner, NONE};
-use crate::lives::read::{self, comms, numbers};
+use crate::ledger::cpu::Found;
+use crate::ledger::migrated::Migrated;
+use crate::ledger::resolve::Names;
+use crate::lives::read::{comms, numbers};
 use crate::lives::slice::NOBODY;
 use crate::lives::Slice;
 use crate::pairing::tables::Table;
@@ -25,15 +28,28 @@ struct Wait {
 /// When tasks were moved, and from where, as far as it may be in a wait that has not ended.
 type Moves = FxHashMap<i64, Vec<(i64, i64)>>;
 
+/// By CPU, task and begin of a stay the name before it.
+pub type Renamed = FxHashMap<(i64, i64, i64), u32>;
+
+/// Of tables.
+pub fn renamed(tables: &[RecordBatch], strings: &mut Interner) -> Result<Renamed> {
+    let mut found = Renamed::default();
+    for table in tables {
+        let (cpu, tid, begin) = (numbers(table, "cpu")?, numbers(table, "tid")?, numbers(table, "in_ns")?);
+        let key = |row: usize| (cpu.value(row), tid.value(row), begin.value(row));
+        found.extend(comms(table, "comm", strings)?.into_iter().enumerate().map(|(row, comm)| (key(row), comm)));
+    }
+    Ok(found)
+}
+
 /// What is known of waits so far.
 #[derive(Debug)]
 pub struct Waits {
-    threads: Vec<String>,
-    /// By name whether it is one of theirs.
-    is_thread: Vec<bool>,
+    /// Names of those who wait.
+    pub strings: Interner,
     nobody: u32,
-    /// By CPU, task and begin of a stay the name before it.
-    renamed: FxHashMap<(i64, i64, i64), u32>,
+    /// By the ledger's code of a name the own one; `None` of a thread's.
+    codes: FxHashMap<u32, Option<u32>>,
     /// By task.
     last: FxHashMap<i64, Slice>,
     moves: Moves,
@@ -41,58 +57,49 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// None yet.
-    pub fn new(renamed: &[RecordBatch], threads: Vec<String>, names: &mut Interner) -> Result<Waits> {
-        let mut names_before = FxHashMap::default();
-        for table in renamed {
-            let (cpu, tid, begin) = (numbers(table, "cpu")?, numbers(table, "tid")?, numbers(table, "in_ns")?);
-            let key = |row: usize| (cpu.value(row), tid.value(row), begin.value(row));
-            names_before
-                .extend(comms(table, "comm", names)?.into_iter().enumerate().map(|(row, comm)| (key(row), comm)));
-        }
-        Ok(Waits {
-            threads,
-            is_thread: Vec::new(),
-            nobody: names.code(NOBODY),
-            renamed: names_before,
-            last: FxHashMap::default(),
-            moves: Moves::default(),
-            found: Vec::new(),
-        })
+    /// None yet. `strings`: those of `Renamed`.
+    pub fn new(strings: &Interner) -> Waits {
+        let mut strings = strings.clone();
+        let nobody = strings.code(NOBODY);
+        let (codes, last, moves) = (FxHashMap::default(), FxHashMap::default(), Moves::default());
+        Waits { strings, nobody, codes, last, moves, found: Vec::new() }
     }
 
-    /// The next batch of the two tables.
-    pub fn add(
-        &mut self,
-        slices: &[RecordBatch],
-        migrations: &[RecordBatch],
-        stays: &Stays,
-        names: &mut Interner,
-    ) -> Result<()> {
-        for table in migrations {
-            let (tid, time, from) = (numbers(table, "tid")?, numbers(table, "time_ns")?, numbers(table, "orig_cpu")?);
-            for row in 0..table.num_rows() {
-                self.moves.entry(tid.value(row)).or_default().push((time.value(row), from.value(row)));
-            }
+    /// The next migrations, before the slices that came with them.
+    pub fn add_moves(&mut self, migrated: &[Migrated]) {
+        for Migrated { row, .. } in migrated {
+            self.moves.entry(row.tid.into()).or_default().push((row.time_ns, row.orig_cpu.into()));
         }
-        for table in slices {
-            for slice in read::slices(table, names)? {
-                self.add_slice(slice, stays, names);
-            }
+    }
+
+    /// The next slices of a CPU; `threads`: how the threads' names begin.
+    pub fn add(&mut self, names: &Names, found: &Found, stays: &Stays, renamed: &Renamed, threads: &[String]) {
+        let cpu = i64::from(found.number);
+        for row in found.rows.slices.rows() {
+            let Some((tid, comm)) = names.victim(row.victim) else { continue };
+            let Waits { strings, nobody, codes, .. } = self;
+            let comm = *codes.entry(comm).or_insert_with(|| {
+                let name = names.reader.strings.get(comm);
+                let is_thread = threads.iter().any(|begin| name.starts_with(begin.as_str()));
+                (!is_thread).then(|| if comm == NONE { *nobody } else { strings.code(name.as_bytes()) })
+            });
+            let (tid, in_ns, out_ns, wait_ns) = (i64::from(tid), row.in_ns, row.out_ns, row.wait_ns);
+            let slice = Slice { cpu, tid, comm: comm.unwrap_or(NONE), in_ns, out_ns, wait_ns, ..Slice::default() };
+            self.add_slice(slice.left(row.prev_state), comm.is_none(), stays, renamed);
         }
-        // Who left a CPU before it was moved may wait since.
+    }
+
+    /// Lets go of moves that are in no wait: who left a CPU before it was moved may wait since.
+    pub fn forget(&mut self) {
         let last = &self.last;
         self.moves.retain(|tid, moves| {
             moves.retain(|&(at, _)| last.get(tid).is_none_or(|last| at > last.out_ns));
             !moves.is_empty()
         });
-        Ok(())
     }
 
-    fn add_slice(&mut self, slice: Slice, stays: &Stays, names: &Interner) {
-        let is_thread = |name: &String| self.threads.iter().any(|thread| name.starts_with(thread));
-        self.is_thread.extend(names.values().skip(self.is_thread.len()).map(is_thread));
-        if slice.tid == 0 || self.is_thread.get(slice.comm as usize) == Some(&true) {
+    fn add_slice(&mut self, slice: Slice, is_thread: bool, stays: &Stays, renamed: &Renamed) {
+        if slice.tid == 0 || is_thread {
             // Threads of NAPI's are moved like any other, and nobody asks where they waited.
             if let Some(moves) = self.moves.get_mut(&slice.tid) {
                 moves.retain(|of| of.0 > slice.out_ns);
@@ -100,7 +107,7 @@ impl Waits {
             return;
         }
         if let Some(wait_ns @ 1..) = slice.wait_ns {
-            let comm = *self.renamed.get(&(slice.cpu, slice.tid, slice.in_ns)).unwrap_or(&slice.comm);
+            let comm = *renamed.get(&(slice.cpu, slice.tid, slice.in_ns)).unwrap_or(&slice.comm);
             let (start_ns, end_ns) = (slice.in_ns - wait_ns, slice.in_ns);
             cut(Wait { cpu: slice.cpu, tid: slice.tid, comm, start_ns, end_ns }, &self.moves, stays, &mut self.found);
         }
@@ -163,14 +170,11 @@ mod tests {
 
     #[test]
     fn where_threads_were_moved_is_not_kept() {
-        let (stays, mut names) = (stays(&[]), Interner::default());
-        let mut waits = Waits::new(&[], vec!["napi/".to_owned()], &mut names).expect("waits");
-        let comm = names.code(b"napi/eth0-1");
+        let (stays, mut waits) = (stays(&[]), Waits::new(&Interner::default()));
         waits.moves.insert(7, vec![(10, 0), (20, 1), (40, 0)]);
         let (in_ns, out_ns) = (20, 30);
-        let (wait_ns, runnable, dead, asleep) = (Some(5), false, false, true);
-        let slice = Slice { cpu: 1, tid: 7, comm, in_ns, out_ns, wait_ns, woken: false, runnable, dead, asleep };
-        waits.add_slice(slice, &stays, &names);
+        let slice = Slice { cpu: 1, tid: 7, in_ns, out_ns, wait_ns: Some(5), ..Slice::default() };
+        waits.add_slice(slice, true, &stays, &Renamed::default());
         assert_eq!(waits.moves[&7], [(40, 0)]);
         assert!(waits.found.is_empty());
     }

@@ -7,15 +7,15 @@
 
 use std::collections::BTreeMap;
 
-use arrow_array::RecordBatch;
 use rustc_hash::FxHashMap;
 
-use crate::error::Result;
 use crate::handovers::stays::Stays;
-use crate::intern::{Interner, NONE};
-use crate::lives::read::{at, runs};
+use crate::intern::NONE;
+use crate::ledger::cpu::Found;
+use crate::ledger::resolve::Names;
+use crate::ledger::rows::{known, SoftirqRow};
 use crate::pairing::irqs::Irqs;
-use crate::pairing::rows::{read_hardirqs, Arrived, Codes, Softirqs};
+use crate::pairing::rows::{Irq, Softirq};
 use crate::pairing::runs::{Run, Runs};
 use crate::pairing::tables::Table;
 
@@ -52,7 +52,6 @@ struct First {
 /// The wake-ups of all stays.
 pub struct Wakes {
     near_ns: i64,
-    codes: Codes,
     cpus: BTreeMap<i64, OfCpu>,
     /// By task, in order of when they began.
     firsts: FxHashMap<i64, Vec<First>>,
@@ -61,7 +60,7 @@ pub struct Wakes {
 
 impl Wakes {
     /// Of stays whose wake-up was seen.
-    pub fn new(stays: &Stays, near_ns: i64, names: &mut Interner) -> Wakes {
+    pub fn new(stays: &Stays, near_ns: i64) -> Wakes {
         let (mut cpus, mut firsts) = (BTreeMap::<i64, OfCpu>::new(), FxHashMap::<i64, Vec<First>>::default());
         for (place, stay) in stays.rows.iter().enumerate() {
             let Some(at_ns) = stay.wake_ns else { continue };
@@ -70,50 +69,30 @@ impl Wakes {
         }
         cpus.values_mut().for_each(|of| of.woken.wakes.sort_by_key(|wake| wake.at_ns));
         firsts.values_mut().for_each(|of| of.sort_by_key(|first| first.in_ns));
-        Wakes { near_ns, codes: Codes::new(names), cpus, firsts, stays: stays.rows.len() }
+        Wakes { near_ns, cpus, firsts, stays: stays.rows.len() }
     }
 
-    /// The next batch of the two tables.
-    pub fn add(&mut self, softirqs: &[RecordBatch], hardirqs: &[RecordBatch], names: &mut Interner) -> Result<()> {
-        if self.cpus.is_empty() {
-            return Ok(());
+    /// The next rows of a CPU.
+    pub fn add(&mut self, names: &Names, found: &Found) {
+        for row in found.rows.softirqs.slices().flatten() {
+            self.run_first(names, row);
         }
-        let mut arrived = BTreeMap::<i64, Arrived>::new();
-        for table in hardirqs {
-            read_hardirqs(table, names, &mut arrived)?;
-        }
-        for (cpu, arrived) in arrived {
-            if let Some(of) = self.cpus.get_mut(&cpu) {
-                of.irqs.add_plain(arrived.hardirqs);
-            }
-        }
-        for table in softirqs {
-            let columns = Softirqs::of(table, names)?;
-            self.run_first(&columns);
-            for rows in runs(columns.cpu.values()) {
-                if let Some(of) = self.cpus.get_mut(&columns.cpu.value(rows.start)) {
-                    of.add(&columns, rows, &self.codes, self.near_ns);
-                }
-            }
-        }
-        self.cpus.values_mut().for_each(|of| of.irqs.forget());
-        Ok(())
+        let Some(of) = self.cpus.get_mut(&i64::from(found.number)) else { return };
+        let irqs = found.rows.hardirqs.slices().flatten();
+        of.irqs.add_plain(irqs.map(|row| Irq::of(row, names)).collect());
+        let softirqs = found.rows.softirqs.slices().flatten().map(|row| Softirq::of(row, names));
+        of.add(softirqs.filter(|softirq| softirq.is_whole).collect(), self.near_ns);
+        of.irqs.forget();
     }
 
-    fn run_first(&mut self, columns: &Softirqs) {
-        for row in 0..columns.cpu.len() {
-            let (Some(tid @ 1..), Some(entry_ns)) = (at(&columns.tid, row), at(&columns.entry, row)) else { continue };
-            let Some(of) = self.firsts.get_mut(&tid) else { continue };
-            // Those of a batch are in order on each CPU, not of each task.
-            let after = of.partition_point(|first| first.in_ns <= entry_ns);
-            let is_earlier = |first: &&mut First| first.ran.is_none_or(|ran| ran.0 > entry_ns);
-            let raise_ns = at(&columns.raise, row);
-            of[..after]
-                .iter_mut()
-                .rev()
-                .take_while(is_earlier)
-                .for_each(|first| first.ran = Some((entry_ns, raise_ns)));
-        }
+    fn run_first(&mut self, names: &Names, row: &SoftirqRow) {
+        let (Some((tid @ 1.., _)), Some(entry_ns)) = (names.victim(row.victim), known(row.entry_ns)) else { return };
+        let Some(of) = self.firsts.get_mut(&i64::from(tid)) else { return };
+        // Those of a batch are in order on each CPU, not of each task.
+        let after = of.partition_point(|first| first.in_ns <= entry_ns);
+        let is_earlier = |first: &&mut First| first.ran.is_none_or(|ran| ran.0 > entry_ns);
+        let ran = Some((entry_ns, known(row.raise_ns)));
+        of[..after].iter_mut().rev().take_while(is_earlier).for_each(|first| first.ran = ran);
     }
 
     /// Nothing comes any more.
@@ -146,16 +125,11 @@ impl Wakes {
 }
 
 impl OfCpu {
-    /// The next softirqs of the CPU.
-    fn add(&mut self, columns: &Softirqs, rows: std::ops::Range<usize>, codes: &Codes, near_ns: i64) {
-        let mut rows: Vec<usize> = rows.filter(|&row| columns.is_whole(row)).collect();
-        let key = |row: &usize| (columns.entry.value(*row), columns.ordinal.value(*row));
-        if !rows.is_sorted_by_key(key) {
-            rows.sort_by_key(key);
-        }
+    /// The next softirqs of the CPU, whole ones.
+    fn add(&mut self, mut softirqs: Vec<Softirq>, near_ns: i64) {
+        softirqs.sort_by_key(|softirq| (softirq.entry_ns, softirq.ordinal));
         let mut ended = self.irqs.ended();
-        for row in rows {
-            let softirq = columns.row(row, codes);
+        for softirq in softirqs {
             let before = ended.before(softirq.entry_ns);
             if let Some(run) = self.runs.take(&softirq, before).told {
                 self.woken.told(run, near_ns);

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{bad, Result};
+use crate::handovers::{Handovers, Wanted as HandedOver};
 use crate::ledger::aggregate::Aggregate;
 use crate::ledger::group::{Group, Wanted as Grouping};
 use crate::ledger::raised::Raised;
 use crate::ledger::resolve::Names;
 use crate::ledger::stays::{Stays, Wanted as Stayed};
+use crate::ledger::stays_of::{StaysOf, Whose};
+use crate::ledger::ticks::Ticks;
 use crate::ledger::wakeups::Wakeups;
 use crate::pairing::{self, Pairing};
 
@@ -24,9 +27,15 @@ pub enum Wanted {
     /// What woke idle CPUs, with how long at most the idle task runs from an interrupt to what that led to: tables
     /// `wakeups` and `idle`.
     Wakeups(i64),
+    /// The stays of some tasks: a table `stays`.
+    StaysOf(Whose),
+    /// What was handed over to threads: tables `stays`, `held` and `waits`.
+    Handovers(Arc<HandedOver>),
     /// Which line raised how many NET_RX softirqs, and in how many of them which device was polled: tables `raised`,
     /// `polled`, and `devices`, all that were polled.
     Raised,
+    /// Timer interrupts on top of tasks, and how many of them were on a softirq: a table `ticks`.
+    Ticks,
     /// Softirqs with the interrupts that raised them, their runs and their polls: tables `runs`, `chains`, `longest`,
     /// `strange`, `sizes`, `lines`, `around`, `stretches`, `seen`, `power`, `by_device`, `by_polls`, `counts`,
     /// `run_counts`, `runs_of_cpu` and `steered`.
@@ -34,12 +43,24 @@ pub enum Wanted {
 }
 
 impl Wanted {
+    /// One that nothing more is asked of.
+    pub fn named(name: &str) -> Result<Wanted> {
+        match name {
+            "raised" => Ok(Wanted::Raised),
+            "ticks" => Ok(Wanted::Ticks),
+            _ => Err(bad!(Refused, "no aggregate is called '{name}'")),
+        }
+    }
+
     /// Of nothing yet.
     pub fn begin(&self, names: &Names) -> Result<Box<dyn Aggregate>> {
         Ok(match self {
             Wanted::Group(wanted) => Box::new(Group::new(wanted, names)?),
             Wanted::Stays(wanted) => Box::new(Stays::new(wanted)),
+            Wanted::StaysOf(whose) => Box::new(StaysOf::new(whose)),
+            Wanted::Handovers(wanted) => Box::new(Handovers::new(wanted)),
             Wanted::Raised => Box::new(Raised::default()),
+            Wanted::Ticks => Box::new(Ticks::default()),
             Wanted::Pairing(settings) => Box::new(Pairing::new(settings)),
             Wanted::Wakeups(gap_ns) => Box::new(Wakeups::new(*gap_ns)),
         })
@@ -50,6 +71,9 @@ impl Wanted {
         match self {
             Wanted::Group(wanted) => wanted.tables(),
             Wanted::Stays(_) => vec!["slices", "migrations"],
+            Wanted::StaysOf(_) => vec!["slices"],
+            Wanted::Handovers(_) => vec!["slices", "segments", "softirqs", "hardirqs", "polls", "migrations"],
+            Wanted::Ticks => vec!["hardirqs", "softirqs"],
             Wanted::Raised | Wanted::Pairing(_) => vec!["hardirqs", "softirqs", "polls"],
             Wanted::Wakeups(_) => vec!["segments"],
         }

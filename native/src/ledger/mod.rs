@@ -39,16 +39,18 @@ mod request;
 pub(crate) mod resolve;
 pub(crate) mod rows;
 mod schema;
-mod segment;
+pub(crate) mod segment;
 mod settings;
 pub(crate) mod shown;
 pub(crate) mod softirq;
 mod stays;
+mod stays_of;
 mod stem;
 mod stream;
 mod survey;
 mod task;
 pub(crate) mod thief;
+mod ticks;
 mod wait;
 mod wakeups;
 mod walk;
@@ -61,7 +63,7 @@ use crate::recording::Recording;
 use crate::visit::{Tally, Visitor};
 use causality::Causality;
 use rayon::prelude::*;
-use shown::Shown;
+use shown::{Shown, Sink};
 use stream::Batches;
 
 pub use aggregates::Wanted as Aggregated;
@@ -73,6 +75,7 @@ pub use output::Output;
 pub use request::{DeviceName, HostFacts, Request, Want};
 pub use shown::Tables;
 pub use stays::Wanted as Stayed;
+pub use stays_of::Whose;
 pub use survey::{Survey, Whole};
 
 /// Runs the ledger over a recording.
@@ -127,7 +130,7 @@ pub fn run_in_batches(
     let mut take = |names: &_, cpus: &[_], migrated: &[_], shown: &Shown<'_>| {
         Ok(sink(output::tables(names, cpus, migrated, shown)?))
     };
-    settled(recording, request, Batches { survey, rows, sink: &mut take }, progress)
+    run_in_rows(recording, request, survey, rows, &mut take, progress)
 }
 
 /// Aggregates of the rows that `request` wants, of its window and CPUs, by a second pass as [`run_in_batches`] makes it,
@@ -146,7 +149,7 @@ pub fn run_aggregates(
         found.par_iter_mut().for_each(|one| one.take(names, cpus, migrated, shown));
         Ok(true)
     };
-    settled(recording, request, Batches { survey, rows, sink: &mut take }, progress)?;
+    run_in_rows(recording, request, survey, rows, &mut take, progress)?;
     found.into_iter().map(|one| one.finish(names)).collect()
 }
 
@@ -156,11 +159,18 @@ pub fn aggregates_of(kept: &Kept, request: &Request, wanted: &[Aggregated]) -> R
     kept.aggregates(request, found)
 }
 
-fn settled<'p>(recording: &Recording, request: &Request, batches: Batches<'p>, progress: Progress<'p>) -> Result<()> {
-    let survey = batches.survey;
+/// The rows themselves, as [`run_in_batches`] makes tables of them.
+pub(crate) fn run_in_rows<'p>(
+    recording: &Recording,
+    request: &Request,
+    survey: &'p Arc<Survey>,
+    rows: usize,
+    sink: Sink<'p>,
+    progress: Progress<'p>,
+) -> Result<()> {
     if !survey.is_for(request) {
         return Err(bad!(Refused, "batches need a first pass over the same window, CPUs and lines"));
     }
     let whole = Some(&*survey.whole).filter(|whole| whole.is_enough_for(request));
-    pass::pass(recording, request, Some(batches), whole, &mut [], progress).map(|_| ())
+    pass::pass(recording, request, Some(Batches { survey, rows, sink }), whole, &mut [], progress).map(|_| ())
 }

@@ -10,7 +10,7 @@ use arrow_schema::DataType;
 
 use crate::error::{bad, Result};
 use crate::intern::Interner;
-use crate::lives::slice::{Slice, NOBODY};
+use crate::lives::slice::NOBODY;
 
 /// Integers of any width as wide ones; narrow ones without looking at each whether it fits.
 fn widened<T: ArrowPrimitiveType>(column: &dyn Array) -> Option<PrimitiveArray<T>>
@@ -103,20 +103,6 @@ pub fn runs(cpus: &[i64]) -> impl Iterator<Item = Range<usize>> + '_ {
         at += same.len();
         begin..at
     })
-}
-
-/// The rows of the table slices whose task is known.
-pub fn slices(table: &RecordBatch, strings: &mut Interner) -> Result<Vec<Slice>> {
-    let [cpu, tid, in_ns, out_ns, wait_ns, state] =
-        ["cpu", "tid", "in_ns", "out_ns", "wait_ns", "prev_state"].map(|name| numbers(table, name));
-    let (cpu, tid, in_ns, out_ns, wait_ns, state) = (cpu?, tid?, in_ns?, out_ns?, wait_ns?, state?);
-    let comm = comms(table, "comm", strings)?;
-    let slice = |row: usize| {
-        let (cpu, tid, comm) = (cpu.value(row), at(&tid, row)?, comm[row]);
-        let (in_ns, out_ns, wait_ns) = (in_ns.value(row), out_ns.value(row), at(&wait_ns, row));
-        Some(Slice { cpu, tid, comm, in_ns, out_ns, wait_ns, ..Slice::default() }.left(at(&state, row)))
-    };
-    Ok((0..table.num_rows()).filter_map(slice).collect())
 }
 
 /// Events of one kind that tell something of a task.

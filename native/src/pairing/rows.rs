@@ -1,18 +1,12 @@
 //! What of the ledger's rows matters here; names by their keys in `Names::strings`, so that those that are shown alike
 //! are one.
 
-use std::collections::BTreeMap;
-
-use arrow_array::{Array, Int64Array, RecordBatch};
-
-use crate::error::Result;
-use crate::intern::{Interner, NONE};
+use crate::intern::NONE;
 use crate::ledger::cpu::ORIGINS;
 use crate::ledger::resolve::Names;
 use crate::ledger::rows::{known, HardirqRow, PollRow, SoftirqRow};
 use crate::ledger::softirq::NET_RX;
 use crate::ledger::thief::{Class, Context};
-use crate::lives::read::{at, numbers, runs, Texts};
 
 /// A softirq; `exit_ns` and `entry_ns` mean nothing unless it was seen whole.
 #[derive(Debug, Clone)]
@@ -135,107 +129,4 @@ impl Poll {
 /// The key of a name; `NONE` for none.
 fn key(names: &Names, code: u32) -> u32 {
     names.strings.key(code).try_into().unwrap_or(NONE)
-}
-
-/// What came of one CPU in a table.
-#[derive(Default)]
-pub struct Arrived {
-    pub hardirqs: Vec<Irq>,
-}
-
-/// Names that mean something in a table.
-pub struct Codes {
-    irq: u32,
-    unknown: u32,
-}
-
-impl Codes {
-    /// Of these names.
-    pub fn new(names: &mut Interner) -> Codes {
-        Codes { irq: names.code(b"irq"), unknown: names.code(b"unknown") }
-    }
-}
-
-/// The columns of softirqs that say of which run each is.
-pub struct Softirqs {
-    pub cpu: Int64Array,
-    pub tid: Int64Array,
-    pub raise: Int64Array,
-    pub entry: Int64Array,
-    pub exit: Int64Array,
-    pub ordinal: Int64Array,
-    vec: Int64Array,
-    packets: Int64Array,
-    in_kthread: Int64Array,
-    comm: Option<Texts>,
-    origin: Option<Texts>,
-}
-
-impl Softirqs {
-    /// Of a table.
-    pub fn of(table: &RecordBatch, names: &mut Interner) -> Result<Softirqs> {
-        let column = |name: &str| numbers(table, name);
-        let mut texts = |name: &str| Texts::of(table, name, names);
-        Ok(Softirqs {
-            cpu: column("cpu")?,
-            tid: column("tid")?,
-            raise: column("raise_ns")?,
-            entry: column("entry_ns")?,
-            exit: column("exit_ns")?,
-            ordinal: column("ordinal")?,
-            vec: column("vec")?,
-            packets: column("packets")?,
-            in_kthread: column("in_kthread")?,
-            comm: texts("comm"),
-            origin: texts("origin"),
-        })
-    }
-
-    /// Whether it was seen from its entry to its exit.
-    #[inline]
-    pub fn is_whole(&self, row: usize) -> bool {
-        self.entry.is_valid(row) && self.exit.is_valid(row)
-    }
-
-    /// A row; what it took is not in these columns.
-    #[inline]
-    pub fn row(&self, row: usize, code: &Codes) -> Softirq {
-        let named = |texts: &Option<Texts>| texts.as_ref().and_then(|texts| texts.code(row)).unwrap_or(NONE);
-        let (entry_ns, exit_ns, tid) = (at(&self.entry, row), at(&self.exit, row), at(&self.tid, row));
-        let origin = named(&self.origin);
-        let is_idle = origin == code.unknown && tid == Some(0);
-        Softirq {
-            ordinal: self.ordinal.value(row),
-            raise_ns: at(&self.raise, row),
-            entry_ns: entry_ns.unwrap_or_default(),
-            exit_ns: exit_ns.unwrap_or_default(),
-            vec: self.vec.value(row),
-            tid,
-            comm: named(&self.comm),
-            origin: 0,
-            class: Class::None,
-            self_ns: 0,
-            outside_ns: 0,
-            polls: 0,
-            packets: self.packets.value(row),
-            in_kthread: self.in_kthread.value(row) != 0,
-            is_whole: entry_ns.is_some() && exit_ns.is_some(),
-            is_net_rx: self.vec.value(row) == NET_RX.into(),
-            at_exit: origin == code.irq || is_idle,
-        }
-    }
-}
-
-/// When each interrupt of a table began and ended, in its order.
-pub fn read_hardirqs(table: &RecordBatch, _: &mut Interner, found: &mut BTreeMap<i64, Arrived>) -> Result<()> {
-    let (cpu, entry, exit) = (numbers(table, "cpu")?, numbers(table, "entry_ns")?, numbers(table, "exit_ns")?);
-    let (context, self_ns) = (Context::Unknown, 0);
-    for run in runs(cpu.values()) {
-        let row = |row: usize| {
-            let (entry_ns, exit_ns) = (at(&entry, row), at(&exit, row));
-            Irq { entry_ns, exit_ns, irq: None, name: NONE, context, device: NONE, self_ns, gap_ns: None }
-        };
-        found.entry(cpu.value(run.start)).or_default().hardirqs.extend(run.map(row));
-    }
-    Ok(())
 }

@@ -5,22 +5,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from ...frames import to_frame
-from ..groups import Aggregate
+from ..groups import Aggregate, Plain
 from ..inputs import once
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
 
 _LINE = ["irq", "name"]
-
-
-class Raised(NamedTuple):
-    """Native's aggregate."""
-
-    is_of_lines: bool = True
-
-
-RAISED = Aggregate(lambda timeline: Raised())
+RAISED = Aggregate(lambda timeline: Plain("raised"))
 
 
 class Evidence(NamedTuple):

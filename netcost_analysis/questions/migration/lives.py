@@ -7,10 +7,13 @@ import numpy as np
 import pandas as pd
 
 from ...coverage import joined
+from ...frames import to_frame
 from ...spans import Flags, Floats, Ints, Spans, columns, spans_of
 from ...timeline.aggregate import of_tasks
-from ..folds import fold
+from ..groups import Aggregate
 from ..inputs import rows
+from ..lives import StaysOf
+from .migrations import migrations
 from .passed import CONTEXTS, Passed, moments_of, passed
 
 if TYPE_CHECKING:
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
 # ones TASK_PARKED: such a thread is as good as gone, too.
 _DEAD = 0x70
 MEASURES = ("run", "wait", "softirq")
-_STAY = ["tid", "in_ns", "out_ns", "wait_ns", "wake_ns", "prev_state"]
 _NO_SEGMENTS = pd.DataFrame(columns=["tid", "context", "start_ns", "end_ns"], dtype="int64")
 
 
@@ -97,20 +99,18 @@ class Counts:
         return self.sums[after] - self.sums[until]
 
 
-@fold("slices")
-def _stays(
-    parts: list[pd.DataFrame] | None, slices: pd.DataFrame, tids: tuple[int, ...] | None
-) -> list[pd.DataFrame]:
-    rows = of_tasks(slices)[_STAY]
-    if tids is not None:
-        rows = rows[rows["tid"].isin(tids).to_numpy(dtype=bool)]
-    return [*(parts or []), rows]
+def _of_moved(timeline: "Timeline") -> StaysOf:
+    return StaysOf(tids=tuple(sorted(int(tid) for tid in migrations(timeline)["tid"].unique())))
+
+
+# The stays of all that were moved.
+MOVED = Aggregate(_of_moved, is_later=True)
 
 
 def stays(timeline: "Timeline", tids: "pd.Index[int] | None" = None) -> pd.DataFrame:
     """The stays on CPUs of some tasks, or of all but the idle one."""
     wanted = None if tids is None else tuple(sorted(int(tid) for tid in tids))
-    return pd.concat(_stays(timeline, tids=wanted), ignore_index=True)
+    return to_frame(MOVED(timeline, StaysOf(tids=wanted))["stays"])
 
 
 def wakes_of(slices: pd.DataFrame) -> Spans:

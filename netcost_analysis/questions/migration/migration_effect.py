@@ -17,7 +17,7 @@ from ..question import question
 from ..victim import asked_or_given
 from .interval import FEWEST, Compared, interval
 from .ipc import with_counters
-from .lives import MEASURES, Lives, lives_of, stays, wakes_of, with_passed
+from .lives import MEASURES, MOVED, Lives, lives_of, stays, wakes_of, with_passed
 from .matching import LEFT_OUT, Study, moments_in, study
 from .migrations import incomparable, migrations
 
@@ -35,7 +35,7 @@ _SEED = 1
 
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
-    inputs=("migrations", "segments", "slices", "coverage"),
+    inputs=(MOVED, "migrations", "segments", "slices", "coverage"),
     main_columns=(
         *("cause", "width_ns", "measure", "effect", "effect_low", "effect_high", "studied"),
     ),

@@ -17,6 +17,7 @@ from ..processes.stays import STAYS, stays_by_task
 from ..question import question
 from ..victim import asked_or_given
 from .interval import FEWEST
+from .lives import MOVED
 from .migration_effect import HORIZON_NS, WIDTHS_NS, at_horizon, effect_figures, effect_of, measured
 from .migrations import incomparable, migrations
 
@@ -63,7 +64,7 @@ class MigrationVerdict(NamedTuple):
 
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
-    inputs=(STAYS, "migrations", "segments", "slices", "coverage", "softirqs", "polls"),
+    inputs=(STAYS, MOVED, "migrations", "segments", "slices", "coverage", "softirqs", "polls"),
     main_columns=(
         *("side", "tid", "comm", "explains", "reason", "migrations", "reach_share"),
         *("at_stake_low_share", "at_stake_high_share"),

@@ -6,11 +6,12 @@ import pandas as pd
 
 from ...capture.requires import unrecorded
 from ...display.tables import plain
+from ...frames import to_frame
 from ...timeline.aggregate import known_if, of_its_own, of_tasks, per_victim
 from ...timeline.by import By, victim_keys
 from ...timeline.task import row_name
 from ...timeline.timeline import Timeline
-from ..inputs import rows, windows
+from ..groups import Aggregate, Plain
 from ..question import question
 from ..stolen import by_victim, losses
 from .lives import lived_by, twice_of
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 _TICK = "irq_vectors:local_timer_entry"
+_TICKS = Aggregate(lambda timeline: Plain("ticks"))
 
 
 @question(
-    inputs=("hardirqs", "softirqs"),
+    inputs=(_TICKS,),
     main_columns=(
         "comm",
         "effective_share",
@@ -124,7 +126,7 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     if not known:
         counted = pd.DataFrame(0, index=frame.index, columns=ticks)
     else:
-        counted = pd.concat([_ticks(window, keys) for window in windows(timeline)])
+        counted = to_frame(_TICKS(timeline)["ticks"]).astype({"comm": object})
         counted = counted.groupby(keys, dropna=False)[ticks].sum()
         counted = counted.reindex(frame.index, fill_value=0)
     for name in ticks:
@@ -166,30 +168,6 @@ def _counted(timeline: Timeline, frame: pd.DataFrame, by: By) -> None:
 
 def _float(values: "pd.Series[int]") -> "pd.Series[float]":
     return values.astype("Float64").astype("float64")
-
-
-def _ticks(window: Timeline, keys: list[str]) -> pd.DataFrame:
-    # A row per timer interrupt on top of a task: its keys, 1, and whether it was on a softirq.
-    irqs, softirqs = rows(window, "hardirqs", "softirqs")
-    tick = (irqs["context"] == "vector") & (irqs["name"].astype(object) == "local_timer")
-    # One that a window's edge cuts is in both windows, and began in one.
-    since, until = int(window.summary["start_ns"]), int(window.summary["end_ns"])
-    tick &= (irqs["entry_ns"] >= since).fillna(False) & (irqs["entry_ns"] < until).fillna(False)
-    tick &= (irqs["tid"].notna() & (irqs["tid"] != 0)).fillna(False)
-    ticks = irqs[tick.astype(bool)][["cpu", "tid", "comm", "entry_ns"]].astype({"comm": object})
-    ticks = ticks.astype({"entry_ns": "int64"}).sort_values("entry_ns", kind="stable")
-    began = softirqs[softirqs["entry_ns"].notna()]
-    began = pd.DataFrame(
-        {
-            "cpu": began["cpu"],
-            "softirq_ns": began["entry_ns"].astype("int64"),
-            "exit_ns": began["exit_ns"],
-        }
-    ).sort_values("softirq_ns", kind="stable")
-    on = pd.merge_asof(ticks, began, left_on="entry_ns", right_on="softirq_ns", by="cpu")
-    open_ = on["softirq_ns"].notna() & (on["exit_ns"] > on["entry_ns"]).fillna(True)
-    on = on.assign(ticks=1, softirq_ticks=open_.astype("int64"))
-    return on[list(dict.fromkeys([*keys, "ticks", "softirq_ticks"]))]
 
 
 @effective_share.figures

@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from ... import _native
 from ...frames import to_frame
 from ...spans import spans_of
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import kernel_limits
-from ..folds import fold
+from ..groups import Aggregate
+from ..inputs import once
+from ..lives import everywhere
 from ..question import question
 from ..stolen import loss_of
 from .episodes import counted_if
-from .lives import Renamed, renamed_of
-from .threads import THREADS, WAKE_NS, Stays, handovers_of, stays_of
+from .threads import STAYS, THREADS, WAKE_NS, handovers_of, stays_of
 from .waiting import displaced_in
 
 if TYPE_CHECKING:
@@ -25,11 +25,46 @@ if TYPE_CHECKING:
     from ..._native import ArrowTable
     from ..answer import Answer
 
-_TABLES = ("slices", "segments", "softirqs", "hardirqs", "polls", "migrations")
-_STAY = ["cpu", "tid", "in_ns", "out_ns", "wake_ns"]
 _THREADS, _LANES, _TASKS = 3, 8, 7
 # Less, and it is told in the tables only.
 _LEAST_WAIT_NS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class HandedOver:
+    """Native's aggregate: what stays of threads were for, and who waited meanwhile.
+
+    stays: of all threads; renamed: lives' table, none where the CPUs' clocks disagree; threads: how
+    their names begin; near_ns: how long before a wake-up what it was for may have ended; end_ns:
+    until when those wait who had not come back, None for nobody knows.
+    """
+
+    stays: pd.DataFrame
+    renamed: "ArrowTable | None"
+    threads: tuple[str, ...]
+    near_ns: int
+    end_ns: int | None
+
+
+@once
+def _handed_over(timeline: Timeline) -> HandedOver:
+    across, whole = not timeline.missing["clocks"], everywhere(timeline)
+    summary = timeline.summary
+    return HandedOver(
+        stays=stays_of(whole, tuple(summary["cpus"])),
+        renamed=timeline.table("renamed") if across else None,
+        threads=THREADS,
+        near_ns=WAKE_NS,
+        end_ns=None if whole.summary["lost_events"] else int(summary["end_ns"]),
+    )
+
+
+# Tables stays, a row for each of them: the polls that ended in it, their packets, and of how many
+# these are unknown; call_ns, rounds and on_comm of the run of softirqs that ended near before its
+# wake-up, null where none did or what the thread ran first was raised later; raised_ns, when that
+# was. held: when scheduled network work had the CPU in stays. waits, cut where the task was moved,
+# as far as they have time in common with a stay.
+_HANDED_OVER = Aggregate(_handed_over, is_later=True)
 
 
 class Totals(NamedTuple):
@@ -98,7 +133,7 @@ class Handovers:
 
 @question(
     needs=("sched:sched_switch", ("softirqs", "polls")),
-    inputs=_TABLES,
+    inputs=(STAYS, _HANDED_OVER),
     main_columns=(
         *(
             "handover",
@@ -131,25 +166,20 @@ def handovers(timeline: Timeline) -> Handovers:
 
     Notes
     -----
-    Source: slices, segments, softirqs, hardirqs, polls, migrations; slices once more before that
-    where the capture is large. A hand-over begins when such a thread is woken and ends when it goes
-    back to sleep: all its stays on the CPU in between, those after a preemption too. Those without
-    network work are left out. All work of NAPI's own threads (threaded NAPI, backlog threads) is
-    handed over from the start, and wake_reason says so.
+    Source: slices; then segments, softirqs, hardirqs, polls, migrations and slices. A hand-over
+    begins when such a thread is woken and ends when it goes back to sleep: all its stays on the CPU
+    in between, those after a preemption too. Those without network work are left out. All work of
+    NAPI's own threads (threaded NAPI, backlog threads) is handed over from the start, and
+    wake_reason says so.
     """
     across = not timeline.missing["clocks"]
+    wanted = _handed_over(timeline)
     # Who waited for one of some CPUs may have come back on another.
-    everywhere = timeline
-    if timeline.cpus is not None:
-        everywhere = timeline.capture.timeline(timeline.start_s, timeline.end_s)
-    renamed = renamed_of(timeline) if across else None
-    stays = stays_of(everywhere, tuple(timeline.summary["cpus"]))
-    end_ns = None if everywhere.summary["lost_events"] else int(timeline.summary["end_ns"])
-    tables = _gathered(everywhere, stays=stays, renamed=renamed).tables(end_ns)
+    tables = _HANDED_OVER(everywhere(timeline), wanted)
     found = {name: to_frame(table) for name, table in tables.items()}
     sums = spans_of(found["held"], group="cpu")
     limits = kernel_limits(timeline.capture)
-    worked, frame = handovers_of(stays.rows.join(found["stays"]), sums, limits)
+    worked, frame = handovers_of(wanted.stays.join(found["stays"]), sums, limits)
     frame = counted_if(not timeline.missing["polls"], frame)
     frame["displaced_all_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
     frame["displaced_tasks"] = frame["displaced_all_ns"]
@@ -163,17 +193,6 @@ def handovers(timeline: Timeline) -> Handovers:
         frame[name] = values.reindex(frame.index, fill_value=0).astype("Int64")
     pairs = pairs.sort_values(["handover", "ns"], ascending=[True, False], kind="stable")
     return Handovers(frame, pairs.reset_index(drop=True))
-
-
-@fold(*_TABLES, is_native=True)
-def _gathered(
-    of: _native.Handovers | None, *tables: "ArrowTable", stays: Stays, renamed: "Renamed | None"
-) -> _native.Handovers:
-    if of is None:
-        rows = None if renamed is None else renamed.rows
-        of = _native.Handovers(stays.rows[_STAY], rows, THREADS, WAKE_NS)
-    of.add(*tables)
-    return of
 
 
 @handovers.totals

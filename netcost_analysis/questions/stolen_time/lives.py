@@ -1,31 +1,13 @@
 # When each task was there, as frames: what questions about waits and shares of a life read.
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from ...frames import to_frame
-from ..inputs import once
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
-
-
-@dataclass(frozen=True, eq=False)
-class Renamed:
-    """The stays before which a task had another name.
-
-    rows: cpu, tid, in_ns, and comm, that name.
-    """
-
-    rows: pd.DataFrame
-
-
-@once
-def renamed_of(timeline: "Timeline") -> Renamed:
-    """Those of a timeline; the same each time, as a fold's parameter has to be."""
-    return Renamed(to_frame(timeline.table("renamed")))
 
 
 def lived_by(timeline: "Timeline", by: str) -> pd.DataFrame:

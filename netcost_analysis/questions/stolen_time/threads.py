@@ -1,16 +1,17 @@
 # The stays of ksoftirqd and of NAPI's threads, put together into stretches of work, and what they
 # were woken for.
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...frames import to_frame
 from ...spans import Spans
 from ..batches.kernel_limits import KernelLimits
 from ..batches.paired import stopped_by
-from ..folds import fold
+from ..groups import Aggregate
 from ..inputs import once
+from ..lives import StaysOf
 from .waiting import held_in, runnable
 
 if TYPE_CHECKING:
@@ -21,42 +22,22 @@ if TYPE_CHECKING:
 THREADS = ("ksoftirqd/", "napi/", "backlog_napi/")
 # From the last softirq's exit, or the raise, to the wake-up: 3 us in the sample data, 15 emulated.
 WAKE_NS = 50_000
-_STAY = [
-    *("cpu", "tid", "comm", "in_ns", "out_ns", "wake_ns", "wait_ns", "prev_state"),
-    "softirq_ns",
-]
-
-
-def _is_of_threads(slices: pd.DataFrame) -> "pd.Series[bool]":
-    # Which slices are of these threads.
-    names = [one for one in slices["comm"].dropna().unique() if str(one).startswith(THREADS)]
-    return slices["comm"].isin(names) & slices["tid"].notna()
-
-
-@fold("slices", columns={"slices": _STAY})
-def _stays(before: list[pd.DataFrame] | None, slices: pd.DataFrame) -> list[pd.DataFrame]:
-    ours = slices[_is_of_threads(slices)][_STAY]
-    return [*(before or []), ours.astype({"comm": object, "tid": "int64"})]
-
-
-@dataclass(frozen=True, eq=False)
-class Stays:
-    # rows: of these threads on some CPUs, by tid and time.
-    rows: pd.DataFrame
+STAYS = Aggregate(lambda timeline: StaysOf(names_begin=THREADS))
 
 
 @once
-def stays_of(timeline: "Timeline", cpus: tuple[int, ...]) -> Stays:
-    rows = pd.concat(_stays(timeline), ignore_index=True)
-    rows = rows[rows["cpu"].isin(cpus)]
-    return Stays(rows.sort_values(["tid", "in_ns"], kind="stable", ignore_index=True))
+def stays_of(timeline: "Timeline", cpus: tuple[int, ...]) -> pd.DataFrame:
+    """The stays of these threads on some CPUs, by tid and time."""
+    rows = to_frame(STAYS(timeline)["stays"])
+    rows = rows[rows["cpu"].isin(cpus)].astype({"comm": object, "tid": "int64"})
+    return rows.sort_values(["tid", "in_ns"], kind="stable", ignore_index=True)
 
 
 def handovers_of(
     rows: pd.DataFrame, held: Spans, limits: KernelLimits
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     # The stays of stretches with network work, with the number of theirs (handover), and those
-    # stretches. rows: of Stays, with the columns of native's.
+    # stretches. rows: of stays_of(), with the columns of native's.
     stays = rows.copy()
     spans = stays.rename(columns={"in_ns": "start_ns", "out_ns": "end_ns"})
     stays["network_ns"] = held_in(held, spans)
