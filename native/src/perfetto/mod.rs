@@ -22,7 +22,8 @@ use std::sync::Arc;
 
 use crate::error::{bad, Result};
 use crate::events::Within;
-use crate::ledger::{self, Request, Survey, Tables, Want};
+use crate::ledger::shown::Shown;
+use crate::ledger::{self, Request, Survey, Want};
 use crate::progress::Progress;
 use crate::recording::Recording;
 use ftrace::Ftrace;
@@ -72,16 +73,12 @@ pub fn write(
     let request =
         Request { want: Want { segments: true, coverage: true, ..Want::default() }, bin_ns: None, ..request.clone() };
     let mut slices = Slices::default();
-    let mut failed = None;
-    let mut sink = |tables: Tables| {
-        let added = slices.add(&tables, &mut out);
-        let goes_on = added.is_ok() && !out.has_failed();
-        failed = failed.take().or(added.err());
-        goes_on
+    let mut sink = |names: &_, cpus: &[_], _: &[_], shown: &Shown<'_>| {
+        slices.add(names, cpus, shown.window, &mut out);
+        Ok(!out.has_failed())
     };
     let mut second = |fraction: f64| progress(0.5 + fraction / 2.0);
-    let run = ledger::run_in_batches(recording, &request, survey, ROWS, &mut sink, &mut second);
-    failed.map_or(Ok(()), Err)?;
+    let run = ledger::run_in_rows(recording, &request, survey, ROWS, &mut sink, &mut second);
     out.settle()?;
     run?;
     out.settle()?;

@@ -1,14 +1,12 @@
 //! Owners of time in words, each text once.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, Int32Array, RecordBatch};
-use arrow_cast::cast;
-use arrow_schema::DataType;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::error::{bad, Result};
+use crate::intern::NONE;
+use crate::ledger::resolve::{Known, Names, NETWORKS};
+use crate::ledger::segment::Packed;
+use crate::ledger::thief::{Class, Context};
 use crate::ledger::NO_DEVICE;
 
 /// Texts by number, from 1: Perfetto takes 0 for none.
@@ -39,6 +37,9 @@ pub struct Owner {
     pub napi: u32,
 }
 
+/// Victim, thief and class of a segment.
+type Key = (u32, u32, Class);
+
 /// All owners so far.
 #[derive(Debug, Default)]
 pub struct Owners {
@@ -48,96 +49,22 @@ pub struct Owners {
     pub categories: Texts,
     /// Values of arguments.
     pub values: Texts,
+    known: FxHashMap<Key, Owner>,
+    last: Option<(Key, Owner)>,
 }
 
-/// The columns of a batch that say who owned a stretch, as codes.
-const CODES: usize = 8;
-
-/// A column's values and each row's place among them.
-struct Coded {
-    keys: Int32Array,
-    values: ArrayRef,
-}
-
-impl Coded {
-    fn of(batch: &RecordBatch, name: &str, values: DataType) -> Result<Coded> {
-        let kind = DataType::Dictionary(Box::new(DataType::Int32), Box::new(values));
-        let column = batch.column_by_name(name).ok_or_else(|| bad!(Refused, "segments have no column {name}"))?;
-        let column = cast(column, &kind).map_err(|error| bad!(Refused, "column {name}: {error}"))?;
-        let column = column.as_dictionary::<Int32Type>();
-        Ok(Coded { keys: column.keys().clone(), values: column.values().clone() })
-    }
-
+impl Owners {
+    /// The owner of a segment.
     #[inline(always)]
-    fn code(&self, row: usize) -> i32 {
-        if self.keys.is_null(row) {
-            -1
-        } else {
-            self.keys.value(row)
-        }
-    }
-
-    fn text(&self, row: usize) -> Option<&str> {
-        let place = usize::try_from(self.code(row)).ok()?;
-        Some(self.values.as_string::<i32>().value(place))
-    }
-}
-
-/// The owners of a batch's rows.
-pub struct OfBatch {
-    context: Coded,
-    comm: Coded,
-    name: Coded,
-    napi: Coded,
-    device: Coded,
-    class: Coded,
-    network: Coded,
-    tid: Int32Array,
-    id: Int32Array,
-    known: FxHashMap<([i32; CODES], i32), Owner>,
-    last: Option<(([i32; CODES], i32), Owner)>,
-}
-
-impl OfBatch {
-    /// Of a batch of segments.
-    pub fn new(batch: &RecordBatch) -> Result<OfBatch> {
-        let text = |name: &str| Coded::of(batch, name, DataType::Utf8);
-        let int = |name: &str| -> Result<Int32Array> {
-            let column = batch.column_by_name(name).ok_or_else(|| bad!(Refused, "segments have no column {name}"))?;
-            Ok(column.as_primitive::<Int32Type>().clone())
-        };
-        Ok(OfBatch {
-            context: text("context")?,
-            comm: text("comm")?,
-            name: text("name")?,
-            napi: Coded::of(batch, "napi", DataType::UInt64)?,
-            device: text("device")?,
-            class: text("cost_class")?,
-            network: text("is_network")?,
-            tid: int("tid")?,
-            id: int("id")?,
-            known: FxHashMap::default(),
-            last: None,
-        })
-    }
-
-    /// The owner of a row.
-    #[inline(always)]
-    pub fn owner(&mut self, row: usize, owners: &mut Owners) -> Owner {
-        let id = if self.id.is_null(row) { i32::MIN } else { self.id.value(row) };
-        let tid = if self.tid.is_null(row) { i32::MIN } else { self.tid.value(row) };
-        let of = |coded: &Coded| coded.code(row);
-        let codes =
-            [&self.context, &self.comm, &self.name, &self.napi, &self.device, &self.class, &self.network].map(of);
-        let [context, comm, name, napi, device, class, network] = codes;
-        let key = ([context, comm, name, napi, device, class, network, id], tid);
+    pub fn of(&mut self, row: &Packed, names: &Names) -> Owner {
+        let key = (row.victim, row.thief(), row.class());
         if let Some((_, owner)) = self.last.filter(|last| last.0 == key) {
             return owner;
         }
         let owner = match self.known.get(&key) {
             Some(&owner) => owner,
             None => {
-                let owner = self.named(row, owners);
+                let owner = self.named(key, names);
                 self.known.insert(key, owner);
                 owner
             }
@@ -146,64 +73,48 @@ impl OfBatch {
         owner
     }
 
-    fn named(&self, row: usize, owners: &mut Owners) -> Owner {
-        let context = self.context.text(row).unwrap_or("unknown");
-        let task = self.task(row);
-        let network = match self.network.text(row) {
-            Some("yes") => Some("network"),
-            Some("unknown") => Some("perhaps network"),
+    fn named(&mut self, (victim, thief, class): Key, names: &Names) -> Owner {
+        let (context, known, of) = (names.thief(thief).context, names.known(thief), names.thief(thief));
+        let network = match NETWORKS.get(known.network as usize) {
+            Some(&"yes") => Some("network"),
+            Some(&"unknown") => Some("perhaps network"),
             _ => None,
         };
-        let category: Vec<&str> = self.class.text(row).into_iter().chain(network).collect();
-        let is_own = context == "task";
-        let name = if is_own { task.clone().unwrap_or_else(|| "task".to_owned()) } else { self.thief(row, context) };
-        let interrupted = task.filter(|_| !is_own && context != "idle");
-        let napi = usize::try_from(self.napi.code(row)).ok();
-        let napi = napi.map(|place| format!("{:#x}", self.napi.values.as_primitive::<UInt64Type>().value(place)));
-        Owner {
-            name: owners.names.number(name),
-            category: if category.is_empty() { 0 } else { owners.categories.number(category.join(",")) },
-            task: interrupted.map_or(0, |task| owners.values.number(task)),
-            napi: napi.map_or(0, |napi| owners.values.number(napi)),
-        }
-    }
-
-    /// `openssl [1234]`.
-    fn task(&self, row: usize) -> Option<String> {
-        let tid = (!self.tid.is_null(row)).then(|| self.tid.value(row));
-        match (self.comm.text(row), tid) {
-            (Some(comm), Some(tid)) => Some(format!("{comm} [{tid}]")),
-            (None, Some(tid)) => Some(format!("[{tid}]")),
-            (comm, None) => comm.map(str::to_owned),
-        }
-    }
-
-    /// What ran, in the words of netcost's tables.
-    fn thief(&self, row: usize, context: &str) -> String {
-        let device = self.device.text(row).filter(|device| !device.is_empty() && *device != NO_DEVICE);
-        let name = self.name.text(row).filter(|name| !name.is_empty());
-        let number = if self.id.is_null(row) { "?".to_owned() } else { self.id.value(row).to_string() };
-        let suffix = device.map(|device| format!(" ({device})")).unwrap_or_default();
-        match (context, name) {
-            // That of the backlog, which the kernel calls (no_device).
-            ("poll", _) => device.map_or("backlog poll (RPS, veth, lo)".into(), |device| format!("{device} poll")),
-            ("hardirq", Some(name)) => format!("irq {number} {name}{suffix}"),
-            ("hardirq", None) => format!("irq {number}{suffix}"),
-            ("vector" | "softirq", Some(name)) => format!("{name}{suffix}"),
-            ("vector" | "softirq", None) => format!("{context} {number}{suffix}"),
-            _ => context.to_owned(),
-        }
+        let class = (class != Class::None).then(|| Class::NAMES[class as usize]);
+        let category: Vec<&str> = class.into_iter().chain(network).collect();
+        let (task, is_own) = (task(victim, names), context == Context::Task);
+        let name = match &task {
+            Some(task) if is_own => task.clone(),
+            _ => told(context, known, names),
+        };
+        let interrupted = task.filter(|_| !is_own && context != Context::Idle);
+        let mut value = |text: Option<String>| text.map_or(0, |text| self.values.number(text));
+        let (task, napi) = (value(interrupted), value(of.napi.map(|napi| format!("{napi:#x}"))));
+        let category = if category.is_empty() { 0 } else { self.categories.number(category.join(",")) };
+        Owner { name: self.names.number(name), category, task, napi }
     }
 }
 
-/// A column of times.
-pub fn times<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b [i64]> {
-    let column = batch.column_by_name(name).ok_or_else(|| bad!(Refused, "there is no column {name}"))?;
-    Ok(column.as_primitive::<Int64Type>().values())
+/// `openssl [1234]`.
+fn task(victim: u32, names: &Names) -> Option<String> {
+    let (tid, comm) = names.victim(victim)?;
+    let comm = if comm == NONE { String::new() } else { format!("{} ", names.reader.strings.get(comm)) };
+    Some(format!("{comm}[{tid}]"))
 }
 
-/// The column of CPUs.
-pub fn cpus(batch: &RecordBatch) -> Result<&[i32]> {
-    let column = batch.column_by_name("cpu").ok_or_else(|| bad!(Refused, "there is no column cpu"))?;
-    Ok(column.as_primitive::<Int32Type>().values())
+/// What ran, in the words of netcost's tables.
+fn told(context: Context, of: &Known, names: &Names) -> String {
+    let text = |code: u32| Some(names.reader.strings.get(code)).filter(|text| !text.is_empty());
+    let device = text(of.device).filter(|device| *device != NO_DEVICE);
+    let number = of.id.map_or_else(|| "?".to_owned(), |id| id.to_string());
+    let suffix = device.map(|device| format!(" ({device})")).unwrap_or_default();
+    match (context, text(of.name)) {
+        // That of the backlog, which the kernel calls (no_device).
+        (Context::Poll, _) => device.map_or("backlog poll (RPS, veth, lo)".into(), |device| format!("{device} poll")),
+        (Context::Hardirq, Some(name)) => format!("irq {number} {name}{suffix}"),
+        (Context::Hardirq, None) => format!("irq {number}{suffix}"),
+        (Context::Vector | Context::Softirq, Some(name)) => format!("{name}{suffix}"),
+        (Context::Vector | Context::Softirq, None) => format!("{} {number}{suffix}", Context::NAMES[context as usize]),
+        _ => Context::NAMES[context as usize].to_owned(),
+    }
 }

@@ -3,15 +3,13 @@
 //! Each CPU's slices are a sequence of packets with a clock that counts from packet to packet, and with its own texts,
 //! each written where it is first used: so most of a slice is its two packets' headers.
 
-use std::collections::HashMap;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::error::Result;
-use crate::ledger::Tables;
+use crate::ledger::cpu::Found;
+use crate::ledger::resolve::Names;
 use crate::perfetto::gaps;
 use crate::perfetto::out::Out;
-use crate::perfetto::owners::{cpus, times, OfBatch, Owner, Owners, Texts};
+use crate::perfetto::owners::{Owner, Owners, Texts};
 use crate::perfetto::proto::{bytes, message, number};
 use crate::perfetto::tracks::{event, of_a_cpu, of_cpu, packet, sequence};
 
@@ -52,18 +50,16 @@ impl Slices {
         self.count
     }
 
-    /// Writes a batch of the tables.
-    pub fn add(&mut self, tables: &Tables, out: &mut Out<'_>) -> Result<()> {
-        let of: HashMap<&str, _> = tables.iter().map(|(name, batch)| (*name, batch)).collect();
-        if let Some(batch) = of.get("segments") {
-            let (cpus, starts, ends) = (cpus(batch)?, times(batch, "start_ns")?, times(batch, "end_ns")?);
-            let mut of_batch = OfBatch::new(batch)?;
-            for (row, ((&cpu, &start), &end)) in cpus.iter().zip(starts).zip(ends).enumerate() {
-                let owner = of_batch.owner(row, &mut self.owners);
-                self.slice(out, cpu as u32, start, end, owner);
-            }
+    /// Writes rows of some CPUs.
+    pub fn add(&mut self, names: &Names, cpus: &[Found], window: (i64, i64), out: &mut Out<'_>) {
+        for cpu in cpus {
+            cpu.finished.each(|row, end_ns| {
+                let owner = self.owners.of(row, names);
+                self.slice(out, cpu.number, row.start, end_ns, owner);
+            });
         }
-        of.get("coverage").map_or(Ok(()), |batch| gaps::add(batch, &mut self.with_gaps, out))
+        let gaps = cpus.iter().flat_map(|cpu| cpu.rows.coverage.iter().map(|row| (cpu.number, row)));
+        gaps::add(gaps.filter(|gap| gap.1.is_in(window)), window, &mut self.with_gaps, out);
     }
 
     fn slice(&mut self, out: &mut Out<'_>, cpu: u32, start: i64, end: i64, owner: Owner) {
