@@ -19,10 +19,11 @@ _FEW = 10
 
 def endpoints(timeline: Timeline) -> tuple[int, ...]:
     # The tids of client and server, as client_and_server() chooses them; () where none are seen.
-    # Without any event that names a receiver there is no pair.
+    # Of a large capture its excerpt tells: to follow all packets takes several times what the
+    # questions take that name the two. Without any event that names a receiver there is no pair.
     if unmet(timeline.capture, groups(NEEDS)) or not told(timeline.capture):
         return ()
-    pair = chosen_endpoints(traffic(timeline))
+    pair = chosen_endpoints(traffic(timeline.excerpt))
     ran = set(of_tasks(timeline.sums())["tid"])
     return tuple(int(tid) for tid in pair) if pair and ran.issuperset(pair) else ()
 
