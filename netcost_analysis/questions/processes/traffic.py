@@ -9,7 +9,7 @@ import pandas as pd
 
 from ...spans import Flags
 from ...timeline.timeline import Timeline
-from ..folds import fold
+from .. import inputs
 from ..inputs import added, once
 from . import evidence as e
 from . import recorded as r
@@ -83,14 +83,22 @@ def traffic(timeline: Timeline) -> Traffic:
     batches, once more before that where announcements on sockets were recorded, and the events
     beside them; packets on their way are kept.
     """
-    return _summed.take(timeline, by=_by(timeline)).over()
+    summed = _Summed(_by(timeline))
+    for softirqs, polls in inputs.batches(timeline, "softirqs", "polls"):
+        for some, theirs in _pieces(softirqs, polls):
+            summed.add(some, theirs)
+    return summed.over()
 
 
 @once
 def _by(timeline: Timeline) -> _By:
     pairs, of_sockets = None, _of_sockets(timeline)
     if r.READY in of_sockets.events:
-        pairs = _announced.take(timeline, sources=of_sockets).over()
+        announced = _Announced(of_sockets)
+        for (softirqs,) in inputs.batches(timeline, "softirqs"):
+            for some, _ in _pieces(softirqs):
+                announced.add(some)
+        pairs = announced.over()
     owners = e.owners_of(pd.DataFrame() if pairs is None else pairs)
     return _By(sources_of(timeline), owners, longest_names(timeline.sums()))
 
@@ -117,14 +125,6 @@ class _Announced:
         # All of it; nothing comes any more.
         self._witnesses.close()
         return self._pairs
-
-
-@fold("softirqs")
-def _announced(state: _Announced | None, softirqs: pd.DataFrame, sources: Sources) -> _Announced:
-    state = state or _Announced(sources)
-    for some in _pieces(softirqs):
-        state.add(some)
-    return state
 
 
 class _Summed:
@@ -202,28 +202,17 @@ def _part(of: _Units, which: Flags) -> _Units:
     return _Units(of.rows[which].reset_index(drop=True), units)
 
 
-@fold("softirqs", "polls")
-def _summed(
-    state: _Summed | None,
-    softirqs: pd.DataFrame,
-    polls: pd.DataFrame,
-    by: _By,
-) -> _Summed:
-    state = state or _Summed(by)
-    for some in _pieces(softirqs):
-        state.add(some, polls)
-        polls = polls[:0]
-    return state
-
-
-def _pieces(softirqs: pd.DataFrame) -> Iterator[pd.DataFrame]:
+def _pieces(
+    softirqs: pd.DataFrame, polls: pd.DataFrame | None = None
+) -> "Iterator[tuple[pd.DataFrame, pd.DataFrame]]":
     # Of a batch some after the other, by when they were over: with fewer of them come fewer events.
-    # Softirqs are told by their place.
+    # Softirqs are told by their place. Polls come with the first.
     ends = softirqs["exit_ns"].fillna(0).to_numpy("int64")
     order = np.argsort(ends, kind="stable")
+    polls = pd.DataFrame() if polls is None else polls
     for first in range(0, len(order) or 1, _AT_ONCE):
         rows = softirqs.take(np.sort(order[first : first + _AT_ONCE]))
-        yield rows.reset_index(drop=True)
+        yield rows.reset_index(drop=True), polls[: None if first == 0 else 0]
 
 
 def summed(parts: pd.DataFrame, rows: pd.DataFrame) -> Traffic:
