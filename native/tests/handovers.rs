@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, Int64Array, RecordBatch};
+use arrow_array::{Int64Array, RecordBatch};
 use arrow_cast::cast;
 use arrow_schema::DataType;
 use netcost::handovers::Wanted;
