@@ -94,8 +94,8 @@ def command(
     of_samples = is_ours(source) and short_name(source) in OF_SAMPLES
     frame = check = None
     if not (_is_sampled(capture) and (of_samples or not is_ours(source))):
-        # What the ledger refuses, it refuses here in a line, before a kernel starts; of a large
-        # capture while it works.
+        # What the ledger refuses, it refuses here in a line: of a small capture before a kernel
+        # starts, of a large one, which it takes a pass to tell, once a cell has stopped on it.
         timeline = capture.timeline(victim=victim)
         check = partial(_check, timeline, of_victim=victim is not None and is_ours(source))
         frame = partial(_frame, timeline)

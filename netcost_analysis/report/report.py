@@ -83,7 +83,7 @@ def write_report(
     notebook. beside: what open_capture is given beside the capture, by the names of its parameters.
     named: the command that the page names, where it was another than netcost report. frame: makes
     the last section of a page, meanwhile. check: raises what is wrong with the capture, in better
-    words than a cell that stops on it; meanwhile too.
+    words than a cell that stopped on it.
     Raises NotebookError when a cell does, or the notebook has no such parameter;
     CaptureError where a cell asked for what netcost refuses; OSError when a file cannot be read or
     written.
@@ -106,14 +106,13 @@ def write_report(
             # other's modules.
             import_module("nbclient")
             exporter = meanwhile.submit(make, with_code)
-            checked = meanwhile.submit(check) if check else None
             is_page = frame is not None and make is _page_exporter
             last = meanwhile.submit(frame) if frame is not None and is_page else None
             try:
                 execute(book, kernel, ours=ours)
             except (CaptureError, NotebookError):
-                if checked:
-                    checked.result()
+                if check:
+                    check()
                 raise
             said = {"title": _title(book, notebook), "command": shlex.join(named or words)}
             page = meanwhile.submit(_exported, exporter.result(), book, said)
