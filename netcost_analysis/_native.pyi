@@ -277,17 +277,6 @@ class TileSegments:
     ) -> TileSegment | None:
         """The first segment that begins after a time, of wanted owners and on top of a task."""
 
-class Episodes:
-    """The longest episodes of interrupts on top of a task, of the tables in batches, however cut.
-
-    victim: a comm, tids, or None for every task. most: how many are told. gap_ns: so much of the
-    task's own time may be part of one.
-    """
-
-    def __init__(self, victim: str | Sequence[int] | None, most: int, gap_ns: int) -> None: ...
-    def add(self, segments: ArrowTable, softirqs: ArrowTable, polls: ArrowTable) -> None: ...
-    def tables(self) -> dict[str, ArrowTable]:
-        """Once, when nothing comes any more: episodes, their parts by owner, and the total."""
 
 class Unpacker:
     """A file's bytes, unpacked where gzip or zstd packed it; no more than `limit` of them."""

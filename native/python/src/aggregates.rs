@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use netcost::episodes::{self, Victim};
 use netcost::handovers::Wanted as HandedOver;
 use netcost::ledger::{self, Aggregated, Grouping, Kept, Request, Tables, Want, Whose};
 use netcost::pairing::{Settings, Shown};
@@ -13,8 +14,8 @@ use pyo3_arrow::PyTable;
 use crate::lives::Facts;
 use crate::{pass, table, Capture};
 
-/// An aggregate, by the names of its fields: `Grouping`, `Wakeups`, `StaysOf`, `HandedOver`, `Plain`, `Pairing` and `Facts` in
-/// Python.
+/// An aggregate, by the names of its fields: `Grouping`, `Wakeups`, `StaysOf`, `HandedOver`, `Plain`, `Pairing`, `Longest` and
+/// `Facts` in Python.
 #[derive(FromPyObject)]
 pub enum Wanted {
     Group {
@@ -47,6 +48,11 @@ pub enum Wanted {
     Plain {
         aggregate: String,
     },
+    Episodes {
+        victim: Option<Named>,
+        most: usize,
+        bridge_ns: i64,
+    },
     Pairing {
         window: (i64, i64),
         gaps: Vec<(i64, i64, i64)>,
@@ -58,6 +64,13 @@ pub enum Wanted {
     },
     #[pyo3(transparent)]
     Stays(Facts),
+}
+
+/// Tasks by a name or their numbers.
+#[derive(FromPyObject)]
+pub enum Named {
+    Comm(String),
+    Tids(Vec<i64>),
 }
 
 /// The same, as the ledger has it.
@@ -78,6 +91,14 @@ pub fn aggregated(wanted: Wanted) -> Result<Aggregated> {
             Aggregated::Handovers(Arc::new(wanted))
         }
         Wanted::Plain { aggregate } => Aggregated::named(&aggregate)?,
+        Wanted::Episodes { victim, most, bridge_ns: gap_ns } => {
+            let victim = match victim {
+                None => Victim::All,
+                Some(Named::Comm(comm)) => Victim::Comm(comm),
+                Some(Named::Tids(tids)) => Victim::Tids(tids),
+            };
+            Aggregated::Episodes(Arc::new(episodes::Settings { victim, most, gap_ns }))
+        }
         Wanted::Pairing { window, gaps, has_polls, has_raises, limit_ns, picked, most } => {
             let (longer_ns, fewer_packets, longest) = picked;
             let shown = Shown { most, longest, longer_ns, fewer_packets };

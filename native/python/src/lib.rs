@@ -7,7 +7,6 @@ mod batches;
 mod columns;
 mod components;
 mod describe;
-mod episodes;
 mod flame;
 mod lives;
 mod mask;
@@ -411,7 +410,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tiles::TileOwners>()?;
     module.add_class::<tiles::TileSegments>()?;
     module.add_class::<tiles::TileSums>()?;
-    module.add_class::<episodes::Episodes>()?;
     module.add_function(wrap_pyfunction!(columns::columns, module)?)?;
     for function in [
         wrap_pyfunction!(components::classify, module)?,

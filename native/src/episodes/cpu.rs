@@ -9,8 +9,7 @@ use std::collections::VecDeque;
 
 use crate::episodes::beside::Timed;
 use crate::episodes::open::Open;
-use crate::episodes::rows::{Codes, Kind, Segment};
-use crate::episodes::settings::Settings;
+use crate::episodes::rows::{Kind, Segment, Whose};
 use crate::episodes::told::{Episode, Told};
 
 /// A softirq comes when it is over; where none comes, so many segments later none is waited for.
@@ -34,16 +33,11 @@ pub struct Cpu {
 
 /// Where what a CPU tells goes.
 pub struct Side<'e> {
-    pub cpu: i64,
-    pub settings: &'e Settings,
-    pub codes: &'e Codes,
+    pub cpu: u32,
+    /// See `Settings`.
+    pub gap_ns: i64,
+    pub whose: &'e Whose,
     pub told: &'e mut Told,
-}
-
-impl Side<'_> {
-    fn is_own(&self, row: &Segment) -> bool {
-        self.codes.is_of(&self.settings.victim, row)
-    }
 }
 
 impl Cpu {
@@ -106,7 +100,7 @@ impl Cpu {
             (self.before, self.bridge) = (self.bridge, None);
         }
         let goes_on = self.open.last().is_some_and(|last| row.follows(last));
-        if goes_on && row.kind == Kind::Own && row.ns() <= side.settings.gap_ns {
+        if goes_on && row.kind == Kind::Own && row.ns() <= side.gap_ns {
             self.bridge = Some(*row);
         } else if goes_on && row.is_taken() {
             self.open_or_go_on(row, side);
@@ -129,14 +123,14 @@ impl Cpu {
     }
 
     fn open_or_go_on(&mut self, row: &Segment, side: &Side<'_>) {
-        self.open.add(row, self.before.as_ref(), side.is_own(row));
+        self.open.add(row, self.before.as_ref(), side.whose.has(row));
     }
 
     fn close(&mut self, after: Option<&Segment>, side: &mut Side<'_>) {
         let Some(last) = self.open.last().copied() else { return };
         self.before = Some(last);
-        let Some(span) = self.open.close(after, side.is_own(&last)) else { return };
-        side.told.add(side.cpu, &span, || {
+        let Some(span) = self.open.close(after, side.whose.has(&last)) else { return };
+        side.told.add(side.cpu.into(), &span, || {
             let (polls, packets) = self.polled.within(span.start_ns, span.end_ns);
             Episode { span, parts: self.open.parts.clone(), polls, packets }
         });

@@ -16,91 +16,61 @@ mod tables;
 mod told;
 
 use std::collections::BTreeMap;
-
-use arrow_array::RecordBatch;
+use std::sync::Arc;
 
 use crate::error::Result;
-use crate::intern::Interner;
-use crate::lives::read::{at, numbers, pieces, runs};
-use beside::Timed;
+use crate::ledger::aggregate::Aggregate;
+use crate::ledger::cpu::Found;
+use crate::ledger::migrated::Migrated;
+use crate::ledger::resolve::Names;
+use crate::ledger::rows::known;
+use crate::ledger::shown::{Shown, Tables};
 use cpu::{Cpu, Side};
-use rows::{Codes, Segments};
+use rows::Whose;
 pub use settings::{Settings, Victim};
 use told::Told;
 
-/// Takes the tables segments, softirqs and polls in batches, whichever way they are cut.
+/// Takes segments, softirqs and polls: polls come no later than the segments in which they ended, softirqs of a CPU in the
+/// order of their entries.
 pub struct Episodes {
-    settings: Settings,
-    names: Interner,
-    codes: Codes,
-    cpus: BTreeMap<i64, Cpu>,
+    gap_ns: i64,
+    whose: Whose,
+    cpus: BTreeMap<u32, Cpu>,
     told: Told,
 }
 
 impl Episodes {
     /// Nothing seen yet.
-    pub fn new(settings: Settings) -> Episodes {
-        let mut names = Interner::default();
-        let codes = Codes::new(&mut names, &settings.victim);
-        let told = Told::new(settings.most);
-        Episodes { settings, names, codes, cpus: BTreeMap::new(), told }
-    }
-
-    /// The next batch. Polls come no later than the segments in which they ended, softirqs of a CPU in the order of their
-    /// entries.
-    pub fn add(&mut self, segments: &[RecordBatch], softirqs: &[RecordBatch], polls: &[RecordBatch]) -> Result<()> {
-        for table in softirqs {
-            self.read_timed(table, "entry_ns", "raise_ns", |cpu| &mut cpu.entered)?;
-        }
-        for table in polls {
-            self.read_timed(table, "end_ns", "work", |cpu| &mut cpu.polled)?;
-        }
-        self.each_cpu(Cpu::resume);
-        for table in segments.iter().flat_map(pieces) {
-            self.read_segments(&table)?;
-        }
-        self.cpus.values_mut().for_each(Cpu::forget);
-        Ok(())
-    }
-
-    /// What all of it comes to, by name; nothing comes any more.
-    pub fn tables(&mut self) -> Result<Vec<(&'static str, RecordBatch)>> {
-        self.each_cpu(Cpu::finish);
-        self.cpus.clear();
-        tables::tables(&mut self.told, &self.names)
-    }
-
-    fn read_timed(
-        &mut self,
-        table: &RecordBatch,
-        time: &str,
-        value: &str,
-        of: fn(&mut Cpu) -> &mut Timed,
-    ) -> Result<()> {
-        let (cpus, times, values) = (numbers(table, "cpu")?, numbers(table, time)?, numbers(table, value)?);
-        for run in runs(cpus.values()) {
-            let cpu = self.cpus.entry(cpus.value(run.start)).or_default();
-            of(cpu).extend(run.filter_map(|row| Some((at(&times, row)?, at(&values, row)))));
-        }
-        Ok(())
-    }
-
-    fn read_segments(&mut self, table: &RecordBatch) -> Result<()> {
-        let rows = Segments::read(table, &self.codes, &mut self.names)?;
-        for run in runs(rows.cpu.values()) {
-            let number = rows.cpu.value(run.start);
-            let mut side = Side { cpu: number, settings: &self.settings, codes: &self.codes, told: &mut self.told };
-            let cpu = self.cpus.entry(number).or_default();
-            for row in run.clone().filter(|&row| rows.is_near(row, &run)) {
-                cpu.add(rows.segment(row, &self.codes), &mut side);
-            }
-        }
-        Ok(())
-    }
-
-    fn each_cpu(&mut self, have: fn(&mut Cpu, &mut Side<'_>)) {
-        for (&number, cpu) in &mut self.cpus {
-            have(cpu, &mut Side { cpu: number, settings: &self.settings, codes: &self.codes, told: &mut self.told });
-        }
+    pub fn new(settings: &Arc<Settings>, names: &Names) -> Episodes {
+        let Settings { victim, most, gap_ns } = &**settings;
+        let (whose, told) = (Whose::of(victim, names), Told::new(*most));
+        Episodes { gap_ns: *gap_ns, whose, cpus: BTreeMap::new(), told }
     }
 }
+
+impl Aggregate for Episodes {
+    fn take(&mut self, names: &Names, cpus: &[Found], _: &[Migrated], _: &Shown<'_>) {
+        for found in cpus {
+            let cpu = self.cpus.entry(found.number).or_default();
+            let side = &mut Side { cpu: found.number, gap_ns: self.gap_ns, whose: &self.whose, told: &mut self.told };
+            let softirqs = found.rows.softirqs.slices().flatten();
+            cpu.entered.extend(softirqs.filter_map(|row| Some((known(row.entry_ns)?, known(row.raise_ns)))));
+            let polls = found.rows.polls.slices().flatten();
+            cpu.polled.extend(polls.map(|row| (row.end_ns, row.work.map(i64::from))));
+            cpu.resume(side);
+            rows::each_near(&found.finished, names, |row| cpu.add(row, side));
+            cpu.forget();
+        }
+    }
+
+    fn finish(mut self: Box<Self>, names: &Names) -> Result<Tables> {
+        let Episodes { gap_ns, whose, cpus, told } = &mut *self;
+        for (&number, cpu) in cpus {
+            cpu.finish(&mut Side { cpu: number, gap_ns: *gap_ns, whose, told });
+        }
+        tables::tables(told, names)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,23 +1,20 @@
-//! The tables' rows, and what of a segment matters here.
-
-use std::ops::Range;
-
-use arrow_array::{Array, Int64Array, RecordBatch};
+//! The ledger's segments, as far as episodes have to do with them.
 
 use crate::episodes::settings::Victim;
-use crate::error::Result;
-use crate::intern::{Interner, NONE};
-use crate::lives::read::{at, numbers, required, Texts};
+use crate::intern::NONE;
+use crate::ledger::resolve::Names;
+use crate::ledger::segment::{Finished, Packed};
+use crate::ledger::thief::{Class, Context};
 use crate::lives::slice::NOBODY;
 
-/// What ran, as the columns of these names say.
+/// What ran, as `Known` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owner {
     pub context: u32,
     pub id: Option<i64>,
     pub name: u32,
     pub device: u32,
-    pub class: u32,
+    pub class: Class,
     pub network: u32,
 }
 
@@ -44,6 +41,30 @@ pub struct Segment {
 }
 
 impl Segment {
+    fn of(row: &Packed, end_ns: i64, is_taken: bool, names: &Names) -> Segment {
+        let (victim, of) = (names.victim(row.victim), names.known(row.thief()));
+        Segment {
+            start_ns: row.start,
+            end_ns,
+            tid: victim.map(|of| of.0.into()),
+            comm: victim.map_or(NONE, |of| of.1),
+            owner: Owner {
+                context: of.context,
+                id: of.id,
+                name: of.name,
+                device: of.device,
+                class: row.class(),
+                network: of.network,
+            },
+            kind: match names.thief(row.thief()).context {
+                _ if is_taken => Kind::Taken,
+                Context::Task => Kind::Own,
+                Context::Unknown => Kind::Unknown,
+                _ => Kind::Other,
+            },
+        }
+    }
+
     pub fn is_taken(&self) -> bool {
         self.kind == Kind::Taken
     }
@@ -58,113 +79,60 @@ impl Segment {
     }
 }
 
-/// Names that mean something here.
-pub struct Codes {
-    task: u32,
-    unknown: u32,
-    interrupts: [u32; 5],
-    stolen: [u32; 2],
-    nobody: u32,
-    /// Of the victim, where it is known by its name.
-    comm: u32,
+/// Shows the rows of a CPU that an episode has, or that tell of one: those beside a taken one, and the first and the last,
+/// which may stand beside one that comes before or later.
+pub fn each_near(rows: &Finished, names: &Names, mut show: impl FnMut(Segment)) {
+    // Whether it is taken, and whether it is near by what came before it.
+    let mut last: Option<(Packed, i64, bool, bool)> = None;
+    rows.each(|row, end_ns| {
+        let is_taken = is_taken(row, names);
+        let is_near = last.is_none_or(|last| last.2);
+        if let Some((row, end_ns, was_taken, was_near)) = last.replace((*row, end_ns, is_taken, is_near)) {
+            if is_taken || was_taken || was_near {
+                show(Segment::of(&row, end_ns, was_taken, names));
+            }
+        }
+    });
+    if let Some((row, end_ns, is_taken, _)) = last {
+        show(Segment::of(&row, end_ns, is_taken, names));
+    }
 }
 
-impl Codes {
-    /// Of these names.
-    pub fn new(names: &mut Interner, victim: &Victim) -> Codes {
-        let mut code = |name: &str| names.code(name.as_bytes());
-        Codes {
-            task: code("task"),
-            unknown: code("unknown"),
-            interrupts: ["hardirq", "vector", "softirq", "poll", "nmi"].map(&mut code),
-            stolen: ["stolen", "stolen_or_synchronous"].map(&mut code),
-            comm: if let Victim::Comm(comm) = victim { code(comm) } else { NONE },
-            nobody: names.code(NOBODY),
-        }
-    }
+fn is_taken(row: &Packed, names: &Names) -> bool {
+    let is_interrupt =
+        |context| matches!(context, Context::Hardirq | Context::Vector | Context::Softirq | Context::Poll);
+    matches!(row.class(), Class::Stolen | Class::Either)
+        && is_interrupt(names.thief(row.thief()).context)
+        && names.victim(row.victim).is_some_and(|of| of.0 != 0)
+}
 
-    /// Whether a segment is the victim's.
-    pub fn is_of(&self, victim: &Victim, row: &Segment) -> bool {
+/// Whose episodes are told: `Victim`, by numbers.
+pub enum Whose {
+    All,
+    Tids(Vec<i64>),
+    Comms(Vec<u32>),
+}
+
+impl Whose {
+    /// A name is that of whoever is shown under it.
+    pub fn of(victim: &Victim, names: &Names) -> Whose {
         match victim {
-            Victim::All => true,
-            Victim::Tids(tids) => row.tid.is_some_and(|tid| tids.contains(&tid)),
-            Victim::Comm(_) if row.comm == NONE => self.comm == self.nobody,
-            Victim::Comm(_) => row.comm == self.comm,
+            Victim::All => Whose::All,
+            Victim::Tids(tids) => Whose::Tids(tids.clone()),
+            Victim::Comm(comm) => {
+                let nobody = (comm.as_bytes() == NOBODY).then_some(NONE);
+                let known = (0..).zip(names.reader.strings.values()).filter(|known| known.1 == comm);
+                Whose::Comms(known.map(|known| known.0).chain(nobody).collect())
+            }
         }
     }
-}
 
-/// Of the table segments.
-pub struct Segments {
-    pub cpu: Int64Array,
-    start: Int64Array,
-    end: Int64Array,
-    tid: Int64Array,
-    id: Int64Array,
-    comm: Texts,
-    context: Texts,
-    name: Texts,
-    device: Texts,
-    class: Texts,
-    network: Texts,
-    taken: Vec<bool>,
-}
-
-impl Segments {
-    pub fn read(table: &RecordBatch, code: &Codes, names: &mut Interner) -> Result<Segments> {
-        let column = |name: &str| numbers(table, name);
-        let mut texts = |name: &str| required(Texts::of(table, name, names), name);
-        let (context, class, tid) = (texts("context")?, texts("cost_class")?, column("tid")?);
-        let is_taken = |row: usize| {
-            class.code(row).is_some_and(|class| code.stolen.contains(&class))
-                && context.code(row).is_some_and(|context| code.interrupts.contains(&context))
-                && tid.is_valid(row)
-                && tid.value(row) != 0
-        };
-        Ok(Segments {
-            taken: (0..table.num_rows()).map(is_taken).collect(),
-            cpu: column("cpu")?,
-            start: column("start_ns")?,
-            end: column("end_ns")?,
-            id: column("id")?,
-            comm: texts("comm")?,
-            name: texts("name")?,
-            device: texts("device")?,
-            network: texts("is_network")?,
-            context,
-            class,
-            tid,
-        })
-    }
-
-    /// Whether an episode has a row of a CPU, or the row tells of one: those beside a taken one, and the first and the
-    /// last, which may stand beside one of another table.
-    pub fn is_near(&self, row: usize, of_cpu: &Range<usize>) -> bool {
-        row == of_cpu.start || row + 1 == of_cpu.end || self.taken[row] || self.taken[row - 1] || self.taken[row + 1]
-    }
-
-    pub fn segment(&self, row: usize, code: &Codes) -> Segment {
-        let text = |column: &Texts| column.code(row).unwrap_or(NONE);
-        let context = text(&self.context);
-        Segment {
-            start_ns: self.start.value(row),
-            end_ns: self.end.value(row),
-            tid: at(&self.tid, row),
-            comm: text(&self.comm),
-            owner: Owner {
-                context,
-                id: at(&self.id, row),
-                name: text(&self.name),
-                device: text(&self.device),
-                class: text(&self.class),
-                network: text(&self.network),
-            },
-            kind: match context {
-                _ if self.taken[row] => Kind::Taken,
-                context if context == code.task => Kind::Own,
-                context if context == code.unknown => Kind::Unknown,
-                _ => Kind::Other,
-            },
+    /// Whether a segment is theirs.
+    pub fn has(&self, row: &Segment) -> bool {
+        match self {
+            Whose::All => true,
+            Whose::Tids(tids) => row.tid.is_some_and(|tid| tids.contains(&tid)),
+            Whose::Comms(comms) => comms.contains(&row.comm),
         }
     }
 }

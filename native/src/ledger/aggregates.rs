@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::episodes::{self, Episodes};
 use crate::error::{bad, Result};
 use crate::handovers::{Handovers, Wanted as HandedOver};
 use crate::ledger::aggregate::Aggregate;
@@ -40,6 +41,9 @@ pub enum Wanted {
     /// `strange`, `sizes`, `lines`, `around`, `stretches`, `seen`, `power`, `by_device`, `by_polls`, `counts`,
     /// `run_counts`, `runs_of_cpu` and `steered`.
     Pairing(Arc<pairing::Settings>),
+    /// The longest stretches of interrupts on top of a task: tables `episodes`, `parts` (a row an episode and who took time
+    /// in it) and `total`, how many there are.
+    Episodes(Arc<episodes::Settings>),
 }
 
 impl Wanted {
@@ -62,6 +66,7 @@ impl Wanted {
             Wanted::Raised => Box::new(Raised::default()),
             Wanted::Ticks => Box::new(Ticks::default()),
             Wanted::Pairing(settings) => Box::new(Pairing::new(settings)),
+            Wanted::Episodes(settings) => Box::new(Episodes::new(settings, names)),
             Wanted::Wakeups(gap_ns) => Box::new(Wakeups::new(*gap_ns)),
         })
     }
@@ -75,6 +80,7 @@ impl Wanted {
             Wanted::Handovers(_) => vec!["slices", "segments", "softirqs", "hardirqs", "polls", "migrations"],
             Wanted::Ticks => vec!["hardirqs", "softirqs"],
             Wanted::Raised | Wanted::Pairing(_) => vec!["hardirqs", "softirqs", "polls"],
+            Wanted::Episodes(_) => vec!["segments", "softirqs", "polls"],
             Wanted::Wakeups(_) => vec!["segments"],
         }
     }

@@ -1,26 +1,23 @@
 """The longest episodes of interrupts on top of a task, in which it did not run."""
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from ... import _native
 from ...frames import to_frame
 from ...timeline.aggregate import known_if, thief_labels
 from ...timeline.kinds import KIND_COLUMNS, kinds_of
 from ...timeline.task import Group, Task, label_of
 from ...timeline.timeline import Timeline
 from ..batches.common import plain
-from ..folds import fold
+from ..groups import Aggregate
 from ..question import question
 from ..victim import asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..._native import ArrowTable
     from ..answer import Answer
 
 # From an interrupt's exit to the entry of the softirq it raised, and from one softirq to the next:
@@ -51,10 +48,34 @@ class Episodes:
     total: int
 
 
+class Longest(NamedTuple):
+    """Native's aggregate: the longest episodes of a task, of several, or of all (None).
+
+    bridge_ns: so much of the task's own time may be part of one.
+    """
+
+    victim: str | tuple[int, ...] | None
+    most: int
+    bridge_ns: int
+
+
+def _longest(
+    timeline: Timeline, victim: Task | None = None, most: int = 20, gap_ns: int = GAP_NS
+) -> Longest:
+    task = asked_or_chosen(timeline, victim)
+    most, gap_ns = (int(min(number, _LARGEST)) for number in (most, gap_ns))
+    if isinstance(task, Group):
+        return Longest(tuple(sorted(task.tids)), most, gap_ns)
+    return Longest(task if isinstance(task, str | None) else (int(task),), most, gap_ns)
+
+
+LONGEST = Aggregate(_longest)
+
+
 @question(
     needs=("interrupted",),
     may_be_0=("most", "gap_ns"),
-    inputs=("segments", "softirqs", "polls"),
+    inputs=(LONGEST,),
     main_columns=("episode", "comm", "cpu", "start_ns", "stolen_ns", "began_with", "packets"),
 )
 def episodes(
@@ -95,9 +116,8 @@ def episodes(
     raise is not known). From an interrupt's exit to the softirq's entry, and from one softirq to
     the next, no event tells the kernel from the task.
     """
-    victim = asked_or_chosen(timeline, victim)
-    asked: dict[str, Any] = {"victim": victim, "most": most, "gap_ns": gap_ns}
-    told = _found(timeline, **asked).told
+    found = LONGEST(timeline, _longest(timeline, victim, most, gap_ns))
+    told = {name: plain(to_frame(table)) for name, table in found.items()}
     frame, parts = _described(told["episodes"], told["parts"])
     frame = counted_if(not timeline.missing["polls"], frame)
     return Episodes(frame, parts, int(told["total"]["episodes"].iloc[0]))
@@ -121,31 +141,6 @@ def _described(rows: pd.DataFrame, owners: pd.DataFrame) -> tuple[pd.DataFrame, 
     parts = owners.groupby(["episode", "thief"])["ns"].sum().reset_index()
     parts = parts.sort_values(["episode", "ns"], ascending=[True, False], kind="stable")
     return frame, parts.reset_index(drop=True)
-
-
-class _Found:
-    # What native finds in batches.
-    def __init__(self, victim: Task | None, most: int, gap_ns: int) -> None:
-        most, gap_ns = (int(min(number, _LARGEST)) for number in (most, gap_ns))
-        self.native = _native.Episodes(_named(victim), most, gap_ns)
-
-    @cached_property
-    def told(self) -> dict[str, pd.DataFrame]:
-        # Of all; nothing comes any more.
-        return {name: plain(to_frame(table)) for name, table in self.native.tables().items()}
-
-
-@fold("segments", "softirqs", "polls", is_native=True)
-def _found(before: _Found | None, *rows: "ArrowTable", **asked: Any) -> _Found:
-    found = before or _Found(**asked)
-    found.native.add(*rows)
-    return found
-
-
-def _named(victim: Task | None) -> str | list[int] | None:
-    if isinstance(victim, Group):
-        return list(victim.tids)
-    return victim if isinstance(victim, str | None) else [int(victim)]
 
 
 def counted_if(polled: bool, frame: pd.DataFrame) -> pd.DataFrame:
