@@ -277,7 +277,6 @@ class TileSegments:
     ) -> TileSegment | None:
         """The first segment that begins after a time, of wanted owners and on top of a task."""
 
-
 class Unpacker:
     """A file's bytes, unpacked where gzip or zstd packed it; no more than `limit` of them."""
 

@@ -4,14 +4,22 @@
 >>> sizes(timeline).frame
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from .._native import CaptureError
-from ..timeline.group import Edges, Grouping, Groups, Range, Where, aggregates, grouped
+from ..timeline.group import (
+    Edges,
+    Grouping,
+    Groups,
+    Range,
+    Where,
+    aggregates,
+    grouped,
+    has_few,
+)
 from .inputs import window_of
 
 if TYPE_CHECKING:
@@ -25,15 +33,23 @@ _kept: "WeakKeyDictionary[Timeline, dict[Any, Any]]" = WeakKeyDictionary()
 class Aggregate(Generic[Wanted]):
     """One of native's aggregates; calling it with a timeline computes it, once.
 
-    of: what is asked of one; is_later: only others of it, computed before, tell that.
+    of: what is asked of one; on: of which timeline's rows; is_later: only others of it, computed
+    before, tell what is asked.
     """
 
-    def __init__(self, of: "Callable[[Timeline], Wanted]", *, is_later: bool = False) -> None:
-        self.of, self.is_later = of, is_later
+    def __init__(
+        self,
+        of: "Callable[[Timeline], Wanted]",
+        *,
+        on: "Callable[[Timeline], Timeline]" = lambda timeline: timeline,
+        is_later: bool = False,
+    ) -> None:
+        self.of, self.on, self.is_later = of, on, is_later
 
     def __call__(self, timeline: "Timeline", wanted: Wanted | None = None) -> Any:
         """Its tables by name; wanted: what is asked instead."""
-        return computed(timeline, self.of(timeline) if wanted is None else wanted)[0]
+        of = self.of(timeline) if wanted is None else wanted
+        return computed(self.on(timeline), of)[0]
 
 
 class Plain(NamedTuple):
@@ -79,6 +95,9 @@ def computed(timeline: "Timeline", *wanted: Any) -> list[Any]:
     """Several aggregates, those that are not known in one pass."""
     kept = _kept.setdefault(timeline, {})
     missing = [one for one in dict.fromkeys(wanted) if one not in kept]
+    if missing:
+        # Whoever asks wants the sums, too, and a pass for them is the first of these aggregates'.
+        timeline.load(*(("displaced",) if has_few(timeline.capture) else ()))
     for one, tables in zip(missing, aggregates(timeline, missing), strict=True):
         kept[one] = grouped(one, tables) if isinstance(one, Grouping) else tables
     return [kept[one] for one in wanted]
@@ -91,16 +110,16 @@ def groups(timeline: "Timeline", *wanted: Grouping) -> list[Groups]:
 
 def together(timeline: "Timeline", asked: Iterable[Aggregate[Any]]) -> None:
     """Compute several in one pass, and those that hang on others in another."""
-    every = sorted(dict.fromkeys(asked), key=lambda one: one.is_later)
-    for _, some in groupby(every, key=lambda one: one.is_later):
-        computed(timeline, *_told(timeline, some))
-
-
-def _told(timeline: "Timeline", some: Iterable[Aggregate[Any]]) -> "Iterator[Any]":
-    for one in some:
-        # Whoever asks says why there is none.
-        with suppress(CaptureError):
-            yield one.of(timeline)
+    every = list(dict.fromkeys(asked))
+    for is_later in (False, True):
+        wanted: dict[Timeline, list[Any]] = {}
+        for one in every:
+            # Whoever asks says why there is none.
+            with suppress(CaptureError):
+                if one.is_later is is_later:
+                    wanted.setdefault(one.on(timeline), []).append(one.of(timeline))
+        for of, some in wanted.items():
+            computed(of, *some)
 
 
 def in_window(column: str) -> "Callable[[Timeline], dict[str, Range]]":

@@ -8,7 +8,7 @@ from ..timeline.aggregate import PerVictim, lives_by, of_its_own
 from ..timeline.by import By, check_by
 from ..timeline.task import row_name
 from ..timeline.timeline import Timeline
-from .lives import everywhere
+from .lives import LIVES, everywhere
 from .question import question
 from .stolen import by_victim, losses
 
@@ -46,6 +46,7 @@ _TAKEN = ("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_
 @question(
     topic="stolen_time",
     needs=("sched:sched_switch",),
+    inputs=(LIVES,),
     main_columns=(
         *("comm", "tasks", "lifetime_ns", "own_ns", "stolen_ns", "displaced_ns"),
         *("waited_others_ns", "asleep_ns"),

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..capture.manifest import Victim
 from ..capture.requires import unrecorded
-from ..timeline.group import aggregates
 from ..timeline.task_events import EXIT, FORK, MIGRATED, NEW, WAKES
+from .groups import Aggregate
 from .inputs import once, window_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class TaskEvents(NamedTuple):
     cpu: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Facts:
     """What lives are cut by; native's aggregate of stays takes it as it is.
 
@@ -101,10 +101,12 @@ def lives_of(timeline: "Timeline") -> "dict[str, ArrowTable]":
     known to have had the CPU, or which one it waited for: without migrations, where it had run on
     another one.
     """
-    return aggregates(everywhere(timeline), [facts_of(timeline)])[0]
+    found: dict[str, ArrowTable] = LIVES(timeline)
+    return found
 
 
-def facts_of(timeline: "Timeline") -> Facts:
+@once
+def _facts(timeline: "Timeline") -> Facts:
     """The facts of a timeline."""
     whole = everywhere(timeline)
     # A pass that follows waits gives what happened to tasks beside it.
@@ -144,6 +146,9 @@ def facts_of(timeline: "Timeline") -> Facts:
         has_moves=is_moved,
         lost=lost,
     )
+
+
+LIVES = Aggregate(_facts, on=everywhere)
 
 
 def _recorded(capture: "Capture", fields: TaskEvents, *events: str) -> dict[str, TaskEvents]:

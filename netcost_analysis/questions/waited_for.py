@@ -7,6 +7,7 @@ from ..timeline.aggregate import lives_by, summed
 from ..timeline.by import By, check_by, victim_keys
 from ..timeline.task import row_name
 from ..timeline.timeline import Timeline
+from .lives import LIVES
 from .question import question
 from .stolen import share_of
 
@@ -23,6 +24,7 @@ _HOLDERS, _WORTH_NAMING = 3, 0.001
 @question(
     topic="stolen_time",
     needs=("sched:sched_switch",),
+    inputs=(LIVES,),
     main_columns=("comm", "holder_comm", "ns", "lifetime_share"),
     rows=5,
 )

@@ -10,6 +10,7 @@ from ...timeline.aggregate import plain_names
 from ...timeline.by import TaskBy
 from ...timeline.timeline import Timeline
 from ..inputs import once
+from ..lives import LIVES
 from ..question import question
 from ..stolen_time.lives import lived_by
 from .endpoints import endpoints
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 @question(
     needs=("sched:sched_switch",),
+    inputs=(LIVES,),
     main_columns=("tid", "comm", "cpu", "waited_after", "wait_share", "ns", "waits", "median_ns"),
 )
 def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:

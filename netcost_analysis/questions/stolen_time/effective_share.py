@@ -12,6 +12,7 @@ from ...timeline.by import By, victim_keys
 from ...timeline.task import row_name
 from ...timeline.timeline import Timeline
 from ..groups import Aggregate, Plain
+from ..lives import LIVES
 from ..question import question
 from ..stolen import by_victim, losses
 from .lives import lived_by, twice_of
@@ -26,7 +27,7 @@ _TICKS = Aggregate(lambda timeline: Plain("ticks"))
 
 
 @question(
-    inputs=(_TICKS,),
+    inputs=(LIVES, _TICKS),
     main_columns=(
         "comm",
         "effective_share",

@@ -12,7 +12,7 @@ from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import kernel_limits
 from ..groups import Aggregate
 from ..inputs import once
-from ..lives import everywhere
+from ..lives import LIVES, everywhere
 from ..question import question
 from ..stolen import loss_of
 from .episodes import counted_if
@@ -51,7 +51,7 @@ def _handed_over(timeline: Timeline) -> HandedOver:
     across, whole = not timeline.missing["clocks"], everywhere(timeline)
     summary = timeline.summary
     return HandedOver(
-        stays=stays_of(whole, tuple(summary["cpus"])),
+        stays=stays_of(timeline),
         renamed=timeline.table("renamed") if across else None,
         threads=THREADS,
         near_ns=WAKE_NS,
@@ -64,7 +64,7 @@ def _handed_over(timeline: Timeline) -> HandedOver:
 # wake-up, null where none did or what the thread ran first was raised later; raised_ns, when that
 # was. held: when scheduled network work had the CPU in stays. waits, cut where the task was moved,
 # as far as they have time in common with a stay.
-_HANDED_OVER = Aggregate(_handed_over, is_later=True)
+_HANDED_OVER = Aggregate(_handed_over, on=everywhere, is_later=True)
 
 
 class Totals(NamedTuple):
@@ -133,7 +133,7 @@ class Handovers:
 
 @question(
     needs=("sched:sched_switch", ("softirqs", "polls")),
-    inputs=(STAYS, _HANDED_OVER),
+    inputs=(LIVES, STAYS, _HANDED_OVER),
     main_columns=(
         *(
             "handover",
@@ -175,8 +175,7 @@ def handovers(timeline: Timeline) -> Handovers:
     across = not timeline.missing["clocks"]
     wanted = _handed_over(timeline)
     # Who waited for one of some CPUs may have come back on another.
-    tables = _HANDED_OVER(everywhere(timeline), wanted)
-    found = {name: to_frame(table) for name, table in tables.items()}
+    found = {name: to_frame(table) for name, table in _HANDED_OVER(timeline).items()}
     sums = spans_of(found["held"], group="cpu")
     limits = kernel_limits(timeline.capture)
     worked, frame = handovers_of(wanted.stays.join(found["stays"]), sums, limits)

@@ -12,6 +12,7 @@ from ...timeline.kinds import KIND_COLUMNS, kinds_of
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import round_width
+from ..lives import LIVES
 from ..question import question
 from ..victim import asked_or_chosen, victim_of
 
@@ -29,6 +30,7 @@ _UNKNOWN = 0.1
 
 
 @question(
+    inputs=(LIVES,),
     main_columns=(
         "start_ns",
         "end_ns",

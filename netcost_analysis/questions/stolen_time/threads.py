@@ -11,7 +11,7 @@ from ..batches.kernel_limits import KernelLimits
 from ..batches.paired import stopped_by
 from ..groups import Aggregate
 from ..inputs import once
-from ..lives import StaysOf
+from ..lives import StaysOf, everywhere
 from .waiting import held_in, runnable
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 THREADS = ("ksoftirqd/", "napi/", "backlog_napi/")
 # From the last softirq's exit, or the raise, to the wake-up: 3 us in the sample data, 15 emulated.
 WAKE_NS = 50_000
-STAYS = Aggregate(lambda timeline: StaysOf(names_begin=THREADS))
+STAYS = Aggregate(lambda timeline: StaysOf(names_begin=THREADS), on=everywhere)
 
 
 @once
-def stays_of(timeline: "Timeline", cpus: tuple[int, ...]) -> pd.DataFrame:
-    """The stays of these threads on some CPUs, by tid and time."""
+def stays_of(timeline: "Timeline") -> pd.DataFrame:
+    """The stays of these threads on its CPUs, by tid and time."""
     rows = to_frame(STAYS(timeline)["stays"])
-    rows = rows[rows["cpu"].isin(cpus)].astype({"comm": object, "tid": "int64"})
+    rows = rows[rows["cpu"].isin(timeline.summary["cpus"])].astype({"comm": object, "tid": "int64"})
     return rows.sort_values(["tid", "in_ns"], kind="stable", ignore_index=True)
 
 
