@@ -31,7 +31,7 @@ import netcost_analysis as netcost
 
 capture = netcost.open_capture(path, buffer, **beside)
 run = capture.timeline(victim=victim, window=window)
-run.ask.prepare("episodes", "handovers", "provenance")  # a large capture is read once for both
+run.ask.prepare("stolen_time", "provenance")  # a large capture is read once for all of these
 run.ask.completeness.recording()
 
 # %% [markdown]

@@ -144,10 +144,10 @@ class Ask:
         return self._answer(asked, options)
 
     def prepare(self, *names: str) -> None:
-        """Read a recording that is larger than memory once for several questions.
+        """Read a large recording once for several questions.
 
-        Each of them is answered the same, and as fast, after it; without it each reads the
-        recording for itself. Of a recording that fits into memory nothing happens.
+        Each of them is answered the same, and faster, after it; without it each reads the recording
+        for itself.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class Ask:
         """
         from .prepare import prepare
 
-        prepare(self, self._whole, names)
+        prepare(self._whole, names)
 
     def __getattr__(self, name: str) -> "Topic":
         if name not in TOPICS:

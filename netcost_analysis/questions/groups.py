@@ -33,8 +33,8 @@ _kept: "WeakKeyDictionary[Timeline, dict[Any, Any]]" = WeakKeyDictionary()
 class Aggregate(Generic[Wanted]):
     """One of native's aggregates; calling it with a timeline computes it, once.
 
-    of: what is asked of one; on: of which timeline's rows; is_later: only others of it, computed
-    before, tell what is asked.
+    of: what is asked of one, None where nobody knows before other answers; on: of which timeline's
+    rows; is_later: only others of it, computed before, tell what is asked.
     """
 
     def __init__(
@@ -50,6 +50,12 @@ class Aggregate(Generic[Wanted]):
         """Its tables by name; wanted: what is asked instead."""
         of = self.of(timeline) if wanted is None else wanted
         return computed(self.on(timeline), of)[0]
+
+    def take(self, timeline: "Timeline", wanted: Wanted) -> Any:
+        """What calling it returns, kept no longer: for much that is asked about once."""
+        found = self(timeline, wanted)
+        del _kept[timeline][wanted]
+        return found
 
 
 class Plain(NamedTuple):
@@ -116,10 +122,10 @@ def together(timeline: "Timeline", asked: Iterable[Aggregate[Any]]) -> None:
         for one in every:
             # Whoever asks says why there is none.
             with suppress(CaptureError):
-                if one.is_later is is_later:
-                    wanted.setdefault(one.on(timeline), []).append(one.of(timeline))
-        for of, some in wanted.items():
-            computed(of, *some)
+                of = one.of(timeline) if one.is_later is is_later else None
+                wanted.setdefault(one.on(timeline), []).extend([] if of is None else [of])
+        for whole, some in wanted.items():
+            computed(whole, *some)
 
 
 def in_window(column: str) -> "Callable[[Timeline], dict[str, Range]]":

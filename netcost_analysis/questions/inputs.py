@@ -1,17 +1,13 @@
-"""What questions read of a timeline: sums that native folds, and rows in batches (folds.py).
+"""How questions read rows of a timeline where no aggregate (groups.py) does.
 
 Sums by owner and time bin are Timeline.sums(), owned_by() and sums_by_thief(), sums of waits
-displaced_waits(). Rows come in batches, one after the other, and a question keeps of them what its
-answer needs, its state, made by a fold.
-
-A batch has rows of each table that a fold names, in the tables' order; every row is in one batch,
-no earlier than it ends, with what native says of it as a whole. A timeline that fits into memory is
-one batch. No question reads a table otherwise: tests/questions/test_inputs.py. What pairs rows of
-several tables carries those that wait for theirs (carried.py). rows() are all of a table, for what
-is small or a part of a capture.
+displaced_waits(). batches() are rows of some tables, one batch after the other: every row is in
+one, no earlier than it ends, with what native says of it as a whole; a timeline that fits into
+memory is one batch. rows() are all of a table, for what is small or a part of a capture. No
+question reads a table otherwise: tests/questions/test_inputs.py.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from functools import update_wrapper
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
@@ -20,28 +16,15 @@ from weakref import WeakKeyDictionary
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._native import ArrowTable
     from ..timeline.timeline import Timeline
 
 State = TypeVar("State")
 Source = TypeVar("Source")
 Given = ParamSpec("Given")
-# By table the names of columns.
-Columns = Mapping[str, Sequence[str]]
 # Their tables take some 500 MB.
 _MOST_SEGMENTS = 3_000_000
 # Of a batch, over all tables: what pandas makes of one takes several times as much for a moment.
 _ROWS = 250_000
-# When a row ended.
-_ENDS = {
-    "segments": "end_ns",
-    "softirqs": "exit_ns",
-    "hardirqs": "exit_ns",
-    "polls": "end_ns",
-    "slices": "out_ns",
-    "migrations": "time_ns",
-    "coverage": "end_ns",
-}
 
 
 def fits(timeline: "Timeline") -> bool:
@@ -103,61 +86,16 @@ def displaced_waits(timeline: "Timeline") -> dict[str, list[Any]] | None:
     return None if timeline.missing["displaced"] else timeline.columns("displaced")
 
 
-def batches(
-    timeline: "Timeline",
-    *tables: str,
-    columns: "Columns | None" = None,
-    native: "Sequence[str]" = (),
-) -> "Iterator[tuple[Any, ...]]":
-    """The rows of some tables, a frame each, batch by batch.
-
-    columns: by table those that are read, where these are not all; of a timeline that fits into
-    memory the others come too. native: further tables, behind these, as Arrow.
-    """
-    every = dict.fromkeys([*tables, *native])
-    if fits(timeline) or "displaced" in every:
-        timeline.load(*every)
-        frames = (getattr(timeline, table) for table in tables)
-        yield *frames, *(timeline.table(table) for table in native)
+def batches(timeline: "Timeline", *tables: str) -> "Iterator[tuple[pd.DataFrame, ...]]":
+    """The rows of some tables, a frame each, batch by batch."""
+    if fits(timeline):
+        timeline.load(*tables)
+        yield tuple(getattr(timeline, table) for table in tables)
         return
     from ..frames import to_frame
 
-    named = columns or {}
-    # Of a part of the columns a row takes less memory: more of them share what a batch costs.
-    most = 2 * _ROWS if named.keys() == set(tables) else _ROWS
-    for batch in _pieces(timeline, *every, most=most):
-        frames = (to_frame(batch[table], named.get(table)) for table in tables)
-        yield *frames, *(batch[table] for table in native)
-
-
-def _pieces(timeline: "Timeline", *tables: str, most: int) -> "Iterator[Mapping[str, Any]]":
-    if len(tables) > 1 or not timeline.holds(*tables):
-        yield from timeline.arrow_batches(*tables, rows=most)
-        return
-    # One that was computed needs no pass.
-    (name,) = tables
-    yield from _dealt(name, timeline.table(name))
-
-
-def _dealt(name: str, table: "ArrowTable") -> "Iterator[dict[str, Any]]":
-    # As native deals a table: rows by when they and all before them on their CPU had ended, those
-    # of a batch in the order of the table.
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    rows = pa.table(table)
-    ends = rows[_ENDS[name]]
-    if "entry_ns" in rows.column_names:
-        ends = pc.coalesce(ends, rows["entry_ns"])
-    due = pc.fill_null(ends, 0).to_numpy().copy()
-    if "cpu" in rows.column_names:
-        cpu = rows["cpu"].to_numpy()
-        for part in np.split(due, np.flatnonzero(cpu[1:] != cpu[:-1]) + 1):
-            np.maximum.accumulate(part, out=part)
-    order = np.argsort(due, kind="stable")
-    for first in range(0, len(order) or 1, _ROWS):
-        yield {name: rows.take(np.sort(order[first : first + _ROWS]))}
+    for batch in timeline.arrow_batches(*tables, rows=_ROWS):
+        yield tuple(to_frame(batch[table]) for table in tables)
 
 
 def _whole(timeline: "Timeline", *tables: str) -> "tuple[pd.DataFrame, ...]":
@@ -195,19 +133,8 @@ def rows(timeline: "Timeline", *tables: str, are_few: bool = False) -> "tuple[pd
     if are_few or not fits(timeline):
         # Put together from batches they would take twice the memory.
         return _whole(timeline, *tables)
-    parts = list(batches(timeline, *tables))
-    if len(parts) == 1:
-        return parts[0]
-    return tuple(_in_order(list(frames)) for frames in zip(*parts, strict=True))
-
-
-def _in_order(frames: "list[pd.DataFrame]") -> "pd.DataFrame":
-    import pandas as pd
-
-    every = pd.concat(frames, ignore_index=True)
-    if "cpu" not in every:
-        return every
-    return every.sort_values("cpu", kind="stable", ignore_index=True)
+    (found,) = batches(timeline, *tables)
+    return found
 
 
 def added(sums: "pd.DataFrame | None", more: "pd.DataFrame") -> "pd.DataFrame":

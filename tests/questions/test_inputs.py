@@ -1,6 +1,6 @@
 # What questions read of a timeline, and that they read no more than that.
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -38,12 +38,10 @@ def test_what_is_read_is_declared(name: str, monkeypatch: pytest.MonkeyPatch) ->
     timeline, read, counted = fresh(name), set[str](), set[Aggregate[Any]]()
     batches, count = inputs.batches, Aggregate.__call__
 
-    def noted(
-        of: netcost.Timeline, *tables: str, native: Sequence[str] = (), **named: Any
-    ) -> Iterator[tuple[Any, ...]]:
+    def noted(of: netcost.Timeline, *tables: str) -> Iterator[tuple[Any, ...]]:
         if of.capture is timeline.capture:
-            read.update(tables, native)
-        return batches(of, *tables, native=native, **named)
+            read.update(tables)
+        return batches(of, *tables)
 
     def grouped(of: Aggregate[Any], rows: netcost.Timeline, wanted: Any = None) -> Any:
         # Those of devices are asked of windows of it.

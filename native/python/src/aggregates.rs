@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use netcost::episodes::{self, Victim};
 use netcost::handovers::Wanted as HandedOver;
-use netcost::ledger::{self, Aggregated, Grouping, Kept, Request, Tables, Want, Whose};
+use netcost::ledger::{self, Aggregated, Grouping, Kept, Moments, Request, Tables, Want, Whose};
+use netcost::lives::read::numbers;
 use netcost::pairing::{Settings, Shown};
 use netcost::{Progress, Result};
 use pyo3::prelude::*;
@@ -14,8 +15,8 @@ use pyo3_arrow::PyTable;
 use crate::lives::Facts;
 use crate::{pass, table, Capture};
 
-/// An aggregate, by the names of its fields: `Grouping`, `Wakeups`, `StaysOf`, `HandedOver`, `Plain`, `Pairing`, `Longest` and
-/// `Facts` in Python.
+/// An aggregate, by the names of its fields: `Grouping`, `Wakeups`, `StaysOf`, `HandedOver`, `Plain`, `Pairing`, `Longest`,
+/// `Moments` and `Facts` in Python.
 #[derive(FromPyObject)]
 pub enum Wanted {
     Group {
@@ -62,6 +63,11 @@ pub enum Wanted {
         picked: (i64, i64, usize),
         most: usize,
     },
+    At {
+        asked: String,
+        moments: PyTable,
+        through: Option<String>,
+    },
     #[pyo3(transparent)]
     Stays(Facts),
 }
@@ -103,6 +109,19 @@ pub fn aggregated(wanted: Wanted) -> Result<Aggregated> {
             let (longer_ns, fewer_packets, longest) = picked;
             let shown = Shown { most, longest, longer_ns, fewer_packets };
             Aggregated::Pairing(Arc::new(Settings { window, gaps, has_polls, has_raises, limit_ns, shown }))
+        }
+        Wanted::At { asked, moments, through } => {
+            let mut rows = Vec::new();
+            for batch in moments.batches() {
+                let (of, time_ns) = (numbers(batch, "of")?, numbers(batch, "time_ns")?);
+                rows.extend(of.values().iter().copied().zip(time_ns.values().iter().copied()));
+            }
+            let moments = Arc::new(Moments::new(rows));
+            match asked.as_str() {
+                "passed" => Aggregated::Passed(moments),
+                "next" => Aggregated::Next(moments),
+                _ => Aggregated::Owners(moments, through),
+            }
         }
         Wanted::Stays(facts) => Aggregated::Stays(Arc::new(facts.told()?)),
     })

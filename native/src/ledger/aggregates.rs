@@ -6,6 +6,7 @@ use crate::episodes::{self, Episodes};
 use crate::error::{bad, Result};
 use crate::handovers::{Handovers, Wanted as HandedOver};
 use crate::ledger::aggregate::Aggregate;
+use crate::ledger::at::{Moments, Next, Owners, Passed};
 use crate::ledger::group::{Group, Wanted as Grouping};
 use crate::ledger::raised::Raised;
 use crate::ledger::resolve::Names;
@@ -44,6 +45,13 @@ pub enum Wanted {
     /// The longest stretches of interrupts on top of a task: tables `episodes`, `parts` (a row an episode and who took time
     /// in it) and `total`, how many there are.
     Episodes(Arc<episodes::Settings>),
+    /// Whose CPUs were at moments, a vector of this name looked through: tables `owners`, all that there were and their
+    /// `ns`, and `moments`, the place of each one's `owner`, null outside of segments.
+    Owners(Arc<Moments>, Option<String>),
+    /// How long tasks had run by moments, and softirqs on top of them: table `moments`, `own_ns` and `softirq_ns`.
+    Passed(Arc<Moments>),
+    /// Where tasks ran next after moments: table `moments`, `in_ns` and `ran_on`, null where they did not.
+    Next(Arc<Moments>),
 }
 
 impl Wanted {
@@ -68,6 +76,12 @@ impl Wanted {
             Wanted::Pairing(settings) => Box::new(Pairing::new(settings)),
             Wanted::Episodes(settings) => Box::new(Episodes::new(settings, names)),
             Wanted::Wakeups(gap_ns) => Box::new(Wakeups::new(*gap_ns)),
+            Wanted::Owners(moments, through) => {
+                let through = through.as_ref().and_then(|name| names.strings.find(name));
+                Box::new(Owners::new(moments, through))
+            }
+            Wanted::Passed(moments) => Box::new(Passed::new(moments)),
+            Wanted::Next(moments) => Box::new(Next::new(moments)),
         })
     }
 
@@ -81,7 +95,8 @@ impl Wanted {
             Wanted::Ticks => vec!["hardirqs", "softirqs"],
             Wanted::Raised | Wanted::Pairing(_) => vec!["hardirqs", "softirqs", "polls"],
             Wanted::Episodes(_) => vec!["segments", "softirqs", "polls"],
-            Wanted::Wakeups(_) => vec!["segments"],
+            Wanted::Wakeups(_) | Wanted::Owners(..) | Wanted::Passed(_) => vec!["segments"],
+            Wanted::Next(_) => vec!["slices"],
         }
     }
 }

@@ -7,6 +7,7 @@
 
 pub(crate) mod aggregate;
 mod aggregates;
+mod at;
 mod causality;
 mod counters;
 pub(crate) mod cpu;
@@ -67,6 +68,7 @@ use shown::{Shown, Sink};
 use stream::Batches;
 
 pub use aggregates::Wanted as Aggregated;
+pub use at::Moments;
 pub(crate) use devices::NO_DEVICE;
 pub(crate) use flush::Flush;
 pub use group::Wanted as Grouping;

@@ -6,20 +6,26 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...spans import columns
 from ...timeline.timeline import Timeline
 from ...units import absent
-from ..folds import fold
-from ..inputs import once
+from ..inputs import preload
+from ..moments import OWNERS, owners_at
 from ..question import question
 from ..samples.sampled import chosen_event, sampled
 from .profile import classified, profile
-from .sampled_segments import KEYS, SampledSegments, Taken
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ...capture.capture import Capture
     from ..answer import Answer
+
+_INTERRUPT = ("hardirq", "vector", "softirq", "poll")
+# The vector in which a timer's samples are taken.
+_TIMER = "local_timer"
+_OF = ["context", "device", "cost_class", "comm"]
+_KEYS = [*_OF, "component"]
 
 
 class InterruptComponents(NamedTuple):
@@ -62,7 +68,7 @@ def _source(timeline: Timeline) -> "Capture":
 
 @question(
     check=_check,
-    inputs=("segments",),
+    inputs=(OWNERS,),
     main="interrupt_components",
     main_columns=(
         *("context", "device", "cost_class", "comm", "component", "samples", "hit_share"),
@@ -101,36 +107,32 @@ def interrupt_components(
     that what a hardirq does is found right behind it.
     Source: segments, and questions/functions/components.toml.
     """
+    # Why there is no ledger is said before anything of samples.
+    preload(timeline, ())
     source = _source(timeline)
     chosen = chosen_event(source, event)
-    one = profile(source, chosen)
-    found = _hit(timeline, taken=_taken(timeline, chosen, rules))
-    if not found.segments:
+    one, found = profile(source, chosen), classified(source, chosen, rules)
+    one.require_names(source.path)
+    samples, through = one.samples, _TIMER if one.is_timed else None
+    cpus, times = columns(samples, "cpu", "time_ns")
+    owners, owner = owners_at(timeline, cpus, times, through)
+    if not len(owners):
         raise CaptureError("the window holds no segment")
-    assert found.sums is not None
-    summed = found.sums.reset_index()
+    named = owners[_OF].astype(object)
+    named = named.where(named.notna(), None)
+    is_interrupt = named["context"].isin(_INTERRUPT).to_numpy(dtype=bool)
+    # No owner is the last place.
+    hit = np.append(is_interrupt, False)[owner]
+    frame = named.iloc[owner[hit]].reset_index(drop=True)
+    frame["component"] = np.array(found.components, dtype=object)[
+        found.of_stack[samples["stack"].to_numpy()[hit]]
+    ]
+    frame["weight"] = samples["period"].fillna(1).to_numpy(dtype="int64")[hit]
+    sums = frame.assign(samples=1).groupby(_KEYS, dropna=False)[["samples", "weight"]].sum()
+    summed = sums.reset_index()
     summed["hit_share"] = summed["weight"] / (summed["weight"].sum() or np.nan)
     order = summed.sort_values("samples", ascending=False, kind="stable", ignore_index=True)
-    hits = int(summed["samples"].sum())
-    return InterruptComponents(order, one.event, hits, found.inside)
-
-
-@once
-def _taken(timeline: Timeline, event: str, rules: str | None) -> Taken:
-    source = _source(timeline)
-    one, found = profile(source, event), classified(source, event, rules)
-    one.require_names(source.path)
-    stack = one.samples["stack"].to_numpy()
-    component = np.array(found.components, dtype=object)[found.of_stack[stack]]
-    weight = one.samples["period"].fillna(1).to_numpy(dtype="i8")
-    return Taken(one.samples, component, weight, one.is_timed)
-
-
-@fold("segments")
-def _hit(before: SampledSegments | None, segments: pd.DataFrame, taken: Taken) -> SampledSegments:
-    state = before or SampledSegments(taken)
-    state.add(segments)
-    return state
+    return InterruptComponents(order, one.event, int(hit.sum()), int((owner >= 0).sum()))
 
 
 @interrupt_components.figures
@@ -154,7 +156,7 @@ def _plot(ax: "Axes", answer: "Answer[InterruptComponents]") -> None:
 
     rows = answer.frame[:MOST]
     names = [
-        ", ".join(str(row[key]) for key in ("component", *KEYS[:-1]) if not absent(row[key]))
+        ", ".join(str(row[key]) for key in ("component", *_OF) if not absent(row[key]))
         for row in rows.to_dict("records")
     ]
     share = 100 * rows["hit_share"].to_numpy(dtype=float)

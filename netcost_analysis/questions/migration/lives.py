@@ -14,7 +14,7 @@ from ..groups import Aggregate
 from ..inputs import rows
 from ..lives import StaysOf
 from .migrations import migrations
-from .passed import CONTEXTS, Passed, moments_of, passed
+from .passed import CONTEXTS, Passed, passed
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -134,7 +134,7 @@ def lives_of(timeline: "Timeline", tids: "pd.Index[int] | None" = None) -> Lives
 
 def with_passed(lives: Lives, timeline: "Timeline", tids: Ints, times: Ints) -> Lives:
     """Lives with own and softirq, for stretches between these moments of these tasks."""
-    own, softirq = passed(timeline, moments_of(tids, times))
+    own, softirq = passed(timeline, tids, times)
     return replace(lives, own=own, softirq=softirq)
 
 

@@ -13,6 +13,7 @@ from ...timeline.aggregate import plain_names
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..inputs import once
+from ..moments import NEXT, PASSED
 from ..question import question
 from ..victim import asked_or_given
 from .interval import FEWEST, Compared, interval
@@ -35,7 +36,7 @@ _SEED = 1
 
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
-    inputs=(MOVED, "migrations", "segments", "slices", "coverage"),
+    inputs=(MOVED, NEXT, PASSED, "migrations", "coverage"),
     main_columns=(
         *("cause", "width_ns", "measure", "effect", "effect_low", "effect_high", "studied"),
     ),

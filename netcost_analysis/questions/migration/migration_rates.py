@@ -5,6 +5,7 @@ import pandas as pd
 from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.by import TaskBy
 from ...timeline.timeline import Timeline
+from ..moments import NEXT
 from ..processes.keys import task_keys
 from ..question import question
 from .migrations import migrations
@@ -12,7 +13,7 @@ from .migrations import migrations
 _CAUSES = ("wake-up", "balance", "stopper", "stopper: exec")
 
 
-@question(needs=("sched:sched_migrate_task", "sched:sched_switch"), inputs=("migrations", "slices"))
+@question(needs=("sched:sched_migrate_task", "sched:sched_switch"), inputs=("migrations", NEXT))
 def migration_rates(timeline: Timeline, by: TaskBy = "comm") -> pd.DataFrame:
     """How often tasks were migrated, by cause.
 

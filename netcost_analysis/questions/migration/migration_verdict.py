@@ -12,6 +12,7 @@ from ...display.templates import as_text, render
 from ...timeline.aggregate import of_tasks
 from ...timeline.task import Task, comm_of, rows_of
 from ...timeline.timeline import Timeline
+from ..moments import NEXT, PASSED
 from ..processes.endpoints import endpoints
 from ..processes.stays import STAYS, stays_by_task
 from ..question import question
@@ -64,7 +65,7 @@ class MigrationVerdict(NamedTuple):
 
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
-    inputs=(STAYS, MOVED, "migrations", "segments", "slices", "coverage", "softirqs", "polls"),
+    inputs=(STAYS, MOVED, NEXT, PASSED, "migrations", "coverage", "softirqs", "polls"),
     main_columns=(
         *("side", "tid", "comm", "explains", "reason", "migrations", "reach_share"),
         *("at_stake_low_share", "at_stake_high_share"),

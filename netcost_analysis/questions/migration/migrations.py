@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...spans import columns
 from ...timeline.timeline import Timeline
 from ...units import ranges
 from ..inputs import in_window, rows
+from ..moments import NEXT, next_stays
 from ..processes.endpoints import endpoints
 from ..question import question
-from .next_stay import next_stays
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +23,7 @@ _MAX_ROWS = 11
 
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
-    inputs=("migrations", "slices"),
+    inputs=("migrations", NEXT),
     main_columns=(
         *("time_ns", "tid", "comm", "orig_cpu", "dest_cpu", "cause", "dest_idle", "until_run_ns"),
     ),
@@ -63,7 +64,7 @@ def migrations(timeline: Timeline) -> pd.DataFrame:
     frame = frame.sort_values("time_ns", kind="stable", ignore_index=True)
     holder = frame["dest_holder_tid"].astype("Int64")
     frame["dest_idle"] = (holder == 0).astype("boolean")
-    next_stay = next_stays(timeline, frame)
+    next_stay = next_stays(timeline, *columns(frame, "tid", "time_ns"))
     came = next_stay["ran_on"].notna() & (not timeline.missing["clocks"])
     until = next_stay["in_ns"].astype("Int64") - frame["time_ns"].astype("Int64")
     frame["until_run_ns"] = until.mask(~came)

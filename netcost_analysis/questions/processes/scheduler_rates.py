@@ -31,7 +31,7 @@ class SchedulerRates(NamedTuple):
 
 @question(
     needs=("sched:sched_switch",),
-    inputs=(*context_switches.grouped, "softirqs", "polls"),
+    inputs=(*context_switches.grouped, *run_queue.grouped, "softirqs", "polls"),
     main="sides",
     main_columns=("side", "tasks", *_RATES),
 )

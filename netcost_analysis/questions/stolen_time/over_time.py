@@ -23,6 +23,7 @@ _REASONS = 3
 
 
 @question(
+    inputs=rolling_stolen.grouped,
     main_columns=("start_ns", "end_ns", "on_cpu_ns", "task_ns", "stolen_ns", "stolen_share"),
     rows=0,
 )

@@ -10,6 +10,7 @@ from ...timeline.task import Task, by_of, row_name, rows_of
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import Unrecorded, unrecorded_ns
 from ..inputs import once
+from ..moments import OWNERS
 from ..question import question
 from ..victim import asked_or_chosen, not_by_cpu, victim_of
 from .counts import COSTS, counted
@@ -37,7 +38,7 @@ _CORRECTED = {
 
 
 @question(
-    inputs=("segments",),
+    inputs=(OWNERS,),
     main_columns=(
         *("comm", "figure", "ns", "corrected_low_ns", "corrected_high_ns", "doubtful"),
         *("cost_low_share", "cost_high_share", "corrected_ns", "events"),

@@ -1,29 +1,24 @@
 # How many events happened while whom had a CPU. A segment's events are those from its start on:
 # what an event costs comes after its time was taken, for the most part.
 
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ...frames import to_frame
 from ...progress import progress
-from ...spans import columns
-from ...stats.grouped import sums_by
-from ..carried import appended
-from ..folds import fold
+from ...spans import Floats, Ints, columns
 from ..inputs import once
+from ..moments import owners_at
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ...capture.capture import Capture
     from ...timeline.timeline import Timeline
 
 COSTS = ("cost_low_ns", "cost_ns", "cost_high_ns")
-# Events.
-_AT_ONCE = 250_000
 _OWNER = ["cpu", "tid", "comm", "context", "id", "name", "device", "cost_class", "is_network"]
 
 
@@ -57,117 +52,41 @@ def counted(timeline: "Timeline", cost: "pd.Series[Any]") -> pd.DataFrame:
 def _counted_at(timeline: "Timeline", costs: tuple[Any, ...]) -> pd.DataFrame:
     # What an event costs, by COSTS. Each answer about tracing asks for the same.
     detail = timeline.excerpt
-    events = _events(detail, costs)
-    found = _counted(detail, events=events)
-    last = events.within(found.rest, found.taken)
-    frame = _summed(found.sums, _owned(found.rest, last)).reset_index()
-    # The fold is kept with the timeline.
-    events.times.clear()
+    start_ns, end_ns = (int(detail.summary[name]) for name in ("start_ns", "end_ns"))
+    times = event_times(detail.capture, start_ns, end_ns, detail.summary["cpus"])
+    cpus, at = columns(times, "cpu", "time_ns")
+    # Those at the very end are of the last segment.
+    owners, owner = owners_at(detail, cpus, np.minimum(at, end_ns - 1))
+    # Times in steps leave open how much later the next event was.
+    slack = int(detail.summary["resolution_ns"] or 1) - 1
+    left = until_next(cpus, at, end_ns) + slack
+    has_owner = owner >= 0
+    sums = priced(
+        owner[has_owner], left[has_owner], dict(zip(COSTS, costs, strict=True)), len(owners)
+    )
+    keys = owners[_OWNER].astype(dict.fromkeys(owners.select_dtypes("category"), object))
+    frame = keys.assign(ns=owners["ns"], segments=0, **sums)
+    frame = frame.groupby(_OWNER, dropna=False).sum(min_count=1).reset_index()
     if detail is not timeline and detail.duration_ns:
         frame[["events", *COSTS]] *= timeline.duration_ns / detail.duration_ns
     return frame
 
 
-@once
-def _events(detail: "Timeline", costs: tuple[Any, ...]) -> "Events":
-    start_ns, end_ns = (int(detail.summary[name]) for name in ("start_ns", "end_ns"))
-    times = event_times(detail.capture, start_ns, end_ns, detail.summary["cpus"])
-    # Times in steps leave open how much later the next event was.
-    slack = int(detail.summary["resolution_ns"] or 1) - 1
-    return Events(by_cpu(times), dict(zip(COSTS, costs, strict=True)), end_ns, slack)
+def until_next(cpus: Ints, times: Ints, end_ns: int) -> Ints:
+    # How long after each event its CPU had the next, or the end came. By CPU and time.
+    left: Ints = np.diff(times, append=end_ns)
+    is_last = np.diff(cpus, append=-1) != 0
+    left[is_last] = np.maximum(end_ns - times[is_last], 0)
+    return left
 
 
-class _Counted(NamedTuple):
-    # By _OWNER; and the last segment of each CPU: which events are in it the next one's start says.
-    # taken: how many of each CPU's events were in segments before.
-    sums: pd.DataFrame | None
-    rest: pd.DataFrame
-    taken: dict[int, int]
-
-
-@fold("segments", columns={"segments": [*_OWNER, "start_ns", "end_ns"]})
-def _counted(before: _Counted | None, segments: pd.DataFrame, events: "Events") -> _Counted:
-    rows = appended(before and before.rest, segments[[*_OWNER, "start_ns", "end_ns"]])
-    is_last = ~rows["cpu"].duplicated(keep="last").to_numpy()
-    cpus, at = columns(rows[is_last], "cpu", "start_ns")
-    until = {
-        cpu: int(np.searchsorted(events.times[cpu], start))
-        for cpu, start in zip(cpus.tolist(), at.tolist(), strict=True)
-        if cpu in events.times
-    }
-    taken = before.taken if before else {}
-    part = _owned(rows[~is_last], events.within(rows[~is_last], taken, until))
-    return _Counted(_summed(before and before.sums, part), rows[is_last], taken | until)
-
-
-def _owned(segments: pd.DataFrame, found: dict[str, npt.NDArray[np.float64]]) -> pd.DataFrame:
-    start_ns, end_ns = columns(segments, "start_ns", "end_ns")
-    values = {"ns": end_ns - start_ns, "segments": np.zeros_like(start_ns), **found}
-    return sums_by(segments[_OWNER], values)
-
-
-def _summed(sums: pd.DataFrame | None, more: pd.DataFrame) -> pd.DataFrame:
-    if sums is None:
-        return more
-    both = pd.concat([sums, more])
-    return both.groupby(level=list(range(len(_OWNER))), dropna=False).sum(min_count=1)
-
-
-def by_cpu(times: pd.DataFrame) -> dict[int, npt.NDArray[np.int64]]:
-    # The times of event_times(), which are by CPU.
-    cpus, at = columns(times, "cpu", "time_ns")
-    begins = np.flatnonzero(np.diff(cpus, prepend=-1))
-    parts = zip(cpus[begins].tolist(), np.split(at, begins)[1:], strict=True)
-    return dict(parts)
-
-
-@dataclass(frozen=True, eq=False)
-class Events:
-    # times: of by_cpu(). each: what one is said to cost, by COSTS.
-    times: dict[int, npt.NDArray[np.int64]]
-    each: dict[str, Any]
-    end_ns: int
-    slack: int
-
-    def within(
-        self, segments: pd.DataFrame, since: dict[int, int], until: dict[int, int] | None = None
-    ) -> dict[str, npt.NDArray[np.float64]]:
-        # Of each segment (by CPU and time) how many events it holds, and what they cost: each of
-        # them what it is said to, or the time to that CPU's next event where that is less. NaN
-        # where no cost is said. since, until: by CPU, the place of its first event, and that after
-        # its last.
-        of_none = {name: np.nan for name, ns in self.each.items() if ns is None}
-        result = {
-            name: np.full(len(segments), of_none.get(name, 0.0)) for name in ("events", *COSTS)
-        }
-        cpus, starts = columns(segments, "cpu", "start_ns")
-        begins = np.flatnonzero(np.diff(cpus, prepend=-1))
-        for begin, end in pairwise([*begins.tolist(), len(cpus)]):
-            cpu = int(cpus[begin])
-            every = self.times.get(cpu, starts[:0])
-            last = len(every) if until is None else until.get(cpu, 0)
-            own = {name: values[begin:end] for name, values in result.items()}
-            for first in range(since.get(cpu, 0), last, _AT_ONCE):
-                self._add(own, starts[begin:end], every, first, min(first + _AT_ONCE, last))
-        return result
-
-    def _add(
-        self,
-        result: dict[str, npt.NDArray[np.float64]],
-        starts: npt.NDArray[np.int64],
-        every: npt.NDArray[np.int64],
-        first: int,
-        last: int,
-    ) -> None:
-        # Adds some of a CPU's events to those of its segments.
-        at, following = every[first:last], every[first + 1 : last + 1]
-        if last == len(every):
-            following = np.append(following, max(self.end_ns, int(every[-1])))
-        place = np.maximum(np.searchsorted(starts, at, side="right") - 1, 0)
-        low = int(place[0])
-        part = slice(low, int(place[-1]) + 1)
-        result["events"][part] += np.bincount(place - low)
-        for name, ns in self.each.items():
-            if ns is not None:
-                costs = np.minimum(following - at + self.slack, int(ns))
-                result[name][part] += np.bincount(place - low, costs)
+def priced(
+    owner: Ints, left: Ints, costs: "Mapping[str, int | None]", owners: int
+) -> dict[str, Floats]:
+    # Of each owner, of so many, how many events it has, and what they cost: each of them what it is
+    # said to, or the time that is left where that is less. NaN where no cost is said.
+    sums = {"events": np.bincount(owner, minlength=owners).astype("float64")}
+    for name, ns in costs.items():
+        none = np.full(owners, np.nan)
+        sums[name] = none if ns is None else np.bincount(owner, np.minimum(left, float(ns)), owners)
+    return sums

@@ -6,6 +6,7 @@ import pandas as pd
 
 from ...timeline.task import Task, row_name
 from ...timeline.timeline import Timeline
+from ..moments import OWNERS
 from ..question import question
 from ..victim import victim_of
 from .corrected_stolen import DOUBTFUL_SHARE, corrected_stolen
@@ -17,7 +18,7 @@ _NETWORK = ("stolen_network_ns", "stolen_network_max_ns")
 
 
 @question(
-    inputs=("segments",),
+    inputs=(OWNERS,),
     main_columns=("comm", "figure", "ns", "doubtful", "cost_low_share", "cost_high_share"),
     rows=0,
 )

@@ -8,6 +8,7 @@ from ...timeline.aggregate import of_tasks, sums_by_thief
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.timeline import Timeline
 from ...units import absent
+from ..moments import OWNERS
 from ..question import question
 from .counts import COSTS, counted
 from .event_cost import chosen, event_cost
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @question(
-    inputs=("segments",),
+    inputs=(OWNERS,),
     main_columns=(
         *("cpu", "comm", "cost_low_share", "cost_high_share", "cost_share", "events_per_s"),
         *("cost_low_ns", "cost_high_ns"),

@@ -11,10 +11,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis import questions
 from netcost_analysis.errors import AbsentError
-from netcost_analysis.questions.tracing_overhead import (
-    counts,
-)
-from netcost_analysis.questions.tracing_overhead.counts import Events, by_cpu
+from netcost_analysis.questions.tracing_overhead import counts
 from netcost_analysis.timeline import timeline as timelines
 from netcost_analysis.timeline.task import ALL
 from support.asked import corrected_stolen, event_cost, tracing_cost
@@ -73,16 +70,17 @@ def test_what_is_left_without_them(tmp_path: Path) -> None:
     assert got.loc["on_cpu_ns", "events"] == stolen["events"] + own["events"]
 
 
-def test_costs_of_a_segment_are_capped_by_the_next_event() -> None:
-    segments = pd.DataFrame({"cpu": [0, 0, 1], "start_ns": [0, 100, 0], "end_ns": [100, 300, 300]})
-    times = pd.DataFrame({"cpu": [0, 0, 0, 1, 7], "time_ns": [0, 100, 130, 50, 1]})
-    got = Events(by_cpu(times), {"cost_ns": 40, "cost_high_ns": None}, 300, 0).within(segments, {})
-    assert got["events"].tolist() == [1, 2, 1]
-    assert got["cost_ns"].tolist() == [40, 30 + 40, 40]
+def test_costs_are_capped_by_the_next_event_of_the_cpu() -> None:
+    cpus, times = np.array([0, 0, 0, 1]), np.array([0, 100, 130, 50])
+    left = counts.until_next(cpus, times, 150)
+    assert left.tolist() == [100, 30, 20, 100]
+    costs = {"cost_ns": 40, "cost_high_ns": None}
+    got = counts.priced(np.array([0, 1, 1, 3]), left, costs, 4)
+    assert got["events"].tolist() == [1, 2, 0, 1]
+    assert got["cost_ns"].tolist() == [40, 30 + 20, 0, 40]
     assert np.isnan(got["cost_high_ns"]).all()
-    # In steps of 1 us nobody knows how much later the next one was.
-    coarse = Events(by_cpu(times), {"cost_ns": 40}, 300, 999).within(segments, {})
-    assert coarse["cost_ns"].tolist() == [40, 80, 40]
+    none = np.zeros(0, dtype="int64")
+    assert not len(counts.until_next(none, none, 150))
 
 
 # Ten events in 2 us, told in steps of 1 us: each may have had up to 1 us more, all of them had 2.

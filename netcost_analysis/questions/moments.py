@@ -1,0 +1,65 @@
+"""What native makes of a timeline's rows for given moments of CPUs or tasks."""
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+
+from ..frames import to_frame
+from ..spans import Ints
+from .groups import Aggregate
+
+if TYPE_CHECKING:
+    from ..timeline.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Native's aggregates: equal where the same is asked about the same moments.
+
+    asked: owners, passed or next; moments: of, a CPU or a tid, and time_ns; content: by what they
+    are told apart; through: the name of vectors that are looked through, None for none.
+    """
+
+    asked: str
+    moments: pa.Table = field(compare=False)
+    content: bytes
+    through: str | None = None
+
+
+# The moments are what other answers found.
+OWNERS, PASSED, NEXT = (Aggregate[Moments | None](lambda _: None) for _ in range(3))
+
+
+def owners_at(
+    timeline: "Timeline", cpus: Ints, times: Ints, through: str | None = None
+) -> tuple[pd.DataFrame, Ints]:
+    """All owners of segments, by CPU, and the place of the one of each moment: -1 for none.
+
+    A moment is of the segment that it is in, from its start on; one in a vector called through is
+    of what that interrupted.
+    """
+    found = OWNERS.take(timeline, _asked("owners", cpus, times, through))
+    owner = to_frame(found["moments"])["owner"]
+    return to_frame(found["owners"]), owner.to_numpy("int64", na_value=-1)
+
+
+def passed_at(timeline: "Timeline", tids: Ints, times: Ints) -> pd.DataFrame:
+    """How long a task had run by each moment, and softirqs on top of it: own_ns, softirq_ns."""
+    return to_frame(PASSED(timeline, _asked("passed", tids, times))["moments"])
+
+
+def next_stays(timeline: "Timeline", tids: Ints, times: Ints) -> pd.DataFrame:
+    """When and where a task began to run, then or later: in_ns, ran_on, NA where it did not.
+
+    The idle task is none.
+    """
+    return to_frame(NEXT(timeline, _asked("next", tids, times))["moments"])
+
+
+def _asked(what: str, of: Ints, times: Ints, through: str | None = None) -> Moments:
+    columns: dict[str, Any] = {"of": of.astype("int64"), "time_ns": times.astype("int64")}
+    content = blake2b(b"".join(one.tobytes() for one in columns.values())).digest()
+    return Moments(what, pa.table(columns), content, through)
