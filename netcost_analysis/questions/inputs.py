@@ -29,7 +29,8 @@ _ROWS = 250_000
 
 def fits(timeline: "Timeline") -> bool:
     """Whether its tables fit into memory, all at once."""
-    if timeline.capture.event_count <= _MOST_SEGMENTS or not timeline.duration_ns:
+    # A timeline's first pass counts the events besides.
+    if not timeline.duration_ns or timeline.capture.event_count <= _MOST_SEGMENTS:
         return True
     return sum(map(int, timeline.columns("sums")["segments"])) <= _MOST_SEGMENTS
 

@@ -26,6 +26,7 @@ def prepare(timeline: "Timeline", names: Iterable[str]) -> None:
     named = list(names)
     asked = list(_named(named))
     try:
+        timeline.load("displaced")
         if _HASHED in named and not fits(timeline):
             begin(timeline.capture)
         together(timeline, [one for each in asked for one in each.grouped])

@@ -121,9 +121,11 @@ class Question(Generic[Given, Result]):
         if self.needs:
             self.require(given[0])
         if self.tables or self.grouped:
-            # All that it and what it builds on read, in one pass each.
+            # All that it and what it builds on read, in one pass each. A single aggregate may be
+            # another, by what was given.
             timeline: Any = next(one for one in given if hasattr(one, "load"))
-            together(timeline, self.grouped)
+            if len(self.grouped) > 1:
+                together(timeline, self.grouped)
             if self.tables:
                 preload(timeline, self.tables)
         return self.function(*given, **named)

@@ -106,9 +106,9 @@ def section(timeline: "Timeline") -> str:
     shown = timeline.excerpt
     part = ""
     if shown is not timeline:
-        part = f" {duration(shown.duration_ns)} from the middle of it."
         # All that the page asks for, in one pass.
         shown.load("displaced", "slices")
+        part = f" {duration(shown.duration_ns)} from the middle of it."
     try:
         document = escape(view_page(shown, _MOST_IN_REPORT, timeline.given_victim))
     except ArgumentError as error:

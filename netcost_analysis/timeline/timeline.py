@@ -159,7 +159,8 @@ class Timeline:
         if not missing and self._summary is not None:
             return self
         together = self._missing(self._together(tables))
-        if together and not allow_large and too_large(self, together):
+        is_checked = not allow_large and not self._is_excerpt
+        if together and is_checked and too_large(self, together):
             # Perhaps only what nobody has asked for.
             together = missing
             require_room(self, together)
@@ -219,10 +220,10 @@ class Timeline:
         return [table for table in tables if table not in self._tables]
 
     def _together(self, tables: tuple[str, ...]) -> tuple[str, ...]:
-        if self._is_excerpt and tables:
+        if self._is_excerpt:
             return tuple(dict.fromkeys((*tables, *_SHOWN)))
         # Of a small capture more tables take less time than another pass. Counting events is one.
-        if not tables or set(tables) == set(_WAITS) or self.capture.event_count > _SMALL:
+        if not tables or set(tables) == set(_WAITS) or not self.capture.has_at_most(_SMALL):
             return tables
         return _WAITS if set(tables) <= set(_WAITS) else TABLES
 
@@ -709,7 +710,8 @@ class Timeline:
         The timeline itself; of a capture whose rows would not fit in memory a window from its
         middle, with about as many events as do.
         """
-        events, span = self.capture.event_count, self.duration_ns
+        # The first pass counts the events besides.
+        span, events = self.duration_ns, self.capture.event_count
         if events <= _MOST_EVENTS or not span:
             return self
         width = max(span * min(_MOST_EVENTS, _EXCERPT_EVENTS) // events, 1)

@@ -69,7 +69,7 @@ def _longest(
     return Longest(task if isinstance(task, str | None) else (int(task),), most, gap_ns)
 
 
-LONGEST = Aggregate(_longest)
+LONGEST = Aggregate(_longest, is_later=True)
 
 
 @question(
