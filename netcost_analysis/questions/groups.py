@@ -20,7 +20,7 @@ from ..timeline.group import (
     grouped,
     has_few,
 )
-from .inputs import window_of
+from .inputs import first_pass, window_of
 
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
@@ -102,8 +102,8 @@ def computed(timeline: "Timeline", *wanted: Any) -> list[Any]:
     kept = _kept.setdefault(timeline, {})
     missing = [one for one in dict.fromkeys(wanted) if one not in kept]
     if missing:
-        # Whoever asks wants the sums, too, and a pass for them is the first of these aggregates'.
-        timeline.load(*(("displaced",) if has_few(timeline.capture) else ()))
+        # Whoever asks wants the sums, too; rows of few events are kept where waits are followed.
+        first_pass(timeline, with_waits=has_few(timeline.capture))
     for one, tables in zip(missing, aggregates(timeline, missing), strict=True):
         kept[one] = grouped(one, tables) if isinstance(one, Grouping) else tables
     return [kept[one] for one in wanted]

@@ -80,10 +80,15 @@ def in_window(times: "pd.Series[int]", timeline: "Timeline") -> "pd.Series[bool]
     return window_of(timeline).has(times)
 
 
+def first_pass(timeline: "Timeline", with_waits: bool) -> None:
+    """Have the first pass made, after which aggregates take one: sums, names, and perhaps waits."""
+    timeline.load(*(("displaced",) if with_waits else ()))
+
+
 def displaced_waits(timeline: "Timeline") -> dict[str, list[Any]] | None:
     """Timeline.displaced as plain columns, without pandas; None where it is not known."""
     # Waits are followed only where they are asked for; one pass brings the sums and the facts too.
-    timeline.load("displaced")
+    first_pass(timeline, with_waits=True)
     return None if timeline.missing["displaced"] else timeline.columns("displaced")
 
 

@@ -7,7 +7,7 @@ from .._native import CaptureError
 from ..capture.checksum import begin
 from ..errors import ArgumentError
 from .groups import together
-from .inputs import fits
+from .inputs import first_pass, fits
 
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
@@ -26,7 +26,7 @@ def prepare(timeline: "Timeline", names: Iterable[str]) -> None:
     named = list(names)
     asked = list(_named(named))
     try:
-        timeline.load("displaced")
+        first_pass(timeline, with_waits=True)
         if _HASHED in named and not fits(timeline):
             begin(timeline.capture)
         together(timeline, [one for each in asked for one in each.grouped])
