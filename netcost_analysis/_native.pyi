@@ -153,11 +153,7 @@ class Capture:
         """What a pass makes of the ledger's rows, behind one for the names: of each its tables.
 
         rows: how many are taken at once; None: all, and they stay in memory for what is asked next.
-        Of a grouping groups, and lengths: how often which length occurred in each group, which is
-        its place, or, where there are many, how many in which bin. Of the facts of lives the tables
-        of lives_of(). Of wake-ups how many by CPU and what they began with, and the CPUs' idle
-        time. Of lines the softirqs that each raised, in how many of them which device was polled,
-        and all that were.
+        Which tables come of which aggregate: native/src/ledger/aggregates.rs, enum Wanted.
         """
 
     def task_events(

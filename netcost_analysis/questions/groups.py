@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from .._native import CaptureError
+from ..errors import AbsentError
 from ..timeline.group import (
     Edges,
     Grouping,
@@ -33,8 +34,8 @@ _kept: "WeakKeyDictionary[Timeline, dict[Any, Any]]" = WeakKeyDictionary()
 class Aggregate(Generic[Wanted]):
     """One of native's aggregates; calling it with a timeline computes it, once.
 
-    of: what is asked of one, None where nobody knows before other answers; on: of which timeline's
-    rows; is_later: only others of it, computed before, tell what is asked.
+    of: what is asked of one, None if that is not known in advance; on: of which timeline's rows;
+    is_later: it depends on other aggregates of the same timeline, which are computed first.
     """
 
     def __init__(
@@ -54,12 +55,12 @@ class Aggregate(Generic[Wanted]):
     def take(self, timeline: "Timeline", wanted: Wanted) -> Any:
         """What calling it returns, kept no longer: for much that is asked about once."""
         found = self(timeline, wanted)
-        del _kept[timeline][wanted]
+        del _kept[self.on(timeline)][wanted]
         return found
 
 
 class Plain(NamedTuple):
-    """One of native's that nothing more is asked of than its name."""
+    """An aggregate without parameters, by name."""
 
     aggregate: str
 
@@ -115,13 +116,13 @@ def groups(timeline: "Timeline", *wanted: Grouping) -> list[Groups]:
 
 
 def together(timeline: "Timeline", asked: Iterable[Aggregate[Any]]) -> None:
-    """Compute several in one pass, and those that hang on others in another."""
+    """Compute several in one pass, and those that depend on others in another."""
     every = list(dict.fromkeys(asked))
     for is_later in (False, True):
         wanted: dict[Timeline, list[Any]] = {}
         for one in every:
             # Whoever asks says why there is none.
-            with suppress(CaptureError):
+            with suppress(CaptureError, AbsentError):
                 of = one.of(timeline) if one.is_later is is_later else None
                 wanted.setdefault(one.on(timeline), []).extend([] if of is None else [of])
         for whole, some in wanted.items():

@@ -1,4 +1,4 @@
-"""What native makes of a timeline's rows for given moments of CPUs or tasks."""
+"""The state of CPUs and tasks at given moments, which native finds."""
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -36,7 +36,7 @@ OWNERS, PASSED, NEXT = (Aggregate[Moments | None](lambda _: None) for _ in range
 def owners_at(
     timeline: "Timeline", cpus: Ints, times: Ints, through: str | None = None
 ) -> tuple[pd.DataFrame, Ints]:
-    """All owners of segments, by CPU, and the place of the one of each moment: -1 for none.
+    """All owners of segments, with their CPU, and each moment's place among them: -1 for none.
 
     A moment is of the segment that it is in, from its start on; one in a vector called through is
     of what that interrupted.

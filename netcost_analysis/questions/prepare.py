@@ -18,7 +18,7 @@ _HASHED = "provenance"
 
 
 def prepare(timeline: "Timeline", names: Iterable[str]) -> None:
-    """Compute the aggregates of questions in a pass, and in another those that hang on others.
+    """Compute the aggregates of questions in a pass, and in another those that depend on others.
 
     names: of topics and questions. With "provenance" the file of a large capture is hashed
     meanwhile, on another core.

@@ -159,8 +159,7 @@ class Timeline:
         if not missing and self._summary is not None:
             return self
         together = self._missing(self._together(tables))
-        is_checked = not allow_large and not self._is_excerpt
-        if together and is_checked and too_large(self, together):
+        if together and not allow_large and too_large(self, together):
             # Perhaps only what nobody has asked for.
             together = missing
             require_room(self, together)
@@ -220,7 +219,7 @@ class Timeline:
         return [table for table in tables if table not in self._tables]
 
     def _together(self, tables: tuple[str, ...]) -> tuple[str, ...]:
-        if self._is_excerpt:
+        if self._is_excerpt and tables:
             return tuple(dict.fromkeys((*tables, *_SHOWN)))
         # Of a small capture more tables take less time than another pass. Counting events is one.
         if not tables or set(tables) == set(_WAITS) or not self.capture.has_at_most(_SMALL):

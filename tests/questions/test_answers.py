@@ -21,9 +21,9 @@ from netcost_analysis.questions import inputs
 from netcost_analysis.questions.answer import Answer
 from netcost_analysis.questions.ask import TOPICS, Ask, questions
 from netcost_analysis.schema import column, columns
-from netcost_analysis.timeline import group
 from support.golden import GOLDEN, compare, differences, hashed, told
 from support.host import require_shared
+from support.in_parts import take_in_parts
 from support.kept import kept
 from support.pictures import assert_others_are_refused
 from support.subjects import RECORDINGS, SUBJECTS, asked_of
@@ -117,12 +117,6 @@ def few(part: object) -> object:
     return part.head(20) if isinstance(part, pd.DataFrame) else part
 
 
-# As of a large recording, whose rows are not kept: these are some of them at once.
-def take_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group, "_FEW", 0)
-    monkeypatch.setattr(group, "_AT_ONCE", 700)
-
-
 # Read as what is larger than memory is; what a question folded before is kept with its timeline.
 @pytest.mark.parametrize("subject", ALONE)
 def test_batches_change_no_answer(subject: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +124,7 @@ def test_batches_change_no_answer(subject: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 30_000)
     monkeypatch.setattr(inputs, "fits", lambda timeline: timeline.is_whole is False)
     monkeypatch.setattr(inputs, "_ROWS", ALONE[subject])
-    take_in_parts(monkeypatch)
+    take_in_parts(monkeypatch, 700)
     ask = Capture.timeline(kept(RECORDINGS[subject])).ask
     assert not changed(subject, answers(ask))
 
@@ -142,7 +136,7 @@ def test_a_pass_for_all_questions_of_a_topic_changes_no_answer(
     rows, topics = PREPARED[subject]
     monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 1_000)
     monkeypatch.setattr(inputs, "_ROWS", rows)
-    take_in_parts(monkeypatch)
+    take_in_parts(monkeypatch, 700)
     ask = Capture.timeline(kept(RECORDINGS[subject])).ask
     ask.prepare(*topics)
     # Rows are walked for traffic alone.

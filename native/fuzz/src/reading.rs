@@ -8,11 +8,14 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
 
+use netcost::episodes::{self, Victim};
 use netcost::events;
-use netcost::ledger::{self, Output, Request, Want};
+use netcost::ledger::{self, Aggregated, Grouping, Output, Request, Want, Whose};
+use netcost::pairing::{self, Shown};
 use netcost::parts::PERF_SCRIPT;
-use netcost::{maps, open_file, Error, Recording};
+use netcost::{maps, open_file, perfetto, Error, Recording};
 
 const MAX_EVENTS: usize = 16;
 
@@ -59,15 +62,75 @@ fn read_tables(recording: &Recording) {
         found.tables.iter().for_each(|(_, batch)| check(batch));
         [&found.sums, &found.displaced, &found.irqs].into_iter().for_each(check);
         check_conserved(&found);
+        check_aggregates(recording, &request, &found);
+        given(perfetto::write(recording, &request, &found.survey, &[], &mut std::io::sink(), progress));
     }
+}
+
+/// What aggregates come to does not hang on how many rows come at once, and segments add up to the window.
+fn check_aggregates(recording: &Recording, request: &Request, found: &Output) {
+    let wanted = aggregates(found.window);
+    let mut at_once = |rows: usize| {
+        let progress = &mut |_fraction| true;
+        given(ledger::run_aggregates(recording, request, &found.survey, &wanted, rows, progress))
+    };
+    let Some(whole) = at_once(usize::MAX) else { return };
+    whole.iter().flatten().for_each(|(_, batch)| check(batch));
+    for rows in [1, 7] {
+        let parts = at_once(rows).expect("what can be read at once can be read in parts");
+        for ((of, whole), parts) in wanted.iter().zip(&whole).zip(&parts) {
+            for ((name, whole), (_, parts)) in whole.iter().zip(parts) {
+                assert_eq!(told(parts), told(whole), "{rows} rows at once: {name} of {of:?}");
+            }
+        }
+    }
+    let (_, segments) = &whole[0][0];
+    let (start, end) = found.window;
+    assert_eq!(sum(segments, "ns"), i128::from(end - start) * found.cpus.len() as i128);
+}
+
+/// One of each kind that needs no other's answer; the first is of segments by CPU.
+fn aggregates(window: (i64, i64)) -> Vec<Aggregated> {
+    let by_cpu = |rows: &str, sums: &[&str]| {
+        let sums = sums.iter().map(|name| (*name).to_owned()).collect();
+        Aggregated::Group(Box::new(Grouping { rows: rows.into(), by: vec!["cpu".into()], sums, ..Grouping::default() }))
+    };
+    let shown = Shown { most: 10, longest: 3, longer_ns: 1_000, fewer_packets: 64 };
+    let (has_polls, has_raises, limit_ns) = (true, true, (2_000_000, 4_000_000));
+    let paired = pairing::Settings { window, gaps: Vec::new(), has_polls, has_raises, limit_ns, shown };
+    let longest = episodes::Settings { victim: Victim::All, most: 5, gap_ns: 10_000 };
+    vec![
+        by_cpu("segments", &["ns"]),
+        by_cpu("polls", &["work", "self_ns"]),
+        Aggregated::Raised,
+        Aggregated::Ticks,
+        Aggregated::Wakeups(20_000),
+        Aggregated::StaysOf(Whose::All),
+        Aggregated::Pairing(Arc::new(paired)),
+        Aggregated::Episodes(Arc::new(longest)),
+    ]
+}
+
+/// A table's rows in any order.
+fn told(table: &RecordBatch) -> Vec<String> {
+    let options = FormatOptions::default().with_null("null");
+    let columns: Vec<ArrayFormatter<'_>> =
+        table.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).expect("shown")).collect();
+    let row = |row: usize| columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>().join(" ");
+    let mut rows: Vec<String> = (0..table.num_rows()).map(row).collect();
+    rows.sort_unstable();
+    rows
+}
+
+fn sum(table: &RecordBatch, name: &str) -> i128 {
+    let column = table.column_by_name(name).expect("a column of numbers");
+    column.as_primitive::<Int64Type>().values().iter().copied().map(i128::from).sum()
 }
 
 /// Every nanosecond of every CPU has one owner.
 fn check_conserved(found: &Output) {
-    let owned = found.sums.column_by_name("ns").expect("sums have times");
-    let owned: i128 = owned.as_primitive::<Int64Type>().values().iter().copied().map(i128::from).sum();
     let (start, end) = found.window;
-    assert_eq!(owned, i128::from(end - start) * found.cpus.len() as i128);
+    assert_eq!(sum(&found.sums, "ns"), i128::from(end - start) * found.cpus.len() as i128);
 }
 
 fn given<T>(result: Result<T, Error>) -> Option<T> {

@@ -16,7 +16,7 @@ use crate::lives::Facts;
 use crate::{pass, table, Capture};
 
 /// An aggregate, by the names of its fields: `Grouping`, `Wakeups`, `StaysOf`, `HandedOver`, `Plain`, `Pairing`, `Longest`,
-/// `Moments` and `Facts` in Python.
+/// `Moments` and `Facts` in Python. The first that has all fields is taken: none may have those of one before it.
 #[derive(FromPyObject)]
 pub enum Wanted {
     Group {
@@ -118,9 +118,10 @@ pub fn aggregated(wanted: Wanted) -> Result<Aggregated> {
             }
             let moments = Arc::new(Moments::new(rows));
             match asked.as_str() {
+                "owners" => Aggregated::Owners(moments, through),
                 "passed" => Aggregated::Passed(moments),
                 "next" => Aggregated::Next(moments),
-                _ => Aggregated::Owners(moments, through),
+                other => Aggregated::named(other)?,
             }
         }
         Wanted::Stays(facts) => Aggregated::Stays(Arc::new(facts.told()?)),
@@ -147,13 +148,14 @@ impl Windows {
         let whole = capture.surveyed.whole(&all);
         let output = ledger::run_beside(&capture.recording, &all, whole.as_ref(), &mut [], progress)?.0;
         capture.surveyed.keep(&output.survey);
-        Ok(self.keep(output.rows.expect("rows were to be kept")))
+        Ok(self.keep(request, output.rows.expect("rows were to be kept")))
     }
 
-    /// Keeps those of one more window.
-    pub fn keep(&self, rows: Kept) -> Arc<Kept> {
+    /// Keeps those of a window, in place of what was kept of it.
+    pub fn keep(&self, request: &Request, rows: Kept) -> Arc<Kept> {
         let kept = Arc::new(rows);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|kept| !kept.is_for(request));
         all.truncate(WINDOWS - 1);
         all.push_front(Arc::clone(&kept));
         kept

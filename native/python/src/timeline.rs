@@ -72,7 +72,7 @@ pub fn timeline<'py>(
     };
     let (mut output, scan, counts, tasks) = pass(py, progress, run)?;
     if let Some(rows) = output.rows.take() {
-        capture.windows.keep(rows);
+        capture.windows.keep(request, rows);
     }
     if let Some(scan) = scan {
         capture.scan.get_or_init(|| scan);

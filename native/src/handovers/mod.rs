@@ -98,7 +98,6 @@ impl Aggregate for Handovers {
             self.held.add(names, cpu, stays);
             self.waits.add(names, cpu, stays, renamed, threads);
         }
-        self.waits.forget();
     }
 
     fn finish(mut self: Box<Self>, names: &Names) -> Result<Tables> {

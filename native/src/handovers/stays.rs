@@ -25,6 +25,8 @@ pub struct Stays {
     of_task: FxHashMap<i64, Vec<usize>>,
     /// By CPU when each began, in order, and when it and all before it had ended.
     of_cpu: FxHashMap<i64, Vec<(i64, i64)>>,
+    /// The same of all CPUs.
+    all: Vec<(i64, i64)>,
 }
 
 impl Stays {
@@ -50,7 +52,8 @@ impl Stays {
         for places in found.of_task.values_mut() {
             places.sort_by_key(|&place| found.rows[place].in_ns);
         }
-        for spans in found.of_cpu.values_mut() {
+        found.all = found.rows.iter().map(|stay| (stay.in_ns, stay.out_ns)).collect();
+        for spans in found.of_cpu.values_mut().chain([&mut found.all]) {
             spans.sort_unstable();
             let mut latest = i64::MIN;
             for span in spans {
@@ -73,10 +76,18 @@ impl Stays {
     /// Whether a part of a stretch lies in a stay on that CPU.
     #[inline]
     pub fn meet(&self, cpu: i64, start_ns: i64, end_ns: i64) -> bool {
-        let Some(spans) = self.of_cpu.get(&cpu) else { return false };
-        let after = spans.partition_point(|span| span.0 < end_ns);
-        start_ns < end_ns && after > 0 && spans[after - 1].1 > start_ns
+        self.of_cpu.get(&cpu).is_some_and(|spans| meet(spans, start_ns, end_ns))
     }
+
+    /// The same, on any CPU.
+    pub fn meet_anywhere(&self, start_ns: i64, end_ns: i64) -> bool {
+        meet(&self.all, start_ns, end_ns)
+    }
+}
+
+fn meet(spans: &[(i64, i64)], start_ns: i64, end_ns: i64) -> bool {
+    let after = spans.partition_point(|span| span.0 < end_ns);
+    start_ns < end_ns && after > 0 && spans[after - 1].1 > start_ns
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ struct Wait {
     end_ns: i64,
 }
 
-/// When tasks were moved, and from where, as far as it may be in a wait that has not ended.
+/// By task when it was moved, and from where.
 type Moves = FxHashMap<i64, Vec<(i64, i64)>>;
 
 /// By CPU, task and begin of a stay the name before it.
@@ -53,6 +53,7 @@ pub struct Waits {
     /// By task.
     last: FxHashMap<i64, Slice>,
     moves: Moves,
+    /// As long as somebody had any CPU of theirs, in whole: moves may come later.
     found: Vec<Wait>,
 }
 
@@ -65,7 +66,7 @@ impl Waits {
         Waits { strings, nobody, codes, last, moves, found: Vec::new() }
     }
 
-    /// The next migrations, before the slices that came with them.
+    /// The next migrations.
     pub fn add_moves(&mut self, migrated: &[Migrated]) {
         for Migrated { row, .. } in migrated {
             self.moves.entry(row.tid.into()).or_default().push((row.time_ns, row.orig_cpu.into()));
@@ -84,32 +85,20 @@ impl Waits {
                 (!is_thread).then(|| if comm == NONE { *nobody } else { strings.code(name.as_bytes()) })
             });
             let (tid, in_ns, out_ns, wait_ns) = (i64::from(tid), row.in_ns, row.out_ns, row.wait_ns);
-            let slice = Slice { cpu, tid, comm: comm.unwrap_or(NONE), in_ns, out_ns, wait_ns, ..Slice::default() };
-            self.add_slice(slice.left(row.prev_state), comm.is_none(), stays, renamed);
+            // Threads are moved like any other, and nobody asks where they waited; nor does an idle task wait.
+            let Some(comm) = comm.filter(|_| tid != 0) else { continue };
+            let slice = Slice { cpu, tid, comm, in_ns, out_ns, wait_ns, ..Slice::default() };
+            self.add_slice(slice.left(row.prev_state), stays, renamed);
         }
     }
 
-    /// Lets go of moves that are in no wait: who left a CPU before it was moved may wait since.
-    pub fn forget(&mut self) {
-        let last = &self.last;
-        self.moves.retain(|tid, moves| {
-            moves.retain(|&(at, _)| last.get(tid).is_none_or(|last| at > last.out_ns));
-            !moves.is_empty()
-        });
-    }
-
-    fn add_slice(&mut self, slice: Slice, is_thread: bool, stays: &Stays, renamed: &Renamed) {
-        if slice.tid == 0 || is_thread {
-            // Threads of NAPI's are moved like any other, and nobody asks where they waited.
-            if let Some(moves) = self.moves.get_mut(&slice.tid) {
-                moves.retain(|of| of.0 > slice.out_ns);
-            }
-            return;
-        }
+    fn add_slice(&mut self, slice: Slice, stays: &Stays, renamed: &Renamed) {
         if let Some(wait_ns @ 1..) = slice.wait_ns {
-            let comm = *renamed.get(&(slice.cpu, slice.tid, slice.in_ns)).unwrap_or(&slice.comm);
             let (start_ns, end_ns) = (slice.in_ns - wait_ns, slice.in_ns);
-            cut(Wait { cpu: slice.cpu, tid: slice.tid, comm, start_ns, end_ns }, &self.moves, stays, &mut self.found);
+            if stays.meet_anywhere(start_ns, end_ns) {
+                let comm = *renamed.get(&(slice.cpu, slice.tid, slice.in_ns)).unwrap_or(&slice.comm);
+                self.found.push(Wait { cpu: slice.cpu, tid: slice.tid, comm, start_ns, end_ns });
+            }
         }
         // By when they ended: a switch that was not recorded can let a stay begin early.
         let last = self.last.entry(slice.tid).or_insert(slice);
@@ -120,7 +109,10 @@ impl Waits {
 
     /// A row per part that has time in common with a stay.
     pub fn columns<'n>(&self, table: Table<'n>, stays: &Stays, end_ns: Option<i64>) -> Table<'n> {
-        let mut rows = self.found.clone();
+        let mut rows = Vec::new();
+        for &wait in &self.found {
+            cut(wait, &self.moves, stays, &mut rows);
+        }
         if let Some(end_ns) = end_ns {
             for last in self.last.values().filter(|last| last.runnable && last.out_ns < end_ns) {
                 let wait = Wait { cpu: last.cpu, tid: last.tid, comm: last.comm, start_ns: last.out_ns, end_ns };
@@ -166,16 +158,5 @@ mod tests {
         cut(wait, &moves, &stays, &mut found);
         let parts: Vec<_> = found.iter().map(|part| (part.cpu, part.start_ns, part.end_ns)).collect();
         assert_eq!(parts, [(0, 50, 200), (1, 200, 300)]);
-    }
-
-    #[test]
-    fn where_threads_were_moved_is_not_kept() {
-        let (stays, mut waits) = (stays(&[]), Waits::new(&Interner::default()));
-        waits.moves.insert(7, vec![(10, 0), (20, 1), (40, 0)]);
-        let (in_ns, out_ns) = (20, 30);
-        let slice = Slice { cpu: 1, tid: 7, in_ns, out_ns, wait_ns: Some(5), ..Slice::default() };
-        waits.add_slice(slice, true, &stays, &Renamed::default());
-        assert_eq!(waits.moves[&7], [(40, 0)]);
-        assert!(waits.found.is_empty());
     }
 }

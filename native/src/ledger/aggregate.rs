@@ -8,7 +8,8 @@ use crate::ledger::shown::{Shown, Tables};
 
 /// Takes rows that nothing can change any more, and keeps what it makes of them.
 pub trait Aggregate: Send {
-    /// The next rows, of some CPUs: no row of a table ended before the CPU's rows that came.
+    /// The next rows, of some CPUs: no row of a table ended before the CPU's rows that came. Migrations may come later than
+    /// the slices around them.
     fn take(&mut self, names: &Names, cpus: &[Found], migrated: &[Migrated], shown: &Shown<'_>);
 
     /// What it comes to.

@@ -14,7 +14,7 @@ use crate::ledger::rows::SliceRow;
 use crate::ledger::shown::{Shown, Tables};
 use crate::tables::{optional, plain, Plan};
 
-/// Whose stays. Those of idle tasks are none of them.
+/// Whose stays. Idle tasks are left out.
 #[derive(Debug, Clone)]
 pub enum Whose {
     /// Of everybody.

@@ -74,7 +74,8 @@ impl Owners {
     }
 
     fn named(&mut self, (victim, thief, class): Key, names: &Names) -> Owner {
-        let (context, known, of) = (names.thief(thief).context, names.known(thief), names.thief(thief));
+        let (of, known) = (names.thief(thief), names.known(thief));
+        let context = of.context;
         let network = match NETWORKS.get(known.network as usize) {
             Some(&"yes") => Some("network"),
             Some(&"unknown") => Some("perhaps network"),

@@ -18,8 +18,8 @@ _FEW = 10
 
 
 def endpoints(timeline: Timeline) -> tuple[int, ...]:
-    # The tids of client and server, as client_and_server() chooses them; () where none are seen.
-    # Of a large capture its excerpt tells: to follow all packets takes several times what the
+    # The tids of client and server, chosen as client_and_server() does; () where none are seen. Of
+    # a large capture they are those of its excerpt: to follow all packets takes several times what
     # questions take that name the two. Without any event that names a receiver there is no pair.
     if unmet(timeline.capture, groups(NEEDS)) or not told(timeline.capture):
         return ()

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions import inputs
 from support.asked import effective_share, stolen
 from support.host import SAMPLES
+from support.in_parts import take_in_parts
 from support.interrupted import told
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
@@ -102,6 +102,6 @@ def test_ticks_are_those_that_perf_prints(monkeypatch: pytest.MonkeyPatch) -> No
     assert abs(ticks.sum() - sum(counts.values())) <= 0.01 * sum(counts.values())
     victim = got.xs("openssl", level="comm").index[0]
     assert abs(ticks[victim] - counts[victim]) <= 1
-    monkeypatch.setattr(inputs, "_MOST_SEGMENTS", len(line.segments) // 5)
+    take_in_parts(monkeypatch, 1_000)
     again = effective_share(netcost.open_capture(SAMPLES / name).timeline(), by="tid")
     pd.testing.assert_frame_equal(got, again)

@@ -9,10 +9,10 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.timeline import group
 from netcost_analysis.timeline.task import ALL, Group
 from support.asked import episodes, stolen
 from support.host import SAMPLES
+from support.in_parts import take_in_parts
 from support.kept import kept
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
@@ -118,8 +118,7 @@ def test_in_pieces_it_is_the_same(sample: str, most: int, monkeypatch: pytest.Mo
     for victim in (ALL, "openssl", both, max(known_tids(line))):
         whole = episodes(line, victim, most)
         with monkeypatch.context() as small:
-            small.setattr(group, "_FEW", 0)
-            small.setattr(group, "_AT_ONCE", 500)
+            take_in_parts(small, 500)
             pieces = episodes(netcost.open_capture(SAMPLES / sample).timeline(), victim, most)
         pd.testing.assert_frame_equal(whole.episodes, pieces.episodes)
         pd.testing.assert_frame_equal(whole.parts, pieces.parts)

@@ -8,21 +8,20 @@ import pytest
 from hypothesis import given
 
 import netcost_analysis as netcost
-from netcost_analysis.questions import inputs
 from support.asked import handovers
 from support.examples import examples
 from support.host import Fresh
+from support.in_parts import take_in_parts
 from support.narrator import recordings
 from support.perfdata import Recording, cpu, recording
 from support.perfdata import happenings as h
-from support.told import KSOFTIRQD, NAPI_THREAD, NET_RX, OPENSSL, TIMER, UDPSINK
+from support.told import KSOFTIRQD, KTIMERS, NAPI_THREAD, NET_RX, OPENSSL, TIMER, UDPSINK
 
 
 def told(file: Path, rows: int | None) -> netcost.Handovers:
     with pytest.MonkeyPatch.context() as small:
         if rows is not None:
-            small.setattr(inputs, "_MOST_SEGMENTS", 1)
-            small.setattr(inputs, "_ROWS", rows)
+            take_in_parts(small, rows)
         return handovers(netcost.open_capture(file).timeline())
 
 
@@ -104,3 +103,45 @@ def test_a_batch_ends_anywhere(tmp_path: Path) -> None:
     # Behind the NAPI thread from 150 to 400 on CPU 1, then behind ksoftirqd to 800 on CPU 0.
     waited = got.displaced.groupby("comm")["ns"].sum()
     assert waited.to_dict() == {"udpsink": 250 + 400, "openssl": 490}
+
+
+# CPU 0  ksoftirqd: NET_RX .................... | udpsink | ...
+# CPU 1  udpsink | migration/1, which moves it  | ...
+# Why a stopper moved a task is known 50 ms later: the move comes after the stay behind it.
+def test_a_move_that_comes_late(tmp_path: Path) -> None:
+    stopper, ms = h.Task(21, "migration/1", prio=0), 1_000_000
+
+    # Two tasks in turns, in rounds of the recorder.
+    def later(*tasks: h.Task) -> list[h.Happening]:
+        found: list[h.Happening] = []
+        for number, at in enumerate(range(ms, 120 * ms, ms // 2)):
+            found += [h.Switch(at, tasks[number % 2], 1), *[h.Flush(at + 1)] * (number % 4 == 3)]
+        return found
+
+    file = recording(
+        cpu(
+            0,
+            h.Wakeup(10, KSOFTIRQD),
+            h.Switch(12, KSOFTIRQD, 0),
+            h.SoftirqEntry(20, NET_RX),
+            h.NapiPoll(890, "eth0", 64),
+            h.SoftirqExit(900, NET_RX),
+            h.Switch(910, UDPSINK, 1),
+            h.Switch(1_000, OPENSSL, 1),
+            *later(NAPI_THREAD, OPENSSL),
+            task=OPENSSL,
+        ),
+        cpu(
+            1,
+            h.Wakeup(20, stopper),
+            h.Switch(21, stopper, 0),
+            h.MigrateTask(500, UDPSINK, 1, 0),
+            h.Switch(505, h.idle(1), 1),
+            *later(KTIMERS, h.idle(1)),
+            task=UDPSINK,
+        ),
+        known=(OPENSSL, UDPSINK, KSOFTIRQD, stopper),
+    ).write(tmp_path / "perf.data")
+    waited = assert_same(file).displaced.groupby("comm")["ns"].sum()
+    # Runnable since 21, and in ksoftirqd's way from 500 on.
+    assert waited["udpsink"] == 900 - 500

@@ -8,7 +8,7 @@ import pytest
 
 import netcost_analysis
 from netcost_analysis import _native
-from netcost_analysis.questions.lives import facts_of
+from netcost_analysis.questions.lives import LIVES
 from netcost_analysis.timeline.group import aggregates
 from support.asked import handovers, lifetimes, run_queue, stolen, waited_for
 
@@ -132,7 +132,7 @@ def test_a_wake_up_and_a_stay_that_were_lost(tmp_path: Path, name: str) -> None:
 def test_who_ended_unseen_may_have_had_another_name(tmp_path: Path) -> None:
     ends = [to_make(300, "sh", "S"), nothing(400), "CPU:0 [LOST 2 EVENTS]\n", nothing(500)]
     line = of_text(tmp_path, nothing(0), *forked(100), to_sh(200), *ends, nothing(2_000))
-    facts = replace(facts_of(line), of_bundle=(5, 1_100, 1_600))
+    facts = replace(LIVES.of(line), of_bundle=(5, 1_100, 1_600))
     (tables,) = aggregates(line, [facts])
     found = _native.columns(tables["lives"])
     place = found["comm"].index("sh")

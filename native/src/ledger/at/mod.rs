@@ -1,4 +1,4 @@
-//! What was at given moments: whose CPUs were, and what tasks had had and where they ran next.
+//! The state at given moments: who had a CPU, how long a task had run, and where it ran next.
 
 mod moments;
 mod owners;

@@ -1,8 +1,8 @@
-//! Whose a CPU was.
+//! Who had a CPU at given moments.
 //!
 //! ```text
-//!   | openssl | timer | openssl | poll |      a moment is of the segment that it is in, from its start on;
-//!                ^              ^             one in a vector that is looked through of what that interrupted
+//!   | openssl | timer | openssl | poll |      a moment belongs to the segment around it, its start included; one in a
+//!                ^              ^             vector that is looked through belongs to what the vector interrupted
 //! ```
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What tasks had had by given moments, and where they ran next. Rows may come in whichever order.
+//! How long tasks had run by given moments, and where they ran next. Rows may come in any order.
 //!
 //! ```text
 //!   segments    |---| |--|   |-----|     each is added to the first moment that is not before its start: sums follow

@@ -1,0 +1,10 @@
+# As of a large recording, whose rows are not kept: aggregates take some of them at once.
+
+import pytest
+
+from netcost_analysis.timeline import group
+
+
+def take_in_parts(patch: pytest.MonkeyPatch, rows: int) -> None:
+    patch.setattr(group, "_FEW", 0)
+    patch.setattr(group, "_AT_ONCE", rows)
