@@ -8,7 +8,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::RecordBatch;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use netcost::ledger::{self, Aggregated, Output, Request, Want};
-use netcost::pairing::{Settings, Shown};
+use netcost::pairing::{Gaps, Settings, Shown};
 use netcost::{open, Recording};
 
 const SAMPLE: &str = "../sample-data/nic-stolen-time/trace.perf.data";
@@ -27,7 +27,7 @@ fn sample() -> (Recording, Request, Output) {
 fn paired((recording, request, output): &(Recording, Request, Output), most: usize, rows: usize) -> Named {
     let wanted = Aggregated::Pairing(Arc::new(Settings {
         window: (i64::MIN, i64::MAX),
-        gaps: Vec::new(),
+        gaps: Gaps::default(),
         has_polls: true,
         has_raises: true,
         limit_ns: (0, 4_000_000),

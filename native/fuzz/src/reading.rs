@@ -13,7 +13,7 @@ use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use netcost::episodes::{self, Victim};
 use netcost::events;
 use netcost::ledger::{self, Aggregated, Grouping, Output, Request, Want, Whose};
-use netcost::pairing::{self, Shown};
+use netcost::pairing::{self, Gaps, Shown};
 use netcost::parts::PERF_SCRIPT;
 use netcost::{maps, open_file, perfetto, Error, Recording};
 
@@ -97,7 +97,7 @@ fn aggregates(window: (i64, i64)) -> Vec<Aggregated> {
     };
     let shown = Shown { most: 10, longest: 3, longer_ns: 1_000, fewer_packets: 64 };
     let (has_polls, has_raises, limit_ns) = (true, true, (2_000_000, 4_000_000));
-    let paired = pairing::Settings { window, gaps: Vec::new(), has_polls, has_raises, limit_ns, shown };
+    let paired = pairing::Settings { window, gaps: Gaps::default(), has_polls, has_raises, limit_ns, shown };
     let longest = episodes::Settings { victim: Victim::All, most: 5, gap_ns: 10_000 };
     vec![
         by_cpu("segments", &["ns"]),

@@ -7,7 +7,7 @@ use netcost::episodes::{self, Victim};
 use netcost::handovers::Wanted as HandedOver;
 use netcost::ledger::{self, Aggregated, Grouping, Kept, Moments, Request, Tables, Want, Whose};
 use netcost::lives::read::numbers;
-use netcost::pairing::{Settings, Shown};
+use netcost::pairing::{Gaps, Settings, Shown};
 use netcost::{Progress, Result};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
@@ -108,6 +108,7 @@ pub fn aggregated(wanted: Wanted) -> Result<Aggregated> {
         Wanted::Pairing { window, gaps, has_polls, has_raises, limit_ns, picked, most } => {
             let (longer_ns, fewer_packets, longest) = picked;
             let shown = Shown { most, longest, longer_ns, fewer_packets };
+            let gaps = Gaps::new(&gaps);
             Aggregated::Pairing(Arc::new(Settings { window, gaps, has_polls, has_raises, limit_ns, shown }))
         }
         Wanted::At { asked, moments, through } => {

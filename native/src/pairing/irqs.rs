@@ -36,7 +36,7 @@ impl Irqs {
         for row in &mut self.rows[known..] {
             let line = (row.of.context, row.of.irq, row.of.name);
             let before = self.lines.insert(line, row.entry_ns);
-            let measured = before.filter(|&before| !settings.is_crossed(cpu, before, row.entry_ns));
+            let measured = before.filter(|&before| !settings.gaps.are_crossed(cpu, before, row.entry_ns));
             row.of.gap_ns = measured.map(|before| row.entry_ns - before);
         }
         self.rows.sort_by_key(|row| row.entry_ns);

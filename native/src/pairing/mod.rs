@@ -31,7 +31,7 @@ use irqs::Irqs;
 use polled::Polled;
 use rows::{Irq, Poll, Softirq};
 use runs::Runs;
-pub use settings::{Settings, Shown};
+pub use settings::{Gaps, Settings, Shown};
 use sums::Sums;
 
 /// Softirqs may run inside of an interrupt, as in scheduler_ipi() before Linux 5.8: they wait for its exit, or for so
