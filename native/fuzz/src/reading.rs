@@ -70,7 +70,7 @@ fn read_tables(recording: &Recording) {
 /// What aggregates come to does not hang on how many rows come at once, and segments add up to the window.
 fn check_aggregates(recording: &Recording, request: &Request, found: &Output) {
     let wanted = aggregates(found.window);
-    let mut at_once = |rows: usize| {
+    let at_once = |rows: usize| {
         let progress = &mut |_fraction| true;
         given(ledger::run_aggregates(recording, request, &found.survey, &wanted, rows, progress))
     };
