@@ -30,9 +30,7 @@ import netcost_analysis as netcost
 
 capture = netcost.open_capture(path, buffer, **beside)
 run = capture.timeline(victim=victim)
-run.ask.prepare(
-    "processes", "migration", "provenance"
-)  # a large capture is read once for all of these
+run.ask.prepare("processes", "migration", "provenance")  # a large one is read once for these
 run.ask.completeness.recording()
 
 # %% [markdown]
