@@ -121,10 +121,12 @@ def together(timeline: "Timeline", asked: Iterable[Aggregate[Any]]) -> None:
     for is_later in (False, True):
         wanted: dict[Timeline, list[Any]] = {}
         for one in every:
-            # Whoever asks says why there is none.
+            if one.is_later is not is_later:
+                continue
+            # The question that asks for it says why there is none.
             with suppress(CaptureError, AbsentError):
-                of = one.of(timeline) if one.is_later is is_later else None
-                wanted.setdefault(one.on(timeline), []).extend([] if of is None else [of])
+                if (of := one.of(timeline)) is not None:
+                    wanted.setdefault(one.on(timeline), []).append(of)
         for whole, some in wanted.items():
             computed(whole, *some)
 

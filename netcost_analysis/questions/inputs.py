@@ -95,8 +95,7 @@ def displaced_waits(timeline: "Timeline") -> dict[str, list[Any]] | None:
 def batches(timeline: "Timeline", *tables: str) -> "Iterator[tuple[pd.DataFrame, ...]]":
     """The rows of some tables, a frame each, batch by batch."""
     if fits(timeline):
-        timeline.load(*tables)
-        yield tuple(getattr(timeline, table) for table in tables)
+        yield _whole(timeline, *tables)
         return
     from ..frames import to_frame
 

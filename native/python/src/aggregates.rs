@@ -164,7 +164,7 @@ impl Windows {
 }
 
 /// Computes all of them in one pass, behind a first one where none was made. The pass takes `rows` rows at once. `None`:
-/// all of them, which are few and stay for whoever asks next.
+/// all of them: they are few, and stay in memory for the next request.
 pub fn aggregates(
     capture: &Capture,
     py: Python<'_>,

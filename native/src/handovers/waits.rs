@@ -85,7 +85,7 @@ impl Waits {
                 (!is_thread).then(|| if comm == NONE { *nobody } else { strings.code(name.as_bytes()) })
             });
             let (tid, in_ns, out_ns, wait_ns) = (i64::from(tid), row.in_ns, row.out_ns, row.wait_ns);
-            // Threads are moved like any other, and nobody asks where they waited; nor does an idle task wait.
+            // The threads' own waits do not count, and idle tasks never wait.
             let Some(comm) = comm.filter(|_| tid != 0) else { continue };
             let slice = Slice { cpu, tid, comm, in_ns, out_ns, wait_ns, ..Slice::default() };
             self.add_slice(slice.left(row.prev_state), stays, renamed);

@@ -1,4 +1,4 @@
-//! Rows that stay in memory after a pass: whoever asks next needs no pass.
+//! Rows that stay in memory after a pass, so that the next request needs none.
 
 use std::sync::Arc;
 
