@@ -98,7 +98,7 @@ count_recorded() {
 	stop_limit
 	[ -z "$completeness_reason" ] || return 1
 	if ! grep -q '^status ' "$workspace/tallies" || grep -q '^status [^0]' "$workspace/tallies"; then
-		completeness_reason="$tool cannot read its own trace here, netcost info counts its events"
+		completeness_reason="$tool cannot read its own trace here$(last_words "$workspace/counting.txt"), netcost info counts its events"
 		return 1
 	fi
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
 # count-events.sh LIBRARY TOOL TRACE GROWN CPU...: counts the events of a trace whose kinds the kernel counts
 # too, by the times in GROWN (grown.awk), and writes the tallies of tally.awk, lines "lost N" where the trace counts
-# losses, and "status N" of each program that read it: all was read where they are 0. Only reads.
+# losses, and "status N" of each program that read it: all was read where they are 0. What these say goes to the error
+# output. Only reads.
 library=$1 tool=$2 trace=$3 grown=$4
 shift 4
 export LC_ALL=C PERF_CONFIG=/dev/null
@@ -45,7 +46,7 @@ pages_events() {
 case $tool in
 perf)
 	{
-		perf script -i "$trace" --ns --show-lost-events -F trace:cpu,time,event,trace 2>/dev/null
+		perf script -i "$trace" --ns --show-lost-events -F trace:cpu,time,event,trace
 		echo "status $?"
 	} | tally_text
 	# Newer kernels count once more at the end, for each event, what LOST records say, and what no record had room
@@ -57,7 +58,7 @@ perf)
 	;;
 trace-cmd)
 	{
-		trace-cmd report -t -N -i "$trace" 2>/dev/null
+		trace-cmd report -t -N -i "$trace"
 		echo "status $?"
 	} | tally_text
 	;;

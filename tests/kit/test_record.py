@@ -67,6 +67,7 @@ def trace_times(bundle: Path) -> dict[tuple[str, int, str], list[int]]:
         capture_output=True,
         text=True,
     )
+    assert done.returncode == 0, done.stderr
     seen: dict[tuple[str, int, str], list[int]] = {}
     for line in done.stdout.splitlines():
         cpu, at, event, *rest = line.split()

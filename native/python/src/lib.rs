@@ -23,6 +23,7 @@ use arrow_array::RecordBatch;
 use netcost::counts;
 use netcost::event_batches;
 use netcost::events::{self, Scan};
+use netcost::ledger::Want;
 use netcost::lives::task_events;
 use netcost::{maps, open, printable, stacks, times, Error, ErrorKind, Progress, Recording, Result, Search};
 use pyo3::exceptions::{PyException, PyValueError};
@@ -376,8 +377,7 @@ impl Capture {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<aggregates::Found>> {
         let wanted = wanted.into_iter().map(aggregates::aggregated).collect::<Result<Vec<_>>>().map_err(raised)?;
-        let tables: Vec<String> = wanted.iter().flat_map(|one| one.tables()).map(str::to_owned).collect();
-        let want = timeline::want(&tables)?;
+        let want = Want::of(wanted.iter().flat_map(|one| one.tables())).map_err(raised)?;
         let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, host)?;
         aggregates::aggregates(self, py, &request, &wanted, rows, progress)
     }
@@ -396,7 +396,7 @@ impl Capture {
         host: Option<timeline::Host>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let want = netcost::ledger::Want::default();
+        let want = Want::default();
         let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, host)?;
         perfetto::write(self, py, &path, counters, &request, progress)
     }

@@ -184,23 +184,5 @@ fn window(
 
 /// The tables of these names.
 pub fn want(tables: &[String]) -> PyResult<Want> {
-    let mut want = Want::default();
-    for name in tables {
-        let flag = match name.as_str() {
-            "segments" => &mut want.segments,
-            "softirqs" => &mut want.softirqs,
-            "hardirqs" => &mut want.hardirqs,
-            "polls" => &mut want.polls,
-            "slices" => &mut want.slices,
-            "migrations" => &mut want.migrations,
-            "displaced" => &mut want.displaced,
-            "coverage" => &mut want.coverage,
-            _ => {
-                let known = "segments, softirqs, hardirqs, polls, slices, migrations, displaced, coverage";
-                return Err(PyValueError::new_err(format!("no table '{name}'; there are {known}")));
-            }
-        };
-        *flag = true;
-    }
-    Ok(want)
+    Want::of(tables.iter().map(String::as_str)).map_err(|error| PyValueError::new_err(error.to_string()))
 }

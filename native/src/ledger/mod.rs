@@ -135,8 +135,8 @@ pub fn run_in_batches(
     run_in_rows(recording, request, survey, rows, &mut take, progress)
 }
 
-/// Aggregates of the rows that `request` wants, of its window and CPUs, by a second pass as [`run_in_batches`] makes it,
-/// which take `rows` rows at once: memory grows with what they keep, not with rows.
+/// Aggregates of the rows that they name, of the request's window and CPUs, by a second pass as [`run_in_batches`] makes
+/// it, which take `rows` rows at once: memory grows with what they keep, not with rows.
 pub fn run_aggregates(
     recording: &Recording,
     request: &Request,
@@ -146,6 +146,8 @@ pub fn run_aggregates(
     progress: Progress<'_>,
 ) -> Result<Vec<Tables>> {
     let names = &survey.whole.names;
+    let want = Want::of(wanted.iter().flat_map(|one| one.tables()))?;
+    let request = &Request { want, ..request.clone() };
     let mut found = wanted.iter().map(|wanted| wanted.begin(names)).collect::<Result<Vec<_>>>()?;
     let mut take = |names: &_, cpus: &[_], migrated: &[_], shown: &Shown<'_>| {
         found.par_iter_mut().for_each(|one| one.take(names, cpus, migrated, shown));

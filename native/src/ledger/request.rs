@@ -1,5 +1,7 @@
 //! What a pass of the ledger is asked for.
 
+use crate::error::{bad, Result};
+
 /// What a pass is to produce besides the sums.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Want {
@@ -33,6 +35,29 @@ impl Want {
         coverage: true,
         displaced: true,
     };
+
+    /// The tables of these names.
+    pub fn of<'n>(tables: impl IntoIterator<Item = &'n str>) -> Result<Want> {
+        let mut want = Want::default();
+        for name in tables {
+            let flag = match name {
+                "segments" => &mut want.segments,
+                "softirqs" => &mut want.softirqs,
+                "hardirqs" => &mut want.hardirqs,
+                "polls" => &mut want.polls,
+                "slices" => &mut want.slices,
+                "migrations" => &mut want.migrations,
+                "displaced" => &mut want.displaced,
+                "coverage" => &mut want.coverage,
+                _ => {
+                    let known = "segments, softirqs, hardirqs, polls, slices, migrations, displaced, coverage";
+                    return Err(bad!(Refused, "no table '{name}'; there are {known}"));
+                }
+            };
+            *flag = true;
+        }
+        Ok(want)
+    }
 }
 
 /// What a pass is asked for.
