@@ -23,8 +23,6 @@ class LackingError(CaptureError):
         super().__init__(line)
 
 
-# By name, for a notebook's kernel tells no more.
-REFUSALS = tuple(one.__name__ for one in (CaptureError, LackingError, ArgumentError, AbsentError))
 BUG = "(a bug; NETCOST_TRACEBACK=1 shows where)"
 
 

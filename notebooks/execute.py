@@ -3,6 +3,7 @@
 #     python notebooks/execute.py notebooks/01-stolen-time.py
 
 import sys
+from contextlib import chdir
 from pathlib import Path
 
 import jupytext
@@ -10,7 +11,7 @@ import nbformat
 from nbconvert import HTMLExporter
 
 from netcost_analysis.files import replacing
-from netcost_analysis.report.execution import execute, started
+from netcost_analysis.report.execution import execute
 
 PAGES = Path(__file__).resolve().parent.parent / "build" / "notebooks"
 
@@ -24,8 +25,8 @@ def main(scripts: list[str]) -> None:
             cell.id = f"cell-{number:02d}"
         with replacing(script.with_suffix(".ipynb")) as draft:
             nbformat.write(book, draft)
-        with started(script.parent) as kernel:
-            execute(book, kernel)
+        with chdir(script.parent):
+            execute(book)
         page, _ = HTMLExporter().from_notebook_node(book)
         with replacing(PAGES / f"{script.stem}.html") as draft:
             draft.write_text(page, encoding="utf-8")

@@ -5,9 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
@@ -15,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from netcost_analysis import CaptureError, open_capture
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.ask import questions
-from netcost_analysis.report.execution import NotebookError, execute, started
+from netcost_analysis.report.execution import NotebookError, execute
 from support.bad_readers import PanicException
 from support.host import ROOT, require_shared
 from support.kept import kept
@@ -23,9 +21,6 @@ from support.perfdata import tracepoints as t
 from support.robbed import robbed, written
 from support.run_cli import Netcost
 from support.told_notebook import tell
-
-if TYPE_CHECKING:
-    from jupyter_client.manager import AsyncKernelManager
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 # Of a bare trace every command asks all.
@@ -107,12 +102,6 @@ def test_a_bug_is_called_a_bug(
         netcost("stolen", NIC)
 
 
-@pytest.fixture(scope="module")
-def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator["AsyncKernelManager"]:
-    with started(tmp_path_factory.mktemp("kernel")) as made:
-        yield made
-
-
 @pytest.mark.parametrize(
     ("cell", "ours", "line"),
     [
@@ -121,17 +110,17 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator["AsyncKernelMan
         ("import netcost_analysis as n; n.open_capture('/nodir/x')", False, "FileNotFoundError:"),
     ],
 )
-def test_a_cell_that_fails(kernel: "AsyncKernelManager", cell: str, ours: bool, line: str) -> None:
+def test_a_cell_that_fails(cell: str, ours: bool, line: str) -> None:
     book = new_notebook(cells=[new_code_cell(cell)])
     with pytest.raises(NotebookError, match=rf"^the notebook stopped: {re.escape(line)}"):
-        execute(book, kernel, ours)
+        execute(book, ours)
 
 
 @pytest.mark.parametrize("ours", [True, False])
-def test_a_cell_that_is_refused_something(kernel: "AsyncKernelManager", ours: bool) -> None:
+def test_a_cell_that_is_refused_something(ours: bool) -> None:
     cell = new_code_cell("from netcost_analysis import CaptureError as E; raise E('cut short')")
     with pytest.raises(CaptureError, match=r"^cut short$"):
-        execute(new_notebook(cells=[cell]), kernel, ours)
+        execute(new_notebook(cells=[cell]), ours)
 
 
 # Which command it is asked of makes no difference. Digits are a tid.

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
 
-# Events that are counted at once.
-_SMALL = 1_000_000
 EXTRA = "a page needs the notebook tools: pip install 'netcost-analysis[report]'"
 
 
@@ -94,13 +92,9 @@ def command(
     of_samples = is_ours(source) and short_name(source) in OF_SAMPLES
     frame = check = None
     if not (_is_sampled(capture) and (of_samples or not is_ours(source))):
-        # What the ledger refuses, it refuses here in a line: of a small capture before a kernel
-        # starts, of a large one, which it takes a pass to tell, once a cell has stopped on it.
         timeline = capture.timeline(victim=victim)
         check = partial(_check, timeline, of_victim=victim is not None and is_ours(source))
         frame = partial(_frame, timeline)
-        if capture.has_at_most(_SMALL):
-            check()
     if experiment is not None:
         open_experiment(experiment)
     chosen = {
@@ -135,9 +129,14 @@ def command(
         print(f"report in {output}")
 
 
-def _frame(timeline: "Timeline") -> str:
+def _frame(timeline: "Timeline", names: dict[str, Any]) -> str:
+    from ..capture.capture import Capture
     from ..report.timeline_view import section
 
+    # The notebook's capture has been read.
+    capture = names.get("capture")
+    if isinstance(capture, Capture):
+        timeline = capture.timeline(victim=timeline.given_victim)
     return section(timeline)
 
 

@@ -1,6 +1,5 @@
 # A notebook executed on a capture, as one HTML file that needs nothing else, or as Markdown.
 
-import os
 import re
 import shlex
 import sys
@@ -13,7 +12,7 @@ from typing import Any
 from .._native import CaptureError
 from ..display.templates import code, fenced
 from ..files import replacing
-from .execution import NotebookError, execute, started
+from .execution import NotebookError, execute
 
 # In a wheel they are files of the package, in the source tree links to those that are edited.
 _NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
@@ -71,7 +70,7 @@ def write_report(
     parameters: Mapping[str, int | str | None] | None = None,
     beside: Mapping[str, Any] | None = None,
     named: Sequence[str] | None = None,
-    frame: Callable[[], str] | None = None,
+    frame: Callable[[dict[str, Any]], str] | None = None,
     check: Callable[[], None] | None = None,
 ) -> None:
     """Execute a notebook on a capture and export it.
@@ -82,8 +81,8 @@ def write_report(
     parameters: further ones to set, as victim, the task the report is about; None leaves one to the
     notebook. beside: what open_capture is given beside the capture, by the names of its parameters.
     named: the command that the page names, where it was another than netcost report. frame: makes
-    the last section of a page, meanwhile. check: raises what is wrong with the capture, in better
-    words than a cell that stopped on it.
+    the last section of a page, of the names that the cells left. check: raises what is wrong with
+    the capture, in better words than a cell that stopped on it.
     Raises NotebookError when a cell does, or the notebook has no such parameter;
     CaptureError where a cell asked for what netcost refuses; OSError when a file cannot be read or
     written.
@@ -97,26 +96,24 @@ def write_report(
         words += [f"--{name.replace('_', '-')}", str(value)]
     given = {"beside": dict(beside)} if beside else {}
     make = _text_exporter if Path(output).suffix == ".md" else _page_exporter
+    book = _read(notebook)
+    _set_parameters(book, {"path": capture, **chosen, **given}, notebook.name)
     with ThreadPoolExecutor(1) as meanwhile:
-        # While the kernel starts this process gets ready, and writes the page while it ends.
-        with started(os.getcwd()) as kernel:
-            book = _read(notebook)
-            _set_parameters(book, {"path": capture, **chosen, **given}, notebook.name)
-            # What both import comes first: two threads in one circle of imports see half of each
-            # other's modules.
-            import_module("nbclient")
-            exporter = meanwhile.submit(make, with_code)
-            is_page = frame is not None and make is _page_exporter
-            last = meanwhile.submit(frame) if frame is not None and is_page else None
-            try:
-                execute(book, kernel, ours=ours)
-            except (CaptureError, NotebookError):
-                if check:
-                    check()
-                raise
-            said = {"title": _title(book, notebook), "command": shlex.join(named or words)}
-            page = meanwhile.submit(_exported, exporter.result(), book, said)
-        text = page.result()
+        # While cells wait for the capture. What both import comes first: two threads in one circle
+        # of imports see half of each other's modules.
+        import_module("nbconvert")
+        import_module(f"{__package__}.shell")
+        exporter = meanwhile.submit(make, with_code)
+        try:
+            names = execute(book, ours=ours)
+        except (CaptureError, NotebookError):
+            if check:
+                check()
+            raise
+        is_page = frame is not None and make is _page_exporter
+        last = meanwhile.submit(frame, names) if frame is not None and is_page else None
+        said = {"title": _title(book, notebook), "command": shlex.join(named or words)}
+        text = _exported(exporter.result(), book, said)
         if last is not None:
             before, footer, rest = text.rpartition("<footer>")
             text = "".join((before, last.result(), footer, rest))

@@ -208,7 +208,7 @@ class Timeline:
             if one._chosen == self._chosen and one.selection == self.selection:
                 self._tables = one._tables | self._tables
                 self._task_events = self._task_events or one._task_events
-                if self._summary is None or "clocks" in self._summary["missing"]:
+                if self._summary is None or "clocks" not in self._summary["missing"]:
                     self._summary = one._summary
 
     @property

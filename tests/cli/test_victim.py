@@ -113,8 +113,9 @@ def test_a_report_of_a_tid(
 ) -> None:
     given: list[Any] = []
 
-    def execute(book: Any, kernel: Any, ours: bool) -> None:
+    def execute(book: Any, ours: bool) -> dict[str, Any]:
         given.extend(cell.source for cell in book.cells if cell.id == "parameters")
+        return {}
 
     monkeypatch.setattr("netcost_analysis.report.report.execute", execute)
     page = tmp_path / "x.html"

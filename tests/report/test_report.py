@@ -1,20 +1,17 @@
 # write_report on notebooks of a few cells: parameters, errors, one self-contained page.
 
-import io
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
-from contextlib import nullcontext, redirect_stdout
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from netcost_analysis import CaptureError
 from netcost_analysis.report.execution import NotebookError
@@ -43,26 +40,6 @@ def notebook(folder: Path, *sources: str, parameters: str = "path = 'default'") 
     path = folder / "book.ipynb"
     nbformat.write(new_notebook(cells=cells), path)
     return path
-
-
-# Cells executed in this process: a kernel takes seconds.
-@pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    def execute(book: Any, _: None, *, ours: bool) -> None:
-        book.metadata["language_info"] = {"name": "python"}
-        names: dict[str, Any] = {}
-        for cell in book.cells:
-            if cell.cell_type == "code":
-                with redirect_stdout(io.StringIO()) as printed:
-                    try:
-                        exec(cell.source, names)  # noqa: S102
-                    except ValueError as error:
-                        raise NotebookError(str(error)) from error
-                if text := printed.getvalue():
-                    cell.outputs = [new_output("stream", name="stdout", text=text)]
-
-    monkeypatch.setattr("netcost_analysis.report.report.started", lambda _: nullcontext())
-    monkeypatch.setattr("netcost_analysis.report.report.execute", execute)
 
 
 def test_one_page_with_the_pictures_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +80,6 @@ def test_markdown_has_words_and_tables_and_no_pictures(tmp_path: Path) -> None:
     assert sorted(one.name for one in tmp_path.iterdir()) == ["book.ipynb", "report.md"]
 
 
-@pytest.mark.usefixtures("here")
 def test_code_is_kept_when_asked_for(tmp_path: Path) -> None:
     page, text = tmp_path / "report.html", tmp_path / "report.md"
     for path in (page, text):
@@ -125,7 +101,6 @@ def test_a_cell_that_fails_leaves_the_old_report(tmp_path: Path) -> None:
     assert sorted(one.name for one in tmp_path.iterdir()) == ["book.ipynb", "report.html"]
 
 
-@pytest.mark.usefixtures("here")
 def test_what_is_wrong_with_the_capture_is_told_in_its_own_words(tmp_path: Path) -> None:
     def check() -> None:
         raise CaptureError("samples alone")
@@ -138,14 +113,15 @@ def test_what_is_wrong_with_the_capture_is_told_in_its_own_words(tmp_path: Path)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["book.ipynb", "report.html"]
 
 
-# What the kernel had unpacked goes too, and nothing calls it a bug.
+# What a cell had unpacked goes too, and nothing calls it a bug.
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_report_that_is_ended(number: signal.Signals, tmp_path: Path) -> None:
     one = recording(cpu(0, h.SoftirqEntry(1_000, 3), h.SoftirqExit(1_500, 3)))
     path, mine = str(write_trace_dat(one, tmp_path / "trace.dat", Dress())), tmp_path / "mine"
     mine.mkdir()
     begun, page = tmp_path / "begun", tmp_path / "r.html"
-    left = "import tempfile\nkept = tempfile.mkdtemp()"
+    packed = str(ROOT / "sample-data/io-sizes/tcp-1024.netcost.tar.zst")
+    left = f"import netcost_analysis\nkept = netcost_analysis.open_capture({packed!r}).info"
     waits = f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(60)"
     book = str(notebook(tmp_path, left, waits))
     words = ("netcost_analysis", "report", path, "-o", str(page), "--notebook", book)
@@ -169,7 +145,6 @@ def test_a_report_that_is_ended(number: signal.Signals, tmp_path: Path) -> None:
 
 
 # A notebook that knows no buffer must not silently read another one.
-@pytest.mark.usefixtures("here")
 def test_a_report_is_on_the_buffer_asked_for(netcost: Netcost, tmp_path: Path) -> None:
     def one(at: int) -> Recording:
         return recording(cpu(0, h.SoftirqEntry(at, 3), h.SoftirqExit(at + 500, 3)))
@@ -208,7 +183,6 @@ def test_the_default_is_no_file_that_lies_here(
     assert find_notebook("stolen-time") == Path("stolen-time")
 
 
-@pytest.mark.usefixtures("here")
 def test_the_page_names_the_command_that_was_given(netcost: Netcost, tmp_path: Path) -> None:
     one = recording(cpu(0, h.SoftirqEntry(1_000, 3), h.SoftirqExit(1_500, 3)))
     path, page = str(write_trace_dat(one, tmp_path / "a trace.dat", Dress())), tmp_path / "r.html"

@@ -42,6 +42,18 @@ def test_who_asks_for_the_same_reads_nothing(passes: list[set[str]]) -> None:
     assert len(passes) == 3
 
 
+# Of two that were asked before, one alone has followed waits.
+@pytest.mark.parametrize("waits_first", [True, False])
+def test_who_comes_last_knows_what_any_has_found(passes: list[set[str]], waits_first: bool) -> None:
+    capture = netcost.open_capture(SAMPLE)
+    one, other = capture.timeline(), capture.timeline()
+    for asked, tables in ((one, ["displaced"]), (other, []))[:: 1 if waits_first else -1]:
+        asked.read(*tables)
+    last = capture.timeline()
+    assert len(last.columns("displaced")["ns"]) > 0
+    assert last.missing["clocks"] == ""
+
+
 def test_what_nobody_holds_any_more_is_read_again(passes: list[set[str]]) -> None:
     capture = netcost.open_capture(SAMPLE)
     assert len(capture.timeline().sums())

@@ -1,0 +1,99 @@
+"""IPython in this process, whose cells' outputs go into a notebook's."""
+
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import TextIOBase
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.pylabtools import select_figure_formats
+from nbformat.v4 import new_output
+from traitlets import Type
+from traitlets.config import Config
+
+
+class _Publisher(DisplayPublisher):
+    def publish(self, data: Any, metadata: Any = None, *_: Any, **__: Any) -> None:
+        self.shell.add("display_data", data, metadata=metadata or {})
+
+    def clear_output(self, wait: bool = False) -> None:
+        self.shell.outputs.clear()
+
+
+class _Hook(DisplayHook):
+    def write_output_prompt(self) -> None:
+        pass
+
+    def write_format_data(self, format_dict: Any, md_dict: Any = None) -> None:
+        count = self.prompt_count
+        self.shell.add("execute_result", format_dict, metadata=md_dict or {}, execution_count=count)
+
+    def finish_displayhook(self) -> None:
+        self._is_active = False
+
+
+class Shell(InteractiveShell):
+    """A shell without a history, a profile and a prompt."""
+
+    display_pub_class = Type(_Publisher)
+    displayhook_class = Type(_Hook)
+    # Of the cell that runs.
+    outputs: list[Any]
+
+    def add(self, kind: str, data: dict[str, Any], **about: Any) -> None:
+        """One more output of the cell that runs; a picture's bytes become text."""
+        plain = {
+            name: b64encode(value).decode() if isinstance(value, bytes) else value
+            for name, value in data.items()
+        }
+        self.outputs.append(new_output(kind, data=plain, **about))
+
+    def enable_gui(self, gui: Any = None) -> None:
+        """Pictures are drawn into the page, and no window waits for anybody."""
+
+    def show_pictures(self) -> None:
+        """Cells' pictures are outputs, as in a notebook."""
+        self.enable_matplotlib("inline")  # type: ignore[no-untyped-call]
+        # Which formats there are is set for the first shell of a process alone.
+        select_figure_formats(self, {"png"})  # type: ignore[no-untyped-call]
+
+    def run(self, cell: Any) -> BaseException | None:
+        """Run a cell of a notebook; what it raised."""
+        self.outputs = cell.outputs = []
+        with redirect_stdout(_Stream(self, "stdout")), redirect_stderr(_Stream(self, "stderr")):
+            result = self.run_cell(cell.source, store_history=True)  # type: ignore[no-untyped-call]
+        cell.execution_count = result.execution_count
+        error = result.error_before_exec or result.error_in_exec
+        return error if isinstance(error, BaseException) else None
+
+
+class _Stream(TextIOBase):
+    def __init__(self, shell: "Shell", name: str) -> None:
+        self._shell, self._name = shell, name
+
+    def write(self, text: str) -> int:
+        outputs = self._shell.outputs
+        if not outputs or outputs[-1].get("name") != self._name:
+            outputs.append(new_output("stream", name=self._name, text=""))
+        outputs[-1]["text"] += text
+        return len(text)
+
+
+@contextmanager
+def shell() -> Iterator[Shell]:
+    """One for the cells of a notebook; only one at a time."""
+    # What cells were executed is nothing to remember.
+    quiet = Config(
+        {"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": "nocolor"}}
+    )
+    with TemporaryDirectory() as own:
+        made = Shell.instance(ipython_dir=own, config=quiet)
+        try:
+            yield made
+        finally:
+            made.restore_sys_module_state()
+            Shell.clear_instance()
