@@ -45,6 +45,8 @@ def functions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "b"
 
 
+# The build ids that it asks for mark the mappings of all who record beside it, and their perf dies.
+@pytest.mark.alone
 def test_functions_are_sampled_with_their_callers(functions: Path) -> None:
     manifest = manifest_of(functions)
     assert (manifest["tool"], manifest["trace"]) == ("perf", "functions.perf.data")

@@ -82,12 +82,7 @@ pub(super) fn mapping(side: &Side<'_>, strings: &mut Interner) -> Option<Mapping
     let (bytes, misc) = (side.bytes, misc(side.bytes));
     let newer = side.kind == kind::MMAP2;
     let executable = if newer { u32_at(bytes, 64)? & PROT_EXEC != 0 } else { misc & MISC_MMAP_DATA == 0 };
-    let build_id = if newer && misc & MISC_MMAP_BUILD_ID != 0 {
-        let size = usize::from(*bytes.get(40)?).min(20);
-        digits(bytes.get(44..44 + size)?).map_or(NONE, |id| strings.code(id.as_bytes()))
-    } else {
-        NONE
-    };
+    let build_id = (newer && misc & MISC_MMAP_BUILD_ID != 0).then(|| build_id(bytes)).flatten();
     Some(Mapping {
         time_ns: side.time_ns,
         pid: i32_at(bytes, 8)?,
@@ -97,9 +92,18 @@ pub(super) fn mapping(side: &Side<'_>, strings: &mut Interner) -> Option<Mapping
         page_offset: u64_at(bytes, 32)?,
         filename: strings.code(until_nul(bytes.get(if newer { 72.. } else { 40.. })?)),
         executable,
-        build_id,
+        build_id: build_id.map_or(NONE, |id| strings.code(id.as_bytes())),
         mode: misc & MISC_CPUMODE_MASK,
     })
+}
+
+/// Of a MMAP2 record that is marked to hold one. Kernels up to 6.18 at least mark those of a recorder that began before
+/// another one asked for build ids, too, which hold device, inode and generation in its place.
+fn build_id(bytes: &[u8]) -> Option<String> {
+    let (size, reserved) = (usize::from(*bytes.get(40)?), bytes.get(41..44)?);
+    let (id, padding) = bytes.get(44..64)?.split_at_checked(size)?;
+    let is_one = reserved.iter().chain(padding).all(|&byte| byte == 0);
+    digits(id).filter(|_| is_one)
 }
 
 fn symbol(side: &Side<'_>, strings: &mut Interner) -> Option<Symbol> {

@@ -189,6 +189,12 @@ MAPPINGS: list[Record] = [
     Mmap2(500, 0x700000, 8192, "/lib/libm.so.6", HERE, 501, build_id=bytes(range(20))),
     Mmap2(500, 0x800000, 8192, "/lib/md5.so", HERE, 501, build_id=bytes(range(16))),
     Mmap2(700, 0xC0000000, 8192, "/guest", HERE, mode="guest user"),
+    # Of a recorder beside one that asked for build ids: what stands there is a device and an inode.
+    *(
+        Mmap2(500, 0x900000, 4096, f"/bin/{major}", HERE, identity=numbers, is_mistaken=True)
+        for numbers in ((254, 0, 18500, 0), (8, 1, 99, 7), (259, 1, 2**33, 0), (0, 33, 4, 1))
+        for major in numbers[:1]
+    ),
 ]
 
 
