@@ -119,10 +119,12 @@ run.ask.stolen_time.handovers()
 # all.
 
 # %%
-run.excerpt.ask.batches.device_batches()
+part = run.excerpt  # of a large capture a part from its middle, which is read once for both
+part.ask.prepare("device_batches", "softirq_sizes")
+part.ask.batches.device_batches()
 
 # %%
-run.excerpt.ask.batches.softirq_sizes()
+part.ask.batches.softirq_sizes()
 
 # %% [markdown]
 # ## Three estimates of what the victim got
