@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -60,6 +61,9 @@ def next_stays(timeline: "Timeline", tids: Ints, times: Ints) -> pd.DataFrame:
 
 
 def _asked(what: str, of: Ints, times: Ints, through: str | None = None) -> Moments:
-    columns: dict[str, Any] = {"of": of.astype("int64"), "time_ns": times.astype("int64")}
-    content = blake2b(b"".join(one.tobytes() for one in columns.values())).digest()
-    return Moments(what, pa.table(columns), content, through)
+    columns: dict[str, Any] = {"of": of, "time_ns": times}
+    content = blake2b()
+    for name, values in columns.items():
+        columns[name] = np.ascontiguousarray(values, dtype="int64")
+        content.update(columns[name])
+    return Moments(what, pa.table(columns), content.digest(), through)
