@@ -13,6 +13,7 @@ use arrow_schema::Field as ArrowField;
 use crate::bytes::{slice, u32_at, until_nul};
 use crate::format::{Element, Field, Format, Kind};
 use crate::intern::{CommCache, Interner, Labels, MAX_BYTES};
+use crate::narrow::Narrow;
 use crate::recording::Unit;
 
 /// One field of every row.
@@ -86,7 +87,7 @@ impl Column {
         let pointer = self.field.is_pointer();
         let mut within = |place: usize, bytes: &mut &[u8]| {
             let Some(left) = left.get_mut(place).filter(|_| pointer) else { return };
-            match left.checked_sub(bytes.len() as u32) {
+            match left.checked_sub(bytes.len().narrow()) {
                 Some(rest) => *left = rest,
                 None => *bytes = &[],
             }
@@ -163,7 +164,7 @@ impl Column {
                 for &place in places {
                     let before = place.checked_sub(1).map_or(0, |before| ends[before as usize]);
                     own.0.extend_from_slice(&data[before as usize..ends[place as usize] as usize]);
-                    own.1.push(own.0.len() as i32);
+                    own.1.push(own.0.len().narrow());
                 }
                 Values::Bytes { data: own.0, ends: own.1, element: *element }
             }
@@ -191,7 +192,7 @@ impl Column {
                 Arc::new(BinaryArray::new(offsets, data.into(), None))
             }
             Values::Bytes { data, ends, element: Some((size, signed)) } => {
-                let ends = ends.into_iter().map(|end| end / size as i32);
+                let ends = ends.into_iter().map(|end| end / size.narrow::<i32>());
                 let offsets = OffsetBuffer::new(ScalarBuffer::from_iter(std::iter::once(0).chain(ends)));
                 macro_rules! elements {
                     ($arrow:ty, $native:ty) => {
@@ -307,7 +308,7 @@ impl EventColumns {
 
     /// Takes the rows before a time, or all, in the order of time; nothing is pending.
     pub fn leave(&mut self, until_ns: Option<i64>) -> EventColumns {
-        let mut order: Vec<u32> = (0..self.times.len() as u32).collect();
+        let mut order: Vec<u32> = (0..self.times.len().narrow()).collect();
         order.sort_by_key(|&place| self.times[place as usize]);
         let is_over = |&place: &u32| until_ns.is_none_or(|until_ns| self.times[place as usize] < until_ns);
         let (over, rest) = order.split_at(order.partition_point(is_over));

@@ -8,6 +8,7 @@ use crate::bytes::slice;
 use crate::error::Result;
 use crate::events::missing;
 use crate::format::{Field, Format, Kind};
+use crate::narrow::Narrow;
 use crate::progress::Progress;
 use crate::recording::{Event, Recording, Unit};
 use crate::together::{Reporter, Together};
@@ -75,7 +76,7 @@ pub fn integer(field: &Field, payload: &[u8]) -> i64 {
     let bytes = slice(payload, field.offset, field.size).unwrap_or_default();
     let mut wide = [0; 8];
     wide[..bytes.len()].copy_from_slice(bytes);
-    let (value, unused) = (i64::from_le_bytes(wide), 64 - 8 * bytes.len().max(1) as u32);
+    let (value, unused) = (i64::from_le_bytes(wide), 64 - 8 * bytes.len().max(1).narrow::<u32>());
     if field.kind == (Kind::Int { signed: true }) {
         value << unused >> unused
     } else {
@@ -118,7 +119,7 @@ impl<'a> Counter<'a> {
         if !named().all(|(_, event)| event.has_time && event.has_cpu) {
             return Ok(());
         }
-        let fixed_size = format.fixed_size() as u32;
+        let fixed_size = format.fixed_size().narrow();
         for (number, _) in named().filter(|event| shown(&event)) {
             let (key, weight) = (key.clone().flatten(), weight.clone().flatten());
             self.parts[number].push(Part { of, key, weight, fixed_size });

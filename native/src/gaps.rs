@@ -7,6 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::narrow::Narrow;
 use crate::visit::{Side, MAX_CPUS};
 
 /// Why nothing is known there; of several reasons the first.
@@ -82,7 +83,7 @@ impl Gaps {
     /// CPUs with samples.
     pub fn cpus(&self) -> Vec<u32> {
         let seen = self.latest.iter().enumerate().filter(|(_, &latest)| latest > i64::MIN);
-        seen.map(|(cpu, _)| cpu as u32).collect()
+        seen.map(|(cpu, _)| cpu.narrow()).collect()
     }
 
     /// The recording had this window: what was lost before a CPU's first sample may have been lost since

@@ -13,6 +13,7 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use crate::narrow::Narrow;
 use crate::progress::Waiting;
 
 /// Bytes read at a time: large enough to make reading cheap, small enough to stay in cache.
@@ -121,7 +122,7 @@ impl Window {
         while left > 0 {
             let buffered = (self.buffer.len() - self.start) as u64;
             let step = left.min(buffered);
-            self.start += step as usize;
+            self.start += step.narrow::<usize>();
             self.offset += step;
             left -= step;
             if let (true, Source::Here(reader)) = (left > 0, &mut self.source) {

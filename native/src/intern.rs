@@ -10,6 +10,7 @@ use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxBuildHasher;
 
 use crate::bytes::until_nul;
+use crate::narrow::Narrow;
 use crate::tables::gather;
 
 /// A code that stands for "no string".
@@ -30,14 +31,14 @@ impl Interner {
     /// The code of these bytes, new or known; `NONE` for new ones once it is full.
     pub fn code(&mut self, bytes: &[u8]) -> u32 {
         if let Some(code) = self.strings.get_index_of(bytes) {
-            return code as u32;
+            return code.narrow();
         }
         let value = String::from_utf8_lossy(bytes).into_owned();
         self.bytes += value.len();
         if self.is_full() {
             return NONE;
         }
-        self.strings.insert_full(bytes.into(), value).0 as u32
+        self.strings.insert_full(bytes.into(), value).0.narrow()
     }
 
     /// The code of what these bytes hold up to the first NUL, where they are mostly those of the last call with this
@@ -99,7 +100,7 @@ impl CommCache {
             self.slots = vec![(0, NONE); SLOTS];
         }
         let word = u128::from_le_bytes(array);
-        let mixed = (word as u64 ^ (word >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = ((word & 0xffff_ffff_ffff_ffff) as u64 ^ (word >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let slot = &mut self.slots[(mixed >> 54) as usize % SLOTS];
         if slot.0 != word || slot.1 == NONE {
             *slot = (word, strings.code(until_nul(bytes)));
@@ -120,13 +121,13 @@ impl Labels {
     /// For codes that count through `values`, which may hold a string twice.
     pub fn new<'a, S: AsRef<str> + 'a>(values: impl IntoIterator<Item = &'a S>) -> Labels {
         let mut distinct = IndexSet::<&str, FxBuildHasher>::default();
-        let keys = values.into_iter().map(|value| distinct.insert_full(value.as_ref()).0 as i32).collect();
+        let keys = values.into_iter().map(|value| distinct.insert_full(value.as_ref()).0.narrow()).collect();
         Labels { distinct: distinct.len(), values: Arc::new(StringArray::from_iter_values(distinct)), keys }
     }
 
     /// For codes that count through distinct numbers.
     pub fn of_numbers(values: Vec<u64>) -> Labels {
-        let keys = (0..values.len() as i32).collect();
+        let keys = (0..values.len().narrow()).collect();
         Labels { distinct: values.len(), values: Arc::new(UInt64Array::from(values)), keys }
     }
 
@@ -156,8 +157,8 @@ impl Labels {
     /// The same of keys.
     pub fn of_keys(&self, keys: impl Iterator<Item = i32>) -> ArrayRef {
         match self.distinct {
-            0..=127 => self.typed::<Int8Type>(gather(keys.map(|key| key as i8))),
-            128..=32767 => self.typed::<Int16Type>(gather(keys.map(|key| key as i16))),
+            0..=127 => self.typed::<Int8Type>(gather(keys.map(|key| key.narrow()))),
+            128..=32767 => self.typed::<Int16Type>(gather(keys.map(|key| key.narrow()))),
             _ => self.typed::<Int32Type>(gather(keys)),
         }
     }
@@ -165,7 +166,7 @@ impl Labels {
     /// The key of a string, if it is one of them.
     pub fn find(&self, text: &str) -> Option<i32> {
         let values = self.values.as_any().downcast_ref::<StringArray>()?;
-        values.iter().position(|value| value == Some(text)).map(|key| key as i32)
+        values.iter().position(|value| value == Some(text)).map(|key| key.narrow())
     }
 
     fn typed<K: ArrowDictionaryKeyType>(&self, keys: Vec<K::Native>) -> ArrayRef {

@@ -33,6 +33,7 @@ mod input;
 mod intern;
 mod kallsyms;
 mod names;
+mod narrow;
 mod open;
 mod payload;
 mod perf;

@@ -13,6 +13,7 @@ use crate::chains::{Chain, Chains, User, Wanted};
 use crate::error::Result;
 use crate::intern::{Interner, Labels, NONE};
 use crate::kallsyms::Kallsyms;
+use crate::narrow::Narrow;
 use crate::programs::files::Search;
 use crate::programs::naming::{frames_of_programs, Frame};
 use crate::progress::Progress;
@@ -101,7 +102,7 @@ fn different(chains: &IndexSet<Chain, FxBuildHasher>, mapped: bool) -> (IndexSet
             // What a program was at when the kernel took over is no call.
             let returns = !in_kernel && place > kernel;
             let frame = Frame { address, in_kernel, process, returns: process.is_some() && returns };
-            of_chains.push(frames.insert_full(frame).0 as u32);
+            of_chains.push(frames.insert_full(frame).0.narrow());
         }
     }
     (frames, of_chains)
@@ -117,7 +118,7 @@ fn named<S>(found: &Chains<S>, symbols: &Kallsyms<'_>, search: Option<&Search>) 
     let mut begins: Vec<u32> = Vec::with_capacity(frames.len() + 1);
     let mut expanded: Vec<i32> = Vec::new();
     for (frame, known) in frames.iter().zip(&known) {
-        begins.push(expanded.len() as u32);
+        begins.push(expanded.len().narrow());
         let kernel = symbols.find(frame.address).filter(|_| frame.in_kernel);
         let kernel = kernel.map(|(name, module, offset)| (code(name), code(module), offset));
         let own = Row {
@@ -132,9 +133,9 @@ fn named<S>(found: &Chains<S>, symbols: &Kallsyms<'_>, search: Option<&Search>) 
             inlined: false,
         };
         let inlined = known.inlined.iter().map(|&symbol| Row { symbol, offset: None, inlined: true, ..own });
-        expanded.extend(inlined.chain([own]).map(|row| rows.insert_full(row).0 as i32));
+        expanded.extend(inlined.chain([own]).map(|row| rows.insert_full(row).0.narrow::<i32>()));
     }
-    begins.push(expanded.len() as u32);
+    begins.push(expanded.len().narrow::<u32>());
     let (mut places, mut ends): (Vec<i32>, Vec<i64>) = (Vec::with_capacity(of_chains.len()), vec![0]);
     let mut left = of_chains.as_slice();
     for chain in &found.chains {
@@ -170,7 +171,7 @@ fn frame_table(rows: &IndexSet<Row, FxBuildHasher>, strings: &Interner, programs
         let mut place = |code: u32| {
             *own.entry(code).or_insert_with(|| {
                 values.push(strings.get(code));
-                values.len() as u32 - 1
+                values.len().narrow::<u32>() - 1
             })
         };
         let codes: Vec<u32> = rows.iter().map(of).map(|code| if code == NONE { NONE } else { place(code) }).collect();

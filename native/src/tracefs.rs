@@ -16,6 +16,7 @@ use crate::error::{bad, Result};
 use crate::host::{Buffer, Host, Session};
 use crate::input::{open_regular, read_up_to};
 use crate::kinds::Kind;
+use crate::narrow::Narrow;
 use crate::recording::Recording;
 use crate::ring::{Clock, PageLayout, Pages, Ring};
 use crate::tracing::Tracing;
@@ -61,7 +62,7 @@ pub fn open(folder: &Path) -> Result<Recording> {
         host: Host {
             // The folder holds the CPUs that were recorded: how many there are it does not say.
             nr_cpus: None,
-            long_bytes: Some(ring.layout.commit.1 as u8),
+            long_bytes: Some(ring.layout.commit.1.narrow()),
             ..Host::of_uname(Some(uname))
         },
         unit: clock.unit(),

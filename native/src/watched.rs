@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use crate::error::{bad, Result};
 use crate::input::read_at;
+use crate::narrow::Narrow;
 
 /// Places of a file that tell one that grew from one written anew, and their bytes.
 const PLACES: u64 = 16;
@@ -54,7 +55,7 @@ impl Watched {
 fn seen(file: &File, length: u64) -> io::Result<Vec<Option<Vec<u8>>>> {
     let last = length.saturating_sub(SIZE);
     let places = (1..=PLACES).map(|place| (last / PLACES * place).max(HEADER.min(last)));
-    places.chain([last]).map(|at| read_at(file, at, SIZE.min(length) as usize)).collect()
+    places.chain([last]).map(|at| read_at(file, at, SIZE.min(length).narrow())).collect()
 }
 
 /// What came of reading these files: an error where one of them changed meanwhile.

@@ -4,6 +4,7 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::components::patterns::Patterns;
+use crate::narrow::Narrow;
 
 /// What no rule names.
 pub const UNCLASSIFIED: i16 = 0;
@@ -92,7 +93,7 @@ pub struct Stacks<'a> {
 
 impl Stacks<'_> {
     fn frames(&self, stack: usize) -> &[i32] {
-        &self.places[self.begins[stack] as usize..self.begins[stack + 1] as usize]
+        &self.places[self.begins[stack].narrow()..self.begins[stack + 1].narrow()]
     }
 
     /// Frames at which more than half of their function's samples are.

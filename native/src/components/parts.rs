@@ -8,6 +8,7 @@ use crate::components::classify::{classify, Rules, Stacks};
 use crate::components::folded::folded;
 use crate::error::Result;
 use crate::intern::{Interner, NONE};
+use crate::narrow::Narrow;
 use crate::progress::Progress;
 use crate::recording::Recording;
 use crate::stacks::{Named, Request};
@@ -70,7 +71,7 @@ pub fn parts(
     let mut text = |code: u32| if code == NONE { NONE } else { functions.code(folded(strings.get(code)).as_bytes()) };
     let of_frame: Vec<u32> = rows.iter().map(|row| text(row.symbol)).collect();
     let own = |frames: &[i32]| frames.iter().copied().find(|&frame| !rows[frame as usize].inlined);
-    let ranges = begins.windows(2).map(|ends| ends[0] as usize..ends[1] as usize);
+    let ranges = begins.windows(2).map(|ends| ends[0].narrow()..ends[1].narrow());
     let leaves: Vec<i32> = ranges.map(|range| own(&places[range]).unwrap_or_default()).collect();
     let in_kernel: Vec<bool> = rows.iter().map(|row| row.in_kernel).collect();
     let names: Vec<(&str, &str)> =

@@ -11,6 +11,7 @@ use arrow_schema::DataType;
 use crate::error::{bad, Result};
 use crate::intern::Interner;
 use crate::lives::slice::NOBODY;
+use crate::narrow::Narrow;
 
 /// Integers of any width as wide ones; narrow ones without looking at each whether it fits.
 fn widened<T: ArrowPrimitiveType>(column: &dyn Array) -> Option<PrimitiveArray<T>>
@@ -43,7 +44,7 @@ impl Texts {
         let column = table.column_by_name(name)?;
         let (keys, values) = match column.as_any_dictionary_opt() {
             Some(coded) => (widened(coded.keys())?, coded.values()),
-            None => ((0..column.len() as i32).collect(), column),
+            None => ((0..column.len().narrow()).collect(), column),
         };
         let values = cast(values, &DataType::Utf8).ok()?;
         let codes = values.as_string::<i32>().iter().map(|text| text.map(|text| strings.code(text.as_bytes())));

@@ -12,6 +12,7 @@ use crate::counts::{countable, integer};
 use crate::error::Result;
 use crate::format::{Element, Field, Format, Kind};
 use crate::intern::{Interner, Labels};
+use crate::narrow::Narrow;
 use crate::progress::Progress;
 use crate::recording::{Event, Recording, Unit};
 use crate::tables::{plain, Plan};
@@ -49,7 +50,7 @@ impl Fields {
             tid: countable(format, &wanted.tid)?,
             comm: comm.cloned(),
             cpu: wanted.cpu.as_ref().and_then(|name| countable(format, name)),
-            fixed_size: format.fixed_size() as u32,
+            fixed_size: format.fixed_size().narrow(),
         })
     }
 }
@@ -128,7 +129,7 @@ impl Found {
         let cpu = cpu.as_ref().map_or(0, |cpu| integer(cpu, payload));
         match self.last_until {
             None => {
-                let name = comm.as_ref().map(|comm| field_bytes(comm, payload, (0, payload.len() as u32)));
+                let name = comm.as_ref().map(|comm| field_bytes(comm, payload, (0, payload.len().narrow())));
                 self.rows.push((time_ns, tid, names.code(until_nul(name.unwrap_or_default())), cpu));
             }
             Some(until) if time_ns <= until => {

@@ -10,6 +10,7 @@ use super::Mask;
 use crate::error::{bad, Result};
 use crate::input::{create, read_at};
 use crate::kinds::Kind;
+use crate::narrow::Narrow;
 use crate::tracedat::{headers, Headers};
 
 /// Headers that are masked in one piece.
@@ -37,7 +38,7 @@ impl Mask<'_> {
             if size > MAX {
                 return Err(bad!(Refused, "trace.dat with {size} bytes of headers: it cannot be masked"));
             }
-            let bytes = read_at(file, range.start, size as usize)?;
+            let bytes = read_at(file, range.start, size.narrow())?;
             let mut bytes = bytes.ok_or_else(cut_short)?;
             self.names.hide(*kind, &mut bytes, headers.order)?;
             out.write_all_at(&bytes, range.start)?;

@@ -12,6 +12,7 @@ use crate::bytes::Order;
 use crate::error::{bad, Result};
 use crate::input::read_at;
 use crate::kinds::Kind;
+use crate::narrow::Narrow;
 use crate::ring::check_apart;
 use crate::tracedat::sections::{packing, Section};
 use crate::tracedat::{id, Headers, Instance, Part};
@@ -24,7 +25,7 @@ impl Mask<'_> {
         let order = headers.order;
         let packed = packing(&headers.compression).ok();
         let mut writer = Writer { out: BufWriter::new(out), order, packed, strings: Vec::new() };
-        let first = read_at(file, 0, headers.first_at as usize + 8)?;
+        let first = read_at(file, 0, headers.first_at.narrow::<usize>() + 8)?;
         let length = file.metadata()?.len();
         let cut_short = || bad!(CutShort(length), "trace.dat cut short at byte {length}: it cannot be masked");
         writer.out.write_all(&first.ok_or_else(cut_short)?)?;
@@ -43,7 +44,7 @@ impl Mask<'_> {
                         self.names.tell("damaged sections left out", 1);
                         continue;
                     };
-                    body.truncate(spans.last().map_or(0, |(range, _)| range.end as usize));
+                    body.truncate(spans.last().map_or(0, |(range, _)| range.end.narrow()));
                     self.names.hide_all(spans, &mut body, order)?;
                     let at = writer.section(*number, &body, packed)?;
                     append(&mut options, order, *number, &order.u64_bytes(at));
@@ -97,8 +98,8 @@ impl Mask<'_> {
             writer.pieces(packed, CHUNK_PAGES << 12, copy)?;
         } else {
             let layout = headers.page_layout(instance)?;
-            data.extend(order.u32_bytes(instance.page_size as u32));
-            data.extend(order.u32_bytes(instance.cpus.len() as u32));
+            data.extend(order.u32_bytes(instance.page_size.narrow()));
+            data.extend(order.u32_bytes(instance.cpus.len().narrow()));
             let ranges: Vec<_> = instance.cpus.iter().map(|cpu| (cpu.start, cpu.end)).collect();
             check_apart(&ranges, file.metadata()?.len())?;
             for cpu in &instance.cpus {
@@ -126,6 +127,6 @@ impl Mask<'_> {
 
 fn append(options: &mut Vec<u8>, order: Order, number: u16, data: &[u8]) {
     options.extend(order.u16_bytes(number));
-    options.extend(order.u32_bytes(data.len() as u32));
+    options.extend(order.u32_bytes(data.len().narrow()));
     options.extend_from_slice(data);
 }

@@ -9,6 +9,7 @@ use super::symbols::hide_bpf;
 use crate::bytes::{text, until_nul, Order};
 use crate::error::{bad, Result};
 use crate::kinds::{Kind, Span};
+use crate::narrow::Narrow;
 use crate::perf::record;
 
 /// Bytes of names remembered of one kind; beyond that they are asked for again.
@@ -85,7 +86,7 @@ impl<'m> Names<'m> {
     /// Masks what a reader found in these bytes; all else becomes zeros.
     pub fn hide_all(&mut self, spans: &[Span], bytes: &mut [u8], order: Order) -> Result<()> {
         let most = bytes.len();
-        let place = |range: &Range<u64>| (range.start as usize).min(most)..(range.end as usize).min(most);
+        let place = |range: &Range<u64>| range.start.narrow::<usize>().min(most)..range.end.narrow::<usize>().min(most);
         let words = spans.iter().filter(|(_, kind)| *kind == Kind::Arguments);
         self.arguments(&words.map(|(range, _)| place(range)).collect::<Vec<_>>(), bytes)?;
         let (mut done, mut build_id) = (0, 0..0);

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::format::{self, Element, Field, Format};
 use crate::kinds::fields::{of_field, Shape};
 use crate::kinds::Kind;
+use crate::narrow::Narrow;
 
 /// What each field of an event holds.
 pub struct Plan {
@@ -80,6 +81,6 @@ fn shorten(order: Order, payload: &mut [u8], field: &Field, at: usize, size: usi
     let text = until_nul(&payload[at..at + size]).len();
     let length = (text + 1).min(size);
     let Some(word) = order.u32(payload, field.offset) else { return };
-    let word = (word & 0xffff) | (length as u32) << 16;
+    let word = (word & 0xffff) | length.narrow::<u32>() << 16;
     payload[field.offset..field.offset + 4].copy_from_slice(&order.u32_bytes(word));
 }

@@ -10,6 +10,7 @@ use super::Mask;
 use crate::error::{bad, Error, Result};
 use crate::input::read_at;
 use crate::kinds::Kind;
+use crate::narrow::Narrow;
 use crate::perf::blocks::{self, follows, Records, Stop};
 use crate::perf::feature;
 use crate::perf::header::Section;
@@ -38,7 +39,7 @@ impl Mask<'_> {
                     around.records_at
                 ));
             }
-            let bytes = read_at(&part.file, section.offset, section.size as usize)?;
+            let bytes = read_at(&part.file, section.offset, section.size.narrow())?;
             out.write_all_at(&bytes.unwrap_or_default(), section.offset)?;
         }
         out.seek(SeekFrom::Start(around.records_at))?;
@@ -77,7 +78,7 @@ impl Mask<'_> {
             // A part that is copied as it is must not lie over another one.
             let stays = feature::kind(*feature) == Kind::Keep;
             let bytes = match section.filter(|section| !stays || !lies_over(section)) {
-                Some(section) => read_at(&part.file, section.offset, section.size as usize)?,
+                Some(section) => read_at(&part.file, section.offset, section.size.narrow())?,
                 None => None,
             };
             if bytes.is_none() {
@@ -199,7 +200,7 @@ impl Copy<'_, '_> {
                     bytes[8..16].fill(0);
                     self.mask.names.tell("hardware traces (AUXTRACE) left out", 1);
                 } else if let Stop::Skip(size) = stop {
-                    let Some(mut section) = read_at(&self.part.file, end, size as usize)? else {
+                    let Some(mut section) = read_at(&self.part.file, end, size.narrow())? else {
                         return Ok(Stop::Enough);
                     };
                     self.feature(feature::TRACING_DATA, &mut section)?;

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use super::repack::pack;
 use crate::bytes::Order;
 use crate::error::Result;
+use crate::narrow::Narrow;
 use crate::ring::Packed;
 use crate::tracedat::id;
 use crate::tracedat::sections::FLAG_COMPRESSED;
@@ -27,7 +28,7 @@ impl Writer {
 
     /// Number, flags, name and size of a section.
     pub fn head(&mut self, section: u16, packed: bool, size: u64, called: &str) -> Result<()> {
-        let place = self.strings.len() as u32;
+        let place = self.strings.len().narrow();
         self.strings.extend_from_slice(called.as_bytes());
         self.strings.push(0);
         let flags = if packed { FLAG_COMPRESSED } else { 0 };
@@ -73,14 +74,14 @@ impl Writer {
     /// Zeros up to a multiple of `size`.
     pub fn align(&mut self, size: u64) -> Result<()> {
         let missing = self.at()?.next_multiple_of(size.max(1)) - self.at()?;
-        Ok(self.out.write_all(&vec![0; missing as usize])?)
+        Ok(self.out.write_all(&vec![0; missing.narrow()])?)
     }
 }
 
 /// Sizes, then packed bytes.
 fn block(packed: Packed, plain: &[u8], order: Order) -> io::Result<Vec<u8>> {
     let bytes = pack(packed, plain)?;
-    let sizes = [order.u32_bytes(bytes.len() as u32), order.u32_bytes(plain.len() as u32)];
+    let sizes = [order.u32_bytes(bytes.len().narrow()), order.u32_bytes(plain.len().narrow())];
     Ok([sizes.as_flattened(), &bytes].concat())
 }
 

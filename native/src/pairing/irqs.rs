@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::ledger::thief::Context;
+use crate::narrow::Narrow;
 use crate::pairing::rows::Irq;
 use crate::pairing::settings::Settings;
 
@@ -70,7 +71,7 @@ impl Irqs {
 
     /// In order of their exits.
     pub fn ended(&self) -> Ended<'_> {
-        let mut order: Vec<u32> = (0..self.rows.len() as u32).collect();
+        let mut order: Vec<u32> = (0..self.rows.len().narrow()).collect();
         order.sort_by_key(|&place| self.rows[place as usize].exit_ns);
         Ended { rows: &self.rows, order, after: 0 }
     }

@@ -11,6 +11,7 @@ use crate::ledger::cpu::ORIGINS;
 use crate::ledger::devices::NO_DEVICE;
 use crate::ledger::resolve::Names;
 use crate::ledger::shown::Tables;
+use crate::narrow::Narrow;
 use crate::pairing::chain::Chain;
 use crate::pairing::runs::Run;
 use crate::pairing::sums::{Kind, Sums, COUNTED, REASONS};
@@ -130,7 +131,7 @@ fn pending(kinds: impl Iterator<Item = Kind>) -> ArrayRef {
 }
 
 fn reasons(kinds: impl Iterator<Item = Kind>) -> ArrayRef {
-    Labels::new(&REASONS).column(kinds.map(|kind| kind.3 as u32))
+    Labels::new(&REASONS).column(kinds.map(|kind| kind.3.narrow()))
 }
 
 fn chains(rows: &[&Chain], has_polls: bool, window: (i64, i64), labels: &Labelled<'_>) -> Result<RecordBatch> {
@@ -181,7 +182,7 @@ struct Labelled<'n> {
 
 impl Labelled<'_> {
     fn other(&self, place: usize) -> u32 {
-        (self.names.strings.count() + place) as u32
+        (self.names.strings.count() + place).narrow()
     }
 
     fn device(&self, device: u32) -> u32 {
@@ -258,7 +259,7 @@ fn of_softirqs(sums: &Sums, labels: &Labelled<'_>) -> Result<Tables> {
         .numbers("has_polls", sums.by_polls.keys().copied())
         .sums(BY_POLLS, sums.by_polls.values());
     let counts = Table::new(&labels.labels)
-        .add("what", Labels::new(&COUNTED).column(sums.counts.keys().map(|key| key.0 as u32)))
+        .add("what", Labels::new(&COUNTED).column(sums.counts.keys().map(|key| key.0.narrow())))
         .names("which", sums.counts.keys().map(|key| labels.counted(key.0, key.1)))
         .numbers("n", sums.counts.values().copied());
     let kinds = || sums.run_counts.keys().copied();

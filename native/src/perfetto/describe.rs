@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::bytes::{i32_at, slice, until_nul};
 use crate::columns::field_bytes;
+use crate::narrow::Narrow;
 use crate::perfetto::plan::{Plan, Shape};
 use crate::perfetto::proto::{message, number, text};
 
@@ -62,7 +63,7 @@ fn fields(to: &mut Vec<u8>, plan: &Plan, payload: &[u8]) {
     let mut left = payload.len();
     for (place, shape, field) in &plan.fields {
         let mut bytes = || {
-            let bytes = field_bytes(field, payload, (0, payload.len() as u32));
+            let bytes = field_bytes(field, payload, (0, payload.len().narrow()));
             let bytes = bytes.get(..left).unwrap_or(bytes);
             left -= bytes.len();
             bytes
@@ -85,7 +86,7 @@ fn integer(bytes: &[u8], at: usize, size: usize, signed: bool) -> u64 {
     if let (Some(own), Some(to)) = (slice(bytes, at, size), whole.get_mut(..size)) {
         to.copy_from_slice(own);
     }
-    let unused = 64 - 8 * size.clamp(1, 8) as u32;
+    let unused = 64 - 8 * size.clamp(1, 8).narrow::<u32>();
     let value = u64::from_le_bytes(whole);
     if signed {
         ((value << unused) as i64 >> unused) as u64

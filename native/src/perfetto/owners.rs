@@ -8,6 +8,7 @@ use crate::ledger::resolve::{Known, Names, NETWORKS};
 use crate::ledger::segment::Packed;
 use crate::ledger::thief::{Class, Context};
 use crate::ledger::NO_DEVICE;
+use crate::narrow::Narrow;
 
 /// Texts by number, from 1: Perfetto takes 0 for none.
 #[derive(Debug, Default)]
@@ -15,7 +16,7 @@ pub struct Texts(IndexSet<String, FxBuildHasher>);
 
 impl Texts {
     fn number(&mut self, text: String) -> u32 {
-        self.0.insert_full(text).0 as u32 + 1
+        self.0.insert_full(text).0.narrow::<u32>() + 1
     }
 
     /// The text of a number.

@@ -1,6 +1,7 @@
 //! Which of Perfetto's messages an event becomes: one of its own, or a generic one whose fields are described beside it.
 
 use crate::format::{Element, Field, Format, Kind};
+use crate::narrow::Narrow;
 
 /// Number and name of a field in a message of Perfetto's own, and whether it is text: its readers take the types for
 /// granted.
@@ -143,7 +144,7 @@ impl Plan {
             None => {
                 let own = || format.fields.iter().filter(|field| !field.name.starts_with("common_"));
                 let fields = own().zip(1..).take(MAX_FIELDS).map(|(field, number)| whole(field, number));
-                (GENERIC + place as u32, fields.collect(), own().count().saturating_sub(MAX_FIELDS))
+                (GENERIC + place.narrow::<u32>(), fields.collect(), own().count().saturating_sub(MAX_FIELDS))
             }
         };
         let pid_at = format.field("common_pid").filter(|field| field.size == 4).map(|field| field.offset);

@@ -1,13 +1,14 @@
 //! Protocol buffers, as far as a writer needs them: tagged numbers, and bytes of a stated length.
+use crate::narrow::Narrow;
 
 /// A number, seven bits a byte, the lowest first.
 #[inline(always)]
 pub fn varint(to: &mut Vec<u8>, mut value: u64) {
     while value > 0x7f {
-        to.push(value as u8 | 0x80);
+        to.push((value & 0x7f) as u8 | 0x80);
         value >>= 7;
     }
-    to.push(value as u8);
+    to.push((value & 0x7f) as u8);
 }
 
 #[inline(always)]
@@ -52,7 +53,7 @@ pub fn message(to: &mut Vec<u8>, field: u32, fill: impl FnOnce(&mut Vec<u8>)) {
     fill(to);
     let size = to.len() - at - 1;
     if size <= 0x7f {
-        to[at] = size as u8;
+        to[at] = size.narrow();
     } else {
         let mut length = Vec::with_capacity(5);
         varint(&mut length, size as u64);

@@ -1,5 +1,6 @@
 //! The tracks beside those that Perfetto makes of events: their descriptions, and counters.
 
+use crate::narrow::Narrow;
 use crate::perfetto::out::Out;
 use crate::perfetto::proto::{bytes, double, message, number};
 use crate::recording::Recording;
@@ -90,9 +91,16 @@ pub fn begin(out: &mut Out<'_>, recording: &Recording, counters: &[Counter]) {
     }
     for (place, counter) in counters.iter().enumerate() {
         let track = COUNTERS + place as u64;
-        describe(out, track, Some(GROUP), &counter.name, place as i32 - counters.len() as i32, |to| {
-            message(to, 8, |to| bytes(to, 6, counter.unit.as_bytes()));
-        });
+        describe(
+            out,
+            track,
+            Some(GROUP),
+            &counter.name,
+            place.narrow::<i32>() - counters.len().narrow::<i32>(),
+            |to| {
+                message(to, 8, |to| bytes(to, 6, counter.unit.as_bytes()));
+            },
+        );
         for (&time, &value) in counter.times.iter().zip(&counter.values) {
             out.packet(|to| {
                 number(to, packet::TIMESTAMP, time as u64);

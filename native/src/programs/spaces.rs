@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::narrow::Narrow;
 use rustc_hash::FxHashMap;
 
 /// A file, or what else has a name, mapped to be executed.
@@ -46,7 +47,7 @@ pub struct Spaces {
 impl Spaces {
     /// Process `pid` has this from then on.
     pub fn map(&mut self, pid: i32, time_ns: i64, mapping: Mapping) {
-        self.change(pid, time_ns, Change::Map(self.mappings.len() as u32));
+        self.change(pid, time_ns, Change::Map(self.mappings.len().narrow()));
         self.mappings.push(mapping);
     }
 
@@ -73,7 +74,7 @@ impl Spaces {
 
     /// How many changes a process has seen by then: addresses mean the same as long as these do not differ.
     pub fn at(&self, pid: i32, time_ns: i64) -> u32 {
-        self.by_pid.get(&pid).map_or(0, |changes| changes.partition_point(|change| change.0 <= time_ns) as u32)
+        self.by_pid.get(&pid).map_or(0, |changes| changes.partition_point(|change| change.0 <= time_ns).narrow())
     }
 
     /// The mapping of each address. One pass over the changes of a process answers all that ask of it, so that the

@@ -79,7 +79,7 @@ impl Clock {
             None => stamp,
         };
         if let Some((multiplier, shift)) = self.tsc {
-            time = (u128::from(time) * u128::from(multiplier)).checked_shr(shift).unwrap_or(0) as u64;
+            time = (u128::from(time) * u128::from(multiplier)).checked_shr(shift).map_or(0, low);
         } else if self.name == "uptime" {
             time = time.wrapping_mul(UPTIME_NS);
         }
@@ -95,16 +95,16 @@ impl Clock {
             late if late >= last.time => shifts.len() - 2,
             time => shifts.partition_point(|shift| shift.time <= time).clamp(1, shifts.len() - 1) - 1,
         };
-        let (low, high) = (&shifts[place], &shifts[place + 1]);
-        let delta = high.time.saturating_sub(low.time);
-        let mut offset = i128::from(low.offset);
+        let (shift, next) = (&shifts[place], &shifts[place + 1]);
+        let delta = next.time.saturating_sub(shift.time);
+        let mut offset = i128::from(shift.offset);
         if self.interpolate && delta != 0 {
-            let passed = i128::from(stamp as i64) - i128::from(low.time);
-            let grown = passed * (i128::from(high.offset) - i128::from(low.offset));
+            let passed = i128::from(stamp as i64) - i128::from(shift.time);
+            let grown = passed * (i128::from(next.offset) - i128::from(shift.offset));
             offset += (grown + i128::from(delta / 2)) / i128::from(delta);
         }
-        let scaled = (u128::from(stamp) * u128::from(low.scaling)).checked_shr(low.fraction).unwrap_or(0);
-        (scaled as u64).wrapping_add(offset as u64)
+        let scaled = (u128::from(stamp) * u128::from(shift.scaling)).checked_shr(shift.fraction).map_or(0, low);
+        scaled.wrapping_add(low(offset as u128))
     }
 }
 
@@ -145,4 +145,9 @@ mod tests {
         assert_eq!(clock.time(500, 0), 650);
         assert_eq!(clock.time(500, 1), 500);
     }
+}
+
+/// The lower half: times wrap, as they do for who recorded them.
+fn low(wide: u128) -> u64 {
+    (wide & 0xffff_ffff_ffff_ffff) as u64
 }

@@ -1,6 +1,7 @@
 //! One page of a ring buffer into the places and times of its events (`kernel/trace/ring_buffer.c`).
 
 use crate::bytes::Order;
+use crate::narrow::Narrow;
 
 /// Where a page keeps what, from the recorded `events/header_page`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,7 +175,7 @@ impl PageLayout {
                 return PageEnd { missed, sound: false };
             }
             time = time.wrapping_add(delta);
-            show(Row { time, at: begin as u32, size: size as u32 });
+            show(Row { time, at: begin.narrow(), size: size.narrow() });
         }
         PageEnd { missed, sound: true }
     }

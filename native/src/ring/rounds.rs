@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use crate::bytes::Order;
 use crate::error::{bad, Result};
+use crate::narrow::Narrow;
 use crate::payload;
 use crate::recording::{Event, Source};
 use crate::ring::clock::Clock;
@@ -85,7 +86,7 @@ impl Ring {
         let mut by_type = vec![Self::ABSENT; 1 << 16];
         for (number, event) in events.iter().enumerate() {
             if let Some(slot) = usize::try_from(event.config).ok().and_then(|kind| by_type.get_mut(kind)) {
-                *slot = number as u32;
+                *slot = number.narrow();
             }
         }
         by_type
@@ -211,7 +212,13 @@ impl CpuPages {
                 return;
             }
             *latest = (*latest).max(time as i64);
-            rows.push(Row { time: time as i64, latest: *latest, at: base as u32 + row.at, size: row.size, event });
+            rows.push(Row {
+                time: time as i64,
+                latest: *latest,
+                at: base.narrow::<u32>() + row.at,
+                size: row.size,
+                event,
+            });
         });
         if order == Order::Big {
             for row in &self.rows[first..] {
@@ -306,7 +313,7 @@ fn by_time(
     let mut order: Vec<(i64, u32, u32)> =
         Vec::with_capacity(streams.iter().zip(&ready).map(|(stream, ready)| ready - stream.next).sum());
     for (number, (stream, ready)) in streams.iter().zip(&ready).enumerate() {
-        order.extend((stream.next..*ready).map(|place| (stream.rows[place].latest, number as u32, place as u32)));
+        order.extend((stream.next..*ready).map(|place| (stream.rows[place].latest, number.narrow(), place.narrow())));
     }
     // Each CPU's samples are in order already: the sort merges them.
     order.sort_by_key(|entry| entry.0);

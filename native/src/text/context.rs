@@ -24,6 +24,7 @@ pub enum Column {
     Other,
 }
 
+use crate::narrow::Narrow;
 use Column::{Context, IrqsOff, MigrateDisable, NeedResched, NeedReschedLazy, Other, PreemptDepth};
 
 /// What kernels print where no header tells: by width, from 4.
@@ -191,7 +192,7 @@ fn context(byte: u8) -> u8 {
 }
 
 fn nibble(byte: u8) -> u8 {
-    (byte as char).to_digit(16).unwrap_or(0) as u8
+    (byte as char).to_digit(16).unwrap_or(0).narrow()
 }
 
 #[cfg(test)]

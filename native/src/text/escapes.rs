@@ -1,5 +1,6 @@
 //! Bytes that stand for others: a mail's quoted-printable, a page's HTML entities, a terminal's colours.
 
+use crate::narrow::Narrow;
 use memchr::memmem;
 
 /// Bytes of an escape: what is longer is none.
@@ -66,7 +67,7 @@ fn quoted_printable(escape: &[u8]) -> Escape {
         [_, b'\n'] | [_, b'\r', b'\n'] => Escape::Nothing,
         [_, first] if digit(first).is_some() => Escape::NotYet,
         [_, first, second] => match (digit(first), digit(second)) {
-            (Some(first), Some(second)) => Escape::Byte((first * 16 + second) as u8),
+            (Some(first), Some(second)) => Escape::Byte((first * 16 + second).narrow()),
             _ => Escape::IsNone,
         },
         _ => Escape::IsNone,

@@ -15,6 +15,7 @@ use super::head::{Head, Style};
 use super::scan::{digits, Rest};
 use super::stamp::Stamp;
 use super::who::Who;
+use crate::narrow::Narrow;
 use crate::visit::MAX_CPUS;
 
 /// Columns that latency formats give a name; what is longer is cut.
@@ -35,7 +36,7 @@ pub fn plain<'a>(left: &'a [u8], stamp: Stamp) -> Option<Head<'a>> {
         None => return None,
     };
     let who = Who::parse(&left[..at], NAME_WIDTH).filter(|who| who.style == Style::Ftrace)?;
-    Some(Head { style: Style::Latency, ..Head::of(who, Some(cpu as u32), shown, stamp) })
+    Some(Head { style: Style::Latency, ..Head::of(who, Some(cpu.narrow()), shown, stamp) })
 }
 
 /// How much of a word is a CPU and its columns, with a number right behind them.
@@ -65,7 +66,7 @@ pub fn of_perf<'a>(left: &'a [u8], stamp: Stamp) -> Option<Head<'a>> {
     }
     // A name that fills all eight letters may have been cut.
     let comm = if comm.starts_with(b" ") { comm.trim_ascii() } else { b"" };
-    Some(Head::of(Who { comm, ..who }, Some(cpu as u32), Shown::Nothing, stamp))
+    Some(Head::of(Who { comm, ..who }, Some(cpu.narrow()), Shown::Nothing, stamp))
 }
 
 /// ftrace's with its option `verbose`: task, CPU, common_flags, common_preempt_count and the event's
@@ -82,7 +83,7 @@ pub fn verbose(line: &[u8], at: usize) -> Option<Head<'_>> {
     rest.eat(b" (+").then_some(())?;
     let until = rest.word();
     let stamp = match (since.strip_suffix(b"ms"), until.strip_suffix(b"ms):")) {
-        (Some(_), Some(_)) => Stamp::of_ns(count.checked_mul(NS_PER_US)?, NS_PER_US as u32)?,
+        (Some(_), Some(_)) => Stamp::of_ns(count.checked_mul(NS_PER_US)?, NS_PER_US.narrow())?,
         (None, None) if until.ends_with(b"):") => Stamp { time: count, unit_ns: 0 },
         _ => return None,
     };
@@ -103,7 +104,7 @@ pub fn verbose(line: &[u8], at: usize) -> Option<Head<'_>> {
     let comm = left[left.len().saturating_sub(16)..].trim_ascii();
     let who = Who { style: Style::Ftrace, comm, tid: Some(who.tid?), ..who };
     let shown = Shown::Numbers(byte(flags, 10)?, byte(depth, 16)?);
-    Head::named(rest.0, Head::of(who, Some(value as u32), shown, stamp))
+    Head::named(rest.0, Head::of(who, Some(value.narrow()), shown, stamp))
 }
 
 fn is_cpu(value: u64, digits: usize) -> bool {

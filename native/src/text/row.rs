@@ -2,6 +2,7 @@
 
 use super::scan::COMM;
 use crate::bytes::{i32_at, slice, u64_at, until_nul};
+use crate::narrow::Narrow;
 
 /// The common fields that text may show: type (never known), flags, preempt_count, pid.
 pub const FLAGS_AT: usize = 2;
@@ -67,7 +68,7 @@ impl<'a> Row<'a> {
     #[inline(always)]
     pub fn text(&mut self, at: usize, text: &'a [u8]) {
         self.text = &text[..text.len().min(LONGEST_TEXT)];
-        let word = (self.text.len() as u32) << 16 | self.size as u32;
+        let word = self.text.len().narrow::<u32>() << 16 | self.size.narrow::<u32>();
         self.put(at, &word.to_le_bytes());
     }
 

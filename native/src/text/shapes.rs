@@ -17,6 +17,7 @@ use super::scan::digits;
 use super::stamp::Stamp;
 use super::who::Who;
 use super::{graph, latency};
+use crate::narrow::Narrow;
 use crate::visit::MAX_CPUS;
 
 /// Columns that ftrace and trace-cmd give a name.
@@ -67,7 +68,7 @@ fn around_cpu<'a>(line: &'a [u8], at: usize) -> Option<Head<'a>> {
     }
     let (stamp, end) = Stamp::parse(rest)?;
     let who = Who::parse(&line[..at - 1], NAME_WIDTH)?;
-    Head::named(&rest[end..], Head::of(who, Some(cpu as u32), context, stamp))
+    Head::named(&rest[end..], Head::of(who, Some(cpu.narrow()), context, stamp))
 }
 
 #[cold]

@@ -1,6 +1,7 @@
 //! Times as text.
 
 use super::scan::digits;
+use crate::narrow::Narrow;
 
 /// Times beyond this (146 years) are damage; below it differences cannot overflow.
 const LATEST_NS: u64 = 1 << 62;
@@ -31,7 +32,7 @@ impl Stamp {
         let unit_ns = *NS_PER_DIGIT.get(places).filter(|_| places > 0)?;
         let is_all = (1..=18).contains(&count) && word[count] == b'.' && count + 1 + places == word.len();
         let time = whole.checked_mul(NS_PER_DIGIT[0])?.checked_add(part * unit_ns)?;
-        Self::of_ns(i64::try_from(time).ok().filter(|_| is_all)?, unit_ns as u32)
+        Self::of_ns(i64::try_from(time).ok().filter(|_| is_all)?, unit_ns.narrow())
     }
 
     /// The time at the start of `bytes`, which its colon ends: seconds with a fraction, or a mere
@@ -52,7 +53,7 @@ impl Stamp {
                     return None;
                 }
                 let time = whole.checked_mul(NS_PER_DIGIT[0])?.checked_add(part * unit_ns)?;
-                (time < LATEST_NS).then_some((Stamp { time: time as i64, unit_ns: unit_ns as u32 }, end + 1))
+                (time < LATEST_NS).then_some((Stamp { time: time as i64, unit_ns: unit_ns.narrow() }, end + 1))
             }
             // Latency tracers count microseconds, and mark the long ones: "12us+:".
             b'u' => {

@@ -21,6 +21,7 @@ use super::prefix::Prefix;
 use super::switch;
 use super::tracepoints::full_name;
 use crate::error::Result;
+use crate::narrow::Narrow;
 
 /// More events than kernels have: what has more is no capture, and each costs a table.
 const MAX_EVENTS: usize = 1 << 14;
@@ -214,7 +215,7 @@ impl Survey {
             return None;
         }
         let found = self.events.entry(name);
-        let number = found.index() as u32;
+        let number = found.index().narrow();
         found.or_insert_with_key(|name| Found::new(name.clone()));
         if self.spellings.len() < 2 * MAX_EVENTS {
             self.spellings.insert(head.name.into(), number);

@@ -22,6 +22,7 @@ use super::stamp::Stamp;
 use super::switch::{NEXT_COMM, NEXT_PID, PREV_COMM, PREV_PID};
 use super::{Reading, Text};
 use crate::error::{bad, Result};
+use crate::narrow::Narrow;
 use crate::visit::{Feed, Sample, Side, Tally, What};
 
 impl Text {
@@ -74,7 +75,7 @@ impl Text {
         }
         for (cpu, &sure) in walk.sure.iter().enumerate() {
             if sure != walk.places && sure != UNSEEN {
-                visitor.side(&[], &Side::of(What::PassedOver, None, Some(cpu as u32)));
+                visitor.side(&[], &Side::of(What::PassedOver, None, Some(cpu.narrow())));
             }
         }
         for (cpu, loss) in std::mem::take(&mut walk.losses) {
@@ -217,14 +218,14 @@ impl Walk<'_> {
         }
         self.doubt(head, visitor);
         self.tell(head, &row, reading.known.role, visitor);
-        let at = self.block.len() as u32;
+        let at = self.block.len().narrow();
         row.append_to(&mut self.block);
         let sample = Sample {
             event: number,
             time_ns: head.stamp.time,
             cpu: head.cpu.unwrap_or(0),
             raw: at,
-            raw_size: row.len() as u32,
+            raw_size: row.len().narrow(),
             record: at,
             record_size: 0,
             in_guest: false,

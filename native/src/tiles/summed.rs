@@ -10,6 +10,7 @@
 use arrow_array::RecordBatch;
 
 use crate::error::{bad, Result};
+use crate::narrow::Narrow;
 use crate::tiles::grid::max_level;
 use crate::tiles::owners::Owners;
 use crate::tiles::rows::{Part, Segment};
@@ -65,7 +66,7 @@ impl Summed {
         let buckets = |level: u32| duration.div_ceil(1 << level) * cpus.len() as u64;
         // Every bucket has an entry, and should have room for another.
         let base = (0..top).find(|&level| buckets(level) <= most as u64 / 2).unwrap_or(top);
-        let count = duration.div_ceil(1 << base) as usize;
+        let count = duration.div_ceil(1 << base).narrow();
         let lane = |_| Lane {
             levels: vec![Level { entries: Vec::new(), packets: vec![0; count], begun: vec![0; count] }],
             limit: GATHERED,
@@ -93,7 +94,7 @@ impl Summed {
     pub fn add_polls(&mut self, batch: &RecordBatch) -> Result<()> {
         let Summed { part, lanes, base, .. } = self;
         part.polls(batch, |cpu, poll| {
-            lanes[cpu].levels[0].packets[(poll.at >> *base) as usize] += u64::from(poll.work);
+            lanes[cpu].levels[0].packets[(poll.at >> *base).narrow::<usize>()] += u64::from(poll.work);
         })
     }
 
@@ -141,7 +142,7 @@ impl Summed {
 
     /// Segments that begin in a stretch of time or in the finest buckets that it has a part of, on all CPUs.
     pub fn begun(&self, begin: u64, end: u64) -> u64 {
-        let (first, last) = ((begin >> self.base) as usize, end.div_ceil(1 << self.base) as usize);
+        let (first, last) = ((begin >> self.base).narrow::<usize>(), end.div_ceil(1 << self.base).narrow::<usize>());
         let of = |lane: &Lane| {
             let begun = &lane.levels[0].begun;
             begun[first.min(begun.len())..last.min(begun.len())].iter().map(|&count| u64::from(count)).sum::<u64>()
@@ -190,7 +191,7 @@ impl Lane {
     #[inline(always)]
     fn split(&mut self, row: &Segment, base: u32) {
         let mut from = row.start;
-        self.levels[0].begun[(from >> base) as usize] += 1;
+        self.levels[0].begun[(from >> base).narrow::<usize>()] += 1;
         while from < row.end {
             let bucket = from >> base;
             let to = row.end.min((bucket + 1) << base);
@@ -202,7 +203,7 @@ impl Lane {
             if is_next {
                 (self.open, self.limit) = (self.levels[0].entries.len(), GATHERED);
             }
-            self.levels[0].entries.push(Entry { bucket: bucket as u32, owner: row.owner, ns: to - from });
+            self.levels[0].entries.push(Entry { bucket: bucket.narrow(), owner: row.owner, ns: to - from });
             from = to;
         }
     }
@@ -270,7 +271,7 @@ impl Level {
 
     /// The packets of these buckets, as far as there are any.
     pub fn packets(&self, begin: u64, end: u64) -> &[u64] {
-        let of = |bucket: u64| self.packets.len().min(bucket as usize);
+        let of = |bucket: u64| self.packets.len().min(bucket.narrow());
         &self.packets[of(begin)..of(end)]
     }
 }

@@ -1,6 +1,7 @@
 //! A tile's bytes; docs/view.md says what is where.
 
 use crate::error::{bad, Result};
+use crate::narrow::Narrow;
 use crate::tiles::grid::{max_level, BUCKETS};
 use crate::tiles::kept::{self, Kept};
 use crate::tiles::owners::Owners;
@@ -74,11 +75,11 @@ pub fn tile(owners: &Owners, summed: &Summed, kept: Option<&Kept>, level: u32, i
                 forms.push((0, entries.len()));
                 put(&mut arrays, entries.iter().map(|entry| (entry.ns as f64).to_le_bytes()));
                 put(&mut arrays, entries.iter().map(|entry| entry.owner.to_le_bytes()));
-                put(&mut arrays, entries.iter().map(|entry| (entry.bucket as u16).to_le_bytes()));
+                put(&mut arrays, entries.iter().map(|entry| entry.bucket.narrow::<u16>().to_le_bytes()));
             }
             Form::Segments(rows) => {
                 for row in rows.iter().filter(|row| owners.is_stolen(row.owner)) {
-                    place.split(row, |bucket, ns| stolen[bucket as usize] += ns);
+                    place.split(row, |bucket, ns| stolen[bucket.narrow::<usize>()] += ns);
                 }
                 forms.push((1, rows.len()));
                 put(&mut arrays, rows.iter().map(|row| (row.start.max(place.begin) as f64).to_le_bytes()));
@@ -92,8 +93,8 @@ pub fn tile(owners: &Owners, summed: &Summed, kept: Option<&Kept>, level: u32, i
     }
     let mut bytes = Vec::with_capacity(8 * (forms.len() + 2) + arrays.len());
     bytes.extend_from_slice(&MAGIC.to_le_bytes());
-    bytes.extend_from_slice(&(forms.len() as u32).to_le_bytes());
-    put(&mut bytes, forms.iter().flat_map(|&(form, count)| [form, count as u32]).map(u32::to_le_bytes));
+    bytes.extend_from_slice(&forms.len().narrow::<u32>().to_le_bytes());
+    put(&mut bytes, forms.iter().flat_map(|&(form, count)| [form, count.narrow::<u32>()]).map(u32::to_le_bytes));
     bytes.extend_from_slice(&arrays);
     Ok(bytes)
 }
@@ -109,7 +110,7 @@ fn form(lane: Option<&kept::Lane>, sums: Option<&Level>, place: Place) -> Option
     if let Some(sums) = sums {
         let first = place.begin >> place.level;
         let found = sums.within(first, first + BUCKETS).iter();
-        let shown = found.map(|entry| Entry { bucket: entry.bucket - first as u32, ..*entry });
+        let shown = found.map(|entry| Entry { bucket: entry.bucket - first.narrow::<u32>(), ..*entry });
         return Some(Form::Shares(shown.collect()));
     }
     let (lane, rows) = rows?;
@@ -118,7 +119,7 @@ fn form(lane: Option<&kept::Lane>, sums: Option<&Level>, place: Place) -> Option
     for row in rows {
         let row = lane.segment(row);
         place.split(&row, |bucket, ns| {
-            let bucket = bucket as u32;
+            let bucket = bucket.narrow();
             if entries.last().is_some_and(|last| last.bucket != bucket) {
                 open = entries.len();
             }
@@ -135,7 +136,7 @@ fn form(lane: Option<&kept::Lane>, sums: Option<&Level>, place: Place) -> Option
 fn packets(lane: Option<&kept::Lane>, sums: Option<&Level>, place: Place) -> [u32; BUCKETS as usize] {
     let mut packets = [0u32; BUCKETS as usize];
     let mut add = |bucket: usize, count: u64| {
-        packets[bucket] = u64::from(packets[bucket]).saturating_add(count).min(u32::MAX.into()) as u32;
+        packets[bucket] = u64::from(packets[bucket]).saturating_add(count).min(u32::MAX.into()).narrow();
     };
     match (sums, lane) {
         (Some(sums), _) => {
@@ -144,7 +145,7 @@ fn packets(lane: Option<&kept::Lane>, sums: Option<&Level>, place: Place) -> [u3
         }
         (None, Some(lane)) => {
             for poll in lane.polls(place.begin, place.end) {
-                add(place.bucket(poll.at) as usize, poll.work.into());
+                add(place.bucket(poll.at).narrow(), poll.work.into());
             }
         }
         (None, None) => {}

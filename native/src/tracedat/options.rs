@@ -94,7 +94,7 @@ impl Options {
         // Older recorders end here.
         for shift in self.shifts.iter_mut().flatten() {
             let Some(fraction) = cursor.u64() else { break };
-            shift.fraction = fraction as u32;
+            shift.fraction = fraction.try_into().unwrap_or(u32::MAX);
         }
         for shifts in &mut self.shifts {
             shifts.sort_by_key(|shift| shift.time);

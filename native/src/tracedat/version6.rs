@@ -5,6 +5,7 @@ use std::fs::File;
 use super::headers::{CpuData, Headers, Instance};
 use super::id;
 use crate::kinds::Kind;
+use crate::narrow::Narrow;
 use crate::tracing::Cursor;
 use crate::visit::MAX_CPUS;
 
@@ -73,7 +74,7 @@ impl Headers {
         if self.options.has_clock {
             let size = cursor.u64().filter(|&size| size <= 1 << 12);
             self.tracing.hold(cursor, Kind::Keep);
-            clock = size.and_then(|size| cursor.take(size as usize)).map(|clock| crate::bytes::text(&clock));
+            clock = size.and_then(|size| cursor.take(size.narrow())).map(|clock| crate::bytes::text(&clock));
             self.tracing.hold(cursor, Kind::Text);
         }
         self.tracing.hold(cursor, Kind::Keep);
