@@ -29,7 +29,7 @@ WAYS = (
     *(f"ask {name}" for name in _QUESTIONS),
     *(f"report {name}" for name in _NOTEBOOKS),
 )
-_TRACE = ".perfetto-trace"
+_TRACE, _PASSES = ".perfetto-trace", ".passes"
 # By how much the largest may be above the smallest.
 _FLAT = 1.2
 # Of the largest, by how a way begins: what its time is compared with, and how many times that it
@@ -44,6 +44,8 @@ class Measured:
     events: int
     gigabytes: float
     run: Run
+    # How often a page read all of it, and a part.
+    passes: str = ""
 
     @property
     def event_ns(self) -> float:
@@ -63,10 +65,13 @@ def measure(path: Path, gigabytes: float, ways: tuple[str, ...] = WAYS) -> list[
             for way in ways:
                 out = Path(folder) / "out"
                 done = run(Way(way, command(way, made, out)))
-                found.append(Measured(way, times, events, size, done))
+                note = out.with_suffix(_PASSES)
+                passes = note.read_text() if note.exists() else ""
+                found.append(Measured(way, times, events, size, done, passes))
                 print(f"{times} x {way}: {done.seconds:.1f} s", file=sys.stderr)
                 shutil.rmtree(out, ignore_errors=True)
-                out.with_suffix(_TRACE).unlink(missing_ok=True)
+                for ending in (_TRACE, _PASSES):
+                    out.with_suffix(ending).unlink(missing_ok=True)
             made.unlink()
     return found
 
@@ -82,6 +87,8 @@ def command(way: str, path: Path, out: Path) -> tuple[str, ...]:
     }
     if name == "ask":
         return (*netcost, name, what, str(path))
+    if name == "report":
+        netcost = (sys.executable, "-m", "benchmarks.passes", str(out.with_suffix(_PASSES)))
     return (*netcost, name, str(path), *words.get(name, ()))
 
 
@@ -92,7 +99,7 @@ def rows(found: list[Measured]) -> list[tuple[str, ...]]:
             *(one.way, str(one.times), f"{one.gigabytes:.2f}", f"{one.events / 1e6:.1f}"),
             f"{one.run.seconds:.1f}",
             f"{one.run.seconds / kwork[one.times]:.2f}" if one.times in kwork else "",
-            *(f"{one.event_ns:.0f}", f"{one.run.peak_mib:.0f}"),
+            *(f"{one.event_ns:.0f}", f"{one.run.peak_mib:.0f}", one.passes.replace(" ", " + ")),
         )
         for one in sorted(found, key=lambda one: WAYS.index(one.way))
     ]
@@ -100,7 +107,7 @@ def rows(found: list[Measured]) -> list[tuple[str, ...]]:
 
 HEAD = (
     *("way", "times", "GB", "M events", "time (s)", "of kwork"),
-    *("CPU time for an event (ns)", "peak (MiB)"),
+    *("CPU time for an event (ns)", "peak (MiB)", "passes"),
 )
 
 
@@ -134,7 +141,8 @@ def section(found: list[Measured]) -> str:
 ## Large captures
 
 A recorded capture written 1, 4 and 16 times over with shifted times (`benchmarks/repeat.py`), each
-way as a process of its own, once.
+way as a process of its own, once. `passes`: how often a page went through events of all of the
+capture, and of a part from its middle.
 
 {table(found)}
 

@@ -1,0 +1,49 @@
+# A command of netcost that notes how often it reads its capture, all of it and a part.
+#     python -m benchmarks.passes NOTE report CAPTURE -o page.html
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from netcost_analysis import _native
+from netcost_analysis.cli.main import main
+
+# Native's calls that go through events.
+_PASSES = frozenset(
+    (
+        *("timeline", "aggregates", "batches", "scan", "counts", "times", "event_times"),
+        *("events", "all_events", "event_batches", "task_events", "samples", "mappings"),
+    )
+)
+_found: Counter[str] = Counter()
+_Capture = _native.Capture
+
+
+class _Noting:
+    def __init__(self, *given: Any, **named: Any) -> None:
+        self._of = _Capture(*given, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._of, name)
+        if name not in _PASSES:
+            return found
+
+        def noted(*given: Any, **named: Any) -> Any:
+            if named.get("rows", 0) is None:
+                # Of rows that are kept in memory.
+                return found(*given, **named)
+            of_part = named.get("start_ns") is not None or name == "event_times"
+            _found["part" if of_part else "all"] += 1
+            return found(*given, **named)
+
+        return noted
+
+
+if __name__ == "__main__":
+    note, sys.argv = sys.argv[1], ["netcost", *sys.argv[2:]]
+    _native.Capture = _Noting  # type: ignore[assignment, misc]
+    try:
+        main()
+    finally:
+        Path(note).write_text(f"{_found['all']} {_found['part']}")
