@@ -108,6 +108,8 @@ def test_a_bug_is_called_a_bug(
         ("{}['bin']", True, "KeyError: 'bin' (a bug; NETCOST_TRACEBACK=1 shows where)"),
         ("{}['bin']", False, "KeyError: 'bin'"),
         ("import netcost_analysis as n; n.open_capture('/nodir/x')", False, "FileNotFoundError:"),
+        ("import sys; sys.exit(1)", False, "SystemExit: 1"),
+        ("input('who?')", False, "EOFError:"),
     ],
 )
 def test_a_cell_that_fails(cell: str, ours: bool, line: str) -> None:

@@ -1,5 +1,7 @@
 """IPython in this process, whose cells' outputs go into a notebook's."""
 
+import os
+import sys
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -90,10 +92,13 @@ def shell() -> Iterator[Shell]:
     quiet = Config(
         {"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": "nocolor"}}
     )
-    with TemporaryDirectory() as own:
-        made = Shell.instance(ipython_dir=own, config=quiet)
+    with TemporaryDirectory() as own, open(os.devnull) as nothing:
+        made, stdin = Shell.instance(ipython_dir=own, config=quiet), sys.stdin
+        # Nobody sees what a cell asks.
+        sys.stdin = nothing
         try:
             yield made
         finally:
+            sys.stdin = stdin
             made.restore_sys_module_state()
             Shell.clear_instance()
