@@ -18,7 +18,7 @@ from netcost_analysis._native import Capture, CaptureError
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.small_captures import small_captures
-from support.text_mutants import EVENTS, lines
+from support.text_kinds import EVENTS, lines
 from support.told import NET_RX, OPENSSL
 from support.tracedat import write_tracefs
 

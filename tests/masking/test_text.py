@@ -8,7 +8,7 @@ from netcost_analysis._native import Capture
 from netcost_analysis.masking import mask
 from support.host import Fresh
 from support.masking import numbers
-from support.text_mutants import HEADERS, lines
+from support.text_kinds import HEADERS, lines
 
 TEXT_SECRETS = [
     b"a b",

@@ -1,7 +1,7 @@
 # A small text of each kind that perf, trace-cmd and ftrace print, with a little of everything in
 # it: what mutations and fuzzing start from.
 
-from support.text_mutants import LINES, lines
+from support.text_kinds import LINES, lines
 
 SWITCH = (
     "prev_comm=sh prev_pid=8 prev_prio=120 prev_state=S ==> next_comm=a b next_pid=9 next_prio=120"

@@ -1,6 +1,5 @@
 # Texts as captures: lines into a file, and what is read of it.
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +19,5 @@ def tables(folder: Path, text: str | bytes) -> dict[str, list[Row]]:
     return {name: rows(table) for name, table in found.items()}
 
 
-# The one row of a text's one event, with its name.
-def only(folder: Path, text: str | bytes) -> tuple[str, Row]:
-    [(name, [row])] = tables(folder, text).items()
-    return name, row
-
-
 def counts(scan: dict[str, Any]) -> dict[str, int]:
     return {name.split(":")[-1]: count for name, count in scan["events"].items()}
-
-
-def flat(found: dict[str, list[dict[str, Any]]]) -> Counter[tuple[Any, ...]]:
-    # Names of tasks may come from another line.
-    return Counter(
-        (name, *(row[key] for key in sorted(row) if key != "common_comm"))
-        for name, table in found.items()
-        for row in table
-    )

@@ -1,5 +1,5 @@
-# Call chains of perf script's texts: below samples and tracepoints, of every -F, beside what perf
-# recorded.
+# Call chains of perf script's texts, of every -F, beside what perf recorded. Drawn ones are in
+# native/tests/text/chains.rs.
 
 import re
 import subprocess
@@ -17,89 +17,10 @@ from netcost_analysis.display.export import write_csv, write_parquet
 from support.corpus import ABSENT, files, name, path_of
 from support.host import require_root_tracing
 from support.live import LIVE_LOAD
-from support.native_tables import Row, rows
+from support.native_tables import rows
 from support.oracle import perf_script
-from support.text_capture import capture
 
 pytestmark = pytest.mark.live
-
-EVENT = "sh 8/9 [003] {s}.000000:    {period} {name}: {text}\n"
-CHAIN = """\
-\tffffffff821f8b58 __schedule+0x618 ([kernel.kallsyms])
-\t          af08f5 std::at(int) const+0x65 (/usr/lib/a b.so (deleted))
-  call.c:847
-\t               0 [unknown] ([unknown])
-\t          146f7c main (inlined)
-"""
-
-
-def samples(
-    folder: Path, text: str, name: str = "cpu-clock", limit: int | None = None
-) -> list[Row]:
-    return rows(capture(folder, text).samples(name, limit))
-
-
-def test_chains_are_of_the_line_above(tmp_path: Path) -> None:
-    one = EVENT.format(s=1, period=1000, name="cpu-clock", text="") + CHAIN + "\n"
-    two = EVENT.format(s=2, period=2000, name="cpu-clock", text="") + "\n"
-    found = samples(tmp_path, one + two)
-    assert [row["time_ns"] for row in found] == [10**9, 2 * 10**9]
-    assert [row["period"] for row in found] == [1000, 2000]
-    assert {(row["cpu"], row["tid"], row["comm"]) for row in found} == {(3, 9, "sh")}
-    assert found[0]["callchain"] == [0xFFFFFFFF821F8B58, 0xAF08F5, 0, 0x146F7C]
-    assert found[0]["symbols"] == ["__schedule", "std::at(int) const", None, "main"]
-    dsos = ["[kernel.kallsyms]", "/usr/lib/a b.so (deleted)", None, "inlined"]
-    assert found[0]["dsos"] == dsos
-    assert (found[1]["callchain"], found[1]["symbols"], found[1]["dsos"]) == ([], [], [])
-    assert samples(tmp_path, one + two, limit=1) == found[:1]
-
-
-# Frames of one event are no other's, and none is an event.
-def test_chains_of_several_events(tmp_path: Path) -> None:
-    parts = [
-        EVENT.format(s=s, period=1, name=name, text=text) + f"\t  {s} f{s} (x)\n\n"
-        for s, (name, text) in enumerate(
-            [("cpu-clock", ""), ("irq:softirq_exit", "vec=3"), ("cpu-clock", ""), ("irq:x", "dead")]
-        )
-    ]
-    text = "".join(parts)
-    assert [row["symbols"] for row in samples(tmp_path, text)] == [["f0"], ["f2"]]
-    assert [row["symbols"] for row in samples(tmp_path, text, "irq:softirq_exit")] == [["f1"]]
-    # "dead" is its text, and no address.
-    assert [row["symbols"] for row in samples(tmp_path, text, "irq:x")] == [["f3"]]
-    scan = capture(tmp_path, text).scan()
-    assert scan["records"] == {"event": 4, "call chain": 4, "blank": 4}
-    assert any(note.startswith("4 lines") for note in scan["notes"])
-
-
-# Lines that no table has, and frames behind a blank line, give nobody a chain.
-def test_frames_of_nobody(tmp_path: Path) -> None:
-    whole = EVENT.format(s=1, period=1, name="cpu-clock", text="")
-    damaged = whole.replace("[003] ", "").replace("1.0", "2.0")
-    text = f"\t  1 a (x)\n{whole}\n\t  2 b (x)\n{damaged}\t  3 c (x)\n"
-    text += f"{whole}\t  4 d (x)\nnoise\n\t  5 e"
-    found = samples(tmp_path, text)
-    assert [row["symbols"] for row in found] == [[], ["d", "e"]]
-
-
-def test_places_beside_the_event(tmp_path: Path) -> None:
-    line = EVENT.format(s=1, period=1, name="cycles:u", text="     7f6eb main+0x35 (/bin/sh)")
-    [row] = samples(tmp_path, line, "cycles:u")
-    assert (row["callchain"], row["symbols"], row["dsos"]) == ([0x7F6EB], ["main"], ["/bin/sh"])
-
-
-def test_without_any_chain_the_lists_are_null(tmp_path: Path) -> None:
-    line = EVENT.format(s=1, period=1, name="irq:softirq_exit", text="vec=3")
-    [row] = samples(tmp_path, line, "irq:softirq_exit")
-    assert (row["callchain"], row["symbols"], row["dsos"]) == (None, None, None)
-
-
-def test_what_other_texts_have_is_no_sample(tmp_path: Path) -> None:
-    text = "sh-8 [000] d..2. 1.0: softirq_exit: vec=3\nsh-8 [000] d..2. 1.0: <stack trace>\n => a\n"
-    with pytest.raises(Exception, match="has no samples"):
-        samples(tmp_path, text, "irq:softirq_exit")
-    with pytest.raises(Exception, match="no event 'irq:x'"):
-        samples(tmp_path, EVENT.format(s=1, period=1, name="cpu-clock", text=""), "irq:x")
 
 
 @pytest.fixture(scope="module")

@@ -1,17 +1,13 @@
 # A text with its newest lines first, as tac gives it: its times tell no durations, and no figure is
-# given. Single lines in the wrong place are held, as in any text.
+# given.
 
 import re
 from pathlib import Path
 
-import pytest
-
 from netcost_analysis import open_capture
-from netcost_analysis._native import CaptureError
-from support.native_tables import Answer
 from support.run_cli import Netcost
 from support.text_capture import capture
-from support.text_mutants import LINES, lines
+from support.text_kinds import lines
 
 
 def turned(tmp_path: Path, kind: str) -> Path:
@@ -40,19 +36,3 @@ def test_info_of_a_text_that_is_read(netcost: Netcost, tmp_path: Path) -> None:
     info = netcost("info", str(tmp_path / "trace.txt"), "--json").json
     assert 0.99 < info["recorded"] < 1
     assert not [note for note in info["notes"] if "no ledger" in note]
-
-
-def test_newest_lines_first_are_refused(tmp_path: Path) -> None:
-    for kind in sorted(LINES):
-        turned(tmp_path, kind)
-        with pytest.raises(CaptureError, match=r"^no ledger: .*\(tac "):
-            Answer(tmp_path / "trace.txt")
-
-
-def test_a_text_twice_or_with_lines_exchanged_is_read(tmp_path: Path) -> None:
-    whole = lines("perf")
-    capture(tmp_path, "\n".join([*whole, *whole]))
-    assert Answer(tmp_path / "trace.txt").summary["backwards"] > 0
-    whole[10], whole[12] = whole[12], whole[10]
-    capture(tmp_path, "\n".join(whole))
-    assert Answer(tmp_path / "trace.txt").summary["backwards"] > 0

@@ -1,17 +1,6 @@
-# Damaged texts without end: each is a number, from which alone it follows. As a program, it reads
-# a range of them in one process that the kernel ends when it takes too much time or memory.
+# A text of each kind, with a little of everything in it, line by line.
 
-import resource
-import sys
-import tempfile
-from collections import Counter
 from functools import cache
-from pathlib import Path
-from random import Random
-
-import pyarrow as pa
-
-from netcost_analysis._native import Capture, CaptureError
 
 SW = (
     "prev_comm={} prev_pid={} prev_prio=120 prev_state={} ==> next_comm={} next_pid={} next_prio=98"
@@ -85,80 +74,3 @@ def lines(kind: str) -> list[str]:
 
 
 EVENTS = 4 * len(TEXTS)
-BYTES = b"[]():=-/ .0123456789\t\r\n#,xXNS>\x00\xff\x80"
-
-
-def damaged(line: str, random: Random) -> bytes:
-    data = bytearray(line.encode())
-    for _ in range(random.choice((1, 1, 2, 5))):
-        at = random.randrange(len(data) or 1)
-        match random.randrange(6):
-            case 0 if data:
-                data[at] = random.choice(BYTES)
-            case 1:
-                data[at:at] = bytes(random.choices(BYTES, k=random.choice((1, 3, 20, 300))))
-            case 2:
-                del data[at : at + random.choice((1, 4, 30))]
-            case 3:
-                del data[at:]
-            case 4:
-                number = random.choice((0, -1, 255, 65536, 2**31, 2**32, 2**63, 10**19, 10**30))
-                data[at : at + random.choice((0, 3))] = str(number).encode()
-            case _:
-                piece = data[at : at + 40]
-                to = random.randrange(len(data) or 1)
-                data[to:to] = piece * random.choice((1, 2, 100))
-    return bytes(data)
-
-
-# A text of which one line is damaged, or many; its kind; and the damaged lines' numbers.
-def mutant(number: int) -> tuple[bytes, str, set[int]]:
-    random = Random(number)
-    kind = sorted(LINES)[number % len(LINES)]
-    whole = lines(kind)
-    several = random.choice((1, 1, 2, len(whole) // 2))
-    places = set(random.sample(range(len(whole)), several))
-    data = [damaged(one, random) if n in places else one.encode() for n, one in enumerate(whole)]
-    if several > 1 and random.random() < 0.2:
-        random.shuffle(data)
-    return b"\n".join(data), kind, places
-
-
-# Which event is read by itself too follows from the number.
-def read(path: Path, number: int) -> list[str]:
-    steps = []
-    try:
-        capture = Capture(str(path))
-        steps.append("open")
-        capture.header()
-        scan = capture.scan()
-        found = {name: pa.table(table) for name, table in capture.all_events().items()}
-        for name, count in scan["events"].items():
-            assert len(found[name]) <= count
-        if found:
-            alone = sorted(found)[number % len(found)]
-            assert pa.table(capture.events(alone)).equals(found[alone])
-        steps.append("events")
-        capture.timeline(["segments", "softirqs", "hardirqs", "polls", "slices", "migrations"])
-        steps.append("timeline")
-    except CaptureError as error:
-        if not str(error).isprintable():
-            raise AssertionError(repr(str(error))) from error
-    return steps
-
-
-def main(start: int, count: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-    tally: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "mutant.txt"
-        for number in range(start, start + count):
-            print(number, file=sys.stderr)
-            path.write_bytes(mutant(number)[0])
-            tally.update(["read", *read(path, number)])
-    print(dict(tally))
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
