@@ -13,7 +13,7 @@ from support.text_capture import tables
 from support.text_kinds import EVENTS, lines
 from support.text_steps import BEFORE, BEHIND, step
 
-# Those of native/tests/text/changes.rs.
+# Those of native/tests/formats/text/changes.rs.
 ENCODINGS: dict[str, Callable[[str], bytes]] = {
     "utf-8 with mark": lambda text: ("\ufeff" + text).encode(),
     "utf-16 of PowerShell": lambda text: text.replace("\n", "\r\n").encode("utf-16"),

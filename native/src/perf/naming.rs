@@ -84,25 +84,4 @@ fn modifiers(attr: &Attr) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bytes::Order;
-
-    #[test]
-    fn names_as_perf_spells_them() {
-        let named = |kind: u32, config: u64, flags: u64| {
-            let mut bytes = [0; 64];
-            bytes[..4].copy_from_slice(&kind.to_le_bytes());
-            bytes[8..16].copy_from_slice(&config.to_le_bytes());
-            bytes[40..48].copy_from_slice(&flags.to_le_bytes());
-            Attr::parse(&bytes, Order::Little).map(|attr| name(&attr)).unwrap_or_default()
-        };
-        assert_eq!(named(0, 0, 0), "cycles");
-        assert_eq!(named(0, 1, 1 << 5 | 1 << 6), "instructions:u");
-        assert_eq!(named(0, 0, 3 << 15), "cycles:ppp");
-        assert_eq!(named(1, 0, 0), "cpu-clock");
-        assert_eq!(named(3, 0x10000, 0), "L1-dcache-load-misses");
-        assert_eq!(named(3, 0x0102, 0), "LLC-stores");
-        assert_eq!(named(0, 99, 0), "type 0 config 0x63");
-    }
-}
+mod tests;

@@ -1,5 +1,5 @@
-# Cut anywhere, a capture keeps its whole records and says what is lost; bytes that are no record
-# end it, and that is said too.
+# Cut anywhere, a capture keeps its whole records and says what is lost. Bytes that are no record:
+# native/tests/formats/perf_data/damage.rs.
 
 import itertools
 from dataclasses import dataclass
@@ -16,18 +16,11 @@ from support.host import Fresh
 from support.native_tables import rows
 from support.perfdata import (
     MACHINES,
-    Attr,
-    Bytes,
     Encoder,
-    Machine,
-    Record,
     Sample,
-    SampleType,
-    Where,
     write_file,
     write_pipe,
 )
-from support.perfdata.attr import TYPE_HARDWARE
 from support.story import story
 
 machines = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
@@ -108,52 +101,3 @@ def test_a_file_cut_behind_its_records_still_has_samples(tmp_path: Path) -> None
         assert sorted(times) == sorted(
             record.where.time for record in records if isinstance(record, Sample)
         )
-
-
-ATTR = Attr("cycles", 0, (7,), TYPE_HARDWARE, SampleType.TIME | SampleType.IDENTIFIER)
-
-
-def read(path: Path, machine: Machine, pipe: bool, *records: Record | Sample) -> Capture:
-    write = write_pipe if pipe else write_file
-    path.write_bytes(write([ATTR], [], records, machine=machine))
-    return Capture(str(path))
-
-
-def at(time: int) -> Sample:
-    return Sample(Where(0, time))
-
-
-# A record that claims less than its header, or more than there is, ends what can be read: nothing
-# says where the next one begins. Everything before it is kept.
-@machines
-def test_a_record_of_impossible_size_ends_the_records(tmp_path: Path, machine: Machine) -> None:
-    for pipe in (False, True):
-        for type_ in (0, 9, 68, 200, 2**32 - 1):
-            for size in (0, 1, 7, 65535):
-                broken = Bytes(machine.pack("IHH", type_, 0, size))
-                capture = read(tmp_path / "perf.data", machine, pipe, at(1), at(2), broken, at(3))
-                times = [row["time_ns"] for row in rows(capture.samples("cycles"))]
-                assert times == [1, 2]
-                scan = capture.scan()
-                assert scan["records"]["SAMPLE"] == 2
-                assert any("byte" in note for note in scan["notes"])
-
-
-# Behind the last record: a byte, a header's half, zeros to the end of a page.
-def test_trailing_bytes_are_said_and_not_read(tmp_path: Path) -> None:
-    for machine in MACHINES.values():
-        for pipe in (False, True):
-            for rest in (b"\0", b"\0" * 4, b"\xff" * 7, b"\0" * 4096):
-                capture = read(tmp_path / "perf.data", machine, pipe, at(1), at(2), Bytes(rest))
-                assert [row["time_ns"] for row in rows(capture.samples("cycles"))] == [1, 2]
-                assert capture.scan()["notes"]
-
-
-# A record may be longer than what it has to say, as newer kernels' are.
-def test_records_longer_than_their_contents_are_read(tmp_path: Path) -> None:
-    for machine in MACHINES.values():
-        encoder = Encoder([ATTR], machine)
-        longer = Bytes(encoder.framed(9, encoder.encode(at(2))[8:] + b"\xff" * 16, 1))
-        capture = read(tmp_path / "perf.data", machine, False, at(1), longer, at(3))
-        assert [row["time_ns"] for row in rows(capture.samples("cycles"))] == [1, 2, 3]
-        assert capture.scan()["notes"] == []

@@ -1,5 +1,5 @@
 # Call chains of perf script's texts, of every -F, beside what perf recorded. Drawn ones are in
-# native/tests/text/chains.rs.
+# native/tests/formats/text/chains.rs.
 
 import re
 import subprocess

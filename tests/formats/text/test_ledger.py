@@ -1,5 +1,5 @@
 # The ledger of a text: that of the recording it was printed from, as far as the text tells. Drawn
-# ones are in native/tests/text/ledger.rs.
+# ones are in native/tests/formats/text/ledger.rs.
 
 import subprocess
 from collections import Counter

@@ -1,5 +1,5 @@
 # What is shown of texts with lines that could not be read: nothing is said of the CPUs' time around
-# them. What tables and ledger have of it: native/tests/text/passed_over.rs.
+# them. What tables and ledger have of it: native/tests/formats/text/passed_over.rs.
 
 from pathlib import Path
 

@@ -94,20 +94,16 @@ class Mmap(Record):
 class Mmap2(Mmap):
     # Stands where the device and the inode stand otherwise, and MISC_BUILD_ID says so.
     build_id: bytes | None = None
-    # Device (major, minor), inode and its generation; and whether the kernel calls them a build id.
-    identity: tuple[int, int, int, int] = (8, 1, 99, 0)
-    is_mistaken: bool = False
     type: ClassVar[int] = 10
 
     @property
     def misc(self) -> int:  # type: ignore[override]
-        has_id = self.build_id is not None or self.is_mistaken
-        return CPU_MODES[self.mode] | (MISC_BUILD_ID if has_id else 0)
+        return CPU_MODES[self.mode] | (0 if self.build_id is None else MISC_BUILD_ID)
 
     def inode(self, layout: Layout) -> bytes:
         pack = layout.machine.pack
         if self.build_id is None:
-            identity = pack("IIQQ", *self.identity)
+            identity = pack("IIQQ", 8, 1, 99, 0)
         else:
             identity = pack("BBH", len(self.build_id), 0, 0) + self.build_id.ljust(20, b"\0")
         # PROT_READ, with PROT_EXEC; MAP_PRIVATE

@@ -22,7 +22,6 @@ CPU_MODES |= {"guest kernel": 4, "guest user": 5}
 # Between the frames of a call chain, these say whose frames follow (enum perf_callchain_context).
 CONTEXT_HV, CONTEXT_KERNEL, CONTEXT_USER = (2**64 - down for down in (32, 128, 512))
 CONTEXT_GUEST_KERNEL, CONTEXT_GUEST_USER = (2**64 - down for down in (2176, 2560))
-CONTEXT_USER_DEFERRED = 2**64 - 640
 
 
 # Where and when a record was written: part of a sample's body and, with sample_id_all, the tail of

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use netcost::events::{tables, Within};
 use netcost::{Error, Result};
 
-use crate::kinds::{flat_of, lines, text, EVENTS, KINDS};
 use crate::shown::{rows, Shown};
+use crate::text::kinds::{flat_of, lines, text, EVENTS, KINDS};
 
 /// Numbers without end, which follow from the first.
 struct Random(u64);

@@ -3,8 +3,8 @@
 use arrow_schema::DataType;
 use netcost::events::{tables, Within};
 
-use crate::kinds::only;
 use crate::shown::{all_words, table, words, Row, Shown};
+use crate::text::kinds::only;
 
 const COMMON: &str = "time_ns common_cpu common_pid common_comm common_flags common_preempt_count";
 const NAPI: &str = "napi poll on napi struct 0xffff9d3d53863e88 for device ";

@@ -46,19 +46,58 @@ impl Bytes {
     }
 }
 
-/// A tracepoint's attr of 64 bytes, `sample_id_all` set.
-pub fn attr(order: Order, config: u64, sample_type: u64) -> Bytes {
-    const SAMPLE_ID_ALL: u8 = 1 << (18 - 16);
-    let flags = if order == Order::Big { SAMPLE_ID_ALL.reverse_bits() } else { SAMPLE_ID_ALL };
-    let attr = Bytes::of(order).u32(2).u32(64).u64(config).u64(1).u64(sample_type).u64(0);
-    attr.raw(&[0, 0, flags, 0, 0, 0, 0, 0]).u64(0).u64(0)
+/// What an attr of 64 bytes says, and the ids of its event.
+#[derive(Clone, Copy)]
+pub struct Attr<'i> {
+    pub kind: u32,
+    pub config: u64,
+    pub period: u64,
+    pub sample_type: u64,
+    pub read_format: u64,
+    /// By their bits on a little-endian machine.
+    pub flags: u64,
+    pub ids: &'i [u64],
+}
+
+pub const SAMPLE_ID_ALL: u64 = 1 << 18;
+
+impl Attr<'_> {
+    /// A tracepoint of id 7.
+    pub fn tracepoint(config: u64, sample_type: u64) -> Attr<'static> {
+        Attr { kind: 2, config, period: 1, sample_type, read_format: 0, flags: SAMPLE_ID_ALL, ids: &[7] }
+    }
+
+    fn bytes(&self, order: Order) -> Bytes {
+        let flag = |byte: u8| if order == Order::Big { byte.reverse_bits() } else { byte };
+        let attr = Bytes::of(order).u32(self.kind).u32(64).u64(self.config).u64(self.period).u64(self.sample_type);
+        attr.u64(self.read_format).raw(&self.flags.to_le_bytes().map(flag)).u64(0).u64(0)
+    }
+}
+
+fn magic(order: Order) -> Bytes {
+    Bytes::of(order).raw(if order == Order::Big { b"2ELIFREP" } else { b"PERFILE2" })
 }
 
 /// A stream of these records, with one event of id 7 before them.
 pub fn pipe(order: Order, config: u64, sample_type: u64, records: &Bytes) -> Vec<u8> {
-    let magic = if order == Order::Big { b"2ELIFREP" } else { b"PERFILE2" };
-    let head = Bytes::of(order).raw(magic).u64(16).record(64, 0, attr(order, config, sample_type).u64(7));
+    pipe_of(order, &[Attr::tracepoint(config, sample_type)], records)
+}
+
+/// The same with these events.
+pub fn pipe_of(order: Order, attrs: &[Attr<'_>], records: &Bytes) -> Vec<u8> {
+    let head = magic(order).u64(16);
+    let with_ids = |attr: &Attr<'_>| attr.ids.iter().fold(attr.bytes(order), |body, &id| body.u64(id));
+    let head = attrs.iter().fold(head, |head, attr| head.record(64, 0, with_ids(attr)));
     head.raw(&records.bytes).bytes
+}
+
+/// A file of one event whose header has this size, with its ids before its attr.
+pub fn file_of(order: Order, header: u64, attr: &Attr<'_>, records: &Bytes) -> Vec<u8> {
+    let (ids, attrs) = (8 * attr.ids.len() as u64, header + 8 * attr.ids.len() as u64);
+    let head = magic(order).u64(header).u64(80).u64(attrs).u64(80);
+    let head = head.u64(attrs + 80).u64(records.bytes.len() as u64).raw(&vec![0; header as usize - 56]);
+    let head = attr.ids.iter().fold(head, |head, &id| head.u64(id));
+    head.raw(&attr.bytes(order).u64(header).u64(ids).bytes).raw(&records.bytes).bytes
 }
 
 pub fn opened(bytes: &[u8]) -> netcost::Result<Recording> {

@@ -3,8 +3,8 @@
 
 use netcost::WHYS;
 
-use crate::kinds::{between, steps, BEFORE, BEHIND, ENTRY, EXIT};
 use crate::shown::{all_words, assert_conserved, lane, table, Shown};
+use crate::text::kinds::{between, steps, BEFORE, BEHIND, ENTRY, EXIT};
 
 // A function's address is a number, and its name may hold what separates events' parts.
 #[test]

@@ -1,8 +1,8 @@
 //! What stands before an event's own text, in every shape that perf, trace-cmd and ftrace print it: who, where, in which
 //! context, when, which event.
 
-use crate::kinds::only;
 use crate::shown::{all_words, words, Shown};
+use crate::text::kinds::only;
 
 const EXIT: &str = "vec=3 [action=NET_RX]";
 const COLUMNS: &str = "common_pid common_cpu time_ns time_order common_flags common_preempt_count vec";

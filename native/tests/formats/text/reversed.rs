@@ -3,8 +3,8 @@
 
 use netcost::ErrorKind;
 
-use crate::kinds::{lines, KINDS};
 use crate::shown::{refused, Shown};
+use crate::text::kinds::{lines, KINDS};
 
 #[test]
 fn newest_lines_first_are_refused() {

@@ -1,14 +1,12 @@
 //! A perf.data's header and records: as perf wrote them on this kind of machine (fixtures/switches.sh),
 //! and as they could have been written, in either byte order, of any size, cut anywhere.
 
-mod described;
-
 use std::collections::BTreeMap;
 
 use netcost::parts::{FileHeader, Magic};
 use netcost::{Order, What};
 
-use described::{attr, opened, pipe, walked, Bytes, Other, Seen};
+use crate::described::{file_of, opened, pipe, walked, Attr, Bytes, Other, Seen};
 
 const IP: u64 = 1 << 0;
 const TID: u64 = 1 << 1;
@@ -28,8 +26,16 @@ const STRANGE: u32 = 200;
 #[test]
 fn recordings_have_the_records_that_perf_counts() {
     let recorded: [(&[u8], &str, &str); 2] = [
-        (include_bytes!("fixtures/switches.file.perf.data"), include_str!("fixtures/switches.file.stats"), "file"),
-        (include_bytes!("fixtures/switches.pipe.perf.data"), include_str!("fixtures/switches.pipe.stats"), "pipe"),
+        (
+            include_bytes!("../../fixtures/switches.file.perf.data"),
+            include_str!("../../fixtures/switches.file.stats"),
+            "file",
+        ),
+        (
+            include_bytes!("../../fixtures/switches.pipe.perf.data"),
+            include_str!("../../fixtures/switches.pipe.stats"),
+            "pipe",
+        ),
     ];
     for (bytes, stats, mode) in recorded {
         let recording = opened(bytes).expect("opens");
@@ -81,21 +87,13 @@ fn a_header_of_every_size_and_byte_order() {
     assert_eq!(Magic::parse(b"PERFILE2\x68\0\0"), None);
 }
 
-/// A file whose header has this size, with one sample.
-fn file(order: Order, size: u64) -> Vec<u8> {
-    let magic: &[u8] = if order == Order::Big { b"2ELIFREP" } else { b"PERFILE2" };
-    let sample = Bytes::of(order).record(SAMPLE, 0, Bytes::of(order).u64(5).u32(1).u32(0));
-    let (attrs, data) = (size + 8, size + 8 + 80);
-    let head = Bytes::of(order).raw(magic).u64(size).u64(80).u64(attrs).u64(80);
-    let head = head.u64(data).u64(sample.bytes.len() as u64).u64(0).u64(0).raw(&vec![0; size as usize - 72]).u64(7);
-    head.raw(&attr(order, 1, TIME | CPU).u64(size).u64(8).bytes).raw(&sample.bytes).bytes
-}
-
 #[test]
 fn a_file_with_a_header_of_either_size() {
     for order in [Order::Little, Order::Big] {
         for size in [72, 104] {
-            let recording = opened(&file(order, size)).expect("opens");
+            let sample = Bytes::of(order).record(SAMPLE, 0, Bytes::of(order).u64(5).u32(1).u32(0));
+            let attr = Attr::tracepoint(1, TIME | CPU);
+            let recording = opened(&file_of(order, size, &attr, &sample)).expect("opens");
             assert_eq!((recording.mode, recording.order, recording.finished), ("file", order, true));
             let (seen, tally) = walked(&recording);
             let found: Vec<(i64, u32)> = seen.samples.iter().map(|sample| (sample.0, sample.1)).collect();

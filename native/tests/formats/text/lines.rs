@@ -2,8 +2,8 @@
 
 use netcost::{ErrorKind, Rate};
 
-use crate::kinds::only;
 use crate::shown::{all_words, refused, words, Shown};
+use crate::text::kinds::only;
 
 #[test]
 fn other_events_keep_their_text() {

@@ -3,8 +3,8 @@
 
 use netcost::ErrorKind::{self, NotACapture, Unsupported};
 
-use crate::kinds::{flat_of, lines, text, CHAINS, EVENTS, KINDS};
-use crate::shown::{all_words, refused, rows, table, Shown};
+use crate::shown::{all_words, refused, rows, table, words, Shown};
+use crate::text::kinds::{flat_of, lines, text, CHAINS, EVENTS, KINDS};
 
 /// To a line, behind as many others.
 type OfLine = fn(usize, &str) -> String;
@@ -182,6 +182,22 @@ fn what_is_not_quoted_is_read_as_it_is() {
     let (last, others) = whole.split_last().expect("lines");
     let text = format!("Hello,\n\nyou wrote:\n{}\n{last}\nthanks\n", put(QUOTED, others));
     assert_eq!(flat_of(text), flat_of(whole.join("\n")));
+}
+
+// What Windows' programs begin a text in UTF-8 with is no part of the first task's name.
+#[test]
+fn a_mark_before_the_first_event_is_no_name() {
+    for kind in KINDS {
+        let whole = lines(kind).into_iter().filter(|line| !line.starts_with('#') && !line.starts_with("cpus="));
+        let text = whole.collect::<Vec<String>>().join("\n");
+        let tables = Shown::of(&text).tables();
+        for newline in ["\n", "\r\n", "\r"] {
+            let shown = Shown::of(marked(&text).replace('\n', newline));
+            assert_eq!(shown.tables(), tables, "{kind}");
+            let first = &shown.events("irq:irq_handler_entry")[0];
+            assert_eq!(words(first, "common_comm common_pid"), "sh 7", "{kind}");
+        }
+    }
 }
 
 // What programs call their threads, and trace-cmd its buffers.

@@ -12,5 +12,3 @@ mod ledger;
 mod lines;
 mod passed_over;
 mod reversed;
-#[path = "../shown/mod.rs"]
-mod shown;

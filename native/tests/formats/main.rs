@@ -1,0 +1,6 @@
+//! What is read of a capture, by the format of its bytes: tables, scan and ledger of what was written here.
+
+mod described;
+mod perf_data;
+mod shown;
+mod text;

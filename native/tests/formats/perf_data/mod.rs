@@ -1,0 +1,6 @@
+//! perf.data: containers, records, and samples.
+
+mod containers;
+mod damage;
+mod records;
+mod samples;
