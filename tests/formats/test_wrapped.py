@@ -1,4 +1,5 @@
-# Captures that somebody packed before sending them: opened as they are, or refused in a line.
+# Captures that somebody packed before sending them: with records that perf packed inside, on
+# standard input, or to fill the disk. The rest: native/tests/formats/wrapped.rs.
 
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from netcost_analysis._native import Capture, CaptureError
+from netcost_analysis._native import Capture
 from support.bounded import bounded
 from support.host import ROOT
 from support.long_story import story as long_story
@@ -30,19 +31,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()
 
 
-def test_a_wrapped_capture_reads_as_it_is(tmp_path: Path) -> None:
-    for kind in ("gzip", "zstd"):
-        for members in (1, 2, 5):
-            for mode in ("file", "pipe"):
-                plain = story().write(tmp_path / "perf.data", mode)
-                packed = tmp_path / "perf.data.packed"
-                packed.write_bytes(wrapped(plain.read_bytes(), kind, members))
-                assert contents(packed) == contents(plain)
-                header = Capture(str(packed)).header()
-                assert (header["wrapped"], header["mode"]) == (kind, mode)
-                assert Capture(str(plain)).header()["wrapped"] is None
-
-
 def test_of_any_machine_and_packed_twice(tmp_path: Path) -> None:
     for kind in ("gzip", "zstd"):
         for machine in MACHINES.values():
@@ -61,39 +49,6 @@ def test_standard_input_may_be_wrapped(tmp_path: Path, whole: bytes, kind: str) 
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, input=wrapped(whole, kind), capture_output=True, cwd=ROOT)
     assert done.stdout.decode().split() == [kind, "400"], done.stderr
-
-
-# What came before the cut is read, and that there was a cut is said.
-def test_a_wrapping_cut_short_keeps_what_came_before(tmp_path: Path, whole: bytes) -> None:
-    for kind in ("gzip", "zstd"):
-        for share in (0.3, 0.6, 0.9, 0.999):
-            # Small blocks, so that a cut leaves some of them whole.
-            packed = wrapped(whole, kind, members=50)
-            path = tmp_path / "packed"
-            path.write_bytes(packed[: int(share * len(packed))])
-            scan = Capture(str(path)).scan()
-            total = len(long_story().events())
-            assert 0.5 * share * total < scan["records"]["SAMPLE"] <= total
-            assert any(kind in note for note in scan["notes"])
-
-
-def test_what_is_no_capture_inside_is_refused(tmp_path: Path, whole: bytes) -> None:
-    for kind in ("gzip", "zstd"):
-        for damage in ("nothing", "text", "half", "rubbish"):
-            good = wrapped(whole, kind)
-            path = tmp_path / "packed"
-            path.write_bytes(
-                {
-                    "nothing": wrapped(b"", kind),
-                    "text": wrapped(b"not a capture\n" * 100, kind),
-                    "half": good[:20],
-                    "rubbish": good[:12] + b"\xff" * 500,
-                }[damage]
-            )
-            with pytest.raises(CaptureError) as refused:
-                Capture(str(path)).scan()
-            assert str(refused.value)
-            assert "\n" not in str(refused.value)
 
 
 # A hundred kilobytes that unpack to gigabytes: neither memory nor disk are filled with them.

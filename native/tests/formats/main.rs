@@ -4,3 +4,4 @@ mod described;
 mod perf_data;
 mod shown;
 mod text;
+mod wrapped;

@@ -3,4 +3,4 @@
 mod containers;
 mod damage;
 mod records;
-mod samples;
+pub mod samples;

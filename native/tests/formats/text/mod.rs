@@ -6,7 +6,7 @@ mod damage;
 mod graph;
 mod halves;
 mod heads;
-mod kinds;
+pub mod kinds;
 mod known;
 mod ledger;
 mod lines;
