@@ -18,7 +18,7 @@ fn tab_for_a_run(_: usize, line: &str) -> String {
 const QUOTED: OfLine = |_, line| format!("> {line}").trim_end().to_owned();
 const INDENTED: OfLine = |_, line| if line.is_empty() { String::new() } else { format!("\t{line}") };
 /// Each with the words of its note.
-const OF_LINES: [(&str, OfLine); 31] = [
+const OF_LINES: [(&str, OfLine); 32] = [
     ("", |_, line| line.replace(' ', "\t")),
     ("", tab_for_a_run),
     ("", |_, line| format!("\t{}", line.replace(' ', "\t"))),
@@ -50,9 +50,10 @@ const OF_LINES: [(&str, OfLine); 31] = [
     ("put before", |_, line| format!("+{line}")),
     // A reply in which some lines are quoted and some are not.
     ("put before", |at, line| if at % 2 == 0 { format!("> {line}") } else { line.to_owned() }),
+    ("put before", |at, line| if at % 3 == 0 { format!("> {line}") } else { line.to_owned() }),
     ("put before", |at, line| if at % 7 == 0 { format!("> {line}") } else { line.to_owned() }),
 ];
-const OF_TEXTS: [(&str, OfText); 14] = [
+const OF_TEXTS: [(&str, OfText); 15] = [
     ("UTF-16", |text| utf16(&marked(text).replace('\n', "\r\n"), u16::to_le_bytes)),
     ("UTF-16", |text| utf16(text, u16::to_le_bytes)),
     ("UTF-16", |text| utf16(&marked(text), u16::to_be_bytes)),
@@ -66,6 +67,7 @@ const OF_TEXTS: [(&str, OfText); 14] = [
     ("", |text| marked(text).into_bytes()),
     ("", |text| marked(text).replace('\n', "\r\n").into_bytes()),
     ("", |text| text.replace('\n', "\r\n").into_bytes()),
+    ("", |text| format!("\n\n\n{text}\n").into_bytes()),
     ("", |text| {
         format!("From: a customer\n\n\nHere it is:\n\n{text}\n-- \nbye\n{}\n", "x".repeat(200_000)).into_bytes()
     }),
@@ -122,9 +124,10 @@ fn put<L: AsRef<str>>(change: OfLine, whole: &[L]) -> String {
 // each run says less; and in a comment of function_graph a message may begin with a word, a colon and a TAB.
 #[test]
 fn a_text_is_read_as_before_whatever_was_done_to_it() {
-    for (number, kind) in KINDS.into_iter().enumerate() {
-        let stripped = lines(kind).iter().map(|line| line.trim_start().to_owned()).collect();
-        let whole = if number % 2 == 0 { stripped } else { lines(kind) };
+    let both = KINDS.into_iter().flat_map(|kind| [(kind, false), (kind, true)]);
+    for (kind, is_stripped) in both.filter(|one| *one != ("latency", true)) {
+        let strip = |line: String| if is_stripped { line.trim_start().to_owned() } else { line };
+        let whole: Vec<String> = lines(kind).into_iter().map(strip).collect();
         let plain = Shown::of(whole.join("\n"));
         let (tables, ledger) = (plain.tables(), plain.ledger().expect("a ledger"));
         for (way, (said, bytes)) in changed(&whole).into_iter().enumerate() {
