@@ -74,6 +74,9 @@ pub struct Layout {
     pub period: Option<usize>,
     /// First byte after the fixed part.
     pub tail: usize,
+    /// Where time, CPU and the payload's size are in every sample; a place beyond any record where one of them is not,
+    /// or moves.
+    usual: [u16; 3],
     /// Distances from the END of a non-sample record.
     pub trailer_time: Option<usize>,
     /// The same for the CPU.
@@ -152,6 +155,8 @@ impl Layout {
         layout.period = take(has(sample::PERIOD));
         layout.id = identifier.or(id);
         layout.tail = at;
+        let is_still = has(sample::RAW) && !has(sample::READ | sample::CALLCHAIN);
+        layout.usual = [layout.time, layout.cpu, is_still.then_some(at)].map(|at| at.map_or(u16::MAX, |at| at as u16));
         if attr.sample_id_all() {
             let mut back = 0;
             let mut take = |present: bool| {
@@ -172,6 +177,24 @@ impl Layout {
 
     fn has(&self, bit: u64) -> bool {
         self.sample_type & bit != 0
+    }
+
+    /// Time, CPU and payload of a sample that has all of them at their usual places: three comparisons. Others are asked
+    /// one by one.
+    #[inline(always)]
+    pub fn usual(&self, record: &[u8]) -> Option<(u64, u32, (usize, usize))> {
+        let [time, cpu, raw] = self.usual.map(usize::from);
+        let (time, cpu) = (u64_at(record, time)?, u32_at(record, cpu)?);
+        let size = u32_at(record, raw)? as usize;
+        (raw + 4 + size <= record.len()).then_some((time, cpu, (raw + 4, size)))
+    }
+
+    /// The same of any sample: 0 where there is none, `None` where the record ends before.
+    #[inline(never)]
+    pub fn unusual(&self, record: &[u8]) -> Option<(u64, u32, (usize, usize))> {
+        let time = self.time.map_or(Some(0), |at| u64_at(record, at))?;
+        let cpu = self.cpu.map_or(Some(0), |at| u32_at(record, at))?;
+        Some((time, cpu, self.raw(record).unwrap_or_default()))
     }
 
     /// The payload of a sample record: offset and size. `None` if it has none or does not fit.

@@ -21,7 +21,7 @@ impl PerfData {
         let mut walk = Walk {
             recording: self,
             visitor: Feed::new(visitor),
-            counts: vec![0; 256],
+            counts: Box::new([0; 256]),
             unreadable: 0,
             notes: Vec::new(),
             before: 0,
@@ -47,7 +47,7 @@ impl PerfData {
 struct Walk<'a, 'v> {
     recording: &'a PerfData,
     visitor: Feed<'v>,
-    counts: Vec<u64>,
+    counts: Box<[u64; 256]>,
     unreadable: u64,
     notes: Vec<String>,
     /// Bytes of the parts before this one, and of all.
@@ -119,18 +119,13 @@ impl PerfData {
     fn sample(&self, bytes: &[u8], at: usize) -> Option<Sample> {
         let event = self.event_of_sample(bytes, Order::Little)?;
         let layout = self.layouts.get(event as usize)?;
-        let time_ns = match layout.time {
-            Some(at) => u64_at(bytes, at).filter(|&time| time < LATEST_NS)? as i64,
-            None => 0,
+        let (time, cpu, (raw, raw_size)) = match layout.usual(bytes) {
+            Some(found) => found,
+            None => layout.unusual(bytes)?,
         };
-        let cpu = match layout.cpu {
-            Some(at) => u32_at(bytes, at)?,
-            None => 0,
-        };
-        let (raw, raw_size) = layout.raw(bytes).unwrap_or_default();
         Some(Sample {
             event,
-            time_ns,
+            time_ns: Some(time).filter(|&time| time < LATEST_NS)? as i64,
             cpu,
             raw: (at + raw) as u32,
             raw_size: raw_size as u32,
