@@ -39,7 +39,9 @@ pub enum Between {
 /// Events of one CPU, in order.
 #[derive(Debug, Default)]
 pub struct Batch {
+    /// Used again as they are: so many of them are of this batch, the rest is left of earlier ones.
     events: Vec<Event>,
+    count: usize,
     /// With the number of events before each.
     between: Vec<(usize, Between)>,
 }
@@ -112,18 +114,19 @@ impl<'s> Dealer<'s> {
     ) -> usize {
         let mut unreadable = 0;
         while !samples.is_empty() {
-            let events = &mut self.streams[place].0.events;
-            let before = events.len();
-            let (now, later) = samples.split_at(samples.len().min(BATCH - before));
-            events.resize(before + now.len(), Event::NONE);
-            let mut count = before;
-            for sample in now {
-                count += usize::from(read(sample, &mut events[count]));
+            let Batch { events, count, .. } = &mut self.streams[place].0;
+            let (now, later) = samples.split_at(samples.len().min(BATCH - *count));
+            if events.len() < *count + now.len() {
+                events.resize(*count + now.len(), Event::NONE);
             }
-            events.truncate(count);
-            unreadable += before + now.len() - count;
+            let (room, mut taken) = (&mut events[*count..*count + now.len()], 0);
+            for sample in now {
+                taken += usize::from(read(sample, &mut room[taken]));
+            }
+            *count += taken;
+            unreadable += now.len() - taken;
             samples = later;
-            if count >= BATCH {
+            if *count >= BATCH {
                 self.pass(place);
             }
         }
@@ -133,7 +136,7 @@ impl<'s> Dealer<'s> {
     /// What comes next between the events of a CPU.
     pub fn between(&mut self, place: usize, between: Between) {
         let batch = &mut self.streams[place].0;
-        batch.between.push((batch.events.len(), between));
+        batch.between.push((batch.count, between));
         if batch.between.len() >= BATCH {
             self.pass(place);
         }
@@ -171,7 +174,7 @@ impl<'s> Dealer<'s> {
             return;
         }
         if !self.shared.make_room() {
-            batch.events.clear();
+            batch.count = 0;
             batch.between.clear();
             return;
         }
@@ -263,6 +266,6 @@ fn run(cpu: &mut Cpu, place: usize, batch: &mut Batch, join: &Join) {
             Between::Round(round) => join.tell(round, place, cpu.part()),
         }
     }
-    batch.events[begin..].iter_mut().for_each(|event| cpu.step(event));
-    batch.events.clear();
+    batch.events[begin..batch.count].iter_mut().for_each(|event| cpu.step(event));
+    batch.count = 0;
 }

@@ -152,7 +152,7 @@ impl<'w, 'p> Walk<'w, 'p> {
             self.counters.repeats += repeated;
             for (mut sample, bytes) in fresh {
                 sample.raw -= sample.record;
-                self.take(present, &bytes, &[sample]);
+                self.take(present, &bytes, &[sample], (sample.time_ns, sample.time_ns));
             }
         }
     }

@@ -3,26 +3,35 @@
 use crate::ledger::walk::Walk;
 use crate::visit::Sample;
 
+/// The first and last time of no samples.
+const NEVER: (i64, i64) = (i64::MAX, i64::MIN);
+
+/// The same of one more.
+#[inline(always)]
+fn within((first, last): (i64, i64), sample: &Sample) -> (i64, i64) {
+    (first.min(sample.time_ns), last.max(sample.time_ns))
+}
+
 impl Walk<'_, '_> {
     /// Shows the samples at the start of `samples` that are of one CPU and sort; how many they were.
     pub(super) fn run(&mut self, block: &[u8], samples: &[Sample]) -> usize {
         let Some(Sample { cpu, event, .. }) = samples.first().copied() else { return 0 };
         let sort = self.sorts[event as usize];
         let alike = |sample: &&Sample| sample.cpu == cpu && self.sorts[sample.event as usize] == sort;
-        let count = samples.iter().take_while(alike).count();
-        let samples = &samples[..count];
+        let (mut count, mut span) = (0, NEVER);
+        for sample in samples.iter().take_while(alike) {
+            (count, span) = (count + 1, within(span, sample));
+        }
         if sort.is_timed {
-            let times = samples.iter().map(|sample| sample.time_ns);
-            let (first, last) = times.fold(self.window, |(first, last), time| (first.min(time), last.max(time)));
-            self.window = (first, last);
+            self.window = (self.window.0.min(span.0), self.window.1.max(span.1));
         }
         if sort.is_read {
-            self.read(cpu, block, samples);
+            self.read(cpu, block, &samples[..count], span);
         }
         count
     }
 
-    fn read(&mut self, cpu: u32, block: &[u8], mut samples: &[Sample]) {
+    fn read(&mut self, cpu: u32, block: &[u8], samples: &[Sample], mut span: (i64, i64)) {
         let same = self.present.is_some_and(|present| self.streams[present].cpu == cpu);
         if !same {
             self.end_flush(block);
@@ -32,10 +41,11 @@ impl Walk<'_, '_> {
             self.counters.unreadable += samples.len() as u64;
             return;
         };
-        if self.may_repeat {
-            samples = self.settle(present, block, samples);
+        let fresh = if self.may_repeat { self.settle(present, block, samples) } else { samples };
+        if fresh.len() < samples.len() {
+            span = fresh.iter().fold(NEVER, within);
         }
-        self.take(present, block, samples);
+        self.take(present, block, fresh, span);
     }
 
     /// Decides which of these samples repeat others; those that follow, which are new.
@@ -54,15 +64,19 @@ impl Walk<'_, '_> {
         samples
     }
 
+    /// `span`: their first and last time.
     #[inline(never)]
-    pub(super) fn take(&mut self, stream: usize, block: &[u8], samples: &[Sample]) {
+    pub(super) fn take(&mut self, stream: usize, block: &[u8], samples: &[Sample], span: (i64, i64)) {
         let Walk { schemas, reader, dealer, streams, .. } = self;
         let running = &mut streams[stream].running;
         let unreadable = dealer.events(stream, samples, |sample, event| {
             reader.read(schemas, sample, sample.payload(block), running, event)
         });
         self.counters.unreadable += unreadable as u64;
-        samples.iter().for_each(|sample| self.rounds.see(sample.time_ns));
+        if !samples.is_empty() {
+            self.rounds.see(span.0);
+            self.rounds.see(span.1);
+        }
         self.undealt += samples.len();
     }
 }
