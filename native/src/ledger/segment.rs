@@ -50,9 +50,10 @@ pub struct SumRow {
 /// Sums of one CPU: victim x thief x class x time bin.
 #[derive(Debug)]
 pub struct Sums {
-    cells: FxHashMap<Key, (i64, i64)>,
+    /// By victim and `packed` owner, the halves of one number: one comparison finds them.
+    cells: FxHashMap<u64, (i64, i64)>,
     /// The owners of late, each where its key falls: a CPU's time goes round among a few.
-    recent: Box<[(Key, i64, i64); RECENT]>,
+    recent: Box<[(u64, i64, i64); RECENT]>,
     bin: i64,
     /// Finished bins.
     pub rows: Vec<SumRow>,
@@ -61,12 +62,23 @@ pub struct Sums {
 /// Victim, thief, class.
 type Key = (u32, u32, Class);
 
-const RECENT: usize = 64;
+const RECENT: usize = 1 << RECENT_BITS;
+const RECENT_BITS: u32 = 6;
+
+/// Thief in `THIEF_BITS`, class in 3, depth in 5.
+#[inline(always)]
+fn packed(thief: u32, class: Class, depth: u8) -> u32 {
+    thief | (class as u32) << THIEF_BITS | u32::from(depth) << 27
+}
+
+#[inline(always)]
+fn unpacked(owner: u32) -> (u32, Class) {
+    (owner & ((1 << THIEF_BITS) - 1), Class::ALL[(owner >> THIEF_BITS & 7) as usize % Class::ALL.len()])
+}
 
 impl Default for Sums {
     fn default() -> Self {
-        let empty = ((0, 0, Class::None), 0, 0);
-        Sums { cells: FxHashMap::default(), recent: Box::new([empty; RECENT]), bin: 0, rows: Vec::new() }
+        Sums { cells: FxHashMap::default(), recent: Box::new([(0, 0, 0); RECENT]), bin: 0, rows: Vec::new() }
     }
 }
 
@@ -75,14 +87,15 @@ impl Sums {
     #[inline(always)]
     pub fn add(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>, segments: i64) {
         match bin_ns {
-            Some(width) => self.add_to_bins(cpu, segment, width, segments),
+            Some(width) => self.add_to_bins(cpu, *segment, width, segments),
             None => self.cell(segment, segment.end - segment.start, segments),
         }
     }
 
-    // Not inlined, as `replace`: sums of whole recordings are nearly always in `recent`.
+    // Not inlined, as `replace`: sums of whole recordings are nearly always in `recent`. It takes a copy, so that a
+    // segment elsewhere need not lie in memory.
     #[inline(never)]
-    fn add_to_bins(&mut self, cpu: u32, segment: &Segment, width: i64, segments: i64) {
+    fn add_to_bins(&mut self, cpu: u32, segment: Segment, width: i64, segments: i64) {
         let (mut from, mut first) = (segment.start, segments);
         while from < segment.end {
             let bin = from.div_euclid(width);
@@ -91,16 +104,15 @@ impl Sums {
                 self.bin = bin;
             }
             let to = segment.end.min((bin + 1) * width);
-            self.cell(segment, to - from, first);
+            self.cell(&segment, to - from, first);
             (from, first) = (to, 0);
         }
     }
 
     #[inline(always)]
     fn cell(&mut self, segment: &Segment, ns: i64, segments: i64) {
-        let key = (segment.victim, segment.thief, segment.class);
-        let place = segment.victim.wrapping_mul(31) ^ segment.thief.wrapping_mul(7) ^ segment.class as u32;
-        let place = place as usize % RECENT;
+        let key = u64::from(segment.victim) << 32 | u64::from(packed(segment.thief, segment.class, 0));
+        let place = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - RECENT_BITS)) as usize;
         if self.recent[place].0 != key {
             self.replace(place, key);
         }
@@ -109,7 +121,7 @@ impl Sums {
     }
 
     #[inline(never)]
-    fn replace(&mut self, place: usize, key: Key) {
+    fn replace(&mut self, place: usize, key: u64) {
         let (key, ns, segments) = std::mem::replace(&mut self.recent[place], (key, 0, 0));
         add_to(&mut self.cells, key, ns, segments);
     }
@@ -128,7 +140,10 @@ impl Sums {
             add_to(&mut self.cells, *key, std::mem::take(ns), std::mem::take(segments));
         }
         let bin_ns = self.bin * width;
-        let row = |((victim, thief, class), (ns, segments))| SumRow { cpu, bin_ns, victim, thief, class, ns, segments };
+        let row = |(key, (ns, segments))| {
+            let (victim, (thief, class)) = ((key >> 32) as u32, unpacked(key as u32));
+            SumRow { cpu, bin_ns, victim, thief, class, ns, segments }
+        };
         let mut rows: Vec<SumRow> = self.cells.drain().map(row).collect();
         rows.sort_unstable_by_key(|row| (row.victim, place(row.thief), row.thief, row.class as u8));
         self.rows.append(&mut rows);
@@ -168,7 +183,7 @@ impl Sums {
     }
 }
 
-fn add_to(cells: &mut FxHashMap<Key, (i64, i64)>, key: Key, ns: i64, segments: i64) {
+fn add_to(cells: &mut FxHashMap<u64, (i64, i64)>, key: u64, ns: i64, segments: i64) {
     if ns != 0 || segments != 0 {
         let cell = cells.entry(key).or_default();
         (cell.0, cell.1) = (cell.0 + ns, cell.1 + segments);
@@ -190,11 +205,17 @@ const KEEP: usize = 64;
 const MAX: usize = 1 << 16;
 
 impl Tail {
-    /// Appends; the answer names the segment until it is drained.
+    /// Names the segment that is appended next, until it is drained.
+    #[inline(always)]
+    pub fn next(&self) -> u64 {
+        self.base + self.segments.len() as u64
+    }
+
+    /// Appends; the answer names the segment.
     #[inline(always)]
     pub fn push(&mut self, segment: Segment) -> u64 {
         self.segments.push(segment);
-        self.base + self.segments.len() as u64 - 1
+        self.next() - 1
     }
 
     /// A segment that is still here.
@@ -250,10 +271,12 @@ impl Tail {
         if let Some(pending) = pending.filter(|_| !all && length < MAX) {
             count = count.min(pending.saturating_sub(self.base) as usize);
         }
-        for (index, segment) in (self.base..).zip(&mut self.segments[..count]) {
-            if !self.returned.is_empty() {
+        if !self.returned.is_empty() {
+            for (index, segment) in (self.base..).zip(&mut self.segments[..count]) {
                 segment.thief = self.returned.remove(&index).unwrap_or(segment.thief);
             }
+        }
+        for segment in &self.segments[..count] {
             show(segment);
         }
         self.segments.drain(..count);
@@ -266,7 +289,7 @@ impl Tail {
 pub struct Packed {
     pub start: i64,
     pub victim: u32,
-    /// Thief in `THIEF_BITS`, class in 3, depth in 5.
+    /// See `packed`.
     owner: u32,
 }
 
@@ -274,17 +297,16 @@ const DEEPEST: u8 = 31;
 
 impl Packed {
     fn new(segment: &Segment) -> Packed {
-        let depth = u32::from(segment.depth.min(DEEPEST));
-        let owner = segment.thief | (segment.class as u32) << THIEF_BITS | depth << 27;
+        let owner = packed(segment.thief, segment.class, segment.depth.min(DEEPEST));
         Packed { start: segment.start, victim: segment.victim, owner }
     }
 
     pub fn thief(&self) -> u32 {
-        self.owner & ((1 << THIEF_BITS) - 1)
+        unpacked(self.owner).0
     }
 
     pub fn class(&self) -> Class {
-        Class::ALL[(self.owner >> THIEF_BITS & 7) as usize % Class::ALL.len()]
+        unpacked(self.owner).1
     }
 
     pub fn depth(&self) -> u8 {

@@ -3,56 +3,64 @@
 use crate::ledger::cpu::Cpu;
 use crate::ledger::rows::CoverageRow;
 use crate::ledger::segment::Segment;
+use crate::ledger::settings::Settings;
 use crate::ledger::task::NOBODY;
 use crate::ledger::thief::{displaces, Class, TASK, UNKNOWN};
 
 impl Cpu {
-    /// Who owns the CPU: thief, class, depth.
+    /// Who owns the CPU: thief, class.
+    fn owner(&self) -> (u32, Class) {
+        match (self.hardirqs.top(), self.softirqs.open()) {
+            (Some(hardirq), _) => (hardirq.interrupt.thief, hardirq.class),
+            (None, Some(softirq)) => (softirq.thief(), softirq.class()),
+            (None, None) => self.current.owner(),
+        }
+    }
+
+    /// How many interrupts and softirqs are open.
     #[inline(always)]
-    pub(super) fn owner(&self) -> (u32, Class, u8) {
-        let softirq = self.softirqs.open();
-        let depth = (self.hardirqs.depth() + usize::from(softirq.is_some())).min(255) as u8;
-        if let Some(hardirq) = self.hardirqs.top() {
-            return (hardirq.interrupt.thief, hardirq.class, depth);
-        }
-        if let Some(softirq) = softirq {
-            return (softirq.thief(), softirq.class(), depth);
-        }
-        let (thief, class) = self.current.owner();
-        (thief, class, depth)
+    fn depth(&self) -> u8 {
+        self.hardirqs.depth() as u8 + u8::from(self.softirqs.open().is_some())
     }
 
     /// Ends the open segment at `now` and books it to its owner.
     #[inline(always)]
     pub(super) fn close(&mut self, now: i64) {
-        if now <= self.since {
-            return;
+        if now > self.since {
+            self.end_segment(now);
         }
-        let (mut thief, mut class, depth) = self.owner();
+    }
+
+    // Not inlined: it is called from everywhere, and finds out once who has the CPU.
+    #[inline(never)]
+    fn end_segment(&mut self, now: i64) {
+        let (start, depth) = (std::mem::replace(&mut self.since, now), self.depth());
+        let (mut thief, mut class) = self.book(self.settings.clip(start, now), Some(self.tail.next()));
         let mut victim = self.current.victim();
         if depth == 0 && !self.settings.has_switch {
             // It is nobody's time and has no class: neighbouring segments become one.
             (thief, victim, class) = (TASK, NOBODY, Class::None);
         }
-        let ns = self.settings.clip(self.since, now);
-        let index = self.tail.push(Segment { start: self.since, end: now, victim, thief, class, depth });
-        self.book(ns, Some(index));
-        self.since = now;
+        self.tail.push(Segment { start, end: now, victim, thief, class, depth });
     }
 
-    /// Adds time to the running context, or takes it back (then without a segment).
-    pub(super) fn book(&mut self, ns: i64, segment: Option<u64>) {
+    /// Adds time to the running context, or takes it back (then without a segment); whose it is, as `owner` says.
+    #[inline(always)]
+    fn book(&mut self, ns: i64, segment: Option<u64>) -> (u32, Class) {
         if let Some(hardirq) = self.hardirqs.top_mut() {
             hardirq.self_ns += ns;
             self.slice.add_hardirq(ns);
+            (hardirq.interrupt.thief, hardirq.class)
         } else if let Some(softirq) = self.softirqs.open_mut() {
             softirq.book(ns, segment);
             self.slice.add_softirq(softirq.vec(), softirq.class(), ns);
+            (softirq.thief(), softirq.class())
         } else {
             self.slice.add_task(ns);
             if let Some(poll) = &mut self.napi_poll {
                 poll.book(ns, segment);
             }
+            self.current.owner()
         }
     }
 
@@ -72,8 +80,7 @@ impl Cpu {
     pub(super) fn doubt(&mut self, from: i64, now: i64, why: &'static str) {
         self.counters.orphan_exits += 1;
         self.close(from);
-        let (thief, _, depth) = self.owner();
-        let victim = self.current.victim();
+        let (thief, depth, victim) = (self.owner().0, self.depth(), self.current.victim());
         let (mut earliest, mut taken) = (now, 0);
         // Where no flags witness a context's absence it may have been open in an earlier slice of
         // the same task: its time there is that slice's.
@@ -133,17 +140,18 @@ impl Cpu {
         }
         let settled_ns = self.certain_until();
         let Cpu { number, settings, tail, finished, part, .. } = self;
-        tail.drain(pending, settled_ns, all, |segment| {
-            let mut segment = *segment;
-            segment.start = segment.start.max(settings.window.0);
-            segment.end = segment.end.min(settings.window.1);
-            if segment.start >= segment.end {
+        let Settings { window, has_waits, bin_ns, want, .. } = **settings;
+        // What each segment asks for is at hand, not behind references.
+        let cpu = *number;
+        tail.drain(pending, settled_ns, all, move |segment| {
+            let (start, end) = (segment.start.max(window.0), segment.end.min(window.1));
+            if start >= end {
                 return;
             }
-            if settings.has_waits && segment.class == Class::Scheduled && displaces(segment.thief) {
-                part.held.push((segment.start, segment.end));
+            if has_waits && segment.class == Class::Scheduled && displaces(segment.thief) {
+                part.held.push((start, end));
             }
-            finished.take(*number, &segment, settings.bin_ns, settings.want.segments);
+            finished.take(cpu, &Segment { start, end, ..*segment }, bin_ns, want.segments);
         });
     }
 

@@ -124,10 +124,7 @@ impl Softirq {
     /// Its time goes on, or is less.
     #[inline(always)]
     pub fn book(&mut self, ns: i64, segment: Option<u64>) {
-        self.self_ns += ns;
-        if policy(self.vec).polls {
-            self.pending_ns += ns;
-        }
+        (self.self_ns, self.pending_ns) = (self.self_ns + ns, self.pending_ns + ns);
         if let Some(segment) = segment {
             self.pending.push(segment);
         }

@@ -38,10 +38,11 @@ impl Ticks {
         self.last_ns
     }
 
-    /// Whether a CPU that was not idle at its last event should have ticked between that and `now`.
+    /// Whether a CPU that was not idle at its last event should have ticked between that and `now`, which is no earlier.
     #[inline(always)]
     pub fn have_paused(&self, last_event_ns: i64, now: i64) -> bool {
-        now.saturating_sub(last_event_ns) > PAUSE_NS && self.went_on_until(last_event_ns, TICKING)
+        // Whatever the two are, it fits without a sign.
+        now.wrapping_sub(last_event_ns) as u64 > PAUSE_NS as u64 && self.went_on_until(last_event_ns, TICKING)
     }
 
     fn went_on_until(&self, last_event_ns: i64, ticks: u32) -> bool {
