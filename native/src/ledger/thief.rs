@@ -101,6 +101,8 @@ pub struct Thieves {
     keys: FxHashMap<(u8, i64, u64, u32), u32>,
     /// The last poll's instance, device and thief.
     poll: (u64, u32, u32),
+    /// The same of the last line at its entry, and at its exit, which has no name.
+    lines: [(i64, u32, u32); 2],
 }
 
 /// Thief number of a task's own time.
@@ -189,7 +191,7 @@ impl Thieves {
             let name = name.map_or_else(|| format!("softirq {vec}"), |symbol| symbol.1.clone());
             all.push(softirq(vec.into(), strings.code(name.as_bytes()), policy(vec).network));
         }
-        Thieves { all, keys: FxHashMap::default(), poll: (0, 0, UNKNOWN) }
+        Thieves { all, keys: FxHashMap::default(), poll: (0, 0, UNKNOWN), lines: [(0, 0, UNKNOWN); 2] }
     }
 
     fn find(&mut self, key: (u8, i64, u64, u32), make: impl FnOnce() -> Thief) -> u32 {
@@ -205,7 +207,18 @@ impl Thieves {
     }
 
     /// A device's interrupt line.
+    #[inline(always)]
     pub fn hardirq(&mut self, irq: i64, name: u32) -> u32 {
+        let last = self.lines[usize::from(name == NONE)];
+        if (last.0, last.1) != (irq, name) || last.2 == UNKNOWN {
+            let thief = self.other_line(irq, name);
+            self.lines[usize::from(name == NONE)] = (irq, name, thief);
+            return thief;
+        }
+        last.2
+    }
+
+    fn other_line(&mut self, irq: i64, name: u32) -> u32 {
         self.find((Context::Hardirq as u8, irq, 0, name), || Thief {
             context: Context::Hardirq,
             id: Some(irq),
