@@ -333,7 +333,14 @@ impl Shown<'_> {
 fn comm_column(columns: &EventColumns, names: &Names, labels: &Labels, named: bool) -> ArrayRef {
     match columns.pids().filter(|_| named) {
         Some(pids) => {
-            let at = |(&pid, &time): (&i32, &i64)| names.at(pid, time).unwrap_or(NONE);
+            // Rows that follow each other are mostly of one task.
+            let mut last = (0, names.history(0));
+            let at = |(&pid, &time): (&i32, &i64)| {
+                if pid != last.0 {
+                    last = (pid, names.history(pid));
+                }
+                last.1.and_then(|history| Names::then(history, time)).unwrap_or(NONE)
+            };
             labels.column(pids.iter().zip(&columns.times).map(at))
         }
         None => labels.column(std::iter::repeat_n(NONE, columns.row_count())),

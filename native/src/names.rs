@@ -78,6 +78,9 @@ impl Names {
             *history = names;
             sort(history);
         }
+        for (tid, code) in std::mem::take(&mut self.known) {
+            self.by_tid.entry(tid).or_insert_with(|| vec![(i64::MIN, code)]);
+        }
     }
 
     /// What `tid` was called last by then, and since when.
@@ -89,10 +92,19 @@ impl Names {
 
     /// The name of `tid` at a time; its first one for times before any.
     pub fn at(&self, tid: i32, time_ns: i64) -> Option<u32> {
-        if tid == 0 {
-            return self.by_tid.get(&0).and_then(|history| history.first()).map(|entry| entry.1);
-        }
-        let Some(history) = self.by_tid.get(&tid) else { return self.known.get(&tid).copied() };
+        let known = || self.known.get(&tid).copied();
+        self.history(tid).map_or_else(known, |history| Names::then(history, time_ns))
+    }
+
+    /// What `tid` was called since when, for many times of one task: see `then`. Of the idle task one name is shown.
+    pub fn history(&self, tid: i32) -> Option<&[(i64, u32)]> {
+        let history = self.by_tid.get(&tid)?;
+        Some(if tid == 0 { &history[..history.len().min(1)] } else { history })
+    }
+
+    /// The name at a time in such a history.
+    #[inline(always)]
+    pub fn then(history: &[(i64, u32)], time_ns: i64) -> Option<u32> {
         let after = history.partition_point(|entry| entry.0 <= time_ns);
         history.get(after.saturating_sub(1)).map(|entry| entry.1)
     }
