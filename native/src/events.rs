@@ -12,6 +12,7 @@ use crate::format::Format;
 use crate::gaps::{told_apart, Gap, Gaps, Merged, Why, MOST_GAPS};
 use crate::intern::{Labels, NONE};
 use crate::names::{Names, TaskNames};
+use crate::narrow::Narrow;
 use crate::progress::{flow, Progress};
 use crate::recording::{Event, Recording, Source, Unit};
 use crate::rounds::Rounds;
@@ -136,7 +137,7 @@ impl Visitor for Scanner<'_> {
 /// What a payload of this event has at least; 0 where none is expected.
 pub fn fixed_size(event: &Event) -> u32 {
     let format = event.format.as_ref().filter(|_| event.has_payload);
-    format.map_or(0, |format| format.fixed_size() as u32)
+    format.map_or(0, |format| format.fixed_size().narrow())
 }
 
 /// Counts everything.

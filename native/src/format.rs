@@ -178,7 +178,7 @@ impl Field {
         }
         let (offset, size): (usize, usize) = (offset?, size?);
         // A payload holds at most 64 KiB; larger claims come from damaged files.
-        if offset > 1 << 16 || size > 1 << 16 {
+        if offset > usize::from(u16::MAX) || size > 1 << 16 {
             return None;
         }
         let (name, kind) = declared(declaration, size, signed, long)?;

@@ -17,7 +17,8 @@
 //! assert_eq!(accounted, (end_ns - start_ns) * output.cpus.len() as i64);
 //! # Ok::<(), netcost::Error>(())
 //! ```
-
+// A number that input decides may not wrap: narrow(), try_from, or a mask that says what is kept.
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 #![forbid(unsafe_code)]
 
 mod bytes;

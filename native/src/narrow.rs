@@ -11,3 +11,9 @@ pub trait Narrow: Sized {
 }
 
 impl<N> Narrow for N {}
+
+/// The lower half of what a record holds, where the kernel keeps no more.
+#[inline(always)]
+pub fn low_half(value: u64) -> u32 {
+    (value & 0xffff_ffff) as u32
+}

@@ -1,4 +1,6 @@
 //! What Python sees of `netcost`. Each call is one pass; the GIL is released while it runs.
+// A number that input decides may not wrap: narrow(), try_from, or a mask that says what is kept.
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 #[cfg(target_os = "linux")]
 mod aggregates;

@@ -8,7 +8,7 @@ use crate::episodes::told::{Episode, Told};
 use crate::error::Result;
 use crate::ledger::resolve::Names;
 use crate::ledger::shown::Tables;
-use crate::narrow::Narrow;
+use crate::narrow::{low_half, Narrow};
 use crate::tables::{booleans, optional, plain, Plan};
 
 /// All of them, by name: a row per episode, a row per episode and who took time in it, and how many episodes there are.
@@ -23,7 +23,7 @@ pub fn tables(told: &mut Told, names: &Names) -> Result<Tables> {
 fn episodes(rows: &[(i64, &Episode)], names: &Names) -> Result<RecordBatch> {
     let number = |value: fn(&Span) -> i64| move || plain::<Int64Type>(rows.iter().map(|row| value(&row.1.span)));
     let mut plan = Plan::new();
-    plan.add("cpu", || plain::<Int32Type>(rows.iter().map(|row| row.0.narrow())))
+    plan.add("cpu", || plain::<Int32Type>(rows.iter().map(|row| low_half(row.0 as u64) as i32)))
         .add("tid", || optional::<Int32Type>(rows.iter().map(|row| row.1.span.tid.map(|tid| tid.narrow()))))
         .add("comm", || names.texts(rows.iter().map(|row| row.1.span.comm)))
         .add("start_ns", number(|span| span.start_ns))
@@ -45,7 +45,7 @@ fn parts(rows: &[(i64, &Episode)], names: &Names) -> Result<RecordBatch> {
     let mut plan = Plan::new();
     plan.add("episode", || plain::<Int64Type>(each().map(|row| row.0)))
         .add("context", || names.contexts.column(owners().map(|owner| owner.context)))
-        .add("id", || optional::<Int32Type>(owners().map(|owner| owner.id.map(|id| id.narrow()))))
+        .add("id", || optional::<Int32Type>(owners().map(|owner| owner.id.map(|id| low_half(id as u64) as i32))))
         .add("name", || names.texts(owners().map(|owner| owner.name)))
         .add("device", || names.texts(owners().map(|owner| owner.device)))
         .add("cost_class", || names.classes(owners().map(|owner| owner.class)))

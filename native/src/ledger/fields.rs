@@ -4,6 +4,7 @@ use crate::bytes::u64_at;
 use crate::format::Format;
 use crate::ledger::event::Event;
 use crate::ledger::place::Place;
+use crate::narrow::low_half;
 
 /// Where an event's fields lie.
 #[derive(Debug, Clone, Copy)]
@@ -44,14 +45,14 @@ impl EventSchema {
     pub fn common(&self, payload: &[u8], has_flags: bool, event: &mut Event) -> Option<()> {
         if self.is_usual {
             let word = u64_at(payload, 0)?;
-            (event.flags, event.preempt) = ((word >> 16) as u8, Some((word >> 24) as u8));
+            (event.flags, event.preempt) = ((word >> 16 & 0xff) as u8, Some((word >> 24 & 0xff) as u8));
             event.pid = (word >> 32) as i32;
             return Some(());
         }
-        let byte = |place: Place| place.read(payload).map(|value| value as u8);
+        let byte = |place: Place| place.read(payload).map(|value| (value & 0xff) as u8);
         event.flags = byte(self.flags).or((!has_flags).then_some(0))?;
         event.preempt = byte(self.preempt);
-        event.pid = self.pid.read(payload)? as i32;
+        event.pid = low_half(self.pid.read(payload)? as u64) as i32;
         Some(())
     }
 }

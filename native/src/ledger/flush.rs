@@ -8,6 +8,7 @@
 //! flush is settled by one comparison of times.
 
 use crate::bytes::slice;
+use crate::narrow::Narrow;
 use crate::visit::Sample;
 
 /// The longest run that is looked for.
@@ -72,7 +73,7 @@ impl Flush {
         let repeated = std::mem::take(&mut self.matched);
         let fresh: Vec<Owned> = held.into_iter().skip(repeated).collect();
         for (sample, bytes) in &fresh {
-            self.tail.push((self.bytes.len() as u32, bytes.len() as u32));
+            self.tail.push((self.bytes.len().narrow(), bytes.len().narrow()));
             self.bytes.extend_from_slice(bytes);
             self.tail_ns = sample.time_ns;
         }
@@ -107,12 +108,12 @@ impl Flush {
         // Records of one flush lie side by side: they are copied at once, unless much lies between them.
         let span = (last.0 + last.1 - first.0) as usize;
         if span <= LONGEST * 512 {
-            let base = self.bytes.len() as u32;
+            let base = self.bytes.len().narrow::<u32>();
             self.bytes.extend_from_slice(slice(block, first.0 as usize, span).unwrap_or_default());
             self.tail.extend(self.recent[from..].iter().map(|&(at, size)| (base + at - first.0, size)));
         } else {
             for &(at, size) in &self.recent[from..] {
-                self.tail.push((self.bytes.len() as u32, size));
+                self.tail.push((self.bytes.len().narrow::<u32>(), size));
                 self.bytes.extend_from_slice(slice(block, at as usize, size as usize).unwrap_or_default());
             }
         }

@@ -17,6 +17,7 @@ use crate::ledger::rows::{known, CoverageRow, Ended, HardirqRow, PollRow, SliceR
 use crate::ledger::segment::{Packed, SumRow};
 use crate::ledger::thief::{Class, Context};
 use crate::ledger::wait::Waits;
+use crate::narrow::Narrow;
 use crate::tables::{booleans, each, gather, optional, plain, Plan};
 
 /// A column of i64 over rows that lie in several slices.
@@ -107,8 +108,8 @@ pub fn softirqs(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     maybe!(plan, "raise_ns", rows, |row| known(row.raise_ns));
     maybe!(plan, "entry_ns", rows, |row| known(row.entry_ns));
     maybe!(plan, "exit_ns", rows, |row| known(row.exit_ns));
-    plan.add("vec", move || plain::<Int16Type>(each(rows).map(|row| row.vec as i16)));
-    plan.add("action", move || names.texts(each(rows).map(|row| names.action(row.vec as u8))))
+    plan.add("vec", move || plain::<Int16Type>(each(rows).map(|row| row.vec.narrow())));
+    plan.add("action", move || names.texts(each(rows).map(|row| names.action(row.vec.narrow()))))
         .add("tid", move || names.tids(each(rows).map(|row| row.victim)))
         .add("comm", move || names.comms(each(rows).map(|row| row.victim)))
         .add("origin", || names.origins.column(each(rows).map(|row| u32::from(row.origin))))
@@ -148,7 +149,7 @@ pub fn hardirqs(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
 pub fn longest(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     let mut kept: Vec<(u32, u32, Ended)> = Vec::new();
     for cpu in cpus {
-        kept.extend(cpu.rows.ended_places().map(|thief| (cpu.number, thief as u32, cpu.rows.ended[thief])));
+        kept.extend(cpu.rows.ended_places().map(|thief| (cpu.number, thief.narrow(), cpu.rows.ended[thief])));
     }
     let rows = kept.as_slice();
     let thieves = move || rows.iter().map(|row| row.1);
@@ -236,7 +237,7 @@ pub fn coverage(cpus: &[Found], window: (i64, i64), reasons: &[&'static str]) ->
     let kept: Vec<(u32, &CoverageRow)> = all.filter(|(_, row)| row.is_in(window)).collect();
     let rows = kept.as_slice();
     let labels = Labels::new(reasons);
-    let why = |(_, row): &(u32, &CoverageRow)| reasons.binary_search(&row.why).map_or(NONE, |index| index as u32);
+    let why = |(_, row): &(u32, &CoverageRow)| reasons.binary_search(&row.why).map_or(NONE, |index| index.narrow());
     let mut plan = Plan::new();
     plan.add("cpu", move || plain::<Int32Type>(rows.iter().map(|row| row.0 as i32)))
         .add("start_ns", move || plain::<Int64Type>(rows.iter().map(|(_, row)| row.start_ns.max(window.0))))

@@ -14,6 +14,7 @@ use crate::ledger::moved::Moved;
 use crate::ledger::point::Part;
 use crate::ledger::rows::Answer;
 use crate::ledger::wait::Waits;
+use crate::narrow::Narrow;
 
 /// Gathers what the CPUs tell.
 #[derive(Debug, Default)]
@@ -107,7 +108,7 @@ impl Join {
     /// A CPU's part of a round.
     pub fn tell(&self, round: u64, place: usize, part: Part) {
         let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(round) = state.rounds.get_mut((round - state.first) as usize) {
+        if let Some(round) = state.rounds.get_mut((round - state.first).narrow()) {
             round.parts.push((place, part));
         }
         while state.rounds.front().is_some_and(|round| round.parts.len() == round.expected) {

@@ -2,6 +2,7 @@
 
 use crate::bytes::{slice, u16_at, u32_at, u64_at};
 use crate::format::{Format, Kind};
+use crate::narrow::{low_half, Narrow};
 
 /// Offset and size of a field; size 0 where the format lacks it.
 #[derive(Debug, Clone, Copy)]
@@ -19,8 +20,8 @@ impl Place {
     pub fn of(format: &Format, name: &str) -> Place {
         let field = format.field(name).filter(|field| matches!(field.size, 1 | 2 | 4 | 8));
         field.map_or(Place::ABSENT, |field| Place {
-            offset: field.offset as u16,
-            size: field.size as u8,
+            offset: field.offset.narrow(),
+            size: field.size.narrow(),
             unsigned: field.kind == Kind::Int { signed: false },
         })
     }
@@ -28,7 +29,7 @@ impl Place {
     /// Of a task's name, 16 bytes stored in place.
     pub fn of_comm(format: &Format, name: &str) -> Place {
         let field = format.field(name).filter(|field| field.size == 16);
-        field.map_or(Place::ABSENT, |field| Place { offset: field.offset as u16, size: 16, unsigned: false })
+        field.map_or(Place::ABSENT, |field| Place { offset: field.offset.narrow(), size: 16, unsigned: false })
     }
 
     /// Whether it lies so far from the start, in so many bytes.
@@ -44,7 +45,7 @@ impl Place {
     /// The same for what the kernel keeps in 32 bits.
     #[inline(always)]
     pub fn narrow(self, payload: &[u8]) -> Option<i32> {
-        self.read(payload).map(|value| value as i32)
+        self.read(payload).map(|value| low_half(value as u64) as i32)
     }
 
     /// The value; `None` where absent. Fields of one and two bytes are flags and types.

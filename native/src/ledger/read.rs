@@ -12,6 +12,7 @@ use crate::ledger::schema::EventSchemas;
 use crate::ledger::softirq::VECTORS;
 use crate::ledger::task::{Role, Tasks};
 use crate::ledger::thief::{place, Thieves};
+use crate::narrow::Narrow;
 use crate::visit::Sample;
 
 /// EXIT_ZOMBIE and EXIT_DEAD, in either order, as prev_state shows a task that has ended.
@@ -137,7 +138,7 @@ impl Reader {
         let Event { pid, preempt, what, .. } = event;
         let vec = |vec: Place| {
             let vec = vec.read(payload).filter(|vec| (0..VECTORS as i64).contains(vec));
-            vec.map(|vec| vec as u8)
+            vec.map(|vec| vec.narrow())
         };
         let pid_at = |place: Place| place.narrow(payload).unwrap_or(-1);
         match *fields {

@@ -15,6 +15,7 @@ use crate::ledger::read::Reader;
 use crate::ledger::rows::Cause;
 use crate::ledger::schema::EventSchemas;
 use crate::ledger::thief::{alike, place, softirq_thief, turned_to, Class, Context, Thief, TURNED_TO};
+use crate::narrow::{low_half, Narrow};
 use crate::tables::{each, optional, Plan};
 
 /// Labels of `is_network`, by the numbers that `network` gives.
@@ -168,7 +169,7 @@ impl Names {
 
     /// irq, vector or vec of thieves.
     pub fn ids(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
-        optional::<Int32Type>(thieves.map(|thief| self.known(thief).id.map(|id| id as i32)))
+        optional::<Int32Type>(thieves.map(|thief| self.known(thief).id.map(|id| low_half(id as u64) as i32)))
     }
 
     /// Names of thieves.
@@ -234,7 +235,7 @@ impl Known {
             context: thief.context as u32,
             id: thief.id,
             name: if thief.name == NONE { own_line.map_or(NONE, |row| row.name) } else { thief.name },
-            napi: thief.napi.and_then(|napi| napis.binary_search(&napi).ok()).map_or(NONE, |index| index as u32),
+            napi: thief.napi.and_then(|napi| napis.binary_search(&napi).ok()).map_or(NONE, |index| index.narrow()),
             device: own_line.map_or(thief.device, |row| row.device),
             network: network_label(network),
         }

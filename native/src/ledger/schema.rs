@@ -6,6 +6,7 @@ use crate::format::Format;
 use crate::ledger::fields::{EventSchema, Fields, Pair};
 use crate::ledger::place::Place;
 use crate::ledger::softirq;
+use crate::narrow::Narrow;
 use crate::recording::Recording;
 
 /// Every event of a recording, and what its set of events allows.
@@ -166,7 +167,7 @@ impl EventSchemas {
         if let Some(&place) = self.vector_places.get(vector) {
             return place;
         }
-        let place = self.vectors.len() as u16;
+        let place = self.vectors.len().narrow();
         self.vectors.push(vector.to_owned());
         self.vector_places.insert(vector.to_owned(), place);
         place
@@ -177,7 +178,7 @@ impl EventSchemas {
     fn drop_unpaired(&mut self) -> Vec<(Pair, String)> {
         let mut halves = Vec::new();
         let mut pairs = vec![(Pair::Softirq, "irq:softirq".to_owned()), (Pair::Irq, "irq:irq_handler".to_owned())];
-        pairs.extend(self.vectors.iter().enumerate().map(|(n, name)| (Pair::Vector(n as u16), name.clone())));
+        pairs.extend(self.vectors.iter().enumerate().map(|(n, name)| (Pair::Vector(n.narrow()), name.clone())));
         let events = || self.events.iter().filter_map(|schema| schema.tracepoint.as_ref());
         let entries: FxHashSet<Pair> = events().filter_map(Fields::entry_of).collect();
         let exits: FxHashSet<Pair> = events().filter_map(Fields::exit_of).collect();

@@ -16,6 +16,7 @@ use crate::chunks::Chunks;
 use crate::ledger::settings::Settings;
 use crate::ledger::task::NOBODY;
 use crate::ledger::thief::{place, Class, IDLE, TASK, THIEF_BITS, UNKNOWN};
+use crate::narrow::{low_half, Narrow};
 
 /// An exclusive stretch of one CPU's time.
 #[derive(Debug, Clone, Copy)]
@@ -141,7 +142,7 @@ impl Sums {
         }
         let bin_ns = self.bin * width;
         let row = |(key, (ns, segments))| {
-            let (victim, (thief, class)) = ((key >> 32) as u32, unpacked(key as u32));
+            let (victim, (thief, class)) = (low_half(key >> 32), unpacked(low_half(key)));
             SumRow { cpu, bin_ns, victim, thief, class, ns, segments }
         };
         let mut rows: Vec<SumRow> = self.cells.drain().map(row).collect();
@@ -220,14 +221,14 @@ impl Tail {
 
     /// A segment that is still here.
     pub fn get(&self, index: u64) -> Option<&Segment> {
-        self.segments.get(index.checked_sub(self.base)? as usize)
+        self.segments.get(index.checked_sub(self.base)?.narrow::<usize>())
     }
 
     /// Gives segments of one thief to another; those that have become unknown stay so.
     #[inline(always)]
     pub fn give(&mut self, indices: &[u64], from: u32, to: u32) {
         for &index in indices.iter().filter(|_| from != to) {
-            let place = index.checked_sub(self.base).map(|place| place as usize);
+            let place = index.checked_sub(self.base).map(|place| place.narrow::<usize>());
             if let Some(segment) = place.and_then(|place| self.segments.get_mut(place)) {
                 if segment.thief == from {
                     segment.thief = to;
@@ -269,7 +270,7 @@ impl Tail {
         let settled = self.segments.partition_point(|segment| segment.end <= settled_ns);
         let mut count = if all { length } else { length.saturating_sub(KEEP).max(settled) };
         if let Some(pending) = pending.filter(|_| !all && length < MAX) {
-            count = count.min(pending.saturating_sub(self.base) as usize);
+            count = count.min(pending.saturating_sub(self.base).narrow());
         }
         if !self.returned.is_empty() {
             for (index, segment) in (self.base..).zip(&mut self.segments[..count]) {

@@ -19,6 +19,7 @@ use crate::lives::facts::Known;
 use crate::lives::holders::{holders, Held, Wait};
 use crate::lives::slice::NOBODY;
 use crate::lives::{of_slices, tables, Slice, Sum};
+use crate::narrow::Narrow;
 use crate::tables::{optional, plain, Plan};
 
 /// What is known beside the stays.
@@ -197,7 +198,7 @@ impl Waits {
         plan.add("tid", || plain::<Int64Type>(rows.iter().map(|row| row.0 .0 .0)))
             .add("comm", || labels.column(rows.iter().map(|row| row.0 .0 .1)))
             .add("cpu", || plain::<Int64Type>(rows.iter().map(|row| row.0 .0 .2)))
-            .add("waited_after", || after.column(rows.iter().map(|row| row.0 .1 as u32)))
+            .add("waited_after", || after.column(rows.iter().map(|row| row.0 .1.narrow())))
             .add("waits", move || sum(0))
             .add("ns", move || sum(1))
             .add("waited_ns", move || sum(2))

@@ -19,6 +19,7 @@ use crate::ledger::read::Reader;
 use crate::ledger::request::{HostFacts, Request};
 use crate::ledger::resolve::Names;
 use crate::ledger::thief::Class;
+use crate::narrow::Narrow;
 
 /// How much was numbered: another pass over the same file numbers as much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +95,7 @@ impl Whole {
     /// Adds to a CPU of a pass that ended before the recording what interrupts and softirqs ended there later: none of
     /// their time is in the window.
     pub fn add_unseen(&self, cpu: &mut Found) {
-        self.ended.get(&cpu.number).into_iter().flatten().for_each(|&place| cpu.rows.ended(place as u32, 0));
+        self.ended.get(&cpu.number).into_iter().flatten().for_each(|&place| cpu.rows.ended(place.narrow(), 0));
     }
 
     /// Whether a pass for this request may end with its window.

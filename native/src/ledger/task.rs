@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::intern::{Interner, NONE};
 use crate::ledger::thief::{Thieves, KTHREAD_ANY, KTHREAD_NETWORK, KTHREAD_OTHER, TASK};
+use crate::narrow::Narrow;
 
 /// What a task exists for, as its name tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -200,7 +201,7 @@ impl Tasks {
             let victim = Victim { tid, task, comm, role, own, is_stopper, is_hotplug };
             victims.push(victim);
             publish(&self.published, victims.len() - 1, victim);
-            victims.len() as u32 - 1
+            victims.len().narrow::<u32>() - 1
         });
         let known = self.by_tid.get(&tid).filter(|known| self.victims[known.victim as usize].task == task);
         let since_ns = known.map_or(self.now_ns, |known| known.since_ns);

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::intern::{Interner, NONE};
 use crate::ledger::network::Network;
 use crate::ledger::softirq::{policy, NET_RX, VECTORS};
+use crate::narrow::Narrow;
 
 /// Bits of a thief's number. In the highest stand what a run of it proved to be (`turned`), and whether it is a poll.
 pub const THIEF_BITS: u32 = 24;
@@ -144,14 +145,14 @@ pub fn turned_to(thief: u32) -> usize {
 /// The number of a run of another thief, which proved to be `turned`, in the same context as a run of `thief`.
 #[inline(always)]
 pub fn alike(thief: u32, place: usize, turned: usize) -> u32 {
-    (place + turned * MAX_THIEVES) as u32 | (thief & POLL)
+    (place + turned * MAX_THIEVES).narrow::<u32>() | (thief & POLL)
 }
 
 /// The number of a run of `thief`, which is `known` to be, that proved to be otherwise.
 pub fn turned(thief: u32, known: Network, proved: Network) -> u32 {
     let settled = proved == Network::OfThread && known != Network::OfRun;
     let turned = TURNED_TO.iter().position(|&network| network == proved).filter(|_| known != proved && !settled);
-    turned.map_or(thief, |turned| thief | ((turned as u32 + 1) * MAX_THIEVES as u32))
+    turned.map_or(thief, |turned| thief | ((turned.narrow::<u32>() + 1) * MAX_THIEVES.narrow::<u32>()))
 }
 
 /// What a run proved to be, if its end was not seen.
@@ -166,9 +167,9 @@ pub fn displaces(thief: u32) -> bool {
     if thief & POLL != 0 || thief == RPS_DISPATCH || thief == KTHREAD_NETWORK {
         return true;
     }
-    let vec = (place(thief) as u32).checked_sub(SOFTIRQS).filter(|&vec| vec < VECTORS as u32);
+    let vec = place(thief).narrow::<u32>().checked_sub(SOFTIRQS).filter(|&vec| vec < VECTORS.narrow::<u32>());
     let proved = turned_to(thief).checked_sub(1).map(|turned| TURNED_TO[turned]);
-    vec.is_some_and(|vec| proved.unwrap_or(policy(vec as u8).network) == Network::Yes)
+    vec.is_some_and(|vec| proved.unwrap_or(policy(vec.narrow()).network) == Network::Yes)
 }
 
 impl Thieves {
@@ -186,7 +187,7 @@ impl Thieves {
             plain(Context::Task, Network::No),
             plain(Context::Task, Network::Unknown),
         ];
-        for vec in 0..VECTORS as u8 {
+        for vec in 0..VECTORS.narrow() {
             let name = names.iter().find(|symbol| symbol.0 == i64::from(vec));
             let name = name.map_or_else(|| format!("softirq {vec}"), |symbol| symbol.1.clone());
             all.push(softirq(vec.into(), strings.code(name.as_bytes()), policy(vec).network));
@@ -202,7 +203,7 @@ impl Thieves {
         }
         *self.keys.entry(key).or_insert_with(|| {
             all.push(make());
-            all.len() as u32 - 1
+            all.len().narrow::<u32>() - 1
         })
     }
 

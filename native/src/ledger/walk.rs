@@ -16,6 +16,7 @@ use crate::ledger::request::DeviceName;
 use crate::ledger::schema::EventSchemas;
 use crate::ledger::settings::Settings;
 use crate::ledger::stream::Stream;
+use crate::narrow::Narrow;
 use crate::progress::{flow, Progress};
 use crate::recording::{Event, Recording};
 use crate::rounds::Rounds;
@@ -128,7 +129,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         }
         let stream = &mut self.stream_of[cpu as usize];
         if *stream == ABSENT {
-            *stream = self.streams.len() as u32;
+            *stream = self.streams.len().narrow();
             self.streams.push(CpuStream { cpu, flush: Flush::default(), running: Running::default() });
             self.dealer.add(Cpu::new(cpu, Arc::clone(&self.settings), self.reader.tasks.shared()));
         }

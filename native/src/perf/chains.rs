@@ -8,6 +8,7 @@ use rustc_hash::FxBuildHasher;
 use crate::bytes::{i32_at, slice, u64_at};
 use crate::chains::{Chain, Chains, Of, Seen, User, Wanted};
 use crate::error::Result;
+use crate::narrow::Narrow;
 use crate::perf::maps::{came, MODE_KERNEL};
 use crate::perf::record::{misc, MISC_CPUMODE_MASK};
 use crate::perf::recording::PerfData;
@@ -95,7 +96,7 @@ impl<K: Keep> Chainer<'_, '_, K> {
             cpu: sample.cpu as i32,
             pid,
             tid: half(layout.tid.map(|at| at + 4)),
-            mode: mode as u8,
+            mode: mode.narrow(),
             ip,
             period: word(layout.period).or(fixed),
         };
@@ -111,7 +112,7 @@ impl<K: Keep> Chainer<'_, '_, K> {
         let lying = if self.user != User::Whole && in_kernel { lying(words, ip) } else { None };
         let kernel = lying.map_or_else(|| self.chain(words, ip, in_kernel), |frames| frames.len() / 8);
         let frames = lying.unwrap_or(&self.key);
-        let mut of = Of { kernel: kernel as u32, process: (0, 0) };
+        let mut of = Of { kernel: kernel.narrow(), process: (0, 0) };
         // Where addresses of this chain's user mode are to be looked for.
         if let Some(spaces) = self.spaces.filter(|_| frames.len() / 8 > kernel) {
             of.process = (pid, spaces.at(pid, time_ns));

@@ -10,6 +10,7 @@ use crate::bytes::{text, Order};
 use crate::error::{bad, Result};
 use crate::format::Format;
 use crate::input::read_at;
+use crate::narrow::{low_half, Narrow};
 use crate::perf::attr::Attr;
 use crate::perf::command::fits;
 use crate::perf::header::{Features, Magic, FILE_HEADER, PIPE_HEADER, SHORT_HEADER};
@@ -43,7 +44,7 @@ pub(super) struct Gathered {
 /// Opens a file, and the further files of a folder.
 pub fn gather(file: Arc<File>, more: Option<Vec<Arc<File>>>) -> Result<PerfData> {
     let length = file.metadata()?.len();
-    let Some(start) = read_at(&file, 0, PIPE_HEADER as usize)? else {
+    let Some(start) = read_at(&file, 0, PIPE_HEADER.narrow())? else {
         return Err(bad!(NotACapture, "not a capture: the file has {length} bytes, too few for any header"));
     };
     let magic = Magic::parse(&start)
@@ -86,7 +87,7 @@ impl Gathered {
         let Some(second) = count.checked_mul(32).and_then(|size| size.checked_add(16)) else { return };
         for entry in 0..count.min(bytes.len() / 48) {
             let id = self.order.u64(bytes, 16 + 32 * entry);
-            let pid = self.order.u64(bytes, second + 16 * entry).map(|pid| pid as i32);
+            let pid = self.order.u64(bytes, second + 16 * entry).map(|pid| low_half(pid) as i32);
             if let (Some(id), Some(pid @ 1..)) = (id, pid) {
                 self.guests.insert(id, pid);
             }
@@ -106,9 +107,9 @@ impl Gathered {
         let mut ids = Ids::default();
         let mut by_common_type = FxHashMap::default();
         for (index, (attr, own_ids)) in self.attrs.iter().enumerate() {
-            own_ids.iter().for_each(|&id| ids.add(id, index as u32));
+            own_ids.iter().for_each(|&id| ids.add(id, index.narrow()));
             if attr.kind == TYPE_TRACEPOINT {
-                by_common_type.entry(attr.config).or_insert(index as u32);
+                by_common_type.entry(attr.config).or_insert(index.narrow());
             }
         }
         ids.seal();

@@ -1,5 +1,6 @@
 //! From the id in a sample to the event that made it.
 
+use crate::narrow::Narrow;
 use rustc_hash::FxHashMap;
 
 /// Ids of one recording. Perf numbers events host-wide from a counter, so one recording's ids
@@ -29,9 +30,9 @@ impl Ids {
         self.sparse.clear();
         if largest - smallest < DENSE_SPAN {
             self.base = smallest;
-            self.dense = vec![ABSENT; (largest - smallest + 1) as usize];
+            self.dense = vec![ABSENT; (largest - smallest + 1).narrow::<usize>()];
             for &(id, event) in &self.pairs {
-                self.dense[(id - smallest) as usize] = event;
+                self.dense[(id - smallest).narrow::<usize>()] = event;
             }
         } else {
             self.sparse = self.pairs.iter().copied().collect();

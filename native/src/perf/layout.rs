@@ -1,6 +1,7 @@
 //! Where a sample keeps what, in the order in which the kernel writes it (`perf_output_sample`).
 
 use crate::bytes::{slice, u32_at, u64_at, Order};
+use crate::narrow::Narrow;
 use crate::perf::attr::Attr;
 
 /// `PERF_SAMPLE_*`.
@@ -156,7 +157,8 @@ impl Layout {
         layout.id = identifier.or(id);
         layout.tail = at;
         let is_still = has(sample::RAW) && !has(sample::READ | sample::CALLCHAIN);
-        layout.usual = [layout.time, layout.cpu, is_still.then_some(at)].map(|at| at.map_or(u16::MAX, |at| at as u16));
+        layout.usual =
+            [layout.time, layout.cpu, is_still.then_some(at)].map(|at| at.map_or(u16::MAX, |at| at.narrow()));
         if attr.sample_id_all() {
             let mut back = 0;
             let mut take = |present: bool| {
@@ -243,7 +245,7 @@ impl Layout {
         }
         let count = u64_at(record, self.tail)?;
         after_words(record, self.tail, count.checked_add(1)?)?;
-        Some(Some((self.tail + 8, count as usize)))
+        Some(Some((self.tail + 8, count.narrow())))
     }
 
     /// Where a sample record keeps the rest, and whether it is whole: one that ends before its last
@@ -263,7 +265,7 @@ impl Layout {
         if self.has(sample::CALLCHAIN) {
             let count = cursor.word()?;
             let (at, _) = cursor.words(count.checked_add(1)?)?;
-            parts.callchain = Some((at + 8, count as usize));
+            parts.callchain = Some((at + 8, count.narrow()));
         }
         if self.has(sample::RAW) {
             let size = order.u32(record, cursor.at)? as usize;
@@ -324,7 +326,7 @@ impl Cursor<'_> {
     fn words(&mut self, count: u64) -> Option<(usize, usize)> {
         let begin = self.at;
         self.at = after_words(self.record, begin, count)?;
-        Some((begin, count as usize))
+        Some((begin, count.narrow()))
     }
 
     fn bytes(&mut self, size: usize) -> Option<()> {

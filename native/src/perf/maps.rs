@@ -8,6 +8,7 @@ use arrow_array::RecordBatch;
 use crate::bytes::{i32_at, text, u16_at, u32_at, u64_at, until_nul};
 use crate::error::{bad, Result};
 use crate::intern::{Interner, Labels, NONE};
+use crate::narrow::Narrow;
 use crate::perf::build_ids::digits;
 use crate::perf::record::{kind, misc, CPU_MODES, MISC_CPUMODE_MASK, MISC_MMAP_BUILD_ID, MISC_MMAP_DATA};
 use crate::progress::{flow, Progress};
@@ -120,7 +121,7 @@ fn symbol(side: &Side<'_>, strings: &mut Interner) -> Option<Symbol> {
 
 /// A number that names one of `names`, or the first of them.
 fn named(number: u16, names: &[&str]) -> u32 {
-    u32::from(number).min(names.len() as u32) % names.len() as u32
+    u32::from(number).min(names.len().narrow::<u32>()) % names.len().narrow::<u32>()
 }
 
 fn refuse_overfull(strings: &Interner) -> Result<()> {

@@ -9,6 +9,7 @@
 use std::ops::{ControlFlow, Range};
 
 use crate::error::{bad, Result};
+use crate::narrow::Narrow;
 use crate::perf::recording::PerfData;
 use crate::progress::flow;
 use crate::visit::{Sample, Side, Tally, Visitor, What};
@@ -114,7 +115,7 @@ impl Ring {
     }
 
     fn add(&mut self, block: &[u8], sample: &Sample) {
-        let at = self.keep(sample.bytes(block)).start as u32;
+        let at = self.keep(sample.bytes(block)).start.narrow();
         let raw = sample.raw.wrapping_sub(sample.record).wrapping_add(at);
         self.samples.push(Sample { raw, record: at, ..*sample });
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{bad, Result};
+use crate::narrow::Narrow;
 use crate::perf::gather::gather;
 use crate::perf::recording::PerfData;
 use crate::watched::{unchanged, Watched};
@@ -43,7 +44,7 @@ pub fn of_folder(path: &Path) -> Result<PerfData> {
     recording.files = files;
     let one_each = recording.features.cmdline.iter().flatten().any(|argument| argument == "--threads");
     let expected = recording.features.nr_cpus.filter(|_| one_each).map_or(count, |(_, online)| online as usize);
-    if let Some(number) = missing.or((count < expected).then_some(count as u32)) {
+    if let Some(number) = missing.or((count < expected).then_some(count.narrow())) {
         recording.cut = true;
         recording.notes.push(format!("data.{number} is missing in the folder: the events of its CPU are lost"));
     }

@@ -2,6 +2,7 @@
 
 use crate::bytes::{i32_at, text, u16_at, u64_at, Order};
 use crate::kinds::Kind;
+use crate::narrow::Narrow;
 use crate::visit::What;
 
 /// Bytes of every record's header: type, misc, size.
@@ -156,7 +157,7 @@ pub fn header(bytes: &[u8], order: Order) -> Option<(u32, usize)> {
 pub fn header_bytes(kind: u32, size: usize, order: Order) -> [u8; 8] {
     let mut header = [0; 8];
     header[..4].copy_from_slice(&order.u32_bytes(kind));
-    header[6..].copy_from_slice(&order.u16_bytes(size as u16));
+    header[6..].copy_from_slice(&order.u16_bytes(size.narrow()));
     header
 }
 

@@ -12,6 +12,7 @@ use crate::bytes::{i32_at, u64_at, Order};
 use crate::error::{bad, Result};
 use crate::intern::{Labels, NONE};
 use crate::names::TaskNames;
+use crate::narrow::Narrow;
 use crate::perf::counters::Counters;
 use crate::perf::layout::{sample, Layout, Parts};
 use crate::perf::record::{misc, CPU_MODES, MISC_CPUMODE_MASK};
@@ -138,7 +139,7 @@ impl Columns {
             }
         }
         self.ends.push(self.frames.len() as i64);
-        self.kernel_frames.push(kernel as i32);
+        self.kernel_frames.push(kernel.narrow());
     }
 
     fn finish(self, has: impl Fn(u64) -> bool, comms: ArrayRef) -> Vec<(String, ArrayRef)> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{bad, Result};
 use crate::input::{read_at, Window};
+use crate::narrow::Narrow;
 use crate::perf::attr::{Attr, SMALLEST};
 use crate::perf::blocks::is_last;
 use crate::perf::feature;
@@ -82,14 +83,14 @@ impl Gathered {
                 header.attrs.end()
             ));
         }
-        let table = read_at(file, header.attrs.offset, header.attrs.size as usize)?.ok_or_else(damaged)?;
+        let table = read_at(file, header.attrs.offset, header.attrs.size.narrow())?.ok_or_else(damaged)?;
         let mut bytes_of_ids = 0u64;
-        for entry in table.chunks_exact(header.attr_size as usize) {
+        for entry in table.chunks_exact(header.attr_size.narrow()) {
             let (attr, ids) = entry.split_at(entry.len() - 16);
             let attr = Attr::parse(attr, self.order).ok_or_else(damaged)?;
             let ids = Section::parse(ids, 0, self.order).ok_or_else(damaged)?;
             bytes_of_ids = bytes_of_ids.saturating_add(ids.size);
-            let bytes = if bytes_of_ids > MAX_ID_BYTES { None } else { read_at(file, ids.offset, ids.size as usize)? };
+            let bytes = if bytes_of_ids > MAX_ID_BYTES { None } else { read_at(file, ids.offset, ids.size.narrow())? };
             self.attrs.push((attr, self.words(&bytes.ok_or_else(damaged)?)));
             self.around.before.push(ids);
         }
@@ -99,7 +100,7 @@ impl Gathered {
     fn read_event_types(&mut self, file: &File, section: Section) -> Result<()> {
         // Later recorders leave it empty, or do not write it at all.
         if section.size < MAX_ATTR_BYTES {
-            if let Some(bytes) = read_at(file, section.offset, section.size as usize)? {
+            if let Some(bytes) = read_at(file, section.offset, section.size.narrow())? {
                 bytes.chunks_exact(EVENT_TYPE).for_each(|entry| self.name_by_config(entry));
                 self.around.before.push(section);
             }
@@ -121,7 +122,7 @@ impl Gathered {
             let section = section.filter(|section| section.size <= 1 << 28);
             self.around.features.push((feature, section));
             let Some(about) = feature::about(feature) else { continue };
-            let read = |section: Section| read_at(file, section.offset, section.size as usize);
+            let read = |section: Section| read_at(file, section.offset, section.size.narrow());
             match section.map(read).transpose()?.flatten() {
                 Some(bytes) => self.features.read(feature, &bytes, self.order),
                 None => left_out.push(about),

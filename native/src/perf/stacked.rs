@@ -10,6 +10,7 @@ use crate::chains::{Chains, Selection, Sums, Wanted};
 use crate::error::Result;
 use crate::intern::{Labels, NONE};
 use crate::names::TaskNames;
+use crate::narrow::Narrow;
 use crate::perf::chains::{chains, Keep, One};
 use crate::perf::layout::sample;
 use crate::perf::record::CPU_MODES;
@@ -43,7 +44,7 @@ impl Keep for Columns {
         self.modes.push(one.mode);
         self.ips.push(one.ip);
         self.periods.push(one.period);
-        self.stacks.push(stack as i32);
+        self.stacks.push(stack.narrow());
     }
 
     fn seen(&mut self, block: &[u8], sample: &Sample) {

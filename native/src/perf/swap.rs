@@ -2,6 +2,7 @@
 //! after this knows one byte order.
 
 use crate::bytes::{u16_at, Order};
+use crate::narrow::Narrow;
 use crate::payload::{self, reverse};
 use crate::perf::blocks::is_last;
 use crate::perf::layout::{sample, Layout, Parts};
@@ -88,7 +89,7 @@ fn swap_parts(parts: &Parts, layout: &Layout, bytes: &mut [u8]) {
     if let Some(at) = parts.read {
         // This word is not turned around yet.
         let words = Order::Big.u64(bytes, at).and_then(|first| layout.read_words(first));
-        reverse_words(bytes, at, words.unwrap_or(0) as usize);
+        reverse_words(bytes, at, words.unwrap_or(0).narrow());
     }
     if let Some((at, count)) = parts.callchain {
         reverse_words(bytes, at - 8, count + 1);

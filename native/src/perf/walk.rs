@@ -6,6 +6,7 @@ use std::ops::{ControlFlow, Range};
 
 use crate::bytes::{u32_at, u64_at, Order};
 use crate::error::Result;
+use crate::narrow::Narrow;
 use crate::perf::blocks::{self, follows, is_last, Records, Stop};
 use crate::perf::record::{self, is_guest, kind, misc};
 use crate::perf::recording::PerfData;
@@ -36,7 +37,7 @@ impl PerfData {
         }
         let counted = walk.counts.iter().enumerate().filter(|(_, &count)| count > 0);
         Ok(Tally {
-            records: counted.map(|(kind, &count)| (record::name(kind as u32), count)).collect(),
+            records: counted.map(|(kind, &count)| (record::name(kind.narrow()), count)).collect(),
             unreadable: walk.unreadable,
             reversed: false,
             notes: walk.notes,
@@ -127,10 +128,10 @@ impl PerfData {
             event,
             time_ns: Some(time).filter(|&time| time < LATEST_NS)? as i64,
             cpu,
-            raw: (at + raw) as u32,
-            raw_size: raw_size as u32,
-            record: at as u32,
-            record_size: bytes.len() as u32,
+            raw: (at + raw).narrow(),
+            raw_size: raw_size.narrow(),
+            record: at.narrow(),
+            record_size: bytes.len().narrow(),
             in_guest: is_guest(misc(bytes)),
         })
     }

@@ -108,6 +108,11 @@ impl Clock {
     }
 }
 
+/// The lower half: times wrap, as they do for who recorded them.
+fn low(wide: u128) -> u64 {
+    (wide & 0xffff_ffff_ffff_ffff) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,9 +150,4 @@ mod tests {
         assert_eq!(clock.time(500, 0), 650);
         assert_eq!(clock.time(500, 1), 500);
     }
-}
-
-/// The lower half: times wrap, as they do for who recorded them.
-fn low(wide: u128) -> u64 {
-    (wide & 0xffff_ffff_ffff_ffff) as u64
 }

@@ -1,7 +1,9 @@
 //! Levels and buckets.
 
 /// Buckets of a tile.
-pub const BUCKETS: u64 = 512;
+pub const PLACES: usize = 512;
+/// The same, to reckon with times.
+pub const BUCKETS: u64 = PLACES as u64;
 
 /// The least level whose first tile covers so many ns.
 pub fn max_level(duration: u64) -> u32 {

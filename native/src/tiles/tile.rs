@@ -2,7 +2,7 @@
 
 use crate::error::{bad, Result};
 use crate::narrow::Narrow;
-use crate::tiles::grid::{max_level, BUCKETS};
+use crate::tiles::grid::{max_level, BUCKETS, PLACES};
 use crate::tiles::kept::{self, Kept};
 use crate::tiles::owners::Owners;
 use crate::tiles::rows::Segment;
@@ -66,7 +66,7 @@ pub fn tile(owners: &Owners, summed: &Summed, kept: Option<&Kept>, level: u32, i
         let form = form(lane, sums, place).ok_or_else(|| {
             bad!(Refused, "level {level} is finer than what was summed, and its segments are not here")
         })?;
-        let mut stolen = [0u64; BUCKETS as usize];
+        let mut stolen = [0u64; PLACES];
         match &form {
             Form::Shares(entries) => {
                 for entry in entries.iter().filter(|entry| owners.is_stolen(entry.owner)) {
@@ -133,8 +133,8 @@ fn form(lane: Option<&kept::Lane>, sums: Option<&Level>, place: Place) -> Option
     Some(Form::Shares(entries))
 }
 
-fn packets(lane: Option<&kept::Lane>, sums: Option<&Level>, place: Place) -> [u32; BUCKETS as usize] {
-    let mut packets = [0u32; BUCKETS as usize];
+fn packets(lane: Option<&kept::Lane>, sums: Option<&Level>, place: Place) -> [u32; PLACES] {
+    let mut packets = [0u32; PLACES];
     let mut add = |bucket: usize, count: u64| {
         packets[bucket] = u64::from(packets[bucket]).saturating_add(count).min(u32::MAX.into()).narrow();
     };

@@ -20,6 +20,7 @@ use crate::ledger::migrated::Migrated;
 use crate::ledger::resolve::Names;
 use crate::ledger::shown::{Shown, Tables};
 use crate::ledger::thief::{Class, Context};
+use crate::narrow::Narrow;
 use crate::tables::{optional, plain, Plan};
 
 /// CPU, victim, thief, cost class.
@@ -55,7 +56,7 @@ impl Owners {
     /// A CPU's next segment.
     fn add(&mut self, owner: Owner, start_ns: i64, end_ns: i64, is_through: bool) {
         let entry = self.owners.entry(owner);
-        let place = entry.index() as i32;
+        let place = entry.index().narrow();
         *entry.or_insert(0) += end_ns - start_ns;
         let lane = self.cpus.entry(owner.0).or_default();
         if !is_through || lane.last.is_none() {

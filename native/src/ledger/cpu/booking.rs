@@ -6,6 +6,7 @@ use crate::ledger::segment::Segment;
 use crate::ledger::settings::Settings;
 use crate::ledger::task::NOBODY;
 use crate::ledger::thief::{displaces, Class, TASK, UNKNOWN};
+use crate::narrow::Narrow;
 
 impl Cpu {
     /// Who owns the CPU: thief, class.
@@ -20,7 +21,7 @@ impl Cpu {
     /// How many interrupts and softirqs are open.
     #[inline(always)]
     fn depth(&self) -> u8 {
-        self.hardirqs.depth() as u8 + u8::from(self.softirqs.open().is_some())
+        self.hardirqs.depth().narrow::<u8>() + u8::from(self.softirqs.open().is_some())
     }
 
     /// Ends the open segment at `now` and books it to its owner.

@@ -12,6 +12,7 @@ use crate::ledger::rows::{known, HardirqRow, PollRow, SliceRow, SoftirqRow};
 use crate::ledger::segment::Packed;
 use crate::ledger::softirq::NET_RX;
 use crate::ledger::thief::Context;
+use crate::narrow::Narrow;
 use crate::tables::{booleans, optional};
 
 /// A column, as far as groups go by it.
@@ -38,7 +39,7 @@ impl Kind {
         match self {
             Kind::Number => optional::<Int64Type>(values),
             Kind::Flag => booleans(values.map(|value| value == Some(1))),
-            Kind::Label(labels) => labels(names).of_keys(values.map(|key| key.map_or(-1, |key| key as i32))),
+            Kind::Label(labels) => labels(names).of_keys(values.map(|key| key.map_or(-1, |key| key.narrow()))),
         }
     }
 }
@@ -106,7 +107,7 @@ pub const SOFTIRQS: &[Field<SoftirqRow>] = fields! { SoftirqRow:
     "polls" NUMBER => |_, _, row| Some(row.polls.into()),
     "is_dispatch" FLAG => |_, _, row| Some(is_dispatch(row).into()),
     "packets" NUMBER => |_, _, row| Some(row.packets.into()),
-    "action" TEXT => |names, _, row| key(&names.strings, names.action(row.vec as u8)),
+    "action" TEXT => |names, _, row| key(&names.strings, names.action(row.vec.narrow())),
     "origin" ORIGIN => |names, _, row| key(&names.origins, row.origin.into()),
     "in_kthread" FLAG => |_, _, row| Some(row.in_kthread.into()),
     "tid" NUMBER => |names, _, row| names.victim(row.victim).map(|of| of.0.into()),
