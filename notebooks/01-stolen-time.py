@@ -32,6 +32,8 @@ import netcost_analysis as netcost
 capture = netcost.open_capture(path, buffer, **beside)
 run = capture.timeline(victim=victim, window=window)
 run.ask.prepare("stolen_time", "provenance")  # a large capture is read once for all of these
+part = run.excerpt  # of a large capture a part from its middle, for what shows single rows
+part.ask.prepare("device_batches", "softirq_sizes")
 run.ask.completeness.recording()
 
 # %% [markdown]
@@ -119,8 +121,6 @@ run.ask.stolen_time.handovers()
 # all.
 
 # %%
-part = run.excerpt  # of a large capture a part from its middle, which is read once for both
-part.ask.prepare("device_batches", "softirq_sizes")
 part.ask.batches.device_batches()
 
 # %%

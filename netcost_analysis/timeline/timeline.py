@@ -220,7 +220,8 @@ class Timeline:
 
     def _together(self, tables: tuple[str, ...]) -> tuple[str, ...]:
         if self._is_excerpt and tables:
-            return tuple(dict.fromkeys((*tables, *_SHOWN)))
+            waits = _WAITS if "displaced" in tables else ()
+            return tuple(dict.fromkeys((*tables, *waits, *_SHOWN)))
         # Of a small capture more tables take less time than another pass. Counting events is one.
         if not tables or set(tables) == set(_WAITS) or not self.capture.has_at_most(_SMALL):
             return tables
