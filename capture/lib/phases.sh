@@ -11,10 +11,8 @@ run_phase() {
 	case " $* " in
 	*' traced '*)
 		run_phase_part=$trace_for
-		# Samples first: kernels up to 6.18 at least mark mappings as having a build id for recorders that began before
-		# one that asks for build ids, and fill in none, of which perf dies when it reads them.
-		[ -z "$sampling_profile" ] || start_sampling "$destination"
 		[ -z "$event_profiles" ] || start_recorder || die "$refusals"
+		[ -z "$sampling_profile" ] || start_sampling "$destination"
 		;;
 	esac
 	read_clock

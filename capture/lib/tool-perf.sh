@@ -41,6 +41,9 @@ perf_command() {
 	printf '%s\n' -B -N
 	# Names of the tasks that already run are needed, the maps of their memory are not.
 	if perf_has --synth; then printf '%s\n' --synth task; fi
+	# As the samples: once somebody asks for build ids, Linux (6.18 at least) marks the mappings of who recorded without
+	# them before as having some, and fills in none: perf dies when it reads that.
+	[ -z "$sampling_profile" ] || sampling_build_ids
 	perf_without_bpf
 	[ -z "$compress" ] || printf '%s\n' -z1
 	[ -z "$until" ] || printf '%s\n' --overwrite
