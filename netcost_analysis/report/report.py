@@ -98,25 +98,25 @@ def write_report(
     make = _text_exporter if Path(output).suffix == ".md" else _page_exporter
     book = _read(notebook)
     _set_parameters(book, {"path": capture, **chosen, **given}, notebook.name)
-    with ThreadPoolExecutor(1) as meanwhile:
-        # While cells wait for the capture. What both import comes first: two threads in one circle
-        # of imports see half of each other's modules.
-        import_module("nbconvert")
-        import_module(f"{__package__}.shell")
-        exporter = meanwhile.submit(make, with_code)
-        try:
+    try:
+        with ThreadPoolExecutor(1) as meanwhile:
+            # While cells wait for the capture. What both import comes first: two threads in one
+            # circle of imports see half of each other's modules.
+            import_module("nbconvert")
+            import_module(f"{__package__}.shell")
+            exporter = meanwhile.submit(make, with_code)
             names = execute(book, ours=ours)
-        except (CaptureError, NotebookError):
-            if check:
-                check()
-            raise
-        is_page = frame is not None and make is _page_exporter
-        last = meanwhile.submit(frame, names) if frame is not None and is_page else None
-        said = {"title": _title(book, notebook), "command": shlex.join(named or words)}
-        text = _exported(exporter.result(), book, said)
-        if last is not None:
-            before, footer, rest = text.rpartition("<footer>")
-            text = "".join((before, last.result(), footer, rest))
+            is_page = frame is not None and make is _page_exporter
+            last = meanwhile.submit(frame, names) if frame is not None and is_page else None
+            said = {"title": _title(book, notebook), "command": shlex.join(named or words)}
+            text = _exported(exporter.result(), book, said)
+            if last is not None:
+                before, footer, rest = text.rpartition("<footer>")
+                text = "".join((before, last.result(), footer, rest))
+    except (CaptureError, NotebookError):
+        if check:
+            check()
+        raise
     with replacing(output) as draft:
         draft.write_text(text, encoding="utf-8")
 
