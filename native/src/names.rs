@@ -102,7 +102,7 @@ impl Names {
         Some(if tid == 0 { &history[..history.len().min(1)] } else { history })
     }
 
-    /// The name at a time in such a history.
+    /// The name that a history has at a time.
     #[inline(always)]
     pub fn then(history: &[(i64, u32)], time_ns: i64) -> Option<u32> {
         let after = history.partition_point(|entry| entry.0 <= time_ns);

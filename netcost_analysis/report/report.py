@@ -82,7 +82,7 @@ def write_report(
     notebook. beside: what open_capture is given beside the capture, by the names of its parameters.
     named: the command that the page names, where it was another than netcost report. frame: makes
     the last section of a page, of the names that the cells left. check: raises what is wrong with
-    the capture, in better words than a cell that stopped on it.
+    the capture, in better words than a cell or the section that stopped on it.
     Raises NotebookError when a cell does, or the notebook has no such parameter;
     CaptureError where a cell asked for what netcost refuses; OSError when a file cannot be read or
     written.

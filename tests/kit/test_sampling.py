@@ -55,9 +55,7 @@ def test_events_that_the_host_has_are_sampled_together(
 
 
 # Of who records without build ids beside one who asks for them perf can read no mapping.
-def test_perf_reads_its_own_trace_beside_samples(
-    tmp_path: Path, temporary: dict[str, str]
-) -> None:
+def test_perf_reads_its_own_trace_beside_samples(tmp_path: Path, temporary: dict[str, str]) -> None:
     options = ["--tool", "perf", "--profile", "stolen,functions", "--victim", "ls; ls; ls"]
     done = ended([RECORD, "-o", tmp_path / "b", *options, "--sidecars", "none"], env=temporary)
     assert done.returncode == 0, done.stderr

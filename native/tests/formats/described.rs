@@ -59,6 +59,17 @@ pub struct Attr<'i> {
     pub ids: &'i [u64],
 }
 
+/// `PERF_SAMPLE_*`, and the type of a sample's record.
+pub const IP: u64 = 1 << 0;
+pub const TID: u64 = 1 << 1;
+pub const TIME: u64 = 1 << 2;
+pub const CALLCHAIN: u64 = 1 << 5;
+pub const CPU: u64 = 1 << 7;
+pub const PERIOD: u64 = 1 << 8;
+pub const RAW: u64 = 1 << 10;
+pub const IDENTIFIER: u64 = 1 << 16;
+pub const SAMPLE: u32 = 9;
+
 pub const SAMPLE_ID_ALL: u64 = 1 << 18;
 
 impl Attr<'_> {

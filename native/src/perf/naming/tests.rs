@@ -45,7 +45,7 @@ fn events_have_the_names_that_perf_gives_them() {
 }
 
 // How precise an address is is a number, and not two flags: a big-endian machine's compiler puts its bits the other way.
-// perf itself takes such a machine's cycles:p for cycles:pp.
+// perf shows cycles:p of such a machine as cycles:pp.
 #[test]
 fn modifiers_say_what_restricts_an_event() {
     for (wanted, flags, precise) in [

@@ -7,17 +7,8 @@ use netcost::parts::{FileHeader, Magic};
 use netcost::{Order, What};
 
 use crate::described::{file_of, opened, pipe, walked, Attr, Bytes, Other, Seen};
+use crate::described::{CALLCHAIN, CPU, IDENTIFIER, IP, PERIOD, RAW, SAMPLE, TID, TIME};
 
-const IP: u64 = 1 << 0;
-const TID: u64 = 1 << 1;
-const TIME: u64 = 1 << 2;
-const CALLCHAIN: u64 = 1 << 5;
-const CPU: u64 = 1 << 7;
-const PERIOD: u64 = 1 << 8;
-const RAW: u64 = 1 << 10;
-const IDENTIFIER: u64 = 1 << 16;
-
-const SAMPLE: u32 = 9;
 const TRACING_DATA: u32 = 66;
 const AUXTRACE: u32 = 71;
 /// No recorder's.

@@ -2,7 +2,8 @@
 
 use netcost::Order;
 
-use super::samples::{at, hardware, ORDERS, SAMPLE};
+use super::samples::{at, hardware, ORDERS};
+use crate::described::SAMPLE;
 use crate::described::{file_of, pipe_of, Bytes};
 use crate::shown::{all_words, Shown};
 

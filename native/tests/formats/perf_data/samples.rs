@@ -3,16 +3,13 @@
 use netcost::{ErrorKind, Order, Rate};
 
 use crate::described::{pipe_of, Attr, Bytes, SAMPLE_ID_ALL};
+use crate::described::{CALLCHAIN, IDENTIFIER, IP, RAW, SAMPLE, TID, TIME};
 use crate::shown::{all_words, refused, words, Shown};
 
 pub const ORDERS: [Order; 2] = [Order::Little, Order::Big];
-pub const SAMPLE: u32 = 9;
-/// IDENTIFIER, IP, TID and TIME.
-const BASIC: u64 = 1 << 16 | 0b111;
+const BASIC: u64 = IDENTIFIER | IP | TID | TIME;
 const ADDR: u64 = 1 << 3;
 const READ: u64 = 1 << 4;
-const CALLCHAIN: u64 = 1 << 5;
-const RAW: u64 = 1 << 10;
 const BRANCH_STACK: u64 = 1 << 11;
 const STACK_USER: u64 = 1 << 13;
 const PHYS_ADDR: u64 = 1 << 19;
@@ -28,7 +25,7 @@ pub fn hardware(config: u64, more: u64, ids: &[u64]) -> Attr<'_> {
     Attr { kind: 0, config, period: 1, sample_type, read_format: GROUP_WITH_IDS, flags, ids }
 }
 
-/// What BASIC samples of this event say, but for what stands behind.
+/// The fields of this event's samples that BASIC selects.
 fn body(order: Order, id: u64, time: u64) -> Bytes {
     Bytes::of(order).u64(id).u64(0).u32(500).u32(501).u64(time)
 }

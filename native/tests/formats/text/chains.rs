@@ -46,7 +46,7 @@ fn each_of_several_events_has_its_frames() {
     assert!(shown.notes().iter().any(|note| note.starts_with("4 lines")));
 }
 
-// Lines that no table has, and frames behind a blank line, give nobody a chain.
+// No event gets a chain from lines that are in no table, or from frames behind a blank line.
 #[test]
 fn some_frames_are_nobodys() {
     let whole = event(1, 1, "cpu-clock", "");

@@ -62,7 +62,7 @@ fn damaged(line: &str, random: &mut Random) -> Vec<u8> {
     data
 }
 
-/// A text of which one line is damaged, or many, and the damaged lines' numbers. It follows from its number.
+/// A text with one or many damaged lines, and these lines' numbers. `number` decides both.
 fn mutant(number: usize) -> (Vec<u8>, Vec<usize>) {
     let mut random = Random((number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let whole = lines(KINDS[number % KINDS.len()]);

@@ -55,7 +55,7 @@ fn who_is_gone_is_known_from_the_switches() {
 }
 
 // Columns of the context are what tells an interrupt's raise from the task's own; so do irq_vectors and irq_handler_*,
-// where both were recorded. Without a device's handler in the text nobody knows whether it would be.
+// where both were recorded. A text without any device's handler does not tell whether it would be.
 #[test]
 fn a_raise_of_unknown_context_may_be_an_interrupts() {
     let vectors = [
