@@ -12,7 +12,7 @@ _PAGE = "`netcost ask QUESTION` of the same capture"
 
 
 def names() -> list[str]:
-    from netcost_analysis.questions.ask import questions
+    from netcost_analysis.answers.registry import questions
 
     known = questions().values()
     return sorted(one.name for one in known if set(one.sources) <= {"Timeline", "Capture"})

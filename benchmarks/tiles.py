@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from netcost_analysis.capture.capture import open_capture
+from netcost_analysis.opening.opening import open_capture
 from netcost_analysis.view.header import BUCKETS
 from netcost_analysis.view.tiles import Tiles
 

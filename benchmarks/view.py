@@ -10,7 +10,7 @@ import time
 from statistics import median, quantiles
 from typing import Any
 
-from netcost_analysis.capture.capture import open_capture
+from netcost_analysis.opening.opening import open_capture
 from netcost_analysis.view.tiles import Tiles
 from support.browser import Shown, chromium, served
 

@@ -15,7 +15,7 @@ from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import validate
 
 import netcost_analysis
-from netcost_analysis.questions.ask import questions
+from netcost_analysis.answers.registry import questions
 
 # Sections that there are, in numpydoc's order; a summary that is a sentence.
 _TEXT = {"GL06", "GL07", "SS03"}

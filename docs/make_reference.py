@@ -9,10 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from netcost_analysis.answers.question import Question
+from netcost_analysis.answers.registry import TOPICS, questions
 from netcost_analysis.capture.requires import Group
 from netcost_analysis.cli.compare_json import schema
-from netcost_analysis.questions.ask import TOPICS, questions
-from netcost_analysis.questions.question import Question
 from netcost_analysis.schema import columns
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,8 +63,8 @@ from typing import Any, Literal, Optional
 
 {imports}
 
-from .answer import Answer
-from .ask import Ask
+from netcost_analysis.answers.answer import Answer
+from netcost_analysis.answers.ask import Ask
 """
 
 
@@ -144,9 +144,8 @@ def _method(one: Question[Any, Any]) -> str:
         f"{name}: {_annotation(value.annotation)} = ..." for name, value in one.parameters.items()
     ]
     listed = ", ".join(["self", *(["*"] if given else []), *given])
-    answer = _annotation(one.signature.return_annotation)
     summary = one.summary.replace('"""', "'''")
-    return f'    def {one.name}({listed}) -> Answer[{answer}]:\n        """{summary}"""\n'
+    return f'    def {one.name}({listed}) -> Answer:\n        """{summary}"""\n'
 
 
 def _annotation(annotation: Any) -> str:

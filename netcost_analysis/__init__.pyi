@@ -2,12 +2,10 @@
 
 from ._native import CaptureError as CaptureError
 from ._native import __version__ as __version__
+from .answers.answer import Answer as Answer
 from .capture.accounting import Accounting as Accounting
 from .capture.bundle import Bundle as Bundle
 from .capture.capture import Capture as Capture
-from .capture.capture import open_capture as open_capture
-from .capture.experiment import Experiment as Experiment
-from .capture.experiment import open_experiment as open_experiment
 from .comparison.comparison import Comparison as Comparison
 from .comparison.comparison import compare as compare
 from .comparison.run import Run as Run
@@ -22,6 +20,9 @@ from .gathering.gather import Gathered as Gathered
 from .gathering.gather import gather_fleet as gather_fleet
 from .masking import Masked as Masked
 from .masking import mask as mask
+from .opening.experiment import Experiment as Experiment
+from .opening.experiment import open_experiment as open_experiment
+from .opening.opening import open_capture as open_capture
 from .parsers.host import Snapshot as Snapshot
 from .parsers.openssl import SpeedRun as SpeedRun
 from .parsers.openssl import parse_openssl_speed as parse_openssl_speed
@@ -35,7 +36,6 @@ from .questions.accounting import parse_netperf as parse_netperf
 from .questions.accounting import parse_pidstat as parse_pidstat
 from .questions.accounting import parse_schedstat as parse_schedstat
 from .questions.accounting import parse_task_stat as parse_task_stat
-from .questions.answer import Answer as Answer
 from .questions.batches import DetailWindow as DetailWindow
 from .questions.batches import Exhaustion as Exhaustion
 from .questions.batches import KernelLimits as KernelLimits

@@ -1,14 +1,9 @@
 """How much of a timeline is known: the share that was recorded, and of it that with an owner."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .units import share
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from .timeline.timeline import Timeline
 
 # More of CPU time without a known owner than this is what a reader has to know first.
 WORTH_SAYING_FIRST = 0.05
@@ -42,12 +37,6 @@ def lost_of_cpus(
     return {
         cpu: sum(max(0, end - start) for start, end in joined(some)) for cpu, some in of_cpu.items()
     }
-
-
-def lost_in(timeline: "Timeline", cpus: list[int], gaps: "pd.DataFrame") -> int:
-    """Time without record of these CPUs in all, ns. gaps: of Timeline.coverage."""
-    window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
-    return sum(lost_of_cpus(cpus, gaps.to_dict("records"), window).values())
 
 
 def recorded_share(

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from ._native import CaptureError
+from .units import printable
+from .unpacked import named
 
 
 class ArgumentError(ValueError):
@@ -53,9 +55,6 @@ def bug(name: str, message: str) -> str:
 
 
 def _line(text: str) -> str:
-    from .capture.packed import named
-    from .units import printable
-
     return printable(" ".join(named(text).split()))
 
 

@@ -162,17 +162,17 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
 # The samples stay unpacked while tests run. Where a test says where to unpack, it looks there.
 @pytest.fixture(scope="session", autouse=True)
 def samples_unpacked() -> Iterator[None]:
-    from netcost_analysis.capture.packed import Unpacked
+    from netcost_analysis.capture.packed import Unpacking
 
-    make, place, held = Unpacked.__init__, tempfile.gettempdir(), []
+    make, place, held = Unpacking.__init__, tempfile.gettempdir(), []
 
-    def keep(self: Unpacked, source: Path) -> None:
+    def keep(self: Unpacking, source: Path) -> None:
         make(self, source)
         if source.resolve().is_relative_to(ROOT / "sample-data") and tempfile.gettempdir() == place:
             held.append(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Unpacked, "__init__", keep)
+        patch.setattr(Unpacking, "__init__", keep)
         yield
     held.clear()
 

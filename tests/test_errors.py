@@ -11,8 +11,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from netcost_analysis import CaptureError, open_capture
+from netcost_analysis.answers.registry import questions
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.ask import questions
 from netcost_analysis.report.execution import NotebookError, execute
 from support.bad_readers import PanicException
 from support.host import ROOT, require_shared

@@ -9,7 +9,7 @@ import pytest
 
 from netcost_analysis._native import columns
 from netcost_analysis.frames import to_frame
-from netcost_analysis.timeline.timeline import TABLES
+from netcost_analysis.timeline.tables import TABLES
 from support.kept import kept
 
 # One more than a float can tell from its neighbour.

@@ -4,8 +4,8 @@ from lint.rows import read_directly
 from lint.suite import sentences
 from lint.words import MODULES, PACKAGE, PLACE, computed, picking
 
-from netcost_analysis.questions.ask import questions
-from netcost_analysis.questions.question import Question
+from netcost_analysis.answers.question import Question
+from netcost_analysis.answers.registry import questions
 
 COMPUTED = [
     *("f'{a / b}'", "f'{100 * a:.1f} points'", "a - b", "a + b", "-a", "x = rows['ns'].sum()"),

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from netcost_analysis.schema import column, is_instant, typed, unit_of
-from netcost_analysis.timeline.timeline import TABLES
+from netcost_analysis.timeline.tables import TABLES
 from support.kept import kept
 
 

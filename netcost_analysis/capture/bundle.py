@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import astuple
 
 from .._native import CaptureError
+from ..accessors import OfBundle
+from ..unpacked import named
 from .accounting import FALLBACK_CLOCKSOURCES, Accounting, accounting, measures_interrupts
-from .folder import Folder, named, read_text
+from .folder import Folder, read_text
 from .manifest import Calibration, Load, Manifest, Victim, struct_of
 from .mending import manifest_of
 from .packed_sums import is_experiment_folder
@@ -54,7 +56,7 @@ def _of_experiment(path: str | Path) -> CaptureError:
     )
 
 
-class Bundle(Folder):
+class Bundle(Folder, OfBundle):
     """A bundle directory: manifest, trace, the victim's and the load's output, /proc snapshots.
 
     Parameters
@@ -196,19 +198,6 @@ class Bundle(Folder):
         from ..parsers.openssl import parse_openssl_speed
 
         return parse_openssl_speed(self.victim_output or "")
-
-    @cached_property
-    def work_rates(self) -> dict[tuple[str, int], float]:
-        """Units of work a second by what was done: of openssl's results by algorithm and size.
-
-        Of a service that was attached to one, ("work", 0), of the number that --work printed.
-        """
-        from ..parsers.service import service_work
-
-        if self.victim is None or self.victim.attached is None:
-            return {run.work: run.per_s for run in self.speed_runs}
-        done = service_work(self)
-        return {("work", 0): done.per_s} if done else {}
 
     @cached_property
     def baseline(self) -> "Bundle | None":

@@ -1,121 +1,28 @@
-"""Opening a recording: what is in it, its events, and the timeline computed from them."""
+"""A capture: its events, samples, mappings and symbols as data frames."""
 
-from copy import copy
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from typing import TYPE_CHECKING
 
-from .. import _native
 from .._native import CaptureError
-from ..coverage import recorded_share
+from ..accessors import OfCapture
 from ..display.tables import summary_html, summary_text
-from ..errors import require_text
+from ..errors import ArgumentError
 from ..progress import progress
-from ..units import duration, not_recorded, plural, share
-from .ahead import Ahead
-from .bundle import bundle_at
+from ..units import duration, plural, share
 from .event_names import require_event
-from .given import Beside, kallsyms_text
-from .kallsyms import kallsyms_beside, read_kallsyms
 from .recorder import clock, is_perf, recorder, require_perf, require_samples
+from .recording import Recording
+from .within import require_cpus, within, within_ns
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     import pandas as pd
 
-    from ..questions.accessors import RecordingAsk
-    from ..timeline.timeline import Timeline
-    from ..timeline.window import Named
-
 # Of event_batches(), in memory.
 EVENTS_AT_ONCE = 100_000
-# Bytes that an event takes at least, on average (docs/capture.md), in recordings of perf or texts,
-# and in those of rings; how many bytes a packed one stands for.
-_EVENT_BYTES, _RING_EVENT_BYTES, _PACKED = 72, 32, 10
 
 
-def open_capture(
-    path: str | Path,
-    buffer: str | None = None,
-    *,
-    victim_output: str | Path | None = None,
-    victim_cpu: int | None = None,
-    baseline_output: str | Path | None = None,
-    kernel_config: str | Path | None = None,
-    before: str | Path | None = None,
-    after: str | Path | None = None,
-    tsc_hz: float | None = None,
-    kallsyms: str | Path | None = None,
-    symbols: str | Path | None = None,
-) -> "Capture":
-    """Open a recording; only its headers are read, and what is given beside it.
-
-    What a bare recording lacks can be given, and all that a bundle can be asked can then be asked
-    of it, as far as that goes: docs/bundle.md. What is given beside a bundle goes before its own.
-
-    Parameters
-    ----------
-    path : str or Path
-        A perf.data or trace.dat file, the text of `perf script`, `trace-cmd report` or ftrace, the
-        directory `perf record --threads` writes, a copy of tracefs, a bundle directory with a
-        manifest.json, such a bundle in one file (.tar.zst, .tar.gz) as netcost-pack makes it, or
-        "-" for standard input.
-    buffer : str, optional
-        Which ftrace instance of a trace.dat; the top one unless given.
-    victim_output : str or Path, optional
-        What `openssl speed` wrote while it was recorded, and behind it, where that is there, what a
-        shell's `time` did.
-    victim_cpu : int, optional
-        The CPU that it was pinned to; the only one that the trace shows it on unless given.
-    baseline_output : str or Path, optional
-        What it wrote without the load.
-    kernel_config : str or Path, optional
-        The kernel's configuration: /boot/config-RELEASE, /proc/config.gz.
-    before, after : str or Path, optional
-        Folders of copies of files of /proc, named as in a bundle, of before the victim started and
-        after it ended.
-    tsc_hz : float, optional
-        How many cycles of its clock make a second, where that counts cycles (x86-tsc) and the
-        recording does not say.
-    kallsyms : str or Path, optional
-        A copy of /proc/kallsyms since the boot that was recorded, which names the kernel's
-        functions; it goes before one in the recording.
-    symbols : str or Path, optional
-        A folder with the programs that were recorded or what debuggers know of them: by build id
-        (.build-id/ab/cdef.debug), by their whole path, or by their name. It is looked at before
-        this machine's own files, and only where functions of programs are asked for.
-
-    Returns
-    -------
-    Capture
-        The recording, and what lies beside it.
-
-    Raises
-    ------
-    CaptureError
-        In one line, what is wrong and what to do.
-    ArgumentError
-        For a number that none can be, or a baseline without a victim.
-    OSError
-        For a file that is missing or unreadable.
-    """
-    beside = Beside(
-        victim_output,
-        victim_cpu,
-        baseline_output,
-        kernel_config,
-        before,
-        after,
-        tsc_hz,
-        kallsyms,
-        symbols,
-    )
-    return Capture(path, buffer, beside.checked())
-
-
-class Capture:
+class Capture(Recording, OfCapture):
     """One recording, and what a bundle holds beside it; open_capture makes one.
 
     Attributes
@@ -131,163 +38,7 @@ class Capture:
         The recording as the native reader has it: no part of what is kept stable.
     ahead : object
         What is counted beside a timeline's pass: no part of it either.
-    timelines : object
-        Those of it that somebody has, which share what they have read; no part of it either.
     """
-
-    def __init__(
-        self, path: str | Path, buffer: str | None = None, beside: Beside | None = None
-    ) -> None:
-        self.path, self.buffer = str(path), buffer
-        require_text(self.path, "path")
-        require_text(buffer or "", "buffer's name")
-        self.bundle = bundle_at(self.path)
-        self._trace = str(self.bundle.trace) if self.bundle else self.path
-        if self.bundle and not Path(self._trace).exists():
-            name = self.bundle.manifest.trace
-            raise CaptureError(
-                f"the bundle has no trace: {name} was left out of it, and only its texts are here"
-            )
-        require_text(self._trace, "path")
-        try:
-            rolling = self.bundle is not None and self.bundle.manifest.until is not None
-            self.native = _native.Capture(
-                self._trace, buffer, beside and beside.cycles_per_s, rolling
-            )
-        except OSError as error:
-            from .packed import named
-
-            # Native says what went wrong, not with which file.
-            raise type(error)(f"{named(self._trace)}: {error}") from None
-        self.ahead = Ahead()
-        self.timelines: WeakSet[Timeline] = WeakSet()
-        self._is_bundle = self.bundle is not None
-        self.beside = beside or Beside()
-        self._kallsyms = None
-        if self.beside.kallsyms is not None:
-            self._kallsyms = kallsyms_text(Path(self.beside.kallsyms))
-        if self.beside.symbols is not None and not Path(self.beside.symbols).is_dir():
-            raise CaptureError(f"{self.beside.symbols} is no folder of programs")
-        if beside and beside.is_of_bundle:
-            from .beside import BesideBundle
-
-            self.bundle = BesideBundle(copy(self), beside)
-
-    @cached_property
-    def header(self) -> dict[str, Any]:
-        """What the headers say, without a pass over the events; fields: docs/cli.md."""
-        return self.native.header()
-
-    @cached_property
-    def _scan(self) -> dict[str, Any]:
-        with progress("reading the events") as advance:
-            return self.native.scan(advance)
-
-    @cached_property
-    def info(self) -> dict[str, Any]:
-        """A summary of plain values, one pass over the records: what `netcost info --json` prints.
-
-        Keys: docs/cli.md. Times are int ns on the capture's clock, None where no event has one.
-        Raises CaptureError where the records cannot be walked.
-        """
-        header, scan = self.header, self._scan
-        start, end = scan["start_ns"], scan["end_ns"]
-        # Without times in ns a gap has no length.
-        coverage = [] if start is None else _rows(scan["coverage"])
-        beside: list[str] = []
-        if self.bundle:
-            beside = self.bundle.notes if scan["lost_unknown"] else self.bundle.mended
-            beside = [*beside, *self.bundle.given]
-        known_of = {
-            "path": self.path,
-            "bundle": self._is_bundle,
-            "kernel": header.get("os_release"),
-            "start_ns": start,
-            "end_ns": end,
-            "duration_ns": None if start is None else end - start,
-            "cpus": scan["cpus"],
-            # A recording of some CPUs does not always say how many there are.
-            "nr_cpus": (self.bundle and self.bundle.host_cpus) or header.get("nr_cpus"),
-            "events": scan["events"],
-            "records": scan["records"],
-            "lost_events": scan["lost_events"],
-            "lost_unplaced": scan["lost_unplaced"],
-            "lost_unknown": scan["lost_unknown"],
-            "guest_samples": scan["guest_samples"],
-            "kallsyms": header["kallsyms"] or self.has_kallsyms_beside,
-            "recorded": None
-            if start is None
-            else recorded_share(scan["cpus"], coverage, (start, end)),
-            "coverage": coverage,
-            "notes": list(dict.fromkeys([*header.get("notes", ()), *scan["notes"], *beside])),
-        }
-        formats = {event["name"]: event for event in header.get("events", ())}
-        rest = {key: value for key, value in header.items() if key not in ("events", "os_release")}
-        return {**rest, **known_of, "event_attrs": list(formats.values())}
-
-    @cached_property
-    def refusal(self) -> str | None:
-        """Why the lines of a text make no ledger, in native's words; None where they do.
-
-        One pass over the lines. Of other recordings always None: their headers decide, and asking
-        for the ledger says so.
-        """
-        if self.header["format"] != "text":
-            return None
-        try:
-            self.native.timeline([])
-        except CaptureError as error:
-            return str(error)
-        return None
-
-    def has_at_most(self, events: int) -> bool:
-        """Whether it holds no more events than so many, as far as its bytes tell: without a pass.
-
-        Parameters
-        ----------
-        events : int
-            How many.
-
-        Returns
-        -------
-        bool
-            False also where nobody knows its bytes.
-        """
-        path = Path(self._trace)
-        if not path.exists():
-            return False
-        files = path.rglob("*") if path.is_dir() else [path]
-        size = sum(one.stat().st_size for one in files if one.is_file())
-        is_packed = self.header["compressed"] or self.header["wrapped"]
-        is_ring = self.header["format"] in ("trace.dat", "tracefs")
-        each = _RING_EVENT_BYTES if is_ring else _EVENT_BYTES
-        return size * (_PACKED if is_packed else 1) <= events * each
-
-    @property
-    def event_count(self) -> int:
-        """How many events of all kinds it holds."""
-        return sum(self._scan["events"].values())
-
-    @property
-    def start_ns(self) -> int:
-        """The first event's time on the capture's clock.
-
-        Raises CaptureError where no event has a time, or the clock does not count it in ns.
-        """
-        start, unit = self._scan["start_ns"], self.header["time_unit"]
-        if unit != "ns":
-            cycles = unit == "cycles"
-            counts = "cycles of unknown length" if cycles else "events, not time"
-            given = "give that length (--tsc-hz), or " if cycles else ""
-            raise CaptureError(
-                f"{self.path}: clock {self.header['clock']} counts {counts}, so it has no start in "
-                f"seconds: {given}record with -C mono"
-            )
-        if start is None:
-            raise CaptureError(
-                f"{self.path}: no event has a time, so it has no start: record with -T"
-            )
-        return int(start)
 
     def events(
         self,
@@ -332,7 +83,6 @@ class Capture:
             that it does not have, and events that do not say when or where they happened.
         """
         from ..frames import to_frame
-        from .within import require_cpus, within, within_ns
 
         name = require_event(name, self.header.get("events", ()), fields=is_perf(self.header))
         window = within_ns(self, start_s, end_s)
@@ -374,7 +124,6 @@ class Capture:
         CaptureError
             Where the capture has no such event, and for events that do not say when they happened.
         """
-        from ..errors import ArgumentError
         from ..frames import to_frame
 
         if isinstance(names, str):
@@ -485,96 +234,6 @@ class Capture:
         text = self._kallsyms or self.native.kallsyms() or self.kallsyms_beside()
         return None if text is None else parse_kallsyms(text)
 
-    @property
-    def has_kallsyms_beside(self) -> bool:
-        """Whether /proc/kallsyms was given, or lies beside the recording."""
-        return self._kallsyms is not None or kallsyms_beside(self._trace) is not None
-
-    def kallsyms_beside(self) -> str | None:
-        """The text of that one; None for none. One that was given goes first."""
-        beside = kallsyms_beside(self._trace)
-        if self._kallsyms is not None or beside is None:
-            return self._kallsyms
-        return read_kallsyms(beside)
-
-    def timeline(
-        self,
-        start_s: float | None = None,
-        end_s: float | None = None,
-        cpus: list[int] | None = None,
-        victim: int | str | None = None,
-        window: "Named" = "trace",
-    ) -> "Timeline":
-        """Who had each CPU when, from the events; computed when its tables are asked for.
-
-        Parameters
-        ----------
-        start_s, end_s : float, optional
-            Seconds from the capture's start. The window clips, with state carried from before it.
-        cpus : list of int, optional
-            Those to include; every recorded one unless given.
-        victim : int or str, optional
-            The task, by comm or tid, that questions about a victim are of unless they are given
-            one; one is chosen unless given (Timeline.victim).
-        window : {"trace", "victim", "load", "auto"}
-            Instead of start_s and end_s: all of it, while the victim ran, or while the load did.
-            "auto" is the victim's run, else the load's, else the trace.
-
-        Returns
-        -------
-        Timeline
-            Of that window and those CPUs.
-
-        Raises
-        ------
-        ValueError
-            For a window that ends before it starts, or is named and given by its ends.
-        CaptureError
-            Where it is not known when that victim or load ran.
-        """
-        from ..timeline.timeline import Timeline
-
-        return Timeline(self, start_s, end_s, cpus, victim, window)
-
-    @cached_property
-    def whole(self) -> "Timeline":
-        """The timeline of all of it, kept: what several ask of it is computed once."""
-        return self.timeline()
-
-    @cached_property
-    def ask(self) -> "RecordingAsk":
-        """Its questions: ``capture.ask.TOPIC.QUESTION()``; shown by itself, a table of them."""
-        from ..questions.ask import Ask
-
-        return Ask(self)  # type: ignore[return-value]
-
-    def victim_timeline(self) -> "Timeline":
-        """The timeline of the bundle's victim: the CPU it was pinned to, while it ran.
-
-        Where a part of its run was recorded (netcost-record --trace-for), of that part.
-
-        Returns
-        -------
-        Timeline
-            Of that time; where the bundle does not say when the victim ran, of the whole capture.
-
-        Raises
-        ------
-        CaptureError
-            For a recording without a victim or any event of its CPU, of one that ended before it
-            started, or of none of its run.
-        """
-        victim = self.bundle.victim if self.bundle else None
-        if victim is None:
-            raise CaptureError(no_victim(self.path))
-        cpu = victim.cpu
-        if cpu is not None and cpu not in self.info["cpus"]:
-            missing = not_recorded(cpu, self.info["cpus"])
-            raise CaptureError(f"{self.path} has nothing of the victim's CPU: {missing}")
-        known = victim.start_ns is not None and victim.end_ns is not None
-        cpus = None if cpu is None else [cpu]
-        return self.timeline(cpus=cpus, window="victim" if known else "trace")
-
     def __repr__(self) -> str:
         return summary_text(self._lines())
 
@@ -621,16 +280,3 @@ class Capture:
         notes = [*info["notes"], self.refusal] if self.refusal else info["notes"]
         lines.extend(("note", note) for note in notes)
         return lines
-
-
-def no_victim(path: str) -> str:
-    """The line about a recording of which nobody knows whose loss was measured."""
-    return (
-        f"{path} has no victim: record one with --victim, or give what it wrote (--victim-output)"
-    )
-
-
-def _rows(table: Any) -> list[dict[str, Any]]:
-    # An Arrow table as plain rows.
-    columns = _native.columns(table)
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

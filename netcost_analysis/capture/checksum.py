@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from .capture import Capture
+    from .recording import Recording
 
 
-_begun: "WeakKeyDictionary[Capture, tuple[Thread, list[str]]]" = WeakKeyDictionary()
+_begun: "WeakKeyDictionary[Recording, tuple[Thread, list[str]]]" = WeakKeyDictionary()
 
 
-def file_of(capture: "Capture") -> Path | None:
+def file_of(capture: "Recording") -> Path | None:
     """The file that was opened, or a bundle folder's recording; None where that is no file."""
     path = Path(capture.path)
     if path.is_dir() and capture.bundle is not None:
@@ -21,7 +21,7 @@ def file_of(capture: "Capture") -> Path | None:
     return path if path.is_file() else None
 
 
-def checksum(capture: "Capture") -> str | None:
+def checksum(capture: "Recording") -> str | None:
     """SHA-256 of that file; None where there is none."""
     if capture in _begun:
         thread, found = _begun[capture]
@@ -32,7 +32,7 @@ def checksum(capture: "Capture") -> str | None:
     return None if path is None else _digest(path)
 
 
-def begin(capture: "Capture") -> None:
+def begin(capture: "Recording") -> None:
     """Have it computed meanwhile, for who asks later."""
     path, found = file_of(capture), list[str]()
     if path is None or capture in _begun:

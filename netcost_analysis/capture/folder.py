@@ -4,16 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from .._native import CaptureError
+from ..unpacked import named
 
 # Text beside a trace is read whole; what holds more than this is none of ours.
 _TEXT_LIMIT_BYTES = 64 << 20
-
-
-def named(path: Path) -> str:
-    """A path as it was given, also where it is in a packed file."""
-    from .packed import named as as_given
-
-    return as_given(str(path))
 
 
 def read_text(path: Path) -> str:

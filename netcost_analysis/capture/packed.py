@@ -6,11 +6,11 @@ import hashlib
 import os
 import tarfile
 import tempfile
-import weakref
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from .._native import CaptureError, Unpacker
+from ..unpacked import Unpacked, held
 from .packed_sums import (
     EXPERIMENT,
     MANIFEST,
@@ -32,13 +32,8 @@ _UNCHECKED_BYTES = 256 << 20
 # What the system says of names that cannot stand beside each other, or at all.
 _OF_NAMES = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EINVAL)
 
-# By path, time and size: whoever opens one bundle twice unpacks it once.
-_open: "weakref.WeakValueDictionary[tuple[str, int, int, int], Unpacked]" = (
-    weakref.WeakValueDictionary()
-)
 
-
-class Unpacked:
+class Unpacking:
     # The folder lives as long as this does, and is gone with the process at the latest.
 
     def __init__(self, source: Path) -> None:
@@ -112,18 +107,10 @@ def unpacked(path: Path) -> Unpacked:
     """
     state = path.stat()
     key = (str(path.resolve()), state.st_ino, state.st_mtime_ns, state.st_size)
-    found = _open.get(key)
+    found = held.get(key)
     if found is None:
-        found = _open[key] = Unpacked(path)
+        found = held[key] = Unpacking(path)
     return found
-
-
-def named(text: str) -> str:
-    # A text with the packed files themselves in the place of the folders that they were unpacked
-    # into, which are gone when it is read.
-    for one in list(_open.values()):
-        text = text.replace(str(one.path), str(one.source))
-    return text
 
 
 class _Source:

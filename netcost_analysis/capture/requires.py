@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from .._native import CaptureError
 
 if TYPE_CHECKING:
-    from .capture import Capture
+    from .recording import Recording
 
 _INTERRUPTS = (
     *("irq:irq_handler_entry", "irq:irq_handler_exit"),
@@ -113,13 +113,13 @@ def profile_of(missing: tuple[Group, ...]) -> str | None:
     )
 
 
-def recorded_profile(capture: "Capture") -> str | None:
+def recorded_profile(capture: "Recording") -> str | None:
     """The cheapest profile with every tracepoint of the capture that any of them has."""
     known = recorded_events(capture) & set(PROFILES["anatomy"])
     return profile_of(tuple(((one,),) for one in known)) if known else None
 
 
-def unmet(capture: "Capture", groups: tuple[Group, ...]) -> tuple[Group, ...]:
+def unmet(capture: "Recording", groups: tuple[Group, ...]) -> tuple[Group, ...]:
     """Of what is needed, what the capture did not record, as its headers tell."""
     known = recorded_events(capture)
     lacking: list[Group] = []
@@ -141,7 +141,7 @@ def _has(known: Collection[str], event: str) -> bool:
     return event in known
 
 
-def recorded_events(capture: "Capture") -> set[str]:
+def recorded_events(capture: "Recording") -> set[str]:
     """The events that a capture was told to record; of a text, whose headers name none, those seen.
 
     The headers know without a pass over the events.
@@ -150,7 +150,7 @@ def recorded_events(capture: "Capture") -> set[str]:
     return {event["name"] for event in declared} or set(capture.info["events"])
 
 
-def unrecorded(capture: "Capture", *names: str) -> list[str]:
+def unrecorded(capture: "Recording", *names: str) -> list[str]:
     """Those of the named tracepoints that the capture did not record.
 
     Recorded is also what never happened. A text says only what it prints: there an event that

@@ -12,7 +12,7 @@ from .main import COUNT
 if TYPE_CHECKING:
     from inspect import Parameter
 
-    from ..questions.question import Question
+    from ..answers.question import Question
 
     Type = click.ParamType[Any]
 else:
@@ -42,7 +42,7 @@ class _Path(Type):
     name = "experiment"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from ..capture.experiment import open_experiment
+        from ..opening.experiment import open_experiment
 
         return open_experiment(value)
 

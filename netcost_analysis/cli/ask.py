@@ -24,8 +24,9 @@ from .table import by_importance, columns_option, left_out, say, show, wide_opti
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..questions.answer import Answer
-    from ..questions.question import Question
+    from ..answers.answer import Answer
+    from ..answers.form import Form
+    from ..answers.question import Question
 
 _ON_A_TERMINAL = 40
 _NOTES = "notes"
@@ -34,8 +35,8 @@ _NOTES = "notes"
 def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted:
         return
+    from ..answers.registry import TOPICS, listed
     from ..display.tables import questions_table
-    from ..questions.ask import TOPICS, listed
 
     show(questions_table(listed(), TOPICS))
     ctx.exit()
@@ -45,7 +46,7 @@ class _Asked(click.Command):
     # Its options are the command's and those of the question that is asked, which --help is about.
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        from ..questions.ask import questions
+        from ..answers.registry import questions
 
         known = questions()
         ctx.obj = next((known[word] for word in args if word in known), None)
@@ -91,9 +92,9 @@ def command(
 
     QUESTION --help shows the options of one. Columns and their meaning: docs/columns.md.
     """
-    from ..capture.experiment import is_experiment, open_experiment
+    from ..answers.answer import NO_WINDOW
     from ..fleet.dataset import is_dataset
-    from ..questions.answer import NO_WINDOW
+    from ..opening.experiment import is_experiment, open_experiment
 
     one = _question(question)
     given = {name: value for name, value in given.items() if value is not None}
@@ -140,7 +141,7 @@ def command(
         print(f"note: {NO_WINDOW}", file=sys.stderr)
 
 
-def shown_parts(answer: "Answer[Any]") -> dict[str, Any]:
+def shown_parts(answer: "Answer") -> dict[str, Any]:
     # What is printed of an answer, by name, its main table first; a series as a table.
     names = sorted(answer.parts, key=lambda name: name != answer.question.main)
     return {name: answer.tables.get(name, answer.parts[name]) for name in names}
@@ -157,7 +158,7 @@ def _chosen(answers: dict[str, Any], columns: tuple[str, ...], main: str | None)
 
 
 def _question(name: str) -> "Question[Any, Any]":
-    from ..questions.ask import no_question, questions
+    from ..answers.registry import no_question, questions
 
     known = questions()
     if name not in known:
@@ -194,7 +195,7 @@ def _with_index(frame: Any) -> Any:
     return frame.reset_index(drop=all(name is None for name in frame.index.names))
 
 
-def plain_answer(answer: "Answer[Any]") -> dict[str, Any]:
+def plain_answer(answer: "Answer") -> dict[str, Any]:
     # An answer among others as JSON has it: its parts by name; where there is none, why.
     if answer.refusal is not None:
         return {"why_not": str(answer.refusal)}
@@ -208,9 +209,9 @@ def plain_part(part: Any) -> Any:
     # A part of an answer as JSON has it.
     import pandas as pd
 
+    from ..answers.answer import parts
     from ..display.export import rows
     from ..display.tables import plain
-    from ..questions.answer import parts
 
     if isinstance(part, pd.DataFrame):
         return rows(_with_index(part))
@@ -230,7 +231,7 @@ def _is_scalar(part: Any) -> bool:
     return bool(pd.api.types.is_scalar(part))
 
 
-def print_parts(answer: "Answer[Any]", answers: dict[str, Any], wide: bool) -> None:
+def print_parts(answer: "Answer", answers: dict[str, Any], wide: bool) -> None:
     import pandas as pd
 
     from ..display.templates import as_text
@@ -248,7 +249,7 @@ def print_parts(answer: "Answer[Any]", answers: dict[str, Any], wide: bool) -> N
 
 
 def _print_table(
-    question: "Question[Any, Any]", name: str, frame: "pd.DataFrame", start_ns: int, wide: bool
+    question: "Form", name: str, frame: "pd.DataFrame", start_ns: int, wide: bool
 ) -> None:
     from ..display.figures import figures, heading
     from ..schema import is_instant
@@ -271,11 +272,11 @@ def _print_table(
     left_out(missing, columns, rows)
 
 
-def _figure(question: "Question[Any, Any]", name: str, value: Any, inside: bool = False) -> Any:
+def _figure(question: "Form", name: str, value: Any, inside: bool = False) -> Any:
     import pandas as pd
 
+    from ..answers.answer import parts
     from ..display.figures import figures
-    from ..questions.answer import parts
 
     # Rows within figures are many columns each.
     rows = [value] if inside and isinstance(value, dict) else value
@@ -292,6 +293,6 @@ def _figure(question: "Question[Any, Any]", name: str, value: Any, inside: bool 
 
 def _holds_rows(values: "list[Any] | tuple[Any, ...]") -> bool:
     # And no figures by name, as a named tuple has.
-    from ..questions.answer import parts
+    from ..answers.answer import parts
 
     return "" in parts(values) and any("" not in parts(one) for one in values)

@@ -3,19 +3,19 @@
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..units import printable
 
 if TYPE_CHECKING:
+    from ..answers.answer import Answer
     from ..comparison.comparison import Comparison
-    from ..questions.answer import Answer
 
 _SIDE = "side"
 _BETTER = {"more": "higher", "less": "lower"}
 
 
-def bench_lines(comparison: "Comparison", observations: "Answer[Any]") -> Iterator[str]:
+def bench_lines(comparison: "Comparison", observations: "Answer") -> Iterator[str]:
     """Lines for `benchstat`: units, then of each side its labels and a line per observation."""
     keys = _keys([*comparison.base.labels, *comparison.new.labels])
     columns = [_SIDE, *(keys[name] for name in comparison.differs)]

@@ -11,7 +11,7 @@ from .main import json_option, output_option
 from .report import EXTRA
 
 if TYPE_CHECKING:
-    from ..capture.experiment import Experiment
+    from ..opening.experiment import Experiment
     from ..timeline.task import Task
     from .fail_if import Condition
 
@@ -161,7 +161,7 @@ def command(
 
 
 def _opened(paths: set[str]) -> "dict[str, Experiment]":
-    from ..capture.experiment import is_experiment, open_experiment
+    from ..opening.experiment import is_experiment, open_experiment
 
     return {one: open_experiment(one) for one in sorted(paths) if is_experiment(one)}
 

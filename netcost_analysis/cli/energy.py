@@ -18,7 +18,7 @@ from .main import (
 from .table import by_importance, left_out, say, show, wide_option
 
 if TYPE_CHECKING:
-    from ..questions.answer import Answer
+    from ..answers.answer import Answer
 
 _OF_RECORDING = {
     "power": "What the machine used",
@@ -43,7 +43,7 @@ def command(path: str, wide: bool, part: Part, as_json: bool) -> None:
     PATH may be an experiment, its folder or that folder in one file: then what a gigabyte and a
     packet cost in each step. What was not measured is said to be so, and how it can be.
     """
-    from ..capture.experiment import is_experiment, open_experiment
+    from ..opening.experiment import is_experiment, open_experiment
 
     if is_experiment(path):
         if part.is_given:
@@ -74,8 +74,8 @@ def command(path: str, wide: bool, part: Part, as_json: bool) -> None:
 
 
 def _of_recording(path: str, part: Part) -> Any:
+    from ..answers.ask import Ask
     from ..capture.bundle import bundle_at
-    from ..questions.ask import Ask
 
     bundle = bundle_at(path)
     if bundle is not None and bundle.has_no_trace:
@@ -83,7 +83,7 @@ def _of_recording(path: str, part: Part) -> Any:
     return part.timeline(opened(path)).ask
 
 
-def _show(answer: "Answer[Any]", wide: bool) -> None:
+def _show(answer: "Answer", wide: bool) -> None:
     from ..display.figures import figures, heading
     from ..display.templates import as_text
 

@@ -77,7 +77,8 @@ def command(
         _unclassified(capture, {"event": event, "rules": rules}, wide, as_json)
         return
     from ..display.templates import one_line
-    from ..questions.samples.parts import Asked, parts
+    from ..questions.samples.part import Asked
+    from ..questions.samples.parts import parts
     from ..questions.samples.sampled import sampled
     from ..questions.samples.summed import functions_of, summed
     from ..questions.samples.words import component_figures, component_words

@@ -53,7 +53,7 @@ def command(path: str, as_json: bool) -> None:
 
 
 def _experiment(path: str, as_json: bool) -> None:
-    from ..capture.experiment import open_experiment
+    from ..opening.experiment import open_experiment
 
     about = open_experiment(path).info
     if as_json:

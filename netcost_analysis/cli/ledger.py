@@ -40,9 +40,9 @@ _FACTS = ("softirqs", "interrupts", "polls", "on_cpu")
 @json_option
 def command(path: str, by: By, part: Part, as_json: bool) -> None:
     """Show who lost CPU time to what."""
-    from ..display.tables import NO_TASK, ledger_footer, ledger_table, ledger_title
     from ..questions.completeness.words import quick_verdict
     from ..questions.ledger import ledger
+    from ..questions.ledger_tables import NO_TASK, ledger_footer, ledger_table, ledger_title
 
     capture = opened(path)
     timeline = part.timeline(capture, "auto")

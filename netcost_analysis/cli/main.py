@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from .._native import CaptureError, __version__
+from ..accessors import load
 from ..timeline.window import NAMED
 
 if TYPE_CHECKING:
@@ -68,10 +69,7 @@ class _Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _SUBCOMMANDS:
             return None
-        from importlib import import_module
-
-        module = import_module(f".{cmd_name.replace('-', '_')}", __package__)
-        command: click.Command = module.command
+        command: click.Command = load(f"cli.{cmd_name.replace('-', '_')}:command")
         return command
 
     def resolve_command(
@@ -234,7 +232,7 @@ def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
 
 
 def opened(path: str) -> "Capture":
-    from ..capture.capture import open_capture
+    from ..opening.opening import open_capture
 
     meta = click.get_current_context().meta
     meta[_PATH] = path

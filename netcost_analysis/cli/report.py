@@ -65,7 +65,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Write the report on a capture: one HTML file that needs nothing else, or Markdown."""
-    from ..capture.experiment import is_experiment, open_experiment
+    from ..opening.experiment import is_experiment, open_experiment
     from ..report.execution import NotebookError
     from ..report.report import OF_SAMPLES, OTHERS, find_notebook, is_ours, short_name, write_report
 

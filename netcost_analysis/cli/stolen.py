@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..timeline.aggregate import by_total, summed
+from ..timeline.owners import by_total, summed
 from ..timeline.task import ALL, Group, Task, by_of
 from ..units import absent, duration, plural, printable, share
 from .arguments import TASK
@@ -61,14 +61,15 @@ def command(
 
     Of a recording that was attached to a service, the service is the first row: all its tasks.
     """
-    from ..display.tables import NO_TASK, label, window_text
+    from ..display.tables import label, window_text
     from ..questions.completeness.unrecorded import note_of
     from ..questions.completeness.words import quick_verdict
     from ..questions.first_words import first_words
+    from ..questions.ledger_tables import NO_TASK
     from ..questions.network_cost import cost_words, network_cost
     from ..questions.one_pass import read_for_stolen
     from ..questions.stolen import Loss, loss_of, losses
-    from ..timeline.groups import attached, named
+    from ..timeline.task_groups import attached, named
 
     capture = opened(path)
     victim = None if victim == ALL else victim
@@ -179,8 +180,8 @@ def _fields(loss: "Loss", victim: Task | None) -> dict[str, Any]:
 def _show_life(timeline: "Timeline", victim: Task) -> None:
     from ..display.tables import Table, between
     from ..questions.lifetimes import lives_together, parts_of_life
-    from ..questions.lives import everywhere
     from ..questions.stolen import loss_of, share_of
+    from ..timeline.lives import everywhere
 
     # Of a tid, those of all its names.
     found = lives_of(timeline, victim)

@@ -36,8 +36,8 @@ def waits_of(timeline: "Timeline", victim: Task | None) -> list[dict[str, Any]] 
     """The rows of waited_for() on all recorded CPUs; None where it cannot be answered."""
     from ..capture.requires import MissingEventsError
     from ..display.tables import plain
-    from ..questions.lives import everywhere
     from ..questions.waited_for import holders, waited_for
+    from ..timeline.lives import everywhere
 
     try:
         waited_for.require(timeline)

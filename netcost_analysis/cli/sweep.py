@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,10 +13,10 @@ from .report import EXTRA
 from .table import by_importance, fitting
 
 if TYPE_CHECKING:
-    from ..capture.experiment import Experiment
+    from ..answers.answer import Answer
     from ..display.tables import Table
     from ..fleet.fleet import Fleet
-    from ..questions.answer import Answer
+    from ..opening.experiment import Experiment
 
 NOTEBOOK = "data-path-comparison"
 # In the order of the notebook: the verdict first, the command that repeats it last.
@@ -46,7 +46,7 @@ def command(path: str, output: str | None, as_json: bool) -> None:
     PATH is its folder, or that folder in one file. The verdict comes first: which data path costs
     less at each rate, and by how much; then tables, where the curves end, and how it was made.
     """
-    from ..capture.experiment import open_experiment
+    from ..opening.experiment import open_experiment
     from ..questions.sweep.steps import require_steps
 
     experiment = open_experiment(path)
@@ -89,7 +89,7 @@ def text_of(source: "Experiment | Fleet", questions: Mapping[str, str]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _text(answer: "Answer[Any]", title: str) -> str:
+def _text(answer: "Answer", title: str) -> str:
     from ..display.figures import figures
     from ..display.templates import as_text
     from ..units import printable

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ..accessors import OfComparison
 from ..errors import ArgumentError
 from ..units import plural
 from .run_set import RunSet, Source, run_set
 
 if TYPE_CHECKING:
-    from ..questions.accessors import ComparisonAsk
     from ..timeline.task import Task
 
 Sources = Source | Iterable[Source]
@@ -75,7 +75,7 @@ def _several(sources: Any) -> tuple[Source, ...]:
     return tuple(sources) if isinstance(sources, list | tuple) else (sources,)
 
 
-class Comparison:
+class Comparison(OfComparison):
     """Two run sets: base and new; compare makes one.
 
     Attributes
@@ -156,13 +156,6 @@ class Comparison:
         """What to name instead, for what takes a recording and no comparison."""
         recorded = [run.name for side in self.sides.values() for run in side.recorded]
         return f"open one of its runs, as {recorded[0]}" if recorded else "no run was recorded"
-
-    @cached_property
-    def ask(self) -> "ComparisonAsk":
-        """Its questions: ``comparison.ask.TOPIC.QUESTION()``; by itself, a table of them."""
-        from ..questions.ask import Ask
-
-        return Ask(self)  # type: ignore[return-value]
 
     def __repr__(self) -> str:
         return "\n".join(

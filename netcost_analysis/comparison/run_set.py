@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Union
 
 from .._native import CaptureError
 from ..capture.bundle import is_bundle
-from ..capture.capture import Capture, open_capture
-from ..capture.experiment import Experiment, is_experiment, open_experiment
+from ..capture.capture import Capture
 from ..capture.given import Beside
 from ..errors import AbsentError, ArgumentError, no_such
+from ..opening.experiment import Experiment, is_experiment, open_experiment
+from ..opening.opening import open_capture
 from ..progress import each
 from .run import Run
 

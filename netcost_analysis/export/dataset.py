@@ -20,7 +20,7 @@ import pyarrow as pa
 from ..capture.checksum import file_of
 from ..errors import ArgumentError
 from ..progress import Amount
-from ..timeline.batches import STREAMED, arrow_batches
+from ..timeline.tables import STREAMED
 from .described import SORTED, Described, described, plain
 from .folder import require_free, whole, write_mark
 from .identity import identity
@@ -82,7 +82,7 @@ class Exported:
     tables: dict[str, ExportedTable]
 
 
-def write_dataset(
+def to_parquet(
     timeline: "Timeline",
     folder: str | Path,
     tables: Sequence[str] | None = None,
@@ -91,7 +91,41 @@ def write_dataset(
     samples: Sequence[str] = (),
     overwrite: bool = False,
 ) -> Exported:
-    """Timeline.to_parquet(), which says what it takes and raises."""
+    """Write tables as a dataset of Parquet files, whole or not at all; netcost convert does.
+
+    A folder for each table, a file for each CPU, rows by time; pandas, Polars, DuckDB and Spark
+    read the folder of a table. Memory does not grow with the capture, but for events and
+    samples. What it is of, columns and their units: docs/tables.md#as-parquet.
+
+    Parameters
+    ----------
+    folder : str or Path
+        One that is not there yet.
+    tables : sequence of str, optional
+        Any of segments, softirqs, hardirqs, polls, slices, migrations, coverage, sums, irqs;
+        all of them unless given.
+    events : sequence of str
+        Tracepoints whose events are written too, a table of each.
+    samples : sequence of str
+        Other events whose samples are, as Capture.samples() names them.
+    overwrite : bool
+        Replace a dataset that is there.
+
+    Returns
+    -------
+    Exported
+        What was written: rows, files and bytes by table.
+
+    Raises
+    ------
+    ValueError
+        For another table, and a folder that is there, unless it is a dataset to be replaced.
+    CaptureError
+        For a capture that cannot be told apart into owners, and events or samples that it does
+        not have or that do not fit into memory.
+    OSError
+        Where it cannot be written: then nothing is.
+    """
     chosen = TABLES if tables is None else tuple(dict.fromkeys(tables))
     unknown = set(chosen) - set(TABLES)
     if unknown or not (chosen or events or samples):
@@ -123,7 +157,7 @@ def _write_ledger(writer: "_Writer", timeline: "Timeline", chosen: tuple[str, ..
         return
     path = file_of(timeline.capture)
     amount = Amount(timeline.capture.event_count, path.stat().st_size if path else 0)
-    for batch in arrow_batches(timeline, streamed, _BATCH_ROWS, amount):
+    for batch in timeline.arrow_batches(*streamed, rows=_BATCH_ROWS, of=amount):
         for name, rows in batch.items():
             writer.add(name, pa.table(rows))
 

@@ -13,8 +13,8 @@ from ..capture.checksum import file_of
 from ..errors import ArgumentError
 from ..files import replacing
 from ..progress import Amount, progress
-from ..timeline.groups import named, recorded_victim
 from ..timeline.task import ALL, Group, Task, label_of, require_task
+from ..timeline.task_groups import named, recorded_victim
 from .perfetto_counters import counters
 
 if TYPE_CHECKING:
@@ -69,14 +69,44 @@ def require_free(path: str | Path, overwrite: bool) -> None:
         raise ArgumentError(f"{place} exists: --overwrite (overwrite=True) replaces it")
 
 
-def write_perfetto(
+def to_perfetto(
     timeline: "Timeline",
     path: str | Path,
     victims: Sequence[Task] | None = None,
     *,
     overwrite: bool = False,
 ) -> PerfettoTrace:
-    """Timeline.to_perfetto(), which says what it takes and raises."""
+    """Write a trace for Perfetto, whole or not at all; netcost convert does.
+
+    Events of the recording, and who owned each CPU. Memory does not grow with the capture.
+    What it shows and how to open it: docs/perfetto.md.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that is not there yet.
+    victims : sequence of int or str, optional
+        Tasks by tid or comm, of which it has counters. None: the timeline's where it was given
+        one, else the bundle's, if it has one that ran.
+    overwrite : bool
+        Replace a file that is there.
+
+    Returns
+    -------
+    PerfettoTrace
+        What was written.
+
+    Raises
+    ------
+    ValueError
+        For what is there already, unless it is a file to be replaced.
+    CaptureError
+        For a capture that cannot be told apart into owners.
+    AbsentError
+        For a victim that did not run.
+    OSError
+        Where it cannot be written: then nothing is.
+    """
     require_free(path, overwrite)
     capture = timeline.capture
     chosen = _recorded(timeline) if victims is None else _given(timeline, victims)

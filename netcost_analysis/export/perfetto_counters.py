@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..timeline.aggregate import of_tasks, sums_by_thief, within_figures
+from ..timeline.owners import of_tasks, sums_by_thief, within_figures
 from ..timeline.task import Task, rows_of
 from ..units import round_width
 

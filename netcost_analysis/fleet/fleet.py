@@ -4,12 +4,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..accessors import OfFleet
 from .dataset import Dataset, is_dataset
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from ..questions.accessors import FleetAsk
 
 
 def is_fleet(path: str | Path) -> bool:
@@ -40,7 +39,7 @@ def open_fleet(path: str | Path) -> "Fleet":
     return Fleet(path)
 
 
-class Fleet:
+class Fleet(OfFleet):
     """The answers to many captures; open_fleet makes one.
 
     Attributes
@@ -81,13 +80,6 @@ class Fleet:
         masked = {pa.int64(): pd.Int64Dtype()}
         frame: pd.DataFrame = self._data.read(name).to_pandas(types_mapper=masked.get)
         return frame
-
-    @cached_property
-    def ask(self) -> "FleetAsk":
-        """Its questions: ``fleet.ask.fleet.QUESTION()``; by itself, a table of them."""
-        from ..questions.ask import Ask
-
-        return Ask(self)  # type: ignore[return-value]
 
     @property
     def recording_to_name(self) -> str:

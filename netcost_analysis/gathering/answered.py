@@ -14,8 +14,8 @@ from .fetched import checksum, fetched
 from .found import Found
 
 if TYPE_CHECKING:
+    from ..answers.answer import Answer
     from ..capture.capture import Capture
-    from ..questions.answer import Answer
 
 # Of errors: what a capture that has not changed will say again.
 LASTING = ("refused", "bug")
@@ -90,13 +90,13 @@ def _identity(one: Found) -> dict[str, Any]:
 
 
 def _tables(place: Path, one: Found) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    from ..capture.capture import open_capture
+    from ..opening.opening import open_capture
 
     capture = open_capture(place)
     lacking: list[str] = []
 
     @cache
-    def answer(name: str, **options: Any) -> "Answer[Any] | None":
+    def answer(name: str, **options: Any) -> "Answer | None":
         found = capture.ask(name, **options)
         if found.refusal is None:
             return found

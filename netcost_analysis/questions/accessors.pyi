@@ -3,321 +3,278 @@
 import collections.abc
 from typing import Any, Literal, Optional
 
-from netcost_analysis.questions.accounting.hidden_cost import HiddenCost
-from netcost_analysis.questions.accounting.hidden_cost_predictions import Predictions
-from netcost_analysis.questions.batches.detail_window import DetailWindow
-from netcost_analysis.questions.batches.kernel_limits import KernelLimits
-from netcost_analysis.questions.batches.net_rx_totals import NetRxTotals
-from netcost_analysis.questions.batches.squeezes import Exhaustion
-from netcost_analysis.questions.comparison.changes import Changes
-from netcost_analysis.questions.comparison.cost_tree import CostTree
-from netcost_analysis.questions.comparison.observations import Observations
-from netcost_analysis.questions.comparison.one_cpu_control import OneCpuControl
-from netcost_analysis.questions.comparison.other_causes import OtherCauses
-from netcost_analysis.questions.comparison.throughput_prediction import ThroughputPrediction
-from netcost_analysis.questions.completeness.caveats import Caveats
-from netcost_analysis.questions.completeness.coverages import Coverages
-from netcost_analysis.questions.completeness.known import Completeness
-from netcost_analysis.questions.completeness.provenance import Provenance
-from netcost_analysis.questions.completeness.recording import Recording
-from netcost_analysis.questions.counters.cpu_counters import CpuCounters
-from netcost_analysis.questions.devices.device_summary import DeviceSummary
-from netcost_analysis.questions.energy.energy_by_owner import EnergyByOwner
-from netcost_analysis.questions.energy.idle_wakeups import IdleWakeups
-from netcost_analysis.questions.energy.power import Power
-from netcost_analysis.questions.fleet.fleet_captures import FleetCaptures
-from netcost_analysis.questions.fleet.trend import Trend
-from netcost_analysis.questions.functions.component_changes import ComponentChanges
-from netcost_analysis.questions.functions.components import Components
-from netcost_analysis.questions.functions.components_by_size import ComponentsBySize
-from netcost_analysis.questions.functions.counters_by_component import CountersByComponent
-from netcost_analysis.questions.functions.findings import Findings
-from netcost_analysis.questions.functions.interrupt_components import InterruptComponents
-from netcost_analysis.questions.functions.memory_loads import MemoryLoads
-from netcost_analysis.questions.functions.packet_components import PacketComponents
-from netcost_analysis.questions.functions.unclassified import Unclassified
-from netcost_analysis.questions.ledger import Ledger
-from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
-from netcost_analysis.questions.network_cost import NetworkCost
-from netcost_analysis.questions.processes.scheduler_rates import SchedulerRates
-from netcost_analysis.questions.stolen import Stolen
-from netcost_analysis.questions.stolen_time.episodes import Episodes
-from netcost_analysis.questions.stolen_time.example import Example
-from netcost_analysis.questions.stolen_time.handovers import Handovers
-from netcost_analysis.questions.sweep.by_rate import ByRate
-from netcost_analysis.questions.sweep.made_by import MadeBy
-from pandas import DataFrame
 
-from .answer import Answer
-from .ask import Ask
+
+from netcost_analysis.answers.answer import Answer
+from netcost_analysis.answers.ask import Ask
 
 class RecordingCompleteness:
-    def caveats(self) -> Answer[Caveats]:
+    def caveats(self) -> Answer:
         """What a reader has to know before using the figures: what is missing, doubtful, estimated."""
 
-    def completeness(self) -> Answer[Completeness]:
+    def completeness(self) -> Answer:
         """Whether a recording has what its host counted meanwhile: softirqs, interrupts, switches."""
 
-    def coverages(self) -> Answer[Coverages]:
+    def coverages(self) -> Answer:
         """How much of the timeline was recorded, has a known owner, and how many packets were timed."""
 
-    def provenance(self, *, experiment: Any = ...) -> Answer[Provenance]:
+    def provenance(self, *, experiment: Any = ...) -> Answer:
         """What these figures are of, and what made them: a checksum, and versions."""
 
-    def recording(self) -> Answer[Recording]:
+    def recording(self) -> Answer:
         """Which recording this is: by whom, of what host, how long, and how much of it is known."""
 
-    def unanswered(self) -> Answer[DataFrame]:
+    def unanswered(self) -> Answer:
         """Which questions this capture cannot answer, and what is missing for each."""
 
 
 class RecordingStolenTime:
-    def cgroups(self) -> Answer[DataFrame]:
+    def cgroups(self) -> Answer:
         """Per cgroup, where its tasks' time on CPU went."""
 
-    def cost_classes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def cost_classes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer:
         """Where all CPU time went, by victim, cost class and whether it was network."""
 
-    def effective_share(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def effective_share(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer:
         """The share of a CPU that each victim effectively had, against what a monitor shows."""
 
-    def episodes(self, *, victim: int | str | None = ..., most: int = ..., gap_ns: int = ...) -> Answer[Episodes]:
+    def episodes(self, *, victim: int | str | None = ..., most: int = ..., gap_ns: int = ...) -> Answer:
         """The longest episodes of interrupts on top of one task, in which it did not run."""
 
-    def example(self, *, victim: int | str | None = ...) -> Answer[Example]:
+    def example(self, *, victim: int | str | None = ...) -> Answer:
         """One typical interrupt of a victim, with everything around it."""
 
-    def handovers(self) -> Answer[Handovers]:
+    def handovers(self) -> Answer:
         """Each time ksoftirqd, or a thread of NAPI's, had network work."""
 
-    def headline(self, *, victim: int | str | None = ...) -> Answer[DataFrame]:
+    def headline(self, *, victim: int | str | None = ...) -> Answer:
         """How much of a victim's time on CPU packet processing took, and which devices did."""
 
-    def ledger(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Ledger]:
+    def ledger(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer:
         """The victim x thief matrix of a timeline."""
 
-    def lifetimes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def lifetimes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer:
         """How long each victim lived within the window, and what it did with that time."""
 
-    def network_cost(self) -> Answer[NetworkCost]:
+    def network_cost(self) -> Answer:
         """What networking cost in all, and each CPU: whoever was current, and idle CPUs too."""
 
-    def over_time(self, *, victim: int | str | None = ..., bin_ns: int | None = ...) -> Answer[DataFrame]:
+    def over_time(self, *, victim: int | str | None = ..., bin_ns: int | None = ...) -> Answer:
         """What a victim's time on CPU went to while the capture went on, in bins beside each other."""
 
-    def queues(self) -> Answer[DataFrame]:
+    def queues(self) -> Answer:
         """Which interrupt line each NAPI instance is polled for."""
 
-    def rolling_stolen(self, *, window_ns: int | None = ..., step_ns: int | None = ..., by: Optional[Literal['comm', 'tid', 'cpu', 'device']] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
+    def rolling_stolen(self, *, window_ns: int | None = ..., step_ns: int | None = ..., by: Optional[Literal['comm', 'tid', 'cpu', 'device']] = ..., victim: int | str | None = ...) -> Answer:
         """What was stolen in windows that roll over the timeline."""
 
-    def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Stolen]:
+    def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer:
         """Per victim, where its time on CPU went."""
 
-    def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
+    def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer:
         """What took a victim's time, most first, down to device and queue."""
 
-    def waited_for(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def waited_for(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer:
         """Who had the CPU that each victim waited for, runnable."""
 
 
 class RecordingBatches:
-    def detail_window(self) -> Answer[DetailWindow]:
+    def detail_window(self) -> Answer:
         """Which part of a very large capture single softirqs and polls are shown of; else all of it."""
 
-    def device_batches(self) -> Answer[DataFrame]:
+    def device_batches(self) -> Answer:
         """How many packets the polls of each device received."""
 
-    def irq_gaps(self) -> Answer[DataFrame]:
+    def irq_gaps(self) -> Answer:
         """Time from one interrupt of a line to the next on the same CPU, vectors included."""
 
-    def kernel_limits(self) -> Answer[KernelLimits]:
+    def kernel_limits(self) -> Answer:
         """The limits on softirqs that a bundle's host had; all None for a bare recording."""
 
-    def long_softirqs(self, *, longer_ns: int = ..., fewer_packets: int = ..., longest: int = ...) -> Answer[DataFrame]:
+    def long_softirqs(self, *, longer_ns: int = ..., fewer_packets: int = ..., longest: int = ...) -> Answer:
         """NET_RX that took long for few packets, and the longest few whatever they did."""
 
-    def net_rx_totals(self) -> Answer[NetRxTotals]:
+    def net_rx_totals(self) -> Answer:
         """What NET_RX softirqs did and took in all, and what a packet costs alone and with others."""
 
-    def packet_costs(self, *, sizes: tuple[int, ...] = ...) -> Answer[DataFrame]:
+    def packet_costs(self, *, sizes: tuple[int, ...] = ...) -> Answer:
         """What a packet costs in batches of so many, by the line of poll_costs and what was measured."""
 
-    def poll_costs(self, *, by: Literal['device', 'cpu'] = ..., min_polls: int = ..., min_works: int = ..., min_spread: float = ...) -> Answer[DataFrame]:
+    def poll_costs(self, *, by: Literal['device', 'cpu'] = ..., min_polls: int = ..., min_works: int = ..., min_spread: float = ...) -> Answer:
         """Per device, the fixed cost of a poll and the marginal cost of a packet, with intervals."""
 
-    def poll_sizes(self, *, by: Literal['device', 'cpu'] = ...) -> Answer[DataFrame]:
+    def poll_sizes(self, *, by: Literal['device', 'cpu'] = ...) -> Answer:
         """Packets per poll: how often each batch size occurred, by device, CPU and budget."""
 
-    def raise_delays(self) -> Answer[DataFrame]:
+    def raise_delays(self) -> Answer:
         """Time from a softirq's first raise to its entry, by vector, origin and where it ran."""
 
-    def rps_dispatch(self) -> Answer[DataFrame]:
+    def rps_dispatch(self) -> Answer:
         """NET_RX that polled nothing and no interrupt raised: receive packet steering's sending side."""
 
-    def softirq_chains(self) -> Answer[DataFrame]:
+    def softirq_chains(self) -> Answer:
         """Each NET_RX softirq: what raised it, how long it waited, what it polled, where its time went."""
 
-    def softirq_lengths(self) -> Answer[DataFrame]:
+    def softirq_lengths(self) -> Answer:
         """How long softirqs run, by vector: how many took how long, in bins that merge by adding."""
 
-    def softirq_runs(self, *, hz: int | None = ...) -> Answer[DataFrame]:
+    def softirq_runs(self, *, hz: int | None = ...) -> Answer:
         """The runs of __do_softirq: how many rounds each made, and what ended it."""
 
-    def softirq_sizes(self) -> Answer[DataFrame]:
+    def softirq_sizes(self) -> Answer:
         """Polls and packets per NET_RX softirq: how often each pair occurred."""
 
-    def squeezes(self, *, budget: int | None = ..., usecs: int | None = ..., hz: int | None = ...) -> Answer[Exhaustion]:
+    def squeezes(self, *, budget: int | None = ..., usecs: int | None = ..., hz: int | None = ...) -> Answer:
         """How often NET_RX stopped at a limit, and whether softnet_stat's time_squeeze agrees."""
 
 
 class RecordingProcesses:
-    def client_and_server(self, *, client: int | str | None = ..., server: int | str | None = ...) -> Answer[DataFrame]:
+    def client_and_server(self, *, client: int | str | None = ..., server: int | str | None = ...) -> Answer:
         """The two endpoints of local traffic, side by side."""
 
-    def context_switches(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
+    def context_switches(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer:
         """How often each task left a CPU, and whether it wanted to."""
 
-    def run_queue(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
+    def run_queue(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer:
         """How long tasks waited, runnable, for a CPU, and why they had to."""
 
-    def scheduler_rates(self) -> Answer[SchedulerRates]:
+    def scheduler_rates(self) -> Answer:
         """How often the scheduler switched, preempted and woke client, server and others."""
 
-    def skb_frees(self) -> Answer[DataFrame]:
+    def skb_frees(self) -> Answer:
         """By which task, on which CPU and in which context the data of packets was freed."""
 
-    def softirq_time(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
+    def softirq_time(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer:
         """Softirq time by the task in whose context it ran, by action and cost class."""
 
-    def traffic_owners(self) -> Answer[DataFrame]:
+    def traffic_owners(self) -> Answer:
         """Softirq time by the process whose traffic it was, and by the process it ran in."""
 
-    def traffic_pairs(self) -> Answer[DataFrame]:
+    def traffic_pairs(self) -> Answer:
         """Who sent to whom on this host: the softirqs whose sender and receiver are both known."""
 
 
 class RecordingMigration:
-    def migration_effect(self, *, victim: int | str | None = ..., widths_ns: collections.abc.Sequence[int] = ..., by_cause: bool = ...) -> Answer[DataFrame]:
+    def migration_effect(self, *, victim: int | str | None = ..., widths_ns: collections.abc.Sequence[int] = ..., by_cause: bool = ...) -> Answer:
         """What migrations did to those who were migrated: an event study."""
 
-    def migration_rates(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
+    def migration_rates(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer:
         """How often tasks were migrated, by cause."""
 
-    def migration_verdict(self, *, victim: int | str | None = ..., horizon_ns: int = ...) -> Answer[MigrationVerdict]:
+    def migration_verdict(self, *, victim: int | str | None = ..., horizon_ns: int = ...) -> Answer:
         """Whether migrations explain anything of what a task got: yes, no, or cannot tell."""
 
-    def migrations(self) -> Answer[DataFrame]:
+    def migrations(self) -> Answer:
         """Every migration, with its cause, who held either CPU, and how long the task then waited."""
 
 
 class RecordingDevices:
-    def assumed_rates(self, *, interval_s: float = ..., folder: str | None = ...) -> Answer[DataFrame]:
+    def assumed_rates(self, *, interval_s: float = ..., folder: str | None = ...) -> Answer:
         """What a tool would have shown that takes its interval for the one it asked for."""
 
-    def device_cost(self, *, by: Literal['device', 'master'] = ...) -> Answer[DataFrame]:
+    def device_cost(self, *, by: Literal['device', 'master'] = ...) -> Answer:
         """What a packet of each device costs: its CPU time against what it carried meanwhile."""
 
-    def device_flags(self) -> Answer[DataFrame]:
+    def device_flags(self) -> Answer:
         """What looks wrong about the network interfaces, and why."""
 
-    def device_lines(self) -> Answer[DataFrame]:
+    def device_lines(self) -> Answer:
         """Which network device each interrupt line serves, and how that is known."""
 
-    def device_matrix(self) -> Answer[DataFrame]:
+    def device_matrix(self) -> Answer:
         """Devices by CPUs: what share of each CPU's time each took, with interrupts per second."""
 
-    def device_saturation(self) -> Answer[DataFrame]:
+    def device_saturation(self) -> Answer:
         """Every counter that says packets found no room, from before the load to after it."""
 
-    def device_summary(self) -> Answer[DeviceSummary]:
+    def device_summary(self) -> Answer:
         """Which device costs most CPU time, and the gravest of what looks wrong about any."""
 
-    def device_time(self) -> Answer[DataFrame]:
+    def device_time(self) -> Answer:
         """What CPU time each device took on each CPU, in its interrupts and in its polls."""
 
-    def device_time_series(self, *, bin_ns: int | None = ...) -> Answer[DataFrame]:
+    def device_time_series(self, *, bin_ns: int | None = ...) -> Answer:
         """What CPU time each device took, bin by bin, in its interrupts and in its polls."""
 
-    def device_totals(self, *, folder: str = ..., sides: bool = ...) -> Answer[DataFrame]:
+    def device_totals(self, *, folder: str = ..., sides: bool = ...) -> Answer:
         """What each interface received and sent in all, from the first reading of net/dev to the last."""
 
-    def device_traffic(self, *, folder: str = ..., sides: bool = ...) -> Answer[DataFrame]:
+    def device_traffic(self, *, folder: str = ..., sides: bool = ...) -> Answer:
         """What each interface received and sent, over the true time between readings of net/dev."""
 
-    def interfaces(self) -> Answer[DataFrame]:
+    def interfaces(self) -> Answer:
         """What is known of each network interface of the recorded host, before and after recording."""
 
 
 class RecordingAccounting:
-    def account_reasons(self, *, calibration: Any = ...) -> Answer[DataFrame]:
+    def account_reasons(self, *, calibration: Any = ...) -> Answer:
         """Why each account of what the victim got can be wrong, on the kernel that kept it."""
 
-    def accounts(self, *, hidden_ns: float | None = ..., hidden_from: str = ..., calibration: Any = ...) -> Answer[DataFrame]:
+    def accounts(self, *, hidden_ns: float | None = ..., hidden_from: str = ..., calibration: Any = ...) -> Answer:
         """Every estimate of the share of wall time that the bundle's victim got, and how each can err."""
 
-    def cpu_accounts(self) -> Answer[DataFrame]:
+    def cpu_accounts(self) -> Answer:
         """Where the time of the victim's CPU went by three accounts of the same run."""
 
-    def estimates(self) -> Answer[DataFrame]:
+    def estimates(self) -> Answer:
         """Three estimates of the share of wall time that the bundle's victim got."""
 
 
 class RecordingFunctions:
-    def components(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ...) -> Answer[Components]:
+    def components(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ...) -> Answer:
         """To which part of the kernel's work the CPUs' time went, by the call paths of samples."""
 
-    def counters_by_component(self, *, device: str | None = ..., direction: Optional[Literal['rx', 'tx']] = ..., cpu: int | None = ..., rules: str | None = ...) -> Answer[CountersByComponent]:
+    def counters_by_component(self, *, device: str | None = ..., direction: Optional[Literal['rx', 'tx']] = ..., cpu: int | None = ..., rules: str | None = ...) -> Answer:
         """What the processor's counters say of each component: instructions per cycle, misses, stalls."""
 
-    def functions(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ..., user: bool = ...) -> Answer[DataFrame]:
+    def functions(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ..., user: bool = ...) -> Answer:
         """In which functions the CPUs' time went, and to which component they belonged there."""
 
-    def interrupt_components(self, *, event: str | None = ..., rules: str | None = ...) -> Answer[InterruptComponents]:
+    def interrupt_components(self, *, event: str | None = ..., rules: str | None = ...) -> Answer:
         """What the kernel did in interrupt context: by device, on top of whom, and by component."""
 
-    def memory_loads(self, *, cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer[MemoryLoads]:
+    def memory_loads(self, *, cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer:
         """Which loads of memory were slow: by component, and by the data that they were of."""
 
-    def packet_components(self, *, device: str | None = ..., direction: Optional[Literal['rx', 'tx']] = ..., cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer[PacketComponents]:
+    def packet_components(self, *, device: str | None = ..., direction: Optional[Literal['rx', 'tx']] = ..., cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer:
         """What each packet of a device cost, by component, with intervals of the sampling."""
 
-    def unclassified(self, *, event: str | None = ..., rules: str | None = ...) -> Answer[Unclassified]:
+    def unclassified(self, *, event: str | None = ..., rules: str | None = ...) -> Answer:
         """Which of the kernel's functions no rule of components names, and which several do."""
 
 
 class RecordingTracingOverhead:
-    def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
+    def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer:
         """The figures of stolen() beside what they would be without the cost of tracing."""
 
-    def event_cost(self) -> Answer[DataFrame]:
+    def event_cost(self) -> Answer:
         """What one traced event costs, from each source there is, the best first."""
 
-    def network_overhead(self, *, victim: int | str | None = ...) -> Answer[DataFrame]:
+    def network_overhead(self, *, victim: int | str | None = ...) -> Answer:
         """How much of the time that packet processing took from a victim is tracing itself."""
 
-    def tracing_cost(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def tracing_cost(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer:
         """What the tracing of events took from each CPU or victim."""
 
 
 class RecordingRemedies:
-    def remedies(self, *, victim: int | str | None = ...) -> Answer[DataFrame]:
+    def remedies(self, *, victim: int | str | None = ...) -> Answer:
         """What each remedy could give back to a victim at most, and who would pay for it."""
 
 
 class RecordingCounters:
-    def cpu_counters(self) -> Answer[CpuCounters]:
+    def cpu_counters(self) -> Answer:
         """What each CPU's counters say: instructions per cycle, misses and stalls, also per packet."""
 
 
 class RecordingEnergy:
-    def energy_by_owner(self, *, domain: str | None = ...) -> Answer[EnergyByOwner]:
+    def energy_by_owner(self, *, domain: str | None = ...) -> Answer:
         """Whose a domain's energy would be by busy time: tasks, network work, other interrupts."""
 
-    def idle_wakeups(self, *, gap_ns: int = ...) -> Answer[IdleWakeups]:
+    def idle_wakeups(self, *, gap_ns: int = ...) -> Answer:
         """How often an idle CPU was woken, by what, and how often packets were the reason."""
 
-    def power(self) -> Answer[Power]:
+    def power(self) -> Answer:
         """What the machine used of energy, by domain: joules, watts, and what idling takes of it."""
 
 
@@ -348,58 +305,58 @@ class RecordingAsk(Ask):
     def energy(self) -> RecordingEnergy: ...
 
 class ExperimentBatches:
-    def rate_curve(self, *, curves: tuple[str, ...] | None = ...) -> Answer[DataFrame]:
+    def rate_curve(self, *, curves: tuple[str, ...] | None = ...) -> Answer:
         """The CPU share of networking by packet rate, and what the cost of polls and packets predicts."""
 
 
 class ExperimentAccounting:
-    def hidden_cost(self) -> Answer[HiddenCost]:
+    def hidden_cost(self) -> Answer:
         """What an interrupt costs beyond what tracepoints enclose."""
 
-    def hidden_cost_predictions(self, *, held_out: Literal['rate', 'repeat', 'both'] = ...) -> Answer[Predictions]:
+    def hidden_cost_predictions(self, *, held_out: Literal['rate', 'repeat', 'both'] = ...) -> Answer:
         """Whether the hidden cost predicts what runs lost from which it was not learnt."""
 
 
 class ExperimentFunctions:
-    def components_by_size(self, *, event: str | None = ..., rules: str | None = ...) -> Answer[ComponentsBySize]:
+    def components_by_size(self, *, event: str | None = ..., rules: str | None = ...) -> Answer:
         """Where a packet's time goes, by component, over sizes of write and read."""
 
-    def findings(self, *, event: str | None = ..., rules: str | None = ...) -> Answer[Findings]:
+    def findings(self, *, event: str | None = ..., rules: str | None = ...) -> Answer:
         """Which of document 001's findings hold here, which do not, and which cannot be tested."""
 
 
 class ExperimentComparison:
-    def one_cpu_control(self, *, compared: str = ..., base: str | None = ..., new: str | None = ..., metric: str = ..., control: str = ..., one: str = ..., two: str = ...) -> Answer[OneCpuControl]:
+    def one_cpu_control(self, *, compared: str = ..., base: str | None = ..., new: str | None = ..., metric: str = ..., control: str = ..., one: str = ..., two: str = ...) -> Answer:
         """Whether a change is still there where client and server share one CPU."""
 
 
 class ExperimentSweep:
-    def by_rate(self) -> Answer[ByRate]:
+    def by_rate(self) -> Answer:
         """What each rate of packets costs on each data path, and what of it arrives, with intervals."""
 
-    def cheaper_path(self, *, metric: str = ...) -> Answer[DataFrame]:
+    def cheaper_path(self, *, metric: str = ...) -> Answer:
         """Which data path is the cheaper one at each rate of packets, with the interval of how much."""
 
-    def cpu_by_rate(self) -> Answer[DataFrame]:
+    def cpu_by_rate(self) -> Answer:
         """What mpstat says of the measured CPU at each rate on each data path."""
 
-    def destinations(self, *, metric: str = ...) -> Answer[DataFrame]:
+    def destinations(self, *, metric: str = ...) -> Answer:
         """What the same packets cost to one destination and to two, as a difference at each rate."""
 
-    def made_by(self) -> Answer[MadeBy]:
+    def made_by(self) -> Answer:
         """How an experiment was made: kernel, times, checksum, versions, and the command to repeat it."""
 
-    def saturation(self) -> Answer[DataFrame]:
+    def saturation(self) -> Answer:
         """Where each curve of a sweep ends: found, whose end it is, predicted from its slower steps."""
 
 
 class ExperimentCounters:
-    def counters_by_step(self) -> Answer[DataFrame]:
+    def counters_by_step(self) -> Answer:
         """What each CPU's counters say in each step of an experiment, as over sizes of I/O."""
 
 
 class ExperimentEnergy:
-    def energy_by_size(self) -> Answer[DataFrame]:
+    def energy_by_size(self) -> Answer:
         """What a gigabyte and a packet cost in energy, in each step of an experiment, by domain."""
 
 
@@ -420,30 +377,30 @@ class ExperimentAsk(Ask):
     def energy(self) -> ExperimentEnergy: ...
 
 class ComparisonFunctions:
-    def component_changes(self, *, device: str | None = ..., direction: Optional[Literal['rx', 'tx']] = ..., event: str | None = ..., rules: str | None = ...) -> Answer[ComponentChanges]:
+    def component_changes(self, *, device: str | None = ..., direction: Optional[Literal['rx', 'tx']] = ..., event: str | None = ..., rules: str | None = ...) -> Answer:
         """How the cost of a packet changed, by component, from base to new."""
 
 
 class ComparisonComparison:
-    def changes(self) -> Answer[Changes]:
+    def changes(self) -> Answer:
         """What changed from base to new, metric by metric, with intervals."""
 
-    def comparability(self) -> Answer[DataFrame]:
+    def comparability(self) -> Answer:
         """Whether the sides can be compared at all, and what may be wrong about it."""
 
-    def cost_tree(self) -> Answer[CostTree]:
+    def cost_tree(self) -> Answer:
         """Where the change in CPU time per unit of work went, as a tree that sums exactly."""
 
-    def observations(self) -> Answer[Observations]:
+    def observations(self) -> Answer:
         """Each repeat or block of time that a metric of the comparison was observed in."""
 
-    def other_causes(self) -> Answer[OtherCauses]:
+    def other_causes(self) -> Answer:
         """Whether migrations, switches, preemptions, wake-ups or utilisation explain the change."""
 
-    def runs_compared(self) -> Answer[DataFrame]:
+    def runs_compared(self) -> Answer:
         """Which runs are compared: each with its recording's checksum, host, command and coverage."""
 
-    def throughput_prediction(self) -> Answer[ThroughputPrediction]:
+    def throughput_prediction(self) -> Answer:
         """What the bottleneck's extra softirq time makes of the throughput, beside the measured one."""
 
 
@@ -454,34 +411,34 @@ class ComparisonAsk(Ask):
     def comparison(self) -> ComparisonComparison: ...
 
 class FleetFleet:
-    def by_device(self) -> Answer[DataFrame]:
+    def by_device(self) -> Answer:
         """What networking costs by device: share stolen from tasks, time of a packet, batches."""
 
-    def by_driver(self) -> Answer[DataFrame]:
+    def by_driver(self) -> Answer:
         """What networking costs by driver: share stolen from tasks, time of a packet, batches."""
 
-    def by_host(self) -> Answer[DataFrame]:
+    def by_host(self) -> Answer:
         """What networking costs by host: share stolen from tasks, time of a packet, batches."""
 
-    def by_kernel(self) -> Answer[DataFrame]:
+    def by_kernel(self) -> Answer:
         """What networking costs by kernel: share stolen from tasks, time of a packet, batches."""
 
-    def fleet_captures(self) -> Answer[FleetCaptures]:
+    def fleet_captures(self) -> Answer:
         """Which captures there are: of which hosts, kernels and times, and how much is in them."""
 
-    def fleet_poll_sizes(self, *, captures_by: Literal['all', 'host', 'kernel', 'device', 'driver'] = ...) -> Answer[DataFrame]:
+    def fleet_poll_sizes(self, *, captures_by: Literal['all', 'host', 'kernel', 'device', 'driver'] = ...) -> Answer:
         """Packets per poll in all captures together: exact sums of their histograms."""
 
-    def fleet_softirq_lengths(self, *, captures_by: Literal['all', 'host', 'kernel', 'device', 'driver'] = ...) -> Answer[DataFrame]:
+    def fleet_softirq_lengths(self, *, captures_by: Literal['all', 'host', 'kernel', 'device', 'driver'] = ...) -> Answer:
         """How long softirqs ran in all captures together: exact sums of their histograms."""
 
-    def outliers(self, *, far: float = ...) -> Answer[DataFrame]:
+    def outliers(self, *, far: float = ...) -> Answer:
         """Captures far from others of their kernel and driver, and which part of the cost makes it."""
 
-    def trend(self) -> Answer[Trend]:
+    def trend(self) -> Answer:
         """When the cost of packets, or the share stolen, changed, on which kernel and driver."""
 
-    def unreadable(self) -> Answer[DataFrame]:
+    def unreadable(self) -> Answer:
         """Captures that could not be read, and why."""
 
 

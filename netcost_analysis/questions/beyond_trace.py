@@ -4,9 +4,9 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..capture.manifest import Victim
-from ..parsers.service import service_work
-from ..timeline.groups import recorded_victim
+from ..snapshots.service import service_work
 from ..timeline.task import Group, Task, comm_of
+from ..timeline.task_groups import recorded_victim
 from ..units import duration, points, share
 from .got_shares import baseline_got, own_ns, undisturbed_share, work_share
 from .stolen import loss_of

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 from ..capture.requires import few
 from ..coverage import coverage_words
 from ..display.tables import between, share_between
-from ..timeline.aggregate import by_total, summed, victim_of
+from ..timeline.owners import by_total, summed, victim_of
 from ..timeline.task import Task, by_of, comm_of, is_of, label_of
 from ..units import absent, duration, share, were
 from .completeness.unrecorded import unrecorded_ns
-from .network_words import INTERRUPTS, missing_words, opening, unknown_words
+from .network_cost import INTERRUPTS, missing_words, opening, unknown_words
 from .stolen import loss_of, share_of
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 from ..capture.manifest import Victim
 from ..parsers.proc_text import parse_victim_stat
-from ..parsers.service import service_ran
-from ..timeline.groups import attached
+from ..snapshots.service import service_ran
+from ..timeline.task_groups import attached
 
 if TYPE_CHECKING:
     from ..capture.bundle import Bundle
     from ..parsers.openssl import SpeedRun
-    from ..parsers.service import Growth
+    from ..snapshots.service import Growth
     from ..timeline.timeline import Timeline
 
 # /proc and times(2) count in USER_HZ, which is 100 on every architecture but alpha, whatever
@@ -164,8 +164,8 @@ def _comms(bundle: "Bundle") -> set[str]:
 
 def victim_pids(bundle: "Bundle") -> set[int]:
     # The victim's, and those of its children that a sample found.
-    from ..parsers.counters import readings
     from ..parsers.proc_text import parse_task_files
+    from ..snapshots.counters import readings
 
     pids = {bundle.victim.pid} if bundle.victim and bundle.victim.pid is not None else set()
     for reading in readings(bundle, "victim", sides=False):

@@ -6,8 +6,8 @@ from typing import Any
 
 from .._native import CaptureError
 from ..capture.bundle import Bundle
-from ..capture.experiment import Experiment
-from .inputs import once
+from ..opening.experiment import Experiment
+from ..timeline.reading import once
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from ..display.tables import label, ledger_html, ledger_text
-from ..timeline.aggregate import (
+from ..accessors import load
+from ..answers.question import question
+from ..display.tables import label
+from ..timeline.by import By, check_by
+from ..timeline.owners import (
     INTERRUPT_CONTEXTS,
     Victim,
     by_total,
@@ -14,11 +17,12 @@ from ..timeline.aggregate import (
     victim_index,
     victim_of,
 )
-from ..timeline.by import By, check_by
 from ..timeline.timeline import Timeline
 from .completeness.completeness import of_interrupts_ahead
 from .completeness.unrecorded import Unrecorded, note_of, unrecorded_ns
-from .question import question
+
+if TYPE_CHECKING:
+    pass
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -263,22 +267,10 @@ class Ledger:
         return least, most[: len(most) - len(taken)] + taken
 
     def __repr__(self) -> str:
-        return ledger_text(self)
+        return str(load("questions.ledger_tables:ledger_text")(self))
 
     def _repr_html_(self) -> str:
-        return ledger_html(self)
-
-
-def _thieves(names: Any) -> "pd.Index[str]":
-    import pandas as pd
-
-    index: pd.Index[str] = pd.Index(list(names), name="thief")
-    return index
-
-
-def _share(ns: "pd.DataFrame", on_cpu_ns: "pd.Series[int]") -> "pd.DataFrame":
-    whole = on_cpu_ns.astype("Float64").astype("float64")
-    return ns.div(whole.where(whole > 0), axis=0)
+        return str(load("questions.ledger_tables:ledger_html")(self))
 
 
 @question(topic="stolen_time")
@@ -369,6 +361,18 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
         notes=(*timeline.notes, *note_of(timeline)),
         during=timeline.window.during,
     )
+
+
+def _thieves(names: Any) -> "pd.Index[str]":
+    import pandas as pd
+
+    index: pd.Index[str] = pd.Index(list(names), name="thief")
+    return index
+
+
+def _share(ns: "pd.DataFrame", on_cpu_ns: "pd.Series[int]") -> "pd.DataFrame":
+    whole = on_cpu_ns.astype("Float64").astype("float64")
+    return ns.div(whole.where(whole > 0), axis=0)
 
 
 def _groups(count: int, most: int) -> list[list[int]]:

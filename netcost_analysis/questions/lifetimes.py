@@ -3,19 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..answers.question import question
 from ..errors import ArgumentError
-from ..timeline.aggregate import PerVictim, lives_by, of_its_own
 from ..timeline.by import By, check_by
+from ..timeline.lives import LIVES, everywhere, lives_columns
+from ..timeline.owners import PerVictim, lives_by, of_its_own
 from ..timeline.task import row_name
 from ..timeline.timeline import Timeline
-from .lives import LIVES, everywhere
-from .question import question
 from .stolen import by_victim, losses
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .answer import Answer
+    from ..answers.answer import Answer
 
 # What a life is made of, but for what is unknown.
 KNOWN = (
@@ -97,7 +97,7 @@ def lived(timeline: Timeline, by: By = "comm") -> PerVictim:
     if by == "cpu":
         raise ArgumentError("by='cpu': a CPU has no life; one of comm, tid")
     whole = everywhere(timeline)
-    lives, window_ns = whole.columns("lives"), whole.duration_ns
+    lives, window_ns = lives_columns(whole, "lives"), whole.duration_ns
     own = by_victim(filter(of_its_own, whole.owned_by(by)), by)
     names = ("tasks", "lifetime_ns", "lifetime_max_ns", "twice_ns", "waited_ns", "asleep_ns")
     of = {name: lives_by(lives, by, name) for name in names}
@@ -146,7 +146,7 @@ def parts_of_life(row: "Mapping[Any, Any]") -> list[tuple[str, int, float]]:
     return [(words, ns, ns / int(row["lifetime_max_ns"])) for words, ns in parts if ns > 0]
 
 
-def _row_of(answer: "Answer[pd.DataFrame]") -> dict[Any, Any] | None:
+def _row_of(answer: "Answer") -> dict[Any, Any] | None:
     # The timeline's victim's, None where it is not known, or not asked for by name.
     frame, victim = answer.frame, row_name(answer.timeline, answer.timeline.victim)
     if frame.index.names != ["comm"] or victim not in frame.index:
@@ -155,7 +155,7 @@ def _row_of(answer: "Answer[pd.DataFrame]") -> dict[Any, Any] | None:
 
 
 @lifetimes.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> "dict[str, pd.DataFrame]":
+def _totals(answer: "Answer") -> "dict[str, pd.DataFrame]":
     import pandas as pd
 
     row = _row_of(answer)
@@ -164,7 +164,7 @@ def _totals(answer: "Answer[pd.DataFrame]") -> "dict[str, pd.DataFrame]":
 
 
 @lifetimes.figures
-def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _of_the_victim(answer: "Answer") -> dict[str, Any]:
     timeline, life = answer.timeline, answer.tables["life"]
     return {
         "victim": row_name(timeline, timeline.victim),

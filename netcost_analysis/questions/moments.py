@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ..frames import to_frame
 from ..spans import Ints
-from .groups import Aggregate
+from ..timeline.aggregates import Aggregate
 
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline

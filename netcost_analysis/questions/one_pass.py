@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from ..timeline.group import has_few
+from ..timeline.lives import everywhere
 from .completeness.completeness import of_interrupts_ahead
-from .lives import everywhere
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
@@ -12,8 +11,6 @@ if TYPE_CHECKING:
 
 # Events that may name the owner of a softirq's traffic.
 OWNERS = ("net:netif_receive_skb", "sock:sk_data_ready")
-# So many events: their rows take less time than another pass.
-_SMALL = 1_000_000
 
 
 def read_for_stolen(timeline: "Timeline", lives: bool) -> None:
@@ -23,7 +20,7 @@ def read_for_stolen(timeline: "Timeline", lives: bool) -> None:
     packets = ("softirqs", "polls") if _names_owners(capture) else ()
     # Most captures have some time of which nobody knows whose it was: whose it may have been lives
     # tell. Of a large one what they go by is read when it is known that they are needed.
-    timeline.read("displaced", *packets, for_lives=lives or has_few(capture))
+    timeline.read("displaced", *packets, for_lives=lives or capture.is_small)
     if lives and whole is not timeline:
         whole.read("displaced", *packets, for_lives=True)
 
@@ -31,4 +28,4 @@ def read_for_stolen(timeline: "Timeline", lives: bool) -> None:
 def _names_owners(capture: "Capture") -> bool:
     events = capture.header.get("events") or ()
     is_named = any(event["name"] in OWNERS for event in events)
-    return is_named and capture.has_at_most(_SMALL)
+    return is_named and capture.is_small

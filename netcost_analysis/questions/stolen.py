@@ -4,9 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..answers.question import question
 from ..capture.accounting import Accounting
 from ..capture.requires import unrecorded
-from ..timeline.aggregate import (
+from ..timeline.by import By, check_by
+from ..timeline.lives import lives_columns
+from ..timeline.owners import (
     INTERRUPT_CONTEXTS,
     Owned,
     PerVictim,
@@ -15,17 +18,15 @@ from ..timeline.aggregate import (
     summed,
     victim_of,
 )
-from ..timeline.by import By, check_by
-from ..timeline.groups import named
+from ..timeline.reading import displaced_waits
 from ..timeline.task import Group, Task, by_of, is_of, no_such_task
+from ..timeline.task_groups import named
 from ..timeline.timeline import Timeline
 from ..units import absent
 from .completeness.completeness import of_interrupts_ahead
 from .completeness.unrecorded import Unrecorded, unrecorded_ns
-from .inputs import displaced_waits
-from .network_words import INTERRUPTS
+from .network_cost import INTERRUPTS
 from .one_pass import OWNERS
-from .question import question
 from .taken import Taken, by_device, by_softirq
 
 if TYPE_CHECKING:
@@ -343,7 +344,7 @@ def _unseen(timeline: Timeline, by: By) -> dict[Victim, int]:
         # Tasks of any name may have lived within what was lost.
         return {victim_of(row, by): whole for row in timeline.owned_by(by) if row.tid}
     # Only here: it takes the table of stays, and most captures lost nothing.
-    unseen = lives_by(timeline.columns("lives"), by, "unseen_ns")
+    unseen = lives_by(lives_columns(timeline, "lives"), by, "unseen_ns")
     # The sum over the tasks of a name can be more than was lost at all.
     return {victim: min(ns, whole) for victim, ns in unseen.items()}
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..timeline.aggregate import Owned, Victim, by_total, is_device, summed, victim_of
 from ..timeline.by import By, victim_keys
+from ..timeline.owners import Owned, Victim, by_total, is_device, summed, victim_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,20 +1,30 @@
 # The task that a report is about.
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError
 from ..timeline.by import By
-from ..timeline.groups import named, recorded_victim, with_forked
 from ..timeline.task import ALL, Task, require_task
+from ..timeline.task_groups import named, recorded_victim, with_forked
 from .stolen import losses
 
 if TYPE_CHECKING:
+    from ..answers.answer import Answer
     from ..timeline.timeline import Timeline
-    from .answer import Answer
 
 
 _KIT = "netcost-record"
 _RECORDERS = (_KIT, "perf", "perf-exec", "trace-cmd")
+
+
+def victim(timeline: "Timeline") -> Task | None:
+    """The task that questions about a victim are of unless they are given one: comm or tid.
+
+    The one that Capture.timeline() was given; else the bundle's victim where it has one and it ran
+    in the window, else the task that lost most, else the one longest on a CPU; None where no task
+    was seen. Raises AbsentError, with the nearest names, where the one given did not run.
+    """
+    return choose_victim(timeline, timeline.given_victim)
 
 
 def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | None:
@@ -75,7 +85,7 @@ def asked_or_given(timeline: "Timeline", victim: Task | None) -> Task | None:
     return None if given is None else asked_or_chosen(timeline, given)
 
 
-def victim_of(answer: "Answer[Any]") -> Task | None:
+def victim_of(answer: "Answer") -> Task | None:
     # Whom an answer is about, None for several.
     victim, by = answer.options.get("victim"), answer.options.get("by")
     return asked_or_chosen(answer.timeline, victim, by)

@@ -2,19 +2,19 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ..answers.question import question
 from ..errors import ArgumentError
-from ..timeline.aggregate import lives_by, summed
 from ..timeline.by import By, check_by, victim_keys
+from ..timeline.lives import LIVES, lives_columns
+from ..timeline.owners import lives_by, summed
 from ..timeline.task import row_name
 from ..timeline.timeline import Timeline
-from .lives import LIVES
-from .question import question
 from .stolen import share_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .answer import Answer
+    from ..answers.answer import Answer
 
 # Who has a CPU of which nobody is known to have it.
 _NOBODY = "(unknown)"
@@ -73,13 +73,13 @@ def holders(timeline: Timeline, by: By = "comm") -> dict[str, list[Any]]:
     check_by(by)
     if by == "cpu":
         raise ArgumentError("by='cpu': a CPU waits for nobody; one of comm, tid")
-    found = timeline.columns("holders")
+    found = lives_columns(timeline, "holders")
     keys = [found[key] for key in victim_keys(by)]
     pairs = zip(zip(*keys, strict=True), found["holder_comm"], strict=True)
     ns_of = summed(zip(pairs, found["ns"], strict=True))
     # What nobody is known to have had comes behind, where it is as much.
     order = sorted(ns_of, key=lambda one: (-ns_of[one], one[1] is None, one[0], one[1] or ""))
-    lived = lives_by(timeline.columns("lives"), by, "lifetime_max_ns")
+    lived = lives_by(lives_columns(timeline, "lives"), by, "lifetime_max_ns")
     victims = [victim if by == "tid" else victim[0] for victim, _ in order]
     columns = {
         key: [victim[place] for victim, _ in order] for place, key in enumerate(victim_keys(by))
@@ -96,7 +96,7 @@ def holders(timeline: Timeline, by: By = "comm") -> dict[str, list[Any]]:
 
 
 @waited_for.figures
-def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _of_the_victim(answer: "Answer") -> dict[str, Any]:
     # holders: for whom the timeline's victim waited most, with what share of its lifetime.
     timeline, held = answer.timeline, answer.frame
     victim = row_name(timeline, timeline.victim)

@@ -11,9 +11,9 @@ from .plain import shell
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
-    from ..capture.experiment import Experiment
     from ..comparison.comparison import Comparison
     from ..comparison.run import Run
+    from ..opening.experiment import Experiment
 
 
 def identities(comparison: "Comparison") -> str:

@@ -5,11 +5,11 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from .._native import CaptureError
+from ..accessors import load
 from ..display.templates import code, fenced
 from ..files import replacing
 from .execution import NotebookError, execute
@@ -102,8 +102,9 @@ def write_report(
         with ThreadPoolExecutor(1) as meanwhile:
             # While cells wait for the capture. What both import comes first: two threads in one
             # circle of imports see half of each other's modules.
-            import_module("nbconvert")
-            import_module(f"{__package__}.shell")
+            load("report.shell")
+            import nbconvert  # noqa: F401
+
             exporter = meanwhile.submit(make, with_code)
             names = execute(book, ours=ours)
             is_page = frame is not None and make is _page_exporter

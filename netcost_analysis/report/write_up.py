@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..answers.answer import without_controls
+from ..answers.registry import questions
 from ..display.figures import figures
 from ..display.templates import as_html, escaped, fenced, one_line
 from ..errors import LackingError
 from ..files import replacing
-from ..questions.answer import without_controls
-from ..questions.ask import questions
 from ..questions.comparison.cost_tree import LEVELS
 from ..units import plural, printable
 from .identities import identities, recorders
@@ -34,9 +34,9 @@ from .plain import (
 from .report import page_of, release
 
 if TYPE_CHECKING:
-    from ..capture.experiment import Experiment
+    from ..answers.answer import Answer
     from ..comparison.comparison import Comparison
-    from ..questions.answer import Answer
+    from ..opening.experiment import Experiment
 
 # What a title has room for, of a side's name.
 _NAME = 28
@@ -60,11 +60,11 @@ class Section:
     title: str
     words: str = ""
     head: str = ""
-    answer: "Answer[Any] | None" = None
+    answer: "Answer | None" = None
     table: str = ""
 
 
-def _lacks(answer: "Answer[Any]") -> str:
+def _lacks(answer: "Answer") -> str:
     return answer.refusal.lacks if isinstance(answer.refusal, LackingError) else ""
 
 
@@ -99,7 +99,7 @@ class WriteUp:
         return refused is not None and components is not None and components.refusal is None
 
     @property
-    def first(self) -> "Answer[Any]":
+    def first(self) -> "Answer":
         """The answer whose words are the verdict."""
         return self.answers[_COMPONENTS if self.is_of_samples else _FIRST[0]]
 
@@ -155,7 +155,7 @@ class WriteUp:
         yield Section(title, why, head, self.first, _generic(self.first))
 
     @property
-    def _shown(self) -> "list[Answer[Any]]":
+    def _shown(self) -> "list[Answer]":
         found = [answer for name, answer in self.answers.items() if name not in _UNSHOWN]
         return [one for one in found if one.refusal is None] if self.is_of_samples else found
 
@@ -233,7 +233,7 @@ def _encoded(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _generic(answer: "Answer[Any]") -> str:
+def _generic(answer: "Answer") -> str:
     # The table of a question that has no layout of its own.
     one = answer.question
     if answer.refusal or not one.rows or not len(answer.frame):
@@ -245,7 +245,7 @@ def _generic(answer: "Answer[Any]") -> str:
     return narrow(figures(frame, answer.start_ns, one.rows, shares=one.shares))
 
 
-def _method(answers: "Iterable[Answer[Any]]") -> str:
+def _method(answers: "Iterable[Answer]") -> str:
     # What the questions' own documentation says of how they are answered.
     said = []
     for one in answers:

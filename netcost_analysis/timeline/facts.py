@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..capture.requires import Group, Need, in_words, unmet
 
 if TYPE_CHECKING:
-    from .timeline import Timeline
+    from .tables import Tables
 
 
 class Fact(NamedTuple):
     # needs: tracepoints and facts, all of them; within a tuple any of them. check: of a timeline
     # that has those, why it still does not know, "" where it does.
     needs: tuple[Need, ...] = ()
-    check: "Callable[[Timeline], str]" = lambda _: ""
+    check: "Callable[[Tables], str]" = lambda _: ""
 
 
-def _switches(timeline: "Timeline") -> str:
+def _switches(timeline: "Tables") -> str:
     return str(timeline.summary["missing"]["on_cpu"])
 
 
-def _clocks(timeline: "Timeline") -> str:
+def _clocks(timeline: "Tables") -> str:
     # Only a pass that follows waits compares them.
     if "clocks" not in timeline.summary["missing"]:
         timeline.load("displaced")
@@ -88,7 +88,7 @@ class Missing(Mapping[str, str]):
     displaced. Each is found out when it is asked for; clocks, waits and displaced may take a pass.
     """
 
-    def __init__(self, timeline: "Timeline") -> None:
+    def __init__(self, timeline: "Tables") -> None:
         self._timeline = timeline
         self._found: dict[str, str] = {}
 

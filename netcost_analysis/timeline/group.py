@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import ArgumentError, no_such
 from ..progress import progress
-from .aggregate import NO_DEVICE
+from .owners import NO_DEVICE
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from .._native import ArrowTable
-    from ..capture.capture import Capture
     from ..stats.histogram import Histogram
-    from .timeline import Timeline
+    from .tables import Tables
 
 ROWS = ("polls", "softirqs", "hardirqs", "slices", "segments", "migrations")
 _LEAST, _MOST = -(2**63), 2**63 - 1
-# Events of a capture whose rows are kept: some 100 MB.
-_FEW = 1_000_000
 # Rows that are taken at once: some megabytes.
 _AT_ONCE = 100_000
 # What a column is to have: from, to, both included and None for no bound; or a text.
@@ -162,12 +159,7 @@ def _places(edges: "Mapping[str, Sequence[int]]") -> Edges:
     return tuple(places)
 
 
-def has_few(capture: "Capture") -> bool:
-    """Whether the rows of a capture are kept."""
-    return capture.has_at_most(_FEW)
-
-
-def aggregates(timeline: "Timeline", wanted: "Sequence[Any]") -> "list[dict[str, ArrowTable]]":
+def aggregates(timeline: "Tables", wanted: "Sequence[Any]") -> "list[dict[str, ArrowTable]]":
     """What a pass makes of rows, several aggregates in one pass: of each its tables, by name.
 
     wanted: groupings, and what else native knows by the names of its fields (aggregates.rs).
@@ -176,7 +168,7 @@ def aggregates(timeline: "Timeline", wanted: "Sequence[Any]") -> "list[dict[str,
     if not wanted:
         return []
     capture = timeline.capture
-    rows = None if has_few(capture) else _AT_ONCE
+    rows = None if capture.is_small else _AT_ONCE
     with progress("reading the timeline") as advance:
         return capture.native.aggregates(wanted, rows=rows, progress=advance, **timeline.selection)
 

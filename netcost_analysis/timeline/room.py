@@ -10,7 +10,7 @@ from .._native import CaptureError
 from ..parsers.meminfo import parse_available_memory
 
 if TYPE_CHECKING:
-    from .timeline import Timeline
+    from .tables import Tables
 
 # Of the memory that there is.
 PART = 0.5
@@ -61,7 +61,7 @@ def _address_space() -> int | None:
     return max(limit - pages * resource.getpagesize(), 0)
 
 
-def rows_of(timeline: "Timeline", table: str) -> int:
+def rows_of(timeline: "Tables", table: str) -> int:
     """How many rows a table has, of segments exactly: by sums and counts, without the table."""
     sums: dict[str, list[Any]] = timeline.columns("sums")
     pairs = zip(sums["context"], sums["segments"], strict=True)
@@ -76,7 +76,7 @@ def rows_of(timeline: "Timeline", table: str) -> int:
     return min(segments, _events(timeline, table) + unknown)
 
 
-def _events(timeline: "Timeline", table: str) -> int:
+def _events(timeline: "Tables", table: str) -> int:
     info = timeline.capture.info
     counts: list[int] = [
         sum(count for name, count in info["events"].items() if re.fullmatch(pattern, name))
@@ -85,7 +85,7 @@ def _events(timeline: "Timeline", table: str) -> int:
     return max(counts) + len(info["cpus"])
 
 
-def too_large(timeline: "Timeline", tables: Iterable[str]) -> str | None:
+def too_large(timeline: "Tables", tables: Iterable[str]) -> str | None:
     """Why tables do not fit into memory, with the ways on; None where they do.
 
     They fit where what computing them takes is no more than PART of the memory that there is.
@@ -114,7 +114,7 @@ def too_large(timeline: "Timeline", tables: Iterable[str]) -> str | None:
     )
 
 
-def require_room(timeline: "Timeline", tables: Iterable[str]) -> None:
+def require_room(timeline: "Tables", tables: Iterable[str]) -> None:
     """Raises CaptureError for tables that do not fit into memory: too_large() says why."""
     why = too_large(timeline, tables)
     if why is not None:

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, overload
 
 from ..errors import AbsentError, no_task
 from ..units import ranges
-from .aggregate import Victim, plain_names, summed, victim_of
 from .by import By
+from .owners import Victim, plain_names, summed, victim_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .timeline import Timeline
+    from .tables import Tables
 
 # All tasks of a comm, or the one of a tid. Whatever is no name is a tid: those out of a frame are
 # numpy's own integers.
@@ -60,7 +60,7 @@ def is_of(victim: Victim, task: Task | None) -> bool:
     return task is None or task == (victim if isinstance(task, str) else victim[0])
 
 
-def require_task(timeline: "Timeline", task: Task | None) -> None:
+def require_task(timeline: "Tables", task: Task | None) -> None:
     # A figure of a task that did not run would be 0, and pass for knowledge. None: any task.
     by, rows = by_of(task), timeline.owned_by()
     if task is not None and not any(
@@ -69,7 +69,7 @@ def require_task(timeline: "Timeline", task: Task | None) -> None:
         raise no_such_task(timeline, task)
 
 
-def no_such_task(timeline: "Timeline", task: Task) -> AbsentError:
+def no_such_task(timeline: "Tables", task: Task) -> AbsentError:
     # Names those there are that are near it, or that are called what was taken for a tid.
     rows = [row for row in timeline.owned_by() if row.of_task]
     by_name = _is_name(task)
@@ -94,10 +94,10 @@ def rows_of(rows: "pd.DataFrame", task: Task | None, prefix: str = "") -> "pd.Da
 
 
 @overload
-def comm_of(timeline: "Timeline", task: Task) -> str: ...
+def comm_of(timeline: "Tables", task: Task) -> str: ...
 @overload
-def comm_of(timeline: "Timeline", task: Task | None) -> str | None: ...
-def comm_of(timeline: "Timeline", task: Task | None) -> str | None:
+def comm_of(timeline: "Tables", task: Task | None) -> str | None: ...
+def comm_of(timeline: "Tables", task: Task | None) -> str | None:
     # Its name; of a tid the one that it had longest.
     if isinstance(task, Group):
         return task.comm
@@ -107,16 +107,16 @@ def comm_of(timeline: "Timeline", task: Task | None) -> str | None:
     return str(max(ns, key=lambda one: ns[one]))
 
 
-def row_name(timeline: "Timeline", task: Task | None) -> str | None:
+def row_name(timeline: "Tables", task: Task | None) -> str | None:
     # Under which name an answer by comm has a row of it; None where there is none of its alone.
     return None if isinstance(task, Group) else comm_of(timeline, task)
 
 
 @overload
-def label_of(timeline: "Timeline", task: Task) -> str: ...
+def label_of(timeline: "Tables", task: Task) -> str: ...
 @overload
-def label_of(timeline: "Timeline", task: Task | None) -> str | None: ...
-def label_of(timeline: "Timeline", task: Task | None) -> str | None:
+def label_of(timeline: "Tables", task: Task | None) -> str | None: ...
+def label_of(timeline: "Tables", task: Task | None) -> str | None:
     # For words: "openssl", or of a tid "openssl (4711)".
     name = comm_of(timeline, task)
     if isinstance(task, Group):

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
+from .places import detail, follow
 
 if TYPE_CHECKING:
     from .tiles import Tiles
@@ -53,11 +54,11 @@ def answer(tiles: "Tiles", what: str, given: Mapping[str, Any]) -> Any:
         return tiles.find(text, ns, cpu)
     cpu, ns = _cpu(given, told), _whole(given, "ns", max(told["duration_ns"] - 1, 0))
     if what == "detail":
-        return tiles.detail(cpu, ns)
+        return detail(tiles, cpu, ns)
     link = given.get("link")
     if link not in told["links"]:
         raise ArgumentError("no such link")
-    return tiles.follow(cpu, ns, str(link))
+    return follow(tiles, cpu, ns, str(link))
 
 
 def _whole(given: Mapping[str, Any], name: str, most: int, least: int = 0) -> int:

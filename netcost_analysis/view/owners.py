@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..timeline.aggregate import INTERRUPT_CONTEXTS, NOBODY, is_device, thief_label
+from ..timeline.owners import INTERRUPT_CONTEXTS, NOBODY, is_device, thief_label
 
 # For no task.
 NO_TASK = 0xFFFFFFFF

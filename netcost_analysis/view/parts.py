@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import _native
-from .places import TABLES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,6 +12,10 @@ if TYPE_CHECKING:
     from .._native import ArrowTable, TileOwners, TileSegment, TileSegments, TileSums
     from ..timeline.timeline import Timeline
 
+# Of a segment.
+STRETCH = ("cpu", "begin_ns", "end_ns")
+# What is read to tell it.
+TABLES = ("segments", "softirqs", "hardirqs", "polls", "slices", "migrations")
 # A part is read with what is around it, as long as no more segments begin in it.
 _SEGMENTS, _AROUND = 1_000_000, 200_000
 _KEPT = 4
@@ -158,3 +161,8 @@ def _together(parts: "tuple[pd.DataFrame, ...]") -> "pd.DataFrame":
         return parts[0]
     frame = pd.concat(parts)
     return frame.sort_values("cpu", kind="stable") if "cpu" in frame else frame
+
+
+def stretch(segment: "TileSegment") -> dict[str, Any]:
+    """Where a segment is."""
+    return dict(zip(STRETCH, segment[:3], strict=True))

@@ -11,6 +11,7 @@ from ..units import absent
 from .header import LINKS
 from .next_episode import Episodes
 from .owners import NO_TASK
+from .parts import STRETCH, stretch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from .._native import TileSegment
     from .tiles import Tiles
 
-# What is read to tell it.
-TABLES = ("segments", "softirqs", "hardirqs", "polls", "slices", "migrations")
-_STRETCH = ("cpu", "begin_ns", "end_ns")
 _LAST_NS = 2**63 - 1
 
 
@@ -97,8 +95,27 @@ class Place:
         return None if at is None else int(at) - self.origin_ns
 
 
-def detail(place: Place) -> dict[str, Any]:
-    """Tiles.detail()."""
+def _place(tiles: "Tiles", cpu: int, time_ns: int) -> Place:
+    segment, table = tiles.segment_at(cpu, time_ns), tiles.table_at(time_ns)
+    return Place(cpu, time_ns, segment, table, tiles.origin_ns, tiles)
+
+
+def detail(tiles: "Tiles", cpu: int, time_ns: int) -> dict[str, Any]:
+    """What was at a place: segment, softirq, poll, what raised it, the stay of the task.
+
+    Parameters
+    ----------
+    cpu : int
+        The CPU's number.
+    time_ns : int
+        The time.
+
+    Returns
+    -------
+    dict
+        As docs/view.md has it; None for what was not there or is not known.
+    """
+    place = _place(tiles, cpu, time_ns)
     segment = softirq = poll = stay = None
     if place.segment is not None:
         segment = {**stretch(place.segment), "owner": place.segment[3], "task": place.segment[4]}
@@ -132,10 +149,35 @@ def detail(place: Place) -> dict[str, Any]:
     }
 
 
-def follow(place: Place, link: str) -> dict[str, Any] | None:
-    """Tiles.follow()."""
+def follow(tiles: "Tiles", cpu: int, time_ns: int, link: str) -> dict[str, Any] | None:
+    """Where a place leads.
+
+    Parameters
+    ----------
+    cpu : int
+        The CPU's number.
+    time_ns : int
+        The time.
+    link : {"interrupt", "raiser", "episode", "migration"}
+        To the interrupt in which the softirq was raised; to what ran then; to the next episode
+        of the task that has the CPU; to where it is next migrated.
+
+    Returns
+    -------
+    dict or None
+        cpu, begin_ns and end_ns; None where that leads nowhere.
+
+    Raises
+    ------
+    ArgumentError
+        For another link.
+    """
     if link not in LINKS:
         raise ArgumentError(f"no link {link!r}; there are {', '.join(LINKS)}")
+    return _leads(_place(tiles, cpu, time_ns), link)
+
+
+def _leads(place: Place, link: str) -> dict[str, Any] | None:
     if link == "interrupt":
         found = place.raiser
         return None if found is None else _span(place, place.cpu, found, "entry_ns", "exit_ns")
@@ -148,23 +190,18 @@ def follow(place: Place, link: str) -> dict[str, Any] | None:
     return _episode(place) if link == "episode" else _migration(place)
 
 
-def stretch(segment: "TileSegment") -> dict[str, Any]:
-    """Where a segment is."""
-    return dict(zip(_STRETCH, segment[:3], strict=True))
-
-
 def _may_lead(place: Place, link: str) -> bool:
     # That a task is interrupted once more may take long to find out.
     if link == "episode":
         return place.task is not None
-    return follow(place, link) is not None
+    return _leads(place, link) is not None
 
 
 def _episode(place: Place) -> dict[str, Any] | None:
     if place.task is None or place.segment is None:
         return None
     found = Episodes(place.tiles, place.task).after(place.segment, place.time_ns)
-    return None if found is None else dict(zip(_STRETCH, found, strict=True))
+    return None if found is None else dict(zip(STRETCH, found, strict=True))
 
 
 def _migration(place: Place) -> dict[str, Any] | None:

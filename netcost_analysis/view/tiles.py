@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from ..errors import ArgumentError
-from ..timeline.aggregate import summed
-from . import places
+from ..timeline.owners import summed
 from .header import BUCKETS, header
 from .owners import Owners
-from .parts import Parts, batches_of
+from .parts import TABLES, Parts, batches_of, stretch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +48,7 @@ class Tiles:
     def __init__(self, timeline: "Timeline", most_segments: int | None) -> None:
         self.timeline = timeline
         if timeline.capture.has_at_most(_SMALL):
-            timeline.load(*places.TABLES, *_TABLES)
+            timeline.load(*TABLES, *_TABLES)
         else:
             # Who knows the waits of all of it reads a part's stays without the rest.
             timeline.read("displaced")
@@ -208,48 +207,6 @@ class Tiles:
         # None that begins later has anything in it.
         return self._sums.tile(level, min(index, 2**53), kept)
 
-    def detail(self, cpu: int, time_ns: int) -> dict[str, Any]:
-        """What was at a place: segment, softirq, poll, what raised it, the stay of the task.
-
-        Parameters
-        ----------
-        cpu : int
-            The CPU's number.
-        time_ns : int
-            The time.
-
-        Returns
-        -------
-        dict
-            As docs/view.md has it; None for what was not there or is not known.
-        """
-        return places.detail(self._place(cpu, time_ns))
-
-    def follow(self, cpu: int, time_ns: int, link: str) -> dict[str, Any] | None:
-        """Where a place leads.
-
-        Parameters
-        ----------
-        cpu : int
-            The CPU's number.
-        time_ns : int
-            The time.
-        link : {"interrupt", "raiser", "episode", "migration"}
-            To the interrupt in which the softirq was raised; to what ran then; to the next episode
-            of the task that has the CPU; to where it is next migrated.
-
-        Returns
-        -------
-        dict or None
-            cpu, begin_ns and end_ns; None where that leads nowhere.
-
-        Raises
-        ------
-        ArgumentError
-            For another link.
-        """
-        return places.follow(self._place(cpu, time_ns), link)
-
     def find(self, text: str, after_ns: int, cpu: int | None = None) -> dict[str, Any] | None:
         """The next segment of an owner whose label has a text in it: task, device, interrupt.
 
@@ -269,7 +226,7 @@ class Tiles:
         """
         wanted = [text.casefold() in one.label.casefold() for one in self.owners.owners]
         found = self.next(wanted, after_ns, cpu) if text and any(wanted) else None
-        return None if found is None else {**places.stretch(found), "owner": found[3]}
+        return None if found is None else {**stretch(found), "owner": found[3]}
 
     def next(
         self, wanted: list[bool], after_ns: int, cpu: int | None = None, task: int | None = None
@@ -287,12 +244,8 @@ class Tiles:
             return self._kept.at(cpu, time_ns)
         return self._parts.at(cpu, time_ns)
 
-    def _place(self, cpu: int, time_ns: int) -> places.Place:
-        segment = self.segment_at(cpu, time_ns)
-        return places.Place(cpu, time_ns, segment, self.table_at(time_ns), self.origin_ns, self)
-
     def table_at(self, time_ns: int) -> "Callable[[str], pd.DataFrame]":
-        # Tables of places.TABLES by name, with what was around a time.
-        if self.timeline.holds(*places.TABLES):
+        # Tables of TABLES by name, with what was around a time.
+        if self.timeline.holds(*TABLES):
             return lambda name: getattr(self.timeline, name)
         return lambda name: self._parts.around(time_ns)[name]

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from netcost_analysis import Bundle, Capture, CaptureError, open_capture
+from netcost_analysis.answers.registry import questions
 from netcost_analysis.capture.manifest import Victim
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.ask import questions
 from support.doctored import doctored, speed
 from support.host import SAMPLES
 from support.perfdata import happenings as h

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from netcost_analysis import Bundle, CaptureError, mask, open_capture, open_experiment
-from netcost_analysis.capture.experiment import is_experiment
 from netcost_analysis.capture.packed import is_packed_experiment
+from netcost_analysis.opening.experiment import is_experiment
 from netcost_analysis.questions.accounting import hidden_cost
 from support import packed_bundles as p
 from support.host import SAMPLES

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from netcost_analysis import CaptureError
-from netcost_analysis.capture.experiment import is_experiment, open_experiment
+from netcost_analysis.opening.experiment import is_experiment, open_experiment
 from support.host import ROOT
 from support.run_cli import Netcost
 

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as package
+from netcost_analysis.answers.ask import Ask
+from netcost_analysis.answers.registry import questions
 from netcost_analysis.display.figures import figures
 from netcost_analysis.errors import no_such
 from netcost_analysis.questions.accounting import estimates
-from netcost_analysis.questions.ask import Ask, questions
 from netcost_analysis.questions.stolen import stolen
 from support.host import ROOT
 from support.perfdata import tracepoints as t

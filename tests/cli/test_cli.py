@@ -127,7 +127,7 @@ def test_a_window_and_a_cpu(netcost: Netcost, path: str) -> None:
 
 def test_the_docs_name_every_column_of_every_table_in_order(path: str) -> None:
     from netcost_analysis import open_capture
-    from netcost_analysis.timeline.timeline import TABLES
+    from netcost_analysis.timeline.tables import TABLES
 
     timeline = open_capture(path).timeline().load(*TABLES)
     text = (ROOT / "docs" / "tables.md").read_text()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from netcost_analysis import _native
-from netcost_analysis.capture import capture
+from netcost_analysis.capture import recording
 from support.host import ROOT
 from support.run_cli import Netcost
 
@@ -47,7 +47,9 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def opened(*of: Any) -> Counted:
         return Counted(_native.Capture(*of), found)
 
-    monkeypatch.setattr(capture, "_native", SimpleNamespace(**{**vars(_native), "Capture": opened}))
+    monkeypatch.setattr(
+        recording, "_native", SimpleNamespace(**{**vars(_native), "Capture": opened})
+    )
     return found
 
 

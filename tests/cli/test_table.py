@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 
 import netcost_analysis as net
+from netcost_analysis.answers.registry import questions
 from netcost_analysis.cli.table import by_importance, fitting
 from netcost_analysis.display.tables import Table
-from netcost_analysis.questions.ask import questions
 from support.host import ROOT
 from support.kept import kept, kept_experiment
 from support.run_cli import Netcost, Run

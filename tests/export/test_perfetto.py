@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 import netcost_analysis as netcost
-from netcost_analysis.timeline.aggregate import thief_label
+from netcost_analysis.timeline.owners import thief_label
 from support.examples import examples
 from support.host import Fresh
 from support.hostile import NAMES

@@ -135,14 +135,14 @@ def test_a_capture_that_is_cut_meanwhile_leaves_nothing(
     path.write_bytes(large.read_bytes())
     capture = netcost.open_capture(path)
 
-    def cut(*given: Any) -> Any:
-        for number, batch in enumerate(real(*given)):
+    def cut(*given: Any, **named: Any) -> Any:
+        for number, batch in enumerate(real(*given, **named)):
             if number == 0:
                 os.truncate(path, path.stat().st_size // 2)
             yield batch
 
-    real = dataset.arrow_batches
-    monkeypatch.setattr(dataset, "arrow_batches", cut)
+    real = netcost.Timeline.arrow_batches
+    monkeypatch.setattr(netcost.Timeline, "arrow_batches", cut)
     with pytest.raises(netcost.CaptureError, match="became shorter"):
         capture.timeline().to_parquet(tmp_path / "out")
     assert list(tmp_path.iterdir()) == [path]

@@ -7,6 +7,8 @@ from lint import circles, declared, reference, rows, scripts, suite, words
 
 RULES = (
     circles.circles,
+    circles.circles_of_the_package,
+    circles.names_are_loaded_in_one_place,
     declared.columns_are_whole,
     declared.definitions_differ,
     declared.questions_are_whole,

@@ -1,10 +1,12 @@
-# The crate's files import in one direction: what imports each other in a circle can be read, tested
-# and changed only together.
+# Files of the crate and of the package import in one direction: what imports each other in a circle
+# can be read, tested and changed only together.
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import grimp
 
 from support.host import ROOT
 
@@ -41,14 +43,31 @@ def imports(file: Path, modules: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
     return found - {own}
 
 
+# What is imported for types alone counts.
+def circles_of_the_package() -> Iterator[str]:
+    graph = grimp.build_graph("netcost_analysis", cache_dir=None)
+    yield from circle(
+        {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
+    )
+
+
+def names_are_loaded_in_one_place() -> Iterator[str]:
+    for path in sorted((ROOT / "netcost_analysis").rglob("*.py")):
+        if path.name != "accessors.py" and "import_module" in path.read_text():
+            yield f"{path.relative_to(ROOT)}:1: imports by name: accessors.load does"
+
+
 def circles() -> Iterator[str]:
     files = [file for file in SOURCES.rglob("*.rs") if file.name != "lib.rs"]
     modules = {module(file) for file in files}
     graph = {module(file): imports(file, modules) for file in files}
     # Else nothing of this is understood.
     assert sum(map(len, graph.values())) > len(files)
+    yield from circle({"::".join(one): map("::".join, of) for one, of in graph.items()})
+
+
+def circle(graph: Mapping[str, Iterable[str]]) -> Iterator[str]:
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        circle = " -> ".join("::".join(part) for part in error.args[1])
-        yield f"native/src/lib.rs:1: a circle of imports: {circle}"
+        yield f"{error.args[1][0]}: a circle of imports: {' -> '.join(error.args[1])}"

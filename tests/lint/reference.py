@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
 
-from netcost_analysis.questions.ask import questions
+from netcost_analysis.answers.registry import questions
 from support.host import ROOT
 
 

@@ -4,7 +4,7 @@
 import ast
 from collections.abc import Iterator
 
-from netcost_analysis.timeline.timeline import TABLES
+from netcost_analysis.timeline.tables import TABLES
 from support.host import ROOT
 
 QUESTIONS = ROOT / "netcost_analysis" / "questions"

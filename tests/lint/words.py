@@ -11,16 +11,16 @@ from typing import Any
 
 from jinja2 import nodes
 
+from netcost_analysis.answers.question import Question
+from netcost_analysis.answers.registry import questions
 from netcost_analysis.display.templates import environment
-from netcost_analysis.questions.ask import questions
-from netcost_analysis.questions.question import Question
 from support.host import ROOT
 
 PACKAGE = ROOT / "netcost_analysis"
 TEMPLATES = sorted(PACKAGE.glob("questions/**/*.md"))
 # What writes sentences and tables for a reader. The other commands' modules choose and write rows.
 WORDS = (
-    *("questions/**/words*.py", "questions/network_words.py"),
+    *("questions/**/words*.py", "questions/ledger_tables.py"),
     *("questions/stolen_time/ledger_table.py", "display/tables.py", "display/figures.py"),
     *("cli/info.py", "cli/ledger.py", "cli/stolen*.py", "cli/report.py"),
 )

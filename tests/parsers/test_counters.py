@@ -7,7 +7,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.bundle import Bundle
-from netcost_analysis.parsers.counters import counters, deltas, readings
+from netcost_analysis.snapshots.counters import counters, deltas, readings
 from support.host import ROOT
 
 HEAD = "Inter-|   Receive  |  Transmit\n face |bytes packets ...\n"

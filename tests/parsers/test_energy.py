@@ -8,8 +8,8 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.bundle import Bundle
-from netcost_analysis.parsers.energy import energy
-from netcost_analysis.parsers.turbostat import parse_turbostat
+from netcost_analysis.snapshots.energy import energy
+from netcost_analysis.snapshots.turbostat import parse_turbostat
 
 S = 1_000_000_000
 # Of a counter of 32 bits in units of 61 µJ: what max_energy_range_uj says of many processors.

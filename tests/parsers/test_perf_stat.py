@@ -8,7 +8,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.bundle import Bundle
-from netcost_analysis.parsers.perf_stat import counted_in, parse_perf_stat, plain_event
+from netcost_analysis.snapshots.perf_stat import counted_in, parse_perf_stat, plain_event
 from support.host import ROOT
 
 # perf 6.1 on a virtual machine: `perf stat -j -I 100 -a -A -e context-switches,cycles`.

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from netcost_analysis.parsers.service import service_work
+from netcost_analysis.snapshots.service import service_work
 from support.device_bundles import bundle
 
 

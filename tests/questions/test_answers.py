@@ -13,14 +13,15 @@ from matplotlib.figure import Figure
 from pyarrow import table
 
 import netcost_analysis as netcost
+from netcost_analysis.answers import answer as answer_module
+from netcost_analysis.answers.answer import Answer
+from netcost_analysis.answers.ask import Ask
+from netcost_analysis.answers.registry import TOPICS, questions
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.cli.ask import plain_part, print_parts, shown_parts
 from netcost_analysis.export.dataset import TABLES
-from netcost_analysis.questions import answer as answer_module
-from netcost_analysis.questions import inputs
-from netcost_analysis.questions.answer import Answer
-from netcost_analysis.questions.ask import TOPICS, Ask, questions
 from netcost_analysis.schema import column, columns
+from netcost_analysis.timeline import reading
 from support.golden import GOLDEN, compare, differences, hashed, told
 from support.host import require_shared
 from support.in_parts import take_in_parts
@@ -56,7 +57,7 @@ FEW = {
 HAPPENED = {"client_and_server", "migration_effect"}
 
 
-def answers(ask: Ask, topics: Collection[str] = TOPICS) -> Iterator[Answer[object]]:
+def answers(ask: Ask, topics: Collection[str] = TOPICS) -> Iterator[Answer]:
     for name, one in questions().items():
         if one.asked_of == ask._own and one.topic in topics:
             yield ask(name)
@@ -121,9 +122,9 @@ def few(part: object) -> object:
 @pytest.mark.parametrize("subject", ALONE)
 def test_batches_change_no_answer(subject: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Windows, of questions that go through the capture once for each, hold some of it.
-    monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 30_000)
-    monkeypatch.setattr(inputs, "fits", lambda timeline: timeline.is_whole is False)
-    monkeypatch.setattr(inputs, "_ROWS", ALONE[subject])
+    monkeypatch.setattr(reading, "_MOST_SEGMENTS", 30_000)
+    monkeypatch.setattr(reading, "fits", lambda timeline: timeline.is_whole is False)
+    monkeypatch.setattr(reading, "_ROWS", ALONE[subject])
     take_in_parts(monkeypatch, 700)
     ask = Capture.timeline(kept(RECORDINGS[subject])).ask
     assert not changed(subject, answers(ask))
@@ -134,8 +135,8 @@ def test_a_pass_for_all_questions_of_a_topic_changes_no_answer(
     subject: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows, topics = PREPARED[subject]
-    monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 1_000)
-    monkeypatch.setattr(inputs, "_ROWS", rows)
+    monkeypatch.setattr(reading, "_MOST_SEGMENTS", 1_000)
+    monkeypatch.setattr(reading, "_ROWS", rows)
     take_in_parts(monkeypatch, 700)
     ask = Capture.timeline(kept(RECORDINGS[subject])).ask
     ask.prepare(*topics)
@@ -150,7 +151,7 @@ def test_a_pass_for_all_questions_of_a_topic_changes_no_answer(
     assert not changed(subject, answers(ask, topics))
 
 
-def changed(subject: str, found: Iterator[Answer[object]]) -> list[str]:
+def changed(subject: str, found: Iterator[Answer]) -> list[str]:
     texts = [told(one).strip() for one in found if "Timeline" in one.sources]
     asked = {one[3:].partition("\n")[0] for one in texts}
     return differences(only(asked, ANSWERS / f"{subject}.txt"), "\n\n".join(texts))

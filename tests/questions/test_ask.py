@@ -13,8 +13,8 @@ import pytest
 from matplotlib.axes import Axes
 
 import netcost_analysis as netcost
+from netcost_analysis.answers.registry import TOPICS, questions
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.ask import TOPICS, questions
 from netcost_analysis.timeline.by import By, DeviceBy, MasterBy, TaskBy
 from support.host import ROOT
 from support.kept import kept

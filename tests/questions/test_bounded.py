@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.repeat import repeat
 from netcost_analysis import open_capture
-from netcost_analysis.questions.ask import questions
+from netcost_analysis.answers.registry import questions
 from support.host import SAMPLES
 
 pytestmark = pytest.mark.slow

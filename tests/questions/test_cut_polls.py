@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.ask import questions
+from netcost_analysis.answers.registry import questions
 from support.examples import examples
 from support.perfdata import recording
 from support.robbed import robbed

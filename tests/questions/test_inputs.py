@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.answers.registry import questions
 from netcost_analysis.capture.capture import Capture
-from netcost_analysis.questions import inputs
-from netcost_analysis.questions.ask import questions
-from netcost_analysis.questions.groups import Aggregate
+from netcost_analysis.timeline import reading
+from netcost_analysis.timeline.aggregates import Aggregate
 from support.energy_bundles import kept_energy
 from support.host import SAMPLES
 from support.kept import kept
@@ -36,7 +36,7 @@ def fresh(name: str = "") -> netcost.Timeline:
 @pytest.mark.parametrize("name", OWN)
 def test_what_is_read_is_declared(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     timeline, read, counted = fresh(name), set[str](), set[Aggregate[Any]]()
-    batches, count = inputs.batches, Aggregate.__call__
+    batches, count = reading.batches, Aggregate.__call__
 
     def noted(of: netcost.Timeline, *tables: str) -> Iterator[tuple[Any, ...]]:
         if of.capture is timeline.capture:
@@ -50,7 +50,7 @@ def test_what_is_read_is_declared(name: str, monkeypatch: pytest.MonkeyPatch) ->
         return count(of, rows, wanted)
 
     monkeypatch.setattr(Aggregate, "__call__", grouped)
-    monkeypatch.setattr(inputs, "batches", noted)
+    monkeypatch.setattr(reading, "batches", noted)
     answer = timeline.ask(name)
     assert read == set(OWN[name].tables)
     # Its pictures and words ask for groups too.
@@ -71,7 +71,7 @@ def test_a_large_timeline_is_not_read_whole(name: str, monkeypatch: pytest.Monke
             read.update(table for table in tables if not of.holds(table))
         return load(of, *tables)
 
-    monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 2_000)
+    monkeypatch.setattr(reading, "_MOST_SEGMENTS", 2_000)
     monkeypatch.setattr(netcost.Timeline, "load", noted)
     assert timeline.ask(name).refusal is None
     assert read <= {"displaced"}
@@ -84,7 +84,7 @@ class _Source:
 def test_what_is_kept_is_known_with_its_defaults_given_or_left_out() -> None:
     asked = []
 
-    @inputs.once
+    @reading.once
     def answered(source: _Source, by: str = "comm", victim: str | None = None) -> int:
         asked.append((by, victim))
         return len(asked)

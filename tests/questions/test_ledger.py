@@ -1,7 +1,7 @@
 # ledger() and stolen() on sums written by hand: every figure below can be added up on paper.
 
 import re
-from types import SimpleNamespace
+from types import SimpleNamespace as Bare
 from typing import Any, get_args
 
 import pandas as pd
@@ -12,9 +12,15 @@ from netcost_analysis.capture.manifest import Manifest, Verdict
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.ledger import ledger
 from netcost_analysis.questions.stolen import stolen
-from netcost_analysis.timeline.aggregate import owned, thief_label
 from netcost_analysis.timeline.by import By, victim_keys
+from netcost_analysis.timeline.owners import owned, thief_label
 from netcost_analysis.timeline.window import Window
+
+
+class SimpleNamespace(Bare):
+    # Which a table may have as a key.
+    __hash__ = object.__hash__
+
 
 COLUMNS = (
     *("cpu", "tid", "comm", "context", "id", "name", "device", "cost_class", "is_network", "ns"),

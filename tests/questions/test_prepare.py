@@ -9,7 +9,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions import groups
+from netcost_analysis.timeline import aggregates as of_aggregates
 from netcost_analysis.timeline.group import aggregates
 from support.kept import kept
 from support.subjects import RECORDINGS
@@ -31,7 +31,7 @@ def test_aggregates_of_several_questions_share_a_pass(monkeypatch: pytest.Monkey
         asked.extend([len(wanted)] if wanted else [])
         return aggregates(of, wanted)
 
-    monkeypatch.setattr(groups, "aggregates", noted)
+    monkeypatch.setattr(of_aggregates, "aggregates", noted)
     timeline = fresh()
     timeline.ask.prepare(*ASKED)
     assert len(asked) == 1

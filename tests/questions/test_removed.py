@@ -9,7 +9,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.questions.completeness.unrecorded import note_of
 from netcost_analysis.questions.lifetimes import KNOWN
-from netcost_analysis.questions.network_words import network_words
+from netcost_analysis.questions.network_cost import network_words
 from support import retold, thinned
 from support.asked import (
     completeness,

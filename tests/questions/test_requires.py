@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.answers.question import question
+from netcost_analysis.answers.registry import questions
 from netcost_analysis.capture.requires import (
     PROFILES,
     MissingEventsError,
@@ -12,8 +14,6 @@ from netcost_analysis.capture.requires import (
     profile_of,
     unrecorded,
 )
-from netcost_analysis.questions.ask import questions
-from netcost_analysis.questions.question import question
 from netcost_analysis.timeline.facts import groups
 from support.host import ROOT
 from support.perfdata import recording

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from netcost_analysis import Timeline, open_capture
-from netcost_analysis.questions.ask import questions
+from netcost_analysis.answers.registry import questions
 from support.kept import kept
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.ask import questions
+from netcost_analysis.answers.registry import questions
 from netcost_analysis.questions.stolen import stolen
 from support import thinned
 from support.host import ROOT

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.ask import questions
+from netcost_analysis.answers.registry import questions
 from support.host import ROOT
 from support.kept import kept, kept_experiment
 from support.perfdata import recording

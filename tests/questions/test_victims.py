@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.answers.registry import questions
 from netcost_analysis.errors import AbsentError, ArgumentError
-from netcost_analysis.questions.ask import questions
 from support.kept import kept
 
 NAMES = ("victim", "client", "server")
@@ -37,9 +37,7 @@ def tid_of(timeline: netcost.Timeline, comm: str) -> Any:
     return tid
 
 
-def asked(
-    timeline: netcost.Timeline, name: str, parameter: str, task: int | str
-) -> netcost.Answer[Any]:
+def asked(timeline: netcost.Timeline, name: str, parameter: str, task: int | str) -> netcost.Answer:
     given = {parameter: task}
     if parameter in OTHER:
         given[OTHER[parameter]] = "ksoftirqd/0"
@@ -81,7 +79,7 @@ TASKS = ("openssl", "udp-load")
 OF_ONE = ("headline", "example", "remedies")
 
 
-def same(answer: netcost.Answer[Any], other: netcost.Answer[Any]) -> None:
+def same(answer: netcost.Answer, other: netcost.Answer) -> None:
     assert answer.words == other.words
     assert set(answer.tables) == set(other.tables)
     for name, frame in answer.tables.items():

@@ -10,8 +10,8 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis import questions
+from netcost_analysis.answers.answer import Answer
 from netcost_analysis.display.templates import as_text, render
-from netcost_analysis.questions.answer import Answer
 from netcost_analysis.questions.batches import (
     irq_gaps,
     long_softirqs,
@@ -182,7 +182,7 @@ def test_an_idle_cpu_and_many_devices(tmp_path: Path, told: pytest.MonkeyPatch) 
 
 def said_of(table: pd.DataFrame) -> str:
     asked = netcost.open_experiment(ROOT / "sample-data" / "nic-guest")
-    answer = Answer(rate_curve, asked.ask, {"Experiment": asked}, {}, table)
+    answer = Answer(table).about(rate_curve, asked, {"Experiment": asked}, {})
     return as_text(answer.words)
 
 

@@ -2,9 +2,10 @@
 # timeline.ask.stolen_time.stolen(by="tid") holds. None is known here but by its public name.
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
-from netcost_analysis.questions.ask import questions
+from netcost_analysis.answers.registry import questions
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
@@ -14,7 +15,10 @@ def __getattr__(name: str) -> Callable[..., Any]:
     def asked(of: Any, *given: Any, **options: Any) -> Any:
         # In the order in which they are declared.
         named = dict(zip(questions()[name].parameters, given, strict=False))
-        return of.ask(name, **named, **options).result
+        answer = of.ask(name, **named, **options)
+        if answer.result is not answer:
+            return answer.result
+        return answer.parts.get("", SimpleNamespace(**answer.parts))
 
     asked.__name__ = name
     return asked

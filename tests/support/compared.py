@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netcost_analysis.capture.experiment import Experiment, open_experiment
+from netcost_analysis.answers.answer import Answer
+from netcost_analysis.answers.ask import Ask
 from netcost_analysis.comparison.comparison import Comparison, compare
-from netcost_analysis.questions.answer import Answer
-from netcost_analysis.questions.ask import Ask
+from netcost_analysis.opening.experiment import Experiment, open_experiment
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 
@@ -58,10 +58,10 @@ def compared_once() -> Iterator[None]:
         return open_experiment(path)
 
     made: dict[str, Comparison] = {}
-    answered: dict[tuple[int, str], Answer[Any]] = {}
+    answered: dict[tuple[int, str], Answer] = {}
     ask = Ask.__call__
 
-    def answer(self: Ask, name: str, **options: Any) -> Answer[Any]:
+    def answer(self: Ask, name: str, **options: Any) -> Answer:
         if options or self._kind != "Comparison" or self._source not in made.values():
             return ask(self, name, **options)
         key = id(self._source), name
@@ -82,7 +82,7 @@ def compared_once() -> Iterator[None]:
         patch.setattr(Ask, "__call__", answer)
         # A relative path is another folder in another place.
         patch.setattr(
-            "netcost_analysis.capture.experiment.open_experiment",
+            "netcost_analysis.opening.experiment.open_experiment",
             lambda path: opened(str(path), realpath(path)),
         )
         yield

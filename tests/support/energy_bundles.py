@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from netcost_analysis.capture.experiment import Experiment, open_experiment
+from netcost_analysis.opening.experiment import Experiment, open_experiment
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.told import IDLE, NET_RX, OPENSSL

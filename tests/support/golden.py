@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from netcost_analysis.questions.answer import Answer, parts
+from netcost_analysis.answers.answer import Answer, parts
 from support.host import ROOT, SHARED
 
 GOLDEN = ROOT / "tests" / "golden"
@@ -103,7 +103,7 @@ def figure(name: str, one: Any) -> Iterator[str]:
 
 
 # Everything that an answer says.
-def told(answer: Answer[Any]) -> str:
+def told(answer: Answer) -> str:
     lines = [f"== {answer.question.name}"]
     if answer.refusal is not None:
         refusal = f"{type(answer.refusal).__name__}: {answer.refusal}"

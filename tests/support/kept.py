@@ -12,8 +12,8 @@ import pandas as pd
 
 from netcost_analysis import Fleet, HiddenCost, Timeline, compare, open_fleet
 from netcost_analysis.capture.capture import Capture
-from netcost_analysis.capture.experiment import Experiment, open_experiment
 from netcost_analysis.comparison.comparison import Comparison
+from netcost_analysis.opening.experiment import Experiment, open_experiment
 from netcost_analysis.questions.accounting import hidden_cost
 from netcost_analysis.timeline.window import Named
 from support.fleets import dataset, days

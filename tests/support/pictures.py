@@ -1,17 +1,16 @@
 # A picture that is asked for by what the capture has not is refused, and says what there is.
 
 import re
-from typing import Any
 
 import matplotlib.pyplot as plt
 import pytest
 
 from netcost_analysis import CaptureError
+from netcost_analysis.answers.answer import Answer
 from netcost_analysis.errors import AbsentError, ArgumentError
-from netcost_analysis.questions.answer import Answer
 
 
-def assert_others_are_refused(answer: Answer[Any]) -> None:
+def assert_others_are_refused(answer: Answer) -> None:
     drawn = len(plt.get_fignums())
     for picture, of in answer.question.pictures.items():
         plot = getattr(answer, f"plot_{picture}") if picture else answer.plot

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from netcost_analysis.timeline.aggregate import NO_DEVICE
+from netcost_analysis.timeline.owners import NO_DEVICE
 
 KEYS = ["device", "cpu", "budget", "work"]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from netcost_analysis import compare, open_capture, open_experiment, open_fleet
-from netcost_analysis.questions.ask import Ask
+from netcost_analysis.answers.ask import Ask
 from support.cgroup_bundles import kept_cgroups
 from support.counter_captures import kept_counters
 from support.energy_bundles import kept_energy

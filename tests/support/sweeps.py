@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from netcost_analysis.capture.experiment import Experiment, open_experiment
+from netcost_analysis.opening.experiment import Experiment, open_experiment
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.told import NET_RX, OPENSSL

@@ -10,8 +10,9 @@ from IPython import display
 from matplotlib.figure import Figure
 
 import netcost_analysis as netcost
-from netcost_analysis.capture.capture import Capture, open_capture
-from netcost_analysis.questions import answer
+from netcost_analysis.answers import answer
+from netcost_analysis.capture.capture import Capture
+from netcost_analysis.opening.opening import open_capture
 from netcost_analysis.report.report import FURTHER
 from support.host import ROOT, SAMPLES
 from support.kept import kept

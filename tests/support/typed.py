@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from netcost_analysis.answers.answer import Answer, parts
 from netcost_analysis.display.templates import as_text
-from netcost_analysis.questions.answer import Answer, parts
 from netcost_analysis.schema import column
 
 # What is left of a sentence whose figure is missing.
@@ -17,7 +17,7 @@ BROKEN = re.compile(
 )
 
 
-def assert_whole(answer: Answer[Any]) -> None:
+def assert_whole(answer: Answer) -> None:
     name, shown = answer.question.name, answer._repr_html_()
     assert shown.strip() or len(answer.frame), f"{name} shows nothing"
     assert shown.count("<p>") == shown.count("</p>")
@@ -36,7 +36,7 @@ def assert_whole(answer: Answer[Any]) -> None:
     assert declared <= found | {"comm", "tid", "cpu"}, name
 
 
-def assert_typed(answer: Answer[Any]) -> None:
+def assert_typed(answer: Answer) -> None:
     for name, frame in {**answer.tables, "its frame": answer.frame}.items():
         # A matrix has a column for each of what its columns are named for.
         if frame.columns.name is not None:

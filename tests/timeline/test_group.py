@@ -8,8 +8,8 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.stats.histogram import spread_of
-from netcost_analysis.timeline.aggregate import NO_DEVICE
 from netcost_analysis.timeline.group import KNOWN, Grouping, aggregates, grouped
+from netcost_analysis.timeline.owners import NO_DEVICE
 from support.kept import kept
 
 SAMPLES = ("nic-stolen-time", "local-migrations.netcost.tar.zst")

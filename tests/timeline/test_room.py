@@ -9,7 +9,7 @@ import pytest
 import netcost_analysis as netcost
 from benchmarks.repeat import repeat
 from netcost_analysis.timeline import room
-from netcost_analysis.timeline.batches import STREAMED
+from netcost_analysis.timeline.tables import STREAMED
 from support.host import ROOT
 from support.kept import kept
 from support.samples import ALL

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.timeline import timeline
+from netcost_analysis.capture import recording
 from support.host import ROOT
 
 SAMPLE = ROOT / "sample-data" / "nic-stolen-time"
@@ -22,7 +22,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
         found.append(set(tables))
         return made(of, tables, bin_ns, for_lives)
 
-    monkeypatch.setattr(timeline, "_SMALL", 1)
+    monkeypatch.setattr(recording, "SMALL", 1)
     monkeypatch.setattr(netcost.Timeline, "_pass", noted)
     return found
 

@@ -16,7 +16,7 @@ import pytest
 import netcost_analysis as netcost
 from benchmarks.repeat import repeat
 from netcost_analysis.capture.capture import Capture
-from netcost_analysis.timeline.timeline import TABLES
+from netcost_analysis.timeline.tables import TABLES
 from support.host import SAMPLES
 from support.perfdata import X86_64
 from support.perfdata import tracepoints as t

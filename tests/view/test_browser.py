@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.view.places import detail, follow
 from netcost_analysis.view.tiles import Tiles
 from support.browser import HEIGHT, Shown
 from support.native_tables import rows
@@ -32,7 +33,7 @@ def segment(
     row = next(
         one
         for one in found
-        if link is None or link in tiles.detail(one["cpu"], middle_of(timeline, one))["links"]
+        if link is None or link in detail(tiles, one["cpu"], middle_of(timeline, one))["links"]
     )
     origin = int(timeline.summary["start_ns"])
     row |= {"begin": row["start_ns"] - origin, "end": row["end_ns"] - origin}
@@ -115,7 +116,7 @@ def test_hover_says_owner_task_and_times(
     assert "NAPI polls" in said
     assert f"from {instant(row['begin'])}" in said
     # Its packets, once the pointer rests.
-    poll = tiles.detail(row["cpu"], (row["begin"] + row["end"]) // 2)["poll"]
+    poll = detail(tiles, row["cpu"], (row["begin"] + row["end"]) // 2)["poll"]
     shown.wait(
         "return document.querySelector('.netcost-tip').innerText.includes(arguments[0]);",
         f"a poll of {poll['work']} of {poll['budget']} packets",
@@ -139,9 +140,9 @@ def test_click_asks_and_links_lead_from_softirq_to_interrupt(
     links = shown.run(
         "return [...document.querySelectorAll('[data-link]')].map((one) => one.dataset.link);"
     )
-    assert links == tiles.detail(row["cpu"], middle)["links"]
+    assert links == detail(tiles, row["cpu"], middle)["links"]
     for link in links:
-        wanted = tiles.follow(row["cpu"], middle, link)
+        wanted = follow(tiles, row["cpu"], middle, link)
         shown.run("desk.detailPanel.replaceChildren(); desk.message = '';")
         shown.click(*shown.point(place, middle))
         shown.wait("return document.querySelectorAll('[data-link]').length;")

@@ -8,6 +8,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
+from netcost_analysis.view.places import detail, follow
 from netcost_analysis.view.tiles import Tiles
 from support.kept import kept
 from support.native_tables import rows
@@ -66,7 +67,7 @@ def at(cpu_number: int, begin: int, end: int) -> dict[str, Any]:
 
 def test_a_poll_leads_to_what_raised_it_and_on(tmp_path: Path) -> None:
     for tiles in both(drawn(tmp_path)):
-        found = tiles.detail(0, 2000)
+        found = detail(tiles, 0, 2000)
         assert json.loads(json.dumps(found)) == found
         segment, softirq = found["segment"], found["softirq"]
         owner = tiles.header()["owners"][segment["owner"]]
@@ -91,35 +92,35 @@ def test_a_poll_leads_to_what_raised_it_and_on(tmp_path: Path) -> None:
         }
         assert (found["slice"]["begin_ns"], found["slice"]["end_ns"]) == (0, 8000)
         assert found["links"] == ["interrupt", "raiser", "episode", "migration"]
-        assert tiles.follow(0, 2000, "interrupt") == at(0, 1000, 1200)
-        assert tiles.follow(0, 2000, "raiser") == at(0, 1000, 1200)
-        assert tiles.follow(0, 2000, "episode") == at(0, 5000, 6100)
-        assert tiles.follow(0, 2000, "migration") == at(1, 10_000, 20_000)
+        assert follow(tiles, 0, 2000, "interrupt") == at(0, 1000, 1200)
+        assert follow(tiles, 0, 2000, "raiser") == at(0, 1000, 1200)
+        assert follow(tiles, 0, 2000, "episode") == at(0, 5000, 6100)
+        assert follow(tiles, 0, 2000, "migration") == at(1, 10_000, 20_000)
 
 
 def test_an_episode_is_followed_by_the_next(tmp_path: Path) -> None:
     for tiles in both(drawn(tmp_path)):
         # The task itself has a moment between the interrupt and the softirq.
-        assert tiles.follow(0, 500, "episode") == at(0, 1000, 3100)
+        assert follow(tiles, 0, 500, "episode") == at(0, 1000, 3100)
         for inside in (1000, 1100, 1250, 3099):
-            assert tiles.follow(0, inside, "episode") == at(0, 5000, 6100)
-        assert tiles.follow(0, 5500, "episode") is None
+            assert follow(tiles, 0, inside, "episode") == at(0, 5000, 6100)
+        assert follow(tiles, 0, 5500, "episode") is None
         # Of another task, and of none.
-        assert tiles.follow(1, 5000, "episode") is None
-        assert tiles.follow(1, 20_000, "episode") is None
+        assert follow(tiles, 1, 5000, "episode") is None
+        assert follow(tiles, 1, 20_000, "episode") is None
 
 
 def test_what_leads_nowhere(tmp_path: Path) -> None:
     for tiles in both(drawn(tmp_path)):
-        found = tiles.detail(1, 5000)
+        found = detail(tiles, 1, 5000)
         assert found["softirq"] is found["poll"] is found["interrupt"] is None
         assert found["links"] == ["episode"]
-        outside = tiles.detail(0, tiles.duration_ns)
+        outside = detail(tiles, 0, tiles.duration_ns)
         assert outside["segment"] is None
         assert outside["links"] == []
-        assert tiles.detail(9, 5)["segment"] is None
+        assert detail(tiles, 9, 5)["segment"] is None
         with pytest.raises(ArgumentError, match=r"'home'; .* interrupt"):
-            tiles.follow(0, 0, "home")
+            follow(tiles, 0, 0, "home")
 
 
 # Every so many softirqs of a real recording.
@@ -135,11 +136,11 @@ def test_places_of_a_sample() -> None:
         if row["entry_ns"] is None or row["exit_ns"] is None:
             continue
         number, place = row["cpu"], row["entry_ns"] - origin
-        found = tiles.detail(number, place)
+        found = detail(tiles, number, place)
         assert found["softirq"]["begin_ns"] == place
         assert found["segment"]["begin_ns"] <= place < found["segment"]["end_ns"]
         for link in led:
-            there = tiles.follow(number, place, link)
+            there = follow(tiles, number, place, link)
             assert (link in found["links"]) >= (there is not None)
             if there is None:
                 continue
@@ -160,7 +161,7 @@ def test_places_of_a_sample() -> None:
                 moment = (there["begin_ns"] + origin, task["tid"], there["cpu"])
                 assert moment in moments
             else:
-                moved = tiles.detail(there["cpu"], there["begin_ns"])
+                moved = detail(tiles, there["cpu"], there["begin_ns"])
                 assert moved["slice"]["begin_ns"] == there["begin_ns"]
                 # Under another name, if it executed another program meanwhile.
                 tasks = (tiles.header()["tasks"][one["segment"]["task"]] for one in (moved, found))
@@ -184,7 +185,7 @@ def test_episodes_are_those_of_the_question(made: Any) -> None:
     assert first is not None
     number, begin, *_ = first
     found = []
-    while (there := tiles.follow(number, begin, "episode")) is not None:
+    while (there := follow(tiles, number, begin, "episode")) is not None:
         number, begin = there["cpu"], there["begin_ns"]
         found.append((number, begin, there["end_ns"]))
     assert len(expected) > 10

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from netcost_analysis.view.places import detail
 from netcost_analysis.view.serve import ViewServer
 from netcost_analysis.view.tiles import Tiles
 from support.browser import served
@@ -46,7 +47,7 @@ def test_serves_what_tiles_say(address: str, tiles: Tiles) -> None:
     )
     cpu = told["cpus"][0]
     status, body = got(address, f"{path}detail?cpu={cpu}&ns=1000")
-    assert (status, json.loads(body)) == (200, tiles.detail(cpu, 1000))
+    assert (status, json.loads(body)) == (200, detail(tiles, cpu, 1000))
     status, body = got(address, f"{path}find?text=idle&ns=-1")
     assert (status, json.loads(body)) == (200, tiles.find("idle", -1, None))
 

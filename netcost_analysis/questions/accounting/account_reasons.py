@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from ..question import question
+from ...answers.question import question
 from .accounts import Price, accounts, price_for
 from .calibrations import first_bundle
 from .doubts import STEAL_LIMIT
 from .side_by_side import bundle_of
 
 if TYPE_CHECKING:
+    from ...answers.answer import Answer
     from ...capture.capture import Capture
-    from ...capture.experiment import Experiment
-    from ..answer import Answer
+    from ...opening.experiment import Experiment
 
 
 @question(
@@ -80,14 +80,14 @@ _ACCOUNTS = (
 
 
 @account_reasons.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Price | None]:
+def _totals(answer: "Answer") -> dict[str, Price | None]:
     # price: what of the calibration is taken, None without one.
     calibration = answer.options.get("calibration")
     return {"price": None if calibration is None else price_for(answer.bundle, calibration)}
 
 
 @account_reasons.figures
-def doubts(answer: "Answer[pd.DataFrame]") -> Doubts:
+def doubts(answer: "Answer") -> Doubts:
     table, calibration = answer.frame, answer.options.get("calibration")
     price = answer.parts["price"]
     wanted = [name for name in _ACCOUNTS if name != "traced_and_hidden" or (price and price[0])]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...units import absent
 from ..got_shares import baseline_got, undisturbed_share, work_against, work_share
-from ..question import question
 from . import side_by_side as of
 from .calibrations import same_host
 from .counts import NAN, counted
@@ -19,10 +19,10 @@ from .run_time import schedstat
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...answers.answer import Answer
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
-    from ...capture.experiment import Experiment
-    from ..answer import Answer
+    from ...opening.experiment import Experiment
 
 # In the first sentence.
 _NAMED = ("task_stat", "times", "traced")
@@ -194,7 +194,7 @@ class Accounts(NamedTuple):
 
 
 @accounts.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # in_all: what a disturbed baseline had of its CPU, and work against one that had all of it.
     work, bundle = answer.frame["got_share"]["work"], answer.bundle
     baseline = baseline_got(bundle) if bundle and not absent(work) else None
@@ -205,7 +205,7 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @accounts.figures
-def compared(answer: "Answer[pd.DataFrame]") -> Accounts:
+def compared(answer: "Answer") -> Accounts:
     table, bundle = answer.frame, answer.bundle
     got = {str(name): float(value) for name, value in table["got_share"].dropna().items()}
     work, system = got.get("work"), table["lost_share"]["system"]
@@ -226,7 +226,7 @@ def compared(answer: "Answer[pd.DataFrame]") -> Accounts:
     )
 
 
-def _height(answer: "Answer[pd.DataFrame]") -> float:
+def _height(answer: "Answer") -> float:
     return 0.8 + 0.36 * int(answer.frame["got_share"].notna().sum())
 
 
@@ -235,7 +235,7 @@ def _height(answer: "Answer[pd.DataFrame]") -> float:
     height=_height,
     panels=lambda answer: [{}] if answer.frame["got_share"].notna().any() else [],
 )
-def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _bars(ax: "Axes", answer: "Answer") -> None:
     from .plots import accounts as draw
 
     draw(ax, answer.frame)

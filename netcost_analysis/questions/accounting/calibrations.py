@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
-    from ...capture.experiment import Experiment
+    from ...opening.experiment import Experiment
 
 # What two hosts have to have in common for one's price of an interrupt to be the other's.
 _SAME = ("kernel", "arch", "cpu_model", "virtualization")

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
 from ...parsers.mpstat import KINDS as PRINTED
-from ...parsers.mpstat_times import intervals_within
-from ..question import question
+from ...snapshots.mpstat_times import intervals_within
 from .counts import NAN, counted
 from .hidden_cost_predictions import AIM_SHARE
 from .side_by_side import bundle_of, ran
@@ -14,9 +14,9 @@ from .side_by_side import bundle_of, ran
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...answers.answer import Answer
     from ...capture.capture import Capture
     from ...timeline.timeline import Timeline
-    from ..answer import Answer
 
 KINDS = ("tasks", "irq", "soft", "idle", "steal", "unknown")
 # The contexts of the trace that the kernel's kinds stand for.
@@ -113,17 +113,17 @@ class Interrupts(NamedTuple):
 
 
 @cpu_accounts.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> Interrupts:
+def _figures(answer: "Answer") -> Interrupts:
     total: Interrupts = answer.parts["in_all"]
     return total
 
 
 @cpu_accounts.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Interrupts]:
+def _totals(answer: "Answer") -> dict[str, Interrupts]:
     return {"in_all": interrupts(answer)}
 
 
-def interrupts(answer: "Answer[pd.DataFrame]") -> Interrupts:
+def interrupts(answer: "Answer") -> Interrupts:
     both = (answer.frame["irq_share"] + answer.frame["soft_share"]).dropna().astype(float)
     if not {"cpu_stat", "traced"} <= set(both.index):
         return Interrupts(None, None, False)
@@ -131,7 +131,7 @@ def interrupts(answer: "Answer[pd.DataFrame]") -> Interrupts:
     return Interrupts(counted, traced, counted > traced + AIM_SHARE)
 
 
-def _height(answer: "Answer[pd.DataFrame]") -> float:
+def _height(answer: "Answer") -> float:
     return 1.1 + 0.36 * int(answer.frame["tasks_share"].notna().sum())
 
 
@@ -140,7 +140,7 @@ def _height(answer: "Answer[pd.DataFrame]") -> float:
     height=_height,
     panels=lambda answer: [{}] if answer.frame["tasks_share"].notna().any() else [],
 )
-def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _bars(ax: "Axes", answer: "Answer") -> None:
     from .plots import cpu_kinds
 
     cpu_kinds(ax, answer.frame)

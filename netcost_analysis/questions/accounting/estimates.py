@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...capture.accounting import tick_ms
 from ...capture.manifest import Victim
-from ...timeline.groups import recorded_victim
 from ...timeline.task import comm_of, label_of
+from ...timeline.task_groups import recorded_victim
 from ...units import absent
 from ..got_shares import by_work_share, ticks_share, traced_share, undisturbed_share
-from ..question import question
 from ..stolen import losses
 from .counts import NAN, counted
 from .fitting import hidden_ns
@@ -21,9 +21,9 @@ from .fitting import hidden_ns
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...answers.answer import Answer
     from ...capture.bundle import Bundle
     from ...timeline.timeline import Timeline
-    from ..answer import Answer
 
 
 @question(main_columns=("estimate", "got_share", "lost_share", "residual_share", "source"), rows=0)
@@ -126,7 +126,7 @@ class Differences(NamedTuple):
 
 
 @estimates.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Gap | None]:
+def _totals(answer: "Answer") -> dict[str, Gap | None]:
     got = answer.frame["got_share"]
     if absent(got["traced"]) or absent(got["work"]):
         return {"gap": None}
@@ -135,7 +135,7 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Gap | None]:
 
 
 @estimates.figures
-def differences(answer: "Answer[pd.DataFrame]") -> Differences:
+def differences(answer: "Answer") -> Differences:
     bundle, timeline = answer.sources["Bundle"], answer.timeline
     victim, rows = bundle.victim or Victim(), answer.frame
     got, lost = rows["got_share"], rows["lost_share"]
@@ -175,8 +175,8 @@ def _whole(bundle: "Bundle") -> bool:
     return before and (window.end_ns is None or victim.end_ns <= window.end_ns)
 
 
-def _other(answer: "Answer[pd.DataFrame]") -> str | None:
-    page, run = answer.ask._whole, answer.timeline
+def _other(answer: "Answer") -> str | None:
+    page, run = answer.whole, answer.timeline
     # Without a ledger it is unknown who lost anything.
     with suppress(CaptureError):
         recorded = recorded_victim(run, [str(name) for name in losses(run).victims])
@@ -200,7 +200,7 @@ def _lacks(bundle: "Bundle") -> str | None:
     height=1.7,
     panels=lambda answer: [{}] if answer.frame["got_share"].notna().any() else [],
 )
-def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _bars(ax: "Axes", answer: "Answer") -> None:
     from ...plots.estimates import estimates as draw
 
     draw(ax, answer.frame)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from ..._native import CaptureError
-from ..question import question
+from ...answers.question import question
 from .calibrations import first_bundle
 from .fitting import by_rate, fit, intervals, wide
 from .runs import calibration_runs, calibration_steps
@@ -15,8 +15,8 @@ from .runs import calibration_runs, calibration_steps
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...capture.experiment import Experiment
-    from ..answer import Answer
+    from ...answers.answer import Answer
+    from ...opening.experiment import Experiment
 
 # What other tasks may have of a calibration's CPU before it has to be said.
 OTHERS_LIMIT = 0.03
@@ -171,7 +171,7 @@ class Fitted(NamedTuple):
 
 
 @hidden_cost.figures
-def fitted(answer: "Answer[HiddenCost]") -> Fitted:
+def fitted(answer: "Answer") -> Fitted:
     hidden = answer.result
     value, low, high = (hidden.coefficients[name] for name in ("value", "low", "high"))
     host = first_bundle(answer.sources["Experiment"]).manifest.host
@@ -210,7 +210,7 @@ def _spread(table: pd.DataFrame) -> Spread | None:
 
 
 @hidden_cost.plot(title="Loss beyond traced time by rate of interrupts", height=3.4)
-def _gap(ax: "Axes", answer: "Answer[HiddenCost]") -> None:
+def _gap(ax: "Axes", answer: "Answer") -> None:
     from .plots import gap
 
     gap(ax, answer.result.runs, answer.result.coefficients)

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
 from ...errors import ArgumentError
-from ..question import question
 from .fitting import fit, wide
 from .runs import Noise, calibration_runs, calibration_steps, noise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...capture.experiment import Experiment
-    from ..answer import Answer
+    from ...answers.answer import Answer
+    from ...opening.experiment import Experiment
 
 # What a prediction may be off by: five percentage points of work against the baseline.
 AIM_SHARE = 0.05
@@ -185,13 +185,13 @@ class Judged(NamedTuple):
 
 
 @hidden_cost_predictions.totals
-def _totals(answer: "Answer[Predictions]") -> dict[str, Noise]:
+def _totals(answer: "Answer") -> dict[str, Noise]:
     # noise: how far runs without a load are from their baseline.
     return {"noise": noise(calibration_runs(answer.sources["Experiment"]))}
 
 
 @hidden_cost_predictions.figures
-def judged(answer: "Answer[Predictions]") -> Judged:
+def judged(answer: "Answer") -> Judged:
     table, predicted = answer.result.error_table, answer.result.predicted
     best = table[table["run"].map(_BEST) == table["predictor"]]
     verdicts = [
@@ -215,17 +215,17 @@ def judged(answer: "Answer[Predictions]") -> Judged:
     return Judged(verdicts, farthest, answer.parts["noise"])
 
 
-def _panels(answer: "Answer[Predictions]") -> list[dict[str, str]]:
+def _panels(answer: "Answer") -> list[dict[str, str]]:
     return [{"run": run} for run in _BEST if (answer.result.predicted["run"] == run).any()]
 
 
-def _title(_: "Answer[Predictions]", run: str) -> str:
+def _title(_: "Answer", run: str) -> str:
     kind = "traced" if run == "load_traced" else "untraced"
     return f"Predicted against measured loss of {kind} runs"
 
 
 @hidden_cost_predictions.plot(title=_title, height=4.0, panels=_panels)
-def _predicted_against(ax: "Axes", answer: "Answer[Predictions]", run: str) -> None:
+def _predicted_against(ax: "Axes", answer: "Answer", run: str) -> None:
     from .plots import predicted
 
     predicted(ax, answer.result.predicted, run)
@@ -238,7 +238,7 @@ def _predicted_against(ax: "Axes", answer: "Answer[Predictions]", run: str) -> N
     height=2.6,
     panels=lambda answer: [{}] if len(answer.result.predicted) else [],
 )
-def _errors(ax: "Axes", answer: "Answer[Predictions]") -> None:
+def _errors(ax: "Axes", answer: "Answer") -> None:
     from .plots import prediction_errors
 
     prediction_errors(ax, answer.result.predicted)

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..._native import CaptureError
 from ...capture.manifest import Victim
-from ...parsers.counters import readings
 from ...parsers.proc_text import parse_schedstat, parse_task_files
+from ...snapshots.counters import readings
 from ..got_shares import threads_ran
 from .counts import NAN, seconds_between
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
-    from ...parsers.service import Growth
+    from ...snapshots.service import Growth
 
 
 class Row(NamedTuple):

@@ -15,7 +15,7 @@ from .counts import NAN, counted
 from .side_by_side import wall_s
 
 if TYPE_CHECKING:
-    from ...capture.experiment import Experiment
+    from ...opening.experiment import Experiment
 
 COLUMNS = (
     *("bundle", "condition", "repeat", "run", "wall_s", "blocks_per_s", "by_work_share"),

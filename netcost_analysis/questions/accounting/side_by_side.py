@@ -4,10 +4,10 @@ import math
 from typing import TYPE_CHECKING
 
 from ..._native import CaptureError
-from ...capture.capture import no_victim
 from ...errors import LackingError
-from ...parsers.mpstat_times import intervals_within
-from ...parsers.service import service_cgroup_ran, service_work
+from ...snapshots.mpstat_times import intervals_within
+from ...snapshots.service import service_cgroup_ran, service_work
+from ...timeline.of_capture import no_victim
 from ..got_shares import (
     USER_HZ,
     by_work_share,

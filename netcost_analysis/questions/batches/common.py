@@ -9,10 +9,10 @@ import pandas as pd
 from ...display.tables import plain as plain_value
 from ...spans import Floats, Ints, Spans, spans_of
 from ...stats.histogram import Histogram, spread_of
-from ...timeline.aggregate import NO_DEVICE
 from ...timeline.group import KNOWN, Where
+from ...timeline.owners import NO_DEVICE
+from ...timeline.reading import once, rows
 from ...timeline.timeline import Timeline
-from ..inputs import once, rows
 
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...answers.question import question
 from ...timeline.timeline import Timeline
-from ..question import question
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    pass
 
 
 class DetailWindow(NamedTuple):
@@ -45,8 +45,3 @@ def detail_window(timeline: Timeline) -> DetailWindow:
     """
     part = timeline.excerpt
     return DetailWindow(part is not timeline, part.offset_ns, part.duration_ns)
-
-
-@detail_window.figures
-def _figures(answer: "Answer[DetailWindow]") -> DetailWindow:
-    return answer.result

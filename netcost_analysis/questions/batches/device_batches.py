@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.question import question
 from ...timeline.timeline import Timeline
-from ..question import question
 from .poll_sizes import (
     COUNTED,
     TIMED,
@@ -20,7 +20,7 @@ from .poll_sizes import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # So many are shown one by one.
 _DEVICES = 3
@@ -120,7 +120,7 @@ def _median(polls: "pd.Series[int]") -> float:
 
 
 @device_batches.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # in_all: of all devices; rest: of those that are not shown one by one.
     frame, rest = answer.frame, answer.frame[_DEVICES:]
     names = ("polls", "known", "packets", "without_begin")
@@ -131,7 +131,7 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @device_batches.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     # devices: the first so many rows; rest: of the others, None where there are none.
     others = answer.frame[_DEVICES:]
     return {
@@ -141,7 +141,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     }
 
 
-def _known(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+def _known(answer: "Answer") -> list[dict[str, Any]]:
     return _with_work(answer.frame[:_DEVICES])
 
 
@@ -155,7 +155,7 @@ def _with_work(rows: pd.DataFrame) -> list[dict[str, Any]]:
     panels=_known,
     choices=lambda answer: _with_work(answer.frame),
 )
-def _sizes(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
+def _sizes(ax: "Axes", answer: "Answer", device: str) -> None:
     from ...plots.batches import batches
 
     sizes = poll_sizes(answer.timeline)
@@ -171,7 +171,7 @@ def _sizes(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     panels=_known,
     choices=lambda answer: _with_work(answer.frame),
 )
-def _cost(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
+def _cost(ax: "Axes", answer: "Answer", device: str) -> None:
     from ...plots.batches import cost_by_batch
 
     polls = TIMED(answer.timeline).lengths

@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.question import question
+from ...timeline.aggregates import Grouped
 from ...timeline.group import KNOWN
 from ...timeline.timeline import Timeline
-from ..groups import Grouped
-from ..question import question
 from .common import records, rounded_spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _LINES = 8
 _KEYS = ["cpu", "irq_context", "irq", "name"]
@@ -68,7 +68,7 @@ def irq_gaps(timeline: Timeline) -> pd.DataFrame:
 
 
 @irq_gaps.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     measured = answer.frame[answer.frame["gaps"] > 0]
     of_devices = measured[measured["device"].notna()]
     # A device's busiest line, else the busiest of all.
@@ -76,7 +76,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     return {"line": next(iter(records(lines.head(1))), None)}
 
 
-def _shown(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:
+def _shown(answer: "Answer") -> pd.DataFrame:
     return answer.frame[answer.frame["gaps"] > 0].head(_LINES)
 
 
@@ -85,7 +85,7 @@ def _shown(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:
     height=lambda answer: 1.2 + 0.33 * len(_shown(answer)),
     panels=lambda answer: [{}] if len(_shown(answer)) else [],
 )
-def _gaps(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _gaps(ax: "Axes", answer: "Answer") -> None:
     from .plots import spreads
 
     shown = _shown(answer)

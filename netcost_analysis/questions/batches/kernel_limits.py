@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...answers.question import question
 from ...capture.capture import Capture
 from ...parsers.settings import parse_sysctls
-from ..question import question
 
 if TYPE_CHECKING:
+    from ...answers.answer import Answer
     from ...capture.bundle import Bundle
-    from ..answer import Answer
 
 # kernel/softirq.c, the same since 3.9.
 MAX_SOFTIRQ_RESTART = 10
@@ -154,7 +154,7 @@ def _number(value: Any) -> int | None:
 
 
 @kernel_limits.figures
-def _figures(answer: "Answer[KernelLimits]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     limits = answer.result
     least, most = limits.net_rx_limit_ns or (None, None)
     return {

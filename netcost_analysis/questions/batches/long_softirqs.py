@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.question import question
 from ...timeline.timeline import Timeline
-from ..question import question
 from .paired import INPUTS, Picked, paired
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 
 @question(
@@ -61,7 +61,7 @@ def long_softirqs(
 
 
 @long_softirqs.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     rows = answer.frame
     limits = {**long_softirqs.options, **answer.options}
     return {

@@ -2,16 +2,16 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
-from ..question import question
 from .common import called
 from .packet_costs import alone_and_together
 from .paired import INPUTS, paired
 from .poll_costs import costs_from, gathered
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 
 class NetRxTotals(NamedTuple):
@@ -114,9 +114,10 @@ def net_rx_totals(timeline: Timeline) -> NetRxTotals:
 
 
 @net_rx_totals.figures
-def _figures(answer: "Answer[NetRxTotals]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     found = answer.result
-    return found._asdict() | {
+    totals: dict[str, Any] = found._asdict()
+    return totals | {
         "device": called(found.device),
         "priced_device": called(found.priced_device),
     }

@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...answers.form import each
+from ...answers.question import question
 from ...errors import ArgumentError
 from ...stats.line import line_of
 from ...stats.resampling import middle
 from ...timeline.timeline import Timeline
-from ..question import each, question
 from .common import called
 from .paired import INPUTS
 from .poll_costs import around_ns, batches_of, costs_from, gathered, packet_ns
@@ -17,7 +18,7 @@ from .poll_sums import Gathered
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _SIZES = (1, 2, 4, 8, 16, 32, 64)
 
@@ -108,7 +109,7 @@ def alone_and_together(cost: Any) -> Price:
 
 
 @packet_costs.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {"devices": [called(device) for device in answer.frame["device"].unique()]}
 
 
@@ -118,7 +119,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     panels=lambda answer: each("device")(answer)[:_DEVICES],
     choices=each("device"),
 )
-def _by_batch(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
+def _by_batch(ax: "Axes", answer: "Answer", device: str) -> None:
     from .plots_costs import packet_cost
 
     packet_cost(ax, answer.frame[answer.frame["device"] == device])

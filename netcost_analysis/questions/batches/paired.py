@@ -8,9 +8,9 @@ import pandas as pd
 
 from ...capture.requires import unrecorded
 from ...frames import to_frame
+from ...timeline.aggregates import Aggregate
+from ...timeline.reading import once, window_of
 from ...timeline.timeline import Timeline
-from ..groups import Aggregate
-from ..inputs import once, window_of
 from .chain_sums import ChainSums
 from .common import plain, record_gaps
 from .kernel_limits import MAX_SOFTIRQ_RESTART, KernelLimits, limits_of

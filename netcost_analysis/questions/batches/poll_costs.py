@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from ...answers.question import question
 from ...display.templates import as_text, render
 from ...stats.line import Line, Parts, line_of
 from ...stats.resampling import Floats, Ints, middle
 from ...timeline.by import DeviceBy, check_by
 from ...timeline.timeline import Timeline
-from ..question import question
 from .common import called, records
 from .paired import INPUTS, paired
 from .poll_sizes import TIMED, mean_batch, times_by_work
@@ -22,7 +22,7 @@ from .poll_sums import NO_WORK, Gathered
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # So many devices are shown and drawn, those with most packets.
 _DEVICES = 3
@@ -253,28 +253,28 @@ def even_batch(cost: Any) -> float:
 
 
 @poll_costs.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     rows = records(answer.frame)
     for row in rows:
         row["called"] = called(row["device"])
     return {"costs": rows[:_DEVICES], "more": len(rows[_DEVICES:])}
 
 
-def _panels(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+def _panels(answer: "Answer") -> list[dict[str, Any]]:
     return _with_polls(answer, answer.frame.head(_DEVICES))
 
 
-def _with_polls(answer: "Answer[pd.DataFrame]", rows: pd.DataFrame) -> list[dict[str, Any]]:
+def _with_polls(answer: "Answer", rows: pd.DataFrame) -> list[dict[str, Any]]:
     keys = ["device", "cpu"] if rows["cpu"].notna().any() else ["device"]
     return [panel for panel in records(rows[keys]) if len(_of_panel(answer, **panel))]
 
 
-def _of_panel(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) -> pd.DataFrame:
+def _of_panel(answer: "Answer", device: str, cpu: int | None = None) -> pd.DataFrame:
     polls = TIMED(answer.timeline).lengths
     return times_by_work(polls, device, cpu)
 
 
-def _title(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) -> str:
+def _title(answer: "Answer", device: str, cpu: int | None = None) -> str:
     return f"Own time of the polls of {device} by their packets"
 
 
@@ -284,9 +284,7 @@ def _title(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) 
     panels=_panels,
     choices=lambda answer: _with_polls(answer, answer.frame),
 )
-def _line_through_polls(
-    ax: "Axes", answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None
-) -> None:
+def _line_through_polls(ax: "Axes", answer: "Answer", device: str, cpu: int | None = None) -> None:
     from .plots_costs import poll_cost
 
     costs = answer.frame[answer.frame["device"] == device]

@@ -5,24 +5,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ...answers.question import question
 from ...display.figures import figures
 from ...stats.histogram import Histogram, narrowed, quantile
-from ...timeline.aggregate import NO_DEVICE
+from ...timeline.aggregates import Grouped, in_window
 from ...timeline.by import DeviceBy, check_by
 from ...timeline.group import KNOWN, Where
+from ...timeline.owners import NO_DEVICE
+from ...timeline.reading import window_of
 from ...timeline.timeline import Timeline
-from ..groups import Grouped, in_window
-from ..inputs import window_of
-from ..question import question
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _KEYS = ["device", "cpu", "budget", "work"]
 # Polls by device, CPU, budget and work: how many, and sums. Each is counted where it ends.
-COUNTED = Grouped(
+COUNTED: Grouped = Grouped(
     "polls",
     by=("device", "cpu", "budget", "work"),
     sums=("work", "self_ns"),
@@ -199,7 +199,7 @@ def _trap(work: "pd.Series[int]", budget: "pd.Series[int]") -> "pd.Series[str]":
 
 
 @poll_sizes.table
-def _most(answer: "Answer[pd.DataFrame]") -> str:
+def _most(answer: "Answer") -> str:
     # The sizes that occurred most, in their order.
     shown = answer.question.rows
     most = answer.frame.nlargest(shown, "polls", keep="first").sort_index()
@@ -209,36 +209,36 @@ def _most(answer: "Answer[pd.DataFrame]") -> str:
 
 
 @poll_sizes.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # in_all: all polls, those of the backlog, those without a begin; traps: by what they may mean.
     found = traps_of(answer.frame)._asdict()
     return {"traps": found.pop("traps"), "in_all": found}
 
 
 @poll_sizes.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {**answer.parts["in_all"], "traps": answer.tables["traps"].to_dict("records")}
 
 
-def _several(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+def _several(answer: "Answer") -> list[dict[str, str]]:
     known = answer.frame[answer.frame["work"].notna() & answer.frame["cpu"].notna()]
     return [{}] if len(known[["device", "cpu"]].drop_duplicates()) > 1 else []
 
 
-def _rows(answer: "Answer[pd.DataFrame]") -> float:
+def _rows(answer: "Answer") -> float:
     return 1.0 + 0.33 * min(len(answer.frame[["device", "cpu"]].drop_duplicates()), 16)
 
 
 @poll_sizes.plot(
     "by_cpu", title="Packets per poll, by device and CPU", height=_rows, panels=_several
 )
-def _matrix(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _matrix(ax: "Axes", answer: "Answer") -> None:
     from .plots import batch_matrix
 
     batch_matrix(ax, answer.frame)
 
 
-def _devices(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+def _devices(answer: "Answer") -> list[dict[str, str]]:
     # The busiest first.
     known = answer.frame[answer.frame["work"].notna()]
     polls = known.groupby("device")["polls"].sum().sort_values(ascending=False, kind="stable")
@@ -251,7 +251,7 @@ def _devices(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
     panels=lambda answer: _devices(answer)[:2],
     choices=_devices,
 )
-def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
+def _of_device(ax: "Axes", answer: "Answer", device: str) -> None:
     from ...plots.batches import batches
 
     sizes = answer.frame[answer.frame["device"] == device]

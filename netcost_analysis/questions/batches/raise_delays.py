@@ -4,17 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.question import question
 from ...stats.histogram import narrowed
+from ...timeline.aggregates import Grouped
 from ...timeline.group import KNOWN
 from ...timeline.timeline import Timeline
-from ..groups import Grouped
-from ..question import question
 from .common import records, rounded_spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _KEYS = ["action", "origin", "in_kthread"]
 _DELAYS = Grouped(
@@ -71,22 +71,22 @@ def raise_delays(timeline: Timeline) -> pd.DataFrame:
     return table.sort_values("softirqs", ascending=False, kind="stable").reset_index()
 
 
-def _of_net_rx(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:
+def _of_net_rx(answer: "Answer") -> pd.DataFrame:
     frame = answer.frame
     return frame[(frame["action"] == "NET_RX") & (frame["raises_known"] > 0)]
 
 
 @raise_delays.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     return {"in_all": {"clamped": int(_of_net_rx(answer)["clamped"].sum())}}
 
 
 @raise_delays.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {"delays": records(_of_net_rx(answer)), **answer.parts["in_all"]}
 
 
-def _shown(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:
+def _shown(answer: "Answer") -> pd.DataFrame:
     # Worth a picture: the network's, then the busiest others.
     known = answer.frame[answer.frame["raises_known"] > 0]
     network = known["action"].isin(["NET_RX", "NET_TX"])
@@ -98,7 +98,7 @@ def _shown(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:
     height=lambda answer: 1.2 + 0.33 * len(_shown(answer)),
     panels=lambda answer: [{}] if len(_shown(answer)) else [],
 )
-def _delays(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _delays(ax: "Axes", answer: "Answer") -> None:
     from .plots import spreads
 
     rows = _shown(answer)

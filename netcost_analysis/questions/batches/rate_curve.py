@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.experiment import Experiment
+from ...answers.form import each
+from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...errors import ArgumentError
+from ...opening.experiment import Experiment
 from ...stats.least_squares import line_by_sums
+from ...timeline.reading import once
 from ...timeline.timeline import Timeline
 from ..completeness.missing import MAX_MISSING, network_missing
-from ..inputs import once
-from ..question import each, question
 from .curves import RATES, bend, condition, curves_of, named
 from .poll_costs import MIN_POLLS, MIN_SPREAD, gathered
 from .poll_sums import Gathered, work_is_known
@@ -22,7 +23,7 @@ from .poll_sums import Gathered, work_is_known
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # So many curves have a picture at most.
 _PICTURES = 4
@@ -322,7 +323,7 @@ def predicted(
 
 
 @rate_curve.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # bend: why curves bend; document_002: that document's flat part beside them; each None where it
     # cannot be told. curves: each with its steps. pictures: how many curves have one unasked.
     found = bend(answer.frame)
@@ -335,7 +336,7 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @rate_curve.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     experiment: Experiment = answer.sources["Experiment"]
     return {
         "name": experiment.path.name,
@@ -345,7 +346,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     }
 
 
-def _drawn(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+def _drawn(answer: "Answer") -> list[dict[str, Any]]:
     # The curves that have a picture: from the first to the last, for neighbours are most alike.
     panels = list(each("curve")(answer))
     places = np.linspace(0, len(panels) - 1, min(len(panels), _PICTURES)).round().astype(int)
@@ -358,7 +359,7 @@ def _drawn(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
     panels=_drawn,
     choices=each("curve"),
 )
-def _share(ax: "Axes", answer: "Answer[pd.DataFrame]", curve: str) -> None:
+def _share(ax: "Axes", answer: "Answer", curve: str) -> None:
     from .plots_costs import share_by_rate
 
     share_by_rate(ax, answer.frame[answer.frame["curve"] == curve])
@@ -366,7 +367,7 @@ def _share(ax: "Axes", answer: "Answer[pd.DataFrame]", curve: str) -> None:
 
 
 @rate_curve.plot("batches", title="Packets per poll by packet rate", height=2.6)
-def _batches(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _batches(ax: "Axes", answer: "Answer") -> None:
     from .plots_costs import batch_by_rate
 
     batch_by_rate(ax, answer.frame)

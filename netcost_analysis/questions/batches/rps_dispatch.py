@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.question import question
 from ...stats.histogram import narrowed
+from ...timeline.aggregates import Grouped
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
-from ..groups import Grouped
-from ..question import question
 from .common import NET_RX, records, rounded_spread
 from .softnet import readings_of, with_missing
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 
 _OWN = Grouped("softirqs", by=("cpu", "is_dispatch"), lengths="self_ns", where=NET_RX)
@@ -73,7 +73,7 @@ def are_dispatches(net_rx: pd.DataFrame) -> "pd.Series[bool]":
 
 
 @rps_dispatch.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     rows = answer.frame
     return {
         "sent": records(rows[rows["dispatches"] > 0]),

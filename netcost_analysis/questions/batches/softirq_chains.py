@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.question import question
 from ...timeline.timeline import Timeline
-from ..question import question
 from .chain_sums import ChainSums, mean_parts
 from .common import called, records
 from .paired import INPUTS, paired
@@ -13,7 +13,7 @@ from .paired import INPUTS, paired
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 
 @question(
@@ -54,7 +54,7 @@ def softirq_chains(timeline: Timeline) -> pd.DataFrame:
 
 
 @softirq_chains.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # Of all chains. in_all: None for a share of none; by_device: the mean of each part; by_origin
     # and by_interrupt: by what, and in which interrupts, softirqs were raised, most often first.
     sums = paired(answer.timeline).chain_sums
@@ -81,7 +81,7 @@ def _counts(sums: ChainSums, what: str) -> pd.DataFrame:
 
 
 @softirq_chains.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     parts = answer.tables["by_device"]
     polled = parts[parts["poll_ns"] > 0].head(1)
     return {
@@ -98,7 +98,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     height=lambda answer: 1.3 + 0.42 * len(answer.tables["by_device"]),
     panels=lambda answer: [{}] if len(answer.frame) else [],
 )
-def _anatomy(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _anatomy(ax: "Axes", answer: "Answer") -> None:
     from .plots import anatomy
 
     anatomy(ax, answer.tables["by_device"])

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ...answers.question import question
 from ...stats.bins import bins
+from ...timeline.aggregates import Grouped
 from ...timeline.timeline import Timeline
-from ..groups import Grouped
-from ..question import question
 from .common import WHOLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _KEYS = ["action", "length_low_ns", "length_high_ns"]
 _LENGTHS = Grouped("softirqs", by=("action",), lengths="self_ns", where=WHOLE)
@@ -61,7 +61,7 @@ def softirq_lengths(timeline: Timeline) -> pd.DataFrame:
 
 
 @softirq_lengths.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # by_action: of each vector how many, their time, and the bin in which half of them were over.
     rows = [
         {
@@ -83,7 +83,7 @@ def half_within(high: "pd.Series[int]", counts: "pd.Series[int]") -> int:
 
 
 @softirq_lengths.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {"actions": answer.tables["by_action"].to_dict("records")}
 
 
@@ -92,7 +92,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     height=2.4,
     panels=lambda answer: [{}] if (answer.frame["action"] == "NET_RX").any() else [],
 )
-def _plot(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from ...plots.lengths import lengths
 
     rows = answer.frame[answer.frame["action"] == "NET_RX"]

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.question import question
 from ...timeline.timeline import Timeline
-from ..question import question
 from .kernel_limits import MAX_SOFTIRQ_RESTART, limits_of
 from .paired import INPUTS, paired
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 
 @question(
@@ -57,7 +57,7 @@ def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
 
 
 @softirq_runs.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # by_kind: how many runs, of all. by_reason, in_all: sums of them.
     hz = answer.options.get("hz")
     runs, limits = paired(answer.timeline, hz).run_counts, limits_of(answer.capture, hz=hz)
@@ -75,7 +75,7 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @softirq_runs.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     limits, reasons = answer.parts["kernel_limits"], answer.tables["by_reason"]
     return {
         **answer.parts["in_all"],
@@ -91,7 +91,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     height=2.5,
     panels=lambda answer: [{}] if len(answer.frame) else [],
 )
-def _rounds(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _rounds(ax: "Axes", answer: "Answer") -> None:
     from .plots import run_rounds
 
     run_rounds(ax, answer.tables["by_kind"], MAX_SOFTIRQ_RESTART)

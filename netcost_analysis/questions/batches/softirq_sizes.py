@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
+from ...timeline.aggregates import Grouped
 from ...timeline.timeline import Timeline
-from ..groups import Grouped
-from ..question import question
 from .common import NET_RX
 from .poll_sizes import COUNTED, work_known
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _KEYS = ["cpu", "in_kthread", "polls", "packets"]
 _COUNTED = Grouped(
@@ -80,17 +80,17 @@ class PollsPerSoftirq(NamedTuple):
 
 
 @softirq_sizes.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> PollsPerSoftirq:
+def _figures(answer: "Answer") -> PollsPerSoftirq:
     total: PollsPerSoftirq = answer.parts["in_all"]
     return total
 
 
 @softirq_sizes.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, PollsPerSoftirq]:
+def _totals(answer: "Answer") -> dict[str, PollsPerSoftirq]:
     return {"in_all": _per_softirq(answer)}
 
 
-def _per_softirq(answer: "Answer[pd.DataFrame]") -> PollsPerSoftirq:
+def _per_softirq(answer: "Answer") -> PollsPerSoftirq:
     sizes = answer.frame
     number = int(sizes["softirqs"].sum())
     dispatches = int(_COUNTED(answer.timeline).frame["softirqs"].sum()) - number
@@ -125,7 +125,7 @@ def _by_packets(sizes: pd.DataFrame) -> "pd.Series[int]":
     height=2.4,
     panels=lambda answer: [{}] if answer.frame["packets"].notna().any() else [],
 )
-def _sizes(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _sizes(ax: "Axes", answer: "Answer") -> None:
     from ...plots.batches import packets_per_softirq
 
     packets_per_softirq(ax, _by_packets(answer.frame))

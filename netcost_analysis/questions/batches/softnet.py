@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ...display.templates import as_text, render
-from ...parsers.counters import counters
+from ...snapshots.counters import counters
 from ...timeline.timeline import Timeline
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from ...timeline.aggregates import Grouped
 from ...timeline.group import Edges, Groups
 from ...timeline.timeline import Timeline
-from ..groups import Grouped
 from .common import NET_RX
 from .kernel_limits import KernelLimits, limits_of
 from .softnet import Times, readings_of, times_of

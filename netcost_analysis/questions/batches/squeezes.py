@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
-from ..question import question
 from .common import records
 from .kernel_limits import KernelLimits, limits_of
 from .softnet import compared, count_of, readings_of, times_of, with_missing
@@ -15,7 +15,7 @@ from .squeezed import BY_LIMITS, ENTERED, HAS_WORK, LENGTHS, has_work, squeezed
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # So many CPUs are named.
 _CPUS = 12
@@ -123,7 +123,7 @@ _MARKS = {
 
 
 @squeezes.figures
-def _figures(answer: "Answer[Exhaustion]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     table, against = answer.result.by_cpu, answer.result.against_softnet
     table = table[table["with_polls"] > 0]
     counted = against[against["softnet_squeezes"].notna()]
@@ -136,7 +136,7 @@ def _figures(answer: "Answer[Exhaustion]") -> dict[str, Any]:
     }
 
 
-def _with_packets(answer: "Answer[Exhaustion]") -> pd.DataFrame:
+def _with_packets(answer: "Answer") -> pd.DataFrame:
     # packets, ns and in_kthread of NET_RX, each that occurred once.
     rows = LENGTHS(answer.timeline).lengths.counts.reset_index().rename(columns={"low": "ns"})
     return rows if has_work(answer.timeline) else rows[:0]
@@ -147,7 +147,7 @@ def _with_packets(answer: "Answer[Exhaustion]") -> pd.DataFrame:
     height=3.4,
     panels=lambda answer: [{}] if _with_packets(answer)["packets"].sum() else [],
 )
-def _packets_and_length(ax: "Axes", answer: "Answer[Exhaustion]") -> None:
+def _packets_and_length(ax: "Axes", answer: "Answer") -> None:
     from .plots import softirq_limits
 
     softirq_limits(ax, _with_packets(answer), answer.result.limits)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...stats.change import LEAST_REPEATS, adjusted, change_of
 from ...stats.resampling import CONFIDENCE
 from ...units import plural
-from ..question import question
 from .comparability import findings, refusals
 from .metrics import VICTIM_SHARE, Observed, observed
 from .primary import primary_name
@@ -20,7 +20,7 @@ from .words import shown
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
 
 
 @changes.totals
-def _totals(answer: "Answer[Changes]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # primary_rows: those of the metrics named beforehand. differing, compared: how many of the
     # others differ, and are there. warnings: how many comparability has.
     frame = answer.result.changes
@@ -180,7 +180,7 @@ def _totals(answer: "Answer[Changes]") -> dict[str, Any]:
 
 
 @changes.figures
-def _figures(answer: "Answer[Changes]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     parts = answer.parts
     named = ("base_name", "new_name", "notes", "refusals", "differing", "compared", "warnings")
     rows = [shown(row) for row in parts["primary_rows"]]
@@ -188,14 +188,14 @@ def _figures(answer: "Answer[Changes]") -> dict[str, Any]:
 
 
 @changes.table
-def _table(answer: "Answer[Changes]") -> str:
+def _table(answer: "Answer") -> str:
     from .tables import changes_table
 
     return changes_table(answer.frame).html()
 
 
 @changes.text
-def _text(answer: "Answer[Changes]") -> str:
+def _text(answer: "Answer") -> str:
     from .tables import changes_table
 
     return changes_table(answer.frame).text()
@@ -206,7 +206,8 @@ def _text(answer: "Answer[Changes]") -> str:
     height=lambda answer: 0.9 + 0.28 * int(answer.frame["is_relative"].sum()),
     panels=lambda answer: ({},) if answer.frame["is_relative"].any() else (),
 )
-def _plot(ax: "Axes", answer: "Answer[Changes]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from .plots import changes_with_intervals
 
-    changes_with_intervals(ax, answer.result)
+    found = answer.result
+    changes_with_intervals(ax, found.changes, found.base_name, found.new_name)

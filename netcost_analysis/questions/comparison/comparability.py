@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.question import question
 from ...comparison.comparison import Comparison
-from ..inputs import once
-from ..question import question
+from ...timeline.reading import once
 from . import rules_host, rules_load, rules_recording, rules_runs
 from .finding import SEVERITIES, Finding
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 Rule = Callable[[Comparison], Iterator[Finding]]
 COLUMNS = ("code", "severity", "side", "of_run", "found", "limit", "why")
@@ -85,7 +85,7 @@ def refusals(comparison: Comparison) -> tuple[str, ...]:
 
 
 @comparability.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # refusals: of what allows no verdict the sentences. warnings: how many.
     frame = answer.frame
     return {
@@ -95,7 +95,7 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @comparability.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     frame = answer.frame
     kinds = []
     for severity, code in frame[["severity", "code"]].drop_duplicates().to_numpy():

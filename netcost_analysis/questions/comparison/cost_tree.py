@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...comparison.run_set import RunSet
-from ...timeline.aggregate import INTERRUPT_CONTEXTS
-from ..question import question
+from ...timeline.owners import INTERRUPT_CONTEXTS
 from .contexts import CONTEXTS, process_contexts, require_tasks
 from .measured import measured
 from .work import Unit, unit_of, units_of
@@ -18,7 +18,7 @@ from .work import Unit, unit_of, units_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 LEVELS = ("process_context", "cost_class", "thief")
 # What a task ran itself; what may be network, as inter-processor interrupts, at whosever cost.
@@ -190,7 +190,7 @@ def moved_between(tree: pd.DataFrame) -> pd.DataFrame:
 
 
 @cost_tree.totals
-def _totals(answer: "Answer[CostTree]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # stem: the row of all. largest_branches: those of the last level that changed most, either way.
     # moved_in_all_ns, added_in_all_ns, gone_in_all_ns: per unit; one of the last two is 0.
     found = answer.result
@@ -208,7 +208,7 @@ def _totals(answer: "Answer[CostTree]") -> dict[str, Any]:
 
 
 @cost_tree.figures
-def _figures(answer: "Answer[CostTree]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     names = (
         "stem",
         "largest_branches",
@@ -228,7 +228,7 @@ def _figures(answer: "Answer[CostTree]") -> dict[str, Any]:
 
 
 @cost_tree.table
-def _table(answer: "Answer[CostTree]") -> str:
+def _table(answer: "Answer") -> str:
     from .tables import branches, left_out, tree_table
 
     left = left_out(branches(answer.frame, LEVELS)[1])
@@ -239,7 +239,7 @@ def _table(answer: "Answer[CostTree]") -> str:
     title="CPU time per unit of work, by process, cost class and what ran",
     height=lambda answer: 1.0 + 0.3 * len(drawn(answer.frame)),
 )
-def _plot(ax: "Axes", answer: "Answer[CostTree]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from .plots import tree_beside
 
     comparison: Comparison = answer.sources["Comparison"]

@@ -7,7 +7,7 @@ from ...capture.requires import unmet
 from ...comparison.run import Run
 from ...stats.resampling import Floats
 from ...timeline.facts import groups
-from ..inputs import once
+from ...timeline.reading import once
 from ..processes.skb_frees import EVENTS, freed
 from .measured import ends_of, measured
 

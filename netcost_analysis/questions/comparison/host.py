@@ -9,9 +9,9 @@ from ..._native import CaptureError
 from ...capture.manifest import Host as Described
 from ...comparison.run import Run
 from ...parsers.clock_speed import cpu_mhz, scaling
-from ...parsers.mpstat_times import mpstat_intervals
+from ...snapshots.mpstat_times import mpstat_intervals
+from ...timeline.reading import once
 from ..completeness.completeness import recorded_cpus
-from ..inputs import once
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle

@@ -9,34 +9,19 @@ from ..._native import CaptureError
 from ...capture.requires import unrecorded
 from ...comparison.run import Run
 from ...stats.resampling import Floats
-from ...timeline.aggregate import thief_labels
+from ...timeline.aggregates import groups
 from ...timeline.group import Grouping
-from ...timeline.groups import attached, named
+from ...timeline.owners import thief_labels
+from ...timeline.reading import once
 from ...timeline.task import Task
+from ...timeline.task_groups import attached, named
 from ...timeline.timeline import Timeline
-from ..groups import groups
-from ..inputs import once
 from ..processes.endpoints import endpoints
-from .scheduled import scheduled
+from .scheduled import Blocks, scheduled
 
 # Of a run, over all its files.
 BLOCKS = 64
 _KEYS = ["block", "cpu", "tid", "comm", "context", "thief", "cost_class", "is_network"]
-
-
-class Blocks(NamedTuple):
-    # Of one file of a run: they lie on multiples of their width, wherever the window begins.
-    # width_ns: of each; first: the number of the first; number: how many.
-    width_ns: int
-    first: int
-    number: int
-
-    def of(self, times: "pd.Series[int]") -> "pd.Series[int]":
-        return self.placed(times.dropna().astype("int64") // self.width_ns)
-
-    def placed(self, blocks: "pd.Series[int]") -> "pd.Series[int]":
-        # What happens at the window's end is the last block's. blocks: by time 0.
-        return (blocks - self.first).clip(0, self.number - 1).astype("int64")
 
 
 class Measured(NamedTuple):

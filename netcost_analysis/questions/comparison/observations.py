@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...stats.change import Side
-from ..question import question
 from .metrics import observed
 
 

@@ -7,18 +7,18 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.experiment import Experiment
+from ...answers.question import question
 from ...comparison.run_set import CONDITIONS, CONTROL, REPEATS, label
 from ...display.tables import listed
 from ...errors import ArgumentError, no_such
+from ...opening.experiment import Experiment
 from ...stats.change import LEAST_REPEATS, Side, adjusted, change_of, combined, repeats
 from ...stats.resampling import CONFIDENCE, Floats, Ints
-from ..question import question
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _CONTROL = "cpus"
 
@@ -236,14 +236,14 @@ def _verdict(row: dict[str, Any], two: dict[Any, Any], one: dict[Any, Any]) -> s
 
 
 @one_cpu_control.totals
-def _totals(answer: "Answer[OneCpuControl]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # verdict_counts: how many conditions have each.
     counts = answer.frame["verdict"].value_counts()
     return {"verdict_counts": counts.rename("condition_count").reset_index()}
 
 
 @one_cpu_control.figures
-def _figures(answer: "Answer[OneCpuControl]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     found = {(row["labels"], row["control"]): row for row in listed(answer.parts["changes"])}
     rows = [
         {**row, **{count: found[row["labels"], count] for count in ("two", "one")}}
@@ -262,7 +262,8 @@ def _figures(answer: "Answer[OneCpuControl]") -> dict[str, Any]:
     title="Change on two CPUs and on one, with its interval",
     height=lambda answer: 1.1 + 0.4 * len(answer.frame),
 )
-def _plot(ax: "Axes", answer: "Answer[OneCpuControl]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from .plots_causes import changes_by_cpus
 
-    changes_by_cpus(ax, answer.result)
+    found = answer.result
+    changes_by_cpus(ax, found.changes, list(found.conditions["labels"]), found.metric)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...display.tables import listed
 from ...stats.change import Change, adjusted, change_of
 from ...stats.resampling import CONFIDENCE, Floats
 from ..migration.migration_verdict import WORTH as WORTH_OF_TIME
-from ..question import question
 from .bottleneck import ENDS, SATURATED, Candidate, candidates, of_task, task_of, times_of
 from .comparability import refusals
 from .measured import measured, scheduled_of
@@ -25,7 +25,7 @@ from .work import Unit, units_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # What of the scheduler's doings are counted, and which of them cost the time that a cause can cost:
 # of one that leaves a CPU all until it runs again.
@@ -264,7 +264,7 @@ def _judged(found: dict[str, float], differs: bool) -> tuple[str, str]:
 
 
 @other_causes.totals
-def _totals(answer: "Answer[OtherCauses]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # How many suspects have each verdict.
     verdicts = answer.result.causes["verdict"].value_counts()
     return {
@@ -275,7 +275,7 @@ def _totals(answer: "Answer[OtherCauses]") -> dict[str, Any]:
 
 
 @other_causes.figures
-def _figures(answer: "Answer[OtherCauses]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     comparison: Comparison = answer.sources["Comparison"]
     return {
         "causes": listed(answer.parts["causes"]),
@@ -291,7 +291,8 @@ def _figures(answer: "Answer[OtherCauses]") -> dict[str, Any]:
     title="What each other cause can have cost, beside the change to explain",
     height=lambda answer: 1.0 + 0.26 * len(answer.frame),
 )
-def _plot(ax: "Axes", answer: "Answer[OtherCauses]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from .plots_causes import costs_beside
 
-    costs_beside(ax, answer.result)
+    found = answer.result
+    costs_beside(ax, found.causes, found.to_explain, found.unit)

@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from .changes import Changes
 # A change by so much, of the base's figure, is beyond the picture.
 _FAR = 2.0
 
 
-def changes_with_intervals(ax: "Axes", found: "Changes") -> None:
+def changes_with_intervals(
+    ax: "Axes", changes: "pd.DataFrame", base_name: str, new_name: str
+) -> None:
     """Draw each relative change with its interval, the primary metric on top."""
-    rows = found.changes[found.changes["is_relative"]].to_dict("records")[::-1]
+    rows = changes[changes["is_relative"]].to_dict("records")[::-1]
     # A change by many times would leave no room for the others: it is an arrow with its figure.
     within = [abs(row["change"]) for row in rows if abs(row["change"]) <= _FAR]
     reach = 100 * min(max([0.05, *(1.6 * one for one in within)]), _FAR)
@@ -45,7 +46,7 @@ def changes_with_intervals(ax: "Axes", found: "Changes") -> None:
     for label, row in zip(ax.get_yticklabels(), rows, strict=True):
         label.set_fontweight("bold" if row["is_primary"] else "normal")
     ax.set_ylim(-0.6, len(rows) - 0.4)
-    ax.set_xlabel(f"change from {found.base_name} to {found.new_name}, %")
+    ax.set_xlabel(f"change from {base_name} to {new_name}, %")
 
 
 def tree_beside(ax: "Axes", leaves: "pd.DataFrame", names: tuple[str, str], unit: str) -> None:

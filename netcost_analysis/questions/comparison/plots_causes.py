@@ -6,14 +6,11 @@ from ...plots.palette import FAINT, INK, SIDE
 from ...units import duration
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
-    from .one_cpu_control import OneCpuControl
-    from .other_causes import OtherCauses
-    from .throughput_prediction import ThroughputPrediction
 
-
-def predicted_beside(ax: "Axes", found: "ThroughputPrediction") -> None:
+def predicted_beside(ax: "Axes", predictions: "pd.DataFrame", throughputs: "pd.DataFrame") -> None:
     """Draw each predicted change of the throughput with its interval, and the measured one."""
     ends = ("{}", "{}_low", "{}_high")
     rows = [
@@ -22,9 +19,9 @@ def predicted_beside(ax: "Axes", found: "ThroughputPrediction") -> None:
             SIDE["new"],
             *(row[e.format("predicted")] for e in ends),
         )
-        for row in found.predictions.to_dict("records")
+        for row in predictions.to_dict("records")
     ]
-    for row in found.throughputs.to_dict("records"):
+    for row in throughputs.to_dict("records"):
         color = INK if row["is_compared"] else FAINT
         rows.append(
             (f"measured: {row['measured_in']}", color, *(row[e.format("change")] for e in ends))
@@ -39,10 +36,10 @@ def predicted_beside(ax: "Axes", found: "ThroughputPrediction") -> None:
     ax.set_xlabel("change of the throughput, %")
 
 
-def costs_beside(ax: "Axes", found: "OtherCauses") -> None:
+def costs_beside(ax: "Axes", causes: "pd.DataFrame", to_explain: "pd.DataFrame", unit: str) -> None:
     """Draw how each suspect's cost per unit of work grew, with its interval."""
-    rows = found.causes.to_dict("records")
-    (passed,) = found.to_explain.to_dict("records")
+    rows = causes.to_dict("records")
+    (passed,) = to_explain.to_dict("records")
     for place, row in enumerate(rows):
         color = INK if row["verdict"] == "kept" else FAINT
         low, high = row["difference_low_ns"], row["difference_high_ns"]
@@ -55,15 +52,15 @@ def costs_beside(ax: "Axes", found: "OtherCauses") -> None:
     ax.set_yticks(range(len(rows)), names)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.xaxis.set_major_formatter(lambda value, _: duration(value))
-    ax.set_xlabel(f"more time per {found.unit}")
+    ax.set_xlabel(f"more time per {unit}")
     ax.legend(frameon=False)
 
 
-def changes_by_cpus(ax: "Axes", found: "OneCpuControl") -> None:
+def changes_by_cpus(ax: "Axes", changes: "pd.DataFrame", labels: list[str], metric: str) -> None:
     """Draw the change of each condition on two CPUs and, under it, on one."""
-    places = {name: place for place, name in enumerate(found.conditions["labels"])}
+    places = {name: place for place, name in enumerate(labels)}
     colors = {"two": SIDE["base"], "one": SIDE["new"]}
-    for row in found.changes.to_dict("records"):
+    for row in changes.to_dict("records"):
         place = places[row["labels"]] + (0.18 if row["control"] == "one" else -0.18)
         color = colors[row["control"]]
         low, high = 100 * row["change_low"], 100 * row["change_high"]
@@ -75,5 +72,5 @@ def changes_by_cpus(ax: "Axes", found: "OneCpuControl") -> None:
     ax.axvline(0, color=INK, linewidth=0.8)
     ax.set_yticks(range(len(places)), list(places))
     ax.set_ylim(len(places) - 0.5, -0.5)
-    ax.set_xlabel(f"change of {found.metric.replace('_', ' ')}, %")
+    ax.set_xlabel(f"change of {metric.replace('_', ' ')}, %")
     ax.legend(frameon=False)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...errors import AbsentError, no_such
-from ..inputs import once
+from ...timeline.reading import once
 from .metrics import Observed, observed, of_recordings
 from .work import unit_of
 

@@ -8,9 +8,9 @@ from ...capture.requires import recorded_events
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...errors import LackingError
+from ...timeline.reading import once
 from ...units import absent
 from ..completeness.missing import MAX_MISSING, network_missing
-from ..inputs import once
 from ..samples.sampled import sampled
 from ..tracing_overhead.event_cost import chosen, event_cost
 from .finding import Finding

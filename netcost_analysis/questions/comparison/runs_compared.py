@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...capture.capture import Capture
 from ...capture.checksum import checksum
 from ...capture.manifest import Load, Manifest
 from ...capture.recorder import recorder
 from ...comparison.comparison import Comparison
-from ..question import question
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _COLUMNS = (
     *("side", "of_run", "is_recorded", "path", "sha256", "kernel", "cpu_model", "recorder"),
@@ -86,7 +86,7 @@ def _recording(capture: Capture) -> dict[str, Any]:
 
 
 @runs_compared.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # sides: of each its side, how many runs and recorded ones, kernels and processors.
     found = []
     for side, rows in answer.frame.groupby("side", sort=False):
@@ -104,5 +104,5 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @runs_compared.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {"sides": answer.parts["sides"]}

@@ -1,25 +1,37 @@
 # What the scheduler did to each task of a timeline, block by block of its time.
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import pandas as pd
 
 from ...capture.requires import unrecorded
-from ...timeline.aggregate import plain_names
+from ...timeline.aggregates import groups
 from ...timeline.group import KNOWN, Grouping, Groups, Range
+from ...timeline.owners import plain_names
+from ...timeline.reading import window_of
 from ...timeline.timeline import Timeline
-from ..groups import groups
-from ..inputs import window_of
 from ..migration.migrations import incomparable, migrations
 from ..processes.context_switches import LEFT, OF_TASKS, kinds_of
-
-if TYPE_CHECKING:
-    from .measured import Blocks
 
 _KEYS = ["block", "tid", "comm", "what"]
 
 
-def scheduled(timeline: Timeline, blocks: "Blocks") -> pd.DataFrame | None:
+class Blocks(NamedTuple):
+    # Of one file of a run: they lie on multiples of their width, wherever the window begins.
+    # width_ns: of each; first: the number of the first; number: how many.
+    width_ns: int
+    first: int
+    number: int
+
+    def of(self, times: "pd.Series[int]") -> "pd.Series[int]":
+        return self.placed(times.dropna().astype("int64") // self.width_ns)
+
+    def placed(self, blocks: "pd.Series[int]") -> "pd.Series[int]":
+        # What happens at the window's end is the last block's. blocks: by time 0.
+        return (blocks - self.first).clip(0, self.number - 1).astype("int64")
+
+
+def scheduled(timeline: Timeline, blocks: Blocks) -> pd.DataFrame | None:
     # count and ns by block, tid, comm and what: "voluntary", "involuntary", "undecided" (switches
     # out, as context_switches() has them), "wake-up", "runnable" (waits for a CPU, as run_queue()
     # has them), "asleep" (stretches between a task's stays in which it did not wait), "migration"
@@ -70,7 +82,7 @@ def scheduled(timeline: Timeline, blocks: "Blocks") -> pd.DataFrame | None:
 
 
 def _counted(
-    found: Groups, blocks: "Blocks", what: "pd.Series[str] | str", ns: str | None
+    found: Groups, blocks: Blocks, what: "pd.Series[str] | str", ns: str | None
 ) -> pd.DataFrame:
     rows = found.frame
     return pd.DataFrame(

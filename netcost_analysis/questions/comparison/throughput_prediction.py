@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...display.tables import listed
 from ...stats.change import LEAST_REPEATS, Side, change_of, combined, repeats
 from ...stats.resampling import Floats, Ints
-from ..question import question
 from .bottleneck import ENDS, SATURATED, candidates, times_of
 from .comparability import refusals
 from .measured import measured
@@ -22,7 +22,7 @@ from .work import Unit, unit_of, units_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 WORK = ("network softirqs", "NET_RX")
 
@@ -288,7 +288,7 @@ def _ends(comparison: Comparison, unit: Unit) -> pd.DataFrame:
 
 
 @throughput_prediction.totals
-def _totals(answer: "Answer[ThroughputPrediction]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # limit: the bottleneck's row, None without one. still_limits: whether it has no time to spare
     # on the new side either; compared: the measured change beside which the prediction stands.
     found = answer.result
@@ -303,7 +303,7 @@ def _totals(answer: "Answer[ThroughputPrediction]") -> dict[str, Any]:
 
 
 @throughput_prediction.figures
-def _figures(answer: "Answer[ThroughputPrediction]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     comparison: Comparison = answer.sources["Comparison"]
     tables = ("predictions", "candidates", "ends")
     return {
@@ -322,7 +322,7 @@ def _figures(answer: "Answer[ThroughputPrediction]") -> dict[str, Any]:
     height=1.9,
     panels=lambda answer: ({},) if answer.frame["predicted"].notna().any() else (),
 )
-def _plot(ax: "Axes", answer: "Answer[ThroughputPrediction]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from .plots_causes import predicted_beside
 
-    predicted_beside(ax, answer.result)
+    predicted_beside(ax, answer.tables["predictions"], answer.tables["throughputs"])

@@ -9,7 +9,7 @@ from ...errors import AbsentError, ArgumentError, no_such
 from ...parsers.iperf3 import iperf3_sent, parse_iperf3
 from ...parsers.netperf import parse_netperf
 from ...stats.resampling import Floats
-from ..inputs import once
+from ...timeline.reading import once
 from .measured import Measured, busiest, measured
 
 # In the order in which one is chosen.

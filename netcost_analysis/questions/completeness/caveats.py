@@ -2,14 +2,13 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...answers.question import question
 from ...capture.manifest import Manifest
-from ..question import question
 from .unrecorded import note_of
 from .words import verdict
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
-    from ..answer import Answer
 
 
 class Caveats(NamedTuple):
@@ -62,8 +61,3 @@ def caveats(timeline: "Timeline") -> Caveats:
         tuple(manifest.notes),
         command or None,
     )
-
-
-@caveats.figures
-def _figures(answer: "Answer[Caveats]") -> Caveats:
-    return answer.result

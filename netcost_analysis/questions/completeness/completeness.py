@@ -7,17 +7,17 @@ from weakref import WeakKeyDictionary
 
 from msgspec.structs import astuple
 
-from ..question import question
+from ...answers.question import question
 from . import counted
 from .counted import Counted
 from .known import Completeness, Row, Verdict, judged, unknown, with_rows
 from .recorded import Seen, Wanted, see_ahead, seen
 
 if TYPE_CHECKING:
+    from ...answers.answer import Answer
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
     from ...capture.manifest import Verdict as Recorded
-    from ..answer import Answer
 
 # Clocks whose times are those of the counters' readings.
 # What netcost-record notes where /proc/timer_list says nothing, as in many containers.
@@ -38,7 +38,7 @@ _SOFTIRQS = {
     "RCU": 9,
 }
 # Lines of /proc/interrupts, and the events of which each count is one.
-VECTORS = {
+VECTORS: dict[str, tuple[str, ...]] = {
     "LOC": ("irq_vectors:local_timer_entry",),
     "RES": ("irq_vectors:reschedule_entry",),
     "CAL": ("irq_vectors:call_function_entry", "irq_vectors:call_function_single_entry"),
@@ -91,8 +91,9 @@ def completeness(capture: "Capture") -> Completeness:
 
 
 @completeness.figures
-def _figures(answer: "Answer[Completeness]") -> Verdict:
-    return answer.result.without_rows
+def _figures(answer: "Answer") -> Verdict:
+    found: Verdict = answer.result.without_rows
+    return found
 
 
 def computed(capture: "Capture") -> Completeness:

@@ -1,15 +1,18 @@
 """How much of a timeline is known: three coverages, recorded, owned and timed. Never one word."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..._native import CaptureError
+from ...answers.question import question
 from ...coverage import lost_of_cpus
-from ..groups import Grouped, in_window
-from ..question import question
+from ...timeline.aggregates import Grouped, in_window
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ...answers.answer import Answer
     from ...timeline.timeline import Timeline
 
 
@@ -85,3 +88,13 @@ def coverages(timeline: "Timeline") -> Coverages:
     polled = int(frame["packets"].sum()) if known else 0
     timed = int(frame["timed_packets"].sum()) / polled if polled else None
     return Coverages(timeline.recorded, timeline.owned, timed, frame)
+
+
+def of_answer(answer: "Answer") -> Coverages | None:
+    """How much was recorded, has an owner and was timed; None where no timeline was asked.
+
+    None of a timeline without a ledger as well.
+    """
+    with suppress(CaptureError):
+        return coverages(answer.sources["Timeline"]) if "Timeline" in answer.sources else None
+    return None

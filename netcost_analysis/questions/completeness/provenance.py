@@ -4,13 +4,12 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._native import __version__
+from ...answers.question import question
 from ...capture.checksum import checksum, checksum_of_all
-from ..question import question
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
-    from ...capture.experiment import Experiment
-    from ..answer import Answer
+    from ...opening.experiment import Experiment
 
 _LIBRARIES = ("pandas", "numpy", "scipy", "matplotlib")
 
@@ -62,11 +61,6 @@ def provenance(capture: "Capture", experiment: "Experiment | None" = None) -> Pr
         python=".".join(map(str, sys.version_info[:3])),
         libraries=versions(),
     )
-
-
-@provenance.figures
-def _figures(answer: "Answer[Provenance]") -> Provenance:
-    return answer.result
 
 
 def versions() -> tuple[str, ...]:

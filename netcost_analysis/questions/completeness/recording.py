@@ -2,14 +2,13 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...answers.question import question
 from ...capture.manifest import Load, Manifest, Victim
 from ...capture.recorder import clock, recorder
-from ..question import question
 from .words import verdict
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
-    from ..answer import Answer
 
 
 class Recording(NamedTuple):
@@ -104,11 +103,6 @@ def recording(timeline: "Timeline") -> Recording:
         note=notes[0] if notes else None,
         more_notes=len(notes) > 1,
     )
-
-
-@recording.figures
-def _figures(answer: "Answer[Recording]") -> Recording:
-    return answer.result
 
 
 def _text(value: Any) -> str | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...capture.manifest import Manifest, Victim
 from ...capture.requires import (
     BESIDE,
@@ -15,14 +16,13 @@ from ...capture.requires import (
     recorded_profile,
     unmet,
 )
-from ..question import question
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ...answers.answer import Answer
     from ...capture.bundle import Bundle
     from ...timeline.timeline import Timeline
-    from ..answer import Answer
 
 # Of capture/lib/options.sh.
 DEFAULT_PROFILE = "stolen"
@@ -60,7 +60,7 @@ def unanswered(timeline: "Timeline") -> "pd.DataFrame":
 
 def _unseen(timeline: "Timeline", names: "Iterable[str]") -> dict[str, CaptureError]:
     # Of these questions those of which the events show nothing, and why.
-    from ..ask import questions
+    from ...answers.registry import questions
 
     found = {}
     for one in (questions()[name] for name in names):
@@ -87,8 +87,8 @@ class Unanswered(NamedTuple):
 
 
 @unanswered.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> Unanswered:
-    from ..ask import questions
+def _figures(answer: "Answer") -> Unanswered:
+    from ...answers.registry import questions
 
     names, asked = set(answer.frame["question"]), questions()
     needed = dict.fromkeys(group for name in sorted(names) for group in asked[name].groups)

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
-from ...timeline.aggregate import Owned, Victim, summed, thief_label, victim_index, victim_of
 from ...timeline.by import By
+from ...timeline.owners import Owned, Victim, summed, thief_label, victim_index, victim_of
 from ...units import duration
 from .completeness import VECTORS, of_interrupts
 from .known import Row

@@ -7,9 +7,9 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.bundle import Bundle
-from ...parsers.counters import counters
-from ...parsers.perf_stat import COUNTED, NOT_SUPPORTED, PerfStat, counted_in, plain_event
-from ..inputs import once
+from ...snapshots.counters import counters
+from ...snapshots.perf_stat import COUNTED, NOT_SUPPORTED, PerfStat, counted_in, plain_event
+from ...timeline.reading import once
 
 # By column what is divided by thousands of instructions.
 PER_1000 = {

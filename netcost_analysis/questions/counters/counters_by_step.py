@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.experiment import Experiment
+from ...answers.question import question
+from ...opening.experiment import Experiment
 from ..batches.common import records
 from ..io_steps import require_steps, steps_of
-from ..question import question
 from .counted import by_cpu, counted, require_counters
 from .plots import over_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 
 @question(
@@ -61,7 +61,7 @@ def counters_by_step(experiment: Experiment) -> pd.DataFrame:
 
 
 @counters_by_step.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # ipc_ends: of each CPU its steps with most and fewest instructions per cycle.
     rows = []
     for cpu, of in answer.frame[answer.frame["ipc"].notna()].groupby("cpu", dropna=False):
@@ -73,7 +73,7 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @counters_by_step.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {"ends": records(answer.parts["ipc_ends"]), "steps": answer.frame["step"].nunique()}
 
 
@@ -81,7 +81,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     title="Instructions per cycle of each CPU over the steps",
     panels=lambda answer: [{}] if answer.frame["ipc"].notna().any() else [],
 )
-def _plot(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     over_size(ax, answer.frame, "ipc")
 
 
@@ -90,5 +90,5 @@ def _plot(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     title="Cycles per packet of each CPU over the steps",
     panels=lambda answer: [{}] if answer.frame["cycles_per_packet"].notna().any() else [],
 )
-def _plot_packets(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _plot_packets(ax: "Axes", answer: "Answer") -> None:
     over_size(ax, answer.frame, "cycles_per_packet")

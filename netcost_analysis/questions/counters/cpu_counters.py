@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
 from ...capture.bundle import Bundle
 from ..batches.common import records
-from ..question import question
 from .counted import by_cpu, counted, not_supported, require_counters
 from .plots import ipc_by_cpu
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 
 class CpuCounters(NamedTuple):
@@ -79,7 +79,7 @@ def cpu_counters(bundle: Bundle) -> CpuCounters:
 
 
 @cpu_counters.totals
-def _totals(answer: "Answer[CpuCounters]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # least_running_share: of all CPUs; lowest_ipc, highest_ipc: the CPUs with these, or none.
     frame = answer.result.cpu_counters
     known = frame[frame["ipc"].notna()].sort_values("ipc", kind="stable")
@@ -95,7 +95,7 @@ def _totals(answer: "Answer[CpuCounters]") -> dict[str, Any]:
 
 
 @cpu_counters.figures
-def _figures(answer: "Answer[CpuCounters]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     parts = answer.parts
     bundle = answer.bundle
     machine = bundle.manifest.host.virtualization if bundle else None
@@ -113,5 +113,5 @@ def _figures(answer: "Answer[CpuCounters]") -> dict[str, Any]:
     height=lambda answer: 1.1 + 0.4 * min(len(answer.frame), 24),
     panels=lambda answer: [{}] if answer.frame["ipc"].notna().any() else [],
 )
-def _plot(ax: "Axes", answer: "Answer[CpuCounters]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     ipc_by_cpu(ax, answer.frame)

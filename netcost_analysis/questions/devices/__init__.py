@@ -8,8 +8,8 @@ suspicious and why; interfaces and device_lines say what is known of the interfa
 interrupt lines that serve them.
 """
 
+from ...answers.question import question
 from ...capture import links
-from ..question import question
 from .assumed_rates import assumed_rates
 from .device_cost import device_cost
 from .device_flags import device_flags

@@ -5,16 +5,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ...answers.form import each
+from ...answers.question import question
 from ...errors import ArgumentError
-from ..question import each, question
 from .device_traffic import carried, device_traffic, with_traffic
 from .parts import of_device
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...answers.answer import Answer
     from ...capture.bundle import Bundle
-    from ..answer import Answer
 
 
 def _folder(bundle: "Bundle") -> str:
@@ -88,12 +89,12 @@ def _worst(rows: pd.DataFrame) -> "pd.Series[Any] | None":
     return busy.iloc[int(busy["overstated_share"].abs().to_numpy(dtype=float).argmax())]
 
 
-def _interval_s(answer: "Answer[pd.DataFrame]") -> float:
+def _interval_s(answer: "Answer") -> float:
     return float(answer.options.get("interval_s", 1.0))
 
 
 @assumed_rates.figures
-def _misread(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _misread(answer: "Answer") -> dict[str, Any]:
     # worst: the row whose rates are most wrong, None where nothing was carried.
     worst, spans = _worst(answer.frame), answer.frame["interval_ns"]
     return {
@@ -104,7 +105,7 @@ def _misread(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     }
 
 
-def _pictured(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+def _pictured(answer: "Answer") -> list[dict[str, str]]:
     worst = _worst(answer.frame)
     return [] if worst is None else [{"device": str(worst["device"])}]
 
@@ -115,7 +116,7 @@ def _pictured(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
     panels=_pictured,
     choices=each("device"),
 )
-def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
+def _of_device(ax: "Axes", answer: "Answer", device: str) -> None:
     from .plots import misread
 
     rows = of_device(answer.frame, device)

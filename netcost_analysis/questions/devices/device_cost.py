@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...display.templates import as_text, render
-from ...parsers.counters import readings
-from ...timeline.aggregate import NO_DEVICE
+from ...snapshots.counters import readings
 from ...timeline.by import MasterBy, check_by
+from ...timeline.owners import NO_DEVICE
+from ...timeline.reading import once
 from ...units import absent
-from ..inputs import once
-from ..question import question
 from .device_time import INPUTS, device_time
 from .device_traffic import NoReadingsError, carried, comparable
 from .masters import by_master, masters_of
@@ -23,9 +23,9 @@ from .upper_ends import not_all
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...answers.answer import Answer
     from ...capture.bundle import Bundle
     from ...timeline.timeline import Timeline
-    from ..answer import Answer
 
 _LACKING = Path(__file__).with_name("why_no_traffic.md")
 _TIMES = ["hardirq_ns", "hardirq_max_ns", "poll_ns", "ns"]
@@ -285,7 +285,7 @@ def why_no_traffic(timeline: "Timeline") -> str | None:
 
 
 @device_cost.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # against_counters: devices whose polls took packets that net/dev counted; ports: of which
     # master each is; traffic_unknown: why there is no traffic, None where there is.
     cost = answer.frame[answer.frame["work_share"].notna()]
@@ -298,7 +298,7 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @device_cost.figures
-def _agreement(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _agreement(answer: "Answer") -> dict[str, Any]:
     # counted: devices whose polls took packets that net/dev counted; unpolled: those of which
     # neither poll nor time is known; unknown: why there is no traffic, None where there is.
     cost = answer.frame
@@ -339,7 +339,7 @@ def _counted(row: "pd.Series[Any]") -> dict[str, Any]:
     }
 
 
-def _priced_rows(answer: "Answer[pd.DataFrame]") -> int:
+def _priced_rows(answer: "Answer") -> int:
     return min(int(answer.frame["ns_per_work"].notna().sum()), _MOST)
 
 
@@ -348,7 +348,7 @@ def _priced_rows(answer: "Answer[pd.DataFrame]") -> int:
     height=lambda answer: 0.9 + 0.4 * _priced_rows(answer),
     panels=lambda answer: [{}] if _priced_rows(answer) else [],
 )
-def _per_packet(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _per_packet(ax: "Axes", answer: "Answer") -> None:
     from .plots import per_packet
 
     per_packet(ax, answer.frame, _MOST)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...capture.links import empty, known_interfaces
-from ...timeline.aggregate import NO_DEVICE
+from ...timeline.aggregates import Grouped
 from ...timeline.group import KNOWN
-from ..groups import Grouped
-from ..inputs import once
-from ..question import question
+from ...timeline.owners import NO_DEVICE
+from ...timeline.reading import once
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
 from .checks_load import dropped, full, saturated, softnet, uneven
 from .device_cost import device_cost, why_no_traffic
@@ -22,8 +22,8 @@ from .device_traffic import carried, comparable
 from .parts import ALL
 
 if TYPE_CHECKING:
+    from ...answers.answer import Answer
     from ...timeline.timeline import Timeline
-    from ..answer import Answer
 
 COLUMNS = ["namespace", "device", "flag", "severity", "why"]
 _SEVERITIES = ["warning", "clue", "note"]
@@ -34,7 +34,7 @@ _ALIKE_AT_ONCE = _MAX_ALIKE + 1
 
 
 # Packets that each NAPI instance received.
-QUEUES = Grouped(
+QUEUES: Grouped = Grouped(
     "polls",
     by=("device", "napi"),
     sums=("work",),
@@ -129,12 +129,12 @@ def not_recorded(timeline: "Timeline") -> list[str]:
 
 
 @device_flags.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, list[str]]:
+def _totals(answer: "Answer") -> dict[str, list[str]]:
     return {"not_recorded": not_recorded(answer.timeline)}
 
 
 @device_flags.figures
-def _words(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _words(answer: "Answer") -> dict[str, Any]:
     flags = answer.frame
     return {
         "kinds": listed(flags),

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...capture.naming import buses, fitting
 from ...capture.requires import unrecorded
-from ...timeline.aggregate import NO_DEVICE
+from ...timeline.aggregates import Grouped, in_window
 from ...timeline.group import KNOWN
-from ..groups import Grouped, in_window
-from ..inputs import once
-from ..question import question
+from ...timeline.owners import NO_DEVICE
+from ...timeline.reading import once
 from .line_evidence import RAISED, raised_by
 
 if TYPE_CHECKING:
+    from ...answers.answer import Answer
     from ...timeline.timeline import Timeline
-    from ..answer import Answer
 
 _BY_THREADS_AND_STEM = ("wake-ups", "switches", "stem")
 IRQ_EVENTS = ("irq:irq_handler_entry", "irq:irq_handler_exit")
@@ -105,7 +105,7 @@ def _lines(timeline: "Timeline") -> pd.DataFrame:
 
 
 @device_lines.figures
-def _known(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _known(answer: "Answer") -> dict[str, Any]:
     # lines: those of devices, by rows; seen: of all; which events were not recorded, or, as silent,
     # were and did not happen.
     lines, counts = answer.frame, answer.capture.info["events"]

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..question import question
+from ...answers.question import question
 from .device_time import INPUTS, device_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...answers.answer import Answer
     from ...timeline.timeline import Timeline
-    from ..answer import Answer
 
 # A picture has so many thieves at most.
 _MOST = 14
@@ -68,7 +68,7 @@ def device_matrix(timeline: "Timeline") -> pd.DataFrame:
 
 
 @device_matrix.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, pd.DataFrame]:
+def _totals(answer: "Answer") -> dict[str, pd.DataFrame]:
     # kinds: ns of each kind on all CPUs, and as a share of one.
     kinds = answer.frame.groupby("kind", as_index=False)["ns"].sum()
     kinds["cpu_share"] = kinds["ns"].astype("Float64") / (answer.timeline.duration_ns or pd.NA)
@@ -76,7 +76,7 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, pd.DataFrame]:
 
 
 @device_matrix.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     # What no device can be charged with. names: the first thieves; backlog: polls without a device;
     # softirq: network softirqs, outside their polls or, where those were not recorded, with them;
     # None for none of it; unknown_share: of CPU time, 0 for next to none.
@@ -97,7 +97,7 @@ def _shown(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[: _MOST * rows["cpu"].nunique()]
 
 
-def _height(answer: "Answer[pd.DataFrame]") -> float:
+def _height(answer: "Answer") -> float:
     return 0.9 + 0.36 * len(_shown(answer.frame)[["kind", "thief"]].drop_duplicates())
 
 
@@ -106,7 +106,7 @@ def _height(answer: "Answer[pd.DataFrame]") -> float:
     height=_height,
     panels=lambda answer: [{}] if len(answer.frame) else [],
 )
-def _matrix(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _matrix(ax: "Axes", answer: "Answer") -> None:
     from .plots import matrix
 
     matrix(ax, _shown(answer.frame))

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...capture.links import bundle_devices, listed_objects
-from ...parsers.counters import counters, deltas
 from ...parsers.ethtool import parse_ethtool_statistics
 from ...parsers.iproute import QDISC_COUNTERS, QDISC_LEVELS, qdiscs
-from ..inputs import once
-from ..question import question
+from ...snapshots.counters import counters, deltas
+from ...timeline.reading import once
 from .device_traffic import summed
 
 if TYPE_CHECKING:
+    from ...answers.answer import Answer
     from ...capture.bundle import Bundle
-    from ..answer import Answer
 
 COLUMNS = ["layer", "namespace", "device", "cpu", "counter", "count", "interval_ns", "per_s"]
 _NET_DEV = ["rx_drop", "rx_fifo", "tx_drop", "tx_fifo", "tx_colls"]
@@ -92,7 +92,7 @@ def device_saturation(bundle: "Bundle") -> pd.DataFrame:
 
 
 @device_saturation.figures
-def _grown(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _grown(answer: "Answer") -> dict[str, Any]:
     # layers: that were read; grown: the counters that grew most, by rows; more: others that did.
     rows = answer.frame
     grown = rows[(rows["count"] > 0).fillna(False)]

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ..._native import CaptureError
-from ...timeline.aggregate import NO_DEVICE
+from ...answers.question import question
+from ...timeline.owners import NO_DEVICE
 from ...units import absent
-from ..question import question
 from .device_cost import device_cost, why_no_traffic
 from .device_flags import QUEUES, device_flags, not_recorded
 from .device_time import INPUTS
 from .parts import ALL
 
 if TYPE_CHECKING:
+    from ...answers.answer import Answer
     from ...timeline.timeline import Timeline
-    from ..answer import Answer
 
 # So many devices are named.
 _NAMED = 4
@@ -73,7 +73,7 @@ def device_summary(timeline: "Timeline") -> DeviceSummary:
 
 
 @device_summary.totals
-def _totals(answer: "Answer[DeviceSummary]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     timeline = answer.timeline
     return {
         "not_recorded": [] if answer.result.flags is None else not_recorded(timeline),
@@ -82,7 +82,7 @@ def _totals(answer: "Answer[DeviceSummary]") -> dict[str, Any]:
 
 
 @device_summary.figures
-def _costliest(answer: "Answer[DeviceSummary]") -> dict[str, Any]:
+def _costliest(answer: "Answer") -> dict[str, Any]:
     # first: the row of the device with most time; others: the next; backlog: the row of the polls
     # without a device; worst_flag: the first warning about a device; each None where there is none.
     # unknown: why there is no traffic, None where there is.

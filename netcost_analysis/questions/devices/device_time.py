@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..inputs import once
-from ..question import question
+from ...answers.question import question
+from ...timeline.reading import once
 from .device_lines import ENTERED, counted_interrupts, device_lines
 from .line_evidence import RAISED
 from .parts import POLLED, TIMED, WHOLE, by_line, by_poll, by_softirq, polled

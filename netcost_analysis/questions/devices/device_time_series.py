@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...timeline.aggregate import NO_DEVICE
+from ...answers.form import each
+from ...answers.question import question
+from ...timeline.owners import NO_DEVICE
 from ...units import round_width
 from ..batches.common import called
-from ..question import each, question
 from .device_lines import ENTERED, device_lines
 from .line_evidence import RAISED
 from .parts import of_device
@@ -15,8 +16,8 @@ from .parts import of_device
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...answers.answer import Answer
     from ...timeline.timeline import Timeline
-    from ..answer import Answer
 
 COLUMNS = [
     *("device", "start_ns", "end_ns"),
@@ -71,7 +72,7 @@ def device_time_series(timeline: "Timeline", bin_ns: int | None = None) -> pd.Da
 
 
 @device_time_series.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, list[str]]:
+def _figures(answer: "Answer") -> dict[str, list[str]]:
     devices = answer.frame["device"]
     return {"devices": [called(one) for one in devices.drop_duplicates()]}
 
@@ -109,7 +110,7 @@ def binned(
     return frame[COLUMNS]
 
 
-def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+def _busiest(answer: "Answer") -> list[dict[str, str]]:
     devices = answer.frame["device"].drop_duplicates()
     return [{"device": str(one)} for one in devices[~devices.isin([NO_DEVICE, "lo"])][:_MOST]]
 
@@ -120,7 +121,7 @@ def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
     panels=_busiest,
     choices=each("device"),
 )
-def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
+def _of_device(ax: "Axes", answer: "Answer", device: str) -> None:
     from .plots import time_shares
 
     window = tuple(int(answer.timeline.summary[name]) for name in ("start_ns", "end_ns"))

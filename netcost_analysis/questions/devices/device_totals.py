@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...capture.links import empty, known_interfaces
-from ..question import question
 from .device_traffic import carried, with_traffic
 
 if TYPE_CHECKING:
+    from ...answers.answer import Answer
     from ...capture.bundle import Bundle
-    from ..answer import Answer
 
 
 @question(
@@ -63,7 +63,7 @@ def device_totals(bundle: "Bundle", folder: str = "samples", sides: bool = True)
 
 
 @device_totals.figures
-def _nominal(answer: "Answer[pd.DataFrame]") -> dict[str, list[str]]:
+def _nominal(answer: "Answer") -> dict[str, list[str]]:
     # nominal: interfaces that carried something, and whose speed is only what a driver says.
     of, known = with_traffic(answer.frame), empty()
     with suppress(CaptureError):

@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..._native import CaptureError
-from ...parsers.counters import counters, deltas
+from ...answers.form import each
+from ...answers.question import question
 from ...parsers.queues import queue_settings
-from ..inputs import once
-from ..question import each, question
+from ...snapshots.counters import counters, deltas
+from ...timeline.reading import once
 from .parts import of_device
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...answers.answer import Answer
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
-    from ..answer import Answer
 
 # Of the traces' clocks the one that the bundle's snapshots are stamped with.
 _CLOCKS = ("mono", "monotonic")
@@ -204,7 +205,7 @@ def with_traffic(rows: pd.DataFrame, what: str = "packets") -> pd.DataFrame:
     return rows[((rows[f"rx_{what}"] > 0) | (rows[f"tx_{what}"] > 0)).fillna(False)]
 
 
-def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+def _busiest(answer: "Answer") -> list[dict[str, str]]:
     if not comparable(answer.capture):
         return []
     # Of namesakes in several namespaces nobody's time is beside it.
@@ -221,7 +222,7 @@ def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
     panels=_busiest,
     choices=each("device"),
 )
-def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
+def _of_device(ax: "Axes", answer: "Answer", device: str) -> None:
     from .plots import traffic
 
     traffic(ax, of_device(answer.frame, device), answer.start_ns)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from ...frames import to_frame
-from ..groups import Aggregate, Plain
-from ..inputs import once
+from ...timeline.aggregates import Aggregate, Plain
+from ...timeline.reading import once
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline

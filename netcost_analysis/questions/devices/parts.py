@@ -4,10 +4,10 @@
 import pandas as pd
 
 from ...errors import AbsentError, no_such
-from ...timeline.aggregate import NO_DEVICE, thief_label
+from ...timeline.aggregates import Grouped, in_window
+from ...timeline.owners import NO_DEVICE, thief_label
 from ...timeline.timeline import Timeline
 from ..batches.poll_sizes import whole_polls
-from ..groups import Grouped, in_window
 from .device_lines import numbered, shared_lines
 
 # How many polls have a known length: with none, a time is not 0 but unknown.

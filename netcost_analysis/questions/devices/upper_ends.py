@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.requires import unrecorded
-from ...timeline.aggregate import thief_label
+from ...timeline.owners import thief_label
 from ..completeness.unrecorded import Missing, missing
 from .device_traffic import carried, comparable
 

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...capture.bundle import Bundle
 from ...errors import AbsentError, no_such
-from ...timeline.aggregate import INTERRUPT_CONTEXTS
+from ...timeline.owners import INTERRUPT_CONTEXTS
 from ...timeline.timeline import Timeline
 from ..batches.common import called, records
 from ..batches.poll_sizes import COUNTED
-from ..question import question
 from .metered import (
     domains_of,
     idle_watts,
@@ -26,8 +26,8 @@ from .plots import joules_by_owner
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...timeline.aggregate import Owned
-    from ..answer import Answer
+    from ...answers.answer import Answer
+    from ...timeline.owners import Owned
 
 OWNERS = ("task", "network", "perhaps network", "other interrupts", "unknown")
 _NETWORK = {"yes": "network", "unknown": "perhaps network", "no": "other interrupts"}
@@ -183,7 +183,7 @@ def _owner(row: "Owned") -> tuple[str, str]:
 
 
 @energy_by_owner.figures
-def _figures(answer: "Answer[EnergyByOwner]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     parts = answer.parts
     names = (
         *("domain", "source", "window_joules", "window_dynamic_joules", "metered_share"),
@@ -198,5 +198,5 @@ def _figures(answer: "Answer[EnergyByOwner]") -> dict[str, Any]:
 
 
 @energy_by_owner.plot(title="A domain's energy by owner of busy time, an apportionment", height=3.4)
-def _plot(ax: "Axes", answer: "Answer[EnergyByOwner]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     joules_by_owner(ax, answer.frame, answer.parts["domain"])

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...capture.experiment import Experiment
+from ...answers.question import question
+from ...opening.experiment import Experiment
 from ..batches.common import records
 from ..io_steps import Step, require_steps, steps_of
-from ..question import question
 from .metered import (
     IDLE_BUSY,
     domains_of,
@@ -23,7 +23,7 @@ from .power import split
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 
 def _require(experiment: Experiment) -> None:
@@ -106,7 +106,7 @@ def _figures_of(step: Step, own: pd.DataFrame, floor: float, idle: str) -> dict[
 
 
 @energy_by_size.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # ends: of each domain the step whose gigabyte is cheapest, and dearest.
     rows = []
     for domain, of in answer.frame.groupby("domain", sort=False):
@@ -124,7 +124,7 @@ _ENDS = ("step", "joules_per_gb", "uj_per_packet")
 
 
 @energy_by_size.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     first = answer.frame.iloc[0]
     return {
         "steps": answer.frame["step"].nunique(),
@@ -139,7 +139,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     title="Energy of a gigabyte over the size of reads and writes",
     panels=lambda answer: [{}] if answer.frame["joules_per_gb"].notna().any() else [],
 )
-def _plot(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     joules_over_size(ax, answer.frame, "joules_per_gb")
 
 
@@ -148,5 +148,5 @@ def _plot(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     title="Energy of a packet over the size of reads and writes",
     panels=lambda answer: [{}] if answer.frame["uj_per_packet"].notna().any() else [],
 )
-def _plot_packets(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _plot_packets(ax: "Axes", answer: "Answer") -> None:
     joules_over_size(ax, answer.frame, "uj_per_packet")

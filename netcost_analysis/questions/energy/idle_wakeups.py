@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
 from ..batches.common import called, records
 from ..batches.poll_sizes import COUNTED
-from ..question import question
 from .metered import packets_of
 from .plots import MAX_CPUS, wakeups_by_cpu
 from .woken import COUNTS, GAP_NS, KEYS, WOKEN, woken
@@ -17,7 +17,7 @@ from .woken import COUNTS, GAP_NS, KEYS, WOKEN, woken
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 
 class IdleWakeups(NamedTuple):
@@ -95,7 +95,7 @@ def idle_wakeups(timeline: Timeline, gap_ns: int = GAP_NS) -> IdleWakeups:
 
 
 @idle_wakeups.totals
-def _totals(answer: "Answer[IdleWakeups]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # In all; per packet; of each kind of waker and of its most frequent one the share.
     result = answer.result
     frame, seconds = result.idle_wakeups, answer.timeline.duration_ns / 1e9
@@ -119,7 +119,7 @@ def _totals(answer: "Answer[IdleWakeups]") -> dict[str, Any]:
 
 
 @idle_wakeups.figures
-def _figures(answer: "Answer[IdleWakeups]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     parts = answer.parts
     names = ("all_wakeups", "all_wakeups_per_s", "all_network_wakeups", "taskless_wakeups")
     return {
@@ -131,10 +131,10 @@ def _figures(answer: "Answer[IdleWakeups]") -> dict[str, Any]:
     }
 
 
-def _height(answer: "Answer[IdleWakeups]") -> float:
+def _height(answer: "Answer") -> float:
     return 1.1 + 0.5 * min(len(answer.result.by_cpu), MAX_CPUS)
 
 
 @idle_wakeups.plot(title="What woke each idle CPU, wake-ups a second", height=_height)
-def _plot(ax: "Axes", answer: "Answer[IdleWakeups]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     wakeups_by_cpu(ax, answer.result.idle_wakeups, answer.result.by_cpu)

@@ -9,11 +9,11 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.bundle import Bundle
 from ...capture.requires import unrecorded
-from ...parsers.counters import counters
-from ...parsers.energy import SOURCES, Energy, energy
+from ...snapshots.counters import counters
+from ...snapshots.energy import SOURCES, Energy, energy
+from ...timeline.reading import once
 from ...timeline.timeline import Timeline
 from ..batches.poll_sizes import counted
-from ..inputs import once
 
 # What one usually asks about, the whole before its parts; others behind, as they come.
 DOMAINS = ("package", "cores", "uncore", "dram", "psys")

@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
 from ...capture.bundle import Bundle
 from ..batches.common import records
-from ..question import question
 from .metered import DOMAINS, domains_of, idle_watts, metered, require_energy, source_of
 from .plots import watts_over_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _OVER_TIME = ("source", "domain", "zone", "start_ns", "end_ns", "interval_ns")
 
@@ -115,7 +115,7 @@ def _times(frame: pd.DataFrame) -> list[str]:
 
 
 @power.totals
-def _totals(answer: "Answer[Power]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # by_domain: of the best source of each domain all its zones, packages first.
     frame = answer.result.over_time
     rows = []
@@ -137,10 +137,10 @@ def _totals(answer: "Answer[Power]") -> dict[str, Any]:
 
 
 @power.figures
-def _figures(answer: "Answer[Power]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {"domains": records(answer.parts["by_domain"]), "known": DOMAINS}
 
 
 @power.plot(title="Power over time by domain, with the idle floor dashed", height=3.2)
-def _plot(ax: "Axes", answer: "Answer[Power]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     watts_over_time(ax, answer.result.over_time, answer.parts["by_domain"], answer.start_ns)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ...frames import to_frame
-from ...timeline.aggregate import thief_label
-from ..groups import Aggregate
-from ..inputs import once
+from ...timeline.aggregates import Aggregate
+from ...timeline.owners import thief_label
+from ...timeline.reading import once
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline

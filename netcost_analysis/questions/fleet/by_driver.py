@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.question import question
 from ...fleet.fleet import Fleet
-from ..question import question
 from .costs import MAIN, costs, draw, ends, height, panels, require_answers, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 
 @question(topic="fleet", check=require_answers, rows=40, main_columns=("driver", *MAIN))
@@ -45,15 +45,15 @@ def by_driver(fleet: Fleet) -> pd.DataFrame:
 
 
 @by_driver.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     return ends(answer, "driver")
 
 
 @by_driver.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return words(answer, "driver")
 
 
 @by_driver.plot(title="CPU time of a packet, by driver", height=height, panels=panels)
-def _plot(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     draw(ax, answer, "driver")

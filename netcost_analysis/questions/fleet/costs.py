@@ -12,7 +12,7 @@ from .measured import COLUMNS, SUMS, command_for, measured, ratios
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 FIGURES = [
     *("network_cpu_share", "stolen_of_tasks_share", "ns_per_work", "batch_mean"),
@@ -63,7 +63,7 @@ def _together(rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def ends(answer: "Answer[pd.DataFrame]", by: str) -> dict[str, pd.DataFrame]:
+def ends(answer: "Answer", by: str) -> dict[str, pd.DataFrame]:
     # The rows with the highest and the lowest price of a packet, and the highest share stolen:
     # those that are known.
     frame = answer.frame.rename(columns={COLUMNS[by]: "named"})
@@ -79,7 +79,7 @@ def ends(answer: "Answer[pd.DataFrame]", by: str) -> dict[str, pd.DataFrame]:
     return {"ends": pd.concat([pd.DataFrame(columns=columns), *parts], ignore_index=True)}
 
 
-def words(answer: "Answer[pd.DataFrame]", by: str) -> dict[str, Any]:
+def words(answer: "Answer", by: str) -> dict[str, Any]:
     # What costs.md says.
     rows = {row["end"].replace(" ", "_"): row for row in records(answer.tables["ends"])}
     picked = {name: rows.get(name) for name in ("dearest", "cheapest", "most_stolen")}
@@ -88,16 +88,16 @@ def words(answer: "Answer[pd.DataFrame]", by: str) -> dict[str, Any]:
     return {"by": by, "rows": len(answer.frame), **shown, **picked}
 
 
-def draw(ax: "Axes", answer: "Answer[pd.DataFrame]", by: str) -> None:
+def draw(ax: "Axes", answer: "Answer", by: str) -> None:
     # What a packet costs, a bar for each row; its captures' range as a line.
     from .plots import prices
 
     prices(ax, answer.frame, COLUMNS[by])
 
 
-def height(answer: "Answer[pd.DataFrame]") -> float:
+def height(answer: "Answer") -> float:
     return 0.9 + 0.33 * min(len(answer.frame), 20)
 
 
-def panels(answer: "Answer[pd.DataFrame]") -> "list[dict[str, str]]":
+def panels(answer: "Answer") -> "list[dict[str, str]]":
     return [{}] if answer.frame["ns_per_work"].notna().any() else []

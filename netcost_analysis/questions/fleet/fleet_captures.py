@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
 from ...fleet.fleet import Fleet
-from ..question import question
 from .measured import command_for, shown_time
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _RENAMED = {"events": "event_count", "bytes": "file_bytes", "sha256": "checksum"}
 _COLUMNS = [
@@ -85,5 +85,6 @@ def fleet_captures(fleet: Fleet) -> FleetCaptures:
 
 
 @fleet_captures.figures
-def _figures(answer: "Answer[FleetCaptures]") -> dict[str, Any]:
-    return answer.result.in_all
+def _figures(answer: "Answer") -> dict[str, Any]:
+    totals: dict[str, Any] = answer.result.in_all
+    return totals

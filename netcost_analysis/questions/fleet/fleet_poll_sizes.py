@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.question import question
 from ...fleet.fleet import Fleet
 from ..batches.common import records
-from ..question import question
 from .merged import By, groups, groups_of, merged, require_histogram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _HISTOGRAM = "poll_packets"
 
@@ -56,17 +56,17 @@ def fleet_poll_sizes(fleet: Fleet, captures_by: By = "kernel") -> pd.DataFrame:
 
 
 @fleet_poll_sizes.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     return {"by_group": groups_of(answer.frame, "polls", "work")}
 
 
 @fleet_poll_sizes.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {"groups": records(answer.tables["by_group"])}
 
 
 @fleet_poll_sizes.plot(title="Packets per poll, of all captures together", height=2.8)
-def _plot(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from .plots import sizes
 
     sizes(ax, answer.frame, groups(answer))

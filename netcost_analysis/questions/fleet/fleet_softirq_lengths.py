@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.question import question
 from ...fleet.fleet import Fleet
 from ..batches.common import records
-from ..question import question
 from .merged import By, groups, groups_of, merged, require_histogram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _HISTOGRAM = "softirq_ns"
 
@@ -55,7 +55,7 @@ def fleet_softirq_lengths(fleet: Fleet, captures_by: By = "kernel") -> pd.DataFr
 
 
 @fleet_softirq_lengths.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # Of NET_RX.
     net_rx = answer.frame[answer.frame["action"] == "NET_RX"]
     ends = {
@@ -67,7 +67,7 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @fleet_softirq_lengths.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {"groups": records(answer.tables["by_group"])}
 
 
@@ -76,7 +76,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     height=2.8,
     panels=lambda answer: [{}] if len(answer.tables["by_group"]) else [],
 )
-def _plot(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from ...plots.lengths import lengths
 
     rows = answer.frame[answer.frame["action"] == "NET_RX"]

@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 
 from ...fleet.fleet import Fleet
+from ...timeline.reading import once
 from ...units import printable
-from ..inputs import once
 
 # What captures are told apart by.
 KEYS = ("host", "kernel", "device", "driver")

@@ -1,6 +1,6 @@
 # Histograms of many captures as one: counts and sums of each bin, added up.
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
@@ -9,7 +9,7 @@ from ...fleet.fleet import Fleet
 from .measured import COLUMNS, UNKNOWN, measured
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 By = Literal["all", "host", "kernel", "device", "driver"]
 BY = ("all", *COLUMNS)
@@ -53,7 +53,7 @@ def groups_of(frame: pd.DataFrame, counted: str, value: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["group", counted, "half", "most", "nearly_all"])
 
 
-def groups(answer: "Answer[Any]") -> list[str]:
+def groups(answer: "Answer") -> list[str]:
     # Those with most, at most as many as a picture tells apart.
     counts = answer.tables["by_group"]
     return list(map(str, counts.nlargest(6, counts.columns[1])["group"]))

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ...answers.question import question
 from ...fleet.fleet import Fleet
 from ...stats.outliers import deviations
 from ..batches.common import records
-from ..question import question
 from .costs import require_answers
 from .measured import command_for, measured, shown_time
 from .parts import PARTS, parts_of
@@ -16,7 +16,7 @@ from .parts import PARTS, parts_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 METRICS = ("ns_per_work", "stolen_of_tasks_share")
 # So many captures of a kernel and driver make a group; of fewer, all of the driver's do.
@@ -145,7 +145,7 @@ def _stolen_because(row: "pd.Series[Any]", others: pd.DataFrame) -> str:
 
 
 @outliers.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # outlying_captures: how many captures; by_because: of each metric how many, by reason.
     frame = answer.frame
     counts = frame.groupby(["metric", "because"]).agg(
@@ -159,7 +159,7 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @outliers.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {
         "outlying": answer.parts["outlying_captures"],
         "reasons": records(answer.tables["by_because"]),
@@ -173,7 +173,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     height=3.4,
     panels=lambda answer: [{}] if len(answer.frame) else [],
 )
-def _plot(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from .plots import strips
 
     fleet = answer.sources["Fleet"]

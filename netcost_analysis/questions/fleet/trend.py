@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ...answers.question import question
 from ...fleet.fleet import Fleet
 from ...stats.change import adjusted, change_of, repeats
 from ...stats.change_points import change_points, first_chance
 from ...stats.resampling import Floats, Ints
 from ..batches.common import records
-from ..question import question
 from .costs import require_answers
 from .measured import command_for, measured, shown_time
 from .outliers import METRICS
@@ -19,7 +19,7 @@ from .parts import PARTS, parts_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # What is shown as a change of a fleet: corrected for the number of series.
 _CHANCE = 0.05
@@ -210,20 +210,20 @@ class _Series:
 
 
 @trend.totals
-def _totals(answer: "Answer[Trend]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     keys = ["kernel", "driver", "metric"]
     return {"series_looked_at": len(answer.result.series[keys].drop_duplicates())}
 
 
 @trend.figures
-def _figures(answer: "Answer[Trend]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {
         "changes": records(answer.result.changes),
         "looked_at": answer.parts["series_looked_at"],
     }
 
 
-def _drawn(answer: "Answer[Trend]") -> list[dict[str, str]]:
+def _drawn(answer: "Answer") -> list[dict[str, str]]:
     # Series with a change, in that order.
     changes = answer.result.changes[["metric", "kernel", "driver"]].drop_duplicates()
     return [{str(name): str(of) for name, of in row.items()} for row in records(changes)][:4]
@@ -235,7 +235,7 @@ def _titled(_: Any, metric: str, kernel: str, driver: str) -> str:
 
 
 @trend.plot(title=_titled, height=3.0, panels=_drawn)
-def _plot(ax: "Axes", answer: "Answer[Trend]", metric: str, kernel: str, driver: str) -> None:
+def _plot(ax: "Axes", answer: "Answer", metric: str, kernel: str, driver: str) -> None:
     from .plots import over_days
 
     rows = answer.result.series

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.question import question
 from ...fleet.fleet import Fleet
-from ..question import question
 from .measured import command_for
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 
 @question(topic="fleet", rows=40, main_columns=("path", "error_kind", "error", "command"))
@@ -36,12 +36,12 @@ def unreadable(fleet: Fleet) -> pd.DataFrame:
 
 
 @unreadable.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     kinds = answer.frame["error_kind"].value_counts()
     rows = {"error_kind": list(kinds.index), "captures": kinds.to_numpy()}
     return {"by_kind": pd.DataFrame(rows)}
 
 
 @unreadable.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {"kinds": answer.tables["by_kind"].to_dict("records")}

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...errors import LackingError
 from ...stats.change import LEAST_REPEATS, Side, adjusted, blocks, change_of, repeats
-from ..question import question
 from ..samples.parts import IDLE
 from ..samples.rules import APPLICATION
 from ..samples.sampled import chosen_event, sampled
@@ -19,10 +19,10 @@ from .profile import classified, profile
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...answers.answer import Answer
     from ...capture.capture import Capture
     from ...comparison.run import Run
     from ...stats.resampling import Floats
-    from ..answer import Answer
 
 # Of a recording, over which samples are told apart in time.
 _BLOCKS = 64
@@ -250,7 +250,7 @@ def _of_capture(capture: "Capture", asked: _Asked) -> _Run:
 
 
 @component_changes.totals
-def _totals(answer: "Answer[ComponentChanges]") -> dict[str, pd.DataFrame]:
+def _totals(answer: "Answer") -> dict[str, pd.DataFrame]:
     # What can be told from chance, with how much it is.
     rows = answer.result.changes
     rows = rows[rows["differs"] == "yes"]
@@ -258,7 +258,7 @@ def _totals(answer: "Answer[ComponentChanges]") -> dict[str, pd.DataFrame]:
 
 
 @component_changes.figures
-def _figures(answer: "Answer[ComponentChanges]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     found = answer.result
     return {
         "base_name": found.base_name,
@@ -279,7 +279,7 @@ _TITLE = "Change of a packet's cost by component, with 95 % intervals; grey: may
 
 
 @component_changes.plot(title=_TITLE, height=4.5)
-def _plot(ax: "Axes", answer: "Answer[ComponentChanges]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from ...plots.palette import FAINT, PART
 
     rows = answer.frame.iloc[::-1]

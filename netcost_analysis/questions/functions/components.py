@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
 from ...display.templates import code, escaped
-from ..question import question
-from ..samples.parts import Asked, parts
+from ..samples.part import Asked
+from ..samples.parts import parts
 from ..samples.sampled import sampled
 from ..samples.summed import Summed, summed
 from ..samples.words import component_figures, component_words
@@ -15,8 +16,8 @@ from .framed import SHARES, framed
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...answers.answer import Answer
     from ...capture.capture import Capture
-    from ..answer import Answer
 
 
 class Components(NamedTuple):
@@ -117,7 +118,7 @@ def components(
 
 
 @components.figures
-def _figures(answer: "Answer[Components]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     found = answer.result
     rows: list[Any] = [found.components.to_dict("records"), found.interrupts_off.to_dict("records")]
     figures = component_figures(Summed(rows[0], rows[1], *found[2:]))
@@ -128,7 +129,7 @@ _TITLE = "Share of the busy samples by component, with 95 % intervals of the sam
 
 
 @components.plot(title=_TITLE, height=4.5)
-def _plot(ax: "Axes", answer: "Answer[Components]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from .plots import bars
 
     rows = answer.frame[answer.frame["busy_share"].notna()]

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.experiment import Experiment
+from ...answers.question import question
+from ...opening.experiment import Experiment
 from ...stats.counts import count_interval
-from ..question import question
 from ..samples.interrupts import HIDDEN, is_interrupt
 from ..samples.sampled import chosen_event, sampled
 from .groups import MAJOR, NIC, group_of, is_aside
@@ -20,8 +20,8 @@ from .profile import classified, profile
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...answers.answer import Answer
     from ...capture.capture import Capture
-    from ..answer import Answer
 
 SIZES = "io_bytes"
 SIDES = {"transmit": "transmit_cpu", "receive": "receive_cpu"}
@@ -211,7 +211,7 @@ def _figures_of(found: PacketComponents) -> dict[str, Any]:
 
 
 @components_by_size.totals
-def _totals(answer: "Answer[ComponentsBySize]") -> dict[str, pd.DataFrame]:
+def _totals(answer: "Answer") -> dict[str, pd.DataFrame]:
     # The smallest and the largest size of each protocol and side.
     sides = answer.result.sides
     by = sides.groupby(["protocol", "io_side"], dropna=False, sort=False)["io_bytes"]
@@ -220,17 +220,17 @@ def _totals(answer: "Answer[ComponentsBySize]") -> dict[str, pd.DataFrame]:
 
 
 @components_by_size.figures
-def _figures(answer: "Answer[ComponentsBySize]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     ends = answer.parts["ends"].to_dict("records")
     return {"is_timed": answer.result.is_timed, "ends": ends, "nics": NICS}
 
 
-def _panels(answer: "Answer[ComponentsBySize]") -> list[dict[str, str | None]]:
+def _panels(answer: "Answer") -> list[dict[str, str | None]]:
     protocols = dict.fromkeys(answer.result.sides["protocol"])
     return [{"protocol": one, "io_side": side} for one in protocols for side in SIDES]
 
 
-def _title(_: "Answer[ComponentsBySize]", protocol: str | None, io_side: str) -> str:
+def _title(_: "Answer", protocol: str | None, io_side: str) -> str:
     of = f"{protocol.upper()}: where" if protocol else "Where"
     return f"{of} the {io_side} CPU's time goes, by bytes of each write and read"
 
@@ -238,7 +238,7 @@ def _title(_: "Answer[ComponentsBySize]", protocol: str | None, io_side: str) ->
 @components_by_size.plot(title=_title, height=4.0, panels=_panels)
 def _plot(
     ax: "Axes",
-    answer: "Answer[ComponentsBySize]",
+    answer: "Answer",
     protocol: str | None = None,
     io_side: str = "receive",
 ) -> None:
@@ -248,12 +248,12 @@ def _plot(
     ax.set_title(_title(answer, protocol, io_side))
 
 
-def _costs(answer: "Answer[ComponentsBySize]") -> list[dict[str, str | None]]:
+def _costs(answer: "Answer") -> list[dict[str, str | None]]:
     protocols = dict.fromkeys(answer.result.sides["protocol"])
     return [{"protocol": one, "per": per} for one in protocols for per in ("packet", "KiB")]
 
 
-def _cost_title(_: "Answer[ComponentsBySize]", protocol: str | None, per: str) -> str:
+def _cost_title(_: "Answer", protocol: str | None, per: str) -> str:
     of = f"{protocol.upper()}: what" if protocol else "What"
     return f"{of} a {per} costs the transmitting and the receiving CPU"
 
@@ -261,7 +261,7 @@ def _cost_title(_: "Answer[ComponentsBySize]", protocol: str | None, per: str) -
 @components_by_size.plot("cost", title=_cost_title, height=3.6, panels=_costs)
 def _plot_cost(
     ax: "Axes",
-    answer: "Answer[ComponentsBySize]",
+    answer: "Answer",
     protocol: str | None = None,
     per: str = "packet",
 ) -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ..devices.device_traffic import comparable
-from ..question import question
 from ..samples.rules import UNCLASSIFIED
 from ..samples.sampled import sampled
 from .moved import Direction, Moved, check_direction, moved_while_sampled
@@ -27,8 +27,8 @@ from .sampled_events import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...answers.answer import Answer
     from ...capture.capture import Capture
-    from ..answer import Answer
 
 # By column what is divided by what, times how many.
 RATIOS = {
@@ -232,7 +232,7 @@ def _totals_of(events: dict[str, Event], packets: int | None) -> pd.DataFrame:
 
 
 @counters_by_component.totals
-def _totals(answer: "Answer[CountersByComponent]") -> dict[str, pd.DataFrame]:
+def _totals(answer: "Answer") -> dict[str, pd.DataFrame]:
     # Of each event but cycles the component with most of it. What no rule names leads to nothing
     # that can be looked up.
     rows = answer.result.by_event
@@ -242,7 +242,7 @@ def _totals(answer: "Answer[CountersByComponent]") -> dict[str, pd.DataFrame]:
 
 
 @counters_by_component.figures
-def _figures(answer: "Answer[CountersByComponent]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     found = answer.result
     wide = found.counters_by_component
     return {
@@ -259,7 +259,7 @@ def _figures(answer: "Answer[CountersByComponent]") -> dict[str, Any]:
     title="Share of each event outside idle, by component",
     height=lambda answer: 1.6 + 0.45 * len(answer.result.event_totals),
 )
-def _plot(ax: "Axes", answer: "Answer[CountersByComponent]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from ...plots.palette import COMPONENT_GROUPS, ink_on
     from .groups import GROUPS, OTHER, group_of
 
@@ -287,7 +287,7 @@ def _plot(ax: "Axes", answer: "Answer[CountersByComponent]") -> None:
     height=4.5,
     panels=lambda answer: [{}] if answer.frame["ipc"].notna().any() else [],
 )
-def _plot_ipc(ax: "Axes", answer: "Answer[CountersByComponent]") -> None:
+def _plot_ipc(ax: "Axes", answer: "Answer") -> None:
     from .plots import bars
 
     rows = answer.frame[answer.frame["ipc"].notna()]

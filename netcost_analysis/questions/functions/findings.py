@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...capture.experiment import Experiment
+from ...answers.question import question
+from ...opening.experiment import Experiment
 from ...stats.counts import share_interval
 from ...units import absent
-from ..question import question
 from .components_by_size import components_by_size
 from .groups import PATH, off_part
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 YES, NO, PART, OPEN, UNTESTED = "yes", "no", "in part", "cannot be told", "not tested"
 DOCUMENT = Path(__file__).with_name("findings.toml")
@@ -215,7 +215,7 @@ def _together(verdicts: list[str], sizes: "pd.Series[Any]", at: str) -> tuple[st
 
 
 @findings.totals
-def _totals(answer: "Answer[Findings]") -> dict[str, pd.DataFrame]:
+def _totals(answer: "Answer") -> dict[str, pd.DataFrame]:
     # Of each finding that was tested what all protocols and sides come to.
     rows = answer.result.findings
     rows = rows[rows["holds"] != UNTESTED]
@@ -248,7 +248,7 @@ def _side(row: dict[Any, Any]) -> str:
 
 
 @findings.figures
-def _figures(answer: "Answer[Findings]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     rows = answer.result.findings
     return {
         "verdicts": answer.parts["verdicts"].to_dict("records"),

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..._native import CaptureError
-from ..question import question
-from ..samples.parts import Asked, parts
+from ...answers.question import question
+from ..samples.part import Asked
+from ..samples.parts import parts
 from ..samples.rules import APPLICATION
 from ..samples.sampled import sampled
 from ..samples.summed import functions_of
@@ -16,8 +17,8 @@ from .framed import SHARES, framed
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...answers.answer import Answer
     from ...capture.capture import Capture
-    from ..answer import Answer
     from .flame import Kind, Paths
 
 
@@ -76,7 +77,7 @@ def functions(
 
 
 @functions.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     rows = answer.frame[answer.frame["component"] != APPLICATION]
     busy = rows[rows["busy_share"].notna()]
     return {"largest": busy[:3].to_dict("records")}
@@ -86,7 +87,7 @@ _TITLE = "The functions with most of the busy samples, in the colours of their c
 
 
 @functions.plot(title=_TITLE, height=4.0)
-def _plot(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from .plots import MOST, bars
 
     rows = answer.frame[answer.frame["busy_share"].notna()][:MOST]
@@ -105,7 +106,7 @@ _GRAPHS = {
 }
 
 
-def _graphs(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+def _graphs(answer: "Answer") -> list[dict[str, str]]:
     # Of a whole recording: in interrupts where samples hit any, else of all.
     if not len(answer.frame) or {"start_s", "end_s"} & answer.options.keys():
         return []
@@ -116,7 +117,7 @@ def _graphs(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
     return []
 
 
-def _paths(answer: "Answer[pd.DataFrame]", kind: str) -> "Paths":
+def _paths(answer: "Answer", kind: str) -> "Paths":
     from .flame import paths
 
     options = answer.options
@@ -124,7 +125,7 @@ def _paths(answer: "Answer[pd.DataFrame]", kind: str) -> "Paths":
     return paths(answer.capture, which, options.get("event"), options.get("cpu"), idle=False)
 
 
-def _graph_title(_: "Answer[pd.DataFrame]", kind: str) -> str:
+def _graph_title(_: "Answer", kind: str) -> str:
     return f"{_GRAPHS[kind]} (flame graph)"
 
 
@@ -135,7 +136,7 @@ def _graph_title(_: "Answer[pd.DataFrame]", kind: str) -> str:
     panels=_graphs,
     choices=lambda _: [{"kind": kind} for kind in _GRAPHS],
 )
-def _plot_flame(ax: "Axes", answer: "Answer[pd.DataFrame]", kind: str = "all") -> None:
+def _plot_flame(ax: "Axes", answer: "Answer", kind: str = "all") -> None:
     from .flame import graph
     from .flame_picture import flame
 

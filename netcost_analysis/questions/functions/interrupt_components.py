@@ -6,20 +6,20 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...spans import columns
+from ...timeline.reading import preload
 from ...timeline.timeline import Timeline
 from ...units import absent
-from ..inputs import preload
 from ..moments import OWNERS, owners_at
-from ..question import question
 from ..samples.sampled import chosen_event, sampled
 from .profile import classified, profile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...answers.answer import Answer
     from ...capture.capture import Capture
-    from ..answer import Answer
 
 _INTERRUPT = ("hardirq", "vector", "softirq", "poll")
 # The vector in which a timer's samples are taken.
@@ -136,7 +136,7 @@ def interrupt_components(
 
 
 @interrupt_components.figures
-def _figures(answer: "Answer[InterruptComponents]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     found = answer.result
     return {
         "window_samples": found.window_samples,
@@ -151,7 +151,7 @@ _TITLE = "What was done in interrupt context, by context, cost and component"
 @interrupt_components.plot(
     title=_TITLE, height=4.0, panels=lambda answer: [{}] if len(answer.frame) else []
 )
-def _plot(ax: "Axes", answer: "Answer[InterruptComponents]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from .plots import MOST, bars
 
     rows = answer.frame[:MOST]

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...errors import AbsentError, LackingError
 from ...stats.counts import share_interval
-from ..inputs import once
-from ..question import question
+from ...timeline.reading import once
 from ..samples.sampled import sampled
 from .data_objects import data_objects
 from .data_source import BEHIND, LOAD, MISS, REMOTE, decoded
@@ -20,8 +20,8 @@ from .weights import effective
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...answers.answer import Answer
     from ...capture.capture import Capture
-    from ..answer import Answer
 
 _TAKEN = {"addr", "data_src"}
 _KEYS = ["component", "data_object"]
@@ -249,7 +249,7 @@ def _by_name(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 @memory_loads.totals
-def _totals(answer: "Answer[MemoryLoads]") -> dict[str, float]:
+def _totals(answer: "Answer") -> dict[str, float]:
     # Over all loads.
     rows = answer.result.memory_loads
     weight = rows["weight"].sum() or np.nan
@@ -264,7 +264,7 @@ def _totals(answer: "Answer[MemoryLoads]") -> dict[str, float]:
 
 
 @memory_loads.figures
-def _figures(answer: "Answer[MemoryLoads]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     found = answer.result
     return {
         "sampled_event": found.sampled_event,
@@ -280,7 +280,7 @@ def _figures(answer: "Answer[MemoryLoads]") -> dict[str, Any]:
     title="Share of the loads' latency, by the data that they were of and by component",
     height=lambda answer: 1.6 + 0.35 * answer.frame["data_object"].nunique(),
 )
-def _plot(ax: "Axes", answer: "Answer[MemoryLoads]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from ...plots.palette import COMPONENT_GROUPS
     from .groups import GROUPS, OTHER, group_of
 

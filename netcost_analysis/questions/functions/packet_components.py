@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...stats.counts import count_interval
 from ..devices.device_traffic import carried, comparable
-from ..question import question
 from ..samples.parts import IDLE
 from ..samples.sampled import chosen_event, sampled
 from ..samples.summed import parted, summed
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from ...answers.answer import Answer
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
-    from ..answer import Answer
 
 
 class PacketComponents(NamedTuple):
@@ -193,7 +193,7 @@ def per_packet(
 
 
 @packet_components.figures
-def _figures(answer: "Answer[PacketComponents]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     found = answer.result
     return {
         "largest": found.packet_components[:3].to_dict("records"),
@@ -212,14 +212,14 @@ def _figures(answer: "Answer[PacketComponents]") -> dict[str, Any]:
     }
 
 
-def _title(answer: "Answer[PacketComponents]") -> str:
+def _title(answer: "Answer") -> str:
     found = answer.result
     way = "received" if found.direction == "rx" else "sent"
     return f"What a packet that {found.device} {way} cost, by component"
 
 
 @packet_components.plot(title=_title, height=4.0)
-def _plot(ax: "Axes", answer: "Answer[PacketComponents]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from .plots import MOST, bars, label_of
 
     found = answer.result

@@ -11,8 +11,8 @@ import pyarrow as pa
 from ... import _native
 from ...frames import to_frame
 from ...progress import progress
-from ..inputs import once
-from ..samples.parts import require_cpu, require_names, search
+from ...timeline.reading import once
+from ..samples.part import require_cpu, require_names, search
 from ..samples.rules import Rule, components_of, native_rules, rules
 from ..samples.sampled import TIMERS, base_name, is_text
 from .text_stacks import text_stacks

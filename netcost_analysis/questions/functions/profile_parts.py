@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..samples.interrupts import HIDDEN
-from ..samples.parts import Asked, Part, Parts, window_ns
+from ..samples.part import Asked, Part, Parts, window_ns
 from .interrupts_off import interrupts_off_in
 from .profile import Classified, Profile, classified, profile
 from .weights import weights

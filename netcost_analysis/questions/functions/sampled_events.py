@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...errors import AbsentError, LackingError
-from ...parsers.perf_stat import plain_event
+from ...snapshots.perf_stat import plain_event
 from ...stats.counts import count_interval, ratio_interval, share_interval
 from ..samples.parts import IDLE
 from ..samples.sampled import TIMERS, base_name, sampled

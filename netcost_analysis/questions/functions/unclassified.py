@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..question import question
+from ...answers.question import question
 from ..samples.parts import IDLE
 from ..samples.rules import UNCLASSIFIED
 from ..samples.rules import rules as rules_of
@@ -13,8 +13,8 @@ from ..samples.sampled import chosen_event, sampled
 from .profile import classified, profile
 
 if TYPE_CHECKING:
+    from ...answers.answer import Answer
     from ...capture.capture import Capture
-    from ..answer import Answer
 
 
 class Unclassified(NamedTuple):
@@ -129,7 +129,7 @@ def _twice(one: Any, found: Any, own: str | None) -> pd.DataFrame:
 
 
 @unclassified.figures
-def _figures(answer: "Answer[Unclassified]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     found = answer.result
     return {
         "kernel_samples": found.kernel_samples,

@@ -9,10 +9,10 @@ import pandas as pd
 from ...coverage import joined
 from ...frames import to_frame
 from ...spans import Flags, Floats, Ints, Spans, columns, spans_of
-from ...timeline.aggregate import of_tasks
-from ..groups import Aggregate
-from ..inputs import rows
-from ..lives import StaysOf
+from ...timeline.aggregates import Aggregate
+from ...timeline.lives import StaysOf
+from ...timeline.owners import of_tasks
+from ...timeline.reading import rows
 from .migrations import migrations
 from .passed import CONTEXTS, Passed, passed
 

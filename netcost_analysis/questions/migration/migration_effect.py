@@ -8,13 +8,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...spans import Flags, Floats, Ints, Spans, spans_of
-from ...timeline.aggregate import plain_names
+from ...timeline.owners import plain_names
+from ...timeline.reading import once
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
-from ..inputs import once
 from ..moments import NEXT, PASSED
-from ..question import question
 from ..victim import asked_or_given
 from .interval import FEWEST, Compared, interval
 from .ipc import with_counters
@@ -25,7 +25,7 @@ from .migrations import incomparable, migrations
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 WIDTHS_NS = (1_000_000, 10_000_000, 100_000_000)
 # More migrations than these are studied by a sample of so many.
@@ -273,17 +273,17 @@ def measured(rows: pd.DataFrame) -> list[dict[str, Any]]:
     return [{"measure": str(name)} for name in rows["measure"].unique()] if known else []
 
 
-def _of_all_causes(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:
+def _of_all_causes(answer: "Answer") -> pd.DataFrame:
     return answer.frame[(answer.frame["cause"] == "all").to_numpy()]
 
 
 @migration_effect.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, pd.DataFrame]:
+def _totals(answer: "Answer") -> dict[str, pd.DataFrame]:
     return {"at_horizon": at_horizon(_of_all_causes(answer))}
 
 
 @migration_effect.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     victim = asked_or_given(answer.timeline, answer.options.get("victim"))
     called = label_of(answer.timeline, victim)
     return effect_figures(_of_all_causes(answer), answer.tables["at_horizon"], called)
@@ -294,7 +294,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     height=1.8,
     panels=lambda answer: measured(_of_all_causes(answer)),
 )
-def _effects(ax: "Axes", answer: "Answer[pd.DataFrame]", measure: str) -> None:
+def _effects(ax: "Axes", answer: "Answer", measure: str) -> None:
     from .plots import effects
 
     effects(ax, _of_all_causes(answer), measure)

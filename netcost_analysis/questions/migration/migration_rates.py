@@ -2,12 +2,12 @@
 
 import pandas as pd
 
-from ...timeline.aggregate import of_tasks, plain_names
+from ...answers.question import question
 from ...timeline.by import TaskBy
+from ...timeline.owners import of_tasks, plain_names
 from ...timeline.timeline import Timeline
 from ..moments import NEXT
 from ..processes.keys import task_keys
-from ..question import question
 from .migrations import migrations
 
 _CAUSES = ("wake-up", "balance", "stopper", "stopper: exec")

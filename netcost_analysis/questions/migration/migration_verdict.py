@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
 from ...display.tables import plain
 from ...display.templates import as_text, render
-from ...timeline.aggregate import of_tasks
+from ...timeline.owners import of_tasks
 from ...timeline.task import Task, comm_of, rows_of
 from ...timeline.timeline import Timeline
 from ..moments import NEXT, PASSED
 from ..processes.endpoints import endpoints
 from ..processes.stays import STAYS, stays_by_task
-from ..question import question
 from ..victim import asked_or_given
 from .interval import FEWEST
 from .lives import MOVED
@@ -25,7 +25,7 @@ from .migrations import incomparable, migrations
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # Of a task's time: less explains nothing that anybody asks about.
 WORTH = 0.01
@@ -266,13 +266,13 @@ def _called(row: dict[str, Any]) -> str:
 
 
 @migration_verdict.totals
-def _totals(answer: "Answer[MigrationVerdict]") -> dict[str, pd.DataFrame]:
+def _totals(answer: "Answer") -> dict[str, pd.DataFrame]:
     effects = answer.result.effects
     return {"at_horizon": at_horizon(effects) if len(effects) else effects}
 
 
 @migration_verdict.figures
-def _figures(answer: "Answer[MigrationVerdict]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     # verdicts: each with name; where two tasks talk, theirs.
     rows = [
         {str(name): plain(value) for name, value in row.items()}
@@ -294,7 +294,7 @@ def _figures(answer: "Answer[MigrationVerdict]") -> dict[str, Any]:
     height=1.8,
     panels=lambda answer: measured(answer.result.effects) if len(answer.result.effects) else [],
 )
-def _effects(ax: "Axes", answer: "Answer[MigrationVerdict]", measure: str) -> None:
+def _effects(ax: "Axes", answer: "Answer", measure: str) -> None:
     from .plots import effects
 
     effects(ax, answer.result.effects, measure)

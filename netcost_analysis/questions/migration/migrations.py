@@ -4,18 +4,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
 from ...spans import columns
+from ...timeline.reading import in_window, rows
 from ...timeline.timeline import Timeline
 from ...units import ranges
-from ..inputs import in_window, rows
 from ..moments import NEXT, next_stays
 from ..processes.endpoints import endpoints
-from ..question import question
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # Of a page's picture: as many tasks as fit.
 _MAX_ROWS = 11
@@ -126,18 +126,18 @@ def moves_of(rows: pd.DataFrame, duration_ns: int) -> Moves:
 
 
 @migrations.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Moves]:
+def _totals(answer: "Answer") -> dict[str, Moves]:
     return {"in_all": moves_of(answer.frame, answer.timeline.duration_ns)}
 
 
 @migrations.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     # causes: how many of each, most first.
     causes = answer.frame["cause"].value_counts()
     return {**answer.parts["in_all"]._asdict(), "causes": causes.to_dict()}
 
 
-def _height(answer: "Answer[pd.DataFrame]") -> float:
+def _height(answer: "Answer") -> float:
     # A row for each of client and server, and one for each name of the others.
     rows, tids = answer.frame, endpoints(answer.timeline)
     names = rows["comm"].where(~rows["tid"].isin(tids)).nunique() + len(tids)
@@ -149,7 +149,7 @@ def _height(answer: "Answer[pd.DataFrame]") -> float:
     height=_height,
     panels=lambda answer: [{}] if len(answer.frame) else [],
 )
-def _over_time(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _over_time(ax: "Axes", answer: "Answer") -> None:
     from .plots import moves
 
     summary = answer.timeline.summary

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...display.tables import listed
-from ...timeline.aggregate import of_tasks
+from ...timeline.aggregates import Grouped, in_window
+from ...timeline.owners import of_tasks
+from ...timeline.reading import window_of
 from ...timeline.task import Task, comm_of, require_task, rows_of
 from ...timeline.timeline import Timeline
-from ..groups import Grouped, in_window
-from ..inputs import window_of
-from ..question import question
 from .context_switches import context_switches
 from .endpoints import NEEDS, require_endpoints, require_pair
 from .recorded import RECEIVED
@@ -24,7 +24,7 @@ from .transferred import sent_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # Of its life: a task that slept less has no time to spare.
 _BUSY = 0.05
@@ -182,7 +182,7 @@ def pace_of(row: "pd.Series[Any]") -> Pace:
 
 
 @client_and_server.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     # A dict of each row; pacemakers: those that set the pace.
     rows = listed(answer.frame)
     client, server = rows
@@ -196,7 +196,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @client_and_server.plot(title="How client and server spent the window", height=1.9)
-def _shares(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _shares(ax: "Axes", answer: "Answer") -> None:
     from .plots import endpoints
 
     endpoints(ax, answer.frame, answer.timeline.duration_ns)

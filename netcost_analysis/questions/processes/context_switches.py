@@ -4,17 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...timeline.aggregate import plain_names
+from ...answers.question import question
+from ...timeline.aggregates import Grouped, in_window
 from ...timeline.by import TaskBy
 from ...timeline.group import KNOWN, Groups, Range
+from ...timeline.owners import plain_names
 from ...timeline.timeline import Timeline
-from ..groups import Grouped, in_window
-from ..question import question
 from .endpoints import endpoints
 from .keys import task_keys
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # States that every kernel shows below this; above it the bit for "preempted" has moved
 # four times.
@@ -101,12 +101,12 @@ def kinds_of(state: "pd.Series[int]", left: Groups) -> "pd.Series[str]":
 
 
 @context_switches.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, list[int]]:
+def _totals(answer: "Answer") -> dict[str, list[int]]:
     return {"endpoints": list(endpoints(answer.timeline))}
 
 
 @context_switches.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     # tasks: of client and server where two tasks talk, else of those that switched most.
     rows = answer.frame
     if "tid" not in rows:

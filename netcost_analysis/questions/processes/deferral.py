@@ -6,9 +6,9 @@ import pandas as pd
 
 from ...capture.capture import Capture
 from ...parsers.settings import parse_sysctls
-from ...timeline.aggregate import of_tasks
+from ...timeline.owners import of_tasks
+from ...timeline.reading import in_window
 from ...timeline.timeline import Timeline
-from ..inputs import in_window
 from .endpoints import endpoints
 from .recorded import FREED, stream, told
 

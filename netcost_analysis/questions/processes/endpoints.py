@@ -3,8 +3,8 @@
 
 from ..._native import CaptureError
 from ...capture.requires import ProfileError, unmet
-from ...timeline.aggregate import of_tasks
 from ...timeline.facts import groups
+from ...timeline.owners import of_tasks
 from ...timeline.task import Task
 from ...timeline.timeline import Timeline
 from .recorded import told

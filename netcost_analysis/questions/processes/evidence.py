@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from ...spans import Spans, columns, spans_of
-from ...timeline.aggregate import of_tasks, plain_names
+from ...timeline.owners import of_tasks, plain_names
 
 NET = ("NET_RX", "NET_TX")
 # They exist to run softirqs and interrupts; waking one says nothing of whose packets these are.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...timeline.aggregate import plain_names
-from ..inputs import once
+from ...timeline.owners import plain_names
+from ...timeline.reading import once
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
 from ...frames import to_frame
 from ...stats.histogram import Histogram, spread_of
-from ...timeline.aggregate import plain_names
 from ...timeline.by import TaskBy
+from ...timeline.lives import LIVES, lives_of
+from ...timeline.owners import plain_names
+from ...timeline.reading import once
 from ...timeline.timeline import Timeline
-from ..inputs import once
-from ..lives import LIVES
-from ..question import question
 from ..stolen_time.lives import lived_by
 from .endpoints import endpoints
 from .keys import task_keys
@@ -19,7 +19,7 @@ from .keys import task_keys
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 
 @question(
@@ -92,13 +92,13 @@ class _Waits(NamedTuple):
 
 @once
 def _waits(timeline: Timeline, keys: tuple[str, ...]) -> _Waits:
-    rows = to_frame(timeline.table("waits"))
+    rows = to_frame(lives_of(timeline)["waits"])
     rows["comm"], rows["waited_after"] = (
         plain_names(rows["comm"]),
         rows["waited_after"].astype(object),
     )
     of = [*keys, "waited_after"]
-    lengths = to_frame(timeline.table("wait_lengths"))
+    lengths = to_frame(lives_of(timeline)["wait_lengths"])
     rows = rows[rows["cpu"].isin(timeline.summary["cpus"])]
     rows["known"] = lengths.groupby("group")["count"].sum().reindex(rows.index, fill_value=0)
     sums = rows.groupby(of, dropna=False)[["waits", "known", "ns", "waited_ns"]].sum()
@@ -113,11 +113,11 @@ def _waits(timeline: Timeline, keys: tuple[str, ...]) -> _Waits:
 
 
 @run_queue.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, list[int]]:
+def _totals(answer: "Answer") -> dict[str, list[int]]:
     return {"endpoints": list(endpoints(answer.timeline))}
 
 
-def _subjects(answer: "Answer[pd.DataFrame]") -> list[int]:
+def _subjects(answer: "Answer") -> list[int]:
     # Client and server where two tasks talk, else the two that waited longest.
     if "tid" not in answer.frame:
         return []
@@ -127,7 +127,7 @@ def _subjects(answer: "Answer[pd.DataFrame]") -> list[int]:
 
 
 @run_queue.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     # tasks: comm, tid, and its rows, of the name that it waited longest under.
     tasks = []
     for tid in _subjects(answer):
@@ -144,7 +144,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     height=2.8,
     panels=lambda answer: [{}] if answer.figures["tasks"] else [],
 )
-def _longer(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _longer(ax: "Axes", answer: "Answer") -> None:
     from .plots import waits
 
     lengths = _waits(answer.timeline, ("tid", "comm")).lengths

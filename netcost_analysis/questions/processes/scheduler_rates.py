@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
 from ...display.tables import listed
 from ...timeline.timeline import Timeline
-from ..question import question
 from .context_switches import context_switches
 from .endpoints import endpoints
 from .run_queue import run_queue
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _RATES = ("switches_per_s", "voluntary_per_s", "involuntary_per_s", "wake_ups_per_s")
 
@@ -82,5 +82,5 @@ def scheduler_rates(timeline: Timeline) -> SchedulerRates:
 
 
 @scheduler_rates.figures
-def _figures(answer: "Answer[SchedulerRates]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {"sides": listed(answer.frame)}

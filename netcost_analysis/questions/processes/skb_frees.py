@@ -8,18 +8,18 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...capture.capture import Capture
 from ...display.tables import listed
 from ...parsers.kallsyms import parse_kallsyms
+from ...timeline.reading import added, in_window, once
 from ...timeline.timeline import Timeline
-from ..inputs import added, in_window, once
-from ..question import question
 from .deferral import is_stuck, limit_of
 from .endpoints import endpoints
 from .recorded import empty, in_columns
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # What frees a packet's data: its large ones by kfree, its small ones into a cache of their own.
 _FUNCTIONS = r"(?:skb_release_data|skb_free_head|skb_kfree_head)(?:\.[^+]*)?"
@@ -131,7 +131,7 @@ def _ranges(capture: Capture) -> list[tuple[int, int]]:
 
 
 @skb_frees.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     frame = answer.frame
     by = frame.groupby(["side", "context"], dropna=False, sort=False)["frees"].sum().reset_index()
     by["frees_share"] = by["frees"] / (by["frees"].sum() or np.nan)
@@ -142,6 +142,6 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @skb_frees.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     parts = answer.parts
     return {"sides": listed(parts["by_side"]), "defer_limit": parts["defer_limit"]}

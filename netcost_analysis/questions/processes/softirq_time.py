@@ -4,19 +4,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from ...timeline.aggregate import plain_names
+from ...answers.question import question
+from ...timeline.aggregates import Grouped
 from ...timeline.by import TaskBy
 from ...timeline.group import KNOWN
+from ...timeline.owners import plain_names
 from ...timeline.timeline import Timeline
 from ..batches.rps_dispatch import are_dispatches
-from ..groups import Grouped
-from ..question import question
 from .keys import task_keys
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # A poll outside any softirq has no action of its own.
 NAPI_THREAD = "NAPI thread"
@@ -145,17 +145,17 @@ class InContext(NamedTuple):
 
 
 @softirq_time.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> InContext:
+def _figures(answer: "Answer") -> InContext:
     total: InContext = answer.parts["in_all"]
     return total
 
 
 @softirq_time.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, InContext]:
+def _totals(answer: "Answer") -> dict[str, InContext]:
     return {"in_all": _in_context(answer)}
 
 
-def _in_context(answer: "Answer[pd.DataFrame]") -> InContext:
+def _in_context(answer: "Answer") -> InContext:
     rows, timeline = answer.frame, answer.timeline
     span_ns = timeline.duration_ns * len(timeline.summary["cpus"])
     whole = int(rows["ns"].sum())
@@ -176,7 +176,7 @@ def _in_context(answer: "Answer[pd.DataFrame]") -> InContext:
     )
 
 
-def _of_tasks(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+def _of_tasks(answer: "Answer") -> list[dict[str, Any]]:
     return [{}] if len(answer.frame) and "tid" in answer.frame else []
 
 
@@ -185,7 +185,7 @@ def _of_tasks(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
     height=lambda answer: 1.3 + 0.25 * min(answer.frame["tid"].nunique(), 10),
     panels=_of_tasks,
 )
-def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _bars(ax: "Axes", answer: "Answer") -> None:
     from .plots import softirqs_by_task
 
     softirqs_by_task(ax, answer.frame)

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
+from ...timeline.aggregates import Grouped
 from ...timeline.timeline import Timeline
-from ..groups import Grouped
 
 STAYS = Grouped("slices", by=("tid", "comm"), sums=("waited_ns",), ends=("begun_ns", "out_ns"))
 

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from ...spans import Flags
+from ...timeline import reading
+from ...timeline.reading import added, once
 from ...timeline.timeline import Timeline
-from .. import inputs
-from ..inputs import added, once
 from . import evidence as e
 from . import recorded as r
 from .packets import ENDS, packets_in, unknown_ends
@@ -84,7 +84,7 @@ def traffic(timeline: Timeline) -> Traffic:
     beside them; packets on their way are kept.
     """
     summed = _Summed(_by(timeline))
-    for softirqs, polls in inputs.batches(timeline, "softirqs", "polls"):
+    for softirqs, polls in reading.batches(timeline, "softirqs", "polls"):
         for some, theirs in _pieces(softirqs, polls):
             summed.add(some, theirs)
     return summed.over()
@@ -95,7 +95,7 @@ def _by(timeline: Timeline) -> _By:
     pairs, of_sockets = None, _of_sockets(timeline)
     if r.READY in of_sockets.events:
         announced = _Announced(of_sockets)
-        for (softirqs,) in inputs.batches(timeline, "softirqs"):
+        for (softirqs,) in reading.batches(timeline, "softirqs"):
             for some, _ in _pieces(softirqs):
                 announced.add(some)
         pairs = announced.over()

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
-from ..question import question
 from .evidence import SERVANTS
 from .recorded import RECEIVED, WOKEN
 from .traffic import traffic
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # Of the network's softirq time: above it what would tell more is named.
 _MAX_UNKNOWN = 0.05
@@ -107,13 +107,13 @@ def owned(owners: pd.DataFrame) -> Owned:
 
 
 @traffic_owners.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     found = owned(answer.frame)._asdict()
     return {"owners_known": found.pop("known_by"), "in_all": found}
 
 
 @traffic_owners.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     # lacking: events that would tell more, which profile records them.
     lacking = unrecorded(answer.capture, RECEIVED[0], WOKEN[0])
     profile = "anatomy" if RECEIVED[0] in lacking else "migration"

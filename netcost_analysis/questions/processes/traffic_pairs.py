@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
-from ..question import question
 from .recorded import RECEIVED
 from .traffic import traffic
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 
 @question(
@@ -61,7 +61,7 @@ def pairs_of(by_pair: pd.DataFrame) -> pd.DataFrame:
 
 
 @traffic_pairs.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     pairs = answer.frame
     units = int(pairs["units"].sum())
     named = float((pairs["by_packet_share"] * pairs["units"]).sum())
@@ -69,7 +69,7 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @traffic_pairs.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {
         "pairs": len(answer.frame),
         "followed": not unrecorded(answer.capture, RECEIVED[0]),

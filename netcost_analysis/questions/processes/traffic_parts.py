@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ...timeline.aggregate import NOBODY, plain_names
+from ...timeline.owners import NOBODY, plain_names
 from .softirq_time import NETWORK
 
 OWNER = ("owner_tid", "owner_comm", "owner_known_by")

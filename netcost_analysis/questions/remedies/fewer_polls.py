@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from ...timeline.aggregates import Grouped
 from ...timeline.task import Task, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.poll_costs import around_ns, costs_from, gathered
-from ..groups import Grouped
 from .robbed import STOLEN
 
 POLLS = Grouped(

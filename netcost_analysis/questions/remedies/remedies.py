@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
 from ...display.templates import as_text, render
 from ...timeline.task import Task, label_of
 from ...timeline.timeline import Timeline
 from ..batches.common import called, records
 from ..batches.paired import INPUTS
 from ..processes.deferral import not_deferred
-from ..question import question
 from ..victim import one_asked_or_chosen, victim_of
 from .fewer_polls import POLLS, saved
 from .robbed import Removable, Robbed
@@ -21,7 +21,7 @@ from .spare import Spare, spares, together
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # Of a victim's time on CPU, and of what networking took from it: less is no gain, of any remedy.
 LEAST_SHARE, LEAST_PART = 0.01, 0.1
@@ -249,7 +249,7 @@ def _share(ns: int, host: Host) -> float:
 
 
 @remedies.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     victim = victim_of(answer)
     return {
         "victim": label_of(answer.timeline, victim),
@@ -263,7 +263,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     height=2.4,
     panels=lambda answer: [{}] if len(answer.frame) else [],
 )
-def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _bars(ax: "Axes", answer: "Answer") -> None:
     from ...plots.remedies import remedies as draw
 
     draw(ax, answer.frame)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...timeline.aggregate import INTERRUPT_CONTEXTS, is_device, of_tasks
+from ...timeline.owners import INTERRUPT_CONTEXTS, is_device, of_tasks
 from ...timeline.task import Task, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.paired import paired

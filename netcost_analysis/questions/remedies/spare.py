@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ...timeline.aggregate import by_total, summed
+from ...timeline.owners import by_total, summed
 from ...timeline.timeline import Timeline
 
 

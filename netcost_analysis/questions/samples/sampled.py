@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ...capture.recorder import is_perf
 from ...errors import AbsentError, LackingError
-from ..inputs import once
+from ...timeline.reading import once
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle

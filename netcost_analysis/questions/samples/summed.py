@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from ...stats.shares import effective, share_ends
 from .interrupts import HIDDEN
-from .parts import IDLE, Part, Parts
+from .part import Part, Parts
+from .parts import IDLE
 from .rules import APPLICATION, UNCLASSIFIED
 
 # Of a component so many functions are named.

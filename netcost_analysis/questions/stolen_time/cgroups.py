@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.question import question
 from ...errors import LackingError
 from ...timeline.cgroups import cgroups_of
 from ...timeline.timeline import Timeline
-from ..question import question
 from ..stolen import losses
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _TIMES = (
     *("on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns", "stolen_network_ns"),
@@ -75,7 +75,7 @@ def cgroups(timeline: Timeline) -> pd.DataFrame:
 
 
 @cgroups.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     # rows: of those that lost most. others: how many more there are.
     rows = answer.frame.to_dict("records")
     return {"rows": rows[:_SHOWN], "others": len(rows[_SHOWN:])}

@@ -4,17 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...timeline.aggregate import INTERRUPT_CONTEXTS
+from ...answers.question import question
 from ...timeline.by import By, check_by, victim_keys
+from ...timeline.owners import INTERRUPT_CONTEXTS
+from ...timeline.reading import rows
 from ...timeline.task import row_name
 from ...timeline.timeline import Timeline
-from ..inputs import rows
-from ..question import question
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # In the order they are told: its own, what was taken, what it did for the network, the rest.
 CLASSES = (
@@ -90,7 +90,7 @@ def cost_classes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     return frame.drop(columns=["total", "order"]).reset_index(drop=True)
 
 
-def _by_comm(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+def _by_comm(answer: "Answer") -> list[dict[str, Any]]:
     anyone = answer.frame.get("comm", pd.Series(dtype=object)).isin(["(idle)", "(unknown)"])
     return [{}] if "tid" not in answer.frame and not anyone.all() else []
 
@@ -100,7 +100,7 @@ def _by_comm(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
     height=3.4,
     panels=_by_comm,
 )
-def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _bars(ax: "Axes", answer: "Answer") -> None:
     from .plots import classes
 
     line = answer.timeline

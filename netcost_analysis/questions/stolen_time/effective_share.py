@@ -4,23 +4,23 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...display.tables import plain
 from ...frames import to_frame
-from ...timeline.aggregate import known_if, of_its_own, of_tasks, per_victim
+from ...timeline.aggregates import Aggregate, Plain
 from ...timeline.by import By, victim_keys
+from ...timeline.lives import LIVES
+from ...timeline.owners import known_if, of_its_own, of_tasks, per_victim
 from ...timeline.task import row_name
 from ...timeline.timeline import Timeline
-from ..groups import Aggregate, Plain
-from ..lives import LIVES
-from ..question import question
 from ..stolen import by_victim, losses
 from .lives import lived_by, twice_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _TICK = "irq_vectors:local_timer_entry"
 _TICKS = Aggregate(lambda timeline: Plain("ticks"))
@@ -172,7 +172,7 @@ def _float(values: "pd.Series[int]") -> "pd.Series[float]":
 
 
 @effective_share.figures
-def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _of_the_victim(answer: "Answer") -> dict[str, Any]:
     # row: the timeline's victim's, None where nobody ran, or not asked for by name.
     timeline, shares = answer.timeline, answer.frame
     victim = row_name(timeline, timeline.victim)
@@ -182,7 +182,7 @@ def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     return {"victim": victim, "row": {str(name): plain(one) for name, one in row.items()}}
 
 
-def _known(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+def _known(answer: "Answer") -> list[dict[str, Any]]:
     by_comm = answer.frame.index.names == ["comm"]
     return [{}] if by_comm and answer.frame["monitor_share"].notna().any() else []
 
@@ -190,7 +190,7 @@ def _known(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
 @effective_share.plot(
     title="What a monitor shows of tasks, and what they had", height=2.9, panels=_known
 )
-def _dots(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _dots(ax: "Axes", answer: "Answer") -> None:
     from .plots import monitor
 
     line = answer.timeline

@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
 from ...frames import to_frame
-from ...timeline.aggregate import known_if, thief_labels
+from ...timeline.aggregates import Aggregate
 from ...timeline.kinds import KIND_COLUMNS, kinds_of
+from ...timeline.owners import known_if, thief_labels
 from ...timeline.task import Group, Task, label_of
 from ...timeline.timeline import Timeline
 from ..batches.common import plain
-from ..groups import Aggregate
-from ..question import question
 from ..victim import asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # From an interrupt's exit to the entry of the softirq it raised, and from one softirq to the next:
 # 0.6 to 8 us in the sample data, the slowest of them emulated.
@@ -150,7 +150,7 @@ def counted_if(polled: bool, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 @episodes.figures
-def _longest_one(answer: "Answer[Episodes]") -> dict[str, Any]:
+def _longest_one(answer: "Answer") -> dict[str, Any]:
     # first: the longest, None where there is none; parts: its largest, with their ns.
     found: Episodes = answer.result
     parts = found.parts[found.parts["episode"] == 0].head(_PARTS)
@@ -165,7 +165,7 @@ def _longest_one(answer: "Answer[Episodes]") -> dict[str, Any]:
     }
 
 
-def _any(answer: "Answer[Episodes]") -> list[dict[str, Any]]:
+def _any(answer: "Answer") -> list[dict[str, Any]]:
     return [{}] if len(answer.frame) else []
 
 
@@ -174,7 +174,7 @@ def _any(answer: "Answer[Episodes]") -> list[dict[str, Any]]:
     height=lambda answer: 1.2 + 0.28 * min(len(answer.frame), _BARS),
     panels=_any,
 )
-def _bars(ax: "Axes", answer: "Answer[Episodes]") -> None:
+def _bars(ax: "Axes", answer: "Answer") -> None:
     from .plots import longest as draw
 
     draw(ax, answer.frame, answer.start_ns, _BARS)

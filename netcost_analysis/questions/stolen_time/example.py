@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...timeline.kinds import kinds_of
+from ...timeline.reading import rows, window_of
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
-from ..inputs import rows, window_of
-from ..question import question
 from ..victim import one_asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # Of what is shown, how much is the time before and after.
 _MARGIN = 0.3
@@ -211,7 +211,7 @@ def _around(timeline: Timeline, row: "pd.Series[Any]", first: int, what: str) ->
 
 
 @example.totals
-def _totals(answer: "Answer[Example]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # in_all: when the interrupt began, what it took in all; kinds: of that CPU by kind, both from
     # the first interrupt to the last's end. Nothing where none was seen.
     found = answer.result
@@ -228,7 +228,7 @@ def _totals(answer: "Answer[Example]") -> dict[str, Any]:
 
 
 @example.figures
-def _figures(answer: "Answer[Example]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     # parts: ns by kind; cpu None for none.
     # looked_at_ns, offset_ns: of a large capture the stretch it was chosen from.
     found, timeline = answer.result, answer.timeline
@@ -259,7 +259,7 @@ def _interrupts(segments: pd.DataFrame) -> pd.DataFrame:
     return segments[~segments["context"].isin(["task", "idle", "unknown"])]
 
 
-def _seen(answer: "Answer[Example]") -> list[dict[str, Any]]:
+def _seen(answer: "Answer") -> list[dict[str, Any]]:
     return [] if answer.result.cpu is None else [{}]
 
 
@@ -271,7 +271,7 @@ def _seen(answer: "Answer[Example]") -> list[dict[str, Any]]:
     height=lambda answer: 3.1 + 0.55 * len(answer.result.others),
     panels=_seen,
 )
-def _lanes(ax: "Axes", answer: "Answer[Example]") -> None:
+def _lanes(ax: "Axes", answer: "Answer") -> None:
     from ...plots.lanes import lanes
 
     one: Example = answer.result

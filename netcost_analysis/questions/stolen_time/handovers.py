@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
 from ...frames import to_frame
 from ...spans import spans_of
+from ...timeline.aggregates import Aggregate
+from ...timeline.lives import LIVES, everywhere, lives_of
+from ...timeline.reading import once
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import kernel_limits
-from ..groups import Aggregate
-from ..inputs import once
-from ..lives import LIVES, everywhere
-from ..question import question
 from ..stolen import loss_of
 from .episodes import counted_if
 from .threads import STAYS, THREADS, WAKE_NS, handovers_of, stays_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..._native import ArrowTable
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _THREADS, _LANES, _TASKS = 3, 8, 7
 # Less, and it is told in the tables only.
@@ -52,7 +52,7 @@ def _handed_over(timeline: Timeline) -> HandedOver:
     summary = timeline.summary
     return HandedOver(
         stays=stays_of(timeline),
-        renamed=timeline.table("renamed") if across else None,
+        renamed=lives_of(timeline)["renamed"] if across else None,
         threads=THREADS,
         near_ns=WAKE_NS,
         end_ns=None if whole.summary["lost_events"] else int(summary["end_ns"]),
@@ -195,14 +195,14 @@ def handovers(timeline: Timeline) -> Handovers:
 
 
 @handovers.totals
-def _totals(answer: "Answer[Handovers]") -> dict[str, Totals]:
+def _totals(answer: "Answer") -> dict[str, Totals]:
     timeline, victim = answer.timeline, answer.timeline.victim
     waited_ns = None if victim is None else loss_of(timeline, victim).row["displaced_ns"]
     return {"in_all": answer.result.totals(victim, waited_ns)}
 
 
 @handovers.figures
-def _of_the_victim(answer: "Answer[Handovers]") -> dict[str, Any]:
+def _of_the_victim(answer: "Answer") -> dict[str, Any]:
     # longest: the longest one's row, None where there is none; wake_reasons: how often each.
     frame, victim, total = answer.frame, answer.timeline.victim, answer.parts["in_all"]
     reasons = frame["wake_reason"].value_counts()
@@ -221,7 +221,7 @@ def _of_the_victim(answer: "Answer[Handovers]") -> dict[str, Any]:
     }
 
 
-def _any(answer: "Answer[Handovers]") -> list[dict[str, Any]]:
+def _any(answer: "Answer") -> list[dict[str, Any]]:
     return [{}] if len(answer.frame) else []
 
 
@@ -230,7 +230,7 @@ def _any(answer: "Answer[Handovers]") -> list[dict[str, Any]]:
     height=lambda answer: 1.0 + 0.26 * min(answer.frame["comm"].nunique(), _LANES),
     panels=_any,
 )
-def _when(ax: "Axes", answer: "Answer[Handovers]") -> None:
+def _when(ax: "Axes", answer: "Answer") -> None:
     from .plots import when
 
     summary = answer.timeline.summary
@@ -238,7 +238,7 @@ def _when(ax: "Axes", answer: "Answer[Handovers]") -> None:
     when(ax, answer.frame, window, answer.start_ns)
 
 
-def _waiting(answer: "Answer[Handovers]") -> list[dict[str, Any]]:
+def _waiting(answer: "Answer") -> list[dict[str, Any]]:
     return [{}] if len(answer.tables["displaced"]) else []
 
 
@@ -248,7 +248,7 @@ def _waiting(answer: "Answer[Handovers]") -> list[dict[str, Any]]:
     height=lambda answer: 1.0 + 0.26 * min(answer.tables["displaced"]["comm"].nunique(), _TASKS),
     panels=_waiting,
 )
-def _waited(ax: "Axes", answer: "Answer[Handovers]") -> None:
+def _waited(ax: "Axes", answer: "Answer") -> None:
     from .plots import waited
 
     waited(ax, answer.tables["displaced"])

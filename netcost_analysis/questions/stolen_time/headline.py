@@ -6,23 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.question import question
 from ...capture.requires import unrecorded
-from ...timeline.aggregate import INTERRUPT_CONTEXTS, of_tasks
+from ...timeline.owners import INTERRUPT_CONTEXTS, of_tasks
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import absent
 from ..beyond_trace import beyond_trace
 from ..first_words import first_words
-from ..network_cost import network_cost
-from ..network_words import INTERRUPTS
-from ..question import question
+from ..network_cost import INTERRUPTS, network_cost
 from ..stolen import loss_of, monitor_ends, shares_of
 from ..victim import one_asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # Of the time on CPU: less than this waited is left to the tables.
 _WORTH_SAYING = 0.005
@@ -124,7 +123,7 @@ def beyond(row: "Mapping[str, Any] | pd.Series[Any]") -> Beyond:
 
 
 @headline.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # beyond: what else is known of the victim; beyond_trace: of its work. Nothing where nobody ran.
     timeline = answer.timeline
     victim = victim_of(answer)
@@ -137,7 +136,7 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @headline.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     # row: of stolen(), None where nobody ran. unseen: events of interrupts that were not recorded.
     timeline = answer.timeline
     victim = victim_of(answer)
@@ -161,7 +160,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     }
 
 
-def _told(answer: "Answer[pd.DataFrame]") -> "list[dict[str, Any]]":
+def _told(answer: "Answer") -> "list[dict[str, Any]]":
     return [{}] if answer.figures["victim"] is not None else []
 
 
@@ -170,7 +169,7 @@ def _told(answer: "Answer[pd.DataFrame]") -> "list[dict[str, Any]]":
     height=2.6,
     panels=_told,
 )
-def _bar(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _bar(ax: "Axes", answer: "Answer") -> None:
     from ...plots.answer import answer as draw
 
     row = answer.figures["row"]

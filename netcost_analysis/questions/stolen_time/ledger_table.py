@@ -3,13 +3,13 @@
 from html import escape
 from typing import TYPE_CHECKING
 
-from ...display.tables import cell_text, ledger_elsewhere
 from ...plots.palette import shade
 from ...units import absent, duration
 from ..ledger import ledger as ledger
+from ..ledger_tables import cell_text, ledger_elsewhere
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
     from ..ledger import Cell, Ledger
 
 _VICTIMS = 4
@@ -17,13 +17,13 @@ _THIEVES = 14
 
 
 @ledger.figures
-def _elsewhere(answer: "Answer[Ledger]") -> dict[str, list[str] | bool]:
+def _elsewhere(answer: "Answer") -> dict[str, list[str] | bool]:
     found: Ledger = answer.result
     return {"nobody": not found.victims, "elsewhere": ledger_elsewhere(found)}
 
 
 @ledger.table
-def _html(answer: "Answer[Ledger]") -> str:
+def _html(answer: "Answer") -> str:
     # Thieves down, victims across, the others summed in the last. A cell has time and share of the
     # victim's time on CPU; its shading grows with the share.
     found: Ledger = answer.result

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ...frames import to_frame
+from ...timeline.lives import lives_of
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -33,4 +34,4 @@ def lived_by(timeline: "Timeline", by: str) -> pd.DataFrame:
 
 def twice_of(timeline: "Timeline") -> pd.DataFrame:
     """What each task is shown of itself on two CPUs at once: tid, comm, cpu, twice_ns (int64)."""
-    return to_frame(timeline.table("twice")).astype({"comm": object})
+    return to_frame(lives_of(timeline)["twice"]).astype({"comm": object})

@@ -4,20 +4,20 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...coverage import lost_in
-from ...timeline.aggregate import of_tasks
+from ...answers.question import question
+from ...coverage import lost_of_cpus
+from ...timeline.owners import of_tasks
+from ...timeline.reading import rows
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import round_width
-from ..inputs import rows
-from ..question import question
 from ..victim import victim_of
 from .rolling_stolen import rolling_stolen, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _REASONS = 3
 
@@ -72,13 +72,20 @@ def cpus_of(timeline: Timeline, victim: Task | None) -> list[int]:
     return [int(cpu) for cpu in by_cpu.index]
 
 
+def _lost_ns(timeline: Timeline, cpus: list[int]) -> int:
+    # Overlaps counted once.
+    window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    gaps = _gaps(timeline, cpus).to_dict("records")
+    return sum(lost_of_cpus(cpus, gaps, window).values())
+
+
 def _gaps(timeline: Timeline, cpus: list[int]) -> pd.DataFrame:
     [gaps] = rows(timeline, "coverage")
     return gaps[gaps["cpu"].isin(cpus)]
 
 
 @over_time.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # cpus: those on which it was; lost_ns: their time without record, overlaps counted once;
     # spread: None where it cannot be told.
     timeline = answer.timeline
@@ -87,13 +94,13 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     known = victim is not None and not timeline.missing["on_cpu"]
     return {
         "cpus": sorted(cpus),
-        "lost_ns": lost_in(timeline, cpus, _gaps(timeline, cpus)),
+        "lost_ns": _lost_ns(timeline, cpus),
         "spread": spread(answer.frame) if known else None,
     }
 
 
 @over_time.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     # gaps: of the CPUs on which it was.
     timeline, parts = answer.timeline, answer.parts
     victim = victim_of(answer)
@@ -112,7 +119,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     }
 
 
-def _shown(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+def _shown(answer: "Answer") -> list[dict[str, Any]]:
     return [{}] if answer.figures["cpus"] and not answer.figures["empty"] else []
 
 
@@ -122,7 +129,7 @@ def _shown(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
     ),
     panels=_shown,
 )
-def _bins(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _bins(ax: "Axes", answer: "Answer") -> None:
     from ...plots.time import stolen_over_time
 
     timeline, figures = answer.timeline, answer.figures

@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ...answers.question import question
 from ...errors import ArgumentError
-from ...timeline.aggregate import of_tasks, sums_by_thief, within_figures
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import KIND_COLUMNS, kinds_of
+from ...timeline.lives import LIVES
+from ...timeline.owners import of_tasks, sums_by_thief, within_figures
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import round_width
-from ..lives import LIVES
-from ..question import question
 from ..victim import asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _MEASURES = (
     *("on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns", "stolen_network_ns"),
@@ -257,7 +257,7 @@ def spread(frame: pd.DataFrame) -> Spread | None:
 
 
 @rolling_stolen.totals
-def _extremes(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _extremes(answer: "Answer") -> dict[str, Any]:
     # extremes: the windows with most and least stolen of those that compare, and the two before and
     # after the largest change; none where nothing was. width_ns: the windows' median.
     frame = answer.frame[answer.frame["stolen_cpu_share"].notna()]
@@ -275,7 +275,7 @@ def _extremes(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @rolling_stolen.figures
-def _of_one(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _of_one(answer: "Answer") -> dict[str, Any]:
     # most, least, before, after: those of extremes, None without.
     rows = {row["extreme"]: row for row in answer.tables["extremes"].to_dict("records")}
     return {

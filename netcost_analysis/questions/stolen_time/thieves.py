@@ -4,20 +4,20 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...timeline.aggregate import INTERRUPT_CONTEXTS, is_device, of_tasks
+from ...answers.question import question
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import kinds_of
+from ...timeline.owners import INTERRUPT_CONTEXTS, is_device, of_tasks
+from ...timeline.reading import once, rows
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
-from ..inputs import once, rows
-from ..question import question
 from ..victim import asked_or_chosen, not_by_cpu, victim_of
 from .episodes import GAP_NS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _STOLEN = ("stolen", "stolen_or_synchronous")
 # Of the NET_RX that polled an instance alone, so many must show the line.
@@ -135,20 +135,20 @@ def by_queue(rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _victim(answer: "Answer[pd.DataFrame]") -> Task | None:
+def _victim(answer: "Answer") -> Task | None:
     # Of whom words and pictures are: of tasks by number, or of several, the frame alone tells.
     return None if answer.options.get("by") == "tid" else victim_of(answer)
 
 
 @thieves.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # Of one victim: by_thief(), and what by_queue() returns.
     rows = answer.frame[:0] if _victim(answer) is None else answer.frame
     return {"by_thief": by_thief(rows), **by_queue(rows)}
 
 
 @thieves.figures
-def _queues_of(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _queues_of(answer: "Answer") -> dict[str, Any]:
     # queues, nobodys: with their ns.
     victim, parts = _victim(answer), answer.parts
     queues, nobodys = parts["queues"], parts["nobodys"]
@@ -163,7 +163,7 @@ def _queues_of(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     }
 
 
-def _any(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+def _any(answer: "Answer") -> list[dict[str, Any]]:
     return [{}] if len(answer.figures["thieves"]) else []
 
 
@@ -172,7 +172,7 @@ def _any(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
     height=lambda answer: 1.3 + 0.26 * min(len(answer.figures["thieves"]), _BARS),
     panels=_any,
 )
-def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _bars(ax: "Axes", answer: "Answer") -> None:
     from ...plots.answer import thieves as draw
 
     draw(ax, answer.figures["thieves"])

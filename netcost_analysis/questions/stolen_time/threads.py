@@ -7,11 +7,11 @@ import pandas as pd
 
 from ...frames import to_frame
 from ...spans import Spans
+from ...timeline.aggregates import Aggregate
+from ...timeline.lives import StaysOf, everywhere
+from ...timeline.reading import once
 from ..batches.kernel_limits import KernelLimits
 from ..batches.paired import stopped_by
-from ..groups import Aggregate
-from ..inputs import once
-from ..lives import StaysOf, everywhere
 from .waiting import held_in, runnable
 
 if TYPE_CHECKING:

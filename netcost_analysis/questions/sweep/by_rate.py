@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from ...capture.experiment import Experiment
+from ...answers.question import question
+from ...opening.experiment import Experiment
 from ..batches.common import records
-from ..question import question
 from .measure import HOPS, UNITS, Figures, dropped_at, figures_of
 from .steps import require_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 KEYS = ("curve", "data_path", "steering", "destinations", "victim_kind", "offered", "step")
 
@@ -156,7 +156,7 @@ def _drops(figures: Figures) -> list[dict[str, Any]]:
 
 
 @by_rate.totals
-def _totals(answer: "Answer[ByRate]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # curve_ends: of each curve its slowest and fastest step that was measured. unmeasured: how many
     # steps were not; lacking: how many recordings lack softirqs. dropped_most: the largest share of
     # what a step sent that a hop dropped; daemons_most: the step whose daemons had most CPU time;
@@ -184,7 +184,7 @@ def _most(rows: pd.DataFrame, name: str) -> dict[str, Any] | None:
 
 
 @by_rate.figures
-def _words(answer: "Answer[ByRate]") -> dict[str, Any]:
+def _words(answer: "Answer") -> dict[str, Any]:
     parts = answer.parts
     names = ("curve_ends", "unmeasured", "lacking", "dropped_most", "counted_drops", "daemons_most")
     return {"steps": len(answer.frame), **{name: parts[name] for name in names}}
@@ -202,12 +202,12 @@ _PICTURES = {
 
 
 def _picture(name: str, metric: str, title: str) -> None:
-    def draw(ax: "Axes", answer: "Answer[ByRate]") -> None:
+    def draw(ax: "Axes", answer: "Answer") -> None:
         from .plots import by_metric
 
-        by_metric(ax, answer.result, metric)
+        by_metric(ax, answer.frame, answer.tables["intervals"], metric)
 
-    def panels(answer: "Answer[ByRate]") -> Any:
+    def panels(answer: "Answer") -> Any:
         # Drops are drawn where there are any.
         known = answer.frame.loc[answer.frame["rate_per_s"].notna(), metric]
         return ({},) if (known.gt(0) if name == "drops" else known.notna()).any() else ()
@@ -225,7 +225,7 @@ for _name, _shown in _PICTURES.items():
     height=3.4,
     panels=lambda answer: ({},) if answer.frame["reached_pps"].gt(0).any() else (),
 )
-def _reached(ax: "Axes", answer: "Answer[ByRate]") -> None:
+def _reached(ax: "Axes", answer: "Answer") -> None:
     from .plots import reached
 
-    reached(ax, answer.result)
+    reached(ax, answer.frame)

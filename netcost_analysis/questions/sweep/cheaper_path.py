@@ -4,17 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...capture.experiment import Experiment
+from ...answers.question import question
+from ...opening.experiment import Experiment
 from ..batches.common import records
 from ..batches.curves import PATHS
 from ..comparison.words import moved, quantity
-from ..question import question
 from .pairs import pairs, require_pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # Where neither can be told to be.
 NEITHER = "~"
@@ -80,7 +80,7 @@ def _cheaper(row: dict[Any, Any]) -> str:
 
 
 @cheaper_path.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # verdicts: of each pair of paths at how many rates which was the cheaper one, and by how much.
     # of_blocks: how many rows are of blocks of time and not of repeats; scatter: by how far runs
     # scatter, which these allow for, None where nobody knows.
@@ -114,7 +114,7 @@ def _verdict(base: str, new: str, rows: pd.DataFrame) -> dict[str, Any]:
 
 
 @cheaper_path.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {
         "verdicts": [
             {
@@ -148,7 +148,7 @@ def _shown(row: dict[str, Any] | None) -> dict[str, str] | None:
 
 @cheaper_path.plot(title="Difference between data paths at each rate, with its interval",
                    height=lambda answer: 1.0 + 0.3 * len(answer.frame))  # fmt: skip
-def _plot(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from .plots import differences
 
     differences(ax, answer.frame)

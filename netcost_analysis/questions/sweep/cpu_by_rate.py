@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.experiment import Experiment
+from ...answers.question import question
+from ...opening.experiment import Experiment
 from ...parsers.mpstat import KINDS
-from ..question import question
 from .by_rate import keys_of
 from .measure import figures_of
 from .steps import require_steps
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # As that document leaves out %steal, %guest and %gnice where they are 0.
 _LEFT_OUT = ("steal", "guest", "gnice")
@@ -67,7 +67,7 @@ def cpu_by_rate(experiment: Experiment) -> pd.DataFrame:
 
 
 @cpu_by_rate.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # partly: how many steps have no interval of mpstat's within the run, and least_in_run_share.
     inside = answer.frame["in_run_share"]
     return {
@@ -77,5 +77,5 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @cpu_by_rate.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {name: answer.parts[name] for name in ("partly", "least_in_run_share")}

@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...capture.experiment import Experiment
+from ...answers.question import question
+from ...opening.experiment import Experiment
 from ..batches.common import records
 from ..comparison.words import moved
-from ..question import question
 from .pairs import pairs, require_pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _LABEL = ("destinations",)
 
@@ -61,7 +61,7 @@ def destinations(experiment: Experiment, metric: str = "network_share") -> pd.Da
 
 
 @destinations.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # of_paths: for each of alike at how many rates there is a difference, and the largest.
     found = []
     for alike, rows in answer.frame.groupby("alike", sort=False):
@@ -79,7 +79,7 @@ def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 @destinations.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {
         "of_paths": [
             {**one, "most": _shown(one["most_change"])} for one in answer.parts["of_paths"]
@@ -98,7 +98,7 @@ def _shown(row: dict[str, Any] | None) -> dict[str, str] | None:
 
 @destinations.plot(title="Difference between one destination and two at each rate",
                    height=lambda answer: 1.0 + 0.3 * len(answer.frame))  # fmt: skip
-def _plot(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+def _plot(ax: "Axes", answer: "Answer") -> None:
     from .plots import differences
 
     differences(ax, answer.frame)

@@ -4,13 +4,13 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._native import __version__
+from ...answers.question import question
 from ...capture.checksum import checksum_of_all
-from ...capture.experiment import Experiment
+from ...opening.experiment import Experiment
 from ..completeness.provenance import versions
-from ..question import question
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    pass
 
 
 class MadeBy(NamedTuple):
@@ -72,8 +72,3 @@ def made_by(experiment: Experiment) -> MadeBy:
         python=".".join(map(str, sys.version_info[:3])),
         libraries=versions(),
     )
-
-
-@made_by.figures
-def _figures(answer: "Answer[MadeBy]") -> MadeBy:
-    return answer.result

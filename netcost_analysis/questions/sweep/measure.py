@@ -9,17 +9,18 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.bundle import Bundle
 from ...capture.capture import Capture
-from ...capture.experiment import Experiment
 from ...capture.requires import unrecorded
 from ...comparison.run import Run
-from ...parsers.daemons import daemons
+from ...opening.experiment import Experiment
 from ...parsers.mpstat import KINDS
-from ...parsers.mpstat_times import intervals_within, mpstat_intervals
+from ...snapshots.daemons import daemons
+from ...snapshots.mpstat_times import intervals_within, mpstat_intervals
 from ...stats.change import Counts, Estimate, Side, estimate, repeats
 from ...stats.resampling import Floats
-from ..comparison.measured import Blocks, Measured, busiest, measured
+from ...timeline.reading import once
+from ..comparison.measured import Measured, busiest, measured
 from ..comparison.metrics import by_block, network, own_time, sides_of
-from ..inputs import once
+from ..comparison.scheduled import Blocks
 from .steps import Step, steps_of
 
 # What one of each figure is.

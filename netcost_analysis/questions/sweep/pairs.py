@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.experiment import Experiment
 from ...errors import ArgumentError, no_such
+from ...opening.experiment import Experiment
 from ...progress import each
 from ...stats.change import LEAST_REPEATS, adjusted, change_of
 from ...stats.resampling import CONFIDENCE

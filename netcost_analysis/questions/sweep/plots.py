@@ -13,8 +13,6 @@ from ..batches.plots import LONGEST_CURVE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .by_rate import ByRate
-
 # What stands for no victim in a table of steps.
 _ALONE = "none"
 # Figures as a reader has them: the factor, and what the axis says.
@@ -29,16 +27,16 @@ _AXES = {
 _OF_ALL = ("network_share", "victim_share", "soft_share")
 
 
-def by_metric(ax: "Axes", found: "ByRate", metric: str) -> None:
+def by_metric(ax: "Axes", rows: pd.DataFrame, intervals: pd.DataFrame, metric: str) -> None:
     """Draw a figure of every curve over its packet rate, with intervals where there are any."""
     factor, label = _AXES[metric]
-    for curve, look in _curves(found.by_rate, found.by_rate["rate_per_s"].notna()):
+    for curve, look in _curves(rows, rows["rate_per_s"].notna()):
         rate = curve["rate_per_s"] / 1e3
         ax.plot(rate, factor * curve[metric], **look)
-        ends = found.intervals[
-            (found.intervals["metric"] == metric)
-            & found.intervals["step"].isin(set(curve["step"]))
-            & found.intervals["measured_low"].notna()
+        ends = intervals[
+            (intervals["metric"] == metric)
+            & intervals["step"].isin(set(curve["step"]))
+            & intervals["measured_low"].notna()
         ].set_index("step")
         known = curve[curve["step"].isin(set(ends.index))]
         low, high = (
@@ -50,7 +48,7 @@ def by_metric(ax: "Axes", found: "ByRate", metric: str) -> None:
     ax.set_ylabel(label)
     if metric == "batch_mean":
         ax.set_yscale("log", base=2)
-        most = float(found.by_rate[metric].max())
+        most = float(rows[metric].max())
         marks = 2 ** np.arange(0, 1 + np.ceil(np.log2(max(most, 2))))
         ax.set_yticks(marks, [f"{mark:g}" for mark in marks])
     elif metric in _OF_ALL:
@@ -59,12 +57,12 @@ def by_metric(ax: "Axes", found: "ByRate", metric: str) -> None:
         ax.set_ylim(bottom=0)
 
 
-def reached(ax: "Axes", found: "ByRate") -> None:
+def reached(ax: "Axes", rows: pd.DataFrame) -> None:
     """Draw what arrived over what was sent, both to a logarithmic scale, and where all arrives."""
-    known = found.by_rate["reached_pps"].notna() & found.by_rate["sent_pps"].gt(0)
-    for curve, look in _curves(found.by_rate, known):
+    known = rows["reached_pps"].notna() & rows["sent_pps"].gt(0)
+    for curve, look in _curves(rows, known):
         ax.plot(curve["sent_pps"] / 1e3, curve["reached_pps"] / 1e3, **look)
-    ends = found.by_rate.loc[known, "sent_pps"] / 1e3
+    ends = rows.loc[known, "sent_pps"] / 1e3
     line = [ends.min(), ends.max()]
     ax.plot(line, line, color=FAINT, linewidth=0.8, zorder=0, label="all that was sent")
     ax.set_yscale("log")

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.experiment import Experiment
+from ...answers.question import question
+from ...opening.experiment import Experiment
 from ..batches.curves import FULL
 from ..batches.rate_curve import rate_curve
-from ..question import question
 from .measure import Figures, figures_of
 from .steps import require_steps
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # Lost, of what was sent: a path that drops more is saturated.
 LOST = 0.01
@@ -148,14 +148,14 @@ def limited_by(steps: list[Figures]) -> str | None:
 
 
 @saturation.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _totals(answer: "Answer") -> dict[str, Any]:
     # paths_end, cpus_end, senders_end: how many curves end so.
     by = answer.frame["limited_by"]
     return {f"{name}s_end": int((by == name).sum()) for name in _ENDS}
 
 
 @saturation.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+def _figures(answer: "Answer") -> dict[str, Any]:
     return {
         "rows": answer.frame.astype(object).to_dict("records"),
         **{name: answer.parts[name] for name in map("{}s_end".format, _ENDS)},

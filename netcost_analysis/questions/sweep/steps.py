@@ -5,15 +5,15 @@ from math import inf, nan
 
 from ..._native import CaptureError
 from ...capture.bundle import Bundle
-from ...capture.experiment import Experiment
 from ...capture.requires import unrecorded
 from ...comparison.run import Run
 from ...comparison.run_set import REPEATS, run_set
 from ...errors import ArgumentError
+from ...opening.experiment import Experiment
+from ...timeline.reading import once
 from ..batches.curves import PATHS, RATES, named
 from ..batches.rate_curve import NEEDS
 from ..completeness.missing import MAX_MISSING, network_missing
-from ..inputs import once
 
 
 @dataclass(frozen=True, eq=False)

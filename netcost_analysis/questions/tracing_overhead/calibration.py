@@ -45,7 +45,7 @@ class Calibrated(NamedTuple):
 
 def calibrated(capture: "Capture") -> list[Calibrated]:
     # The pair under load first: it has most events, so most to see. Empty without a calibration.
-    from ...capture.capture import open_capture
+    from ...opening.opening import open_capture
 
     bundle = capture.bundle
     folders = bundle.manifest.calibration if bundle else None

@@ -4,21 +4,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from ...timeline.aggregate import of_tasks, within_figures
+from ...answers.question import question
 from ...timeline.by import By, check_by, victim_keys
+from ...timeline.owners import of_tasks, within_figures
+from ...timeline.reading import once
 from ...timeline.task import Task, by_of, row_name, rows_of
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import Unrecorded, unrecorded_ns
-from ..inputs import once
 from ..moments import OWNERS
-from ..question import question
 from ..victim import asked_or_chosen, not_by_cpu, victim_of
 from .counts import COSTS, counted
 from .event_cost import chosen, event_cost
 from .tracing_cost import events_by_thief, shared, sources
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 # A figure of which tracing is more than this is not to be taken as it is.
 DOUBTFUL_SHARE = 0.05
@@ -160,7 +160,7 @@ class Doubts(NamedTuple):
 
 
 @corrected_stolen.figures
-def doubts(answer: "Answer[pd.DataFrame]") -> Doubts:
+def doubts(answer: "Answer") -> Doubts:
     frame, victim = answer.frame, row_name(answer.timeline, victim_of(answer))
     own = frame[(frame["comm"] == victim) & frame["figure"].isin(NAMES)] if victim else frame[:0]
     # By tid several tasks may have the name: the first had most.

@@ -9,7 +9,7 @@ import pandas as pd
 from ...frames import to_frame
 from ...progress import progress
 from ...spans import Floats, Ints, columns
-from ..inputs import once
+from ...timeline.reading import once
 from ..moments import owners_at
 
 if TYPE_CHECKING:

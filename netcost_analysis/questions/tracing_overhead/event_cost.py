@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.question import question
 from ...parsers.preflight import parse_preflight_cost
-from ..question import question
 from .calibration import PUBLISHED_NS, calibrated
 
 if TYPE_CHECKING:

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
+from ...answers.question import question
 from ...timeline.task import Task, row_name
 from ...timeline.timeline import Timeline
 from ..moments import OWNERS
-from ..question import question
 from ..victim import victim_of
 from .corrected_stolen import DOUBTFUL_SHARE, corrected_stolen
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 _NETWORK = ("stolen_network_ns", "stolen_network_max_ns")
 
@@ -68,7 +68,7 @@ class Beside(NamedTuple):
 
 
 @network_overhead.figures
-def beside(answer: "Answer[pd.DataFrame]") -> Beside:
+def beside(answer: "Answer") -> Beside:
     victim = row_name(answer.timeline, victim_of(answer))
     own = answer.frame[answer.frame["comm"] == victim]
     if not len(own):

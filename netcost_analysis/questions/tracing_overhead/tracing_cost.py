@@ -4,17 +4,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from ...timeline.aggregate import of_tasks, sums_by_thief
+from ...answers.question import question
 from ...timeline.by import By, check_by, victim_keys
+from ...timeline.owners import of_tasks, sums_by_thief
 from ...timeline.timeline import Timeline
 from ...units import absent
 from ..moments import OWNERS
-from ..question import question
 from .counts import COSTS, counted
 from .event_cost import chosen, event_cost
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    from ...answers.answer import Answer
 
 
 @question(
@@ -152,14 +152,14 @@ class Overhead(NamedTuple):
 
 
 @tracing_cost.totals
-def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, InAll | None]:
+def _totals(answer: "Answer") -> dict[str, InAll | None]:
     # in_all: of all CPUs, None for an answer by task.
     by_cpu = answer.frame.index.name == "cpu"
     return {"in_all": in_all(answer.frame, answer.timeline.duration_ns) if by_cpu else None}
 
 
 @tracing_cost.figures
-def overhead(answer: "Answer[pd.DataFrame]") -> Overhead:
+def overhead(answer: "Answer") -> Overhead:
     costs, frame = event_cost(answer.capture), answer.frame
     cost = chosen(costs)
     by_cpu = frame.index.name == "cpu"

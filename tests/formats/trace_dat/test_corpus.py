@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from netcost_analysis._native import Capture, CaptureError
-from netcost_analysis.capture import capture
+from netcost_analysis.opening import opening
 from support.bounded import bounded
 from support.corpus import files, name, path_of
 from support.native_tables import ALL_TABLES, Answer, assert_conserved
@@ -77,7 +77,7 @@ def test_info_and_events(
     netcost: Netcost, one: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Opened once: a command for each of its events would look through all of it again.
-    monkeypatch.setattr(capture, "open_capture", cache(capture.open_capture))
+    monkeypatch.setattr(opening, "open_capture", cache(opening.open_capture))
     info = netcost("info", str(path_of(one)), "--json")
     assert info.code == 0, info.err
     assert info.json["format"] == "trace.dat"

@@ -180,8 +180,8 @@ def test_samples_agree_with_their_files(sample: netcost.Capture) -> None:
 def test_mpstat_agrees_with_proc_stat_of_its_own_interval(sample: netcost.Capture) -> None:
     # netcost-record sampled /proc/stat every second as well: the nearest two samples to an interval
     # of mpstat tell the same to what happens in the moments between.
-    from netcost_analysis.parsers.counters import counters as counted
-    from netcost_analysis.parsers.mpstat_times import intervals_within
+    from netcost_analysis.snapshots.counters import counters as counted
+    from netcost_analysis.snapshots.mpstat_times import intervals_within
 
     assert sample.bundle
     assert sample.bundle.victim

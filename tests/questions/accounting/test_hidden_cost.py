@@ -11,7 +11,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis import CaptureError
-from netcost_analysis.capture.experiment import open_experiment
+from netcost_analysis.opening.experiment import open_experiment
 from netcost_analysis.questions.accounting.fitting import fit, wide
 from netcost_analysis.questions.accounting.runs import calibration_runs
 from support.asked import accounts, hidden_cost, hidden_cost_predictions

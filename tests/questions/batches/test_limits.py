@@ -16,7 +16,7 @@ from netcost_analysis.questions.batches.poll_sizes import sizes_of
 from netcost_analysis.questions.batches.softnet import compared, times_of
 from netcost_analysis.questions.batches.squeezed import squeezed as by_limits
 from netcost_analysis.questions.batches.squeezes import by_cpu
-from netcost_analysis.questions.inputs import Window
+from netcost_analysis.timeline.reading import Window
 from support.asked import kernel_limits
 from support.chains import drawn
 from support.host import ROOT

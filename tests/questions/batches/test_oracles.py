@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.capture.experiment import open_experiment
-from netcost_analysis.parsers.counters import counters
+from netcost_analysis.opening.experiment import open_experiment
 from netcost_analysis.questions.batches.common import int64
+from netcost_analysis.snapshots.counters import counters
 from netcost_analysis.timeline.timeline import Timeline
 from support.asked import (
     irq_gaps,

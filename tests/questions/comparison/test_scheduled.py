@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from netcost_analysis.questions.comparison.measured import Blocks
-from netcost_analysis.questions.comparison.scheduled import scheduled
+from netcost_analysis.questions.comparison.scheduled import Blocks, scheduled
 from support.asked import context_switches, run_queue
 from support.kept import kept
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import netcost_analysis
-from netcost_analysis.questions.network_words import network_words
+from netcost_analysis.questions.network_cost import network_words
 from netcost_analysis.timeline.task import ALL
 from support.asked import (
     cost_classes,

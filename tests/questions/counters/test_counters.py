@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.parsers.perf_stat import counted_in
+from netcost_analysis.snapshots.perf_stat import counted_in
 from support.energy_bundles import COUNTERS, counted, energy_bundle, energy_experiment, softnet
 from support.kept import kept, kept_experiment
 

@@ -9,7 +9,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.capture.requires import MissingEventsError
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.timeline.aggregate import BACKLOG_POLL
+from netcost_analysis.timeline.owners import BACKLOG_POLL
 from support.asked import (
     device_cost,
     device_flags,

@@ -7,8 +7,8 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.parsers.mpstat_times import mpstat_intervals
 from netcost_analysis.questions.energy.metered import busy_shares
+from netcost_analysis.snapshots.mpstat_times import mpstat_intervals
 from support.energy_bundles import (
     PACKETS,
     ROUND_NS,

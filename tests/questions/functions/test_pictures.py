@@ -1,12 +1,11 @@
 # The pictures: titles that are seen, totals that agree with the tables.
 
-from typing import Any
 
 import matplotlib as mpl
 import pytest
 
 from netcost_analysis import open_capture
-from netcost_analysis.questions.answer import Answer
+from netcost_analysis.answers.answer import Answer
 from support.host import SAMPLES
 from support.kept import kept_experiment
 
@@ -19,7 +18,7 @@ def _without_a_screen() -> None:
     mpl.use("agg")
 
 
-def titles(answer: Answer[Any]) -> list[str]:
+def titles(answer: Answer) -> list[str]:
     # Each is drawn as a page has it.
     found = []
     for picture in answer.question.pictures.values():

@@ -7,7 +7,6 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture import capture as captures
-from netcost_analysis.questions import inputs
 from netcost_analysis.questions.processes import evidence as e
 from netcost_analysis.questions.processes import recorded as r
 from netcost_analysis.questions.processes import traffic as t
@@ -15,6 +14,7 @@ from netcost_analysis.questions.processes.packets import ENDS, Packets, packets_
 from netcost_analysis.questions.processes.softirq_time import softirq_rows
 from netcost_analysis.questions.processes.traffic_parts import longest_names, parts_of, renamed
 from netcost_analysis.questions.processes.witnesses import Sources, Witnesses
+from netcost_analysis.timeline import reading
 from support.host import SAMPLES
 
 # The last packets of the one are at addresses that nobody used again; the other's are copied.
@@ -70,8 +70,8 @@ def test_batches_are_all_of_it(
     if are_small:
         monkeypatch.setattr(captures, "EVENTS_AT_ONCE", 2_000)
         monkeypatch.setattr(r, "_SMALL", 0)
-        monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 1_000)
-        monkeypatch.setattr(inputs, "_ROWS", 5_000)
+        monkeypatch.setattr(reading, "_MOST_SEGMENTS", 1_000)
+        monkeypatch.setattr(reading, "_ROWS", 5_000)
         monkeypatch.setattr(t, "_AT_ONCE", 700)
     assert_same(t.traffic(capture.timeline(*window)), expected)
 

@@ -8,12 +8,12 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture import capture as captures
-from netcost_analysis.questions import inputs
 from netcost_analysis.questions.processes import recorded
 from netcost_analysis.questions.processes import traffic as of_traffic
 from netcost_analysis.questions.processes.packets import Packets
 from netcost_analysis.questions.processes.traffic import traffic
 from netcost_analysis.questions.processes.witnesses import Witnesses
+from netcost_analysis.timeline import reading
 from support.host import SAMPLES
 from support.kept import kept
 
@@ -57,8 +57,8 @@ def test_pieces_say_the_same_and_keep_little() -> None:
     capture = netcost.open_capture(SAMPLES / SAMPLE)
     whole = traffic(kept(SAMPLE).timeline())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inputs, "_MOST_SEGMENTS", 1)
-        patch.setattr(inputs, "_ROWS", 8_000)
+        patch.setattr(reading, "_MOST_SEGMENTS", 1)
+        patch.setattr(reading, "_ROWS", 8_000)
         patch.setattr(of_traffic, "_AT_ONCE", 1_000)
         patch.setattr(captures, "EVENTS_AT_ONCE", 2_000)
         patch.setattr(recorded, "_SMALL", 0)

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.answers.answer import Answer
 from netcost_analysis.capture.requires import MissingEventsError
 from netcost_analysis.display.templates import as_html, as_text
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.answer import Answer
 from support.asked import remedies
 from support.device_bundles import bundle
 from support.perfdata import Cpu, cpu, recording
@@ -29,7 +29,7 @@ IRQ, SOFTIRQ, VECTOR = 2_000, 12_500, 1_500
 DISPATCH = 2_000
 
 
-def asked(path: Path, *cpus: Cpu, **header: Any) -> Answer[pd.DataFrame]:
+def asked(path: Path, *cpus: Cpu, **header: Any) -> Answer:
     known = (OPENSSL, UDPSINK, KSOFTIRQD)
     file = recording(*cpus, known=known, header=Header(**header)).write(path / "perf.data")
     capture = netcost.open_capture(file)

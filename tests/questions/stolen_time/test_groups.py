@@ -7,7 +7,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.questions.lifetimes import lives_together
 from netcost_analysis.questions.stolen import Losses, loss_of, losses, shares_of
-from netcost_analysis.timeline.aggregate import Victim
+from netcost_analysis.timeline.owners import Victim
 from netcost_analysis.timeline.task import Group
 from support.asked import ledger, stolen
 from support.kept import kept

@@ -8,8 +8,8 @@ import pytest
 
 import netcost_analysis
 from netcost_analysis import _native
-from netcost_analysis.questions.lives import LIVES
 from netcost_analysis.timeline.group import aggregates
+from netcost_analysis.timeline.lives import LIVES
 from support.asked import handovers, lifetimes, run_queue, stolen, waited_for
 
 PEER = "comm=x pid=9 prio=120"

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from netcost_analysis import CaptureError
-from netcost_analysis.parsers.daemons import daemons
 from netcost_analysis.questions.sweep import measure
 from netcost_analysis.questions.sweep.steps import steps_of
+from netcost_analysis.snapshots.daemons import daemons
 from support.kept import kept_experiment
 from support.sweeps import AROUND_NS, START_NS, Told, sweep
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from .._native import CaptureError
+from ..parsers.pidstat import parse_pidstat
+from ..parsers.proc_text import parse_task_stat
 from .counters import readings
-from .pidstat import parse_pidstat
-from .proc_text import parse_task_stat
 
 if TYPE_CHECKING:
     from ..capture.bundle import Bundle

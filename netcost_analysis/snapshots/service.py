@@ -155,3 +155,14 @@ def _one(bundle: "Bundle", name: str, side: str) -> "Reading | None":
     snapshot = bundle.before if side == "before" else bundle.after
     when, text = snapshot.reads.get(name), bundle.text(f"{side}/{name}")
     return Reading(*when, text) if when and text else None
+
+
+def work_rates(bundle: "Bundle") -> dict[tuple[str, int], float]:
+    """Units of work a second by what was done: of openssl's results by algorithm and size.
+
+    Of a service that was attached to one, ("work", 0), of the number that --work printed.
+    """
+    if bundle.victim is None or bundle.victim.attached is None:
+        return {run.work: run.per_s for run in bundle.speed_runs}
+    done = service_work(bundle)
+    return {("work", 0): done.per_s} if done else {}

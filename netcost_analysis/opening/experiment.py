@@ -12,17 +12,18 @@ from weakref import WeakValueDictionary
 from msgspec.structs import asdict
 
 from .._native import CaptureError
+from ..accessors import OfExperiment
+from ..capture.bundle import Bundle, is_bundle
+from ..capture.capture import Capture
+from ..capture.manifest import Description, struct_of
+from ..capture.packed import is_packed, is_packed_experiment, unpacked
+from ..capture.packed_sums import is_experiment_folder
 from ..units import plural
-from .bundle import Bundle, is_bundle
-from .capture import Capture, open_capture
-from .manifest import Description, struct_of
-from .packed import is_packed, is_packed_experiment, unpacked
-from .packed_sums import is_experiment_folder
+from .opening import open_capture
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..questions.accessors import ExperimentAsk
 
 _FORMAT = 1
 _PACKED = (".netcost.tar.zst", ".netcost.tar.gz")
@@ -61,7 +62,7 @@ def open_experiment(path: str | Path) -> "Experiment":
     return Experiment(path)
 
 
-class Experiment:
+class Experiment(OfExperiment):
     """An experiment: a table of steps, and their recordings; open_experiment makes one.
 
     Attributes
@@ -244,13 +245,6 @@ class Experiment:
             return "no recording"
         bundle = self.bundle(name)
         return f"{bundle.manifest.trace or 'no trace'}, {bundle.summary}"
-
-    @cached_property
-    def ask(self) -> "ExperimentAsk":
-        """Its questions: ``experiment.ask.TOPIC.QUESTION()``; shown by itself, a table of them."""
-        from ..questions.ask import Ask
-
-        return Ask(self)  # type: ignore[return-value]
 
     @property
     def recording_to_name(self) -> str:

@@ -11,20 +11,11 @@ from weakref import WeakKeyDictionary
 
 from .._native import CaptureError
 from ..errors import AbsentError
-from ..timeline.group import (
-    Edges,
-    Grouping,
-    Groups,
-    Range,
-    Where,
-    aggregates,
-    grouped,
-    has_few,
-)
-from .inputs import first_pass, window_of
+from .group import Edges, Grouping, Groups, Range, Where, aggregates, grouped
+from .reading import first_pass, window_of
 
 if TYPE_CHECKING:
-    from ..timeline.timeline import Timeline
+    from .timeline import Timeline
 
 Wanted = TypeVar("Wanted")
 # By what was asked: the groups of a grouping, of others the tables.
@@ -104,7 +95,7 @@ def computed(timeline: "Timeline", *wanted: Any) -> list[Any]:
     missing = [one for one in dict.fromkeys(wanted) if one not in kept]
     if missing:
         # Whoever asks wants the sums, too; rows of few events are kept where waits are followed.
-        first_pass(timeline, with_waits=has_few(timeline.capture))
+        first_pass(timeline, with_waits=timeline.capture.is_small)
     for one, tables in zip(missing, aggregates(timeline, missing), strict=True):
         kept[one] = grouped(one, tables) if isinstance(one, Grouping) else tables
     return [kept[one] for one in wanted]

@@ -1,4 +1,4 @@
-"""How questions read rows of a timeline where no aggregate (groups.py) does.
+"""How questions read rows of a timeline where no aggregate (aggregates.py) does.
 
 Sums by owner and time bin are Timeline.sums(), owned_by() and sums_by_thief(), sums of waits
 displaced_waits(). batches() are rows of some tables, one batch after the other: every row is in
@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..timeline.timeline import Timeline
+    from .timeline import Timeline
 
 State = TypeVar("State")
 Source = TypeVar("Source")

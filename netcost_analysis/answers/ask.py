@@ -1,18 +1,22 @@
 """``ask`` of a capture, a timeline, an experiment, a comparison, a fleet: topics of questions."""
 
 import inspect
-from functools import cache, cached_property, update_wrapper
-from importlib import import_module
+from functools import cached_property, update_wrapper
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
+from ..capture.checksum import begin
 from ..capture.requires import MissingEventsError
 from ..errors import ArgumentError, LackingError
+from ..timeline.aggregates import together
+from ..timeline.reading import first_pass, fits
 from .answer import Answer
-from .question import SOURCES, Question
+from .form import SOURCES
+from .question import Question
+from .registry import TOPICS, listed, no_question, questions, questions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     import pandas as pd
 
@@ -20,25 +24,8 @@ if TYPE_CHECKING:
     from ..display.tables import Table
     from ..timeline.timeline import Timeline
 
-# In reading order, with their headings.
-TOPICS = {
-    "completeness": "completeness",
-    "stolen_time": "stolen time",
-    "batches": "softirqs and batches",
-    "processes": "processes",
-    "migration": "migrations",
-    "devices": "devices",
-    "accounting": "accounting",
-    "functions": "functions and components",
-    "tracing_overhead": "tracing overhead",
-    "remedies": "what would give it back",
-    "comparison": "comparisons",
-    "sweep": "sweeps",
-    "fleet": "fleets",
-    "counters": "the processor's counters",
-    "energy": "energy",
-}
-
+# It reads the whole file too, and no timeline.
+_HASHED = "provenance"
 _ARTICLES = {
     "recording": "a recording",
     "experiment": "an experiment",
@@ -50,32 +37,6 @@ _HOW = {
     "comparison": ": netcost.compare(BASE, NEW).ask",
     "fleet": ": netcost.open_fleet(DIR).ask",
 }
-
-
-@cache
-def questions() -> dict[str, Question[Any, Any]]:
-    """Every question, by name: topics in reading order, in each by name."""
-    found: dict[str, Question[Any, Any]] = {}
-    for topic in TOPICS:
-        found |= questions_of(topic)
-    return found
-
-
-@cache
-def questions_of(topic: str) -> dict[str, Question[Any, Any]]:
-    """Those of a topic. The others are not imported: that takes longer than many an answer."""
-    home = import_module(f".{topic}", __package__)
-    here = [one for one in vars(home).values() if isinstance(one, Question)]
-    return {one.name: one for one in sorted(here, key=lambda one: one.name)}
-
-
-def listed() -> "pd.DataFrame":
-    """A row per question: topic, question, answers (what it says)."""
-    import pandas as pd
-
-    found = questions().values()
-    rows = [(one.topic, one.name, one.summary) for one in found]
-    return pd.DataFrame(rows, columns=["topic", "question", "answers"])
 
 
 class Ask:
@@ -113,12 +74,7 @@ class Ask:
         alone = ("Experiment", "Comparison", "Fleet")
         return self._kind.lower() if self._kind in alone else "recording"
 
-    @property
-    def _has_window(self) -> bool:
-        """Whether a part of a capture is asked: a window, or some CPUs."""
-        return self._kind == "Timeline" and not self._source.is_whole
-
-    def __call__(self, name: str, **options: Any) -> Answer[Any]:
+    def __call__(self, name: str, **options: Any) -> Answer:
         """The answer to the question of that name, whatever its topic.
 
         Parameters
@@ -159,9 +115,15 @@ class Ask:
         ArgumentError
             For a name that there is not.
         """
-        from .prepare import prepare
-
-        prepare(self._whole, names)
+        timeline, asked = self._whole, list(_named(names))
+        try:
+            first_pass(timeline, with_waits=True)
+            if _HASHED in names and not fits(timeline):
+                begin(timeline.capture)
+            together(timeline, [one for each in asked for one in each.grouped])
+        except CaptureError:
+            # Each of them says why.
+            return
 
     def __getattr__(self, name: str) -> "Topic":
         if name not in TOPICS:
@@ -214,7 +176,7 @@ class Ask:
         frame["asked_of"] = [one.asked_of for one in questions().values()]
         return frame
 
-    def _answer(self, asked: Question[Any, Any], options: dict[str, Any]) -> Answer[Any]:
+    def _answer(self, asked: Question[Any, Any], options: dict[str, Any]) -> Answer:
         unknown = set(options) - set(asked.parameters)
         if unknown:
             known = ", ".join(asked.parameters) or "none"
@@ -226,9 +188,10 @@ class Ask:
         sources: dict[str, Any] = {self._kind: self._source}
         try:
             sources = self._sources(asked)
-            return Answer(asked, self, sources, options, asked(*sources.values(), **options))
+            answer = Answer.of(asked(*sources.values(), **options))
         except CaptureError as error:
-            return Answer(asked, self, sources, options, refusal=error)
+            answer = Answer.refused(error)
+        return answer.about(asked, self._source, sources, options)
 
     def _sources(self, asked: Question[Any, Any]) -> dict[str, Any]:
         # What the question is asked of, by type, in the order of its arguments.
@@ -295,12 +258,12 @@ class Topic:
     def _own(self) -> dict[str, Question[Any, Any]]:
         return questions_of(self._name)
 
-    def __getattr__(self, name: str) -> "Callable[..., Answer[Any]]":
+    def __getattr__(self, name: str) -> "Callable[..., Answer]":
         asked = self._own().get(name)
         if asked is None:
             raise AttributeError(no_question(name, self._name))
 
-        def method(**options: Any) -> Answer[Any]:
+        def method(**options: Any) -> Answer:
             return self._ask._answer(asked, options)
 
         # So that help and an editor find the code that computes it.
@@ -323,10 +286,11 @@ class Topic:
         return "\n".join([f"Questions about {TOPICS[self._name]}", *lines])
 
 
-def no_question(name: str, topic: str | None = None) -> str:
-    """The line about a question that there is not, with those near it."""
-    from difflib import get_close_matches
-
-    known = [one.name for one in questions().values() if topic in (None, one.topic)]
-    near = get_close_matches(name, known, n=3) or known[:5]
-    return f"no question {name!r}; near it: {', '.join(near)} (netcost ask --list has all)"
+def _named(names: "Iterable[str]") -> "Iterator[Question[Any, Any]]":
+    for name in names:
+        known = questions_of(name) if name in TOPICS else questions()
+        if name not in TOPICS and name not in known:
+            raise ArgumentError(no_question(name))
+        of = known.values() if name in TOPICS else (known[name],)
+        # What is asked of an experiment, say, has no rows.
+        yield from (one for one in of if "Timeline" in one.sources)

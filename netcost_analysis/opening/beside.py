@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ..capture.bundle import Bundle
+from ..capture.folder import Folder
+from ..capture.given import Beside, config_text, snapshots, speed_output
+from ..capture.manifest import Manifest, Victim
 from ..errors import ArgumentError
 from ..parsers.shell_time import parse_shell_time
 from ..units import plural, ranges
-from .bundle import Bundle
-from .folder import Folder
-from .given import Beside, config_text, snapshots, speed_output
-from .manifest import Manifest, Victim
 from .seen import Seen, seen_of
 
 if TYPE_CHECKING:
-    from .capture import Capture
+    from ..capture.capture import Capture
 
 _OUTPUT, _CONFIG, _BASELINE = "victim.txt", "kernel_config", "baseline/"
 # What a bundle keeps of its own victim, beside that one's output.

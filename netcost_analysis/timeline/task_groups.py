@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from .aggregate import summed
 from .cgroups import container, tasks_in
+from .owners import summed
 from .task import Group, Task
 from .task_events import forks_of
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from ..capture.bundle import Bundle
     from ..capture.capture import Capture
-    from .timeline import Timeline
+    from .tables import Tables
 
 
-def named(timeline: "Timeline", task: Task | None) -> Task | None:
+def named(timeline: "Tables", task: Task | None) -> Task | None:
     """A task as it is meant: the name of a group is its tasks, any other is itself."""
     if not isinstance(task, str) or isinstance(task, Group) or ":" not in task:
         return task
@@ -41,7 +41,7 @@ def named(timeline: "Timeline", task: Task | None) -> Task | None:
 _ATTACHED: "WeakKeyDictionary[Capture, Group | None]" = WeakKeyDictionary()
 
 
-def attached(timeline: "Timeline") -> Group | None:
+def attached(timeline: "Tables") -> Group | None:
     """The tasks of the service that the bundle was recorded of; None for any other victim."""
     capture = timeline.capture
     if capture not in _ATTACHED:
@@ -49,7 +49,7 @@ def attached(timeline: "Timeline") -> Group | None:
     return _ATTACHED[capture]
 
 
-def _attached(timeline: "Timeline") -> Group | None:
+def _attached(timeline: "Tables") -> Group | None:
     bundle = timeline.capture.bundle
     of = bundle.victim.attached if bundle and bundle.victim else None
     if bundle is None or of is None:
@@ -61,8 +61,8 @@ def _attached(timeline: "Timeline") -> Group | None:
 
 def service_tids(bundle: "Bundle") -> set[int]:
     # Of all readings.
-    from ..parsers.counters import readings
-    from ..parsers.service import parse_service_tasks
+    from ..snapshots.counters import readings
+    from ..snapshots.service import parse_service_tasks
 
     tids: set[int] = set()
     for reading in readings(bundle, "victim"):
@@ -70,7 +70,7 @@ def service_tids(bundle: "Bundle") -> set[int]:
     return tids
 
 
-def with_forked(timeline: "Timeline", tids: "Iterable[int]") -> frozenset[int]:
+def with_forked(timeline: "Tables", tids: "Iterable[int]") -> frozenset[int]:
     """Tasks, with all that came of them while it was recorded."""
     found = set(tids)
     for parent, child in forks_of(timeline.capture):
@@ -79,7 +79,7 @@ def with_forked(timeline: "Timeline", tids: "Iterable[int]") -> frozenset[int]:
     return frozenset(found)
 
 
-def recorded_victim(timeline: "Timeline", names: "Sequence[str]") -> Task | None:
+def recorded_victim(timeline: "Tables", names: "Sequence[str]") -> Task | None:
     """The bundle's victim by comm, a service as the group of its tasks.
 
     None where there is none or it did not run in the window. names: of the tasks that did.

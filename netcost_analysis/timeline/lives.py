@@ -1,18 +1,22 @@
 """When each task was there: what native cuts lives by, and what it makes of stays on CPUs."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._native import columns
 from ..capture.manifest import Victim
 from ..capture.requires import unrecorded
-from ..timeline.task_events import EXIT, FORK, MIGRATED, NEW, WAKES
-from .groups import Aggregate
-from .inputs import once, window_of
+from ..frames import to_frame
+from .aggregates import Aggregate
+from .reading import once, window_of
+from .task_events import EXIT, FORK, MIGRATED, NEW, WAKES
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from .._native import ArrowTable
     from ..capture.capture import Capture
-    from ..timeline.timeline import Timeline
+    from .timeline import Timeline
 
 
 class StaysOf(NamedTuple):
@@ -103,6 +107,16 @@ def lives_of(timeline: "Timeline") -> "dict[str, ArrowTable]":
     """
     found: dict[str, ArrowTable] = LIVES(timeline)
     return found
+
+
+def lives_columns(timeline: "Timeline", name: str) -> dict[str, list[Any]]:
+    """One of them as plain columns, without pandas."""
+    return columns(lives_of(timeline)[name])
+
+
+def lives(timeline: "Timeline") -> "pd.DataFrame":
+    """A row per task and name: when it was there, and what it did; columns: lives_of()."""
+    return to_frame(lives_of(timeline)["lives"]).astype({"comm": "str"})
 
 
 @once

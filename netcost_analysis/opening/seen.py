@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .._native import CaptureError
 
 if TYPE_CHECKING:
-    from .capture import Capture
+    from ..capture.capture import Capture
 
 _EXEC, _EXIT = "sched:sched_process_exec", "sched:sched_process_exit"
 

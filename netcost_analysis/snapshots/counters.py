@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .._native import CaptureError
 from ..errors import ArgumentError
-from .host import Snapshot, names_cpus
+from ..parsers.host import Snapshot, names_cpus
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,19 +2,22 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
+from ..accessors import OfAnswer
 from ..display.figures import figures
+from ..display.tables import listed
 from ..display.templates import as_html, as_text, escaped, fenced, render
 from ..errors import AbsentError, ArgumentError, no_such
 from ..schema import typed
-from .viewed import places
+from .form import Form, Picture
+from .places import places
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,12 +29,7 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..display.tables import Table
     from ..timeline.timeline import Timeline
-    from ..view.widget import TimelineWidget
-    from .ask import Ask
-    from .completeness.coverages import Coverages
-    from .question import Picture, Question
 
-Result = TypeVar("Result")
 _NOTES = "notes"
 NO_WINDOW = "of the whole capture: this question takes no window and no choice of CPUs"
 # Of a page.
@@ -41,14 +39,24 @@ _SHARPNESS = 2
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-class Answer(Generic[Result]):
+class Answer(OfAnswer):
     """What a question found: ``frame`` and other ``tables``, ``notes``, ``words``, ``plot()``.
+
+    A question's function returns one: ``Answer(frame, by_cpu=other, polls=12)``.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, optional
+        The table that answers the question.
+    **parts : object
+        Other tables and single figures, by name. ``notes``: what a reader has to know, instead of
+        the timeline's notes. The first table is the frame where no other is.
 
     Attributes
     ----------
     question : Question
         What was asked.
-    ask : Ask
+    asked : Capture, Timeline, Bundle, Experiment, Comparison or Fleet
         Who was asked.
     sources : dict
         What of, by name of type.
@@ -59,36 +67,72 @@ class Answer(Generic[Result]):
         coverage raises it.
     """
 
-    def __init__(
-        self,
-        question: "Question[Any, Result]",
-        ask: "Ask",
-        sources: dict[str, Any],
-        options: dict[str, Any],
-        result: Result | None = None,
-        refusal: CaptureError | None = None,
-    ) -> None:
-        self.question, self.ask = question, ask
+    question: Form
+    asked: Any
+    refusal: CaptureError | None = None
+
+    def __init__(self, frame: "pd.DataFrame | None" = None, /, **parts: Any) -> None:
+        self._result: Any = self
+        self._given = parts if frame is None else {"": frame, **parts}
+        self.sources: dict[str, Any] = {}
+        self.options: dict[str, Any] = {}
+
+    @classmethod
+    def of(cls, result: Any) -> "Answer":
+        """The answer that a question's function returned, or one that holds what it returned."""
+        if isinstance(result, Answer):
+            return result
+        found = cls(**parts(result))
+        found._result = result
+        return found
+
+    @classmethod
+    def refused(cls, refusal: CaptureError) -> "Answer":
+        """No answer, and why."""
+        found = cls()
+        found.refusal = refusal
+        return found
+
+    def about(
+        self, question: Form, asked: Any, sources: dict[str, Any], options: dict[str, Any]
+    ) -> "Answer":
+        """The same, of what was asked and whom."""
+        self.question, self.asked = question, asked
         self.sources, self.options = sources, options
-        self._result, self.refusal = result, refusal
+        return self
 
     @property
-    def result(self) -> Result:
+    def result(self) -> Any:
         """What the question's function returned."""
         if self.refusal is not None:
             raise self.refusal
-        return self._result  # type: ignore[return-value]
+        return self._result
+
+    def __getitem__(self, name: str) -> Any:
+        """A table or figure by its name."""
+        return self.parts[name]
 
     @property
     def timeline(self) -> "Timeline":
         """The timeline that was asked, or all of the capture."""
-        timeline: Timeline = self.sources.get("Timeline") or self.ask._whole
+        timeline: Timeline = self.sources.get("Timeline") or self.whole
+        return timeline
+
+    @property
+    def whole(self) -> "Timeline":
+        """The timeline that was asked, be the question of a victim's run; or all of the capture."""
+        timeline: Timeline = self.asked if "Timeline" in self._kinds else self.asked.whole
         return timeline
 
     @property
     def capture(self) -> "Capture":
         """The capture that was asked."""
-        return self.ask._capture
+        capture: Capture = self.asked.capture if "Timeline" in self._kinds else self.asked
+        return capture
+
+    @property
+    def _kinds(self) -> list[str]:
+        return [one.__name__ for one in type(self.asked).__mro__]
 
     @property
     def bundle(self) -> "Bundle | None":
@@ -115,8 +159,8 @@ class Answer(Generic[Result]):
 
     @cached_property
     def _own(self) -> dict[str, Any]:
-        # The result's parts.
-        return _typed(parts(self.result))
+        _ = self.result
+        return _typed(self._given)
 
     @cached_property
     def tables(self) -> "dict[str, pd.DataFrame]":
@@ -149,34 +193,23 @@ class Answer(Generic[Result]):
         """What a reader of the figures has to know: its own notes, else those of the timeline."""
         own = self._own.get(_NOTES) if self.refusal is None else None
         if own is None and "Timeline" in self.sources:
-            # A question itself, which is answered like any other.
-            from .completeness.unrecorded import lower_ends_of
-
             # Of a capture without a ledger nothing is to be noted of one.
             with suppress(CaptureError):
-                own = (*self.timeline.notes, *lower_ends_of(self.timeline))
+                own = (*self.timeline.notes, *self.timeline.lower_ends)
         elif own is None and {"Capture", "Bundle"} & self.sources.keys() and self.bundle:
             own = tuple(self.bundle.given)
         whole = () if self.in_window else (NO_WINDOW,)
         return tuple(dict.fromkeys((*whole, *(own or ()))))
 
-    @property
-    def coverage(self) -> "Coverages | None":
-        """How much was recorded, has an owner and was timed; None where no timeline was asked.
-
-        None of a timeline without a ledger as well.
-        """
-        from .completeness.coverages import coverages
-
-        with suppress(CaptureError):
-            return coverages(self.sources["Timeline"]) if "Timeline" in self.sources else None
-        return None
-
     @cached_property
     def figures(self) -> dict[str, Any]:
-        """The figures that its words say, by name; empty for a question without words."""
+        """What its words say, by name: tables as rows, the frame as ``rows``."""
         of = self.question.figures_of
-        return parts(of(self)) if of else {}
+        return (
+            parts(of(self))
+            if of
+            else {name or "rows": _told(one) for name, one in self.parts.items()}
+        )
 
     @cached_property
     def words(self) -> str:
@@ -194,7 +227,7 @@ class Answer(Generic[Result]):
     @property
     def in_window(self) -> bool:
         """Whether it is of the window and CPUs that were asked: some are of a whole capture."""
-        return "Timeline" in self.sources or not self.ask._has_window
+        return "Timeline" in self.sources or "Timeline" not in self._kinds or self.asked.is_whole
 
     def plot(self, ax: "Axes | None" = None, **panel: Any) -> "Axes":
         """Draw the question's picture.
@@ -223,30 +256,6 @@ class Answer(Generic[Result]):
         """
         return self._plot("", ax, panel)
 
-    def view(self, row: int = 0) -> "TimelineWidget":
-        """The timeline at what a row of frame is about, in JupyterLab: ``episodes.view(3)``.
-
-        Parameters
-        ----------
-        row : int
-            Its number, from 0 on.
-
-        Returns
-        -------
-        TimelineWidget
-            As Timeline.view() makes it.
-
-        Raises
-        ------
-        ArgumentError
-            For a row that is not there, and where rows say no time.
-        AbsentError
-            Where anywidget is not installed.
-        """
-        from .viewed import view_of
-
-        return view_of(self, row)
-
     def __getattr__(self, name: str) -> Any:
         picture = name.removeprefix("plot_")
         if picture == name or picture not in self.question.pictures:
@@ -273,7 +282,7 @@ class Answer(Generic[Result]):
         picture.draw(ax, self, **found)
         return ax
 
-    def _panel(self, picture: "Picture", wanted: dict[str, Any]) -> dict[str, Any]:
+    def _panel(self, picture: Picture, wanted: dict[str, Any]) -> dict[str, Any]:
         # The first that has what is wanted: what is drawn of anything else looks like an answer.
         more = picture.choices(self) if wanted else ()
         known = [dict(one) for one in (*picture.panels(self), *more)]
@@ -294,7 +303,7 @@ class Answer(Generic[Result]):
         return fitting[0]
 
     def _drawn(
-        self, make: "Callable[..., Figure]", picture: "Picture", panel: dict[str, Any]
+        self, make: "Callable[..., Figure]", picture: Picture, panel: dict[str, Any]
     ) -> "Figure":
         from ..plots.palette import style
 
@@ -329,7 +338,7 @@ class Answer(Generic[Result]):
         if not self._has_table:
             return ""
         if self.question.table_of is not None:
-            return self.question.table_of(self)
+            return str(self.question.table_of(self))
         more = self._more()
         return self._table.html() + (f"<p>{more}</p>" if more else "")
 
@@ -375,7 +384,7 @@ class Answer(Generic[Result]):
             text = {"text/markdown": self._table_markdown(), "text/plain": self._table_plain()}
             yield {"text/html": html, **text}, {}
 
-    def _shown(self, picture: "Picture", panel: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    def _shown(self, picture: Picture, panel: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         figure = self._drawn(_paper, picture, panel)
         width, height = (round(inches * figure.dpi) for inches in figure.get_size_inches())
         with _without_letters():
@@ -448,3 +457,27 @@ def _typed(named: dict[str, Any]) -> dict[str, Any]:
 def without_controls(text: str) -> str:
     """HTML with control characters, of which it knows none, spelled out: names are strangers'."""
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+class Rows(Sequence[dict[str, Any]]):
+    """A table's rows as templates take them: each a dict of plain scalars, made when it is read."""
+
+    def __init__(self, frame: "pd.DataFrame") -> None:
+        self._frame = frame
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return listed(self._frame[at])
+        return listed(self._frame.iloc[[at]])[0]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(listed(self._frame))
+
+
+def _told(part: Any) -> Any:
+    import pandas as pd
+
+    return Rows(part) if isinstance(part, pd.DataFrame) else part

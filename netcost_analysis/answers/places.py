@@ -1,16 +1,13 @@
-"""The timeline at what a row of an answer is about: an episode, a long softirq, a migration."""
+"""Where in the timeline a row of an answer is: an episode, a long softirq, a migration."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError
 from ..units import absent
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..view.widget import TimelineWidget
-    from .answer import Answer
 
 # Columns that say where, and when it begins and ends or how long it took: the first that there is.
 _CPU = ("cpu", "dest_cpu")
@@ -18,35 +15,20 @@ _BEGIN = ("start_ns", "entry_ns", "time_ns")
 _END, _LENGTH = ("end_ns", "exit_ns"), ("wall_ns",)
 
 
-def view_of(answer: "Answer[Any]", row: int) -> "TimelineWidget":
-    """Answer.view(), which says what it takes and raises."""
-    frame = answer.frame
-    if not 0 <= row < len(frame):
-        raise ArgumentError(f"no row {row}: the answer has {len(frame)}, from 0 on")
-    place = _place(frame.iloc[row].to_dict())
-    if place is None:
-        raise ArgumentError(f"rows of {answer.question.name} have no time to look at")
-    begin, end, cpu = place
-    timeline = answer.timeline
-    origin = int(timeline.summary["start_ns"])
-    shown = timeline.view()
-    shown.go(begin - origin, end - origin, cpu)
-    return shown
-
-
 def places(frame: "pd.DataFrame", rows: int) -> list[str]:
     """For a report's timeline, where each of the first rows is: "BEGIN_NS END_NS CPU", or ""."""
     if not any(name in frame.columns for name in _BEGIN):
         return []
-    found = map(_place, frame.head(rows).to_dict("records"))
+    found = map(place, frame.head(rows).to_dict("records"))
     return [
         "" if one is None else " ".join("" if part is None else str(part) for part in one)
         for one in found
     ]
 
 
-def _place(values: Mapping[Any, Any]) -> tuple[int, int, int | None] | None:
-    # When a row begins and ends, and on which CPU; None where it says no time.
+def place(values: Mapping[Any, Any]) -> tuple[int, int, int | None] | None:
+    """When a row begins and ends, and on which CPU; None where it says no time."""
+
     def first(names: tuple[str, ...]) -> int | None:
         return next((int(values[name]) for name in names if not absent(values.get(name))), None)
 

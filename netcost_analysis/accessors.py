@@ -1,0 +1,86 @@
+"""What the layers above give to a capture, a bundle, a timeline and the like, as pandas' accessors.
+
+The one place that names what stands above it: a module is imported when what it gives is first
+used. Their types, for editors and mypy, are in accessors.pyi.
+"""
+
+from importlib import import_module
+from types import MethodType
+from typing import Any
+
+
+def load(home: str) -> Any:
+    """The module or, behind a colon, what in it a place within the package names."""
+    module, _, name = home.partition(":")
+    found = import_module(f"{__package__}.{module}")
+    return getattr(found, name) if name else found
+
+
+class _Method:
+    # A function whose first argument is the object that has it.
+
+    def __init__(self, home: str) -> None:
+        self.home = home
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        function = load(self.home)
+        return function if instance is None else MethodType(function, instance)
+
+
+class _Kept:
+    # What a function or class makes of the object, once.
+
+    def __init__(self, home: str) -> None:
+        self.home = home
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        text: str | None = load(self.home).__doc__
+        return text
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        found = instance.__dict__[self._name] = load(self.home)(instance)
+        return found
+
+
+class OfBundle:
+    work_rates = _Kept("snapshots.service:work_rates")
+
+
+class OfCapture:
+    timeline = _Method("timeline.of_capture:timeline")
+    victim_timeline = _Method("timeline.of_capture:victim_timeline")
+    whole = _Kept("timeline.of_capture:timeline")
+    ask = _Kept("answers.ask:Ask")
+
+
+class OfTimeline:
+    victim = _Kept("questions.victim:victim")
+    ask = _Kept("answers.ask:Ask")
+    lives = _Kept("timeline.lives:lives")
+    lower_ends = _Kept("questions.completeness.unrecorded:lower_ends_of")
+    to_parquet = _Method("export.dataset:to_parquet")
+    to_perfetto = _Method("export.perfetto:to_perfetto")
+    view = _Method("view.jupyter:view")
+
+
+class OfExperiment:
+    ask = _Kept("answers.ask:Ask")
+
+
+class OfComparison:
+    ask = _Kept("answers.ask:Ask")
+
+
+class OfFleet:
+    ask = _Kept("answers.ask:Ask")
+
+
+class OfAnswer:
+    coverage = _Kept("questions.completeness.coverages:of_answer")
+    view = _Method("view.jupyter:view_row")

@@ -1,0 +1,1 @@
+"""A question and its answer: one mechanism each for what is declared, asked and shown."""

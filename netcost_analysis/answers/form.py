@@ -1,0 +1,173 @@
+"""How a question is asked and shown, as declared beside it: parameters, words, pictures."""
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+Panel = Mapping[str, Any]
+# Of an answer: for its words, its table, its pictures.
+Of = Callable[[Any], Any]
+
+# What a question can be asked of, by the types of its first arguments.
+SOURCES = ("Timeline", "Capture", "Bundle", "Experiment", "Comparison", "Fleet")
+# Those that are asked alone; all others are parts of one recording.
+_ALONE: dict[tuple[str, ...], str] = {
+    ("Experiment",): "experiment",
+    ("Comparison",): "comparison",
+    ("Fleet",): "fleet",
+}
+# Types of parameters that a shell can set.
+_PLAIN = (int, float, str, bool, tuple, list, type(None))
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of an answer.
+
+    name: "" for plot(), else of plot_NAME(). draw: draws it on Axes: draw(ax, answer, **panel).
+    title: what it shows, for readers who do not see it. height: inches, of a page's width. panels:
+    the arguments of each picture to show: one without any, none where there is nothing to draw, or
+    several as one for each device. choices: those that may be asked for besides, as further
+    devices. title and height may be functions of the answer and a panel.
+    """
+
+    name: str
+    draw: Callable[..., None]
+    title: str | Callable[..., str]
+    height: float | Callable[..., float]
+    panels: Callable[[Any], Sequence[Panel]]
+    choices: Callable[[Any], Sequence[Panel]]
+
+
+class Form:
+    """What a question is called, what it is asked of and how its answer is shown.
+
+    name; topic: the folder of its module; function; main_columns: those that a narrow table keeps,
+    the most important first; shares: columns that are shares and not called so; main: the name of
+    the part that is an answer's frame, None for its first table; rows: how many of the frame a page
+    shows; pictures, by name.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        topic: str | None,
+        main_columns: tuple[str, ...],
+        shares: tuple[str, ...],
+        main: str | None,
+        rows: int,
+    ) -> None:
+        self.function = function
+        self.name = function.__name__
+        self.topic = topic or function.__module__.partition(".questions.")[2].partition(".")[0]
+        self.main_columns, self.shares = main_columns, shares
+        self.main, self.rows = main, rows
+        self.pictures: dict[str, Picture] = {}
+        self.totals_of: Of | None = None
+        self.figures_of: Of | None = None
+        self.table_of: Of | None = None
+        self.text_of: Of | None = None
+
+    @property
+    def summary(self) -> str:
+        """The first line of its documentation."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    @cached_property
+    def documentation(self) -> str:
+        """Its documentation as one who asks needs it: without what it is asked of."""
+        text = inspect.getdoc(self.function) or ""
+        given = "|".join(list(self.signature.parameters)[: len(self.sources)])
+        text = re.sub(rf"^(?:{given}) : .*\n(?:    .*\n?)*", "", text, flags=re.MULTILINE)
+        return text.replace("Parameters\n----------\n\n", "")
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """That of the function."""
+        return inspect.signature(self.function)
+
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        """What it is asked of, in the order of its arguments: of SOURCES."""
+        empty = inspect.Parameter.empty
+        return tuple(
+            _type_name(one.annotation)
+            for one in self.signature.parameters.values()
+            if one.default is empty
+        )
+
+    @property
+    def asked_of(self) -> str:
+        """Whom it is asked: "recording", "experiment", "comparison" or "fleet"."""
+        return _ALONE.get(self.sources, "recording")
+
+    @cached_property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """Its other arguments, by name."""
+        own = list(self.signature.parameters.items())[len(self.sources) :]
+        return dict(own)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Those that a shell can set, with what they are unless given."""
+        named = self.parameters.items()
+        return {name: one.default for name, one in named if isinstance(one.default, _PLAIN)}
+
+    @property
+    def template(self) -> Path:
+        """Where its words are, if it has any."""
+        return Path(str(sys.modules[self.function.__module__].__file__)).with_name(
+            f"{self.name}.md"
+        )
+
+    def totals(self, of: Of) -> Of:
+        """Declare what computes further parts of an answer, of its tables: named as by a dict."""
+        self.totals_of = of
+        return of
+
+    def figures(self, of: Of) -> Of:
+        """Declare what picks the figures of the words: a dataclass, named tuple or dict."""
+        self.figures_of = of
+        return of
+
+    def table(self, of: Of) -> Of:
+        """Declare what shows its table as HTML, where rows of the frame are not what to show."""
+        self.table_of = of
+        return of
+
+    def text(self, of: Of) -> Of:
+        """Declare what shows its table as text, where a column has figures of several units."""
+        self.text_of = of
+        return of
+
+    def plot(
+        self,
+        name: str = "",
+        *,
+        title: str | Callable[..., str],
+        height: float | Callable[..., float] = 3.0,
+        panels: Callable[[Any], Sequence[Panel]] = lambda _: ({},),
+        choices: Callable[[Any], Sequence[Panel]] = lambda _: (),
+    ) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        """Declare a picture; its parts are those of Picture."""
+
+        def declare(draw: Callable[..., None]) -> Callable[..., None]:
+            self.pictures[name] = Picture(name, draw, title, height, panels, choices)
+            return draw
+
+        return declare
+
+
+def each(column: str) -> Callable[[Any], Sequence[Panel]]:
+    """Panels, or choices, of a picture: one for each value of a column of the answer's frame."""
+    return lambda answer: [{column: str(one)} for one in answer.frame[column].dropna().unique()]
+
+
+def _type_name(annotation: Any) -> str:
+    named = getattr(annotation, "__name__", str(annotation))
+    return named.split(".")[-1].strip("'\"")

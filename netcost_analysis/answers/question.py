@@ -1,0 +1,151 @@
+"""A question, declared where it is computed: what it needs, and how its answer is shown.
+
+>>> @question(needs=("napi:napi_poll",), main_columns=("device", "work", "polls"))
+... def poll_sizes(timeline: Timeline) -> pd.DataFrame:
+...     '''Packets per poll: how often each size occurred.'''
+
+What it is asked of is its first arguments, by their types; its parameters are the others. From the
+declaration come ``timeline.ask.batches.poll_sizes()``, ``netcost ask poll_sizes``, the error for
+missing events, the table that ``capture.ask`` shows, and docs/questions.md. Beside it stand, in the
+same file, ``@poll_sizes.totals`` (what is computed of all its rows), ``@poll_sizes.figures`` (what
+of it its words say: it picks, and computes nothing), ``@poll_sizes.plot()`` (its pictures), and, in
+a file of its name ending ``.md``, the words: a template that formats the figures.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, update_wrapper
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+
+from .._native import CaptureError
+from ..capture.requires import Group, Need, require
+from ..errors import ArgumentError
+from ..timeline.aggregates import Aggregate, together
+from ..timeline.facts import FACTS, groups
+from ..timeline.reading import preload
+from .answer import Answer
+from .form import Form
+
+if TYPE_CHECKING:
+    from ..timeline.timeline import Timeline
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+class Question(Form, Generic[Given, Result]):
+    """A question; calling it computes the answer's tables.
+
+    needs: the tracepoints and facts (timeline/facts.py) without which it has no answer, within a
+    tuple any of them; check: raises CaptureError where its first argument lacks what only its files
+    show, and is quick; seen: raises CaptureError where a timeline's events, which capture.ask does
+    not read, show nothing that it is about; inputs: the groups of rows (timeline/aggregates.py),
+    and the tables whose rows it reads (timeline/reading.py); may_be_0: of its integer parameters
+    those that 0 is no mistake of. Its other attributes are those of Form.
+    """
+
+    def __init__(
+        self,
+        function: Callable[Given, Result],
+        *,
+        topic: str | None,
+        needs: tuple[Need, ...],
+        check: Callable[[Any], object] | None,
+        seen: "Callable[[Timeline], object] | None",
+        inputs: tuple[str | Aggregate[Any], ...],
+        main_columns: tuple[str, ...],
+        shares: tuple[str, ...],
+        main: str | None,
+        rows: int,
+        may_be_0: tuple[str, ...],
+    ) -> None:
+        update_wrapper(self, function)
+        Form.__init__(self, function, topic, main_columns, shares, main, rows)
+        self.needs, self.check, self.seen = needs, check, seen
+        self.tables = tuple(one for one in inputs if isinstance(one, str))
+        self.grouped = tuple(one for one in inputs if not isinstance(one, str))
+        self.may_be_0 = may_be_0
+
+    def __call__(self, *given: Given.args, **named: Given.kwargs) -> Result:
+        """Raises MissingEventsError for a capture without what the question needs.
+
+        ArgumentError for a number, as a width or how many, that is not above 0.
+        """
+        self.check_numbers(self.signature.bind(*given, **named).arguments)
+        if self.needs:
+            self.require(given[0])
+        if self.tables or self.grouped:
+            # All that it and what it builds on read, in one pass each. A single aggregate may be
+            # another, by what was given.
+            timeline: Any = next(one for one in given if hasattr(one, "load"))
+            if len(self.grouped) > 1:
+                together(timeline, self.grouped)
+            if self.tables:
+                preload(timeline, self.tables)
+        result: Result = self.function(*given, **named)
+        if isinstance(result, Answer):
+            bound = self.signature.bind(*given, **named).arguments
+            kinds = dict(zip(self.signature.parameters, self.sources, strict=False))
+            sources = {kind: bound.pop(name) for name, kind in kinds.items()}
+            result.about(self, next(iter(sources.values())), sources, bound)
+        return result
+
+    def check_numbers(self, given: Mapping[str, Any]) -> None:
+        """Raises ArgumentError for a number, as a width or how many, that is not above 0."""
+        for name, value in given.items():
+            kind = str(getattr(self.parameters.get(name), "annotation", ""))
+            # A task is one by number, or by name.
+            if value is None or "int" not in kind or "str" in kind:
+                continue
+            for number in value if isinstance(value, Sequence) else (value,):
+                if number < 0 or (number == 0 and name not in self.may_be_0):
+                    least = "0 or more" if name in self.may_be_0 else "above 0"
+                    raise ArgumentError(f"{self.name}: {name} has to be {least}, not {number}")
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The tracepoints that its needs come to: of each group one alternative."""
+        return groups(self.needs)
+
+    def require(self, source: Any) -> None:
+        """Raises CaptureError where a capture, or a timeline, lacks what it needs.
+
+        Of a capture the headers tell; a timeline knows also what only the events show.
+        """
+        require(source, self.name, *self.groups)
+        for fact in self.needs:
+            why = fact in FACTS and getattr(source, "missing", {}).get(fact)
+            if why:
+                raise CaptureError(f"{self.name}: {why}")
+
+
+def question(
+    *,
+    topic: str | None = None,
+    needs: tuple[Need, ...] = (),
+    check: Callable[[Any], object] | None = None,
+    seen: "Callable[[Timeline], object] | None" = None,
+    inputs: tuple[str | Aggregate[Any], ...] = (),
+    main_columns: tuple[str, ...] = (),
+    shares: tuple[str, ...] = (),
+    main: str | None = None,
+    rows: int = 8,
+    may_be_0: tuple[str, ...] = (),
+) -> Callable[[Callable[Given, Result]], Question[Given, Result]]:
+    """Declare a function as a question. The arguments are the attributes of Question."""
+
+    def declare(function: Callable[Given, Result]) -> Question[Given, Result]:
+        return Question(
+            function,
+            topic=topic,
+            needs=needs,
+            check=check,
+            seen=seen,
+            inputs=inputs,
+            main_columns=main_columns,
+            shares=shares,
+            main=main,
+            rows=rows,
+            may_be_0=may_be_0,
+        )
+
+    return declare

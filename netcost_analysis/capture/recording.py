@@ -1,0 +1,197 @@
+"""A recording: what its headers and one pass over its records say, and what lies beside it."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from .. import _native
+from .._native import CaptureError
+from ..coverage import recorded_share
+from ..errors import require_text
+from ..progress import progress
+from ..unpacked import named
+from .ahead import Ahead
+from .bundle import bundle_at
+from .given import Beside, kallsyms_text
+from .kallsyms import kallsyms_beside, read_kallsyms
+
+# Bytes that an event takes at least, on average (docs/capture.md), in recordings of perf or texts,
+# and in those of rings; how many bytes a packed one stands for.
+_EVENT_BYTES, _RING_EVENT_BYTES, _PACKED = 72, 32, 10
+
+# Rows of so many events take some 100 MB.
+SMALL = 1_000_000
+
+
+class Recording:
+    """What Capture is but for its events."""
+
+    def __init__(
+        self, path: str | Path, buffer: str | None = None, beside: Beside | None = None
+    ) -> None:
+        self.path, self.buffer = str(path), buffer
+        require_text(self.path, "path")
+        require_text(buffer or "", "buffer's name")
+        self.bundle = bundle_at(self.path)
+        self._trace = str(self.bundle.trace) if self.bundle else self.path
+        if self.bundle and not Path(self._trace).exists():
+            name = self.bundle.manifest.trace
+            raise CaptureError(
+                f"the bundle has no trace: {name} was left out of it, and only its texts are here"
+            )
+        require_text(self._trace, "path")
+        try:
+            rolling = self.bundle is not None and self.bundle.manifest.until is not None
+            self.native = _native.Capture(
+                self._trace, buffer, beside and beside.cycles_per_s, rolling
+            )
+        except OSError as error:
+            # Native says what went wrong, not with which file.
+            raise type(error)(f"{named(self._trace)}: {error}") from None
+        self.ahead = Ahead()
+        self._is_bundle = self.bundle is not None
+        self.beside = beside or Beside()
+        self._kallsyms = None
+        if self.beside.kallsyms is not None:
+            self._kallsyms = kallsyms_text(Path(self.beside.kallsyms))
+        if self.beside.symbols is not None and not Path(self.beside.symbols).is_dir():
+            raise CaptureError(f"{self.beside.symbols} is no folder of programs")
+
+    @cached_property
+    def header(self) -> dict[str, Any]:
+        """What the headers say, without a pass over the events; fields: docs/cli.md."""
+        return self.native.header()
+
+    @cached_property
+    def _scan(self) -> dict[str, Any]:
+        with progress("reading the events") as advance:
+            return self.native.scan(advance)
+
+    @cached_property
+    def info(self) -> dict[str, Any]:
+        """A summary of plain values, one pass over the records: what `netcost info --json` prints.
+
+        Keys: docs/cli.md. Times are int ns on the capture's clock, None where no event has one.
+        Raises CaptureError where the records cannot be walked.
+        """
+        header, scan = self.header, self._scan
+        start, end = scan["start_ns"], scan["end_ns"]
+        # Without times in ns a gap has no length.
+        coverage = [] if start is None else _rows(scan["coverage"])
+        beside: list[str] = []
+        if self.bundle:
+            beside = self.bundle.notes if scan["lost_unknown"] else self.bundle.mended
+            beside = [*beside, *self.bundle.given]
+        known_of = {
+            "path": self.path,
+            "bundle": self._is_bundle,
+            "kernel": header.get("os_release"),
+            "start_ns": start,
+            "end_ns": end,
+            "duration_ns": None if start is None else end - start,
+            "cpus": scan["cpus"],
+            # A recording of some CPUs does not always say how many there are.
+            "nr_cpus": (self.bundle and self.bundle.host_cpus) or header.get("nr_cpus"),
+            "events": scan["events"],
+            "records": scan["records"],
+            "lost_events": scan["lost_events"],
+            "lost_unplaced": scan["lost_unplaced"],
+            "lost_unknown": scan["lost_unknown"],
+            "guest_samples": scan["guest_samples"],
+            "kallsyms": header["kallsyms"] or self.has_kallsyms_beside,
+            "recorded": None
+            if start is None
+            else recorded_share(scan["cpus"], coverage, (start, end)),
+            "coverage": coverage,
+            "notes": list(dict.fromkeys([*header.get("notes", ()), *scan["notes"], *beside])),
+        }
+        formats = {event["name"]: event for event in header.get("events", ())}
+        rest = {key: value for key, value in header.items() if key not in ("events", "os_release")}
+        return {**rest, **known_of, "event_attrs": list(formats.values())}
+
+    @cached_property
+    def refusal(self) -> str | None:
+        """Why the lines of a text make no ledger, in native's words; None where they do.
+
+        One pass over the lines. Of other recordings always None: their headers decide, and asking
+        for the ledger says so.
+        """
+        if self.header["format"] != "text":
+            return None
+        try:
+            self.native.timeline([])
+        except CaptureError as error:
+            return str(error)
+        return None
+
+    def has_at_most(self, events: int) -> bool:
+        """Whether it holds no more events than so many, as far as its bytes tell: without a pass.
+
+        Parameters
+        ----------
+        events : int
+            How many.
+
+        Returns
+        -------
+        bool
+            False also where nobody knows its bytes.
+        """
+        path = Path(self._trace)
+        if not path.exists():
+            return False
+        files = path.rglob("*") if path.is_dir() else [path]
+        size = sum(one.stat().st_size for one in files if one.is_file())
+        is_packed = self.header["compressed"] or self.header["wrapped"]
+        is_ring = self.header["format"] in ("trace.dat", "tracefs")
+        each = _RING_EVENT_BYTES if is_ring else _EVENT_BYTES
+        return size * (_PACKED if is_packed else 1) <= events * each
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it holds so few events that all their rows are kept, as far as its bytes tell."""
+        return self.has_at_most(SMALL)
+
+    @property
+    def event_count(self) -> int:
+        """How many events of all kinds it holds."""
+        return sum(self._scan["events"].values())
+
+    @property
+    def start_ns(self) -> int:
+        """The first event's time on the capture's clock.
+
+        Raises CaptureError where no event has a time, or the clock does not count it in ns.
+        """
+        start, unit = self._scan["start_ns"], self.header["time_unit"]
+        if unit != "ns":
+            cycles = unit == "cycles"
+            counts = "cycles of unknown length" if cycles else "events, not time"
+            given = "give that length (--tsc-hz), or " if cycles else ""
+            raise CaptureError(
+                f"{self.path}: clock {self.header['clock']} counts {counts}, so it has no start in "
+                f"seconds: {given}record with -C mono"
+            )
+        if start is None:
+            raise CaptureError(
+                f"{self.path}: no event has a time, so it has no start: record with -T"
+            )
+        return int(start)
+
+    @property
+    def has_kallsyms_beside(self) -> bool:
+        """Whether /proc/kallsyms was given, or lies beside the recording."""
+        return self._kallsyms is not None or kallsyms_beside(self._trace) is not None
+
+    def kallsyms_beside(self) -> str | None:
+        """The text of that one; None for none. One that was given goes first."""
+        beside = kallsyms_beside(self._trace)
+        if self._kallsyms is not None or beside is None:
+            return self._kallsyms
+        return read_kallsyms(beside)
+
+
+def _rows(table: Any) -> list[dict[str, Any]]:
+    # An Arrow table as plain rows.
+    columns = _native.columns(table)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -1,0 +1,1 @@
+"""Opening recordings and experiments, with what is given beside them."""

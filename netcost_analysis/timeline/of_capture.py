@@ -1,0 +1,181 @@
+"""The timelines of a capture: of all of it, of a window, of the victim's run."""
+
+from typing import TYPE_CHECKING
+
+from .. import _native
+from .._native import CaptureError
+from ..errors import ArgumentError
+from ..units import not_recorded
+from .group import Grouping, aggregates
+from .task import Task, by_of, is_of, label_of
+from .task_groups import named, recorded_victim
+from .timeline import Timeline
+from .window import NAMED, Named, Window
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+    from ..capture.manifest import Load
+
+
+def timeline(
+    capture: "Capture",
+    start_s: float | None = None,
+    end_s: float | None = None,
+    cpus: list[int] | None = None,
+    victim: Task | None = None,
+    window: Named = "trace",
+) -> Timeline:
+    """Who had each CPU when, from the events; computed when its tables are asked for.
+
+    Parameters
+    ----------
+    start_s, end_s : float, optional
+        Seconds from the capture's start. The window clips, with state carried from before it.
+    cpus : list of int, optional
+        Those to include; every recorded one unless given.
+    victim : int or str, optional
+        The task, by comm or tid, that questions about a victim are of unless they are given
+        one; one is chosen unless given (Timeline.victim).
+    window : {"trace", "victim", "load", "auto"}
+        Instead of start_s and end_s: all of it, while the victim ran, or while the load did.
+        "auto" is the victim's run, else the load's, else the trace.
+
+    Returns
+    -------
+    Timeline
+        Of that window and those CPUs.
+
+    Raises
+    ------
+    ValueError
+        For a window that ends before it starts, or is named and given by its ends.
+    CaptureError
+        Where it is not known when that victim or load ran.
+    """
+    if start_s is None and end_s is None:
+        return Timeline(capture, window_named(capture, window, victim), cpus, victim)
+    if window != "trace":
+        raise ArgumentError("a window has a name, or a start and an end")
+    return Timeline(capture, Window(start_s, end_s), cpus, victim)
+
+
+def victim_timeline(capture: "Capture") -> Timeline:
+    """The timeline of the bundle's victim: the CPU it was pinned to, while it ran.
+
+    Where a part of its run was recorded (netcost-record --trace-for), of that part.
+
+    Returns
+    -------
+    Timeline
+        Of that time; where the bundle does not say when the victim ran, of the whole capture.
+
+    Raises
+    ------
+    CaptureError
+        For a recording without a victim or any event of its CPU, of one that ended before it
+        started, or of none of its run.
+    """
+    victim = capture.bundle.victim if capture.bundle else None
+    if victim is None:
+        raise CaptureError(no_victim(capture.path))
+    cpu = victim.cpu
+    if cpu is not None and cpu not in capture.info["cpus"]:
+        missing = not_recorded(cpu, capture.info["cpus"])
+        raise CaptureError(f"{capture.path} has nothing of the victim's CPU: {missing}")
+    known = victim.start_ns is not None and victim.end_ns is not None
+    cpus = None if cpu is None else [cpu]
+    return timeline(capture, cpus=cpus, window="victim" if known else "trace")
+
+
+def no_victim(path: str) -> str:
+    """The line about a recording of which nobody knows whose loss was measured."""
+    return (
+        f"{path} has no victim: record one with --victim, or give what it wrote (--victim-output)"
+    )
+
+
+def window_named(capture: "Capture", name: Named, victim: "Task | None" = None) -> Window:
+    """The part of that name. victim: the task in question, None for the bundle's or a chosen one.
+
+    A victim's run is what the bundle's manifest says; of another task, or where it does not say,
+    from when the task was first on a CPU until it was last on one. "auto": the bundle's victim's
+    run, else its load's, else the trace.
+    """
+    if name not in NAMED:
+        raise ArgumentError(f"no window {name!r}; there are {', '.join(NAMED)}")
+    if name == "trace":
+        return Window()
+    if name == "auto":
+        try:
+            ran = (of(capture) for of in (_victims, _loads))
+            return next((one for one in ran if isinstance(one, Window)), Window())
+        except CaptureError:
+            # Whoever asks is told why by what he asks.
+            return Window()
+    if name == "load":
+        found = _loads(capture) or (
+            "it does not say when a load ran: give --window victim or trace, or --start and --end"
+        )
+    else:
+        found = _victims(capture, victim) or _seen(capture, victim) or "no task was seen in it"
+    if isinstance(found, str):
+        raise CaptureError(f"{capture.path}: {found}")
+    return found
+
+
+# None where the bundle has no such victim; a sentence where its run is no part of the recording.
+def _victims(capture: "Capture", asked: "Task | None" = None) -> Window | str | None:
+    bundle = capture.bundle
+    victim = bundle.victim if bundle else None
+    if bundle is None or victim is None or asked not in (None, bundle.victim_comm, victim.pid):
+        return None
+    did = "ran" if victim.attached is None else "was watched"
+    name = bundle.victim_comm or "the victim"
+    written = _written_down(capture, victim, "victim", f"while {name} {did}")
+    return written or _seen(capture, None, of_bundle=True)
+
+
+def _loads(capture: "Capture") -> Window | str | None:
+    load = capture.bundle.manifest.load if capture.bundle else None
+    return _written_down(capture, load, "load", "while the load ran") if load else None
+
+
+def _written_down(capture: "Capture", ran: "Load", of: str, during: str) -> Window | str | None:
+    if ran.start_ns is None or ran.end_ns is None or capture.bundle is None:
+        return None
+    if ran.end_ns <= ran.start_ns:
+        return f"its {of} ended before it started"
+    try:
+        first = capture.start_ns
+    except CaptureError as error:
+        return str(error)
+    # With --trace-for a part of its run was recorded.
+    recorded, last = capture.bundle.manifest.window, first + capture.info["duration_ns"]
+    start = max(ran.start_ns, recorded.start_ns or 0)
+    end = ran.end_ns if recorded.end_ns is None else min(ran.end_ns, recorded.end_ns)
+    if min(end, last) <= max(start, first):
+        return f"it was recorded while its {of} did not run"
+    return Window((start - first) / 1e9, (end - first) / 1e9, of, during)
+
+
+_STAYS = Grouping("slices", by=("tid", "comm"), ends=("in_ns", "out_ns"))
+
+
+# From its first stay on a CPU to its last. of_bundle: of the bundle's victim or of nobody.
+def _seen(capture: "Capture", asked: "Task | None", of_bundle: bool = False) -> Window | str | None:
+    whole = capture.whole
+    bundles = recorded_victim(whole, [row.comm for row in whole.owned_by()])
+    task = bundles if of_bundle else named(whole, asked) or whole.victim
+    if task is None:
+        return None
+    name, by_name = label_of(whole, task), by_of(task) == "comm"
+    (stayed,) = aggregates(whole, [_STAYS])
+    stays = _native.columns(stayed["groups"])
+    columns = ("tid", "comm", "in_ns_least", "out_ns_most")
+    rows = zip(*(stays[one] for one in columns), strict=True)
+    mine = [row[2:] for row in rows if is_of(row[1] if by_name else row[:2], task)]
+    if not mine or whole.missing["on_cpu"]:
+        return f"when {name} ran is not known without sched_switch"
+    first, (begun, ended) = capture.start_ns, zip(*mine, strict=True)
+    of, start, end = "victim" if task == bundles else "task", min(begun), max(ended)
+    return Window((start - first) / 1e9, (end - first) / 1e9, of, f"while {name} was seen")
