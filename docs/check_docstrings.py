@@ -1,5 +1,6 @@
 # Whether what is public has a docstring in numpydoc's form: the names of __init__.pyi, the public
-# methods and properties of those that are classes, and every question. `make lint` runs it.
+# methods and properties of those that are classes; and whether a question's has no sections, which
+# would repeat its signature, its declaration and columns.toml. `make lint` runs it.
 
 import ast
 import inspect
@@ -31,10 +32,14 @@ def problems() -> Iterator[str]:
         if _own(public):
             yield from _of_class(name, public) if inspect.isclass(public) else _of(name, public)
     for one in questions().values():
-        if _own(one.function):
-            yield from _of(one.name, one.function)
-            if not re.search(r"\bSources?\b", inspect.getdoc(one.function) or ""):
-                yield f"{one.name}: no source"
+        text = inspect.getdoc(one.function) or ""
+        if not re.match(r"[A-Z].*[.?]$", text.partition("\n")[0]):
+            yield f"{one.name}: its first line is no sentence"
+        if not re.search(r"\bSources?\b", text):
+            yield f"{one.name}: no source"
+        # What the signature, the declaration and columns.toml say.
+        if re.search(r"\n(Parameters|Returns|Raises|Notes)\n-", text):
+            yield f"{one.name}: has sections"
 
 
 def _own(public: Any) -> bool:

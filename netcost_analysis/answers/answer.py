@@ -77,30 +77,6 @@ class Answer(OfAnswer):
         self.sources: dict[str, Any] = {}
         self.options: dict[str, Any] = {}
 
-    @classmethod
-    def of(cls, result: Any) -> "Answer":
-        """The answer that a question's function returned, or one that holds what it returned."""
-        if isinstance(result, Answer):
-            return result
-        found = cls(**parts(result))
-        found._result = result
-        return found
-
-    @classmethod
-    def refused(cls, refusal: CaptureError) -> "Answer":
-        """No answer, and why."""
-        found = cls()
-        found.refusal = refusal
-        return found
-
-    def about(
-        self, question: Form, asked: Any, sources: dict[str, Any], options: dict[str, Any]
-    ) -> "Answer":
-        """The same, of what was asked and whom."""
-        self.question, self.asked = question, asked
-        self.sources, self.options = sources, options
-        return self
-
     @property
     def result(self) -> Any:
         """What the question's function returned."""
@@ -323,7 +299,7 @@ class Answer(OfAnswer):
     @cached_property
     def _table(self) -> "Table":
         # As many rows as a page shows, of the columns that it shows.
-        frame, main = self.frame, self.question.main_columns
+        frame, main = self.frame, self.question.columns
         if main:
             frame = frame[[name for name in main if name in frame.columns]]
         table = figures(frame, self.start_ns, self.question.rows, shares=self.question.shares)
@@ -398,6 +374,31 @@ class Answer(OfAnswer):
             return f"{self.question.name}: {self.refusal}"
         words = as_text(self.words)
         return "\n\n".join(part for part in (words, self._table_plain()) if part)
+
+
+def answer_of(result: Any) -> Answer:
+    """The answer that a question's function returned, or one that holds what it returned."""
+    if isinstance(result, Answer):
+        return result
+    found = Answer(**parts(result))
+    found._result = result
+    return found
+
+
+def refused(refusal: CaptureError) -> Answer:
+    """No answer, and why."""
+    found = Answer()
+    found.refusal = refusal
+    return found
+
+
+def about(
+    answer: Answer, question: Form, asked: Any, sources: dict[str, Any], options: dict[str, Any]
+) -> Answer:
+    """An answer, told what was asked and whom."""
+    answer.question, answer.asked = question, asked
+    answer.sources, answer.options = sources, options
+    return answer
 
 
 def parts(result: Any) -> dict[str, Any]:

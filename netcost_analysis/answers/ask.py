@@ -10,7 +10,7 @@ from ..capture.requires import MissingEventsError
 from ..errors import ArgumentError, LackingError
 from ..timeline.aggregates import together
 from ..timeline.reading import first_pass, fits
-from .answer import Answer
+from .answer import Answer, about, answer_of, refused
 from .form import SOURCES
 from .question import Question
 from .registry import TOPICS, listed, no_question, questions, questions_of
@@ -188,10 +188,10 @@ class Ask:
         sources: dict[str, Any] = {self._kind: self._source}
         try:
             sources = self._sources(asked)
-            answer = Answer.of(asked(*sources.values(), **options))
+            answer = answer_of(asked(*sources.values(), **options))
         except CaptureError as error:
-            answer = Answer.refused(error)
-        return answer.about(asked, self._source, sources, options)
+            answer = refused(error)
+        return about(answer, asked, self._source, sources, options)
 
     def _sources(self, asked: Question[Any, Any]) -> dict[str, Any]:
         # What the question is asked of, by type, in the order of its arguments.

@@ -1,13 +1,14 @@
 """How a question is asked and shown, as declared beside it: parameters, words, pictures."""
 
 import inspect
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from ..schema import column
 
 Panel = Mapping[str, Any]
 # Of an answer: for its words, its table, its pictures.
@@ -47,7 +48,7 @@ class Picture:
 class Form:
     """What a question is called, what it is asked of and how its answer is shown.
 
-    name; topic: the folder of its module; function; main_columns: those that a narrow table keeps,
+    name; topic: the folder of its module; function; columns: those that a narrow table keeps,
     the most important first; shares: columns that are shares and not called so; main: the name of
     the part that is an answer's frame, None for its first table; rows: how many of the frame a page
     shows; pictures, by name.
@@ -57,7 +58,7 @@ class Form:
         self,
         function: Callable[..., Any],
         topic: str | None,
-        main_columns: tuple[str, ...],
+        columns: tuple[str, ...],
         shares: tuple[str, ...],
         main: str | None,
         rows: int,
@@ -65,7 +66,7 @@ class Form:
         self.function = function
         self.name = function.__name__
         self.topic = topic or function.__module__.partition(".questions.")[2].partition(".")[0]
-        self.main_columns, self.shares = main_columns, shares
+        self.columns, self.shares = columns, shares
         self.main, self.rows = main, rows
         self.pictures: dict[str, Picture] = {}
         self.totals_of: Of | None = None
@@ -80,11 +81,13 @@ class Form:
 
     @cached_property
     def documentation(self) -> str:
-        """Its documentation as one who asks needs it: without what it is asked of."""
+        """Its documentation, and what the columns are that its table shows first."""
         text = inspect.getdoc(self.function) or ""
-        given = "|".join(list(self.signature.parameters)[: len(self.sources)])
-        text = re.sub(rf"^(?:{given}) : .*\n(?:    .*\n?)*", "", text, flags=re.MULTILINE)
-        return text.replace("Parameters\n----------\n\n", "")
+        declared = [one for name in self.columns if (one := column(name))]
+        if not declared:
+            return text
+        shown = "\n".join(f"- {one.name}: {one.definition}" for one in declared)
+        return f"{text}\n\nColumns, and more in docs/columns.md:\n\n{shown}"
 
     @cached_property
     def signature(self) -> inspect.Signature:

@@ -1,6 +1,6 @@
 """A question, declared where it is computed: what it needs, and how its answer is shown.
 
->>> @question(needs=("napi:napi_poll",), main_columns=("device", "work", "polls"))
+>>> @question(needs=("napi:napi_poll",), columns=("device", "work", "polls"))
 ... def poll_sizes(timeline: Timeline) -> pd.DataFrame:
 ...     '''Packets per poll: how often each size occurred.'''
 
@@ -22,7 +22,7 @@ from ..errors import ArgumentError
 from ..timeline.aggregates import Aggregate, together
 from ..timeline.facts import FACTS, groups
 from ..timeline.reading import preload
-from .answer import Answer
+from .answer import Answer, about
 from .form import Form
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ class Question(Form, Generic[Given, Result]):
         check: Callable[[Any], object] | None,
         seen: "Callable[[Timeline], object] | None",
         inputs: tuple[str | Aggregate[Any], ...],
-        main_columns: tuple[str, ...],
+        columns: tuple[str, ...],
         shares: tuple[str, ...],
         main: str | None,
         rows: int,
         may_be_0: tuple[str, ...],
     ) -> None:
         update_wrapper(self, function)
-        Form.__init__(self, function, topic, main_columns, shares, main, rows)
+        Form.__init__(self, function, topic, columns, shares, main, rows)
         self.needs, self.check, self.seen = needs, check, seen
         self.tables = tuple(one for one in inputs if isinstance(one, str))
         self.grouped = tuple(one for one in inputs if not isinstance(one, str))
@@ -86,7 +86,7 @@ class Question(Form, Generic[Given, Result]):
             bound = self.signature.bind(*given, **named).arguments
             kinds = dict(zip(self.signature.parameters, self.sources, strict=False))
             sources = {kind: bound.pop(name) for name, kind in kinds.items()}
-            result.about(self, next(iter(sources.values())), sources, bound)
+            about(result, self, next(iter(sources.values())), sources, bound)
         return result
 
     def check_numbers(self, given: Mapping[str, Any]) -> None:
@@ -125,7 +125,7 @@ def question(
     check: Callable[[Any], object] | None = None,
     seen: "Callable[[Timeline], object] | None" = None,
     inputs: tuple[str | Aggregate[Any], ...] = (),
-    main_columns: tuple[str, ...] = (),
+    columns: tuple[str, ...] = (),
     shares: tuple[str, ...] = (),
     main: str | None = None,
     rows: int = 8,
@@ -141,7 +141,7 @@ def question(
             check=check,
             seen=seen,
             inputs=inputs,
-            main_columns=main_columns,
+            columns=columns,
             shares=shares,
             main=main,
             rows=rows,

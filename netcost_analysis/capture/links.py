@@ -47,27 +47,8 @@ _TYPES: dict[str, Any] = {
 def interfaces(bundle: "Bundle") -> "pd.DataFrame":
     """What is known of each network interface of the recorded host, before and after recording.
 
-    Parameters
-    ----------
-    bundle : Bundle
-        What netcost-record kept.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per (namespace, device): ifindex, link_kind (NA for hardware), driver, parent, master,
-        lower, lower_ifindex, up, carrier, mac, addresses, link_local_addresses, promiscuity,
-        has_xdp, mtu, rx_queues, rps, threaded, speed_bits_per_s, speed_is_nominal,
-        otherhost_dropped. A state that changed while recording is NA, as is what was not recorded;
-        promiscuity and addresses are the greater of both.
-
-    Raises
-    ------
-    CaptureError
-        Where the bundle has neither net/dev nor ip's output, or the latter is no JSON.
-
-    Notes
-    -----
+    A row per network namespace and device; link_kind is NA for hardware. A state that changed while
+    recording is NA, as is what was not recorded; promiscuity and addresses are the greater of both.
     Sources: before/ and after/ of ip_link.json, settings/ip_addr.json, settings/queues,
     settings/ethtool/DEVICE/driver, net_dev.
     """

@@ -265,7 +265,7 @@ def _print_table(
         names = {one: heading(one, start_ns) if is_instant(one) else one for one in own}
         table = figures(frame, start_ns, most, names, shares=question.shares)
         columns = len(table.header)
-        main = [names[one] for one in question.main_columns if one in names]
+        main = [names[one] for one in question.columns if one in names]
         missing = show(table, by_importance(table, main), wide)
     cut = most is not None and len(frame) > most
     rows = f"the first {most} of {len(frame):,} rows: a pipe or -o gets all" if cut else ""

@@ -96,7 +96,7 @@ def _show(answer: "Answer", wide: bool) -> None:
     names = {str(name): heading(str(name), answer.start_ns) for name in frame.columns}
     table = figures(frame, answer.start_ns, names=names, shares=question.shares)
     print()
-    order = by_importance(table, [names[one] for one in question.main_columns if one in names])
+    order = by_importance(table, [names[one] for one in question.columns if one in names])
     missing = show(table, order, wide)
     more = len(answer.frame) - len(frame)
     rows = f"{more:,} more rows: netcost ask {question.name}" if more else ""

@@ -103,7 +103,7 @@ def _text(answer: "Answer", title: str) -> str:
     if answer.refusal is None and question.rows and len(answer.frame):
         table = figures(answer.frame, 0, question.rows, shares=question.shares)
         named = dict(zip(answer.frame.columns, table.header, strict=True))
-        main = [named[name] for name in question.main_columns]
+        main = [named[name] for name in question.columns]
         lines += ["", _narrow(table, by_importance(table, main))]
     return "\n".join(printable(line) if "\n" not in line else line for line in lines).rstrip()
 

@@ -277,28 +277,11 @@ class Ledger:
 def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
     """The victim x thief matrix of a timeline.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    by : {"comm", "tid", "cpu", "device"}
-        Victims by command, by task, or all tasks of a CPU; "device" is as "comm", with everything a
-        device did gathered in one thief.
+    - by: Victims by command, by task, or all tasks of a CPU; "device" is as "comm", with everything
+      a device did gathered in one thief.
 
-    Returns
-    -------
-    Ledger
-        The matrix, in ns, and what belongs to no victim.
+    The matrix, in ns, and what belongs to no victim.
 
-    Raises
-    ------
-    ArgumentError
-        For another by.
-    CaptureError
-        As the timeline does.
-
-    Notes
-    -----
     Idle time is nobody's: the idle task is no victim, and what ran on top of it is in elsewhere as
     from_idle.
 

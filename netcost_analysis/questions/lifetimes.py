@@ -47,7 +47,7 @@ _TAKEN = ("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_
     topic="stolen_time",
     needs=("sched:sched_switch",),
     inputs=(LIVES,),
-    main_columns=(
+    columns=(
         *("comm", "tasks", "lifetime_ns", "own_ns", "stolen_ns", "displaced_ns"),
         *("waited_others_ns", "asleep_ns"),
     ),
@@ -56,35 +56,18 @@ _TAKEN = ("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_
 def lifetimes(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
     """How long each victim lived within the window, and what it did with that time.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked; the answer is of all recorded CPUs, whatever it chose.
-    by : {"comm", "tid"}
-        What tells victims apart; "device" is as "comm".
+    - timeline: What is asked; the answer is of all recorded CPUs, whatever it chose.
+    - by: What tells victims apart; "device" is as "comm".
 
-    Returns
-    -------
-    DataFrame
-        A row per victim that had a CPU, indexed and ordered as stolen() is; all int64, ns but
-        tasks. tasks: how many had the name; figures are sums over them. lifetime_ns,
-        lifetime_max_ns: the window, cut where a task was seen to begin and to end; two values where
-        something that may have been its begin or end was not recorded. absent_ns: the rest of the
-        window, tasks times. The others add up to lifetime_max_ns: own_ns, stolen_unrecorded_ns
-        (what it ran itself, or interrupts took that no event shows), stolen_ns,
-        stolen_or_synchronous_ns, synchronous_ns, scheduled_ns; displaced_ns and waited_others_ns:
-        it waited, runnable, while scheduled network work had its CPU, and for all others;
-        asleep_ns; unaccounted_ns.
+    A row per victim that had a CPU, indexed and ordered as stolen() is; all int64, ns but tasks.
+    tasks: how many had the name; figures are sums over them. lifetime_ns, lifetime_max_ns: the
+    window, cut where a task was seen to begin and to end; two values where something that may have
+    been its begin or end was not recorded. absent_ns: the rest of the window, tasks times. The
+    others add up to lifetime_max_ns: own_ns, stolen_unrecorded_ns (what it ran itself, or
+    interrupts took that no event shows), stolen_ns, stolen_or_synchronous_ns, synchronous_ns,
+    scheduled_ns; displaced_ns and waited_others_ns: it waited, runnable, while scheduled network
+    work had its CPU, and for all others; asleep_ns; unaccounted_ns.
 
-    Raises
-    ------
-    ArgumentError
-        For another by: a CPU has no life.
-    MissingEventsError
-        Without sched_switch.
-
-    Notes
-    -----
     Source: the sums, slices and displaced, events of tasks that begin and end, what the bundle says
     of its victim. What a task is shown on two CPUs at once is once in own_ns.
     """

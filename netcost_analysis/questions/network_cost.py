@@ -127,18 +127,8 @@ class NetworkCost:
 def network_cost(timeline: Timeline) -> NetworkCost:
     """What networking cost in all, and each CPU: whoever was current, and idle CPUs too.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    Times in ns and shares of CPU time, in all and by CPU.
 
-    Returns
-    -------
-    NetworkCost
-        Times in ns and shares of CPU time, in all and by CPU.
-
-    Notes
-    -----
     Source: the timeline's sums, and completeness().
     """
     rows = timeline.owned_by()

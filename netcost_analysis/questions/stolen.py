@@ -59,7 +59,7 @@ class Stolen(NamedTuple):
 @question(
     topic="stolen_time",
     main="victims",
-    main_columns=(
+    columns=(
         "comm",
         "stolen_share",
         "stolen_ns",
@@ -72,31 +72,14 @@ class Stolen(NamedTuple):
 def stolen(timeline: Timeline, by: By = "comm") -> Stolen:
     """Per victim, where its time on CPU went.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    by : {"comm", "tid", "cpu", "device"}
-        What victims are told apart by; "device" is as "comm".
+    - by: What victims are told apart by; "device" is as "comm".
 
-    Returns
-    -------
-    Stolen
-        victims: a row per victim, falling by what it lost; all columns int64 ns except on_cpu_ns,
-        task_min_ns, task_ns, displaced_ns, monitor_ns, stolen_own_ns, stolen_own_max_ns (Int64, NA
-        where unknown) and the shares (float, of on_cpu_ns, NaN where unknown). by_softirq: a row
-        per victim and softirq that took time from it: the victim's keys, action, stolen_ns and
-        stolen_max_ns (int64). by_device: likewise with device. Notes says what each is.
+    victims: a row per victim, falling by what it lost; all columns int64 ns except on_cpu_ns,
+    task_min_ns, task_ns, displaced_ns, monitor_ns, stolen_own_ns, stolen_own_max_ns (Int64, NA
+    where unknown) and the shares (float, of on_cpu_ns, NaN where unknown). by_softirq: a row per
+    victim and softirq that took time from it: the victim's keys, action, stolen_ns and
+    stolen_max_ns (int64). by_device: likewise with device. Notes says what each is.
 
-    Raises
-    ------
-    ArgumentError
-        For another by.
-    CaptureError
-        As the timeline does.
-
-    Notes
-    -----
     on_cpu_ns is from switch-in to switch-out, whoever used it; task_ns the part in which the task
     itself ran; task_min_ns that without stolen_unrecorded_ns.
 

@@ -25,37 +25,20 @@ _HOLDERS, _WORTH_NAMING = 3, 0.001
     topic="stolen_time",
     needs=("sched:sched_switch",),
     inputs=(LIVES,),
-    main_columns=("comm", "holder_comm", "ns", "lifetime_share"),
+    columns=("comm", "holder_comm", "ns", "lifetime_share"),
     rows=5,
 )
 def waited_for(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
     """Who had the CPU that each victim waited for, runnable.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
-    by : {"comm", "tid"}
-        What tells victims apart; "device" is as "comm".
+    - by: What tells victims apart; "device" is as "comm".
 
-    Returns
-    -------
-    DataFrame
-        A row per victim and holder, most ns first: the victim's keys (its name is that under which
-        it began to wait), holder_comm ("(idle)" where the CPU was being woken or switched,
-        "(unknown)" where nobody is known to have had it, or which CPU it waited for is not), ns
-        (int64, of the holder's time, with the interrupts on top of it), lifetime_share (of the
-        victim's lifetime_max_ns).
+    A row per victim and holder, most ns first: the victim's keys (its name is that under which it
+    began to wait), holder_comm ("(idle)" where the CPU was being woken or switched, "(unknown)"
+    where nobody is known to have had it, or which CPU it waited for is not), ns (int64, of the
+    holder's time, with the interrupts on top of it), lifetime_share (of the victim's
+    lifetime_max_ns).
 
-    Raises
-    ------
-    ArgumentError
-        For another by.
-    MissingEventsError
-        Without switches.
-
-    Notes
-    -----
     Which CPU a task waited for is known from its migrations; without sched_migrate_task where it
     ran before on the CPU on which it ran then. Source: slices and migrations. What a victim waited
     for network work in kernel threads is in it, under their names. Waits that had not ended are

@@ -7,6 +7,7 @@
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -238,7 +239,7 @@ def _generic(answer: "Answer") -> str:
     one = answer.question
     if answer.refusal or not one.rows or not len(answer.frame):
         return ""
-    columns = [name for name in one.main_columns if name in answer.frame.columns]
+    columns = [name for name in one.columns if name in answer.frame.columns]
     frame = answer.frame[columns] if columns else answer.frame
     # Of figures that nobody has no column.
     frame = frame.dropna(axis="columns", how="all")
@@ -249,7 +250,7 @@ def _method(answers: "Iterable[Answer]") -> str:
     # What the questions' own documentation says of how they are answered.
     said = []
     for one in answers:
-        _, found, notes = one.question.documentation.partition("Notes\n-----\n")
-        if found and one.refusal is None:
-            said.append(f"- {escaped(one.question.name)}: {escaped(notes)}")
+        summary, _, more = (one.question.function.__doc__ or "").partition("\n")
+        if one.refusal is None:
+            said.append(f"- {escaped(one.question.name)}: {escaped(cleandoc(more) or summary)}")
     return "\n".join(said)

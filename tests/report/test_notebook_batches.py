@@ -10,7 +10,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis import questions
-from netcost_analysis.answers.answer import Answer
+from netcost_analysis.answers.answer import Answer, about
 from netcost_analysis.display.templates import as_text, render
 from netcost_analysis.questions.batches import (
     irq_gaps,
@@ -182,7 +182,7 @@ def test_an_idle_cpu_and_many_devices(tmp_path: Path, told: pytest.MonkeyPatch) 
 
 def said_of(table: pd.DataFrame) -> str:
     asked = netcost.open_experiment(ROOT / "sample-data" / "nic-guest")
-    answer = Answer(table).about(rate_curve, asked, {"Experiment": asked}, {})
+    answer = about(Answer(table), rate_curve, asked, {"Experiment": asked}, {})
     return as_text(answer.words)
 
 

@@ -32,7 +32,7 @@ def assert_whole(answer: Answer) -> None:
     unknown = {one for one in found if column(one) is None}
     assert not unknown, f"columns.toml has no {', '.join(sorted(unknown))}"
     # What a narrow terminal shows first is there; the keys of another by are not always.
-    declared = {*answer.question.main_columns, *answer.question.shares}
+    declared = {*answer.question.columns, *answer.question.shares}
     assert declared <= found | {"comm", "tid", "cpu"}, name
 
 

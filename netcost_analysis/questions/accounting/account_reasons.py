@@ -16,32 +16,15 @@ if TYPE_CHECKING:
     from ...opening.experiment import Experiment
 
 
-@question(
-    check=bundle_of, main_columns=("estimate", "resolution_share", "steal_share", "why"), rows=0
-)
+@question(check=bundle_of, columns=("estimate", "resolution_share", "steal_share", "why"), rows=0)
 def account_reasons(capture: "Capture", calibration: "Experiment | None" = None) -> pd.DataFrame:
     """Why each account of what the victim got can be wrong, on the kernel that kept it.
 
-    Parameters
-    ----------
-    capture : Capture
-        Of a bundle with a victim.
-    calibration : Experiment, optional
-        As for accounts.
+    - capture: Of a bundle with a victim.
+    - calibration: As for accounts.
 
-    Returns
-    -------
-    pandas.DataFrame
-        The rows of accounts() that have a share: resolution_share, steal_share (0 to 1), source,
-        why.
+    The rows of accounts() that have a share: resolution_share, steal_share (0 to 1), source, why.
 
-    Raises
-    ------
-    CaptureError
-        For a recording without a victim.
-
-    Notes
-    -----
     Source: accounts(), and the kernel's configuration beside the recording.
     """
     table = accounts(capture, calibration=calibration)

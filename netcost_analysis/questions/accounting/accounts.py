@@ -31,7 +31,7 @@ _COLUMNS = ("got_share", "resolution_share", "steal_share", "source", "why")
 
 @question(
     check=of.bundle_of,
-    main_columns=(
+    columns=(
         *("estimate", "got_share", "lost_share", "residual_share", "resolution_share"),
         "steal_share",
     ),
@@ -45,35 +45,20 @@ def accounts(
 ) -> pd.DataFrame:
     """Every estimate of the share of wall time that the bundle's victim got, and how each can err.
 
-    Parameters
-    ----------
-    capture : Capture
-        Of a bundle with a victim.
-    hidden_ns : float, optional
-        What each interrupt costs beyond traced time, as hidden_cost estimates it. None: no row
-        traced_and_hidden.
-    hidden_from : str, optional
-        Where hidden_ns was measured, for the text.
-    calibration : Experiment, optional
-        Of capture/lab/hidden-cost. Its price is taken as hidden_ns where it is of such a host.
+    - capture: Of a bundle with a victim.
+    - hidden_ns: What each interrupt costs beyond traced time, as hidden_cost estimates it. None: no
+      row traced_and_hidden.
+    - hidden_from: Where hidden_ns was measured, for the text.
+    - calibration: Of capture/lab/hidden-cost. Its price is taken as hidden_ns where it is of such a
+      host.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per estimate (index: times, system, task_stat, schedstat, cgroup_stat, cpu_stat,
-        mpstat, traced, traced_and_hidden, work; of a service alone the fifth, and not the next
-        two). Shares of wall time, 0 to 1, NaN where the bundle cannot say: got_share, lost_share
-        (of system, its system time, only this: what the task was charged for; of a service of what
-        it had in its baseline), residual_share (got_share less that of work), resolution_share,
-        steal_share. source and why: text.
+    A row per estimate (index: times, system, task_stat, schedstat, cgroup_stat, cpu_stat, mpstat,
+    traced, traced_and_hidden, work; of a service alone the fifth, and not the next two). Shares of
+    wall time, 0 to 1, NaN where the bundle cannot say: got_share, lost_share (of system, its system
+    time, only this: what the task was charged for; of a service of what it had in its baseline),
+    residual_share (got_share less that of work), resolution_share, steal_share. source and why:
+    text.
 
-    Raises
-    ------
-    CaptureError
-        For a recording without a victim.
-
-    Notes
-    -----
     Source: reasons.md names the kernel's files; docs/definitions.md. traced is NaN where the trace
     does not hold the run.
     """

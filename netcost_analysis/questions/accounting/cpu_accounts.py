@@ -29,30 +29,17 @@ _CONTEXTS = {
 }
 
 
-@question(check=bundle_of, main_columns=("account", *(f"{kind}_share" for kind in KINDS)))
+@question(check=bundle_of, columns=("account", *(f"{kind}_share" for kind in KINDS)))
 def cpu_accounts(capture: "Capture") -> pd.DataFrame:
     """Where the time of the victim's CPU went by three accounts of the same run.
 
-    Parameters
-    ----------
-    capture : Capture
-        Of a bundle with a victim.
+    - capture: Of a bundle with a victim.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per account (index: cpu_stat, mpstat, traced). Shares of its time, 0 to 1: tasks_share
-        (user, nice and system), irq_share, soft_share (softirqs), idle_share (with iowait),
-        steal_share, unknown_share (the trace's alone). NaN where the bundle cannot say, and for a
-        victim that was not pinned.
+    A row per account (index: cpu_stat, mpstat, traced). Shares of its time, 0 to 1: tasks_share
+    (user, nice and system), irq_share, soft_share (softirqs), idle_share (with iowait),
+    steal_share, unknown_share (the trace's alone). NaN where the bundle cannot say, and for a
+    victim that was not pinned.
 
-    Raises
-    ------
-    CaptureError
-        For a recording without a victim.
-
-    Notes
-    -----
     Source: cpu_stat is of the time between the snapshots before and after, mpstat of whole
     intervals within the run, traced of the run. A trace has no steal: whatever was paused has it.
     """

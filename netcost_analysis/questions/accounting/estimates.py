@@ -26,27 +26,18 @@ if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
 
 
-@question(main_columns=("estimate", "got_share", "lost_share", "residual_share", "source"), rows=0)
+@question(columns=("estimate", "got_share", "lost_share", "residual_share", "source"), rows=0)
 def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
     """Three estimates of the share of wall time that the bundle's victim got.
 
-    Parameters
-    ----------
-    bundle : Bundle
-        One whose victim is `openssl speed`, a service that was attached to, or any of which the
-        manifest has user_s and wall_s.
-    timeline : Timeline
-        Of the victim's run on its CPU: Capture.victim_timeline().
+    - bundle: One whose victim is `openssl speed`, a service that was attached to, or any of which
+      the manifest has user_s and wall_s.
+    - timeline: Of the victim's run on its CPU: Capture.victim_timeline().
 
-    Returns
-    -------
-    pandas.DataFrame
-        The rows ticks, work, traced: got_share, lost_share (0 to 1), residual_share (got_share less
-        that of work), all NaN where the bundle cannot say; source (text). Of a service shares are
-        of one CPU, and lost_share is of what its threads ran in its baseline.
+    The rows ticks, work, traced: got_share, lost_share (0 to 1), residual_share (got_share less
+    that of work), all NaN where the bundle cannot say; source (text). Of a service shares are of
+    one CPU, and lost_share is of what its threads ran in its baseline.
 
-    Notes
-    -----
     ticks is user time by times(2) over wall time: the kernel's accounting. work is blocks per
     second over those of the baseline: what the victim got done. traced is the victim's own segments
     over wall time: what interrupts on top of it, and waiting for its CPU, left. Work below traced

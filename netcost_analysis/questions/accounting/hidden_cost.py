@@ -75,29 +75,16 @@ class HiddenCost:
 @question(
     check=calibration_steps,
     main="coefficients",
-    main_columns=("quantity", "value", "low", "high"),
+    columns=("quantity", "value", "low", "high"),
     rows=0,
 )
 def hidden_cost(experiment: "Experiment") -> HiddenCost:
     """What an interrupt costs beyond what tracepoints enclose.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        Of capture/lab/hidden-cost.
+    - experiment: Of capture/lab/hidden-cost.
 
-    Returns
-    -------
-    HiddenCost
-        runs, coefficients (ns and events, each with its 95 % interval), steal_max_share, by_rate.
+    runs, coefficients (ns and events, each with its 95 % interval), steal_max_share, by_rate.
 
-    Raises
-    ------
-    CaptureError
-        For an experiment without calibrations, or whose traces cannot tell what the victim had.
-
-    Notes
-    -----
     Least squares without a constant on all runs; the interval is a bootstrap over the bundles.
     hidden_cost_predictions() judges it.
 

@@ -42,7 +42,7 @@ class Predictions:
 
 @question(
     check=calibration_steps,
-    main_columns=(
+    columns=(
         *("run", "predictor", "runs", "mean_error_share", "mean_absolute_error_share"),
         *("largest_error_share", "within_5_points_share"),
     ),
@@ -52,28 +52,13 @@ def hidden_cost_predictions(
 ) -> Predictions:
     """Whether the hidden cost predicts what runs lost from which it was not learnt.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        Of capture/lab/hidden-cost.
-    held_out : {"rate", "repeat", "both"}, optional
-        Which runs a prediction may not know: those of the same rate, of the same repeat, or both.
+    - experiment: Of capture/lab/hidden-cost.
+    - held_out: Which runs a prediction may not know: those of the same rate, of the same repeat, or
+      both.
 
-    Returns
-    -------
-    Predictions
-        error_table: a row per held_out, run and predictor, with errors as shares of wall time.
-        predicted: a row per run and predictor.
+    error_table: a row per held_out, run and predictor, with errors as shares of wall time.
+    predicted: a row per run and predictor.
 
-    Raises
-    ------
-    ArgumentError
-        For another held_out.
-    CaptureError
-        As hidden_cost().
-
-    Notes
-    -----
     For each run the costs are fitted anew on the others.
 
     Source: hidden_cost of the other runs.

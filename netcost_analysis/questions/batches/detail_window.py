@@ -29,18 +29,8 @@ class DetailWindow(NamedTuple):
 def detail_window(timeline: Timeline) -> DetailWindow:
     """Which part of a very large capture single softirqs and polls are shown of; else all of it.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    is_part, offset_ns (from the capture's start), window_ns.
 
-    Returns
-    -------
-    DetailWindow
-        is_part, offset_ns (from the capture's start), window_ns.
-
-    Notes
-    -----
     Source: Timeline.excerpt, the window whose rows fit in memory.
     """
     part = timeline.excerpt

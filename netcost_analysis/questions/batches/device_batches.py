@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...timeline.timeline import Timeline
 from .poll_sizes import (
@@ -14,37 +15,26 @@ from .poll_sizes import (
     mean_batch,
     poll_sizes,
     times_by_work,
-    traps_of,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...answers.answer import Answer
 
 # So many are shown one by one.
 _DEVICES = 3
-_TYPES: dict[str, Any] = {
-    "device": object,
-    "polls": "int64",
-    "known": "int64",
-    "packets": "Int64",
-    "batch_mean": "Float64",
-    "batch_median": "Float64",
-    "empty_polls": "Int64",
-    "full_polls": "Int64",
-    "empty_share": "float64",
-    "almost_full_polls": "Int64",
-    "budget": "Int64",
-    "almost_full_work": "Int64",
-    "without_begin": "int64",
-}
+_COLUMNS = [
+    *("device", "polls", "known", "packets", "batch_mean", "batch_median", "empty_polls"),
+    *("full_polls", "empty_share", "almost_full_polls", "budget", "almost_full_work"),
+    "without_begin",
+]
+_TRAPS = {"empty_polls": "empty", "full_polls": "full", "almost_full_polls": "almost full"}
 
 
 @question(
     needs=("napi:napi_poll",),
     inputs=(COUNTED, TIMED),
-    main_columns=(
+    columns=(
         "device",
         "polls",
         "packets",
@@ -54,62 +44,35 @@ _TYPES: dict[str, Any] = {
         "full_polls",
     ),
 )
-def device_batches(timeline: Timeline) -> pd.DataFrame:
+def device_batches(timeline: Timeline) -> Answer:
     """How many packets the polls of each device received.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per device, most polls first: device, polls, known (polls whose packets are),
-        packets, batch_mean (packets of a poll that received any), batch_median (of all),
-        empty_polls, full_polls, empty_share (of known), almost_full_polls (as trap of poll_sizes
-        has them), budget (that most polls had), almost_full_work (one less), without_begin (busy
-        polling and netpoll: no time is known). NA where unknown.
-
-    Raises
-    ------
-    MissingEventsError
-        Without one of the events it needs.
-
-    Notes
-    -----
-    Source: poll_sizes.
+    A row per device, most polls first. batch_mean is of polls that received any, batch_median of
+    all; full_polls and almost_full_polls are those traps of poll_sizes. NA before Linux 4.8, whose
+    napi_poll has no work. `rest`: the devices behind the third. Source: poll_sizes.
     """
-    rows = [
-        {"device": device, **_row(sizes)}
-        for device, sizes in poll_sizes(timeline).groupby("device", sort=True)
-    ]
-    frame = pd.DataFrame(rows, columns=list(_TYPES)).astype(_TYPES)
-    shares = frame["empty_polls"] / frame["known"].astype("Float64")
-    frame["empty_share"] = shares.astype("float64")
+    sizes = poll_sizes(timeline).frame.astype({"device": object})
+    known, of = sizes[sizes["work"].notna()], sizes.groupby("device", sort=True)
+    frame = of[["polls", "without_begin"]].sum()
+    frame["known"] = known.groupby("device")["polls"].sum().reindex(frame.index, fill_value=0)
+    frame["packets"] = known.groupby("device")["packets"].sum().reindex(frame.index)
+    for column, trap in _TRAPS.items():
+        frame[column] = known[known["trap"] == trap].groupby("device")["polls"].sum()
+        frame[column] = frame[column].fillna(0).astype("Int64").where(frame["known"] > 0)
+    frame["budget"] = pd.Series({name: budget_of(rows) for name, rows in of})
+    by_device = {device: by_work(rows) for device, rows in known.groupby("device")}
+    frame["batch_mean"] = pd.Series({name: mean_batch(one) for name, one in by_device.items()})
+    frame["batch_median"] = pd.Series({name: _median(one) for name, one in by_device.items()})
+    frame["empty_share"] = frame["empty_polls"] / frame["known"].where(frame["known"] > 0)
     frame["almost_full_work"] = frame["budget"] - 1
-    return frame.sort_values("polls", ascending=False, kind="stable", ignore_index=True)
-
-
-def _row(sizes: pd.DataFrame) -> dict[str, Any]:
-    # sizes: of one device.
-    polls, traps = by_work(sizes), traps_of(sizes)
-    row = {
-        "polls": traps.polls,
-        "known": int(polls.sum()),
-        "budget": budget_of(sizes),
-        "without_begin": traps.without_begin,
-    }
-    if not row["known"]:
-        return row
-    return row | {
-        "packets": int(sizes["packets"].sum()),
-        "batch_mean": mean_batch(polls),
-        "batch_median": _median(polls),
-        "empty_polls": traps.of("empty"),
-        "full_polls": traps.of("full"),
-        "almost_full_polls": traps.of("almost full"),
-    }
+    frame = frame.sort_values("polls", ascending=False, kind="stable").reset_index()
+    names = ["polls", "known", "packets", "without_begin"]
+    others = frame[_DEVICES:]
+    return Answer(
+        frame[_COLUMNS],
+        in_all={name: int(frame[name].sum()) for name in names},
+        rest={"devices": len(others), **{name: int(others[name].sum()) for name in names}},
+    )
 
 
 def _median(polls: "pd.Series[int]") -> float:
@@ -119,29 +82,7 @@ def _median(polls: "pd.Series[int]") -> float:
     return float(middle[[0, -1]].to_numpy().mean())
 
 
-@device_batches.totals
-def _totals(answer: "Answer") -> dict[str, Any]:
-    # in_all: of all devices; rest: of those that are not shown one by one.
-    frame, rest = answer.frame, answer.frame[_DEVICES:]
-    names = ("polls", "known", "packets", "without_begin")
-    return {
-        part: {name: int(rows[name].sum()) for name in names}
-        for part, rows in (("in_all", frame), ("rest", rest))
-    }
-
-
-@device_batches.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    # devices: the first so many rows; rest: of the others, None where there are none.
-    others = answer.frame[_DEVICES:]
-    return {
-        "devices": answer.frame[:_DEVICES].to_dict("records"),
-        "rest": {**answer.parts["rest"], "devices": len(others)} if len(others) else None,
-        "without_begin": answer.parts["in_all"]["without_begin"],
-    }
-
-
-def _known(answer: "Answer") -> list[dict[str, Any]]:
+def _known(answer: Answer) -> list[dict[str, Any]]:
     return _with_work(answer.frame[:_DEVICES])
 
 
@@ -155,10 +96,10 @@ def _with_work(rows: pd.DataFrame) -> list[dict[str, Any]]:
     panels=_known,
     choices=lambda answer: _with_work(answer.frame),
 )
-def _sizes(ax: "Axes", answer: "Answer", device: str) -> None:
+def _sizes(ax: "Axes", answer: Answer, device: str) -> None:
     from ...plots.batches import batches
 
-    sizes = poll_sizes(answer.timeline)
+    sizes = poll_sizes(answer.timeline).frame
     sizes = sizes[sizes["device"] == device]
     batches(ax, by_work(sizes), budget_of(sizes))
     ax.set_title(device)
@@ -171,7 +112,7 @@ def _sizes(ax: "Axes", answer: "Answer", device: str) -> None:
     panels=_known,
     choices=lambda answer: _with_work(answer.frame),
 )
-def _cost(ax: "Axes", answer: "Answer", device: str) -> None:
+def _cost(ax: "Axes", answer: Answer, device: str) -> None:
     from ...plots.batches import cost_by_batch
 
     polls = TIMED(answer.timeline).lengths

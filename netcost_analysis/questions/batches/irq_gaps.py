@@ -28,31 +28,16 @@ _GAPS = Grouped("hardirqs", by=_BY, lengths="gap_ns", where={"gap_ns": KNOWN})
 @question(
     needs=("irq:irq_handler_entry", "irq:irq_handler_exit"),
     inputs=(_COUNTED, _GAPS),
-    main_columns=("cpu", "irq", "name", "interrupts_per_s", "median_ns", "longest_ns"),
+    columns=("cpu", "irq", "name", "interrupts_per_s", "median_ns", "longest_ns"),
     rows=_LINES,
 )
 def irq_gaps(timeline: Timeline) -> pd.DataFrame:
     """Time from one interrupt of a line to the next on the same CPU, vectors included.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    A row per cpu, irq_context, irq and name, most interrupts first: device (of a line), interrupts,
+    interrupts_per_s (over the window), ns (their own time), gaps (how many were measured), mean_ns,
+    median_ns, p90_ns, p99_ns, longest_ns (of the gaps, NA without any).
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per cpu, irq_context, irq and name, most interrupts first: device (of a line),
-        interrupts, interrupts_per_s (over the window), ns (their own time), gaps (how many were
-        measured), mean_ns, median_ns, p90_ns, p99_ns, longest_ns (of the gaps, NA without any).
-
-    Raises
-    ------
-    MissingEventsError
-        Without one of the events it needs.
-
-    Notes
-    -----
     Source: hardirqs. What spans a gap of the record is not measured.
     """
     found = _COUNTED(timeline).frame.rename(

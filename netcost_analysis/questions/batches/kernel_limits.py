@@ -91,18 +91,8 @@ def _softirq_jiffies(hz: int) -> int:
 def kernel_limits(capture: Capture) -> KernelLimits:
     """The limits on softirqs that a bundle's host had; all None for a bare recording.
 
-    Parameters
-    ----------
-    capture : Capture
-        The recording.
+    The settings; a setting that changed during the recording is None.
 
-    Returns
-    -------
-    KernelLimits
-        The settings; a setting that changed during the recording is None.
-
-    Notes
-    -----
     Source: before/settings/sysctl_net_core and after/, else the manifest's host.sysctls; HZ from
     its kernel configuration.
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     needs=("irq:softirq_entry", "irq:softirq_exit"),
     may_be_0=("longer_ns", "fewer_packets", "longest"),
     inputs=INPUTS,
-    main_columns=(
+    columns=(
         *("wall_ns", "cpu", "comm", "device", "polls", "packets"),
         *("poll_ns", "outside_polls_ns", "nested_ns", "entry_ns", "picked"),
     ),
@@ -30,31 +30,14 @@ def long_softirqs(
 ) -> pd.DataFrame:
     """NET_RX that took long for few packets, and the longest few whatever they did.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    longer_ns : int
-        How long is long; by default document 000's "well over 20,000 usec".
-    fewer_packets : int
-        Below how many packets are few; by default document 000's 64. Without napi_poll nobody
-        knows: then the longest alone.
-    longest : int
-        How many of the longest to show.
+    - longer_ns: How long is long; by default document 000's "well over 20,000 usec".
+    - fewer_packets: Below how many packets are few; by default document 000's 64. Without napi_poll
+      nobody knows: then the longest alone.
+    - longest: How many of the longest to show.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Rows of softirq_chains, the longest first, 200,000 at most, with picked: "few packets" or
-        "longest". What an interrupt, or on PREEMPT_RT another task, had of one is nested_ns.
+    Rows of softirq_chains, the longest first, 200,000 at most, with picked: "few packets" or
+    "longest". What an interrupt, or on PREEMPT_RT another task, had of one is nested_ns.
 
-    Raises
-    ------
-    MissingEventsError
-        Without one of the events it needs.
-
-    Notes
-    -----
     Source: softirq_chains.
     """
     return paired(timeline, picked=Picked(longer_ns, fewer_packets, longest)).picked

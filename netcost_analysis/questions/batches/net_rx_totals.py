@@ -63,23 +63,8 @@ class NetRxTotals(NamedTuple):
 def net_rx_totals(timeline: Timeline) -> NetRxTotals:
     """What NET_RX softirqs did and took in all, and what a packet costs alone and with others.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    Sums over all CPUs of the timeline.
 
-    Returns
-    -------
-    NetRxTotals
-        Sums over all CPUs of the timeline.
-
-    Raises
-    ------
-    MissingEventsError
-        Without one of the events it needs.
-
-    Notes
-    -----
     Source: sums of softirq_chains, and the costs of poll_costs.
     """
     by_polls = paired(timeline).chain_sums.by_polls.set_index("has_polls")

@@ -32,36 +32,18 @@ _MAX_TOGETHER = 64
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
     inputs=INPUTS,
-    main_columns=("device", "batch", "packet_ns", "packet_low_ns", "packet_high_ns", "fixed_share"),
+    columns=("device", "batch", "packet_ns", "packet_low_ns", "packet_high_ns", "fixed_share"),
     rows=len(_SIZES),
 )
 def packet_costs(timeline: Timeline, sizes: tuple[int, ...] = _SIZES) -> pd.DataFrame:
     """What a packet costs in batches of so many, by the line of poll_costs and what was measured.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    sizes : tuple of int
-        Packets per poll, each at least 1.
+    - sizes: Packets per poll, each at least 1.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per size and device that has a line without doubt: device, batch, packet_ns,
-        packet_low_ns, packet_high_ns (95 % of the line's resamples, not below 0), fixed_share
-        (what of packet_ns falls as batches grow), seen (whether polls were as small as that, and
-        as large).
+    A row per size and device that has a line without doubt: device, batch, packet_ns,
+    packet_low_ns, packet_high_ns (95 % of the line's resamples, not below 0), fixed_share (what of
+    packet_ns falls as batches grow), seen (whether polls were as small as that, and as large).
 
-    Raises
-    ------
-    ArgumentError
-        For a size below 1.
-    MissingEventsError
-        Without one of the events it needs.
-
-    Notes
-    -----
     packet_ns = (interrupt + softirq outside polls + fixed) / batch + marginal. Source: poll_costs.
     """
     if any(size < 1 for size in sizes):

@@ -35,7 +35,7 @@ _WHY = Path(__file__).with_name("poll_costs_why.md")
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
     may_be_0=("min_polls", "min_works"),
     inputs=(*INPUTS, TIMED),
-    main_columns=("device", "fixed_ns", "marginal_ns", "batch_mean", "doubt", "refused"),
+    columns=("device", "fixed_ns", "marginal_ns", "batch_mean", "doubt", "refused"),
     rows=0,
 )
 def poll_costs(
@@ -47,31 +47,13 @@ def poll_costs(
 ) -> pd.DataFrame:
     """Per device, the fixed cost of a poll and the marginal cost of a packet, with intervals.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    by : {"device", "cpu"}
-        A row per device, cpu NA; or per device and CPU.
-    min_polls, min_works, min_spread : int, int and float
-        With fewer polls with packets, fewer different batch sizes, or a standard deviation below
-        this part of the mean batch there is no line: its columns are NA, and refused and why say
-        so.
+    - by: A row per device, cpu NA; or per device and CPU.
+    - min_polls, min_works, min_spread: With fewer polls with packets, fewer different batch sizes,
+      or a standard deviation below this part of the mean batch there is no line: its columns are
+      NA, and refused and why say so.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns: docs/columns.md; most packets first.
+    Columns: docs/columns.md; most packets first.
 
-    Raises
-    ------
-    ArgumentError
-        For another by.
-    MissingEventsError
-        Without one of the events it needs.
-
-    Notes
-    -----
     Source: polls, softirqs and hardirqs. The line is of self_ns on work, by least squares; the
     intervals hold 95 % of 2,000 resamples of stretches of neighbouring polls (seeded). Interrupts
     and the softirq's own time are not fitted but measured, for each poll: irq_per_poll_ns,

@@ -1,10 +1,11 @@
 # How many packets a poll handles.
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...display.figures import figures
 from ...stats.histogram import Histogram, narrowed, quantile
@@ -18,7 +19,6 @@ from ...timeline.timeline import Timeline
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...answers.answer import Answer
 
 _KEYS = ["device", "cpu", "budget", "work"]
 # Polls by device, CPU, budget and work: how many, and sums. Each is counted where it ends.
@@ -49,51 +49,27 @@ TIMED = Grouped(
 @question(
     needs=("napi:napi_poll",),
     inputs=(COUNTED,),
-    main_columns=(
-        "device",
-        "cpu",
-        "work",
-        "polls",
-        "packets",
-        "polls_share",
-        "packets_share",
-        "trap",
+    columns=(
+        *("device", "cpu", "work", "polls", "packets"),
+        *("polls_share", "packets_share", "trap"),
     ),
 )
-def poll_sizes(timeline: Timeline, by: DeviceBy = "cpu") -> pd.DataFrame:
+def poll_sizes(timeline: Timeline, by: DeviceBy = "cpu") -> Answer:
     """Packets per poll: how often each batch size occurred, by device, CPU and budget.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    by : {"device", "cpu"}
-        A row per device, cpu NA; or per device and CPU.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per device, cpu, budget and work, in that order: polls, packets, ns (own time of
-        those polls; without_begin of them have none), polls_share and packets_share (of that
-        device's, on that CPU), trap.
-
-    Raises
-    ------
-    ArgumentError
-        For another by.
-    MissingEventsError
-        Without one of the events it needs.
-
-    Notes
-    -----
-    trap is what a size may mean other than packets that came together: "empty" (work 0: Tx
-    completions, which work does not count, or nothing), "full" (the whole budget: it is polled
-    again), "almost full" (budget - 1, which a driver must return when it used the whole budget and
-    has finished), "Tx only" (budget 0), "no work field" (a kernel before 4.8: work, packets and
-    shares are NA); else None. Source: polls.
+    A row per device, CPU, budget and work; by="device": of all its CPUs. Shares are of that
+    device's, on that CPU. `traps`: how many polls are of each trap. Source: polls.
     """
     check_by(by, DeviceBy)
-    return sizes_of(counted(timeline), by)
+    sizes = sizes_of(counted(timeline), by)
+    traps = sizes.groupby("trap")[["polls", "ns"]].sum().reset_index()
+    traps["all_polls_share"] = traps["polls"] / sizes["polls"].sum()
+    in_all = {
+        "polls": int(sizes["polls"].sum()),
+        "of_backlog": int(sizes.loc[sizes["device"] == NO_DEVICE, "polls"].sum()),
+        "without_begin": int(sizes["without_begin"].sum()),
+    }
+    return Answer(sizes, traps=traps, in_all=in_all)
 
 
 def counted(timeline: Timeline) -> pd.DataFrame:
@@ -156,89 +132,49 @@ def budget_of(sizes: pd.DataFrame) -> int | None:
     return int(polls.index[int(polls.argmax())]) if len(polls) else None
 
 
-class Traps(NamedTuple):
-    # Batch sizes by what they may mean. polls; traps: a row for each that occurs, trap, polls, ns,
-    # all_polls_share; of_backlog, without_begin: polls.
-
-    polls: int
-    traps: pd.DataFrame
-    of_backlog: int
-    without_begin: int
-
-    def of(self, trap: str) -> int:
-        # How many polls are of that kind.
-        return int(self.traps.loc[self.traps["trap"] == trap, "polls"].sum())
-
-
-def traps_of(sizes: pd.DataFrame) -> Traps:
-    # Of rows of poll_sizes().
-    polls = int(sizes["polls"].sum())
-    by_trap = sizes.groupby("trap")[["polls", "ns"]].sum().reset_index()
-    by_trap["all_polls_share"] = by_trap["polls"] / polls
-    return Traps(
-        polls,
-        by_trap,
-        int(sizes.loc[sizes["device"] == NO_DEVICE, "polls"].sum()),
-        int(sizes["without_begin"].sum()),
-    )
-
-
 def _trap(work: "pd.Series[int]", budget: "pd.Series[int]") -> "pd.Series[str]":
-    def is_true(condition: "pd.Series[bool]") -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-        return condition.fillna(False).to_numpy(dtype=bool)
-
+    # What a size may mean other than packets that came together.
     choices = {
-        "no work field": work.isna().to_numpy(dtype=bool),
-        "Tx only": is_true(budget == 0),
-        "empty": is_true(work == 0),
-        "full": is_true(work == budget),
-        "almost full": is_true(work == budget - 1),
+        "no work field": work.isna(),
+        "Tx only": budget.eq(0),
+        "empty": work.eq(0),
+        "full": work.eq(budget),
+        "almost full": work.eq(budget - 1),
     }
-    trap = np.select(list(choices.values()), list(choices), default="")
-    return pd.Series(trap, index=work.index, dtype=object).where(lambda text: text != "", None)
+    known = [one.fillna(False).to_numpy(dtype=bool) for one in choices.values()]
+    trap = pd.Series(np.select(known, list(choices), ""), index=work.index, dtype=object)
+    return trap.where(trap != "", None)
 
 
 @poll_sizes.table
-def _most(answer: "Answer") -> str:
+def _most(answer: Answer) -> str:
     # The sizes that occurred most, in their order.
     shown = answer.question.rows
     most = answer.frame.nlargest(shown, "polls", keep="first").sort_index()
     more = len(answer.frame) - len(most)
-    text = figures(most[list(answer.question.main_columns)], answer.start_ns, shown).html()
+    text = figures(most[list(answer.question.columns)], answer.start_ns, shown).html()
     return text + (f"<p>{more:,} more sizes, which fewer polls had.</p>" if more else "")
 
 
-@poll_sizes.totals
-def _totals(answer: "Answer") -> dict[str, Any]:
-    # in_all: all polls, those of the backlog, those without a begin; traps: by what they may mean.
-    found = traps_of(answer.frame)._asdict()
-    return {"traps": found.pop("traps"), "in_all": found}
-
-
-@poll_sizes.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    return {**answer.parts["in_all"], "traps": answer.tables["traps"].to_dict("records")}
-
-
-def _several(answer: "Answer") -> list[dict[str, str]]:
+def _several(answer: Answer) -> list[dict[str, str]]:
     known = answer.frame[answer.frame["work"].notna() & answer.frame["cpu"].notna()]
     return [{}] if len(known[["device", "cpu"]].drop_duplicates()) > 1 else []
 
 
-def _rows(answer: "Answer") -> float:
+def _rows(answer: Answer) -> float:
     return 1.0 + 0.33 * min(len(answer.frame[["device", "cpu"]].drop_duplicates()), 16)
 
 
 @poll_sizes.plot(
     "by_cpu", title="Packets per poll, by device and CPU", height=_rows, panels=_several
 )
-def _matrix(ax: "Axes", answer: "Answer") -> None:
+def _matrix(ax: "Axes", answer: Answer) -> None:
     from .plots import batch_matrix
 
     batch_matrix(ax, answer.frame)
 
 
-def _devices(answer: "Answer") -> list[dict[str, str]]:
+def _devices(answer: Answer) -> list[dict[str, str]]:
     # The busiest first.
     known = answer.frame[answer.frame["work"].notna()]
     polls = known.groupby("device")["polls"].sum().sort_values(ascending=False, kind="stable")
@@ -251,7 +187,7 @@ def _devices(answer: "Answer") -> list[dict[str, str]]:
     panels=lambda answer: _devices(answer)[:2],
     choices=_devices,
 )
-def _of_device(ax: "Axes", answer: "Answer", device: str) -> None:
+def _of_device(ax: "Axes", answer: Answer, device: str) -> None:
     from ...plots.batches import batches
 
     sizes = answer.frame[answer.frame["device"] == device]

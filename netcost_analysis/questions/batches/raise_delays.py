@@ -29,7 +29,7 @@ _DELAYS = Grouped(
 @question(
     needs=("irq:softirq_raise", "irq:softirq_entry"),
     inputs=(_DELAYS,),
-    main_columns=(
+    columns=(
         "action",
         "origin",
         "in_kthread",
@@ -42,25 +42,10 @@ _DELAYS = Grouped(
 def raise_delays(timeline: Timeline) -> pd.DataFrame:
     """Time from a softirq's first raise to its entry, by vector, origin and where it ran.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    A row per action, origin and in_kthread: softirqs, raises_known (those whose raise was seen),
+    clamped (those of them whose raise stands at the entry or after it: their delay is 0), mean_ns,
+    median_ns, p90_ns, p99_ns, longest_ns (of the delays, NA without any).
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per action, origin and in_kthread: softirqs, raises_known (those whose raise was
-        seen), clamped (those of them whose raise stands at the entry or after it: their delay is
-        0), mean_ns, median_ns, p90_ns, p99_ns, longest_ns (of the delays, NA without any).
-
-    Raises
-    ------
-    MissingEventsError
-        Without one of the events it needs.
-
-    Notes
-    -----
     Source: softirqs.
     """
     delays = _DELAYS(timeline)

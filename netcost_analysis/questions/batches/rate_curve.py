@@ -59,7 +59,7 @@ def _without_polls(experiment: Experiment) -> CaptureError:
 
 @question(
     check=_require_polls,
-    main_columns=(
+    columns=(
         "curve",
         "device",
         "rate_per_s",
@@ -72,43 +72,27 @@ def _without_polls(experiment: Experiment) -> CaptureError:
 def rate_curve(experiment: Experiment, curves: tuple[str, ...] | None = None) -> pd.DataFrame:
     """The CPU share of networking by packet rate, and what the cost of polls and packets predicts.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        Recordings at several packet rates. Each step is measured on its victim's CPU while the
-        victim ran; where it has none throughout, on the CPU that the experiment says works on the
-        packets, else on all.
-    curves : tuple of str, optional
-        The columns of the experiment's steps that tell its curves apart; None for those of the
-        lab's experiments that are there.
+    - experiment: Recordings at several packet rates. Each step is measured on its victim's CPU
+      while the victim ran; where it has none throughout, on the CPU that the experiment says works
+      on the packets, else on all.
+    - curves: The columns of the experiment's steps that tell its curves apart; None for those of
+      the lab's experiments that are there.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per step, by curve and rate: curve (values of `curves`), bundle, repeat_count (repeats
-        at one offered rate are one step, of all their time), device (the one with most packets),
-        rate_per_s and batch_mean (of it), polls_per_s (of all), repoll_share (of polls: their
-        softirq polled the same device once more), receive_share (not by_rate's network_share, which
-        is all of the network's time) with its parts poll_share, outside_polls_share and
-        interrupt_share (of those CPUs' time), scheduled_share (what of it ran in kernel threads),
-        expected_share, marginal_share, unbatched_share, packet_part_ns, poll_part_ns, share_growth,
-        rate_growth, batch_growth (over the step before), flatness (1 where the share does not grow
-        while the rate does, 0 where it grows as fast).
+    A row per step, by curve and rate: curve (values of `curves`), bundle, repeat_count (repeats at
+    one offered rate are one step, of all their time), device (the one with most packets),
+    rate_per_s and batch_mean (of it), polls_per_s (of all), repoll_share (of polls: their softirq
+    polled the same device once more), receive_share (not by_rate's network_share, which is all of
+    the network's time) with its parts poll_share, outside_polls_share and interrupt_share (of those
+    CPUs' time), scheduled_share (what of it ran in kernel threads), expected_share, marginal_share,
+    unbatched_share, packet_part_ns, poll_part_ns, share_growth, rate_growth, batch_growth (over the
+    step before), flatness (1 where the share does not grow while the rate does, 0 where it grows as
+    fast).
 
-    Raises
-    ------
-    CaptureError
-        Where no step's recording has polls.
-    ArgumentError
-        For a column that the steps lack.
-
-    Notes
-    -----
     expected_share is by the costs in the other steps of the curve (NaN where their batches are so
-    much alike that poll_costs would refuse a line); unbatched_share likewise, had batches stayed
-    as small as in the curve's slowest step; marginal_share is what of expected_share batches
-    cannot lower. packet_part_ns and poll_part_ns are a packet's own cost through all devices, and
-    that of the polls, softirq and interrupt around a batch of device. They, marginal_share and
+    much alike that poll_costs would refuse a line); unbatched_share likewise, had batches stayed as
+    small as in the curve's slowest step; marginal_share is what of expected_share batches cannot
+    lower. packet_part_ns and poll_part_ns are a packet's own cost through all devices, and that of
+    the polls, softirq and interrupt around a batch of device. They, marginal_share and
     unbatched_share are NaN where the other steps' line would make a poll or a packet cost less than
     nothing.
 

@@ -27,26 +27,11 @@ _OWN = Grouped("softirqs", by=("cpu", "is_dispatch"), lengths="self_ns", where=N
 def rps_dispatch(timeline: Timeline) -> pd.DataFrame:
     """NET_RX that polled nothing and no interrupt raised: receive packet steering's sending side.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    A row per CPU: net_rx (all of its NET_RX), net_rx_max (with those that the kernel counted and no
+    event shows), dispatches (those of a task or softirq without a poll), dispatch_share (of
+    net_rx), ns (their own time), median_ns, longest_ns, received_rps (how often another CPU handed
+    it packets, by softnet_stat between its readings in the window; NA without them).
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per CPU: net_rx (all of its NET_RX), net_rx_max (with those that the kernel counted
-        and no event shows), dispatches (those of a task or softirq without a poll), dispatch_share
-        (of net_rx), ns (their own time), median_ns, longest_ns, received_rps (how often another CPU
-        handed it packets, by softnet_stat between its readings in the window; NA without them).
-
-    Raises
-    ------
-    MissingEventsError
-        Without one of the events it needs.
-
-    Notes
-    -----
     Source: softirqs, and the bundle's softnet_stat.
     """
     net_rx = _OWN(timeline)

@@ -19,35 +19,20 @@ if TYPE_CHECKING:
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
     inputs=INPUTS,
-    main_columns=("cpu", "entry_ns", "wall_ns", "packets", "device", "comm", "raise_delay_ns"),
+    columns=("cpu", "entry_ns", "wall_ns", "packets", "device", "comm", "raise_delay_ns"),
     rows=5,
 )
 def softirq_chains(timeline: Timeline) -> pd.DataFrame:
     """Each NET_RX softirq: what raised it, how long it waited, what it polled, where its time went.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    A row per NET_RX that was seen from entry to exit, by CPU and time: cpu, ordinal, irq, name,
+    irq_context, irq_ns, irq_gap_ns, raise_ns, entry_ns, exit_ns, raise_delay_ns, call, round,
+    origin, in_kthread, cost_class, tid, comm, device, devices, polls, packets, poll_ns,
+    outside_polls_ns, nested_ns, wall_ns. NA: polls, packets and device where napi_poll was not
+    recorded; irq and its columns where no interrupt is known to have raised it; poll_ns,
+    outside_polls_ns and nested_ns where the window holds a part of it only. Of more than 200,000
+    those that began first.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per NET_RX that was seen from entry to exit, by CPU and time: cpu, ordinal, irq,
-        name, irq_context, irq_ns, irq_gap_ns, raise_ns, entry_ns, exit_ns, raise_delay_ns, call,
-        round, origin, in_kthread, cost_class, tid, comm, device, devices, polls, packets, poll_ns,
-        outside_polls_ns, nested_ns, wall_ns. NA: polls, packets and device where napi_poll was not
-        recorded; irq and its columns where no interrupt is known to have raised it; poll_ns,
-        outside_polls_ns and nested_ns where the window holds a part of it only. Of more than
-        200,000 those that began first.
-
-    Raises
-    ------
-    MissingEventsError
-        Without one of the events it needs.
-
-    Notes
-    -----
     Source: softirqs, hardirqs, polls and coverage. Definitions: docs/definitions.md.
     """
     return paired(timeline).chains

@@ -23,34 +23,18 @@ _LENGTHS = Grouped("softirqs", by=("action",), lengths="self_ns", where=WHOLE)
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
     inputs=(_LENGTHS,),
-    main_columns=("action", "length_low_ns", "length_high_ns", "softirqs", "ns"),
+    columns=("action", "length_low_ns", "length_high_ns", "softirqs", "ns"),
     rows=0,
 )
 def softirq_lengths(timeline: Timeline) -> pd.DataFrame:
     """How long softirqs run, by vector: how many took how long, in bins that merge by adding.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    A row per action and bin: length_low_ns and length_high_ns (both within it), softirqs, ns (their
+    own time together).
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per action and bin: length_low_ns and length_high_ns (both within it), softirqs, ns
-        (their own time together).
-
-    Raises
-    ------
-    MissingEventsError
-        Without one of the events it needs.
-
-    Notes
-    -----
-    Own time, without what interrupted the softirq, of those that were seen from entry to exit; in
-    a window's edge, of the part within it. A bin is an eighth of a power of two wide, and below
-    16 ns one nanosecond: counts and sums of several recordings add up, bin by bin. Source:
-    softirqs.
+    Own time, without what interrupted the softirq, of those that were seen from entry to exit; in a
+    window's edge, of the part within it. A bin is an eighth of a power of two wide, and below 16 ns
+    one nanosecond: counts and sums of several recordings add up, bin by bin. Source: softirqs.
     """
     lengths = _LENGTHS(timeline).lengths.counts.reset_index()
     low, high = bins(lengths["low"].to_numpy())

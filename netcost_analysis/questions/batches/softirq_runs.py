@@ -18,40 +18,22 @@ if TYPE_CHECKING:
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
     inputs=INPUTS,
-    main_columns=("cpu", "start_ns", "wall_ns", "rounds_made", "packets", "comm", "end_reason"),
+    columns=("cpu", "start_ns", "wall_ns", "rounds_made", "packets", "comm", "end_reason"),
     rows=0,
 )
 def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     """The runs of __do_softirq: how many rounds each made, and what ended it.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    hz : int, optional
-        Ticks per second, None for those of the bundle's kernel configuration.
+    - hz: Ticks per second, None for those of the bundle's kernel configuration.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per run: cpu, call, start_ns, end_ns, wall_ns, in_kthread, tid, comm, rounds_made,
-        softirqs, net_rx, packets, still_pending, end_reason. Of more than 200,000 those that
-        began first.
+    A row per run: cpu, call, start_ns, end_ns, wall_ns, in_kthread, tid, comm, rounds_made,
+    softirqs, net_rx, packets, still_pending, end_reason. Of more than 200,000 those that began
+    first.
 
-    Raises
-    ------
-    ArgumentError
-        For an hz below 1.
-    MissingEventsError
-        Without one of the events it needs.
-
-    Notes
-    -----
-    end_reason is "nothing pending" or, with something pending, "rounds" (the tenth round was
-    over), "time" (the limit of msecs_to_jiffies(2) must have passed), "time or need_resched" (it
-    may have passed, or a task had to run), "need_resched" (it cannot have passed), or "unknown"
-    where no softirq_raise says what was pending (still_pending is NA then). Source: softirqs and
-    hardirqs.
+    end_reason is "nothing pending" or, with something pending, "rounds" (the tenth round was over),
+    "time" (the limit of msecs_to_jiffies(2) must have passed), "time or need_resched" (it may have
+    passed, or a task had to run), "need_resched" (it cannot have passed), or "unknown" where no
+    softirq_raise says what was pending (still_pending is NA then). Source: softirqs and hardirqs.
     """
     return paired(timeline, hz).runs
 

@@ -32,25 +32,9 @@ _COUNTED = Grouped(
 def softirq_sizes(timeline: Timeline) -> pd.DataFrame:
     """Polls and packets per NET_RX softirq: how often each pair occurred.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    A row per cpu, in_kthread, polls and packets: softirqs, ns (their own time; outside_polls_ns of
+    it outside polls). packets is NA where the kernel's napi_poll has no work field.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per cpu, in_kthread, polls and packets: softirqs, ns (their own time;
-        outside_polls_ns of it outside polls). packets is NA where the kernel's napi_poll has no
-        work field.
-
-    Raises
-    ------
-    MissingEventsError
-        Without one of the events it needs.
-
-    Notes
-    -----
     Source: softirqs. RPS dispatch, NET_RX without any poll, is not in it: see rps_dispatch.
     """
     table = _COUNTED(timeline).frame

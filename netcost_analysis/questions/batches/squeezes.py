@@ -43,7 +43,7 @@ class Exhaustion(NamedTuple):
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
     inputs=(BY_LIMITS, ENTERED, HAS_WORK, LENGTHS),
-    main_columns=(
+    columns=(
         "cpu",
         "squeezes_low",
         "squeezes_high",
@@ -62,31 +62,12 @@ def squeezes(
 ) -> Exhaustion:
     """How often NET_RX stopped at a limit, and whether softnet_stat's time_squeeze agrees.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    budget : int, optional
-        net.core.netdev_budget, in packets; None for the bundle's own.
-    usecs : int, optional
-        net.core.netdev_budget_usecs; None for the bundle's own.
-    hz : int, optional
-        CONFIG_HZ; None for the bundle's own.
+    - budget: net.core.netdev_budget, in packets; None for the bundle's own.
+    - usecs: net.core.netdev_budget_usecs; None for the bundle's own.
+    - hz: CONFIG_HZ; None for the bundle's own.
 
-    Returns
-    -------
-    Exhaustion
-        Its columns are NA where the limits are unknown.
+    Its columns are NA where the limits are unknown.
 
-    Raises
-    ------
-    ArgumentError
-        For a limit below 1.
-    MissingEventsError
-        Without one of the events it needs.
-
-    Notes
-    -----
     net_rx_action counts a squeeze when, after a poll, its packets have used the budget or its
     jiffies are over. When a jiffy begins is not recorded, so the count by time is a range. Source:
     softirqs and polls, the bundle's settings and softnet_stat.

@@ -52,7 +52,7 @@ class Changes:
     topic="comparison",
     main="changes",
     rows=30,
-    main_columns=(
+    columns=(
         *("metric", "per_unit", "base", "new", "change", "change_low", "change_high"),
         *("differs", "outcome"),
     ),
@@ -60,25 +60,8 @@ class Changes:
 def changes(comparison: Comparison) -> Changes:
     """What changed from base to new, metric by metric, with intervals.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        Two run sets.
+    A row per metric that both sides have.
 
-    Returns
-    -------
-    Changes
-        A row per metric that both sides have.
-
-    Raises
-    ------
-    CaptureError
-        Where the sides have no metric in common.
-    ArgumentError
-        For a primary metric or a unit of work that they have not.
-
-    Notes
-    -----
     Source: the sums, polls and switches of each recording, and the figures of their steps. With 6
     repeats or more on both sides a figure is the median over repeats, and its interval is of
     repeats. With fewer it is of the blocks of time of these runs, and says nothing of others.

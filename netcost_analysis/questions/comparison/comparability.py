@@ -36,32 +36,17 @@ _SHOWN = 3
 
 @question(
     topic="comparison",
-    main_columns=("severity", "code", "side", "why", "of_run", "found", "limit"),
+    columns=("severity", "code", "side", "why", "of_run", "found", "limit"),
     rows=0,
 )
 def comparability(comparison: Comparison) -> pd.DataFrame:
     """Whether the sides can be compared at all, and what may be wrong about it.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        Two run sets.
+    A row per finding, the gravest first: code, severity ("refused": no verdict can be given;
+    "warning": one may be wrong; "note": worth knowing), side ("base", "new", or "" for both),
+    of_run (one run, or "" for all of the side), found, limit (the figure that the rule rests on,
+    and from which on it fires; NaN where it has none), why (a sentence with its figures).
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per finding, the gravest first: code, severity ("refused": no verdict can be given;
-        "warning": one may be wrong; "note": worth knowing), side ("base", "new", or "" for both),
-        of_run (one run, or "" for all of the side), found, limit (the figure that the rule rests
-        on, and from which on it fires; NaN where it has none), why (a sentence with its figures).
-
-    Raises
-    ------
-    ArgumentError
-        For a primary metric or a unit of work that the sides have not.
-
-    Notes
-    -----
     The rules and their limits are in docs/definitions.md. What was not recorded is said to be
     unknown, and is not taken for alike. Source: manifests and snapshots of each bundle, its load's
     output, the sums of each recording, and the table of steps.

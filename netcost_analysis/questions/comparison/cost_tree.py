@@ -63,7 +63,7 @@ class CostTree:
     topic="comparison",
     main="tree",
     rows=24,
-    main_columns=(
+    columns=(
         *("process_context", "cost_class", "thief", "base_ns_per_unit", "new_ns_per_unit"),
         *("difference_ns", "difference_share"),
     ),
@@ -71,31 +71,16 @@ class CostTree:
 def cost_tree(comparison: Comparison) -> CostTree:
     """Where the change in CPU time per unit of work went, as a tree that sums exactly.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        Two run sets, both recorded.
+    - comparison: Two run sets, both recorded.
 
-    Returns
-    -------
-    CostTree
-        CPU time of networking per unit of work, and what client and server ran themselves, by the
-        process in whose context it was, its cost class and what ran.
+    CPU time of networking per unit of work, and what client and server ran themselves, by the
+    process in whose context it was, its cost class and what ran.
 
-    Raises
-    ------
-    CaptureError
-        Where a side has no recording.
-    ArgumentError
-        For a unit of work that the runs have not.
-
-    Notes
-    -----
     Source: the sums of each recording. In the tree is what is network, what may be
     ("perhaps_network"), and the own time of client and server, whose work the traffic is; other
-    tasks' own time, idle time and nobody's are in no branch. Work that left one process and came
-    to another is moved: of all processes' decreases and increases the smaller sum. The rest was
-    added, or is gone.
+    tasks' own time, idle time and nobody's are in no branch. Work that left one process and came to
+    another is moved: of all processes' decreases and increases the smaller sum. The rest was added,
+    or is gone.
     """
     for side, runs in comparison.sides.items():
         if not runs.recorded:

@@ -34,25 +34,8 @@ class Observations:
 def observations(comparison: Comparison) -> Observations:
     """Each repeat or block of time that a metric of the comparison was observed in.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        Two run sets.
+    The values that `changes` judges, and their standard deviation.
 
-    Returns
-    -------
-    Observations
-        The values that `changes` judges, and their standard deviation.
-
-    Raises
-    ------
-    CaptureError
-        Where the sides have no metric in common.
-    ArgumentError
-        For a unit of work that the runs have not.
-
-    Notes
-    -----
     Source: as `changes`. A block in which no work was done has no value. The figure of blocks is
     the ratio of their sums, and no mean of these values.
     """

@@ -65,7 +65,7 @@ def _require_control(experiment: Experiment) -> None:
     check=_require_control,
     main="conditions",
     rows=16,
-    main_columns=("labels", "apart", "apart_low", "apart_high", "verdict"),
+    columns=("labels", "apart", "apart_low", "apart_high", "verdict"),
     shares=("apart", "apart_low", "apart_high"),
 )
 def one_cpu_control(
@@ -80,35 +80,15 @@ def one_cpu_control(
 ) -> OneCpuControl:
     """Whether a change is still there where client and server share one CPU.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        Steps with both ends on one CPU, and on two.
-    compared : str
-        The label whose values are compared.
-    base, new : str, optional
-        Its two values; the first two in order unless given.
-    metric : str
-        The figure of the steps that is compared.
-    control : str
-        The label that says how many CPUs they had.
-    one, two : str
-        Its value for one CPU, and for two.
+    - experiment: Steps with both ends on one CPU, and on two.
+    - compared: The label whose values are compared.
+    - base, new: Its two values; the first two in order unless given.
+    - metric: The figure of the steps that is compared.
+    - control: The label that says how many CPUs they had.
+    - one, two: Its value for one CPU, and for two.
 
-    Returns
-    -------
-    OneCpuControl
-        A row for each combination of the other labels.
+    A row for each combination of the other labels.
 
-    Raises
-    ------
-    CaptureError
-        For steps without the control.
-    ArgumentError
-        For a label, a value or a figure that the steps have not.
-
-    Notes
-    -----
     Where the work of a packet is the same and only moved from one process's CPU to the other's, the
     change is gone on one CPU, which does both. What is left there is work that was added, or the
     scheduler, which switches between the two far more often (scheduler_rates, other_causes).

@@ -70,7 +70,7 @@ class OtherCauses:
     topic="comparison",
     main="causes",
     rows=12,
-    main_columns=(
+    columns=(
         *("suspect", "side", "base", "new", "per_unit", "difference_ns", "at_most_share"),
         *("verdict", "reason"),
     ),
@@ -78,26 +78,10 @@ class OtherCauses:
 def other_causes(comparison: Comparison) -> OtherCauses:
     """Whether migrations, switches, preemptions, wake-ups or utilisation explain the change.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        Two run sets, both recorded, whose client and server are known.
+    - comparison: Two run sets, both recorded, whose client and server are known.
 
-    Returns
-    -------
-    OtherCauses
-        A row per suspect of client and server, each dismissed or kept, with figures.
+    A row per suspect of client and server, each dismissed or kept, with figures.
 
-    Raises
-    ------
-    CaptureError
-        Where a side has no recording, nobody counted the work, client and server are not known, or
-        none of them limits the throughput.
-    ArgumentError
-        For a unit of work that the runs have not.
-
-    Notes
-    -----
     Source: slices, migrations and the sums of each recording.
 
     To explain is how much more, or less, time passed per unit of work. What a suspect can have cost

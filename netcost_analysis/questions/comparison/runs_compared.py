@@ -23,32 +23,17 @@ _COLUMNS = (
 
 @question(
     topic="comparison",
-    main_columns=("side", "of_run", "sha256", "kernel", "recorder", "duration_ns"),
+    columns=("side", "of_run", "sha256", "kernel", "recorder", "duration_ns"),
     rows=24,
 )
 def runs_compared(comparison: Comparison) -> pd.DataFrame:
     """Which runs are compared: each with its recording's checksum, host, command and coverage.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        Two run sets.
+    A row per run, and of a rotated recording one per file: side ("base" or "new"), of_run,
+    is_recorded, path, sha256, kernel, cpu_model, recorder, record_command, load, duration_ns,
+    event_count, lost_events, recorded_share (of the whole recording); null what is not known, as
+    all of a run that was not recorded.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per run, and of a rotated recording one per file: side ("base" or "new"), of_run,
-        is_recorded, path, sha256, kernel, cpu_model, recorder, record_command, load, duration_ns,
-        event_count, lost_events, recorded_share (of the whole recording); null what is not known,
-        as all of a run that was not recorded.
-
-    Raises
-    ------
-    CaptureError, OSError
-        For a recording that cannot be read.
-
-    Notes
-    -----
     Source: provenance's checksum, Capture.info, the bundles' manifests.
     """
     rows: list[dict[str, Any]] = []

@@ -63,7 +63,7 @@ class ThroughputPrediction:
 @question(
     topic="comparison",
     main="predictions",
-    main_columns=(
+    columns=(
         *("softirq_work", "base_ns_per_unit", "new_ns_per_unit", "longer_share", "predicted"),
         *("predicted_low", "predicted_high", "explained_share", "agrees"),
     ),
@@ -72,25 +72,10 @@ class ThroughputPrediction:
 def throughput_prediction(comparison: Comparison) -> ThroughputPrediction:
     """What the bottleneck's extra softirq time makes of the throughput, beside the measured one.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        Two run sets, both recorded.
+    - comparison: Two run sets, both recorded.
 
-    Returns
-    -------
-    ThroughputPrediction
-        A row for all softirq time of the network, and one for NET_RX alone.
+    A row for all softirq time of the network, and one for NET_RX alone.
 
-    Raises
-    ------
-    CaptureError
-        Where a side has no recording, or nobody counted the work.
-    ArgumentError
-        For a unit of work that the runs have not.
-
-    Notes
-    -----
     Source: the sums, slices and polls of each recording, and the throughputs of their steps.
 
     Who limits the throughput is who had no time to spare in the base: client or server that was

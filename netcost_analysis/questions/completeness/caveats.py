@@ -32,18 +32,8 @@ class Caveats(NamedTuple):
 def caveats(timeline: "Timeline") -> Caveats:
     """What a reader has to know before using the figures: what is missing, doubtful, estimated.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    notes, state, why, lost_events, recorder_notes, record_command.
 
-    Returns
-    -------
-    Caveats
-        notes, state, why, lost_events, recorder_notes, record_command.
-
-    Notes
-    -----
     Source: the notes of ledger, capture and recorder, and the recording's verdict.
     """
     capture = timeline.capture

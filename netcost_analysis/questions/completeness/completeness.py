@@ -53,30 +53,17 @@ _interrupts_known: "WeakKeyDictionary[Capture, Completeness]" = WeakKeyDictionar
 
 
 @question(
-    main_columns=("what", "counter", "cpu", "missing_least", "missing_most", "counted", "recorded")
+    columns=("what", "counter", "cpu", "missing_least", "missing_most", "counted", "recorded")
 )
 def completeness(capture: "Capture") -> Completeness:
     """Whether a recording has what its host counted meanwhile: softirqs, interrupts, switches.
 
-    Parameters
-    ----------
-    capture : Capture
-        All of it; windows have no counters of their own.
+    - capture: All of it; windows have no counters of their own.
 
-    Returns
-    -------
-    Completeness
-        What netcost-record found and wrote down, or, of a bundle without that, the same computed
-        from before/ and after/. State "unknown", with its reason, where there are no counters or
-        they cannot be compared.
+    What netcost-record found and wrote down, or, of a bundle without that, the same computed from
+    before/ and after/. State "unknown", with its reason, where there are no counters or they cannot
+    be compared.
 
-    Raises
-    ------
-    CaptureError
-        Where the events cannot be decoded.
-
-    Notes
-    -----
     A counter was read between b0 and b1 before, and between a0 and a1 after; counted is its growth,
     recorded the events in [b0, a1], recorded_inside those in [b1, a0]. missing_least = counted -
     recorded is proved (0 for packets, which prove nothing), missing_most = counted -

@@ -52,18 +52,8 @@ _POLLS = Grouped(
 def coverages(timeline: "Timeline") -> Coverages:
     """How much of the timeline was recorded, has a known owner, and how many packets were timed.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    recorded_share, owned_share, timed_share (0 to 1), of_cpus.
 
-    Returns
-    -------
-    Coverages
-        recorded_share, owned_share, timed_share (0 to 1), of_cpus.
-
-    Notes
-    -----
     Source: the losses of Capture.info, the timeline's sums, its polls. Gaps that overlap count
     once.
     """

@@ -36,20 +36,10 @@ class Provenance(NamedTuple):
 def provenance(capture: "Capture", experiment: "Experiment | None" = None) -> Provenance:
     """What these figures are of, and what made them: a checksum, and versions.
 
-    Parameters
-    ----------
-    capture : Capture
-        The recording.
-    experiment : Experiment, optional
-        What else figures are of.
+    - experiment: What else figures are of.
 
-    Returns
-    -------
-    Provenance
-        path, sha256, experiment, experiment_sha256, netcost, python, libraries.
+    path, sha256, experiment, experiment_sha256, netcost, python, libraries.
 
-    Notes
-    -----
     Source: the capture's files, and the installed versions.
     """
     return Provenance(

@@ -54,18 +54,8 @@ class Recording(NamedTuple):
 def recording(timeline: "Timeline") -> Recording:
     """Which recording this is: by whom, of what host, how long, and how much of it is known.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    A field for each fact, None where it is not known; shares 0 to 1.
 
-    Returns
-    -------
-    Recording
-        A field for each fact, None where it is not known; shares 0 to 1.
-
-    Notes
-    -----
     Source: Capture.info, the bundle's manifest, its verdict, the timeline's coverages.
     """
     capture = timeline.capture

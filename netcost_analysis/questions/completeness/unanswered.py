@@ -30,24 +30,14 @@ DEFAULT_PROFILE = "stolen"
 _VICTIM = "openssl speed -seconds 5 -bytes 1024 -evp sha256"
 
 
-@question(main_columns=("question", "answers", "why"), rows=40, inputs=("softirqs", "polls"))
+@question(columns=("question", "answers", "why"), rows=40, inputs=("softirqs", "polls"))
 def unanswered(timeline: "Timeline") -> "pd.DataFrame":
     """Which questions this capture cannot answer, and what is missing for each.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    A row per question: topic, question, answers (what it would say), missing ("events", "samples",
+    "bundle", "victim", "files", "ledger", "recording", or "unseen": its events were recorded and
+    show nothing of it), why (the same in a sentence).
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per question: topic, question, answers (what it would say), missing ("events",
-        "samples", "bundle", "victim", "files", "ledger", "recording", or "unseen": its events were
-        recorded and show nothing of it), why (the same in a sentence).
-
-    Notes
-    -----
     Source: what each question declares.
     """
     frame = timeline.ask.table

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @question(
     check=lambda experiment: require_counters(require_steps(experiment)),
     rows=40,
-    main_columns=(
+    columns=(
         *("step", "io_bytes", "cpu", "ipc", "cycles_per_packet", "cache_misses_per_1000"),
         *("backend_stalls_per_1000", "softnet_packets_per_s", "context_switches_per_s"),
     ),
@@ -29,23 +29,10 @@ if TYPE_CHECKING:
 def counters_by_step(experiment: Experiment) -> pd.DataFrame:
     """What each CPU's counters say in each step of an experiment, as over sizes of I/O.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        Recordings with ``--profile counters``, as the lab's io-sizes.
+    - experiment: Recordings with ``--profile counters``, as the lab's io-sizes.
 
-    Returns
-    -------
-    DataFrame
-        A row per step and CPU, in their order: step, io_bytes, then the columns of cpu_counters.
+    A row per step and CPU, in their order: step, io_bytes, then the columns of cpu_counters.
 
-    Raises
-    ------
-    CaptureError
-        Where perf stat counted nothing.
-
-    Notes
-    -----
     Source: as cpu_counters(), of each step that has counters.
     """
     found = []

@@ -41,7 +41,7 @@ class CpuCounters(NamedTuple):
 @question(
     check=require_counters,
     main="cpu_counters",
-    main_columns=(
+    columns=(
         *("cpu", "ipc", "cycles_per_packet", "cache_misses_per_1000", "llc_misses_per_1000"),
         *("branch_misses_per_1000", "backend_stalls_per_1000", "softnet_packets_per_s"),
         *("context_switches_per_s", "running_share"),
@@ -51,23 +51,10 @@ class CpuCounters(NamedTuple):
 def cpu_counters(bundle: Bundle) -> CpuCounters:
     """What each CPU's counters say: instructions per cycle, misses and stalls, also per packet.
 
-    Parameters
-    ----------
-    bundle : Bundle
-        Recorded with ``--profile counters``.
+    - bundle: Recorded with ``--profile counters``.
 
-    Returns
-    -------
-    CpuCounters
-        Rates and ratios by CPU.
+    Rates and ratios by CPU.
 
-    Raises
-    ------
-    CaptureError
-        Where perf stat counted nothing.
-
-    Notes
-    -----
     Of all intervals of perf stat, which begin a little before the recording and end behind it; all
     that ran on the CPU is in them, tasks as well. A packet is one that the CPU's
     /proc/net/softnet_stat counted as processed; of a CPU with fewer than 100 there is no figure for

@@ -25,7 +25,7 @@ def _folder(bundle: "Bundle") -> str:
 
 @question(
     check=lambda bundle: carried(bundle, _folder(bundle), sides=False),
-    main_columns=(
+    columns=(
         "device",
         "start_ns",
         "overstated_share",
@@ -40,32 +40,14 @@ def assumed_rates(
 ) -> pd.DataFrame:
     """What a tool would have shown that takes its interval for the one it asked for.
 
-    Parameters
-    ----------
-    bundle : Bundle
-        What netcost-record kept beside the trace.
-    interval_s : float
-        The interval that the tool assumes.
-    folder : str, optional
-        Where the samples are, as device_traffic takes it; None for those that a load left, if any.
-        Only samples count, not before/ and after/.
+    - interval_s: The interval that the tool assumes.
+    - folder: Where the samples are, as device_traffic takes it; None for those that a load left, if
+      any. Only samples count, not before/ and after/.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per interval and (namespace, device): start_ns, end_ns, interval_ns, rx_bytes_per_s,
-        tx_bytes_per_s, utilisation_share; the same with "assumed_" before the name;
-        overstated_share, by how much every rate is too high (0.7 is 70 %, negative too low).
+    A row per interval and (namespace, device): start_ns, end_ns, interval_ns, rx_bytes_per_s,
+    tx_bytes_per_s, utilisation_share; the same with "assumed_" before the name; overstated_share,
+    by how much every rate is too high (0.7 is 70 %, negative too low).
 
-    Raises
-    ------
-    CaptureError
-        As device_traffic does.
-    ArgumentError
-        For an interval of no length.
-
-    Notes
-    -----
     Source: device_traffic.
     """
     if not interval_s > 0 or not np.isfinite(interval_s):

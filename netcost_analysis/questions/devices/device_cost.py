@@ -54,7 +54,7 @@ _MOST = 8
 @question(
     needs=(("interrupts", "polls"),),
     inputs=(*INPUTS, ALL),
-    main_columns=(
+    columns=(
         "device",
         "cpu_share",
         "ns",
@@ -70,45 +70,27 @@ _MOST = 8
 def device_cost(timeline: "Timeline", by: MasterBy = "device") -> pd.DataFrame:
     """What a packet of each device costs: its CPU time against what it carried meanwhile.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    by : {"device", "master"}, optional
-        "master": ports of a bond, team or bridge as one row, called as that is.
+    - by: "master": ports of a bond, team or bridge as one row, called as that is.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per (namespace, device) that took time or carried anything, most ns first: start_ns,
-        end_ns, interval_error_ns (what the readings took), hardirq_ns, hardirq_max_ns, poll_ns, ns,
-        cpu_share (of one CPU), unknown_cpu_share, interrupts, interrupts_per_s, polls, packets,
-        timed_packets, cut_poll_ns, rx_packets, tx_packets, rx_bytes, tx_bytes, rx_packet_bytes,
-        tx_packet_bytes, speed_bits_per_s, utilisation_share, work_share, ns_per_work,
-        ns_per_packet, ns_per_byte; NA where unknown.
+    A row per (namespace, device) that took time or carried anything, most ns first: start_ns,
+    end_ns, interval_error_ns (what the readings took), hardirq_ns, hardirq_max_ns, poll_ns, ns,
+    cpu_share (of one CPU), unknown_cpu_share, interrupts, interrupts_per_s, polls, packets,
+    timed_packets, cut_poll_ns, rx_packets, tx_packets, rx_bytes, tx_bytes, rx_packet_bytes,
+    tx_packet_bytes, speed_bits_per_s, utilisation_share, work_share, ns_per_work, ns_per_packet,
+    ns_per_byte; NA where unknown.
 
-    Raises
-    ------
-    MissingEventsError
-        Where neither interrupts nor polls were recorded.
-    ArgumentError
-        For another by.
-
-    Notes
-    -----
     By master a port's time and traffic are its master's; what the master counts itself is the same
-    traffic once more, and left out, its own polls are not. Which device is a port of which is
-    known of a bundle alone. Of a bridge, a packet that it forwards is received by one port and sent
-    by another.
+    traffic once more, and left out, its own polls are not. Which device is a port of which is known
+    of a bundle alone. Of a bridge, a packet that it forwards is received by one port and sent by
+    another.
 
     Time and traffic are of the same stretch: from the first to the last reading of net/dev within
     the window. Where the bundle has no two such readings, there is no bundle, or the trace has
     another clock, the time is of the whole window and the traffic NA. A device that several
     recorded namespaces have by the same name has no traffic: a poll does not say which it was of.
-    There is no cost per packet or byte of some CPUs only; nor where 1 % of the packets or more
-    came in polls of unknown length, or in none that was seen (net/dev counts those as well); nor
-    where handlers that were counted and not seen may be 1 % of ns. Source: device_time,
-    device_traffic.
+    There is no cost per packet or byte of some CPUs only; nor where 1 % of the packets or more came
+    in polls of unknown length, or in none that was seen (net/dev counts those as well); nor where
+    handlers that were counted and not seen may be 1 % of ns. Source: device_time, device_traffic.
     """
     check_by(by, MasterBy)
     cost = _cost(timeline)

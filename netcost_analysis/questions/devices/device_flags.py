@@ -57,34 +57,17 @@ class Facts(NamedTuple):
 
 @question(
     inputs=(*INPUTS, ALL, QUEUES),
-    main_columns=("device", "flag", "severity", "why", "namespace"),
+    columns=("device", "flag", "severity", "why", "namespace"),
     rows=0,
 )
 def device_flags(timeline: "Timeline") -> pd.DataFrame:
     """What looks wrong about the network interfaces, and why.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    A row per suspicion, the gravest first, among those the device that took most: namespace, device
+    (None for what concerns a CPU), flag, severity ("warning": CPU time or packets are lost; "clue":
+    points to something wrong, and may have an honest reason; "note": worth knowing), why (a
+    sentence with its figures).
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per suspicion, the gravest first, among those the device that took most: namespace,
-        device (None for what concerns a CPU), flag, severity ("warning": CPU time or packets are
-        lost; "clue": points to something wrong, and may have an honest reason; "note": worth
-        knowing), why (a sentence with its figures).
-
-    Raises
-    ------
-    MissingEventsError
-        Where neither interrupts nor polls were recorded.
-    CaptureError
-        For damaged files of a bundle.
-
-    Notes
-    -----
     What was not recorded raises no suspicion: without a bundle only queues are compared. lo is
     never suspected, and a port of a bridge or bond needs no address. Source: interfaces,
     device_cost, device_saturation and polls.

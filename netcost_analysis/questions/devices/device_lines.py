@@ -36,32 +36,17 @@ ENTERED = Grouped(
 
 @question(
     inputs=(RAISED, ENTERED),
-    main_columns=("irq", "name", "device", "known_by", "interrupts", "raised", "polled"),
+    columns=("irq", "name", "device", "known_by", "interrupts", "raised", "polled"),
     rows=0,
 )
 def device_lines(timeline: "Timeline") -> pd.DataFrame:
     """Which network device each interrupt line serves, and how that is known.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    A row per line that was seen, and per handler of a line that several drivers share: irq, name,
+    device (None for none), known_by ("polls", "wake-ups", "switches", "name", "bus", "stem", None),
+    is_network, interrupts, raised (NET_RX softirqs first raised while its handler ran), polled
+    (those of them in which the device was polled).
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per line that was seen, and per handler of a line that several drivers share: irq,
-        name, device (None for none), known_by ("polls", "wake-ups", "switches", "name", "bus",
-        "stem", None), is_network, interrupts, raised (NET_RX softirqs first raised while its
-        handler ran), polled (those of them in which the device was polled).
-
-    Raises
-    ------
-    CaptureError
-        As the timeline does.
-
-    Notes
-    -----
     Source: the timeline's irqs, hardirqs, softirqs and polls; names of interfaces from polls and
     from the bundle's net/dev, bus addresses from its ip_link.json and ethtool -i, and what
     /proc/interrupts says of a line.

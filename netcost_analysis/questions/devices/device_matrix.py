@@ -22,31 +22,16 @@ _WORTH_SHARE = 0.001
 @question(
     needs=(("interrupts", "polls"),),
     inputs=INPUTS,
-    main_columns=("thief", "cpu", "cpu_share", "interrupts_per_s", "ns"),
+    columns=("thief", "cpu", "cpu_share", "interrupts_per_s", "ns"),
     rows=0,
 )
 def device_matrix(timeline: "Timeline") -> pd.DataFrame:
     """Devices by CPUs: what share of each CPU's time each took, with interrupts per second.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    A row per thief and recorded CPU, thieves by falling total, those CPUs included on which it took
+    nothing: kind, thief, cpu, ns, cpu_share (of that CPU's window), interrupts_per_s (NA where
+    interrupts were not recorded or a thief has none).
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per thief and recorded CPU, thieves by falling total, those CPUs included on which it
-        took nothing: kind, thief, cpu, ns, cpu_share (of that CPU's window), interrupts_per_s (NA
-        where interrupts were not recorded or a thief has none).
-
-    Raises
-    ------
-    MissingEventsError
-        Where neither interrupts nor polls were recorded.
-
-    Notes
-    -----
     Source: device_time.
     """
     rows = device_time(timeline)

@@ -57,34 +57,18 @@ def _read(bundle: "Bundle") -> list[dict[str, Any]]:
 
 @question(
     check=lambda bundle: _read(bundle),
-    main_columns=("device", "counter", "cpu", "count", "per_s", "layer", "namespace"),
+    columns=("device", "counter", "cpu", "count", "per_s", "layer", "namespace"),
     rows=0,
 )
 def device_saturation(bundle: "Bundle") -> pd.DataFrame:
     """Every counter that says packets found no room, from before the load to after it.
 
-    Parameters
-    ----------
-    bundle : Bundle
-        What netcost-record kept beside the trace.
+    A row per counter, most first: layer ("interface": net/dev; "driver": ethtool -S; "qdisc": tc;
+    "softnet": softnet_stat), namespace, device (None for softnet), cpu (NA but for softnet),
+    counter, count (growth; for backlog and qlen, which are levels, the higher of both readings),
+    interval_ns, per_s (NA for levels).
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per counter, most first: layer ("interface": net/dev; "driver": ethtool -S; "qdisc":
-        tc; "softnet": softnet_stat), namespace, device (None for softnet), cpu (NA but for
-        softnet), counter, count (growth; for backlog and qlen, which are levels, the higher of
-        both readings), interval_ns, per_s (NA for levels).
-
-    Raises
-    ------
-    CaptureError
-        Where no counter was read before and after, at known times.
-
-    Notes
-    -----
-    A count of 0 is a counter that was read and did not grow; a layer without rows was not
-    recorded.
+    A count of 0 is a counter that was read and did not grow; a layer without rows was not recorded.
 
     Source: before/ and after/ of net_dev, ethtool -S, tc and softnet_stat.
     """

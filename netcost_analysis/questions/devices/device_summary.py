@@ -40,29 +40,14 @@ class DeviceSummary(NamedTuple):
 @question(
     needs=(("interrupts", "polls"),),
     inputs=(*INPUTS, ALL, QUEUES),
-    main_columns=("device", "cpu_share", "ns", "packets", "ns_per_work"),
+    columns=("device", "cpu_share", "ns", "packets", "ns_per_work"),
     rows=0,
 )
 def device_summary(timeline: "Timeline") -> DeviceSummary:
     """Which device costs most CPU time, and the gravest of what looks wrong about any.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    costs and flags.
 
-    Returns
-    -------
-    DeviceSummary
-        costs and flags.
-
-    Raises
-    ------
-    MissingEventsError
-        Where neither interrupts nor polls were recorded.
-
-    Notes
-    -----
     Source: device_cost, device_flags.
     """
     costs, flags = device_cost(timeline), None

@@ -45,37 +45,21 @@ INPUTS = (RAISED, ENTERED, POLLED, WHOLE)
 @question(
     needs=(("interrupts", "polls"),),
     inputs=INPUTS,
-    main_columns=("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets"),
+    columns=("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets"),
 )
 def device_time(timeline: "Timeline") -> pd.DataFrame:
     """What CPU time each device took on each CPU, in its interrupts and in its polls.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    A row per (thief, cpu) that took any, most ns first: kind, thief, device, cpu, hardirq_ns,
+    hardirq_max_ns, poll_ns, poll_max_ns, outside_polls_ns, ns, max_ns, cpu_share, unknown_share,
+    interrupts, interrupts_per_s, polls, packets, timed_packets. NA where the events were not
+    recorded and where a row has none by its kind.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per (thief, cpu) that took any, most ns first: kind, thief, device, cpu, hardirq_ns,
-        hardirq_max_ns, poll_ns, poll_max_ns, outside_polls_ns, ns, max_ns, cpu_share,
-        unknown_share, interrupts, interrupts_per_s, polls, packets, timed_packets. NA where
-        the events were not recorded and where a row has none by its kind.
-
-    Raises
-    ------
-    MissingEventsError
-        Where neither interrupts nor polls were recorded.
-
-    Notes
-    -----
-    kind is "device"; "backlog" for the polls that have no device; "line" for an interrupt line
-    that serves no known network device; "softirq" for what network softirqs did outside their
-    polls, which no device can be charged with. hardirq_max_ns, poll_max_ns and max_ns are with
-    what no event shows; where the interfaces' counters show that polls were missed,
-    outside_polls_ns is what may have been one. Source: the timeline's sums; each line's device as
-    device_lines has it.
+    kind is "device"; "backlog" for the polls that have no device; "line" for an interrupt line that
+    serves no known network device; "softirq" for what network softirqs did outside their polls,
+    which no device can be charged with. hardirq_max_ns, poll_max_ns and max_ns are with what no
+    event shows; where the interfaces' counters show that polls were missed, outside_polls_ns is
+    what may have been one. Source: the timeline's sums; each line's device as device_lines has it.
     """
     return _times(timeline).copy()
 

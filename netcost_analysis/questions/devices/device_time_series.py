@@ -30,35 +30,18 @@ _MOST = 3
 @question(
     needs=(("interrupts", "polls"),),
     inputs=(RAISED, ENTERED),
-    main_columns=("device", "start_ns", "cpu_share", "hardirq_ns", "poll_ns"),
+    columns=("device", "start_ns", "cpu_share", "hardirq_ns", "poll_ns"),
     rows=0,
 )
 def device_time_series(timeline: "Timeline", bin_ns: int | None = None) -> pd.DataFrame:
     """What CPU time each device took, bin by bin, in its interrupts and in its polls.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    bin_ns : int, optional
-        The width of a bin; None for about 120 bins. Bins start on its multiples; the window cuts
-        the first and the last.
+    - bin_ns: The width of a bin; None for about 120 bins. Bins start on its multiples; the window
+      cuts the first and the last.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per device and bin in which it took any, the device with most first: device,
-        start_ns, end_ns, hardirq_ns, poll_ns, ns, cpu_share (of one CPU, all CPUs' time together).
+    A row per device and bin in which it took any, the device with most first: device, start_ns,
+    end_ns, hardirq_ns, poll_ns, ns, cpu_share (of one CPU, all CPUs' time together).
 
-    Raises
-    ------
-    MissingEventsError
-        Where neither interrupts nor polls were recorded.
-    ArgumentError
-        For a bin without length.
-
-    Notes
-    -----
     Source: the timeline's sums; each line's device as device_lines has it.
     """
     start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @question(
     check=lambda bundle: carried(bundle),
-    main_columns=(
+    columns=(
         "device",
         "rx_packets_per_s",
         "tx_packets_per_s",
@@ -32,28 +32,12 @@ if TYPE_CHECKING:
 def device_totals(bundle: "Bundle", folder: str = "samples", sides: bool = True) -> pd.DataFrame:
     """What each interface received and sent in all, from the first reading of net/dev to the last.
 
-    Parameters
-    ----------
-    bundle : Bundle
-        What netcost-record kept beside the trace.
-    folder : str
-        Where the samples are; "files" where a load left some.
-    sides : bool
-        Whether before/ and after/ are readings as well.
+    - folder: Where the samples are; "files" where a load left some.
+    - sides: Whether before/ and after/ are readings as well.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per (namespace, device), the one that received most first: the columns of
-        device_traffic, rx_mbit_per_s and tx_mbit_per_s.
+    A row per (namespace, device), the one that received most first: the columns of device_traffic,
+    rx_mbit_per_s and tx_mbit_per_s.
 
-    Raises
-    ------
-    CaptureError
-        Where net/dev was not read twice at known times.
-
-    Notes
-    -----
     Source: device_traffic.
     """
     rows = carried(bundle, folder, sides, whole=True)

@@ -56,7 +56,7 @@ def comparable(capture: "Capture") -> bool:
 
 @question(
     check=lambda bundle: carried(bundle),
-    main_columns=(
+    columns=(
         "device",
         "start_ns",
         "rx_bytes_per_s",
@@ -69,29 +69,13 @@ def comparable(capture: "Capture") -> bool:
 def device_traffic(bundle: "Bundle", folder: str = "samples", sides: bool = True) -> pd.DataFrame:
     """What each interface received and sent, over the true time between readings of net/dev.
 
-    Parameters
-    ----------
-    bundle : Bundle
-        What netcost-record kept beside the trace.
-    folder : str
-        Where the samples are; "files" where a load left some.
-    sides : bool
-        Whether before/ and after/ are readings as well.
+    - folder: Where the samples are; "files" where a load left some.
+    - sides: Whether before/ and after/ are readings as well.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per interval and (namespace, device): start_ns, end_ns, interval_ns,
-        interval_error_ns, the growth of each counter, rates per second, the mean size of packets,
-        saturation_per_s, speed_bits_per_s and utilisation_share (NA where unknown).
+    A row per interval and (namespace, device): start_ns, end_ns, interval_ns, interval_error_ns,
+    the growth of each counter, rates per second, the mean size of packets, saturation_per_s,
+    speed_bits_per_s and utilisation_share (NA where unknown).
 
-    Raises
-    ------
-    CaptureError
-        Where net/dev was not read twice at known times.
-
-    Notes
-    -----
     Source: net/dev in samples/, before/ and after/; speeds as interfaces tells them.
     """
     return carried(bundle, folder, sides)

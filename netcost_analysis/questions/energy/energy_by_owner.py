@@ -78,37 +78,19 @@ class EnergyByOwner(NamedTuple):
     check=require_energy_beside,
     inputs=(COUNTED,),
     main="energy_by_owner",
-    main_columns=("owner_kind", "owner", "owner_share", "owner_joules", "owner_dynamic_joules"),
+    columns=("owner_kind", "owner", "owner_share", "owner_joules", "owner_dynamic_joules"),
     rows=12,
 )
 def energy_by_owner(timeline: Timeline, bundle: Bundle, domain: str | None = None) -> EnergyByOwner:
     """Whose a domain's energy would be by busy time: tasks, network work, other interrupts.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window; all CPUs of the host have to be in it.
-    bundle : Bundle
-        Recorded with ``--profile energy``.
-    domain : str, optional
-        "package", "cores", "dram" or another that was metered; unless given, the first of these.
+    - timeline: The window; all CPUs of the host have to be in it.
+    - bundle: Recorded with ``--profile energy``.
+    - domain: "package", "cores", "dram" or another that was metered; unless given, the first of
+      these.
 
-    Returns
-    -------
-    EnergyByOwner
-        The domain's energy in the window, laid at the owners of time.
+    The domain's energy in the window, laid at the owners of time.
 
-    Raises
-    ------
-    MissingEventsError
-        Without sched_switch or softirqs.
-    CaptureError
-        Where no energy was counted, none of it in the window, or not all CPUs were recorded.
-    ArgumentError
-        For a domain that was not metered.
-
-    Notes
-    -----
     An apportionment and no measurement: a domain has one counter, and this lays its energy at
     owners by their share of the CPUs' busy time, as if each busy nanosecond cost the same. The idle
     tasks own none of it. owner_dynamic_joules lays only what is above the idle floor.

@@ -34,7 +34,7 @@ def _require(experiment: Experiment) -> None:
 @question(
     check=_require,
     rows=40,
-    main_columns=(
+    columns=(
         *("step", "io_bytes", "domain", "watts", "joules_per_gb", "uj_per_packet"),
         *("dynamic_joules_per_gb", "dynamic_uj_per_packet"),
     ),
@@ -42,26 +42,13 @@ def _require(experiment: Experiment) -> None:
 def energy_by_size(experiment: Experiment) -> pd.DataFrame:
     """What a gigabyte and a packet cost in energy, in each step of an experiment, by domain.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        Recordings with ``--profile energy``, as the lab's io-sizes.
+    - experiment: Recordings with ``--profile energy``, as the lab's io-sizes.
 
-    Returns
-    -------
-    DataFrame
-        A row per domain and step, in their order: domain, step, io_bytes, source, then
-        metered_ns, joules, watts, idle_watts, idle_steps, dynamic_watts, dynamic_joules,
-        received_bytes, received_packets, joules_per_gb, dynamic_joules_per_gb, uj_per_packet,
-        dynamic_uj_per_packet; null where nothing says.
+    A row per domain and step, in their order: domain, step, io_bytes, source, then metered_ns,
+    joules, watts, idle_watts, idle_steps, dynamic_watts, dynamic_joules, received_bytes,
+    received_packets, joules_per_gb, dynamic_joules_per_gb, uj_per_packet, dynamic_uj_per_packet;
+    null where nothing says.
 
-    Raises
-    ------
-    CaptureError
-        Where no energy was counted.
-
-    Notes
-    -----
     Of the time in which the step's bytes and packets were counted, as the bundle's stamps have it;
     where they have none, of all that was metered. The idle floor is the mean power of all steps'
     intervals in which at most 5 % of the CPUs' time was busy.

@@ -46,30 +46,15 @@ class IdleWakeups(NamedTuple):
     needs=("on_cpu", "interrupted"),
     inputs=(COUNTED, WOKEN),
     main="idle_wakeups",
-    main_columns=("cpu", "woken_by", "wakeups", "wakeups_per_s", "network_wakeups", "task_wakeups"),
+    columns=("cpu", "woken_by", "wakeups", "wakeups_per_s", "network_wakeups", "task_wakeups"),
 )
 def idle_wakeups(timeline: Timeline, gap_ns: int = GAP_NS) -> IdleWakeups:
     """How often an idle CPU was woken, by what, and how often packets were the reason.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    gap_ns : int
-        From an interrupt to what it led to the idle task runs no longer than this.
+    - gap_ns: From an interrupt to what it led to the idle task runs no longer than this.
 
-    Returns
-    -------
-    IdleWakeups
-        Wake-ups by CPU and cause, and by CPU.
+    Wake-ups by CPU and cause, and by CPU.
 
-    Raises
-    ------
-    MissingEventsError
-        Without sched_switch, or any interrupt.
-
-    Notes
-    -----
     A wake-up ends a stretch in which a CPU's idle task had it. A stretch between an interrupt and a
     softirq or task, no longer than gap_ns, is of the same wake-up. Stretches before time that
     nobody is known to have had end in none.

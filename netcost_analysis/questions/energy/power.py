@@ -41,28 +41,15 @@ class Power(NamedTuple):
 @question(
     check=require_energy,
     main="power",
-    main_columns=("zone", "joules", "watts", "idle_watts", "dynamic_watts", "source"),
+    columns=("zone", "joules", "watts", "idle_watts", "dynamic_watts", "source"),
 )
 def power(bundle: Bundle) -> Power:
     """What the machine used of energy, by domain: joules, watts, and what idling takes of it.
 
-    Parameters
-    ----------
-    bundle : Bundle
-        Recorded with ``--profile energy``, or beside turbostat.
+    - bundle: Recorded with ``--profile energy``, or beside turbostat.
 
-    Returns
-    -------
-    Power
-        Energy by zone, and over time.
+    Energy by zone, and over time.
 
-    Raises
-    ------
-    CaptureError
-        Where no energy was counted.
-
-    Notes
-    -----
     Of all that was metered, which begins a little before the recording and ends behind it. The idle
     floor is the mean power of those intervals in which at most 5 % of the CPUs' time was busy;
     without any it is not known, and nothing stands for it.

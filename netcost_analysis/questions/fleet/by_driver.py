@@ -14,30 +14,15 @@ if TYPE_CHECKING:
     from ...answers.answer import Answer
 
 
-@question(topic="fleet", check=require_answers, rows=40, main_columns=("driver", *MAIN))
+@question(topic="fleet", check=require_answers, rows=40, columns=("driver", *MAIN))
 def by_driver(fleet: Fleet) -> pd.DataFrame:
     """What networking costs by driver: share stolen from tasks, time of a packet, batches.
 
-    Parameters
-    ----------
-    fleet : Fleet
-        The answers to many captures.
+    A row per driver, the dearest packets first: captures, hosts, packets, network_cpu_share,
+    stolen_of_tasks_share, ns_per_work, batch_mean, squeezed_share, lowest_ns_per_work and
+    highest_ns_per_work (of its captures), dearest (the capture with the highest), command (which
+    opens it).
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per driver, the dearest packets first: captures, hosts, packets, network_cpu_share,
-        stolen_of_tasks_share, ns_per_work, batch_mean, squeezed_share, lowest_ns_per_work and
-        highest_ns_per_work (of its captures), dearest (the capture with the highest), command
-        (which opens it).
-
-    Raises
-    ------
-    CaptureError
-        Where no capture could be read.
-
-    Notes
-    -----
     Shares and costs are ratios of sums over the captures. A capture counts for its busiest device,
     that with most packets: one packet may pass several. Source: the fleet's answers and devices.
     """

@@ -37,25 +37,15 @@ class FleetCaptures(NamedTuple):
     topic="fleet",
     main="captures",
     rows=0,
-    main_columns=("path", "hostname", "kernel", "recorded_at", "event_count", "state"),
+    columns=("path", "hostname", "kernel", "recorded_at", "event_count", "state"),
 )
 def fleet_captures(fleet: Fleet) -> FleetCaptures:
     """Which captures there are: of which hosts, kernels and times, and how much is in them.
 
-    Parameters
-    ----------
-    fleet : Fleet
-        The answers to many captures.
+    captures: path, hostname, kernel, recorded_at, recorded_by, duration_ns, event_count,
+    file_bytes, lost_events, state, error_kind (null where it could be read), netcost, checksum,
+    took_ns, command. in_all: sums over them.
 
-    Returns
-    -------
-    FleetCaptures
-        captures: path, hostname, kernel, recorded_at, recorded_by, duration_ns, event_count,
-        file_bytes, lost_events, state, error_kind (null where it could be read), netcost, checksum,
-        took_ns, command. in_all: sums over them.
-
-    Notes
-    -----
     Source: the fleet's captures.
     """
     rows = fleet.captures.rename(columns=_RENAMED)

@@ -20,33 +20,16 @@ _HISTOGRAM = "poll_packets"
 @question(
     topic="fleet",
     check=lambda fleet: require_histogram(fleet, _HISTOGRAM),
-    main_columns=("group", "device", "work", "polls", "ns"),
+    columns=("group", "device", "work", "polls", "ns"),
     rows=0,
 )
 def fleet_poll_sizes(fleet: Fleet, captures_by: By = "kernel") -> pd.DataFrame:
     """Packets per poll in all captures together: exact sums of their histograms.
 
-    Parameters
-    ----------
-    fleet : Fleet
-        The answers to many captures.
-    captures_by : {"all", "host", "kernel", "device", "driver"}
-        What captures are told apart by.
+    - captures_by: What captures are told apart by.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per group, device and work: polls, ns (their own time).
+    A row per group, device and work: polls, ns (their own time).
 
-    Raises
-    ------
-    CaptureError
-        Where no capture has polls.
-    ArgumentError
-        For another captures_by.
-
-    Notes
-    -----
     Source: the fleet's histograms, of poll_sizes of each capture.
     """
     frame = merged(fleet, _HISTOGRAM, captures_by)

@@ -20,33 +20,16 @@ _HISTOGRAM = "softirq_ns"
 @question(
     topic="fleet",
     check=lambda fleet: require_histogram(fleet, _HISTOGRAM),
-    main_columns=("group", "action", "length_low_ns", "length_high_ns", "softirqs", "ns"),
+    columns=("group", "action", "length_low_ns", "length_high_ns", "softirqs", "ns"),
     rows=0,
 )
 def fleet_softirq_lengths(fleet: Fleet, captures_by: By = "kernel") -> pd.DataFrame:
     """How long softirqs ran in all captures together: exact sums of their histograms.
 
-    Parameters
-    ----------
-    fleet : Fleet
-        The answers to many captures.
-    captures_by : {"all", "host", "kernel", "device", "driver"}
-        What captures are told apart by.
+    - captures_by: What captures are told apart by.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per group, action and bin of softirq_lengths: softirqs, ns (their own time).
+    A row per group, action and bin of softirq_lengths: softirqs, ns (their own time).
 
-    Raises
-    ------
-    CaptureError
-        Where no capture has softirqs.
-    ArgumentError
-        For another captures_by.
-
-    Notes
-    -----
     Source: the fleet's histograms, of softirq_lengths of each capture.
     """
     frame = merged(fleet, _HISTOGRAM, captures_by)

@@ -36,7 +36,7 @@ _COLUMNS = [
     topic="fleet",
     check=require_answers,
     rows=40,
-    main_columns=(
+    columns=(
         *("path", "metric", "metric_value", "group_median", "because", "robust_deviations"),
         *("hostname", "kernel", "driver", "ratio", "command"),
     ),
@@ -44,27 +44,12 @@ _COLUMNS = [
 def outliers(fleet: Fleet, far: float = FAR) -> pd.DataFrame:
     """Captures far from others of their kernel and driver, and which part of the cost makes it.
 
-    Parameters
-    ----------
-    fleet : Fleet
-        The answers to many captures.
-    far : float
-        How many robust standard deviations from the median are far.
+    - far: How many robust standard deviations from the median are far.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per capture and metric (ns_per_work, stolen_of_tasks_share), the farthest first: path,
-        hostname, kernel, device, driver, recorded_at, metric, metric_value, group_median, ratio,
-        robust_deviations, group_captures, batch_part, poll_part, interrupt_part, because, command.
+    A row per capture and metric (ns_per_work, stolen_of_tasks_share), the farthest first: path,
+    hostname, kernel, device, driver, recorded_at, metric, metric_value, group_median, ratio,
+    robust_deviations, group_captures, batch_part, poll_part, interrupt_part, because, command.
 
-    Raises
-    ------
-    CaptureError
-        Where no capture could be read.
-
-    Notes
-    -----
     A group is of one kernel and driver; where that has fewer than 8 captures, of one driver, and
     `because` says where its kernel is another than most have; where that has fewer too, all. Robust
     standard deviations: off the median, by 1.4826 x the median absolute deviation, of logarithms.

@@ -69,7 +69,7 @@ class Trend(NamedTuple):
     check=require_answers,
     main="changes",
     rows=40,
-    main_columns=(
+    columns=(
         *("changed_at", "kernel", "metric", "change", "because", "change_low", "change_high"),
         *("level_before", "level_after", "p_adjusted", "driver", "path", "command"),
     ),
@@ -78,27 +78,12 @@ class Trend(NamedTuple):
 def trend(fleet: Fleet) -> Trend:
     """When the cost of packets, or the share stolen, changed, on which kernel and driver.
 
-    Parameters
-    ----------
-    fleet : Fleet
-        The answers to many captures.
+    changes, the plainest first: kernel, driver, metric, changed_at (of the first capture after it,
+    which is path), level_before and level_after (medians, on the level of all hosts), change with
+    its interval, p_value, p_adjusted, captures_before, captures_after, the parts of the change,
+    because, command. series: the captures, in order of time, each with the level it is on
+    (level_here).
 
-    Returns
-    -------
-    Trend
-        changes, the plainest first: kernel, driver, metric, changed_at (of the first capture after
-        it, which is path), level_before and level_after (medians, on the level of all hosts),
-        change with its interval, p_value, p_adjusted, captures_before, captures_after, the parts of
-        the change, because, command. series: the captures, in order of time, each with the level
-        it is on (level_here).
-
-    Raises
-    ------
-    CaptureError
-        Where no capture could be read.
-
-    Notes
-    -----
     A series has the captures of one kernel and driver of which a time is known. Of logarithms each
     host's median is taken away, so that a host that is dear is no change. Change points:
     `netcost_analysis/stats/change_points.py`, with a chance of 1 % of finding any in a series in

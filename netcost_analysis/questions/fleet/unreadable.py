@@ -12,22 +12,12 @@ if TYPE_CHECKING:
     from ...answers.answer import Answer
 
 
-@question(topic="fleet", rows=40, main_columns=("path", "error_kind", "error", "command"))
+@question(topic="fleet", rows=40, columns=("path", "error_kind", "error", "command"))
 def unreadable(fleet: Fleet) -> pd.DataFrame:
     """Captures that could not be read, and why.
 
-    Parameters
-    ----------
-    fleet : Fleet
-        The answers to many captures.
+    A row per capture: path, error_kind, error, command (which shows the same).
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per capture: path, error_kind, error, command (which shows the same).
-
-    Notes
-    -----
     Source: the fleet's captures.
     """
     rows = fleet.captures[fleet.captures["error_kind"].notna()]

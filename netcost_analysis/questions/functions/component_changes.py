@@ -91,7 +91,7 @@ def _check(comparison: Comparison) -> None:
 @question(
     check=_check,
     main="changes",
-    main_columns=(
+    columns=(
         *("component", "weight_unit", "base", "new", "change", "differs"),
         *("change_low", "change_high"),
     ),
@@ -106,27 +106,11 @@ def component_changes(
 ) -> ComponentChanges:
     """How the cost of a packet changed, by component, from base to new.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        Two run sets whose recordings have samples of functions.
-    device, direction, event, rules
-        As packet_components() takes them.
+    - comparison: Two run sets whose recordings have samples of functions.
+    - device, direction, event, rules: As packet_components() takes them.
 
-    Returns
-    -------
-    ComponentChanges
-        A row per component that either side has, idle and user mode left out.
+    A row per component that either side has, idle and user mode left out.
 
-    Raises
-    ------
-    CaptureError
-        As packet_components() does, and where the sides were sampled by different events.
-    ArgumentError
-        As packet_components() does.
-
-    Notes
-    -----
     With 6 repeats or more on both sides a figure is the median over repeats, and its interval is of
     repeats; with fewer it is of 64 blocks of time of each recording, over which its packets are
     taken as even, and says nothing of other runs. Intervals: BCa bootstrap; p_value: permutation,

@@ -60,7 +60,7 @@ class Components(NamedTuple):
 @question(
     check=sampled,
     main="components",
-    main_columns=("component", "busy_share", "busy_share_low", "busy_share_high", "samples"),
+    columns=("component", "busy_share", "busy_share_low", "busy_share_high", "samples"),
     rows=40,
     may_be_0=("cpu",),
 )
@@ -74,33 +74,14 @@ def components(
 ) -> Components:
     """To which part of the kernel's work the CPUs' time went, by the call paths of samples.
 
-    Parameters
-    ----------
-    capture : Capture
-        With samples, of its own or beside it in its bundle.
-    cpu : int, optional
-        Only this CPU's samples.
-    event : str, optional
-        The sampled event; cycles, or the timer where there are none, unless given.
-    start_s, end_s : float, optional
-        Seconds from the start of the recording with the samples.
-    rules : str, optional
-        A file of rules like questions/functions/components.toml, which count before it.
+    - capture: With samples, of its own or beside it in its bundle.
+    - cpu: Only this CPU's samples.
+    - event: The sampled event; cycles, or the timer where there are none, unless given.
+    - start_s, end_s: Seconds from the start of the recording with the samples.
+    - rules: A file of rules like questions/functions/components.toml, which count before it.
 
-    Returns
-    -------
-    Components
-        Each sample in one component.
+    Each sample in one component.
 
-    Raises
-    ------
-    CaptureError
-        For a capture without samples of functions, or without the names of the kernel's.
-    ArgumentError
-        For an event that was not sampled, and a file of rules that there is not.
-
-    Notes
-    -----
     A sample belongs to the innermost function on its call path that a rule names, so that a lock, a
     memcpy or an allocation belongs to who called it; one in user mode is "application", what no
     rule names "unclassified". A timer's samples are found where interrupts are enabled again: these

@@ -75,7 +75,7 @@ def _check(experiment: Experiment) -> None:
 @question(
     check=_check,
     main="sides",
-    main_columns=(
+    columns=(
         *("protocol", "io_bytes", "io_side", "component", "weight_per_packet", "weight_unit"),
         *(
             "interrupts_off_in",
@@ -95,27 +95,11 @@ def components_by_size(
 ) -> ComponentsBySize:
     """Where a packet's time goes, by component, over sizes of write and read.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        Of capture/lab/io-sizes.
-    event, rules
-        As components() takes them.
+    - experiment: Of capture/lab/io-sizes.
+    - event, rules: As components() takes them.
 
-    Returns
-    -------
-    ComponentsBySize
-        A row per step, side and component, and one per step and side.
+    A row per step, side and component, and one per step and side.
 
-    Raises
-    ------
-    CaptureError
-        For an experiment of other steps, and as packet_components() does.
-    ArgumentError
-        As components() does.
-
-    Notes
-    -----
     The sending CPU's samples and the receiving one's, each over the packets that the receiver's
     device took in meanwhile. Left out are idle and what is not on a packet's way: file systems,
     block devices, memory management of tasks, processes, and tracing, and interrupts off in these.

@@ -85,7 +85,7 @@ class CountersByComponent(NamedTuple):
 @question(
     check=require_events,
     main="counters_by_component",
-    main_columns=(
+    columns=(
         *("component", "cycles_share", "ipc", "ipc_low", "ipc_high", "cache_misses_per_1000"),
         *("dtlb_misses_per_1000", "backend_stalls_per_cycle"),
     ),
@@ -101,31 +101,13 @@ def counters_by_component(
 ) -> CountersByComponent:
     """What the processor's counters say of each component: instructions per cycle, misses, stalls.
 
-    Parameters
-    ----------
-    capture : Capture
-        With samples of several events, of its own or beside it in its bundle.
-    device : str, optional
-        Whose packets; that which carried most, and is not lo, unless given.
-    direction : {"rx", "tx"}, optional
-        As packet_components() takes it.
-    cpu, rules
-        As components() takes them.
+    - capture: With samples of several events, of its own or beside it in its bundle.
+    - device: Whose packets; that which carried most, and is not lo, unless given.
+    - direction: As packet_components() takes it.
+    - cpu, rules: As components() takes them.
 
-    Returns
-    -------
-    CountersByComponent
-        Ratios of the events by component, and each event by component and per packet.
+    Ratios of the events by component, and each event by component and per packet.
 
-    Raises
-    ------
-    CaptureError
-        As components() does, and where of events only cycles or a timer was sampled.
-    ArgumentError
-        As packet_components() does.
-
-    Notes
-    -----
     Each event has samples of its own; a sample stands for its period, and is of the component of
     its call path. Where packets were counted only samples between the two readings of net/dev
     count, as in packet_components(); else all, and nothing is said per packet. Intervals: of the

@@ -48,7 +48,7 @@ class Findings(NamedTuple):
 @question(
     check=lambda experiment: components_by_size.check and components_by_size.check(experiment),
     main="findings",
-    main_columns=(
+    columns=(
         *("claim", "holds", "protocol", "io_side", "document_figure", "ours_low", "ours_high"),
         *("ours_unit", "holds_without_interrupts", "why", "document_place"),
     ),
@@ -59,36 +59,20 @@ def findings(
 ) -> Findings:
     """Which of document 001's findings hold here, which do not, and which cannot be tested.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        Of capture/lab/io-sizes.
-    event, rules
-        As components() takes them.
+    - experiment: Of capture/lab/io-sizes.
+    - event, rules: As components() takes them.
 
-    Returns
-    -------
-    Findings
-        A row per finding, protocol and side.
+    A row per finding, protocol and side.
 
-    Raises
-    ------
-    CaptureError
-        As components_by_size() does.
-    ArgumentError
-        As components() does.
-
-    Notes
-    -----
     Ours are shares of what is on a packet's way, as components_by_size() has them, from the lower
     end of the sampling's 95 % interval to the upper end of what it would be with all interrupts off
     that may belong to it: on the path's own work, or behind a device's interrupt. A finding holds
     where all of that meets the figure, and not where none of it does. Receiving another CPU's
     interrupts, or the timer's, is in the whole: a sender's RPS causes them, and the document's host
-    had none; `holds_without_interrupts` leaves them out. The document's figures are of
-    its processing time; of its text the abstract, introduction and beginnings of sections are at
-    hand, which do not say whether it received or sent, nor by which protocol, so each is judged.
-    Source: components_by_size; G. Liao, L. Bhuyan, J. Parallel Distrib. Comput. 72 (2012).
+    had none; `holds_without_interrupts` leaves them out. The document's figures are of its
+    processing time; of its text the abstract, introduction and beginnings of sections are at hand,
+    which do not say whether it received or sent, nor by which protocol, so each is judged. Source:
+    components_by_size; G. Liao, L. Bhuyan, J. Parallel Distrib. Comput. 72 (2012).
     """
     found = components_by_size(experiment, event=event, rules=rules)
     said = tomllib.loads(DOCUMENT.read_text(encoding="utf-8"))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @question(
     check=sampled,
-    main_columns=("function", "component", "busy_share", "samples", "module"),
+    columns=("function", "component", "busy_share", "samples", "module"),
     rows=20,
     may_be_0=("cpu",),
 )
@@ -39,33 +39,16 @@ def functions(
 ) -> pd.DataFrame:
     """In which functions the CPUs' time went, and to which component they belonged there.
 
-    Parameters
-    ----------
-    capture : Capture
-        With samples, of its own or beside it in its bundle.
-    cpu, event, start_s, end_s, rules
-        As components() takes them.
-    user : bool, optional
-        Whether functions of programs are wanted: then files of this machine, or in the folder that
-        open_capture was given, are read, if their build id is the recorded one.
+    - capture: With samples, of its own or beside it in its bundle.
+    - cpu, event, start_s, end_s, rules: As components() takes them.
+    - user: Whether functions of programs are wanted: then files of this machine, or in the folder
+      that open_capture was given, are read, if their build id is the recorded one.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per function and component, falling by samples: function (null without a name; outside
-        the kernel "(user mode)" unless `user`), module (null for the kernel's own), dso (null in
-        the kernel, and unless `user`), component, samples, weight, busy_share (NA in idle),
-        busy_share_low, busy_share_high.
+    A row per function and component, falling by samples: function (null without a name; outside the
+    kernel "(user mode)" unless `user`), module (null for the kernel's own), dso (null in the
+    kernel, and unless `user`), component, samples, weight, busy_share (NA in idle), busy_share_low,
+    busy_share_high.
 
-    Raises
-    ------
-    CaptureError
-        As components() does.
-    ArgumentError
-        As components() does.
-
-    Notes
-    -----
     The function is that of the sample's own address, without the compiler's endings (.isra.0,
     .cold); a function's rows add up to its self time in `perf report --no-children`.
 

@@ -70,9 +70,7 @@ def _source(timeline: Timeline) -> "Capture":
     check=_check,
     inputs=(OWNERS,),
     main="interrupt_components",
-    main_columns=(
-        *("context", "device", "cost_class", "comm", "component", "samples", "hit_share"),
-    ),
+    columns=(*("context", "device", "cost_class", "comm", "component", "samples", "hit_share"),),
     rows=20,
 )
 def interrupt_components(
@@ -80,32 +78,15 @@ def interrupt_components(
 ) -> InterruptComponents:
     """What the kernel did in interrupt context: by device, on top of whom, and by component.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked, of a bundle with tracepoints and samples of functions.
-    event, rules
-        As components() takes them.
+    - timeline: What is asked, of a bundle with tracepoints and samples of functions.
+    - event, rules: As components() takes them.
 
-    Returns
-    -------
-    InterruptComponents
-        Samples that hit a hardirq, a vector, a softirq or a poll of the ledger.
+    Samples that hit a hardirq, a vector, a softirq or a poll of the ledger.
 
-    Raises
-    ------
-    CaptureError
-        As components() does, for samples of another clock than the tracepoints', and where the
-        events do not tell the CPUs' time apart.
-    ArgumentError
-        As components() does.
-
-    Notes
-    -----
     A sample is of the segment of its CPU that holds its time. A timer takes samples in its own
     interrupt: these are of what that interrupted. It comes when interrupts are enabled again, so
-    that what a hardirq does is found right behind it.
-    Source: segments, and questions/functions/components.toml.
+    that what a hardirq does is found right behind it. Source: segments, and
+    questions/functions/components.toml.
     """
     # Why there is no ledger is said before anything of samples.
     preload(timeline, ())

@@ -82,7 +82,7 @@ def require_loads(capture: "Capture") -> None:
 @question(
     check=require_loads,
     main="memory_loads",
-    main_columns=(
+    columns=(
         *("component", "data_object", "load_share", "mean_latency_cycles", "latency_share"),
         *("behind_caches_share", "samples"),
     ),
@@ -94,27 +94,12 @@ def memory_loads(
 ) -> MemoryLoads:
     """Which loads of memory were slow: by component, and by the data that they were of.
 
-    Parameters
-    ----------
-    capture : Capture
-        With samples of loads, of its own or beside it in its bundle.
-    cpu, event, rules
-        As components() takes them, but the first event that has samples of loads unless given.
+    - capture: With samples of loads, of its own or beside it in its bundle.
+    - cpu, event, rules: As components() takes them, but the first event that has samples of loads
+      unless given.
 
-    Returns
-    -------
-    MemoryLoads
-        Loads by component and data, and by where the data came from.
+    Loads by component and data, and by where the data came from.
 
-    Raises
-    ------
-    CaptureError
-        As components() does, and where no sample is of a load.
-    ArgumentError
-        As components() does.
-
-    Notes
-    -----
     A sample stands for its period. Loads that are faster than the event's threshold (Intel: 30
     cycles in profile loads) are not among them. Where the data came from is perf's data_src, the
     latency its weight, in cycles on processors of Intel and AMD.

@@ -91,7 +91,7 @@ def _require_clock(source: "Capture") -> None:
 @question(
     check=_check,
     main="packet_components",
-    main_columns=(
+    columns=(
         *("component", "weight_per_packet", "weight_unit", "interrupts_off_in"),
         *("weight_per_packet_low", "weight_per_packet_high", "busy_share"),
     ),
@@ -109,35 +109,15 @@ def packet_components(
 ) -> PacketComponents:
     """What each packet of a device cost, by component, with intervals of the sampling.
 
-    Parameters
-    ----------
-    capture : Capture
-        With samples, of its own or beside it in its bundle.
-    bundle : Bundle
-        Whose net/dev says how many packets there were.
-    device : str, optional
-        Whose packets; that which carried most unless given, and is not lo where others carried 1 %
-        of all packets.
-    direction : {"rx", "tx"}, optional
-        Those it received, or those it sent; the way that carried more bytes unless given.
-    cpu, event, rules
-        As components() takes them.
+    - capture: With samples, of its own or beside it in its bundle.
+    - bundle: Whose net/dev says how many packets there were.
+    - device: Whose packets; that which carried most unless given, and is not lo where others
+      carried 1 % of all packets.
+    - direction: Those it received, or those it sent; the way that carried more bytes unless given.
+    - cpu, event, rules: As components() takes them.
 
-    Returns
-    -------
-    PacketComponents
-        A row per component, and what was carried.
+    A row per component, and what was carried.
 
-    Raises
-    ------
-    CaptureError
-        As components() does, for samples of another clock than the counters', and where net/dev
-        was not read twice while samples were taken.
-    ArgumentError
-        As components() does, for a device that there is not, and another direction.
-
-    Notes
-    -----
     All samples between the first and the last reading of net/dev, whatever they were of, over the
     packets that the device counted between the same two: a packet of net/dev is one that the stack
     handles, with GRO, GSO or a veth up to 64 KiB. Intervals: of the count of samples (Poisson),

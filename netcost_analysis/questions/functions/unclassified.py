@@ -43,7 +43,7 @@ class Unclassified(NamedTuple):
 @question(
     check=sampled,
     main="unclassified",
-    main_columns=("function", "samples", "kernel_share", "call_path"),
+    columns=("function", "samples", "kernel_share", "call_path"),
     rows=20,
 )
 def unclassified(
@@ -51,27 +51,11 @@ def unclassified(
 ) -> Unclassified:
     """Which of the kernel's functions no rule of components names, and which several do.
 
-    Parameters
-    ----------
-    capture : Capture
-        With samples, of its own or beside it in its bundle.
-    event, rules
-        As components() takes them.
+    - capture: With samples, of its own or beside it in its bundle.
+    - event, rules: As components() takes them.
 
-    Returns
-    -------
-    Unclassified
-        What a user's own file of rules has to add, and what rules disagree about.
+    What a user's own file of rules has to add, and what rules disagree about.
 
-    Raises
-    ------
-    CaptureError
-        As components() does.
-    ArgumentError
-        As components() does.
-
-    Notes
-    -----
     Source: perf's samples, and questions/functions/components.toml.
     """
     source = sampled(capture)

@@ -37,9 +37,7 @@ _SEED = 1
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
     inputs=(MOVED, NEXT, PASSED, "migrations", "coverage"),
-    main_columns=(
-        *("cause", "width_ns", "measure", "effect", "effect_low", "effect_high", "studied"),
-    ),
+    columns=(*("cause", "width_ns", "measure", "effect", "effect_low", "effect_high", "studied"),),
     shares=("before", "after", "change", "control_change", "effect", "effect_low", "effect_high"),
 )
 def migration_effect(
@@ -50,44 +48,22 @@ def migration_effect(
 ) -> pd.DataFrame:
     """What migrations did to those who were migrated: an event study.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    victim : int or str, optional
-        A task by tid or comm; ALL for all tasks together. None: the timeline's where it was given
-        one, else ALL.
-    widths_ns : sequence of int, optional
-        Lengths of the windows before and after each migration.
-    by_cause : bool, optional
-        Whether to add a row for each cause to those of all.
+    - victim: A task by tid or comm; ALL for all tasks together. None: the timeline's where it was
+      given one, else ALL.
+    - widths_ns: Lengths of the windows before and after each migration.
+    - by_cause: Whether to add a row for each cause to those of all.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per cause, width_ns and measure ("run": share of the window in which the task itself
-        ran; "wait": in which it was runnable without a CPU; "softirq": share of its time on CPU
-        that softirqs took; "ipc": instructions per cycle, where both were sampled). migrations,
-        studied, and why the others are not: left_out_edge (a window reaches beyond the recording or
-        the task's life), left_out_gap (over 1 % of a window is unknown), left_out_overlap (another
-        migration of the task from two widths before to one after), left_out_unmatched (no moment to
-        compare with). before, after, change: means over those studied. control_change: the same at
-        the moments they are compared with. effect: change minus control_change. effect_low,
-        effect_high: its 95 % interval. NaN where fewer than 10 were studied, or they or those
-        moments lie in fewer than 10 blocks of time.
+    A row per cause, width_ns and measure ("run": share of the window in which the task itself ran;
+    "wait": in which it was runnable without a CPU; "softirq": share of its time on CPU that
+    softirqs took; "ipc": instructions per cycle, where both were sampled). migrations, studied, and
+    why the others are not: left_out_edge (a window reaches beyond the recording or the task's
+    life), left_out_gap (over 1 % of a window is unknown), left_out_overlap (another migration of
+    the task from two widths before to one after), left_out_unmatched (no moment to compare with).
+    before, after, change: means over those studied. control_change: the same at the moments they
+    are compared with. effect: change minus control_change. effect_low, effect_high: its 95 %
+    interval. NaN where fewer than 10 were studied, or they or those moments lie in fewer than 10
+    blocks of time.
 
-    Raises
-    ------
-    MissingEventsError
-        As migrations().
-    AbsentError
-        For a victim that did not run.
-    CaptureError
-        For a timeline without a CPU to or from which it was moved, or with CPUs whose clocks
-        disagree.
-
-    Notes
-    -----
     Moments to compare with are of the same task in the same state, as long after it began: for a
     wake-up that moved the task its wake-ups that did not, for a task that was moved while it waited
     its waits of at least that length, 8 of them each, drawn with a fixed seed. Without them every

@@ -17,28 +17,13 @@ _CAUSES = ("wake-up", "balance", "stopper", "stopper: exec")
 def migration_rates(timeline: Timeline, by: TaskBy = "comm") -> pd.DataFrame:
     """How often tasks were migrated, by cause.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    by : {"comm", "tid", "cpu"}, optional
-        What tells rows apart: "tid" with the name, "cpu" the one they left.
+    - by: What tells rows apart: "tid" with the name, "cpu" the one they left.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per task that was migrated, falling by migrations: migrations, migrations_per_s (over
-        the window), migrations_per_on_cpu_s (over the task's time on CPU; NaN by "cpu"), wake_up,
-        balance, stopper, exec (counts of each cause; they add up to migrations), to_idle (how many
-        went to a CPU that was known to be idle).
+    A row per task that was migrated, falling by migrations: migrations, migrations_per_s (over the
+    window), migrations_per_on_cpu_s (over the task's time on CPU; NaN by "cpu"), wake_up, balance,
+    stopper, exec (counts of each cause; they add up to migrations), to_idle (how many went to a CPU
+    that was known to be idle).
 
-    Raises
-    ------
-    MissingEventsError
-        As migrations().
-
-    Notes
-    -----
     Source: migrations(), and the timeline's sums.
     """
     keys = task_keys(by)

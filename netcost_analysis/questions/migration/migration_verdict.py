@@ -66,7 +66,7 @@ class MigrationVerdict(NamedTuple):
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
     inputs=(STAYS, MOVED, NEXT, PASSED, "migrations", "coverage", "softirqs", "polls"),
-    main_columns=(
+    columns=(
         *("side", "tid", "comm", "explains", "reason", "migrations", "reach_share"),
         *("at_stake_low_share", "at_stake_high_share"),
     ),
@@ -78,38 +78,20 @@ def migration_verdict(
 ) -> MigrationVerdict:
     """Whether migrations explain anything of what a task got: yes, no, or cannot tell.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    victim : int or str, optional
-        A task by tid or comm; ALL for all tasks together. None: the timeline's where it was given
-        one; else client and server where two tasks talk to each other, else the one that the
-        timeline chose (Timeline.victim), in either case with all tasks together.
-    horizon_ns : int, optional
-        How long a migration is taken to act.
+    - victim: A task by tid or comm; ALL for all tasks together. None: the timeline's where it was
+      given one; else client and server where two tasks talk to each other, else the one that the
+      timeline chose (Timeline.victim), in either case with all tasks together.
+    - horizon_ns: How long a migration is taken to act.
 
-    Returns
-    -------
-    MigrationVerdict
-        verdicts: a row per task: side ("client", "server"), tid (Int64), comm (all NA for all tasks
-        together, tid also for a name); explains ("yes", "no", "cannot tell"), reason (the rule that
-        decided, a code), why (a sentence with the figures); migrations, migrations_per_s, studied,
-        horizon_ns; reach_share (of the time that the task wanted a CPU, how much lies within the
-        horizon after a migration, at most); effect, effect_low, effect_high (of a migration on the
-        share of time the task ran in that window, NaN as in migration_effect());
-        at_stake_low_share, at_stake_high_share (what that came to, of the time the task ran in all:
-        lost where negative). effects: the event study of the one that was migrated most.
+    verdicts: a row per task: side ("client", "server"), tid (Int64), comm (all NA for all tasks
+    together, tid also for a name); explains ("yes", "no", "cannot tell"), reason (the rule that
+    decided, a code), why (a sentence with the figures); migrations, migrations_per_s, studied,
+    horizon_ns; reach_share (of the time that the task wanted a CPU, how much lies within the
+    horizon after a migration, at most); effect, effect_low, effect_high (of a migration on the
+    share of time the task ran in that window, NaN as in migration_effect()); at_stake_low_share,
+    at_stake_high_share (what that came to, of the time the task ran in all: lost where negative).
+    effects: the event study of the one that was migrated most.
 
-    Raises
-    ------
-    MissingEventsError
-        As migrations().
-    AbsentError
-        For a victim that did not run.
-
-    Notes
-    -----
     "no" where even the loss of all time within the horizon, or the effect's whole interval, comes
     to less than 1 % of the task's time. "yes" where all of the interval comes to more, on one side
     of 0. "cannot tell" otherwise, and where fewer than 10 or less than half could be studied. Of

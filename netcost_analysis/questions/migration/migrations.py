@@ -24,35 +24,19 @@ _MAX_ROWS = 11
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
     inputs=("migrations", NEXT),
-    main_columns=(
+    columns=(
         *("time_ns", "tid", "comm", "orig_cpu", "dest_cpu", "cause", "dest_idle", "until_run_ns"),
     ),
 )
 def migrations(timeline: Timeline) -> pd.DataFrame:
     """Every migration, with its cause, who held either CPU, and how long the task then waited.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
+    A row per sched_migrate_task in order of time: time_ns (instant), tid, comm, orig_cpu, dest_cpu,
+    cause ("wake-up", "balance", "stopper", "stopper: exec"), orig_holder_tid, orig_holder_comm,
+    dest_holder_tid, dest_holder_comm (who ran on either CPU then), dest_idle (whether that was the
+    idle task; NA where unknown), until_run_ns (Int64, until the task next began to run, NA where it
+    did not, or the CPUs' clocks disagree), ran_on_dest (whether that was on dest_cpu).
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per sched_migrate_task in order of time: time_ns (instant), tid, comm, orig_cpu,
-        dest_cpu, cause ("wake-up", "balance", "stopper", "stopper: exec"), orig_holder_tid,
-        orig_holder_comm, dest_holder_tid, dest_holder_comm (who ran on either CPU then), dest_idle
-        (whether that was the idle task; NA where unknown), until_run_ns (Int64, until the task next
-        began to run, NA where it did not, or the CPUs' clocks disagree), ran_on_dest (whether that
-        was on dest_cpu).
-
-    Raises
-    ------
-    MissingEventsError
-        Without sched_migrate_task or sched_switch.
-
-    Notes
-    -----
     Source: the tables migrations and slices.
     """
     (moved,) = rows(timeline, "migrations")

@@ -39,7 +39,7 @@ _MOVED = Grouped("migrations", by=("tid", "comm"), where=in_window("time_ns"))
     needs=NEEDS,
     seen=require_pair,
     inputs=(*BY_TASK, "softirqs", "polls", STAYS, _BETWEEN, _MOVED, *context_switches.grouped),
-    main_columns=(
+    columns=(
         "side",
         "tid",
         "comm",
@@ -55,43 +55,24 @@ def client_and_server(
 ) -> pd.DataFrame:
     """The two endpoints of local traffic, side by side.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
-    client, server : int or str, optional
-        A task by tid, or all tasks of a name. None: the two that exchanged most packets in
-        traffic_pairs(). The client sent more of them, or, where fewer than 10 are known, raised
-        more network softirqs.
+    - client, server: A task by tid, or all tasks of a name. None: the two that exchanged most
+      packets in traffic_pairs(). The client sent more of them, or, where fewer than 10 are known,
+      raised more network softirqs.
 
-    Returns
-    -------
-    DataFrame
-        The rows "client" and "server" (column side) with tid (Int64, NA for a name) and comm.
+    The rows "client" and "server" (column side) with tid (Int64, NA for a name) and comm.
 
-        - on_cpu_ns, task_ns; all_softirq_ns (softirqs in its context), network_softirq_ns (of
-          NET_RX and NET_TX), network_softirq_share (of on_cpu_ns), owned_ns (softirq time of its
-          traffic, whoever ran it, as traffic_owners() has it).
-        - waited_ns: runnable without a CPU; NA where that is not known. asleep_between_ns: the
-          rest of the time from its first to its last event; NA in a timeline without some CPU, on
-          which it can have been.
-        - switches, voluntary, involuntary, migrations.
-        - sent_packets, sent_bytes: from the client to the server, the same on both rows; NA where
-          not known. softirq_ns_per_packet, softirq_ns_per_byte: network_softirq_ns over them.
-        - pace_longer_share, pace_less_share: of who hardly slept, and so sets the pace, what a
-          tenth more network softirq time would do to its work and to the throughput; else NaN.
+    - on_cpu_ns, task_ns; all_softirq_ns (softirqs in its context), network_softirq_ns (of
+      NET_RX and NET_TX), network_softirq_share (of on_cpu_ns), owned_ns (softirq time of its
+      traffic, whoever ran it, as traffic_owners() has it).
+    - waited_ns: runnable without a CPU; NA where that is not known. asleep_between_ns: the
+      rest of the time from its first to its last event; NA in a timeline without some CPU, on
+      which it can have been.
+    - switches, voluntary, involuntary, migrations.
+    - sent_packets, sent_bytes: from the client to the server, the same on both rows; NA where
+      not known. softirq_ns_per_packet, softirq_ns_per_byte: network_softirq_ns over them.
+    - pace_longer_share, pace_less_share: of who hardly slept, and so sets the pace, what a
+      tenth more network softirq time would do to its work and to the throughput; else NaN.
 
-    Raises
-    ------
-    CaptureError
-        Where no pair is seen.
-    AbsentError
-        For a task that did not run.
-    MissingEventsError
-        Without softirqs or sched_switch.
-
-    Notes
-    -----
     Source: softirqs, polls, slices and migrations. What was sent is what iperf3 says, where it is
     the bundle's load and the timeline all of the recording; else packets are those whose sender and
     receiver are known, NA where net:netif_receive_skb was not recorded.

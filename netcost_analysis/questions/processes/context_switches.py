@@ -45,30 +45,13 @@ LEFT = Grouped(
 def context_switches(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """How often each task left a CPU, and whether it wanted to.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
-    by : {"tid", "comm", "cpu"}
-        What tells rows apart; "tid" and name.
+    - by: What tells rows apart; "tid" and name.
 
-    Returns
-    -------
-    DataFrame
-        A row per task, falling by switches. Counts (int64) in the window: switches (it was switched
-        out), voluntary (it had nothing more to do: it slept, waited for something or ended),
-        involuntary (it was still runnable: preempted, or its time was up), undecided (the recorded
-        state does not say). switches_per_s, voluntary_per_s, involuntary_per_s: over the window.
+    A row per task, falling by switches. Counts (int64) in the window: switches (it was switched
+    out), voluntary (it had nothing more to do: it slept, waited for something or ended),
+    involuntary (it was still runnable: preempted, or its time was up), undecided (the recorded
+    state does not say). switches_per_s, voluntary_per_s, involuntary_per_s: over the window.
 
-    Raises
-    ------
-    ArgumentError
-        For another by.
-    MissingEventsError
-        Without sched_switch.
-
-    Notes
-    -----
     Source: slices. As /proc/PID/status and pidstat -w count them (kernel/sched/core.c, __schedule:
     nvcsw where the task was not runnable). The idle task is left out.
     """

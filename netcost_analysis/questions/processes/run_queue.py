@@ -25,41 +25,24 @@ if TYPE_CHECKING:
 @question(
     needs=("sched:sched_switch",),
     inputs=(LIVES,),
-    main_columns=("tid", "comm", "cpu", "waited_after", "wait_share", "ns", "waits", "median_ns"),
+    columns=("tid", "comm", "cpu", "waited_after", "wait_share", "ns", "waits", "median_ns"),
 )
 def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """How long tasks waited, runnable, for a CPU, and why they had to.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
-    by : {"tid", "comm", "cpu"}
-        What tells rows apart; "tid" and name; "cpu" is the one that they then got.
+    - by: What tells rows apart; "tid" and name; "cpu" is the one that they then got.
 
-    Returns
-    -------
-    DataFrame
-        A row per task and reason, falling by ns.
+    A row per task and reason, falling by ns.
 
-        - waited_after: "wake-up" (from being woken to running, the wake-up latency), "runnable" (it
-          had left a CPU still runnable, preempted or at the end of its time), "unknown" (stays
-          whose wait is not known: the first in the recording, across a loss, or all where the CPUs'
-          clocks disagree; their times are NA).
-        - waits: how many; ns: waited in all; mean_ns, median_ns, p90_ns, p99_ns (float), longest_ns
-          (int64). A wait counts whole, where it ended.
-        - waited_ns: of ns what lies in the window. wait_share, wait_max_share: waited_ns of
-          lifetime_max_ns and of lifetime_ns, as lifetimes() has them; by "cpu" of the window.
+    - waited_after: "wake-up" (from being woken to running, the wake-up latency), "runnable" (it
+      had left a CPU still runnable, preempted or at the end of its time), "unknown" (stays
+      whose wait is not known: the first in the recording, across a loss, or all where the CPUs'
+      clocks disagree; their times are NA).
+    - waits: how many; ns: waited in all; mean_ns, median_ns, p90_ns, p99_ns (float), longest_ns
+      (int64). A wait counts whole, where it ended.
+    - waited_ns: of ns what lies in the window. wait_share, wait_max_share: waited_ns of
+      lifetime_max_ns and of lifetime_ns, as lifetimes() has them; by "cpu" of the window.
 
-    Raises
-    ------
-    ArgumentError
-        For another by.
-    MissingEventsError
-        Without sched_switch.
-
-    Notes
-    -----
     Source: slices, and lives.
     """
     keys = task_keys(by)

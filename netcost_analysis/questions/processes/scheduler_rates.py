@@ -33,28 +33,13 @@ class SchedulerRates(NamedTuple):
     needs=("sched:sched_switch",),
     inputs=(*context_switches.grouped, *run_queue.grouped, "softirqs", "polls"),
     main="sides",
-    main_columns=("side", "tasks", *_RATES),
+    columns=("side", "tasks", *_RATES),
 )
 def scheduler_rates(timeline: Timeline) -> SchedulerRates:
     """How often the scheduler switched, preempted and woke client, server and others.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
+    Rates a second by side, and by task.
 
-    Returns
-    -------
-    SchedulerRates
-        Rates a second by side, and by task.
-
-    Raises
-    ------
-    MissingEventsError
-        Without sched_switch.
-
-    Notes
-    -----
     Source: context_switches() and run_queue(). Preemptions are the involuntary switches; wake-ups
     are those of sleepers that then ran. Where no two tasks are seen to talk, all are "other".
     """

@@ -30,33 +30,15 @@ _KEYS = ["side", "tid", "comm", "context", "cpu"]
 
 @question(
     needs=(EVENTS,),
-    main_columns=("side", "comm", "context", "cpu", "frees", "frees_share"),
+    columns=("side", "comm", "context", "cpu", "frees", "frees_share"),
 )
 def skb_frees(timeline: Timeline) -> pd.DataFrame:
     """By which task, on which CPU and in which context the data of packets was freed.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
+    A row per side, tid, comm, context and cpu, falling by frees. side: client or server, where two
+    tasks were seen to talk, else other. context: "hardirq" or "softirq", on top of the task; "task"
+    for its own system calls; NA where no flags were recorded. frees, frees_share (of all rows).
 
-    Returns
-    -------
-    DataFrame
-        A row per side, tid, comm, context and cpu, falling by frees. side: client or server, where
-        two tasks were seen to talk, else other. context: "hardirq" or "softirq", on top of the
-        task; "task" for its own system calls; NA where no flags were recorded. frees, frees_share
-        (of all rows).
-
-    Raises
-    ------
-    MissingEventsError
-        Without kmem:kfree and kmem:kmem_cache_free.
-    CaptureError
-        Where nothing says at which addresses the kernel's functions are.
-
-    Notes
-    -----
     Source: kmem:kfree and kmem:kmem_cache_free whose call site is in skb_release_data,
     skb_free_head or skb_kfree_head, by the symbols in the trace or in before/settings/symbols. Data
     that is a page of a driver's or of a file is given back to it, and not counted.

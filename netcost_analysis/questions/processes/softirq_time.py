@@ -38,35 +38,18 @@ BY_TASK = (_SOFTIRQS, _THREADS, _POLLED)
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
     inputs=BY_TASK,
-    main_columns=("tid", "comm", "cpu", "action", "cost_class", "ns", "softirq_share"),
+    columns=("tid", "comm", "cpu", "action", "cost_class", "ns", "softirq_share"),
 )
 def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """Softirq time by the task in whose context it ran, by action and cost class.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
-    by : {"tid", "comm", "cpu"}
-        What tells rows apart; "tid" and name.
+    - by: What tells rows apart; "tid" and name.
 
-    Returns
-    -------
-    DataFrame
-        A row per task, action and cost_class, falling by ns: softirqs (invocations), polls,
-        packets, ns (own time of the softirqs, without the interrupts on top of them), poll_ns (the
-        part of it in NAPI polls), softirq_share (of all rows' ns). Polls of NAPI threads, which run
-        in no softirq, are rows of action "NAPI thread".
+    A row per task, action and cost_class, falling by ns: softirqs (invocations), polls, packets, ns
+    (own time of the softirqs, without the interrupts on top of them), poll_ns (the part of it in
+    NAPI polls), softirq_share (of all rows' ns). Polls of NAPI threads, which run in no softirq,
+    are rows of action "NAPI thread".
 
-    Raises
-    ------
-    ArgumentError
-        For another by.
-    MissingEventsError
-        Without softirqs.
-
-    Notes
-    -----
     Source: softirqs and polls. The idle task has rows too, so ns adds up to all softirq time of the
     timeline.
     """

@@ -23,7 +23,7 @@ _WITNESSES = ("raiser", "packet", "socket", "wake-up", "unknown")
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
     inputs=("softirqs", "polls"),
-    main_columns=(
+    columns=(
         "comm",
         "owner_comm",
         "owner_known_by",
@@ -36,32 +36,16 @@ _WITNESSES = ("raiser", "packet", "socket", "wake-up", "unknown")
 def traffic_owners(timeline: Timeline) -> pd.DataFrame:
     """Softirq time by the process whose traffic it was, and by the process it ran in.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
+    A row per tid, comm (in whose context), owner_tid (Int64), owner_comm (whose traffic),
+    owner_known_by and is_network, the network's first, falling by ns. softirqs (Int64): those of
+    which all or a part was this owner's; ns; softirq_share (of all rows' ns). owner_known_by:
 
-    Returns
-    -------
-    DataFrame
-        A row per tid, comm (in whose context), owner_tid (Int64), owner_comm (whose traffic),
-        owner_known_by and is_network, the network's first, falling by ns. softirqs (Int64): those
-        of which all or a part was this owner's; ns; softirq_share (of all rows' ns).
-        owner_known_by:
+    - "raiser": the task that the softirq ran in raised it, on its own send or receive path;
+    - "packet": its packet was received, or else sent, by this task;
+    - "socket": data was announced on a socket whose announcements wake this task;
+    - "wake-up": this task was woken;
+    - "unknown"; and "no network" for softirqs other than NET_RX and NET_TX.
 
-        - "raiser": the task that the softirq ran in raised it, on its own send or receive path;
-        - "packet": its packet was received, or else sent, by this task;
-        - "socket": data was announced on a socket whose announcements wake this task;
-        - "wake-up": this task was woken;
-        - "unknown"; and "no network" for softirqs other than NET_RX and NET_TX.
-
-    Raises
-    ------
-    MissingEventsError
-        Without softirqs.
-
-    Notes
-    -----
     Source: softirqs and polls, events of packets, sockets and wake-ups as far as they were
     recorded: raises and wake-ups by every profile but light, packets by anatomy. A softirq's time
     is shared evenly over its packets; ns adds up to that of softirq_time(). Between CPUs whose

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
     inputs=("softirqs", "polls"),
-    main_columns=(
+    columns=(
         *("sender_comm", "receiver_comm", "units", "ns", "by_packet_share"),
         *("sender_tid", "receiver_tid"),
     ),
@@ -25,26 +25,11 @@ if TYPE_CHECKING:
 def traffic_pairs(timeline: Timeline) -> pd.DataFrame:
     """Who sent to whom on this host: the softirqs whose sender and receiver are both known.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
+    A row per sender_tid, sender_comm, receiver_tid, receiver_comm, falling by units: units (packets
+    where net:netif_receive_skb was recorded, else softirqs), softirqs, ns (of softirqs, shared
+    evenly over their packets), by_packet_share (of units, those whose receiver the packet itself
+    names).
 
-    Returns
-    -------
-    DataFrame
-        A row per sender_tid, sender_comm, receiver_tid, receiver_comm, falling by units: units
-        (packets where net:netif_receive_skb was recorded, else softirqs), softirqs, ns (of
-        softirqs, shared evenly over their packets), by_packet_share (of units, those whose receiver
-        the packet itself names).
-
-    Raises
-    ------
-    MissingEventsError
-        Without softirqs.
-
-    Notes
-    -----
     Source: as traffic_owners(). The sender raised the softirq, or queued the packet. A reply, such
     as TCP's acknowledgements, is a pair the other way round.
     """

@@ -59,7 +59,7 @@ class Host(NamedTuple):
 @question(
     needs=("softirqs", "on_cpu"),
     inputs=(*INPUTS, POLLS),
-    main_columns=(
+    columns=(
         *("remedy", "rank", "finding", "gain_max_ns", "gain_max_share", "removable_ns"),
         *("certainty", "payer"),
     ),
@@ -67,33 +67,12 @@ class Host(NamedTuple):
 def remedies(timeline: Timeline, victim: Task | None = None) -> pd.DataFrame:
     """What each remedy could give back to a victim at most, and who would pay for it.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
-    victim : int or str, optional
-        A task by tid or comm. None: the timeline's (Timeline.victim).
+    A row per remedy, by rank: rps (receive packet steering to another CPU), irq_affinity (the
+    devices' interrupts to another CPU), deferral_off (net.core.skb_defer_max=0), larger_batches
+    (interrupt coalescing, gro_flush_timeout). removable_ns is what the victim would get back at
+    most, whoever pays; gain_max_ns what of it no other task would lose. Columns: docs/columns.md.
+    Empty where no task was seen.
 
-    Returns
-    -------
-    DataFrame
-        A row per remedy, by rank: rps (receive packet steering to another CPU), irq_affinity (the
-        devices' interrupts to another CPU), deferral_off (net.core.skb_defer_max=0), larger_batches
-        (interrupt coalescing, gro_flush_timeout). removable_ns is what the victim would get back at
-        most, whoever pays; gain_max_ns what of it no other task would lose. Columns:
-        docs/columns.md. Empty where no task was seen.
-
-    Raises
-    ------
-    ArgumentError
-        For ALL: it is of one task.
-    AbsentError
-        For a victim that did not run.
-    MissingEventsError
-        Without softirqs or sched_switch.
-
-    Notes
-    -----
     Source: the timeline's sums, softirqs, hardirqs and polls; poll_costs; the host's settings. Of
     traced time: what interrupts take beyond any two tracepoints (hidden_cost) is in none of it.
     Models: docs/definitions.md.

@@ -30,30 +30,17 @@ def _known(timeline: Timeline) -> None:
         )
 
 
-@question(check=_known, main_columns=("cgroup", "tasks", "stolen_share", *_TIMES[:3]))
+@question(check=_known, columns=("cgroup", "tasks", "stolen_share", *_TIMES[:3]))
 def cgroups(timeline: Timeline) -> pd.DataFrame:
     """Per cgroup, where its tasks' time on CPU went.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question, of a bundle.
+    - timeline: The window and the CPUs in question, of a bundle.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per cgroup, falling by stolen_max_ns: cgroup (its path, None for tasks that no list
-        has), tasks (int64, that had a CPU), on_cpu_ns, task_ns, stolen_ns, stolen_max_ns,
-        stolen_network_ns, stolen_network_max_ns, displaced_ns (as in stolen(), sums over its
-        tasks), stolen_share, stolen_max_share (of on_cpu_ns).
+    A row per cgroup, falling by stolen_max_ns: cgroup (its path, None for tasks that no list has),
+    tasks (int64, that had a CPU), on_cpu_ns, task_ns, stolen_ns, stolen_max_ns, stolen_network_ns,
+    stolen_network_max_ns, displaced_ns (as in stolen(), sums over its tasks), stolen_share,
+    stolen_max_share (of on_cpu_ns).
 
-    Raises
-    ------
-    CaptureError
-        For a bundle without a list of the host's tasks.
-
-    Notes
-    -----
     A cgroup's tasks are its own, without those of cgroups in it. A task that was forked while it
     was recorded is in its parent's; one that was moved meanwhile in the one it was in before.
 

@@ -27,29 +27,14 @@ CLASSES = (
 def cost_classes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """Where all CPU time went, by victim, cost class and whether it was network.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
-    by : {"comm", "tid", "cpu"}
-        What tells victims apart; "device" is as "comm".
+    - by: What tells victims apart; "device" is as "comm".
 
-    Returns
-    -------
-    DataFrame
-        A row per victim, cost_class and is_network that occurs; victims by falling time, classes in
-        the order of CLASSES. cost_class is also "own" (an ordinary task's own time), "idle",
-        "unknown", and "displaced" (what it waited off CPU for scheduled network work). is_network:
-        yes, no or unknown; None for own, idle and unknown. ns (int64). on_cpu_share: of the
-        victim's time on CPU; NaN for idle CPUs, for displaced time and without sched_switch.
+    A row per victim, cost_class and is_network that occurs; victims by falling time, classes in the
+    order of CLASSES. cost_class is also "own" (an ordinary task's own time), "idle", "unknown", and
+    "displaced" (what it waited off CPU for scheduled network work). is_network: yes, no or unknown;
+    None for own, idle and unknown. ns (int64). on_cpu_share: of the victim's time on CPU; NaN for
+    idle CPUs, for displaced time and without sched_switch.
 
-    Raises
-    ------
-    ArgumentError
-        For another by.
-
-    Notes
-    -----
     Source: the timeline's sums, and displaced. The idle tasks and time whose task is unknown are
     victims here, "(idle)" and "(unknown)", without tid. So ns adds up to CPUs x window but for
     displaced, and per victim to its on_cpu_ns. displaced has no rows where waits are not known:

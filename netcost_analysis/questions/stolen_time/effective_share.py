@@ -28,7 +28,7 @@ _TICKS = Aggregate(lambda timeline: Plain("ticks"))
 
 @question(
     inputs=(LIVES, _TICKS),
-    main_columns=(
+    columns=(
         "comm",
         "effective_share",
         "monitor_share",
@@ -40,43 +40,28 @@ _TICKS = Aggregate(lambda timeline: Plain("ticks"))
 def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """The share of a CPU that each victim effectively had, against what a monitor shows.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
-    by : {"comm", "tid", "cpu"}
-        What tells victims apart; "device" is as "comm".
+    - by: What tells victims apart; "device" is as "comm".
 
-    Returns
-    -------
-    DataFrame
-        A row per victim, indexed and ordered as stolen() is. Times are ns (Int64); shares are of
-        its lifetime as lifetimes() has it (of a CPU: of the window), one CPU being 1, NaN where
-        unknown. A share's _max_ is its upper end.
+    A row per victim, indexed and ordered as stolen() is. Times are ns (Int64); shares are of its
+    lifetime as lifetimes() has it (of a CPU: of the window), one CPU being 1, NaN where unknown. A
+    share's _max_ is its upper end.
 
-        - on_cpu_ns, task_ns, monitor_ns: as in stolen(); lifetime_ns, lifetime_max_ns: as in
-          lifetimes().
-        - monitor_share, monitor_max_share: what `top` shows as %CPU. monitor_from: "counted", of
-          the bundle's victim over all of the capture, by the kernel itself (accounts: task_stat);
-          else "traced", from monitor_ns; None where the share is NaN. monitor_of_ns: what these
-          shares are of: counted, the wall time of its run, of which the recording may be a part;
-          else its lifetime.
-        - effective_share, effective_max_share: what the task itself ran, with softirqs of its own
-          sending and receiving, and of ksoftirqd and its like the network work that they are for;
-          the second adds what may have been that.
-        - overcharged_share, overcharged_max_share: what it is charged for and did not have, of its
-          lifetime; below 0 where its own softirqs are not charged.
-        - ticks, softirq_ticks: timer interrupts that found it current, and those of them that
-          interrupted a softirq: what the kernel's sampling sees; softirq_ticks_share: of ticks. NA
-          and NaN where local_timer was not recorded.
+    - on_cpu_ns, task_ns, monitor_ns: as in stolen(); lifetime_ns, lifetime_max_ns: as in
+      lifetimes().
+    - monitor_share, monitor_max_share: what `top` shows as %CPU. monitor_from: "counted", of
+      the bundle's victim over all of the capture, by the kernel itself (accounts: task_stat);
+      else "traced", from monitor_ns; None where the share is NaN. monitor_of_ns: what these
+      shares are of: counted, the wall time of its run, of which the recording may be a part;
+      else its lifetime.
+    - effective_share, effective_max_share: what the task itself ran, with softirqs of its own
+      sending and receiving, and of ksoftirqd and its like the network work that they are for;
+      the second adds what may have been that.
+    - overcharged_share, overcharged_max_share: what it is charged for and did not have, of its
+      lifetime; below 0 where its own softirqs are not charged.
+    - ticks, softirq_ticks: timer interrupts that found it current, and those of them that
+      interrupted a softirq: what the kernel's sampling sees; softirq_ticks_share: of ticks. NA
+      and NaN where local_timer was not recorded.
 
-    Raises
-    ------
-    ArgumentError
-        For another by.
-
-    Notes
-    -----
     Source: stolen(), the sums and lives; hardirqs and softirqs for the ticks.
     """
     lost, keys = losses(timeline, by).frame, victim_keys(by)

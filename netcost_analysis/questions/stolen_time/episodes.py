@@ -76,40 +76,19 @@ LONGEST = Aggregate(_longest, is_later=True)
     needs=("interrupted",),
     may_be_0=("most", "gap_ns"),
     inputs=(LONGEST,),
-    main_columns=("episode", "comm", "cpu", "start_ns", "stolen_ns", "began_with", "packets"),
+    columns=("episode", "comm", "cpu", "start_ns", "stolen_ns", "began_with", "packets"),
 )
 def episodes(
     timeline: Timeline, victim: Task | None = None, most: int = 20, gap_ns: int = GAP_NS
 ) -> Episodes:
     """The longest episodes of interrupts on top of one task, in which it did not run.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
-    victim : int or str, optional
-        A task by tid or comm; ALL for every task. None: the timeline's (Timeline.victim).
-    most : int
-        How many of them.
-    gap_ns : int
-        So much of the task's own time between two interrupts may be part of an episode; 0 for none.
+    - most: How many of them.
+    - gap_ns: So much of the task's own time between two interrupts may be part of an episode; 0 for
+      none.
 
-    Returns
-    -------
-    Episodes
-        episodes, a row for each, and parts, a row per episode and thief.
+    episodes, a row for each, and parts, a row per episode and thief.
 
-    Raises
-    ------
-    ArgumentError
-        For a negative gap_ns or most.
-    AbsentError
-        For a victim that did not run.
-    MissingEventsError
-        Where no interrupt of any kind was recorded.
-
-    Notes
-    -----
     Source: segments, softirqs and polls. An episode is as much of one CPU's time, without a break,
     as is stolen or stolen_or_synchronous on top of one task, or that task's own, no longer than
     gap_ns, between two of these, up to the entry of a softirq that had been raised before (or whose

@@ -88,33 +88,14 @@ class Example:
 @question(
     inputs=("softirqs", "hardirqs"),
     main="segments",
-    main_columns=("cpu", "start_ns", "end_ns", "context", "comm"),
+    columns=("cpu", "start_ns", "end_ns", "context", "comm"),
     rows=0,
 )
 def example(timeline: Timeline, victim: Task | None = None) -> Example:
     """One typical interrupt of a victim, with everything around it.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
-    victim : int or str, optional
-        A task by tid or comm. None: the timeline's (Timeline.victim).
+    The interrupt, and the tables of a short window around it.
 
-    Returns
-    -------
-    Example
-        The interrupt, and the tables of a short window around it.
-
-    Raises
-    ------
-    ArgumentError
-        For ALL: it is of one task.
-    AbsentError
-        For a victim that did not run.
-
-    Notes
-    -----
     Source: softirqs and hardirqs, of a large capture those of a part from its middle; one more pass
     for the window's tables. Of the victim's stolen NET_RX softirqs with a poll it is the one of
     median length, in mid-capture among equals; where there is none the next best, and example_of

@@ -134,7 +134,7 @@ class Handovers:
 @question(
     needs=("sched:sched_switch", ("softirqs", "polls")),
     inputs=(LIVES, STAYS, _HANDED_OVER),
-    main_columns=(
+    columns=(
         *(
             "handover",
             "comm",
@@ -149,23 +149,8 @@ class Handovers:
 def handovers(timeline: Timeline) -> Handovers:
     """Each time ksoftirqd, or a thread of NAPI's, had network work.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
+    handovers, a row per hand-over, and displaced, a row per hand-over and task that waited.
 
-    Returns
-    -------
-    Handovers
-        handovers, a row per hand-over, and displaced, a row per hand-over and task that waited.
-
-    Raises
-    ------
-    MissingEventsError
-        Without sched_switch, and where neither softirqs nor polls were recorded.
-
-    Notes
-    -----
     Source: slices; then segments, softirqs, hardirqs, polls, migrations and slices. A hand-over
     begins when such a thread is woken and ends when it goes back to sleep: all its stays on the CPU
     in between, those after a preemption too. Those without network work are left out. All work of

@@ -32,34 +32,15 @@ PARTS = (
 )
 
 
-@question(main_columns=("part", "ns", "share"), shares=("share",), rows=0)
+@question(columns=("part", "ns", "share"), shares=("share",), rows=0)
 def headline(timeline: Timeline, victim: Task | None = None) -> pd.DataFrame:
     """How much of a victim's time on CPU packet processing took, and which devices did.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
-    victim : int or str, optional
-        A task by tid or comm. None: the timeline's (Timeline.victim).
+    A row per part of its time on CPU, a partition of it: part (own, stolen_network,
+    stolen_maybe_network, stolen_other, stolen_or_synchronous, synchronous, scheduled, unknown, in
+    that order, those that occur), ns (int64), share (of them all; NaN without sched_switch). Empty
+    where no task was seen.
 
-    Returns
-    -------
-    DataFrame
-        A row per part of its time on CPU, a partition of it: part (own, stolen_network,
-        stolen_maybe_network, stolen_other, stolen_or_synchronous, synchronous, scheduled, unknown,
-        in that order, those that occur), ns (int64), share (of them all; NaN without sched_switch).
-        Empty where no task was seen.
-
-    Raises
-    ------
-    ArgumentError
-        For ALL: it is of one task.
-    AbsentError
-        For a victim that did not run.
-
-    Notes
-    -----
     Source: the timeline's sums. ns adds up to the victim's on_cpu_ns of stolen(), where that is
     known.
     """

@@ -24,7 +24,7 @@ _REASONS = 3
 
 @question(
     inputs=rolling_stolen.grouped,
-    main_columns=("start_ns", "end_ns", "on_cpu_ns", "task_ns", "stolen_ns", "stolen_share"),
+    columns=("start_ns", "end_ns", "on_cpu_ns", "task_ns", "stolen_ns", "stolen_share"),
     rows=0,
 )
 def over_time(
@@ -32,29 +32,10 @@ def over_time(
 ) -> pd.DataFrame:
     """What a victim's time on CPU went to while the capture went on, in bins beside each other.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
-    victim : int or str, optional
-        A task by tid or comm; ALL for every task. None: the timeline's (Timeline.victim).
-    bin_ns : int, optional
-        The width of a bin. None: a round one of which the timeline has about 120.
+    - bin_ns: The width of a bin. None: a round one of which the timeline has about 120.
 
-    Returns
-    -------
-    DataFrame
-        rolling_stolen() for windows of one bin: a row per bin, whose parts add up to on_cpu_ns.
+    rolling_stolen() for windows of one bin: a row per bin, whose parts add up to on_cpu_ns.
 
-    Raises
-    ------
-    AbsentError
-        For a victim that did not run.
-    ArgumentError
-        For a bin that holds no time.
-
-    Notes
-    -----
     Source: sums(bin_ns), and lives.
     """
     width = _width(timeline, bin_ns)

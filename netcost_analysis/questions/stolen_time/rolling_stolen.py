@@ -31,7 +31,7 @@ _UNKNOWN = 0.1
 
 @question(
     inputs=(LIVES,),
-    main_columns=(
+    columns=(
         "start_ns",
         "end_ns",
         "stolen_cpu_share",
@@ -49,47 +49,27 @@ def rolling_stolen(
 ) -> pd.DataFrame:
     """What was stolen in windows that roll over the timeline.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
-    window_ns : int, optional
-        Width of a window, a multiple of step_ns. None: five steps.
-    step_ns : int, optional
-        From one window's start to the next one's. None: a round width of which the timeline has
-        about 120.
-    by : {"comm", "tid", "cpu"}, optional
-        None: the victim's tasks together; else a row per window and comm, tid or CPU of those that
-        were on a CPU in it.
-    victim : int or str, optional
-        A task by tid or comm; ALL for every task. None: the timeline's (Timeline.victim), by CPU
-        every task.
+    - window_ns: Width of a window, a multiple of step_ns. None: five steps.
+    - step_ns: From one window's start to the next one's. None: a round width of which the timeline
+      has about 120.
+    - by: None: the victim's tasks together; else a row per window and comm, tid or CPU of those
+      that were on a CPU in it.
+    - victim: A task by tid or comm; ALL for every task. None: the timeline's (Timeline.victim), by
+      CPU every task.
 
-    Returns
-    -------
-    DataFrame
-        A row per window: start_ns, end_ns, the victim's keys (for by), and
+    A row per window: start_ns, end_ns, the victim's keys (for by), and
 
-        - on_cpu_ns, task_ns (Int64, NA without sched_switch), stolen_ns, stolen_max_ns,
-          stolen_network_ns, stolen_network_max_ns, synchronous_ns, scheduled_ns, unknown_ns
-          (int64);
-        - hardirq_ns, vector_ns, poll_ns, network_outside_polls_ns, other_softirq_ns, nmi_ns: parts
-          of stolen_max_ns;
-        - stolen_share, stolen_max_share (of on_cpu_ns), stolen_cpu_share, stolen_cpu_max_share (of
-          the window, one CPU being 1), unknown_cpu_share (of the window's CPU time, what has no
-          known owner);
-        - lifetime_ns (Int64): how much of it the victim surely was there, of a group the sum over
-          its tasks; NA of all tasks together and without sched_switch.
+    - on_cpu_ns, task_ns (Int64, NA without sched_switch), stolen_ns, stolen_max_ns,
+      stolen_network_ns, stolen_network_max_ns, synchronous_ns, scheduled_ns, unknown_ns
+      (int64);
+    - hardirq_ns, vector_ns, poll_ns, network_outside_polls_ns, other_softirq_ns, nmi_ns: parts
+      of stolen_max_ns;
+    - stolen_share, stolen_max_share (of on_cpu_ns), stolen_cpu_share, stolen_cpu_max_share (of
+      the window, one CPU being 1), unknown_cpu_share (of the window's CPU time, what has no
+      known owner);
+    - lifetime_ns (Int64): how much of it the victim surely was there, of a group the sum over
+      its tasks; NA of all tasks together and without sched_switch.
 
-    Raises
-    ------
-    ArgumentError
-        For widths that do not fit, and for another by.
-    AbsentError
-        For a victim that did not run.
-
-    Notes
-    -----
     Source: sums(step_ns), the steps of a window added up; lives. Windows begin on multiples of
     step_ns on the capture's clock; the first and the last are cut where the timeline is.
     """

@@ -27,41 +27,23 @@ _QUEUES, _BARS = 4, 9
 
 @question(
     inputs=("softirqs", "hardirqs", "polls"),
-    main_columns=("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network"),
+    columns=("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network"),
 )
 @once
 def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> pd.DataFrame:
     """What took a victim's time, most first, down to device and queue.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
-    by : {"comm", "tid", "cpu"}
-        What tells victims apart; "device" is as "comm".
-    victim : int or str, optional
-        A task by tid or comm; ALL for every task. None: the timeline's (Timeline.victim). By CPU
-        there is none but ALL.
+    - by: What tells victims apart; "device" is as "comm".
+    - victim: A task by tid or comm; ALL for every task. None: the timeline's (Timeline.victim). By
+      CPU there is none but ALL.
 
-    Returns
-    -------
-    DataFrame
-        A row per victim and thief that took time; victims by falling loss, and so the thieves of
-        each. The victim's keys, thief (as in the ledger), context, device (None where it has none),
-        queue, irq (Int64, of a hardirq or of the queue's line), napi (UInt64, NA but for polls),
-        is_network, stolen_ns and stolen_max_ns (int64: for certain, and with what may have been the
-        victim's own), segments (how many), stolen_share, stolen_max_share (of the victim's time on
-        CPU, NaN without sched_switch).
+    A row per victim and thief that took time; victims by falling loss, and so the thieves of each.
+    The victim's keys, thief (as in the ledger), context, device (None where it has none), queue,
+    irq (Int64, of a hardirq or of the queue's line), napi (UInt64, NA but for polls), is_network,
+    stolen_ns and stolen_max_ns (int64: for certain, and with what may have been the victim's own),
+    segments (how many), stolen_share, stolen_max_share (of the victim's time on CPU, NaN without
+    sched_switch).
 
-    Raises
-    ------
-    ArgumentError
-        For another by.
-    AbsentError
-        For a victim that did not run.
-
-    Notes
-    -----
     Source: the timeline's sums; for queues softirqs, hardirqs and polls, of a large capture those
     of a part from its middle. An interrupt line is a queue. A NAPI instance belongs to the line
     that raises the softirqs it is polled in (queues). The backlog, which has no device, is a queue
@@ -182,19 +164,9 @@ def _bars(ax: "Axes", answer: "Answer") -> None:
 def queues(timeline: Timeline) -> pd.DataFrame:
     """Which interrupt line each NAPI instance is polled for.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
+    A row per NAPI instance whose line is known: napi, device, irq, name (of the line), softirqs
+    (int64, how many show it). Empty where no interrupt raised a softirq that polled.
 
-    Returns
-    -------
-    DataFrame
-        A row per NAPI instance whose line is known: napi, device, irq, name (of the line), softirqs
-        (int64, how many show it). Empty where no interrupt raised a softirq that polled.
-
-    Notes
-    -----
     Source: softirqs, hardirqs and polls, of a large capture those of a part from its middle. A
     NET_RX shows a line where a hardirq raised it (where no raise was recorded: where it began
     within 10 us of a hardirq's exit) and it polled one instance alone. A line and an instance

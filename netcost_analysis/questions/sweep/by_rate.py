@@ -45,7 +45,7 @@ class ByRate(NamedTuple):
     check=require_steps,
     main="by_rate",
     rows=80,
-    main_columns=(
+    columns=(
         *("curve", "offered", "network_share", "victim_share", "batch_mean"),
         *("network_ns_per_packet", "rate_per_s", "reached_pps", "dropped_share"),
     ),
@@ -53,23 +53,10 @@ class ByRate(NamedTuple):
 def by_rate(experiment: Experiment) -> ByRate:
     """What each rate of packets costs on each data path, and what of it arrives, with intervals.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        A sweep: recordings at several packet rates.
+    - experiment: A sweep: recordings at several packet rates.
 
-    Returns
-    -------
-    ByRate
-        A row per step, each of its figures with an interval, and drops at each hop.
+    A row per step, each of its figures with an interval, and drops at each hop.
 
-    Raises
-    ------
-    CaptureError
-        For an experiment whose steps have no rate, or no recording.
-
-    Notes
-    -----
     A step is measured while its victim ran, on the victim's CPU; without one throughout, on the CPU
     that the experiment says works on the packets, else on all. With 6 repeats or more a figure is
     the median over repeats, and its interval is of repeats; with fewer that of the trace is over

@@ -24,7 +24,7 @@ NEITHER = "~"
     topic="sweep",
     check=lambda experiment: require_pairs(experiment, PATHS),
     rows=80,
-    main_columns=(
+    columns=(
         *("alike", "offered", "cheaper", "change", "change_low", "change_high"),
         *("base_name", "new_name", "base", "new"),
     ),
@@ -33,32 +33,16 @@ NEITHER = "~"
 def cheaper_path(experiment: Experiment, metric: str = "network_ns_per_packet") -> pd.DataFrame:
     """Which data path is the cheaper one at each rate of packets, with the interval of how much.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        A sweep with two data paths or more.
-    metric : str
-        What costs are: network_ns_per_packet (on the measured CPU), network_share, batch_mean or
-        victim_share (of which more is not cheaper: cheaper is empty).
+    - experiment: A sweep with two data paths or more.
+    - metric: What costs are: network_ns_per_packet (on the measured CPU), network_share, batch_mean
+      or victim_share (of which more is not cheaper: cheaper is empty).
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per rate and pair of paths that differ in nothing else: alike (their other labels, as
-        far as steps differ in them), offered, base_name, new_name, base_rate_per_s, new_rate_per_s,
-        metric, per_unit, base, base_low, base_high, new, new_low, new_high, change, change_low,
-        change_high, p_value, is_relative, observed_in, run_scatter, p_adjusted, differs, cheaper (a
-        path, or ~ where neither can be told to be).
+    A row per rate and pair of paths that differ in nothing else: alike (their other labels, as far
+    as steps differ in them), offered, base_name, new_name, base_rate_per_s, new_rate_per_s, metric,
+    per_unit, base, base_low, base_high, new, new_low, new_high, change, change_low, change_high,
+    p_value, is_relative, observed_in, run_scatter, p_adjusted, differs, cheaper (a path, or ~ where
+    neither can be told to be).
 
-    Raises
-    ------
-    CaptureError
-        Without two paths at one rate.
-    ArgumentError
-        For a metric that there is not.
-
-    Notes
-    -----
     Source: the steps of by_rate. Intervals: BCa bootstrap, of repeats where both have 6 or more,
     else of blocks of time of these recordings. These say nothing of other runs; where steps with 6
     repeats say how far runs of one condition scatter, single runs' intervals are widened by that

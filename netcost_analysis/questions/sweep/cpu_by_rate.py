@@ -25,25 +25,12 @@ _WITHIN = 0.95
 def cpu_by_rate(experiment: Experiment) -> pd.DataFrame:
     """What mpstat says of the measured CPU at each rate on each data path.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        A sweep, recorded with mpstat beside it.
+    - experiment: A sweep, recorded with mpstat beside it.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per step, by curve and rate: curve, offered, usr_share, nice_share, sys_share,
-        iowait_share, irq_share, soft_share, idle_share, those of steal_share, guest_share and
-        gnice_share that are not 0 throughout, network_share (the trace's), in_run_share.
+    A row per step, by curve and rate: curve, offered, usr_share, nice_share, sys_share,
+    iowait_share, irq_share, soft_share, idle_share, those of steal_share, guest_share and
+    gnice_share that are not 0 throughout, network_share (the trace's), in_run_share.
 
-    Raises
-    ------
-    CaptureError
-        For an experiment whose steps have no rate, or without any mpstat.
-
-    Notes
-    -----
     Source: mpstat's intervals within the victim's run; where no whole one is, those that the run
     shares, and in_run_share is how much of them. The trace is of the run alone, so where that is
     far below 1 the two are not of the same time.

@@ -22,7 +22,7 @@ _LABEL = ("destinations",)
     topic="sweep",
     check=lambda experiment: require_pairs(experiment, _LABEL),
     rows=80,
-    main_columns=(
+    columns=(
         *("alike", "offered", "differs", "change", "change_low", "change_high"),
         *("base_name", "new_name", "base", "new"),
     ),
@@ -31,29 +31,13 @@ _LABEL = ("destinations",)
 def destinations(experiment: Experiment, metric: str = "network_share") -> pd.DataFrame:
     """What the same packets cost to one destination and to two, as a difference at each rate.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        A sweep with one and two destinations.
-    metric : str
-        What is compared: network_share (of the measured CPU), network_ns_per_packet, batch_mean or
-        victim_share.
+    - experiment: A sweep with one and two destinations.
+    - metric: What is compared: network_share (of the measured CPU), network_ns_per_packet,
+      batch_mean or victim_share.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per rate and pair of steps that differ in their destinations alone, as cheaper_path
-        has it, without cheaper.
+    A row per rate and pair of steps that differ in their destinations alone, as cheaper_path has
+    it, without cheaper.
 
-    Raises
-    ------
-    CaptureError
-        Without both at one rate.
-    ArgumentError
-        For a metric that there is not.
-
-    Notes
-    -----
     Source: as cheaper_path. At the rate max the two differ in their rate too, and so in their share
     of the CPU: base_rate_per_s, new_rate_per_s.
     """

@@ -41,19 +41,11 @@ class MadeBy(NamedTuple):
 def made_by(experiment: Experiment) -> MadeBy:
     """How an experiment was made: kernel, times, checksum, versions, and the command to repeat it.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        Any.
+    - experiment: Any.
 
-    Returns
-    -------
-    MadeBy
-        path, sha256, experiment, kernel, started, ended, command, step_count, recording_count,
-        notes, netcost, python, libraries.
+    path, sha256, experiment, kernel, started, ended, command, step_count, recording_count, notes,
+    netcost, python, libraries.
 
-    Notes
-    -----
     Source: experiment.json, the files, and the installed versions.
     """
     said = experiment.experiment

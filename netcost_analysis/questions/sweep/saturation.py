@@ -33,7 +33,7 @@ _SIGNS = ("dropped", "victim_floor", "cpu_full")
     topic="sweep",
     check=require_steps,
     rows=30,
-    main_columns=(
+    columns=(
         *("curve", "most_rate_per_s", "limited_by", "found_per_s", "found_by"),
         *("full_rate_per_s", "shared_rate_per_s"),
     ),
@@ -41,30 +41,17 @@ _SIGNS = ("dropped", "victim_floor", "cpu_full")
 def saturation(experiment: Experiment) -> pd.DataFrame:
     """Where each curve of a sweep ends: found, whose end it is, predicted from its slower steps.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        A sweep.
+    - experiment: A sweep.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per curve: curve, most_offered (of its fastest step), most_rate_per_s, sent_pps,
-        reached_pps, limited_by (path, cpu, sender, or none where all came as offered), found_per_s
-        (the lowest rate with a sign of saturation, NaN without one), found_offered, found_by (the
-        signs: dropped, victim_floor, cpu_full), packet_part_ns, poll_part_ns, full_rate_per_s,
-        shared_rate_per_s, expected_share, network_share (both of the fastest step).
+    A row per curve: curve, most_offered (of its fastest step), most_rate_per_s, sent_pps,
+    reached_pps, limited_by (path, cpu, sender, or none where all came as offered), found_per_s (the
+    lowest rate with a sign of saturation, NaN without one), found_offered, found_by (the signs:
+    dropped, victim_floor, cpu_full), packet_part_ns, poll_part_ns, full_rate_per_s,
+    shared_rate_per_s, expected_share, network_share (both of the fastest step).
 
-    Raises
-    ------
-    CaptureError
-        For an experiment whose steps have no rate, or no recording.
-
-    Notes
-    -----
     A CPU is found full where networking has 95 % of it (cpu_full), or shares it in kernel threads
-    with a victim that has no more than half (victim_floor). A path limits a curve where more than
-    1 % of what was sent did not arrive (path); where nothing was lost, but the CPU was full in the
+    with a victim that has no more than half (victim_floor). A path limits a curve where more than 1
+    % of what was sent did not arrive (path); where nothing was lost, but the CPU was full in the
     fastest step, and while it was measured 5 % less came by than the load sent over all its run,
     the CPU does (cpu). Else, where the fastest step was asked for max, or for more than the sender
     sent (by 5 %), the end is the sender's, and says nothing of the path. Predicted: with

@@ -39,7 +39,7 @@ _CORRECTED = {
 
 @question(
     inputs=(OWNERS,),
-    main_columns=(
+    columns=(
         *("comm", "figure", "ns", "corrected_low_ns", "corrected_high_ns", "doubtful"),
         *("cost_low_share", "cost_high_share", "corrected_ns", "events"),
     ),
@@ -50,39 +50,19 @@ def corrected_stolen(
 ) -> pd.DataFrame:
     """The figures of stolen() beside what they would be without the cost of tracing.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    by : {"comm", "tid", "cpu", "device"}, optional
-        How victims are told apart ("device" is as "comm").
-    victim : str or int, optional
-        A task by tid, which makes by "tid", or comm; ALL for every task. None: the timeline's
-        (Timeline.victim). By CPU there is none but ALL.
+    - by: How victims are told apart ("device" is as "comm").
+    - victim: A task by tid, which makes by "tid", or comm; ALL for every task. None: the timeline's
+      (Timeline.victim). By CPU there is none but ALL.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per victim and figure, victims falling by time on CPU: the victim's keys, figure (a
-        column of stolen(): on_cpu_ns, task_ns, stolen_ns, stolen_max_ns, stolen_network_ns,
-        stolen_network_max_ns, synchronous_ns, scheduled_ns), ns (as there), events (int64, in that
-        time), cost_share, cost_low_share, cost_high_share (of ns), corrected_ns, corrected_low_ns,
-        corrected_high_ns (Int64: ns less the events' cost, never below 0; low where an event costs
-        most; NA where the cost is a range only), doubtful (whether tracing is more than 5 % of the
-        figure: "yes" at the low end of the cost already, "perhaps" at its high end, else "no"),
-        source (of event_cost). Without sched_switch on_cpu_ns and task_ns have no rows.
+    A row per victim and figure, victims falling by time on CPU: the victim's keys, figure (a column
+    of stolen(): on_cpu_ns, task_ns, stolen_ns, stolen_max_ns, stolen_network_ns,
+    stolen_network_max_ns, synchronous_ns, scheduled_ns), ns (as there), events (int64, in that
+    time), cost_share, cost_low_share, cost_high_share (of ns), corrected_ns, corrected_low_ns,
+    corrected_high_ns (Int64: ns less the events' cost, never below 0; low where an event costs
+    most; NA where the cost is a range only), doubtful (whether tracing is more than 5 % of the
+    figure: "yes" at the low end of the cost already, "perhaps" at its high end, else "no"), source
+    (of event_cost). Without sched_switch on_cpu_ns and task_ns have no rows.
 
-    Raises
-    ------
-    ArgumentError
-        For another by.
-    AbsentError
-        For a victim that did not run.
-    CaptureError
-        As the timeline does.
-
-    Notes
-    -----
     A softirq's traced time holds the cost of the events within it, so each context's own events are
     taken from it. Source: as tracing_cost().
     """

@@ -19,23 +19,15 @@ _COLUMNS = ("event_ns", "event_low_ns", "event_high_ns")
 def event_cost(capture: "Capture") -> pd.DataFrame:
     """What one traced event costs, from each source there is, the best first.
 
-    Parameters
-    ----------
-    capture : Capture
-        The recording, with its calibration and preflight where it is a bundle.
+    - capture: The recording, with its calibration and preflight where it is a bundle.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per source: source, event_ns (Int64, NA where the source gives a range only),
-        event_low_ns, event_high_ns (Int64), measured_events (Int64, how many it rests on, NA where
-        not counted), cpu (Int64, the one on which it was measured, NA where it is of none), usable
-        (False where a calibration cannot tell the cost from none, its runs had different loads, or
-        it is none that an event can have), why (how it was got, or why it is of no use).
-        tracing_cost() takes the first usable row.
+    A row per source: source, event_ns (Int64, NA where the source gives a range only),
+    event_low_ns, event_high_ns (Int64), measured_events (Int64, how many it rests on, NA where not
+    counted), cpu (Int64, the one on which it was measured, NA where it is of none), usable (False
+    where a calibration cannot tell the cost from none, its runs had different loads, or it is none
+    that an event can have), why (how it was got, or why it is of no use). tracing_cost() takes the
+    first usable row.
 
-    Notes
-    -----
     calibration: what the victim of the bundle's own calibration runs got done less while it was
     traced, as time, over the events on its CPU meanwhile. What the loads of the two runs differed
     by is in the interval; more than a fifth apart they are not compared. preflight: what netcost-

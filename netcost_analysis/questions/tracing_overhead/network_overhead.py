@@ -19,34 +19,15 @@ _NETWORK = ("stolen_network_ns", "stolen_network_max_ns")
 
 @question(
     inputs=(OWNERS,),
-    main_columns=("comm", "figure", "ns", "doubtful", "cost_low_share", "cost_high_share"),
+    columns=("comm", "figure", "ns", "doubtful", "cost_low_share", "cost_high_share"),
     rows=0,
 )
 def network_overhead(timeline: Timeline, victim: Task | None = None) -> pd.DataFrame:
     """How much of the time that packet processing took from a victim is tracing itself.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    victim : str or int, optional
-        A task by tid or comm; ALL for every task. None: the timeline's (Timeline.victim).
+    A row per victim: that of corrected_stolen() of stolen_network_ns, for a victim without any of
+    stolen_network_max_ns.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per victim: that of corrected_stolen() of stolen_network_ns, for a victim without any
-        of stolen_network_max_ns.
-
-    Raises
-    ------
-    AbsentError
-        For a victim that did not run.
-    CaptureError
-        As the timeline does.
-
-    Notes
-    -----
     Source: corrected_stolen().
     """
     rows = corrected_stolen(timeline, victim=victim)

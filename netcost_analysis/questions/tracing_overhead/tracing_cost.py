@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @question(
     inputs=(OWNERS,),
-    main_columns=(
+    columns=(
         *("cpu", "comm", "cost_low_share", "cost_high_share", "cost_share", "events_per_s"),
         *("cost_low_ns", "cost_high_ns"),
     ),
@@ -27,36 +27,19 @@ if TYPE_CHECKING:
 def tracing_cost(timeline: Timeline, by: By = "cpu") -> pd.DataFrame:
     """What the tracing of events took from each CPU or victim.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The window and the CPUs in question.
-    by : {"cpu", "comm", "tid", "device"}, optional
-        "cpu" for all of a CPU's time, idle time too; "comm" or "tid" for the tasks' time on a CPU
-        ("device" is as "comm").
+    - by: "cpu" for all of a CPU's time, idle time too; "comm" or "tid" for the tasks' time on a CPU
+      ("device" is as "comm").
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each, indexed by its keys, falling by events: events (int64), events_per_s (of the
-        CPU's window, or of the task's time on CPU), cost_ns, cost_low_ns, cost_high_ns (Int64),
-        cost_share, cost_low_share, cost_high_share (of the same time, NaN where unknown), source
-        (of event_cost; where that was measured on one CPU and some of the events were on another,
-        "calibration, load of CPU 1, extrapolated").
+    A row for each, indexed by its keys, falling by events: events (int64), events_per_s (of the
+    CPU's window, or of the task's time on CPU), cost_ns, cost_low_ns, cost_high_ns (Int64),
+    cost_share, cost_low_share, cost_high_share (of the same time, NaN where unknown), source (of
+    event_cost; where that was measured on one CPU and some of the events were on another,
+    "calibration, load of CPU 1, extrapolated").
 
-    Raises
-    ------
-    ArgumentError
-        For another by.
-    CaptureError
-        As the timeline does.
-
-    Notes
-    -----
     The cost is events times event_ns, or its ends; but no event costs more than the time from it to
-    that CPU's next event, and what it costs is of whoever has that time.
-    Source: every recorded tracepoint, segments, event_cost(); of a large capture the events of a
-    stretch from its middle, scaled up.
+    that CPU's next event, and what it costs is of whoever has that time. Source: every recorded
+    tracepoint, segments, event_cost(); of a large capture the events of a stretch from its middle,
+    scaled up.
     """
     check_by(by)
     cost, keys = chosen(event_cost(timeline.capture)), victim_keys(by)
