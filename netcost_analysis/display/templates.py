@@ -24,6 +24,7 @@ _SPECIAL = re.compile(r"([\\`*\[\]>#|&~$!]|<(?=[A-Za-z/!?])|(?<![^\W_])_|_(?![^\
 _LEADING = re.compile(r"^(\d*)([-+=]|[.)](?=\s|$))")
 _NEWLINES = re.compile(r"[\n\r\t\v\f]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Markdown(str):
@@ -156,3 +157,8 @@ def as_text(markdown: str) -> str:
         if token.type in ("code_block", "fence"):
             text += f"\n\n    {token.content.strip()}"
     return text.strip()
+
+
+def without_controls(text: str) -> str:
+    """HTML with control characters, of which it knows none, spelled out: names are strangers'."""
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)

@@ -11,10 +11,9 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..answers.answer import without_controls
 from ..answers.registry import questions
 from ..display.figures import figures
-from ..display.templates import as_html, escaped, fenced, one_line
+from ..display.templates import as_html, escaped, fenced, one_line, without_controls
 from ..errors import LackingError
 from ..files import replacing
 from ..questions.comparison.cost_tree import LEVELS

@@ -69,7 +69,7 @@ def test_columns_are_chosen_by_width(
 ) -> None:
     # Computed once.
     answer = (kept_experiment if path == SWEEP else kept)(path).ask(question)
-    monkeypatch.setattr("netcost_analysis.questions.ask.Ask.__call__", lambda *_, **__: answer)
+    monkeypatch.setattr("netcost_analysis.answers.ask.Ask.__call__", lambda *_, **__: answer)
     plain = netcost("ask", question, path)
     whole = titles(plain, stays[0])
     assert max(map(len, plain.out.splitlines())) > 110
@@ -175,7 +175,7 @@ def test_shares_are_percent_and_fractions_to_programs(
     # Computed once.
     answer = net.open_capture(path).ask("migration_effect")
     with monkeypatch.context() as only:
-        only.setattr("netcost_analysis.questions.ask.Ask.__call__", lambda *_, **__: answer)
+        only.setattr("netcost_analysis.answers.ask.Ask.__call__", lambda *_, **__: answer)
         rows = netcost("ask", "migration_effect", path).out.splitlines()
         fractions = netcost("ask", "migration_effect", path, "--json").json
     assert rows[1].count(" %") == 7

@@ -1,4 +1,4 @@
-# Rows are read in batches through questions/inputs.py, whatever a timeline is called, and however
+# Rows are read in batches through timeline/reading.py, whatever a timeline is called, and however
 # it came there.
 
 import ast

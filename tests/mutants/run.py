@@ -35,6 +35,7 @@ NEAR = {
     "netcost_analysis/questions": ["tests/questions", "tests/cli"],
     "netcost_analysis/comparison": ["tests/comparison", "tests/questions/comparison"],
     "netcost_analysis/parsers": ["tests/parsers"],
+    "netcost_analysis/snapshots": ["tests/parsers"],
     "capture/lab": ["tests/lab"],
     "capture": ["tests/kit"],
 }

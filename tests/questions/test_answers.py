@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from pyarrow import table
 
 import netcost_analysis as netcost
-from netcost_analysis.answers import answer as answer_module
+from netcost_analysis.answers import pictures
 from netcost_analysis.answers.answer import Answer
 from netcost_analysis.answers.ask import Ask
 from netcost_analysis.answers.registry import TOPICS, questions
@@ -69,7 +69,7 @@ def test_answers_are_as_frozen(
 ) -> None:
     found, refusals = [], {}
     if subject != PAINTED:
-        monkeypatch.setattr(answer_module, "_png", Figure.draw_without_rendering)
+        monkeypatch.setattr(pictures, "_png", Figure.draw_without_rendering)
     ask = asked_of(subject)
     for answer in answers(ask, FEW.get(subject, TOPICS)):
         assert_whole(answer)

@@ -9,20 +9,19 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis import questions
 from netcost_analysis.answers.answer import Answer, about
+from netcost_analysis.answers.registry import questions
 from netcost_analysis.display.templates import as_text, render
-from netcost_analysis.questions.batches import (
+from netcost_analysis.units import duration, share
+from support import told_notebook
+from support.asked import (
     irq_gaps,
     long_softirqs,
     poll_costs,
     poll_sizes,
-    rate_curve,
     softirq_chains,
     squeezes,
 )
-from netcost_analysis.units import duration, share
-from support import told_notebook
 from support.host import ROOT, SAMPLES
 from support.kept import kept
 from support.perfdata import cpu, recording
@@ -76,7 +75,7 @@ def test_the_figures_are_the_functions(page: str) -> None:
     sizes = poll_sizes(timeline)
     full = sizes.loc[sizes["trap"] == "full", "polls"].sum()
     assert f"{full:,} ({share(full / sizes['polls'].sum())})" in text
-    row = questions.batches.squeezes(timeline).by_cpu.iloc[0]
+    row = squeezes(timeline).by_cpu.iloc[0]
     assert f"{row['squeezes_low']:,} to {row['squeezes_high']:,}" in text
     assert f"of {row['with_polls']:,} NET_RX" in text
     longest = long_softirqs(timeline)["wall_ns"].max()
@@ -182,12 +181,12 @@ def test_an_idle_cpu_and_many_devices(tmp_path: Path, told: pytest.MonkeyPatch) 
 
 def said_of(table: pd.DataFrame) -> str:
     asked = netcost.open_experiment(ROOT / "sample-data" / "nic-guest")
-    answer = about(Answer(table), rate_curve, asked, {"Experiment": asked}, {})
+    answer = about(Answer(table), questions()["rate_curve"], asked, {"Experiment": asked}, {})
     return as_text(answer.words)
 
 
 def test_words_of_a_flat_curve() -> None:
-    curve = questions.batches.rate_curve(
+    curve = rate_curve(
         netcost.open_experiment(ROOT / "sample-data" / "nic-guest")
     )
     assert "one step only" in said_of(curve)

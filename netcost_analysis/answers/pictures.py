@@ -1,0 +1,163 @@
+"""The pictures of an answer: on a user's Axes, or as a page has them."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from .._native import CaptureError
+from ..display.templates import without_controls
+from ..errors import AbsentError, ArgumentError, no_such
+from .form import Form, Picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+# Of a page.
+_WIDTH_INCHES = 10.0
+# A picture's pixels to one of the page's, in width and height.
+_SHARPNESS = 2
+
+
+class Pictures:
+    """What Answer is to matplotlib."""
+
+    question: Form
+
+    @property
+    def result(self) -> Any:
+        """What the question's function returned."""
+        raise NotImplementedError
+
+    def plot(self, ax: "Axes | None" = None, **panel: Any) -> "Axes":
+        """Draw the question's picture.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where; a new figure of a page's width unless given.
+        **panel : object
+            Which of several, as ``device="eth0"``; without it the first, of several that it
+            fits the first.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn on.
+
+        Raises
+        ------
+        CaptureError
+            Where there is nothing to draw.
+        ArgumentError
+            Where pictures are not told apart by this.
+        AbsentError
+            For a device, or the like, that the answer has not.
+        """
+        return self._plot("", ax, panel)
+
+    def __getattr__(self, name: str) -> Any:
+        picture = name.removeprefix("plot_")
+        if picture == name or picture not in self.question.pictures:
+            raise AttributeError(f"an answer to {self.question.name} has no {name!r}")
+
+        def plot(ax: "Axes | None" = None, **panel: Any) -> "Axes":
+            return self._plot(picture, ax, panel)
+
+        return plot
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(f"plot_{name}" for name in self.question.pictures if name)]
+
+    def _plot(self, name: str, ax: "Axes | None", panel: dict[str, Any]) -> "Axes":
+        _ = self.result
+        picture = self.question.pictures.get(name)
+        if picture is None:
+            raise CaptureError(f"{self.question.name} has no plot: the answer is its frame")
+        found = self._panel(picture, panel)
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            return self._drawn(plt.figure, picture, found).axes[0]
+        picture.draw(ax, self, **found)
+        return ax
+
+    def _panel(self, picture: Picture, wanted: dict[str, Any]) -> dict[str, Any]:
+        # The first that has what is wanted: what is drawn of anything else looks like an answer.
+        more = picture.choices(self) if wanted else ()
+        known = [dict(one) for one in (*picture.panels(self), *more)]
+        if not known:
+            raise CaptureError(f"{self.question.name} has nothing to draw in this capture")
+        for name in wanted:
+            if name not in known[0]:
+                names = ", ".join(known[0]) or "nothing"
+                raise ArgumentError(
+                    f"a picture of {self.question.name} is chosen by {names}, not by {name}"
+                )
+        fitting = known
+        for name, value in wanted.items():
+            there = list(dict.fromkeys(str(one[name]) for one in fitting))
+            fitting = [one for one in fitting if one[name] == value]
+            if not fitting:
+                raise AbsentError(no_such(name, value, there))
+        return fitting[0]
+
+    def _drawn(
+        self, make: "Callable[..., Figure]", picture: Picture, panel: dict[str, Any]
+    ) -> "Figure":
+        from ..plots.palette import style
+
+        height, title = picture.height, picture.title
+        height = height(self, **panel) if callable(height) else height
+        title = title(self, **panel) if callable(title) else title
+        with style(), _without_letters():
+            figure = make(figsize=(_WIDTH_INCHES, height))
+            figure.set_label(without_controls(title))
+            picture.draw(figure.subplots(), self, **panel)
+        return figure
+
+    def _shown(self, picture: Picture, panel: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+        figure = self._drawn(_paper, picture, panel)
+        width, height = (round(inches * figure.dpi) for inches in figure.get_size_inches())
+        with _without_letters():
+            data = _png(figure)
+        about = {"width": width, "height": height, "alt": figure.get_label()}
+        found = {"image/png": data, "text/plain": figure.get_label()}
+        return found, {"image/png": about}
+
+
+def _paper(**size: Any) -> "Figure":
+    # A figure that pyplot, which takes long to import, neither keeps nor shows.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(**size)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _png(figure: "Figure") -> bytes:
+    # Figure.savefig, and the inline backend, would draw it twice: first to place it. No picture is
+    # transparent, and harder compression saves a tenth of a page for half of its pictures' time.
+    from PIL import Image
+
+    figure.set_dpi(_SHARPNESS * figure.dpi)
+    canvas: FigureCanvasAgg = figure.canvas  # type: ignore[assignment]
+    canvas.draw()  # type: ignore[no-untyped-call]
+    drawn = canvas.buffer_rgba()  # type: ignore[no-untyped-call]
+    size = canvas.get_width_height()
+    image = Image.frombuffer("RGBA", size, drawn, "raw", "RGBA", 0, 1)
+    data = BytesIO()
+    image.convert("RGB").save(data, "png", compress_level=3)
+    return data.getvalue()
+
+
+@contextmanager
+def _without_letters() -> Iterator[None]:
+    # A task may have a name that the font has no letters for.
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")
+        yield
