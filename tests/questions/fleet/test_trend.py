@@ -52,7 +52,7 @@ def test_where_nothing_changes_little_is_found(tmp_path: Path, seeds: range, mos
     for seed in seeds:
         fleet = netcost.open_fleet(dataset(tmp_path / str(seed), days(seed=seed)))
         answer = fleet.ask.fleet.trend()
-        assert answer.figures["looked_at"] > 0
+        assert answer["series_looked_at"] > 0
         alarmed += [seed] if len(answer.frame) else []
     assert len(alarmed) <= most, alarmed
 
