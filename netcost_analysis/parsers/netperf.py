@@ -86,7 +86,9 @@ def parse_netperf(text: str) -> Netperf:
             units = values.get("THROUGHPUT_UNITS", "10^6bits/s")
         else:
             throughput, elapsed_s, received, values = _table(text, test)
-            units = "transactions/s" if test.endswith("RR") else _units(text)
+            named = re.search(r"10\^[0-9]+bits/s|[KMG]?Bytes/s", text)
+            units = named[0] if named else "10^6bits/s"
+            units = "transactions/s" if test.endswith("RR") else units
     except (ValueError, IndexError):
         raise CaptureError("netperf left no result there") from None
     return Netperf(
@@ -110,18 +112,13 @@ def _named(text: str) -> dict[str, str]:
     start = text.find("{")
     if start >= 0:
         try:
-            found, _ = json.JSONDecoder().raw_decode(text, start)
-            if isinstance(found, dict) and "THROUGHPUT" in found:
-                return {str(key): str(value) for key, value in found.items()}
+            value, _ = json.JSONDecoder().raw_decode(text, start)
+            if isinstance(value, dict) and "THROUGHPUT" in value:
+                return {str(name): str(one) for name, one in value.items()}
         except (ValueError, RecursionError):
             pass
     pairs = (_KEY.match(line.strip()) for line in text.splitlines())
     return {pair[1]: pair[2].strip() for pair in pairs if pair}
-
-
-def _units(text: str) -> str:
-    found = re.search(r"(10\^[0-9]+bits/s|[KMG]?Bytes/s)", text)
-    return found[1] if found else "10^6bits/s"
 
 
 # The columns of each table, of which the last line of the heading is the units'.

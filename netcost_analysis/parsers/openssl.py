@@ -19,8 +19,6 @@ _MR_ASKED = re.compile(
 _MR_RESULT = re.compile(
     rf"\+R:(?P<blocks>{_COUNT}):(?P<algorithm>[^:]+):(?P<time>{_SECONDS})(?![0-9.])"
 )
-
-
 _FORKED = re.compile(r"^Forked child [0-9]", re.MULTILINE)
 
 
@@ -94,7 +92,16 @@ def parse_openssl_speed(text: str) -> list[SpeedRun]:
         # The count follows on the same line, or on the next where the output was cut in between.
         result = match if match and match.groupdict().get("blocks") else _MR_RESULT.search(line)
         if result and (begun := asked[result["algorithm"]]):
-            runs.append(_run(begun.pop(0), result))
+            begin = begun.pop(0)
+            runs.append(
+                SpeedRun(
+                    algorithm=begin["algorithm"].lower(),
+                    size_bytes=int(begin["size"]),
+                    blocks=int(result["blocks"]),
+                    asked_s=float(begin["asked"]),
+                    user_s=float(result["time"]),
+                )
+            )
     return runs if processes == 1 else _of_all(runs, processes)
 
 
@@ -112,13 +119,3 @@ def _of_all(runs: Sequence[SpeedRun], processes: int) -> list[SpeedRun]:
         for of in same.values()
         if len(of) == processes
     ]
-
-
-def _run(asked: re.Match[str], result: re.Match[str]) -> SpeedRun:
-    return SpeedRun(
-        algorithm=asked["algorithm"].lower(),
-        size_bytes=int(asked["size"]),
-        blocks=int(result["blocks"]),
-        asked_s=float(asked["asked"]),
-        user_s=float(result["time"]),
-    )

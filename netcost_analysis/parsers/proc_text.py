@@ -51,17 +51,13 @@ def parse_schedstat(text: str) -> "pd.DataFrame":
             return pd.DataFrame(columns=[n for n in _SCHEDSTAT if n != "legacy"], dtype="int64")
         raise CaptureError(f"a schedstat of version {version or 'unknown'}: 15 to 17 are read")
     rows = {
-        int(name[3:]): [int(word) for word in words]
+        int(name[3:]): [int(word) for word in words[: len(_SCHEDSTAT)]]
         for name, *words in filter(None, lines)
         if re.fullmatch("cpu[0-9]{1,6}", name)
         and len(words) >= len(_SCHEDSTAT)
         and all(map(_COUNTER.match, words))
     }
-    frame = pd.DataFrame.from_dict(
-        {cpu: row[: len(_SCHEDSTAT)] for cpu, row in rows.items()},
-        orient="index",
-        columns=list(_SCHEDSTAT),
-    )
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(_SCHEDSTAT))
     return frame.drop(columns="legacy").rename_axis(index="cpu")
 
 
@@ -136,15 +132,9 @@ def parse_victim_stat(text: str) -> dict[str, TaskStat]:
 
 
 class TaskFiles(NamedTuple):
-    """What one sample of tasks' files says.
+    """What one sample of tasks' files says: whose files were read, and by pid what each ran.
 
-    Attributes
-    ----------
-    pids : set of int
-        Whose files were read.
-    run_ns : dict of int to int or None
-        By pid what its schedstat says that it ran, in order of the text; None where the kernel
-        wrote something else.
+    None where the kernel wrote something else in its schedstat.
     """
 
     pids: set[int]
@@ -152,24 +142,15 @@ class TaskFiles(NamedTuple):
 
 
 def parse_task_files(text: str) -> TaskFiles:
-    """Lines "PID FILE TEXT" of netcost-record's samples, FILE one of stat, schedstat, status.
-
-    Parameters
-    ----------
-    text : str
-        One sample.
-
-    Returns
-    -------
-    TaskFiles
-        Its tasks.
-    """
-    lines = [words for line in text.splitlines() if (words := line.split())]
-    named = [(int(words[0]), words[1:]) for words in lines if _PID.fullmatch(words[0])]
-    run_ns = {
-        # "PID schedstat RUN_NS WAIT_NS SLICES".
-        pid: int(words[1]) if len(words) == 4 and _RUN_NS.fullmatch(words[1]) else None
-        for pid, words in named
-        if words[:1] == ["schedstat"]
-    }
-    return TaskFiles({pid for pid, _ in named}, run_ns)
+    """One sample of netcost-record: lines "PID FILE TEXT", FILE one of stat, schedstat, status."""
+    files = TaskFiles(set(), {})
+    for line in text.splitlines():
+        pid, *words = line.split() or [""]
+        if not _PID.fullmatch(pid):
+            continue
+        files.pids.add(int(pid))
+        if words[:1] == ["schedstat"]:
+            # "PID schedstat RUN_NS WAIT_NS SLICES".
+            known = len(words) == 4 and _RUN_NS.fullmatch(words[1])
+            files.run_ns[int(pid)] = int(words[1]) if known else None
+    return files

@@ -9,7 +9,7 @@ import pandas as pd
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...fleet.fleet import Fleet
-from ...stats.outliers import deviations
+from ...stats.resampling import Floats
 from .costs import require_answers
 from .measured import command_for, measured, shown_time
 from .parts import PARTS, parts_of
@@ -22,6 +22,10 @@ METRICS = ("ns_per_work", "stolen_of_tasks_share")
 _LEAST = 8
 # Robust standard deviations: of normal ones 6 in ten million are so far.
 _FAR = 5.0
+# Makes the median absolute deviation the standard deviation where observations are normal.
+_SCALE = 1.4826
+# A deviation below this part of the median is taken for this: what is measured is no finer.
+_FINEST = 0.01
 _COLUMNS = [
     *("path", "hostname", "kernel", "device", "driver", "recorded_at", "metric", "metric_value"),
     *("group_median", "ratio", "robust_deviations", "group_captures"),
@@ -72,6 +76,13 @@ def _far(rows: pd.DataFrame, metric: str, far: float) -> Iterator[dict[str, Any]
             far_off = pd.Series(deviations(group[metric].to_numpy("float64")), group.index)
             for at in alike.index[far_off[alike.index].abs() >= far]:
                 yield _row(group, at, metric, float(far_off[at]))
+
+
+def deviations(values: Floats) -> Floats:
+    # How many robust standard deviations each is from their median, as factors.
+    logs = np.log(values)
+    off: Floats = logs - np.median(logs)
+    return off / max(_SCALE * float(np.median(np.abs(off))), _FINEST)
 
 
 def _row(group: pd.DataFrame, at: Any, metric: str, far_off: float) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import binom
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.fleet.outliers import deviations
 from netcost_analysis.stats.change_points import FALSE_ALARMS, LEAST_SIDE, change_points
-from netcost_analysis.stats.outliers import deviations
 from support.fleets import REGRESSED, Told, captures, dataset, days, gathered
 
 Make = Callable[[list[Told]], netcost.Fleet]
