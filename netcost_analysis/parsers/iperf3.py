@@ -57,6 +57,8 @@ class Iperf3(NamedTuple):
 def parse_iperf3(text: str) -> Iperf3:
     """The last run in what iperf3 wrote with ``--json`` or ``--json-stream``.
 
+    Source: iperf_api.c of iperf3 3.1 to 3.18.
+
     Parameters
     ----------
     text : str
@@ -72,10 +74,6 @@ def parse_iperf3(text: str) -> Iperf3:
     ------
     CaptureError
         Where there is none.
-
-    Notes
-    -----
-    Source: iperf_api.c of iperf3 3.1 to 3.18.
     """
     runs = _runs(text)
     if not runs:

@@ -25,16 +25,12 @@ class Netperf(NamedTuple):
 
     Attributes
     ----------
-    test : str
-        TCP_STREAM, UDP_RR, ... or omni.
+    test, units : str
+        TCP_STREAM, UDP_RR, ... or omni; 10^6bits/s or transactions/s, as printed.
     throughput : float
         In units.
-    units : str
-        10^6bits/s or transactions/s, as printed.
-    elapsed_s : float or None
-        How long it ran, None where that was not printed.
-    received : float or None
-        For UDP_STREAM what the receiver got, None else.
+    elapsed_s, received : float or None
+        How long it ran, where that was printed; for UDP_STREAM what the receiver got.
     values : dict of str to str
         All that was named, as text.
     confidence : dict of str to float
@@ -56,6 +52,8 @@ class Netperf(NamedTuple):
 def parse_netperf(text: str) -> Netperf:
     """The result in netperf's output: the table of a classic test, omni's ``-k`` or ``-j``.
 
+    Source: nettest_bsd.c, nettest_omni.c of netperf 2.7.
+
     Parameters
     ----------
     text : str
@@ -70,10 +68,6 @@ def parse_netperf(text: str) -> Netperf:
     ------
     CaptureError
         Where there is none.
-
-    Notes
-    -----
-    Source: nettest_bsd.c, nettest_omni.c of netperf 2.7.
     """
     values = _named(text)
     widths = {name.lower(): float(width) / 100 for name, width in _WIDTH.findall(text)}

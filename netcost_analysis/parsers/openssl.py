@@ -29,14 +29,11 @@ class SpeedRun(NamedTuple):
     ----------
     algorithm : str
         As openssl calls it, in lower case.
-    size_bytes, blocks : int
-        The size of a block, and how many were done.
-    asked_s : float
-        The wall time between the alarm and its signal.
-    user_s : float
-        What times(2) said of it (wall time instead under -elapsed).
-    processes : int
-        How many did it at the same time.
+    size_bytes, blocks, processes : int
+        The size of a block, how many were done, and by how many processes at the same time.
+    asked_s, user_s : float
+        The wall time between the alarm and its signal, and what times(2) said of it (wall time
+        instead under -elapsed).
     """
 
     algorithm: str
@@ -61,6 +58,8 @@ class SpeedRun(NamedTuple):
 def parse_openssl_speed(text: str) -> list[SpeedRun]:
     """The results in an `openssl speed` output, human-readable or -mr; those it finished.
 
+    Source: apps/speed.c of OpenSSL 1.1 and 3 (print_message, print_result, do_multi).
+
     Parameters
     ----------
     text : str
@@ -71,10 +70,6 @@ def parse_openssl_speed(text: str) -> list[SpeedRun]:
     list of SpeedRun
         In the order printed, one per algorithm and block size; empty where there are none. Of
         -multi the sum over its processes, where each of them has its result.
-
-    Notes
-    -----
-    Source: apps/speed.c of OpenSSL 1.1 and 3 (print_message, print_result, do_multi).
     """
     runs, processes, is_multi = [], 1, _FORKED.search(text) is not None
     # What is under way, by algorithm: each of the processes of -multi has one at a time.

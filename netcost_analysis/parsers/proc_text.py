@@ -22,6 +22,8 @@ _RUN_NS = re.compile("[0-9]{1,19}")
 def parse_schedstat(text: str) -> "pd.DataFrame":
     """/proc/schedstat of versions 15 to 17 (Linux 2.6.26 on): by CPU its counters.
 
+    Source: kernel/sched/stats.c show_schedstat.
+
     Parameters
     ----------
     text : str
@@ -37,10 +39,6 @@ def parse_schedstat(text: str) -> "pd.DataFrame":
     ------
     CaptureError
         For another version, whose times are in jiffies.
-
-    Notes
-    -----
-    Source: kernel/sched/stats.c show_schedstat.
     """
     import pandas as pd
 
@@ -68,10 +66,8 @@ class TaskStat(NamedTuple):
     ----------
     pid, comm, state : int, str, str
         Whose it is, and in which state it was.
-    user_ticks, system_ticks : int
-        Its CPU time, in ticks of USER_HZ.
-    child_user_ticks, child_system_ticks : int
-        That of children it waited for.
+    user_ticks, system_ticks, child_user_ticks, child_system_ticks : int
+        Its CPU time, and that of children it waited for, in ticks of USER_HZ.
     processor : int
         The CPU it was on last.
     """
@@ -87,12 +83,14 @@ class TaskStat(NamedTuple):
 
 
 def parse_task_stat(line: str) -> TaskStat:
-    """One line of /proc/PID/stat.
+    """One line of /proc/PID/stat, whose name is between the first "(" and the last ")".
+
+    Source: fs/proc/array.c do_task_stat.
 
     Parameters
     ----------
     line : str
-        The line. The name is between the first "(" and the last ")".
+        The line.
 
     Returns
     -------
@@ -103,10 +101,6 @@ def parse_task_stat(line: str) -> TaskStat:
     ------
     CaptureError
         For anything else.
-
-    Notes
-    -----
-    Source: fs/proc/array.c do_task_stat.
     """
     pid, opened, rest = line.strip().partition(" (")
     comm, closed, fields = rest.rpartition(") ")
