@@ -206,24 +206,22 @@ class _Table:
         self.partitions: dict[str, Partition] = {}
 
     def close(self, folder: Path) -> ExportedTable:
-        parts = self.partitions.values()
+        parts = list(self.partitions.values())
         if not parts:
             # A table without rows has a file that says its columns.
             assert self.described is not None
-            parts = {"": Partition(folder / self.folder, "part", self.described)}.values()
+            parts = [Partition(folder / self.folder, "part", self.described)]
         for one in parts:
             one.close()
-        return ExportedTable(
-            self.folder,
-            sum(one.rows for one in parts),
-            sum(one.files for one in parts),
-            sum(one.bytes for one in parts),
-            self.sorted_by,
+        rows, files, size = (
+            sum(getattr(one, name) for one in parts) for name in ("rows", "files", "bytes")
         )
+        return ExportedTable(self.folder, rows, files, size, self.sorted_by)
 
 
 def _by_cpu(rows: Any, small: bool) -> "list[tuple[str, Any]]":
-    # What the files' names begin with, and the rows; a CPU's follow each other.
+    # What the files' names begin with, in the order of their CPUs, as readers go through files by
+    # name, and the rows; a CPU's follow each other.
     column = next((name for name in _CPU_COLUMNS if name in rows.column_names), None)
     if not len(rows):
         return []
@@ -232,10 +230,6 @@ def _by_cpu(rows: Any, small: bool) -> "list[tuple[str, Any]]":
     cpus = rows.column(column).fill_null(-1).to_numpy()
     edges = [0, *(np.flatnonzero(np.diff(cpus)) + 1), len(cpus)]
     return [
-        (_stem(int(cpus[begin])), rows.slice(begin, end - begin)) for begin, end in pairwise(edges)
+        (f"cpu-{cpus[begin]:04}" if cpus[begin] >= 0 else "no-cpu", rows.slice(begin, end - begin))
+        for begin, end in pairwise(edges)
     ]
-
-
-def _stem(cpu: int) -> str:
-    # In the order of their numbers, as readers go through files by name.
-    return f"cpu-{cpu:04}" if cpu >= 0 else "no-cpu"

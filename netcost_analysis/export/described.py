@@ -67,10 +67,9 @@ def _renamed(rows: Any, column: str, names: dict[str, Any]) -> Any:
 def described(
     table: str, source: Any, identity: dict[str, Any], sorted_by: tuple[str, ...], own: bool
 ) -> Described:
-    """The schema of a plain() table.
+    """The schema of a plain() table, of whose Arrow schema source is.
 
-    table: its name. source: its Arrow schema. identity: what it is of. own: whether its columns are
-    the ledger's, and so declared; a recorded event's fields are not.
+    own: whether its columns are the ledger's, and so declared; a recorded event's fields are not.
     """
     fields = [_described(table, field, own) for field in source]
     metadata = {
@@ -82,7 +81,10 @@ def described(
         field.name
         for field in fields
         if pa.types.is_int64(field.type)
-        and (field.name in sorted_by or (own and _instant(table, field.name)))
+        and (
+            field.name in sorted_by
+            or (own and (is_instant(f"{table}.{field.name}") or is_instant(field.name)))
+        )
     )
     return Described(
         pa.schema(fields, metadata),
@@ -95,10 +97,12 @@ def described(
 def _described(table: str, field: Any, own: bool) -> Any:
     if not own and field.name != "time_ns":
         return field.remove_metadata()
-    of_class = _OF_CLASS.fullmatch(field.name) if table == "slices" else None
-    if of_class:
-        said = {"unit": "ns", "definition": _of_class(**of_class.groupdict())}
-        return field.with_metadata(said)
+    if table == "slices" and (of := _OF_CLASS.fullmatch(field.name)):
+        definition = (
+            f"time of {of['vec']} softirqs of cost class `{of['of']}` within the stay, with their "
+            "polls"
+        )
+        return field.with_metadata({"unit": "ns", "definition": definition})
     one = column(f"{table}.{field.name}") or column(field.name)
     if one is None:
         return field.remove_metadata()
@@ -106,14 +110,6 @@ def _described(table: str, field: Any, own: bool) -> Any:
     if one.unit is not None:
         said["unit"] = one.unit
     return field.with_metadata(said)
-
-
-def _of_class(vec: str, of: str) -> str:
-    return f"time of {vec} softirqs of cost class `{of}` within the stay, with their polls"
-
-
-def _instant(table: str, name: str) -> bool:
-    return is_instant(f"{table}.{name}") or is_instant(name)
 
 
 def _for_pandas(source: Any) -> str:

@@ -32,12 +32,8 @@ class PerfettoTrace:
     ----------
     path : str
         Where it is.
-    bytes : int
-        Its size.
-    events : int
-        Events of the recording in it.
-    slices, slice_bytes : int
-        Slices of the ledger's tracks, and what they take.
+    bytes, events, slices, slice_bytes : int
+        Its size, events of the recording in it, slices of the ledger's tracks and what they take.
     counters : tuple of str
         Names of the counters.
     notes : list of str
@@ -122,13 +118,10 @@ def to_perfetto(
         require_free(path, overwrite)
     notes += [*done["notes"], *([why] if why else [])]
     return PerfettoTrace(
-        str(path),
-        done["bytes"],
-        done["events"],
-        done["slices"],
-        done["slice_bytes"],
-        tuple(name for name, *_ in shown),
-        notes,
+        path=str(path),
+        **{name: done[name] for name in ("bytes", "events", "slices", "slice_bytes")},
+        counters=tuple(name for name, *_ in shown),
+        notes=notes,
     )
 
 

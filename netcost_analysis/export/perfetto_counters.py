@@ -32,10 +32,8 @@ def counters(timeline: "Timeline", victims: Mapping[str, Task]) -> tuple[list[Co
     sums = timeline.sums(width)
     rows = of_tasks(sums_by_thief(sums, "comm"))
     rows = rows.assign(bin_ns=sums["bin_ns"].loc[rows.index])
-    found: list[Counter] = []
-    for name, victim in victims.items():
-        found += _of(timeline, rows_of(rows, victim), name, width)
-    return found, None
+    every = (_of(timeline, rows_of(rows, one), name, width) for name, one in victims.items())
+    return [counter for some in every for counter in some], None
 
 
 def _of(timeline: "Timeline", rows: "pd.DataFrame", name: str, width: int) -> list[Counter]:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,17 +20,16 @@ if TYPE_CHECKING:
 
 # Rows by which it is known how large one is.
 _FEW = 10_000
+# A tracepoint may have a field of its own that is called cpu.
+_CPUS = ("common_cpu", "cpu")
+_TIMES = ("time_ns", "time_cycles", "time_order")
 # The rows, in order, and a CPU's share of them once more.
 _COPIES = 3
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """One event's records as a table.
-
-    name: as of its table, events.SYSTEM:EVENT or samples.EVENT. folder: within the dataset's.
-    event: the recording's name for it. sampled: whether it has samples, not fields.
-    """
+    """One event's records as a table, which is called events.SYSTEM:EVENT or samples.EVENT."""
 
     name: str
     folder: str
@@ -51,7 +49,7 @@ class Recorded:
         with progress(f"decoding {self.event}") as advance:
             rows = pa.table(read(self.event, None, advance, *part))
         rows = _within(rows, timeline)
-        keys = [name for name in (_cpu_of(rows), _time_of(rows)) if name is not None]
+        keys = [name for name in (_first_of(rows, _CPUS), _first_of(rows, _TIMES)) if name]
         if not keys:
             return rows
         return rows.take(pc.sort_indices(rows, [(name, "ascending") for name in keys]))
@@ -77,7 +75,7 @@ def recorded_of(
     Raises CaptureError for what the capture does not have, with the nearest names.
     """
     known = capture.header.get("events", ())
-    found: list[Recorded] = []
+    tables: dict[str, Recorded] = {}
     for sampled, names in ((False, events), (True, samples)):
         kind, taken = "samples" if sampled else "events", set[str]()
         for name in names:
@@ -85,11 +83,10 @@ def recorded_of(
             if sampled:
                 require_samples(capture.header, event)
             table = f"{kind}.{event}"
-            if any(one.name == table for one in found):
-                continue
-            folder = _free(folder_name(event), taken)
-            found.append(Recorded(table, f"{kind}/{folder}", event, sampled))
-    return found
+            if table not in tables:
+                folder = _free(folder_name(event), taken)
+                tables[table] = Recorded(table, f"{kind}/{folder}", event, sampled)
+    return list(tables.values())
 
 
 def folder_name(name: str) -> str:
@@ -107,13 +104,7 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-def _cpu_of(rows: Any) -> str | None:
-    # A tracepoint may have a field of its own that is called cpu.
-    return next((name for name in ("common_cpu", "cpu") if name in rows.column_names), None)
-
-
-def _time_of(rows: Any) -> str | None:
-    names = ("time_ns", "time_cycles", "time_order")
+def _first_of(rows: Any, names: tuple[str, ...]) -> str | None:
     return next((name for name in names if name in rows.column_names), None)
 
 
@@ -121,28 +112,26 @@ def _part(timeline: "Timeline") -> tuple[tuple[int, int] | None, list[int] | Non
     # Window and CPUs as native takes them: what lies outside takes no memory.
     if timeline.start_s is None and timeline.end_s is None:
         return None, timeline.cpus
-    selection = timeline.selection
-    start, end = selection["start_ns"], selection["end_ns"]
+    start, end = timeline.selection["start_ns"], timeline.selection["end_ns"]
     whole = 2**63 - 1
     return (-whole if start is None else start, whole if end is None else end), timeline.cpus
 
 
 def _within(rows: Any, timeline: "Timeline") -> Any:
     windowed = timeline.start_s is not None or timeline.end_s is not None
-    if not windowed and not timeline.cpus:
-        return rows
-    selection = timeline.selection
-    kept = pa.array(np.ones(len(rows), bool))
     if timeline.cpus:
-        cpu = _cpu_of(rows)
+        cpu = _first_of(rows, _CPUS)
         if cpu is None:
             raise CaptureError("these events do not say on which CPU they happened")
         wanted = pa.array(timeline.cpus, pa.int64())
-        kept = pc.and_(kept, pc.is_in(rows.column(cpu).cast(pa.int64()), wanted))
-    if windowed and "time_ns" not in rows.column_names:
+        rows = rows.filter(pc.is_in(rows.column(cpu).cast(pa.int64()), wanted))
+    if not windowed:
+        return rows
+    if "time_ns" not in rows.column_names:
         raise CaptureError("these events have no times in seconds: leave out the window")
-    if selection["start_ns"] is not None and windowed:
-        kept = pc.and_(kept, pc.greater_equal(rows.column("time_ns"), selection["start_ns"]))
-    if selection["end_ns"] is not None and windowed:
-        kept = pc.and_(kept, pc.less(rows.column("time_ns"), selection["end_ns"]))
-    return rows.filter(kept)
+    start, end = timeline.selection["start_ns"], timeline.selection["end_ns"]
+    if start is not None:
+        rows = rows.filter(pc.greater_equal(rows.column("time_ns"), start))
+    if end is not None:
+        rows = rows.filter(pc.less(rows.column("time_ns"), end))
+    return rows

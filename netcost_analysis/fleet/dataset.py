@@ -110,8 +110,7 @@ class Dataset:
         return {path: part for part in self.parts() for path in self._paths(part)}
 
     def _paths(self, part: str) -> list[str]:
-        read = self._read(CAPTURES, part, ["path"])
-        paths: list[str] = read.column("path").to_pylist()
+        paths: list[str] = self._read(CAPTURES, part, ["path"]).column("path").to_pylist()
         return paths
 
     def _read(self, table: str, part: str, columns: list[str] | None = None) -> pa.Table:
@@ -127,22 +126,19 @@ class Dataset:
 
         Raises CaptureError for a file that is damaged.
         """
-        found = [self._current(table, part) for part in self.parts()]
         schema = SCHEMAS[table]
-        whole = pa.concat_tables([schema.empty_table(), *(one.cast(schema) for one in found)])
+        parts = (self._current(table, part).cast(schema) for part in self.parts())
+        whole = pa.concat_tables([schema.empty_table(), *parts])
         # Stable: within a capture rows keep their order.
         return whole.take(pc.sort_indices(whole, [("path", "ascending")]))
 
-    def _current(
-        self, table: str, part: str, kept: Callable[[str], bool] | None = None
-    ) -> pa.Table:
-        own = [
-            path
-            for path, chosen in self.chosen.items()
-            if chosen == part and (kept is None or kept(path))
-        ]
+    def _of_part(self, part: str) -> list[str]:
+        return [path for path, chosen in self.chosen.items() if chosen == part]
+
+    def _current(self, table: str, part: str, paths: list[str] | None = None) -> pa.Table:
+        paths = self._of_part(part) if paths is None else paths
         rows = self._read(table, part)
-        return rows.filter(pc.is_in(rows.column("path"), pa.array(own, pa.string())))
+        return rows.filter(pc.is_in(rows.column("path"), pa.array(paths, pa.string())))
 
     def add(self, rows: Rows) -> str:
         """Write a part: rows by table. Returns its name."""
@@ -178,14 +174,11 @@ class Dataset:
                 if not self.file(CAPTURES, path.stem).exists():
                     path.unlink()
         for part in self.parts():
-            paths = self._paths(part)
-            own = [
-                path for path in paths if self.chosen[path] == part and (kept is None or kept(path))
-            ]
-            if not own:
+            paths = list(filter(kept, self._of_part(part))) if kept else self._of_part(part)
+            if not paths:
                 for table in reversed(_ORDER):
                     self.file(table, part).unlink(missing_ok=True)
-            elif len(own) < len(paths):
-                current = {table: [self._current(table, part, kept)] for table in SCHEMAS}
+            elif len(paths) < len(self._paths(part)):
+                current = {table: [self._current(table, part, paths)] for table in SCHEMAS}
                 self._write(current, part)
         self.__dict__.pop("chosen", None)

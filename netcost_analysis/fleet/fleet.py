@@ -5,15 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..accessors import OfFleet
-from .dataset import Dataset, is_dataset
+from .dataset import Dataset
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def is_fleet(path: str | Path) -> bool:
-    """Whether a folder holds the answers to a fleet, as netcost fleet writes them."""
-    return is_dataset(path)
 
 
 def open_fleet(path: str | Path) -> "Fleet":
@@ -84,10 +79,8 @@ class Fleet(OfFleet):
     @property
     def recording_to_name(self) -> str:
         """What to name instead, for what takes a recording and no fleet."""
-        readable = self.answers["path"]
-        return (
-            f"open one of its captures, as {readable.iloc[0]}" if len(readable) else "it has none"
-        )
+        paths = self.answers["path"]
+        return f"open one of its captures, as {paths.iloc[0]}" if len(paths) else "it has none"
 
     def __repr__(self) -> str:
         from ..units import plural

@@ -1,7 +1,7 @@
 """One capture asked: what its row, and its rows in the other tables, say."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError, __version__
+from ..display.tables import listed
 from ..errors import is_refusal, line_of
 from .fetched import checksum, fetched
 from .found import Found
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 # Of errors: what a capture that has not changed will say again.
 LASTING = ("refused", "bug")
 _MAX_NS = 2**63 - 1
+# Of a capture, by the name of a question; None where it has none.
+Ask = Callable[..., "Answer | None"]
 
 
 @dataclass(frozen=True)
@@ -97,45 +100,31 @@ def _tables(place: Path, one: Found) -> Iterator[tuple[str, list[dict[str, Any]]
 
     @cache
     def answer(name: str, **options: Any) -> "Answer | None":
-        found = capture.ask(name, **options)
-        if found.refusal is None:
-            return found
-        lacking.append(str(found.refusal).replace(str(place), one.path))
+        given = capture.ask(name, **options)
+        if given.refusal is None:
+            return given
+        lacking.append(str(given.refusal).replace(str(place), one.path))
         return None
 
-    about = answer("recording")
-    if about is None:
+    recording = answer("recording")
+    if recording is None:
         raise CaptureError(lacking[0])
-    recording = about.result
+    bundle = capture.bundle
     recorded_at, recorded_by = _when(capture, one)
     identity = {
         "path": one.path,
-        "hostname": recording.hostname,
-        "kernel": recording.kernel or _kernel(capture),
+        "hostname": recording["hostname"],
+        "kernel": recording["kernel"] or (bundle.manifest.host.kernel if bundle else None),
         "recorded_at": recorded_at,
     }
     yield "answers", [identity | _in_all(answer)]
     yield "devices", [identity | row for row in _devices(answer, capture)]
     yield "histograms", [identity | row for row in _histograms(answer)]
-    about_it = {
-        "recorded_by": recorded_by,
-        "lacking": "; ".join(lacking) or None,
-        "arch": recording.arch,
-        "format": recording.format,
-        "clock": recording.clock,
-        "cpus": len(recording.cpus),
-        "duration_ns": recording.duration_ns,
-        "events": recording.event_count,
-        "lost_events": recording.lost_events,
-        "state": recording.state,
-        "recorded_share": recording.recorded_share,
-        "owned_share": recording.owned_share,
-    }
-    yield "captures", [{**_identity(one), **identity, **about_it}]
-
-
-def _kernel(capture: "Capture") -> str | None:
-    return capture.bundle.manifest.host.kernel if capture.bundle else None
+    row = {**_identity(one), **identity, "recorded_by": recorded_by}
+    row |= {"lacking": "; ".join(lacking) or None, "cpus": len(recording["cpus"])}
+    names = ("arch", "format", "clock", "duration_ns", "lost_events", "state")
+    row |= {name: recording[name] for name in (*names, "recorded_share", "owned_share")}
+    yield "captures", [row | {"events": recording["event_count"]}]
 
 
 def _when(capture: "Capture", one: Found) -> tuple[datetime | None, str | None]:
@@ -148,23 +137,19 @@ def _when(capture: "Capture", one: Found) -> tuple[datetime | None, str | None]:
     return None, None
 
 
-def _in_all(answer: Any) -> dict[str, Any]:
+def _in_all(answer: Ask) -> dict[str, Any]:
     row: dict[str, Any] = {}
     if (cost := answer("network_cost")) is not None:
-        found = cost.result
-        row |= {name: getattr(found, name) for name in ("cpu_ns", "network_cpu_ns")}
-        row["network_cpu_max_ns"] = found.network_cpu_max_ns
+        row |= {name: cost[name] for name in ("cpu_ns", "network_cpu_ns", "network_cpu_max_ns")}
     if (stolen := answer("stolen")) is not None:
-        victims = stolen.result.victims
-        for name in ("on_cpu_ns", "stolen_network_ns", "stolen_network_max_ns"):
-            row[name] = _sum(victims[name])
+        names = ("on_cpu_ns", "stolen_network_ns", "stolen_network_max_ns")
+        row |= {name: _sum(stolen.frame[name]) for name in names}
     if (lengths := answer("softirq_lengths")) is not None:
         net_rx = lengths.frame[lengths.frame["action"] == "NET_RX"]
         row |= {"net_rx": _sum(net_rx["softirqs"]), "net_rx_ns": _sum(net_rx["ns"])}
     if (squeezed := answer("squeezes")) is not None:
-        by_cpu = squeezed.result.by_cpu
-        for name in ("with_polls", "squeezes_low", "squeezes_high"):
-            row[name] = _sum(by_cpu[name])
+        names = ("with_polls", "squeezes_low", "squeezes_high")
+        row |= {name: _sum(squeezed["by_cpu"][name]) for name in names}
     return row
 
 
@@ -173,28 +158,26 @@ def _sum(values: Any) -> int | None:
     return None if values.isna().any() else int(values.sum())
 
 
-def _devices(answer: Any, capture: "Capture") -> Iterator[dict[str, Any]]:
-    cost = answer("device_cost")
+_OF_DEVICE = [
+    *("namespace", "device", "ns", "hardirq_ns", "poll_ns", "cut_poll_ns", "interrupts", "polls"),
+    *("packets", "timed_packets", "rx_packets", "tx_packets"),
+]
+
+
+def _devices(answer: Ask, capture: "Capture") -> Iterator[dict[str, Any]]:
+    cost, sizes = answer("device_cost"), answer("poll_sizes", by="device")
     if cost is None:
         return
-    sizes = answer("poll_sizes", by="device")
-    busy: dict[str, int] = {}
+    busy: dict[Any, int] | None = None
     if sizes is not None:
-        with_packets = sizes.frame[(sizes.frame["work"] > 0).fillna(False).astype(bool)]
-        busy = with_packets.groupby("device")["polls"].sum().astype(int).to_dict()
+        with_packets = sizes.frame[sizes.frame["work"].fillna(0) > 0]
+        busy = with_packets.groupby("device")["polls"].sum().to_dict()
     drivers = _drivers(capture)
-    names = (
-        *("ns", "hardirq_ns", "poll_ns", "cut_poll_ns", "interrupts", "polls", "packets"),
-        *("timed_packets", "rx_packets", "tx_packets"),
-    )
-    for row in cost.frame.to_dict("records"):
-        device, namespace = str(row["device"]), _text(row["namespace"])
-        yield {
-            "namespace": namespace,
-            "device": device,
+    for row in listed(cost.frame[_OF_DEVICE]):
+        device, namespace = row["device"], row["namespace"]
+        yield row | {
             "driver": drivers.get((namespace, device)) or drivers.get((None, device)),
-            **{name: _whole(row[name]) for name in names},
-            "busy_polls": busy.get(device, 0) if sizes is not None else None,
+            "busy_polls": None if busy is None else busy.get(device, 0),
         }
 
 
@@ -209,38 +192,24 @@ def _drivers(capture: "Capture") -> dict[tuple[str | None, str], str]:
     except CaptureError:
         return {}
     known = links[links["driver"].notna()]
-    found: dict[tuple[str | None, str], str] = {
-        (str(row["namespace"]), str(row["device"])): str(row["driver"])
-        for row in known.to_dict("records")
-    }
+    drivers: dict[tuple[str | None, str], str] = dict(
+        zip(zip(known["namespace"], known["device"], strict=True), known["driver"], strict=True)
+    )
     for name, of in known.groupby("device")["driver"]:
         if of.nunique() == 1:
-            found[None, str(name)] = str(of.iloc[0])
-    return found
+            drivers[None, str(name)] = of.iloc[0]
+    return drivers
 
 
-def _histograms(answer: Any) -> Iterator[dict[str, Any]]:
+def _histograms(answer: Ask) -> Iterator[dict[str, Any]]:
     if (sizes := answer("poll_sizes", by="device")) is not None:
         known = sizes.frame[sizes.frame["work"].notna()]
         of = known.groupby(["device", "work"])[["polls", "ns"]].sum().reset_index()
-        for row in of.to_dict("records"):
-            ends = {"low": int(row["work"]), "high": int(row["work"])}
-            counts = {"count": int(row["polls"]), "ns": int(row["ns"])}
-            yield {"histogram": "poll_packets", "of": str(row["device"]), **ends, **counts}
+        names = {"device": "of", "work": "low", "polls": "count"}
+        rows = of.rename(columns=names).assign(histogram="poll_packets", high=of["work"])
+        yield from listed(rows)
     if (lengths := answer("softirq_lengths")) is not None:
-        for row in lengths.frame.to_dict("records"):
-            ends = {"low": int(row["length_low_ns"]), "high": int(row["length_high_ns"])}
-            counts = {"count": int(row["softirqs"]), "ns": int(row["ns"])}
-            yield {"histogram": "softirq_ns", "of": str(row["action"]), **ends, **counts}
-
-
-def _whole(value: Any) -> int | None:
-    from ..units import absent
-
-    return None if absent(value) else int(value)
-
-
-def _text(value: Any) -> str | None:
-    from ..units import absent
-
-    return None if absent(value) else str(value)
+        ends = {"length_low_ns": "low", "length_high_ns": "high"}
+        rows = lengths.frame.rename(columns={"action": "of", **ends, "softirqs": "count"})
+        columns = ["of", "low", "high", "count", "ns"]
+        yield from listed(rows[columns].assign(histogram="softirq_ns"))

@@ -56,7 +56,7 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> "Iter
             with ExitStack() as opened:
                 with _without_interrupts():
                     cluster = LocalCluster(
-                        n_workers=workers or _cores(),
+                        n_workers=workers or len(os.sched_getaffinity(0)),
                         threads_per_worker=1,
                         dashboard_address="127.0.0.1:0",
                         silence_logs=50,
@@ -96,10 +96,6 @@ def _without_interrupts() -> Iterator[None]:
             signal.signal(signal.SIGINT, handler)
     if heard:
         raise KeyboardInterrupt
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
 
 
 def _line(error: BaseException) -> str:
@@ -163,18 +159,14 @@ def ask_all(client: "Client", todo: Iterable[tuple[Found, str | None]]) -> Itera
         except KilledWorker:
             result = Answered(one.path, {"captures": [failed(one, "killed", _KILLED)]})
         except (CancelledError, OSError) as error:
-            raise CaptureError(_gone(error)) from None
+            raise CaptureError(
+                f"the scheduler is gone ({type(error).__name__}): what was answered is kept, and "
+                "the same command goes on from there"
+            ) from None
         future.release()
         yield result
         if len(waiting) < _AT_ONCE // 2:
             submit()
-
-
-def _gone(error: BaseException) -> str:
-    return (
-        f"the scheduler is gone ({type(error).__name__}): what was answered is kept, and the same "
-        "command goes on from there"
-    )
 
 
 def in_turn(todo: Iterable[tuple[Found, str | None]]) -> Iterator[Answered]:

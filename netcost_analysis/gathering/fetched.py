@@ -41,10 +41,7 @@ def _own_folder() -> str | None:
 
 
 def checksum(path: Path) -> str:
-    """The SHA-256 of a file; of a folder that of its files' names and checksums.
-
-    Raises OSError for what cannot be read.
-    """
+    """The SHA-256 of a file; of a folder that of its files' names and checksums."""
     if not path.is_dir():
         return _of_file(path)
     whole = hashlib.sha256()

@@ -24,22 +24,18 @@ Engine = Callable[[Sequence[tuple[Found, str | None]]], Iterator[Answered]]
 
 @dataclass(frozen=True)
 class Gathered:
-    """What a run did. Each is a number of captures.
+    """What a run did, in numbers of captures.
 
     Attributes
     ----------
     folder : str
         Where the answers are.
-    captures : int
-        All that were named.
-    asked : int
-        Those that were new or had changed.
-    same : int
-        Of the others those whose time or place had changed, and not their content.
-    failed : int
-        Of all that were named those that could not be read.
-    removed : int
-        Those whose answers were removed, for they were not named.
+    captures, asked, same : int
+        All that were named; those that were new or had changed; of the others those whose time or
+        place had changed, and not their content.
+    failed, removed : int
+        Of all that were named those that could not be read; those whose answers were removed, for
+        they were not named.
     """
 
     folder: str
@@ -113,26 +109,29 @@ def gather_fleet(
         opened.enter_context(data.locked())
         data.tidy()
         known = {row["path"]: row for row in data.read("captures").to_pylist()}
-        todo = [(one, _sum_of(known.get(one.path))) for one in every if _is_new(one, known)]
+        rows = [(one, known.get(one.path)) for one in every]
+        todo = [(one, _sum_of(row)) for one, row in rows if _is_new(one, row)]
         # The largest first: none of them is left to one worker at the end.
         todo.sort(key=lambda each: -(each[0].bytes or 0))
         same = _kept(data, todo, known, engine()) if todo else 0
-        removed = 0
+        named = {one.path for one in every}
+        removed = len(set(data.chosen) - named) if prune else 0
         if prune:
-            named = {one.path for one in every}
-            removed = len(set(data.chosen) - named)
             data.tidy(named.__contains__)
-        rows = data.read("captures").select(["path", "error_kind"]).to_pylist()
-    named = {one.path for one in every}
-    failed = sum(row["error_kind"] is not None and row["path"] in named for row in rows)
+        errors = data.read("captures").select(["path", "error_kind"]).to_pylist()
+    failed = sum(row["error_kind"] is not None and row["path"] in named for row in errors)
     return Gathered(str(folder), len(every), len(todo) - same, same, failed, removed)
 
 
-def _is_new(one: Found, known: dict[str, dict[str, Any]]) -> bool:
-    row = known.get(one.path)
+def _is_kept(row: dict[str, Any] | None) -> bool:
+    # Whether answers count while the capture is the same.
     if row is None or row["netcost"] != __version__:
-        return True
-    if row["error_kind"] is not None and row["error_kind"] not in LASTING:
+        return False
+    return row["error_kind"] is None or row["error_kind"] in LASTING
+
+
+def _is_new(one: Found, row: dict[str, Any] | None) -> bool:
+    if row is None or not _is_kept(row):
         return True
     # Of what nobody knows it is not known either whether it has changed.
     seen = one.bytes is not None and one.modified != ""
@@ -141,11 +140,7 @@ def _is_new(one: Found, known: dict[str, dict[str, Any]]) -> bool:
 
 def _sum_of(row: dict[str, Any] | None) -> str | None:
     # The checksum by which a worker finds that nothing has changed.
-    if row is None or row["netcost"] != __version__:
-        return None
-    lasting = row["error_kind"] is None or row["error_kind"] in LASTING
-    checksum: str | None = row["sha256"] if lasting else None
-    return checksum
+    return row["sha256"] if row is not None and _is_kept(row) else None
 
 
 def _kept(

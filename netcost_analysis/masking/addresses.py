@@ -7,17 +7,11 @@ from collections.abc import Callable, Iterable
 
 # No bit on the way to one of these is turned: what an address is for stays visible.
 _SPECIAL = {
-    4: [
-        "0.0.0.0/8",
-        "10.0.0.0/8",
-        "100.64.0.0/10",
-        "127.0.0.0/8",
-        "169.254.0.0/16",
-        "172.16.0.0/12",
-        "192.168.0.0/16",
-        "224.0.0.0/3",
-    ],
-    6: ["::/8", "2000::/3", "fc00::/8", "fd00::/8", "fe80::/64", "ff00::/8"],
+    4: (
+        "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 "
+        "192.168.0.0/16 224.0.0.0/3"
+    ),
+    6: "::/8 2000::/3 fc00::/8 fd00::/8 fe80::/64 ff00::/8",
 }
 # Where the part of a host begins, at the latest.
 _HOST_BITS = {4: 24, 6: 64}
@@ -60,7 +54,9 @@ class Addresses:
         self._turned: dict[tuple[int, str], int] = {}
         self._special = {
             version: {
-                bits[:size] for bits in map(_network_bits, networks) for size in range(len(bits))
+                bits[:size]
+                for bits in map(_network_bits, networks.split())
+                for size in range(len(bits))
             }
             for version, networks in _SPECIAL.items()
         }

@@ -13,16 +13,8 @@ from .texts import MASKED
 from .words import Words
 
 _PROGRAMS = {
-    "netcost-record",
-    "repeat",
-    "datapath-sweep",
-    "guest",
-    "hidden-cost",
-    "io-sizes",
-    "local-regression",
-    "nic-guest",
-    "quiet-interface",
-    "stolen-time",
+    *("netcost-record", "repeat", "datapath-sweep", "guest", "hidden-cost", "io-sizes"),
+    *("local-regression", "nic-guest", "quiet-interface", "stolen-time"),
 }
 _KEPT = {"kernel", "started", "ended", "arch", "tool", "profile"}
 _COLUMN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

@@ -15,6 +15,7 @@ from .experiment import Experiments
 from .manifest import masked_manifest
 from .names import Names
 from .texts import Texts
+from .traces import Traces
 
 # Text beside a trace that is larger than this is not masked, but left out.
 _TEXT_LIMIT_BYTES = 64 << 20
@@ -26,19 +27,11 @@ _MAGICS = (b"PERFILE2", b"2ELIFREP", b"PERFFILE", b"\x17\x08\x44tracing")
 
 
 class Folders:
-    # changes: what was done is counted there. mask_trace, learn: what masks a recording, and what
-    # reads its host's name.
+    # changes: what was done is counted there.
 
-    def __init__(
-        self,
-        names: Names,
-        changes: Counter[str],
-        mask_trace: Callable[[Path, Path], None],
-        learn: Callable[[Path], None],
-    ) -> None:
+    def __init__(self, names: Names, changes: Counter[str]) -> None:
         self._names, self._changes = names, changes
-        self._mask_trace, self._learn = mask_trace, learn
-        self._texts = Texts(names)
+        self._traces, self._texts = Traces(names, changes), Texts(names)
         self._paths = self._texts.paths
         self._experiments = Experiments(names, self._texts.words, self._paths)
 
@@ -46,21 +39,16 @@ class Folders:
     def interfaces(self) -> list[str]:
         return [self._texts.words.masked(name) for name in self._paths.interfaces]
 
-    def folder(self, source: Path, target: Path, name: str | None) -> None:
+    def write(self, source: Path, target: Path, name: str | None) -> None:
+        # source: a folder, or the file that one is packed in.
         ending = _packing_of(target)
         tree = _Tree(source)
         self._find_names(tree)
-        if ending:
-            self._write_packed(tree, target, name, _PACKINGS[ending])
-        else:
+        if not ending and source.is_dir():
             self._write(tree, target)
-
-    def packed(self, source: Path, target: Path, name: str | None) -> None:
-        ending = _packing_of(target)
-        tree = _Tree(source)
-        self._find_names(tree)
-        how = _PACKINGS[ending] if ending else packing(source)
-        self._write_packed(tree, target, name, how)
+        else:
+            how = _PACKINGS[ending] if ending else packing(source)
+            self._write_packed(tree, target, name, how)
 
     def _find_names(self, tree: "_Tree") -> None:
         # What hosts are called, everywhere, before anything is masked.
@@ -69,7 +57,7 @@ class Folders:
             if text is not None:
                 self._texts.find_hosts(path.relative_to(tree.path).as_posix(), text)
         for trace in tree.traces:
-            self._learn(trace)
+            self._traces.learn(trace)
         for other in tree.packed.values():
             self._find_names(other)
 
@@ -78,7 +66,7 @@ class Folders:
         for trace in tree.traces:
             place = target / self._paths.masked(trace.relative_to(tree.path).as_posix())
             place.parent.mkdir(parents=True, exist_ok=True)
-            self._mask_trace(trace, place)
+            self._traces.mask(trace, place)
         for path, other in tree.packed.items():
             place = target / self._paths.masked(path.relative_to(tree.path).as_posix())
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -82,7 +82,6 @@ class Lines:
         return found.encode("utf-8", "surrogateescape")[:size].decode("utf-8", "surrogateescape")
 
     def _task(self, name: str) -> str:
-        # With what perf and ps put behind a kernel worker's name it is one of those still.
         return self._names.name("task", name)
 
     def _event(self, name: str, text: str) -> str:

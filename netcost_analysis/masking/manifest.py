@@ -10,34 +10,18 @@ from .texts import MASKED, Texts
 
 # Strings under these keys are netcost-record's own words, or the kernel's.
 _OWN = {
-    "tool",
-    "profile",
-    "clock",
-    "cpus",
+    *("tool", "profile", "clock", "cpus", "events", "event", "other_events", "call_graph"),
+    *("name", "kind", "program"),
 }
-_OWN |= {"events", "event", "other_events", "call_graph", "name", "kind", "program"}
 # Files of the bundle, and folders with a slash behind them.
 _REFERENCES = {
-    "output",
-    "trace",
-    "files",
-    "baseline",
-    "afterwards",
-    "idle",
-    "load",
-    "idle_traced",
+    *("output", "trace", "files", "baseline", "afterwards", "idle", "load", "idle_traced"),
     "load_traced",
 }
 _HOST = {
-    "kernel",
-    "kernel_version",
-    "arch",
-    "virtualization",
-    "cpus_online",
-    "cpu_model",
-    "preempt",
+    *("kernel", "kernel_version", "arch", "virtualization", "cpus_online", "cpu_model"),
+    *("preempt", "clocksource", "perf", "trace_cmd", "trace-cmd", "governor", "hz"),
 }
-_HOST |= {"clocksource", "perf", "trace_cmd", "trace-cmd", "governor", "hz"}
 # Of what the recorder found missing; its reason can end in a tool's own words.
 _OF_COMPLETENESS = {"verdict", "state", "what", "name", "reason"}
 _FOUND = re.compile(r"[\w .:;,%+()-]*")
@@ -61,27 +45,24 @@ def _value(names: Names, texts: Texts, path: tuple[str, ...], value: Any) -> Any
         return [_value(names, texts, path, one) for one in value]
     if not isinstance(value, str) or not value:
         return value
+    attached = key if path[:-1] == ("victim", "attached") else ""
     if key == "record_command":
         return value.split()[0].rpartition("/")[2] + " ..."
-    if key == "command":
+    if key == "command" or attached == "work":
         return masked_command(names, value)
-    if key == "daemons" or path == ("victim", "attached", "comm"):
+    if key == "daemons" or attached == "comm":
         return names.name("task", value)
-    if path == ("victim", "attached", "to") and _WORD.fullmatch(value):
-        return texts.words.masked(value)
-    if path == ("victim", "attached", "cgroup"):
+    if attached == "cgroup":
         return masked_cgroup(names, value)
-    if path == ("victim", "attached", "container"):
+    if attached == "container":
         return names.label(value)
-    if path == ("victim", "attached", "work"):
-        return masked_command(names, value)
     if key in _REFERENCES and not re.search(r"[ \t]", value):
         return texts.paths.reference(value)
-    if path[0] == "completeness" and key in _OF_COMPLETENESS and _FOUND.fullmatch(value):
-        return texts.words.masked(value)
-    if key in _OWN and _WORD.fullmatch(value):
-        return texts.words.masked(value)
-    if path[0] == "host" and (key in _HOST or "sysctls" in path):
+    if (
+        ((key in _OWN or attached == "to") and _WORD.fullmatch(value))
+        or (path[0] == "completeness" and key in _OF_COMPLETENESS and _FOUND.fullmatch(value))
+        or (path[0] == "host" and (key in _HOST or "sysctls" in path))
+    ):
         return texts.words.masked(value)
     # Files of the bundle are called by them too.
     return texts.paths.namespace(value) if key == "network_namespaces" else MASKED

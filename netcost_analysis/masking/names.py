@@ -201,7 +201,10 @@ class Names:
 
     def save(self, path: Path) -> None:
         # Private: whoever has it can undo the masking.
-        lines = [f"{kind}\t{_escaped(one)}\t{other}" for (kind, one), other in self.map.items()]
+        lines = [
+            f"{kind}\t{_ESCAPED.sub(_escaped, one)}\t{other}"
+            for (kind, one), other in self.map.items()
+        ]
         text = "".join(f"{line}\n" for line in [*lines, *self._foreign])
         require_plain(path)
         draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -225,8 +228,8 @@ def require_plain(path: Path) -> None:
         raise CaptureError(f"{path} is no file: --map wants one, or a name that is free")
 
 
-def _escaped(name: str) -> str:
-    return _ESCAPED.sub(lambda found: f"\\x{ord(found[0]) & 0xFF:02x}", name)
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\x{ord(found[0]) & 0xFF:02x}"
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str, str]]:
@@ -240,9 +243,9 @@ def _lines(path: Path) -> Iterator[tuple[str, str, str]]:
                 f"{path} is no map of names: line {number} is not KIND, ORIGINAL and REPLACEMENT"
             )
         kind, original, replacement = parts
-        original = _ESCAPE.sub(lambda found: _byte(int(found[1], 16)), original)
+        original = _ESCAPE.sub(_unescaped, original)
         yield kind, original, replacement
 
 
-def _byte(value: int) -> str:
-    return chr(value) if value < 0x80 else chr(0xDC00 + value)
+def _unescaped(found: re.Match[str]) -> str:
+    return bytes([int(found[1], 16)]).decode("ascii", "surrogateescape")

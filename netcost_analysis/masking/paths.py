@@ -11,14 +11,18 @@ _ENDING = re.compile(
     r"(?<=.)\.(netcost\.tar\.zst|netcost\.tar\.gz|perf\.data|dat|tracefs|jsonl|json|txt|log|csv"
     r"|tsv)\Z"
 )
-# Files and folders of counters and settings, of whatever namespace.
-_STATE = re.compile(
+# Counters and settings of the kernel's and of hardware: files by their names without folders.
+COUNTERS = (
     r"stat|interrupts|softirqs|schedstat|net_dev|net_softnet_stat|softnet_stat|net_snmp6?|snmp6?"
-    r"|net_netstat|loadavg|stamp|kernel_config|sysctl(_[a-z_]+)?|queues|irq_affinity|affinity"
-    r"|cpuinfo|topology|cpufreq|governor|virtualization|clocksource|meminfo|vmstat|times|victim"
-    r"|victim_cgroup|work|tasks"
-    r"|victim_stat|daemons|energy|ip_link|ip_addr|ip_route|tc_qdisc|vulnerabilities|uptime"
-    r"|version|hugepages|hostname|cmdline|symbols|ethtool|settings|before|after|samples|cut"
+    r"|net_netstat|loadavg|stamp|kernel_config|queues|irq_affinity|affinity|cpuinfo|topology"
+    r"|cpufreq|governor|virtualization|clocksource|meminfo|vmstat|times|victim|victim_cgroup|work"
+    r"|tasks|victim_stat|daemons|energy|ip_link|tc_qdisc|vulnerabilities|uptime|version|hugepages"
+    r"|symbols"
+)
+# With the folders that they are in, of whatever namespace.
+_STATE = re.compile(
+    rf"{COUNTERS}|sysctl(_[a-z_]+)?|ip_addr|ip_route|hostname|cmdline|ethtool|settings|before|after"
+    r"|samples|cut"
 )
 _TOLD_BY_ETHTOOL = re.compile(
     r"driver|features|coalesce|channels|rings|statistics|flow_rules|pause|link"

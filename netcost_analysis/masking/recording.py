@@ -3,23 +3,19 @@
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 
-from .._native import CaptureError, mask_recording
+from .._native import CaptureError
 from ..capture.bundle import is_bundle
 from ..capture.packed import is_packed
 from ..capture.packed_sums import is_experiment_folder
 from ..errors import ArgumentError
-from ..progress import progress
-from .arguments import masked_arguments
 from .folder import Folders
-from .lines import Lines
 from .names import KINDS, Names, require_plain
 from .room import naming_what_is_full
-from .words import Words
+from .traces import Traces
 
-_LINES = {"event", "record", "comment", "frame", "line"}
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 
 
@@ -56,35 +52,6 @@ class Masked:
         lines += [f"{count} x {what}" if count else what for what, count in self.changes.items()]
         lines += [f"not masked: {what}" for what in self.not_masked]
         return "".join(f"{line}\n" for line in lines)
-
-
-class _Replacements:
-    # What native asks; see native/src/mask.
-
-    def __init__(self, names: Names, report: Callable[[float], object] | None) -> None:
-        self._names, self.lines, self._report = names, Lines(names), report
-        self._words = Words(names)
-
-    def replace(self, kind: str, original: bytes) -> bytes:
-        if kind in ("ipv4", "ipv6"):
-            return self._names.packed_address(original)
-        if kind == "mac":
-            return self._names.hardware(original)
-        text = original.decode("utf-8", "surrogateescape")
-        return self._text(kind, text).encode("utf-8", "surrogateescape")
-
-    def _text(self, kind: str, text: str) -> str:
-        if kind == "arguments":
-            return "\0".join(masked_arguments(self._names, text.split("\0")))
-        if kind == "words":
-            return self._words.masked(text)
-        if kind in _LINES:
-            return self.lines.masked(kind, text)
-        return self._names.host(text) if kind == "host" else self._names.name(kind, text)
-
-    def progress(self, fraction: float) -> None:
-        if self._report is not None:
-            self._report(fraction)
 
 
 def mask(
@@ -150,7 +117,7 @@ def mask(
         draft = Path(folder, target.name)
         draft_list = Path(folder, listed.name)
         with naming_what_is_full(target):
-            masked = _Work(names).any(source, draft, name)
+            masked = _written(source, draft, name, names)
             draft_list.write_text(masked.summary, encoding="utf-8", errors="replace")
         if map_path is not None:
             with naming_what_is_full(Path(map_path)):
@@ -164,46 +131,13 @@ def mask(
     return masked
 
 
-class _Work:
-    def __init__(self, names: Names) -> None:
-        self._names = names
-        self._changes: Counter[str] = Counter()
-
-    def any(self, source: Path, target: Path, name: str | None) -> Masked:
-        folders = Folders(self._names, self._changes, self.trace, self.learned)
-        if is_bundle(source) or is_experiment_folder(source):
-            folders.folder(source, target, name)
-        elif is_packed(source):
-            folders.packed(source, target, name)
-        else:
-            self.learned(source)
-            self.trace(source, target)
-        return Masked(self._changes, self._names, folders.interfaces)
-
-    def trace(self, source: Path, target: Path) -> None:
-        before = _counts(source)
-        with progress("masking") as advance:
-            asked = _Replacements(self._names, advance)
-            self._changes.update(mask_recording(str(source), str(target), asked))
-        for event in asked.lines.hidden:
-            self._changes[f"values in the text of {event} hidden"] += 0
-        if _counts(target) != before:
-            raise CaptureError(
-                f"{source} is damaged: masked, it would hold other events than it "
-                "does: nothing is written"
-            )
-
-    def learned(self, trace: Path) -> None:
-        # What the host is called.
-        from ..capture.capture import Capture
-
-        hostname = Capture(trace).header.get("hostname")
-        if hostname:
-            self._names.host(hostname)
-
-
-def _counts(trace: Path) -> dict[str, int]:
-    from ..capture.capture import Capture
-
-    counts: dict[str, int] = Capture(trace).native.scan()["events"]
-    return counts
+def _written(source: Path, target: Path, name: str | None, names: Names) -> Masked:
+    changes: Counter[str] = Counter()
+    if is_bundle(source) or is_experiment_folder(source) or is_packed(source):
+        folders = Folders(names, changes)
+        folders.write(source, target, name)
+        return Masked(changes, names, folders.interfaces)
+    traces = Traces(names, changes)
+    traces.learn(source)
+    traces.mask(source, target)
+    return Masked(changes, names)

@@ -3,23 +3,19 @@
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .arguments import COMM_LENGTH, masked_command
 from .names import Names, is_kept_task, masked_cgroup
-from .paths import OF_PROC, Paths
+from .paths import COUNTERS, OF_PROC, Paths
 from .words import Words
 
 MASKED = "(masked)"
 
-# Counters and settings of the kernel's and of hardware: files by their names without folders.
 _COUNTERS = re.compile(
-    r"(stat|interrupts|softirqs|schedstat|net_dev|net_softnet_stat|softnet_stat|net_snmp6?|snmp6?"
-    r"|loadavg|net_netstat|stamp|kernel_config|sysctl_net_core|sysctl|queues|irq_affinity|affinity"
-    r"|cpuinfo|topology|cpufreq|governor|virtualization|clocksource|meminfo|vmstat|times|victim"
-    r"|victim_cgroup|work|tasks"
-    r"|victim_stat|daemons|energy|ip_link|tc_qdisc|vulnerabilities|uptime|version|hugepages|symbols|driver|features|coalesce|channels|rings?|statistics|pause|link|[A-Za-z])"
-    r"(\..*)?"
+    rf"({COUNTERS}|sysctl_net_core|sysctl|driver|features|coalesce|channels|rings?|statistics|pause"
+    r"|link|[A-Za-z])(\..*)?"
 )
 _OUTPUTS = re.compile(r"(victim|load|recorder|mpstat|turbostat|netperf|iperf3?|perf)\S*\.txt")
 _OUTPUT_LINES = re.compile(
@@ -67,20 +63,16 @@ _LONG = 1 << 14
 _LONG_COUNTERS = re.compile(r"[\w./-]+:?[\d\s]+")
 _HOST_KEYS = {"nodename", "hostname", "host", "uname", "nodename_full"}
 _COMMAND_KEYS = {"command", "cmd", "cmdline", "comm", "task"}
-_HIDDEN_KEYS = {"alias", "ifalias", "cookie", "title", "comment", "description", "cwd", "user"}
-_HIDDEN_KEYS |= {"username", "extra_data"}
-_IPERF_KEYS = frozenset(
-    (
-        "version",
-        "system_info",
-        "time",
-        "protocol",
-        "host",
-        "local_host",
-        "remote_host",
-        "congestion",
-    )
-) | {"sender_tcp_congestion", "receiver_tcp_congestion", "congestion_used", "accepted_connection"}
+_HIDDEN_KEYS = {
+    *("alias", "ifalias", "cookie", "title", "comment", "description", "cwd", "user", "username"),
+    "extra_data",
+}
+# Of a program that nobody knows: texts only where iperf3 has them.
+_IPERF_KEYS = {
+    *("version", "system_info", "time", "protocol", "host", "local_host", "remote_host"),
+    *("congestion", "sender_tcp_congestion", "receiver_tcp_congestion", "congestion_used"),
+    "accepted_connection",
+}
 
 
 class Texts:
@@ -98,7 +90,7 @@ class Texts:
             return self._boot
         is_own = "/files/" in f"/{path}"
         if name.endswith((".json", ".jsonl")):
-            return self._foreign_json if is_own else self._json
+            return partial(self._json, known=_IPERF_KEYS) if is_own else self._json
         if name.startswith("pidstat"):
             return self._pidstat
         if name == "stamp" and not is_own and "samples/" not in path:
@@ -115,10 +107,7 @@ class Texts:
         # Learns what the host is called, before anything is masked.
         if path.rpartition("/")[2] == "hostname" and text.strip():
             self._names.host(text.split()[0])
-        for found in (
-            *_SYSSTAT.finditer(text[:4096]),
-            *_HOST_OF_JSON.finditer(text[: 1 << 20]),
-        ):
+        for found in (*_SYSSTAT.finditer(text[:4096]), *_HOST_OF_JSON.finditer(text[: 1 << 20])):
             self._names.host(found[2])
         if path.rpartition("/")[2].startswith("net_dev"):
             self.paths.find_interfaces(text)
@@ -141,11 +130,11 @@ class Texts:
         return "".join(f"{self._names.host(word)}\n" for word in text.split())
 
     def _boot(self, text: str) -> str:
-        words = [
-            word if _BOOT.fullmatch(word) else word.partition("=")[0] * ("=" in word) + "=-"
-            for word in text.split()
-        ]
-        return " ".join(word if word != "=-" else "-" for word in words) + "\n"
+        def word(one: str) -> str:
+            name, equals, _ = one.partition("=")
+            return one if _BOOT.fullmatch(one) else f"{name}=-" if equals and name else "-"
+
+        return " ".join(map(word, text.split())) + "\n"
 
     def _task(self, name: str) -> str:
         # Kernel threads are shown with more of their names than a trace has.
@@ -158,11 +147,14 @@ class Texts:
         def process(found: re.Match[str]) -> str:
             return found[1] + self._task(found[2]) + found[3]
 
+        def cgroup(found: re.Match[str]) -> str:
+            return found[1] + masked_cgroup(self._names, found[2])
+
         out = []
         for one in self._bounded(text).split("\n"):
             if len(one) <= _LONG:
                 one = _ALIAS.sub(rf"\1{MASKED}", _BUILDER.sub("(-)", one))
-                one = _CGROUP.sub(self._cgroup, _PROCESS.sub(process, one))
+                one = _CGROUP.sub(cgroup, _PROCESS.sub(process, one))
                 one = self.words.masked(one)
             out.append(one)
         return "\n".join(out)
@@ -175,9 +167,6 @@ class Texts:
             return self.words.masked(_FILE.sub("-", one))
 
         return "\n".join(map(line, self._bounded(text).split("\n")))
-
-    def _cgroup(self, found: re.Match[str]) -> str:
-        return found[1] + masked_cgroup(self._names, found[2])
 
     def _preflight(self, text: str) -> str:
         def line(one: str) -> str:
@@ -218,11 +207,7 @@ class Texts:
 
         return "\n".join(map(line, self._bounded(text).split("\n")))
 
-    def _foreign_json(self, text: str) -> str:
-        # Of a program that nobody knows: texts only where iperf3 has them.
-        return self._json(text, _IPERF_KEYS)
-
-    def _json(self, text: str, known: frozenset[str] | None = None) -> str:
+    def _json(self, text: str, known: set[str] | None = None) -> str:
         try:
             return json.dumps(self._value("", json.loads(text), known), indent=2) + "\n"
         except (ValueError, RecursionError):
@@ -236,7 +221,7 @@ class Texts:
                 out.append(json.dumps(MASKED))
         return "".join(f"{line}\n" for line in out)
 
-    def _value(self, key: str, value: Any, known: frozenset[str] | None) -> Any:
+    def _value(self, key: str, value: Any, known: set[str] | None) -> Any:
         if isinstance(value, dict):
             return {
                 self.words.masked(name): self._value(name, one, known)

@@ -10,15 +10,7 @@ if TYPE_CHECKING:
 
 # /proc/stat, columns of a cpu line (fs/proc/stat.c show_stat).
 _STAT = (
-    "user",
-    "nice",
-    "system",
-    "idle",
-    "iowait",
-    "irq",
-    "softirq",
-    "steal",
-    "guest",
+    *("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest"),
     "guest_nice",
 )
 IRQ, STEAL = _STAT.index("irq"), _STAT.index("steal")
@@ -33,14 +25,9 @@ _SOFTNET = {
     12: "cpu",
 }
 _NET_DEV = (
-    *(
-        f"rx_{name}"
-        for name in ("bytes", "packets", "errs", "drop", "fifo", "frame", "compressed", "multicast")
-    ),
-    *(
-        f"tx_{name}"
-        for name in ("bytes", "packets", "errs", "drop", "fifo", "colls", "carrier", "compressed")
-    ),
+    *("rx_bytes", "rx_packets", "rx_errs", "rx_drop", "rx_fifo", "rx_frame", "rx_compressed"),
+    *("rx_multicast", "tx_bytes", "tx_packets", "tx_errs", "tx_drop", "tx_fifo", "tx_colls"),
+    *("tx_carrier", "tx_compressed"),
 )
 
 # A stranger's file may hold anything: digits that are none to int(), and far too many of them.
@@ -76,12 +63,7 @@ class Snapshot:
     """
 
     FILES: ClassVar[tuple[str, ...]] = (
-        "stamp",
-        "stat",
-        "interrupts",
-        "softirqs",
-        "net_softnet_stat",
-        "net_dev",
+        *("stamp", "stat", "interrupts", "softirqs", "net_softnet_stat", "net_dev"),
     )
 
     def __init__(self, texts: Mapping[str, str]) -> None:
@@ -136,8 +118,9 @@ class Snapshot:
     @cached_property
     def context_switches(self) -> int | None:
         """The context switches of all CPUs (ctxt in /proc/stat), None where they were not read."""
-        found = [words[1] for words in self._lines("stat") if words[0] == "ctxt" and words[1:]]
-        return int(found[0]) if found and _COUNT.fullmatch(found[0]) else None
+        counts = (words[1] for words in self._lines("stat") if words[0] == "ctxt" and words[1:])
+        count = next(counts, "")
+        return int(count) if _COUNT.fullmatch(count) else None
 
     @cached_property
     def interrupts(self) -> "pd.DataFrame":

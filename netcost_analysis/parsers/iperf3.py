@@ -9,15 +9,10 @@ import pandas as pd
 
 from .._native import CaptureError
 
-_TOTALS = {
-    "seconds": "seconds",
-    "bytes": "bytes",
-    "bits_per_second": "bits_per_s",
-    "retransmits": "retransmits",
-    "packets": "packets",
-    "lost_packets": "lost_packets",
-    "jitter_ms": "jitter_ms",
-}
+_TOTALS = (
+    *("seconds", "bytes", "bits_per_second", "retransmits", "packets", "lost_packets"),
+    "jitter_ms",
+)
 # What --bidir calls the direction from the server.
 _OTHER = "_bidir_reverse"
 # A text of broken documents within each other is given up once so many times its length was read.
@@ -62,6 +57,8 @@ class Iperf3(NamedTuple):
 def parse_iperf3(text: str) -> Iperf3:
     """The last run in what iperf3 wrote with ``--json`` or ``--json-stream``.
 
+    Source: iperf_api.c of iperf3 3.1 to 3.18.
+
     Parameters
     ----------
     text : str
@@ -77,10 +74,6 @@ def parse_iperf3(text: str) -> Iperf3:
     ------
     CaptureError
         Where there is none.
-
-    Notes
-    -----
-    Source: iperf_api.c of iperf3 3.1 to 3.18.
     """
     runs = _runs(text)
     if not runs:
@@ -104,19 +97,10 @@ def _why_none(text: str) -> str:
 
 
 def iperf3_sent(text: str) -> tuple[int | None, int | None]:
-    """What the side or sides that wrote a text sent, in all intervals of all runs of iperf3 there.
+    """Bytes and packets that whoever wrote a text sent, in all intervals of all runs there.
 
-    Parameters
-    ----------
-    text : str
-        As parse_iperf3 takes it.
-
-    Returns
-    -------
-    tuple of int or None
-        Bytes and packets; None where none were counted: of other text, and packets of TCP. With
-        the seconds of --omit, which iperf3's own totals leave out; of a run that was interrupted
-        what it had sent by then.
+    None where none were counted: of other text, and packets of TCP. With the seconds of --omit,
+    which iperf3's own totals leave out; of a run that was interrupted what it had sent by then.
     """
     sent = []
     for run in _runs(text):
@@ -152,7 +136,11 @@ def _runs(text: str) -> list[dict[str, Any]]:
             if stream is None or value["event"] == "start":
                 stream = {}
                 runs.append(stream)
-            _add(stream, value)
+            # It takes its place in the document that --json would have written.
+            if value["event"] == "interval":
+                stream.setdefault("intervals", []).append(value.get("data"))
+            else:
+                stream[value["event"]] = value.get("data")
         elif isinstance(value, dict) and {"start", "end", "error"} & set(value):
             if stream is not None and stream.get("start") == value.get("start"):
                 # --json-stream-full-output says it all once more.
@@ -161,15 +149,6 @@ def _runs(text: str) -> list[dict[str, Any]]:
             stream = None
         at = text.find("{", end)
     return runs
-
-
-def _add(stream: dict[str, Any], value: dict[str, Any]) -> None:
-    # An event of --json-stream takes its place in the document that --json would have written.
-    kind, data = value["event"], value.get("data")
-    if kind == "interval":
-        stream.setdefault("intervals", []).append(data)
-    else:
-        stream[kind] = data
 
 
 def _made(run: dict[str, Any]) -> Iperf3:
@@ -181,10 +160,9 @@ def _made(run: dict[str, Any]) -> Iperf3:
 
 def _read(run: dict[str, Any]) -> Iperf3:
     start, end = run.get("start") or {}, run.get("end") or {}
-    test = start.get("test_start") or {}
+    test, cpu = start.get("test_start") or {}, end.get("cpu_utilization_percent") or {}
     is_reverse = bool(test.get("reverse"))
     is_server = "connecting_to" not in start and "accepted_connection" in start
-    cpu = end.get("cpu_utilization_percent") or {}
     # With --bidir each interval has a sum of either direction.
     sums = [
         one[name]
@@ -222,7 +200,9 @@ def _read(run: dict[str, Any]) -> Iperf3:
 
 
 def _counted(one: dict[str, Any]) -> dict[str, float]:
-    counted = {ours: float(one[theirs]) for theirs, ours in _TOTALS.items() if theirs in one}
+    counted = {
+        name.replace("_per_second", "_per_s"): float(one[name]) for name in _TOTALS if name in one
+    }
     if not all(map(math.isfinite, counted.values())):
         raise ValueError("a count that is no number")
     return counted

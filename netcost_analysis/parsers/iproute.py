@@ -51,22 +51,19 @@ def link_facts(link: dict[str, Any]) -> dict[str, Any]:
     promiscuity = whole(link.get("promiscuity"))
     if promiscuity is None and flags is not None and "PROMISC" in flags:
         promiscuity = 1
+    kind, mac = text_of(_part(link, "linkinfo", "info_kind")), text_of(link.get("address"))
     return {
         "ifindex": whole(link.get("ifindex")),
-        "link_kind": text_of(_part(link, "linkinfo", "info_kind")),
+        "link_kind": kind,
         "parent": text_of(link.get("parentdev")),
         "master": text_of(link.get("master")),
         # A veth's "link" is its peer, whose traffic is not its own.
-        "lower": None
-        if _part(link, "linkinfo", "info_kind") == "veth"
-        else text_of(link.get("link")),
+        "lower": None if kind == "veth" else text_of(link.get("link")),
         # Without a name it is another namespace's.
-        "lower_ifindex": None
-        if _part(link, "linkinfo", "info_kind") == "veth"
-        else whole(link.get("link_index")),
+        "lower_ifindex": None if kind == "veth" else whole(link.get("link_index")),
         "up": None if flags is None else "UP" in flags,
         "carrier": None if flags is None or "UP" not in flags else "LOWER_UP" in flags,
-        "mac": _mac(link.get("address")),
+        "mac": mac if mac and _MAC.fullmatch(mac) else None,
         "promiscuity": promiscuity,
         "has_xdp": "xdp" in link,
         "mtu": whole(link.get("mtu")),
@@ -76,10 +73,6 @@ def link_facts(link: dict[str, Any]) -> dict[str, Any]:
         "has_every_counter": _part(link, "stats64", "rx", "length_errors") is not None,
         "carrier_changes": whole(_part(link, "stats64", "tx", "carrier_changes")),
     }
-
-
-def _mac(value: Any) -> str | None:
-    return value if isinstance(value, str) and _MAC.fullmatch(value) else None
 
 
 def address_counts(link: dict[str, Any]) -> dict[str, int] | None:

@@ -13,7 +13,6 @@ _PLACED = re.compile(r"^0*[1-9a-f][0-9a-f]* [A-Za-z] \S", re.MULTILINE)
 
 
 def has_symbols(text: str) -> bool:
-    # Whether it is such a text at all.
     return _SYMBOL.search(text) is not None
 
 
@@ -27,10 +26,7 @@ def parse_kallsyms(text: str) -> "pd.DataFrame":
     import numpy as np
     import pandas as pd
 
-    addresses: list[int] = []
-    types: list[str] = []
-    names: list[str] = []
-    modules: list[str | None] = []
+    symbols: list[tuple[int, str, str, str | None]] = []
     for line in text.split("\n"):
         words = line.split()
         if len(words) < 3 or len(words[1]) != 1:
@@ -39,12 +35,10 @@ def parse_kallsyms(text: str) -> "pd.DataFrame":
             address = int(words[0], 16)
         except ValueError:
             continue
-        if not 0 <= address < _HIGHEST:
-            continue
-        addresses.append(address)
-        types.append(words[1])
-        names.append(words[2])
-        modules.append(words[3].strip("[]") if len(words) > 3 else None)
+        if 0 <= address < _HIGHEST:
+            module = words[3].strip("[]") if len(words) > 3 else None
+            symbols.append((address, words[1], words[2], module))
+    addresses, types, names, modules = zip(*symbols, strict=True) if symbols else ((), (), (), ())
     return pd.DataFrame(
         {
             "address": np.array(addresses, dtype="u8"),

@@ -19,24 +19,18 @@ class Area(NamedTuple):
 
 def ram(text: str) -> list[Area]:
     # The host's memory by physical address, of the lines that are in no other's.
-    found = []
-    for line in text.splitlines():
-        match = _IOMEM.fullmatch(line)
-        if match and match[3] == _RAM:
-            found.append(Area(int(match[1], 16), int(match[2], 16) + 1, _RAM))
+    matches = filter(None, map(_IOMEM.fullmatch, text.splitlines()))
+    areas = [Area(int(one[1], 16), int(one[2], 16) + 1, _RAM) for one in matches if one[3] == _RAM]
     # Where root may not see them all addresses are 0.
-    return [area for area in found if area.end > 1]
+    return [area for area in areas if area.end > 1]
 
 
 def virtual_areas(text: str) -> list[Area]:
     # What is mapped in the kernel's vmalloc space, by who asked for it: "ioremap" for devices.
-    found = []
-    for line in text.splitlines():
-        match = _VMALLOC.fullmatch(line)
-        if match is None:
-            continue
+    areas = []
+    for match in filter(None, map(_VMALLOC.fullmatch, text.splitlines())):
         start, end = int(match[1], 16), int(match[2], 16)
-        is_device = " ioremap" in match[4]
+        name = "ioremap" if " ioremap" in match[4] else match[3].partition("+")[0]
         if _KERNEL <= start < end:
-            found.append(Area(start, end, "ioremap" if is_device else match[3].partition("+")[0]))
-    return sorted(found)
+            areas.append(Area(start, end, name))
+    return sorted(areas)

@@ -1,6 +1,7 @@
 """What mpstat wrote: each CPU's time by kind, an interval at a time."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -38,9 +39,8 @@ def parse_mpstat(text: str) -> pd.DataFrame:
     frame = pd.DataFrame(
         records, columns=["interval", "when", "cpu", *(f"{kind}_share" for kind in KINDS)]
     )
-    for name in ("interval", "cpu"):
-        frame[name] = frame[name].astype("Int64")
-    return frame.astype({f"{kind}_share": float for kind in KINDS})
+    types = {f"{kind}_share": "float64" for kind in KINDS}
+    return frame.astype({"interval": "Int64", "cpu": "Int64", **types})
 
 
 def _of_text(text: str) -> list[list[Any]]:
@@ -67,7 +67,12 @@ def _of_json(text: str) -> list[list[Any]]:
         hosts = json.loads(text)["sysstat"]["hosts"]
         intervals = [one for host in hosts for one in host["statistics"]]
         return [
-            _record(interval, str(one.get("timestamp", "")), str(load["cpu"]), _shares(load))
+            _record(
+                interval,
+                str(one.get("timestamp", "")),
+                str(load["cpu"]),
+                {kind: float(load[kind]) for kind in KINDS if kind in load},
+            )
             for interval, one in enumerate(intervals)
             for load in one.get("cpu-load", ())
         ]
@@ -75,15 +80,9 @@ def _of_json(text: str) -> list[list[Any]]:
         raise CaptureError("mpstat's output is not complete JSON: was mpstat killed?") from None
 
 
-def _shares(load: dict[str, Any]) -> dict[str, float | None]:
-    return {kind: float(load[kind]) for kind in KINDS if kind in load}
-
-
 def _record(
-    interval: int | None, when: str, cpu: str, shares: dict[str, float | None]
+    interval: int | None, when: str, cpu: str, shares: Mapping[str, float | None]
 ) -> list[Any]:
-    percent = [shares.get(kind) for kind in KINDS]
-    return [
-        *(interval, when, whole(cpu)),
-        *(None if value is None else value / 100 for value in percent),
-    ]
+    percent = map(shares.get, KINDS)
+    shown = (None if value is None else value / 100 for value in percent)
+    return [interval, when, whole(cpu), *shown]

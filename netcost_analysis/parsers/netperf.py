@@ -25,16 +25,12 @@ class Netperf(NamedTuple):
 
     Attributes
     ----------
-    test : str
-        TCP_STREAM, UDP_RR, ... or omni.
+    test, units : str
+        TCP_STREAM, UDP_RR, ... or omni; 10^6bits/s or transactions/s, as printed.
     throughput : float
         In units.
-    units : str
-        10^6bits/s or transactions/s, as printed.
-    elapsed_s : float or None
-        How long it ran, None where that was not printed.
-    received : float or None
-        For UDP_STREAM what the receiver got, None else.
+    elapsed_s, received : float or None
+        How long it ran, where that was printed; for UDP_STREAM what the receiver got.
     values : dict of str to str
         All that was named, as text.
     confidence : dict of str to float
@@ -56,6 +52,8 @@ class Netperf(NamedTuple):
 def parse_netperf(text: str) -> Netperf:
     """The result in netperf's output: the table of a classic test, omni's ``-k`` or ``-j``.
 
+    Source: nettest_bsd.c, nettest_omni.c of netperf 2.7.
+
     Parameters
     ----------
     text : str
@@ -70,10 +68,6 @@ def parse_netperf(text: str) -> Netperf:
     ------
     CaptureError
         Where there is none.
-
-    Notes
-    -----
-    Source: nettest_bsd.c, nettest_omni.c of netperf 2.7.
     """
     values = _named(text)
     widths = {name.lower(): float(width) / 100 for name, width in _WIDTH.findall(text)}
@@ -86,7 +80,9 @@ def parse_netperf(text: str) -> Netperf:
             units = values.get("THROUGHPUT_UNITS", "10^6bits/s")
         else:
             throughput, elapsed_s, received, values = _table(text, test)
-            units = "transactions/s" if test.endswith("RR") else _units(text)
+            named = re.search(r"10\^[0-9]+bits/s|[KMG]?Bytes/s", text)
+            units = named[0] if named else "10^6bits/s"
+            units = "transactions/s" if test.endswith("RR") else units
     except (ValueError, IndexError):
         raise CaptureError("netperf left no result there") from None
     return Netperf(
@@ -110,18 +106,13 @@ def _named(text: str) -> dict[str, str]:
     start = text.find("{")
     if start >= 0:
         try:
-            found, _ = json.JSONDecoder().raw_decode(text, start)
-            if isinstance(found, dict) and "THROUGHPUT" in found:
-                return {str(key): str(value) for key, value in found.items()}
+            value, _ = json.JSONDecoder().raw_decode(text, start)
+            if isinstance(value, dict) and "THROUGHPUT" in value:
+                return {str(name): str(one) for name, one in value.items()}
         except (ValueError, RecursionError):
             pass
     pairs = (_KEY.match(line.strip()) for line in text.splitlines())
     return {pair[1]: pair[2].strip() for pair in pairs if pair}
-
-
-def _units(text: str) -> str:
-    found = re.search(r"(10\^[0-9]+bits/s|[KMG]?Bytes/s)", text)
-    return found[1] if found else "10^6bits/s"
 
 
 # The columns of each table, of which the last line of the heading is the units'.

@@ -19,8 +19,6 @@ _MR_ASKED = re.compile(
 _MR_RESULT = re.compile(
     rf"\+R:(?P<blocks>{_COUNT}):(?P<algorithm>[^:]+):(?P<time>{_SECONDS})(?![0-9.])"
 )
-
-
 _FORKED = re.compile(r"^Forked child [0-9]", re.MULTILINE)
 
 
@@ -31,14 +29,11 @@ class SpeedRun(NamedTuple):
     ----------
     algorithm : str
         As openssl calls it, in lower case.
-    size_bytes, blocks : int
-        The size of a block, and how many were done.
-    asked_s : float
-        The wall time between the alarm and its signal.
-    user_s : float
-        What times(2) said of it (wall time instead under -elapsed).
-    processes : int
-        How many did it at the same time.
+    size_bytes, blocks, processes : int
+        The size of a block, how many were done, and by how many processes at the same time.
+    asked_s, user_s : float
+        The wall time between the alarm and its signal, and what times(2) said of it (wall time
+        instead under -elapsed).
     """
 
     algorithm: str
@@ -63,6 +58,8 @@ class SpeedRun(NamedTuple):
 def parse_openssl_speed(text: str) -> list[SpeedRun]:
     """The results in an `openssl speed` output, human-readable or -mr; those it finished.
 
+    Source: apps/speed.c of OpenSSL 1.1 and 3 (print_message, print_result, do_multi).
+
     Parameters
     ----------
     text : str
@@ -73,10 +70,6 @@ def parse_openssl_speed(text: str) -> list[SpeedRun]:
     list of SpeedRun
         In the order printed, one per algorithm and block size; empty where there are none. Of
         -multi the sum over its processes, where each of them has its result.
-
-    Notes
-    -----
-    Source: apps/speed.c of OpenSSL 1.1 and 3 (print_message, print_result, do_multi).
     """
     runs, processes, is_multi = [], 1, _FORKED.search(text) is not None
     # What is under way, by algorithm: each of the processes of -multi has one at a time.
@@ -94,7 +87,16 @@ def parse_openssl_speed(text: str) -> list[SpeedRun]:
         # The count follows on the same line, or on the next where the output was cut in between.
         result = match if match and match.groupdict().get("blocks") else _MR_RESULT.search(line)
         if result and (begun := asked[result["algorithm"]]):
-            runs.append(_run(begun.pop(0), result))
+            begin = begun.pop(0)
+            runs.append(
+                SpeedRun(
+                    algorithm=begin["algorithm"].lower(),
+                    size_bytes=int(begin["size"]),
+                    blocks=int(result["blocks"]),
+                    asked_s=float(begin["asked"]),
+                    user_s=float(result["time"]),
+                )
+            )
     return runs if processes == 1 else _of_all(runs, processes)
 
 
@@ -112,13 +114,3 @@ def _of_all(runs: Sequence[SpeedRun], processes: int) -> list[SpeedRun]:
         for of in same.values()
         if len(of) == processes
     ]
-
-
-def _run(asked: re.Match[str], result: re.Match[str]) -> SpeedRun:
-    return SpeedRun(
-        algorithm=asked["algorithm"].lower(),
-        size_bytes=int(asked["size"]),
-        blocks=int(result["blocks"]),
-        asked_s=float(asked["asked"]),
-        user_s=float(result["time"]),
-    )

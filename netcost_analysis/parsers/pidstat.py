@@ -37,12 +37,11 @@ def parse_pidstat(text: str) -> pd.DataFrame:
         if (record := _record(line.when, line.words)) is not None
     ]
     frame = pd.DataFrame(records)
-    for name in ("when", "pid", "tid", "uid", "cpu", "comm"):
+    first = ["when", "pid", "tid", "uid", "cpu", "comm"]
+    for name in first:
         if name not in frame:
             frame[name] = pd.Series([None] * len(frame), dtype="object")
-    for name in ("pid", "tid", "uid", "cpu"):
-        frame[name] = frame[name].astype("Int64")
-    first = ["when", "pid", "tid", "uid", "cpu", "comm"]
+    frame = frame.astype(dict.fromkeys(("pid", "tid", "uid", "cpu"), "Int64"))
     return frame[[*first, *(name for name in frame if name not in first)]]
 
 

@@ -22,6 +22,8 @@ _RUN_NS = re.compile("[0-9]{1,19}")
 def parse_schedstat(text: str) -> "pd.DataFrame":
     """/proc/schedstat of versions 15 to 17 (Linux 2.6.26 on): by CPU its counters.
 
+    Source: kernel/sched/stats.c show_schedstat.
+
     Parameters
     ----------
     text : str
@@ -37,10 +39,6 @@ def parse_schedstat(text: str) -> "pd.DataFrame":
     ------
     CaptureError
         For another version, whose times are in jiffies.
-
-    Notes
-    -----
-    Source: kernel/sched/stats.c show_schedstat.
     """
     import pandas as pd
 
@@ -51,17 +49,13 @@ def parse_schedstat(text: str) -> "pd.DataFrame":
             return pd.DataFrame(columns=[n for n in _SCHEDSTAT if n != "legacy"], dtype="int64")
         raise CaptureError(f"a schedstat of version {version or 'unknown'}: 15 to 17 are read")
     rows = {
-        int(name[3:]): [int(word) for word in words]
+        int(name[3:]): [int(word) for word in words[: len(_SCHEDSTAT)]]
         for name, *words in filter(None, lines)
         if re.fullmatch("cpu[0-9]{1,6}", name)
         and len(words) >= len(_SCHEDSTAT)
         and all(map(_COUNTER.match, words))
     }
-    frame = pd.DataFrame.from_dict(
-        {cpu: row[: len(_SCHEDSTAT)] for cpu, row in rows.items()},
-        orient="index",
-        columns=list(_SCHEDSTAT),
-    )
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(_SCHEDSTAT))
     return frame.drop(columns="legacy").rename_axis(index="cpu")
 
 
@@ -72,10 +66,8 @@ class TaskStat(NamedTuple):
     ----------
     pid, comm, state : int, str, str
         Whose it is, and in which state it was.
-    user_ticks, system_ticks : int
-        Its CPU time, in ticks of USER_HZ.
-    child_user_ticks, child_system_ticks : int
-        That of children it waited for.
+    user_ticks, system_ticks, child_user_ticks, child_system_ticks : int
+        Its CPU time, and that of children it waited for, in ticks of USER_HZ.
     processor : int
         The CPU it was on last.
     """
@@ -91,12 +83,14 @@ class TaskStat(NamedTuple):
 
 
 def parse_task_stat(line: str) -> TaskStat:
-    """One line of /proc/PID/stat.
+    """One line of /proc/PID/stat, whose name is between the first "(" and the last ")".
+
+    Source: fs/proc/array.c do_task_stat.
 
     Parameters
     ----------
     line : str
-        The line. The name is between the first "(" and the last ")".
+        The line.
 
     Returns
     -------
@@ -107,10 +101,6 @@ def parse_task_stat(line: str) -> TaskStat:
     ------
     CaptureError
         For anything else.
-
-    Notes
-    -----
-    Source: fs/proc/array.c do_task_stat.
     """
     pid, opened, rest = line.strip().partition(" (")
     comm, closed, fields = rest.rpartition(") ")
@@ -136,15 +126,9 @@ def parse_victim_stat(text: str) -> dict[str, TaskStat]:
 
 
 class TaskFiles(NamedTuple):
-    """What one sample of tasks' files says.
+    """What one sample of tasks' files says: whose files were read, and by pid what each ran.
 
-    Attributes
-    ----------
-    pids : set of int
-        Whose files were read.
-    run_ns : dict of int to int or None
-        By pid what its schedstat says that it ran, in order of the text; None where the kernel
-        wrote something else.
+    None where the kernel wrote something else in its schedstat.
     """
 
     pids: set[int]
@@ -152,24 +136,15 @@ class TaskFiles(NamedTuple):
 
 
 def parse_task_files(text: str) -> TaskFiles:
-    """Lines "PID FILE TEXT" of netcost-record's samples, FILE one of stat, schedstat, status.
-
-    Parameters
-    ----------
-    text : str
-        One sample.
-
-    Returns
-    -------
-    TaskFiles
-        Its tasks.
-    """
-    lines = [words for line in text.splitlines() if (words := line.split())]
-    named = [(int(words[0]), words[1:]) for words in lines if _PID.fullmatch(words[0])]
-    run_ns = {
-        # "PID schedstat RUN_NS WAIT_NS SLICES".
-        pid: int(words[1]) if len(words) == 4 and _RUN_NS.fullmatch(words[1]) else None
-        for pid, words in named
-        if words[:1] == ["schedstat"]
-    }
-    return TaskFiles({pid for pid, _ in named}, run_ns)
+    """One sample of netcost-record: lines "PID FILE TEXT", FILE one of stat, schedstat, status."""
+    files = TaskFiles(set(), {})
+    for line in text.splitlines():
+        pid, *words = line.split() or [""]
+        if not _PID.fullmatch(pid):
+            continue
+        files.pids.add(int(pid))
+        if words[:1] == ["schedstat"]:
+            # "PID schedstat RUN_NS WAIT_NS SLICES".
+            known = len(words) == 4 and _RUN_NS.fullmatch(words[1])
+            files.run_ns[int(pid)] = int(words[1]) if known else None
+    return files

@@ -8,12 +8,8 @@ _RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 def parse_kernel_config(text: str) -> dict[str, str]:
     """KEY=value lines of a kernel configuration as a dict, without its comments."""
-    pairs = (
-        line.strip().split("=", 1)
-        for line in text.splitlines()
-        if line.startswith("CONFIG_") and "=" in line
-    )
-    return {key: value.strip('"') for key, value in pairs}
+    lines = (line.strip().partition("=") for line in text.splitlines() if line[:7] == "CONFIG_")
+    return {key: value.strip('"') for key, equals, value in lines if equals}
 
 
 def parse_sysctls(text: str) -> dict[str, str]:

@@ -9,17 +9,7 @@ _TID = re.compile("[0-9]{1,9}")
 
 
 class Process(NamedTuple):
-    """One process.
-
-    Attributes
-    ----------
-    comm : str
-        Its name.
-    cgroup : str
-        The path of its cgroup; "/" for the root.
-    tids : frozenset of int
-        Its threads.
-    """
+    """One process: its name, the path of its cgroup ("/" for the root), its threads."""
 
     comm: str
     cgroup: str
@@ -27,34 +17,19 @@ class Process(NamedTuple):
 
 
 def parse_tasks(text: str) -> dict[int, Process]:
-    """Lines "PID (NAME) STATE PARENT", "PID cgroup PATH" and "PID threads TID...".
-
-    Parameters
-    ----------
-    text : str
-        The file; other lines are passed over.
-
-    Returns
-    -------
-    dict of int to Process
-        By pid.
-    """
+    """By pid, of lines "PID (NAME) STATE PARENT", "PID cgroup PATH" and "PID threads TID..."."""
     comms: dict[int, str] = {}
-    told: dict[str, dict[int, str]] = {"cgroup": {}, "threads": {}}
+    cgroups: dict[int, str] = {}
+    threads: dict[int, list[int]] = {}
     for line in text.splitlines():
         if stat := _STAT.fullmatch(line):
             comms[int(stat[1])] = stat[2]
-        elif said := _TOLD.fullmatch(line):
-            told[said[2]][int(said[1])] = said[3]
+        elif (said := _TOLD.fullmatch(line)) and said[2] == "cgroup":
+            cgroups[int(said[1])] = said[3]
+        elif said:
+            tids = filter(_TID.fullmatch, said[3].split())
+            threads[int(said[1])] = list(map(int, tids))
     return {
-        pid: Process(
-            comm,
-            told["cgroup"].get(pid, "/"),
-            frozenset({pid, *_tids(told["threads"].get(pid, ""))}),
-        )
+        pid: Process(comm, cgroups.get(pid, "/"), frozenset({pid, *threads.get(pid, ())}))
         for pid, comm in comms.items()
     }
-
-
-def _tids(text: str) -> list[int]:
-    return [int(word) for word in text.split() if _TID.fullmatch(word)]

@@ -50,7 +50,7 @@ def readings(
     name: as in samples/ ("net_dev", "softnet_stat", "victim"; of another network namespace
     "net_dev.NAME"). folder: where the samples are; a load may leave some of its own in "files".
     sides: whether before/ and after/ are readings, too; a file there of which no stamp says when it
-    was read is left out. Raises CaptureError for a folder outside the bundle.
+    was read is left out.
     """
     whole = _WHOLE.get(name, name)
     found = list(_samples(bundle.text(f"{folder}/{name}") or ""))
@@ -91,14 +91,11 @@ def _known(values: "pd.DataFrame") -> "pd.DataFrame":
 def counters(
     bundle: "Bundle", name: str, folder: str = "samples", sides: bool = True
 ) -> "pd.DataFrame":
-    """A file of counters over time.
+    """A file of counters over time: a row per reading and key, of those that _KEYS names.
 
-    name: net_dev (a row per reading and device; "net_dev.NAME" of another network namespace),
-    softnet_stat, stat (and cpu), interrupts (and line), softirqs (and action). folder, sides: as
-    readings() takes them. Returns columns begin_ns, end_ns
-    (int64, when it was read), at_ns (the middle), the key, then the counters as Snapshot has them
-    (by CPU number for interrupts and softirqs; NA where one needs the 64th bit); empty where the
-    bundle has none. Raises ValueError for another name.
+    begin_ns, end_ns (when it was read), at_ns (the middle), the key, then the counters as Snapshot
+    has them (by CPU number for interrupts and softirqs; NA where one needs the 64th bit). name,
+    folder, sides: as readings() takes them.
     """
     import pandas as pd
 
@@ -117,11 +114,9 @@ def counters(
         stat = beside[max(place - 1, 0)].text if beside else ""
         snapshot = Snapshot({"stat": stat, _WHOLE.get(kind, kind): text})
         frame = _known(getattr(snapshot, table)).rename_axis(key).reset_index()
-        at_ns = (begin_ns + end_ns) // 2
-        for place, (column, ns) in enumerate(
-            (("begin_ns", begin_ns), ("end_ns", end_ns), ("at_ns", at_ns))
-        ):
-            frame.insert(place, column, ns)
+        frame.insert(0, "begin_ns", begin_ns)
+        frame.insert(1, "end_ns", end_ns)
+        frame.insert(2, "at_ns", (begin_ns + end_ns) // 2)
         frames.append(frame)
     if not frames:
         return pd.DataFrame({"begin_ns": [], "end_ns": [], "at_ns": [], key: []}, dtype="int64")
@@ -130,13 +125,13 @@ def counters(
 
 
 def deltas(counted: "pd.DataFrame") -> "pd.DataFrame":
-    """What counters grew by between each two readings, over the true time between them.
+    """What counters() grew by between each two readings, over the true time between them.
 
-    counted: as counters() returns it. Returns a row per two neighbouring readings of one key:
-    start_ns, end_ns (the middles of the two readings), interval_ns, interval_error_ns (half of what
-    both readings took: the interval may be off by as much), the key, and each counter's growth. A
-    counter that went backwards (a device or CPU made anew) is NA there, and so is one that a
-    reading lacks or that needs the 64th bit. Raises CaptureError for a counter beyond 64 bits.
+    A row per two neighbouring readings of one key: start_ns, end_ns (the middles of the two),
+    interval_ns, interval_error_ns (half of what both readings took: the interval may be off by as
+    much), the key, and each counter's growth. A counter that went backwards (a device or CPU made
+    anew) is NA there, and so is one that a reading lacks or that needs the 64th bit. Raises
+    CaptureError for a counter beyond 64 bits.
     """
     import pandas as pd
 

@@ -21,36 +21,19 @@ _COLUMNS = {"comm": "str", "cpu_share": "float64", "rss_bytes": "float64"}
 
 
 def daemons(bundle: "Bundle") -> pd.DataFrame:
-    """What the daemons of a bundle took.
+    """A row per name: comm, cpu_share (1 is one CPU), rss_bytes (resident memory, at most).
 
-    Parameters
-    ----------
-    bundle : Bundle
-        Recorded with ``--daemon NAME``, or beside pidstat, which knows those of Open vSwitch.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per name: comm, cpu_share (CPU time over the time that passed; 1 is one CPU),
-        rss_bytes (resident memory, at most). Empty where none was recorded.
-
-    Raises
-    ------
-    CaptureError
-        For a file outside the bundle.
-
-    Notes
-    -----
-    Source: /proc/PID/stat and status between the first and the last reading; of pidstat the mean of
-    its intervals.
+    Of a bundle that was recorded with ``--daemon NAME``, or beside pidstat, which knows those of
+    Open vSwitch. Source: /proc/PID/stat and status between the first and the last reading; of
+    pidstat the mean of its intervals.
     """
-    sampled = _sampled(bundle)
-    listed = _listed(bundle)
-    found = [*sampled, *(row for row in listed if row[0] not in {one[0] for one in sampled})]
-    return pd.DataFrame(sorted(found), columns=list(_COLUMNS)).astype(_COLUMNS)
+    rows = _listed(bundle) | _sampled(bundle)
+    found = sorted((name, *taken) for name, taken in rows.items())
+    return pd.DataFrame(found, columns=list(_COLUMNS)).astype(_COLUMNS)
 
 
-def _sampled(bundle: "Bundle") -> list[tuple[str, float, float]]:
+def _sampled(bundle: "Bundle") -> dict[str, tuple[float, float]]:
+    # By name the share and the memory of all of its processes.
     seen: dict[int, list[tuple[int, int]]] = {}
     names: dict[int, str] = {}
     memory: dict[int, float] = {}
@@ -75,22 +58,22 @@ def _sampled(bundle: "Bundle") -> list[tuple[str, float, float]]:
         used = (last - first) * _TICK_S / passed_s if passed_s > 0 else float("nan")
         share, rss = found.get(names[task], (0.0, 0.0))
         found[names[task]] = share + used, rss + memory.get(task, 0.0)
-    return [(name, *of) for name, of in found.items()]
+    return found
 
 
-def _listed(bundle: "Bundle") -> list[tuple[str, float, float]]:
+def _listed(bundle: "Bundle") -> dict[str, tuple[float, float]]:
     pidstat = {one.name: one for one in bundle.manifest.companions}.get("pidstat")
     text = bundle.text(pidstat.output) if pidstat and pidstat.output else None
     rows = parse_pidstat(text or "")
     if "cpu_share" not in rows:
-        return []
+        return {}
     rows = rows[rows["comm"].isin(_OF_DATA_PATHS)].assign(
         rss=rows["rss_kib"] if "rss_kib" in rows else float("nan")
     )
     # Of each process first: several of one name add up.
     each = rows.groupby(["comm", "pid"]).agg({"cpu_share": "mean", "rss": "max"})
     totals = each.groupby("comm").sum(min_count=1)
-    return [
-        (str(name), float(row["cpu_share"]), 1024 * float(row["rss"]))
+    return {
+        str(name): (float(row["cpu_share"]), 1024 * float(row["rss"]))
         for name, row in totals.iterrows()
-    ]
+    }

@@ -38,26 +38,20 @@ _AGAIN = "intel-rapl-mmio"
 _MAX_WATTS = 5_000
 _MICROJOULES = re.compile(r"[0-9]{1,18}$")
 _TYPES = {
-    "source": "str",
-    "domain": "str",
-    "zone": "str",
-    "start_ns": "int64",
-    "end_ns": "int64",
-    "interval_ns": "int64",
-    "interval_error_ns": "int64",
-    "joules": "float64",
-    "watts": "float64",
+    **dict.fromkeys(("source", "domain", "zone"), "str"),
+    **dict.fromkeys(("start_ns", "end_ns", "interval_ns", "interval_error_ns"), "int64"),
+    **dict.fromkeys(("joules", "watts"), "float64"),
 }
 
 
 class Energy(NamedTuple):
-    """The energy of a recording.
+    """The energy of a recording. notes: what was left out, and why.
 
     frame: a row per source, zone and interval: source ("powercap", "perf", "turbostat"), domain
     ("package", "cores", "uncore", "dram", "psys", or the kernel's name of another zone), zone (the
     name with its parent's), start_ns, end_ns, interval_ns and interval_error_ns (the true interval,
     and by how much it may be off), joules, watts; joules are NaN of turbostat, which says no times.
-    A package's energy holds its cores' and uncore's. notes: what was left out, and why.
+    A package's energy holds its cores' and uncore's.
     """
 
     frame: pd.DataFrame
@@ -67,23 +61,6 @@ class Energy(NamedTuple):
 def energy(bundle: "Bundle") -> Energy:
     """The energy that a bundle's sources say, by zone and interval.
 
-    Parameters
-    ----------
-    bundle : Bundle
-        Recorded with ``--profile energy``, or beside turbostat.
-
-    Returns
-    -------
-    Energy
-        Empty where it has none.
-
-    Raises
-    ------
-    CaptureError
-        For a file outside the bundle.
-
-    Notes
-    -----
     A counter of powercap that went back has come round at its max_energy_range_uj. Where it could
     do so more than once within an interval, at 5 kW, nobody knows what it grew by, and the interval
     is left out.
@@ -116,8 +93,8 @@ def _powercap(copies: list[Reading]) -> tuple[pd.DataFrame, list[str]]:
                 continue
             error_ns = (first.end_ns - first.begin_ns + last.end_ns - last.begin_ns) // 2
             rows.append((*_named(zone, names), start_ns, end_ns, error_ns, joules))
-    columns = ("domain", "zone", "start_ns", "end_ns", "interval_error_ns", "joules")
-    frame = _measured("powercap", pd.DataFrame(rows, columns=list(columns)))
+    columns = ["domain", "zone", "start_ns", "end_ns", "interval_error_ns", "joules"]
+    frame = _measured("powercap", pd.DataFrame(rows, columns=columns))
     if not unknown:
         return frame, []
     what = plural(unknown, "interval")

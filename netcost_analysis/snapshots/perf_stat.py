@@ -77,16 +77,8 @@ _decode = msgspec.json.Decoder(_Line).decode
 def parse_perf_stat(text: str) -> PerfStat:
     """What perf stat wrote with -I, as JSON (-j) or with any separator between fields (-x).
 
-    Parameters
-    ----------
-    text : str
-        Its output. Lines that are none of its are left out; where the last one is not whole, all of
-        its interval is.
-
-    Returns
-    -------
-    PerfStat
-        Its rows, and notes on what was left out.
+    Lines that are none of its are left out; where the last one is not whole, all of its interval
+    is.
     """
     lines = text.split("\n")
     cut = bool(lines.pop())
@@ -117,31 +109,12 @@ def parse_perf_stat(text: str) -> PerfStat:
 
 
 def counted_in(bundle: "Bundle", name: str) -> PerfStat:
-    """What perf stat counted beside a recording.
+    """What perf stat counted beside a recording; name: of the profile, "counters" or "energy".
 
-    Parameters
-    ----------
-    bundle : Bundle
-        What netcost-record wrote.
-    name : str
-        Of the profile: "counters" or "energy".
-
-    Returns
-    -------
-    PerfStat
-        With start_ns and end_ns on the recording's clock and interval_error_ns, by as much as both
-        may be later; empty where the bundle has none.
-
-    Raises
-    ------
-    CaptureError
-        For a file outside the bundle.
-
-    Notes
-    -----
-    perf says the time since its own start, which is after netcost-record started it and so early
-    that its last print is before it was told to end: the difference is interval_error_ns. Where the
-    manifest does not say when it ran, start_ns and end_ns count from 0.
+    With start_ns and end_ns on the recording's clock and interval_error_ns, by as much as both may
+    be later: perf says the time since its own start, which is after netcost-record started it and
+    so early that its last print is before it was told to end. Where the manifest does not say when
+    it ran, start_ns and end_ns count from 0.
     """
     known = {one.name: one for one in bundle.manifest.companions}.get(name)
     text = bundle.text((known and known.output) or f"{name}.jsonl")
@@ -156,20 +129,9 @@ def counted_in(bundle: "Bundle", name: str) -> PerfStat:
 
 
 def plain_event(name: str) -> str:
-    """An event's name without its modifiers and, of a processor's own events, without its PMU.
-
-    Parameters
-    ----------
-    name : str
-        As perf printed it: "cycles:u", "cpu_core/cycles/".
-
-    Returns
-    -------
-    str
-        "cycles".
-    """
-    found = _OF_A_PMU.match(name)
-    return found[1] if found else _MODIFIER.sub("", name)
+    """An event without modifiers and a CPU's PMU: "cycles" of "cycles:u", "cpu_core/cycles/"."""
+    inside = _OF_A_PMU.match(name)
+    return inside[1] if inside else _MODIFIER.sub("", name)
 
 
 def _of_json(line: str, _: str) -> tuple[Any, ...] | None:

@@ -1,13 +1,13 @@
 """What netcost-record read of a service that ran already: its tasks, their run time, its work."""
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from .counters import readings
+from .counters import Reading, readings
 
 if TYPE_CHECKING:
     from ..capture.bundle import Bundle
-    from .counters import Reading
 
 _NUMBER = re.compile("[0-9]{1,9}")
 _THREAD = re.compile(r"task/([0-9]{1,9})/(stat|schedstat)")
@@ -17,33 +17,14 @@ _USAGE = re.compile(r"(?:cpu\.stat usage_usec|cpuacct\.usage) ([0-9]{1,19})$", r
 
 
 class ServiceTasks(NamedTuple):
-    """The tasks of one reading of ``victim``.
-
-    Attributes
-    ----------
-    comms : dict of int to str
-        By tid the names of its threads.
-    run_ns : dict of int to int
-        By tid what its schedstat says that it ran.
-    """
+    """Threads in one reading of ``victim``, by tid: their names, and what their schedstat says."""
 
     comms: dict[int, str]
     run_ns: dict[int, int]
 
 
 def parse_service_tasks(text: str) -> ServiceTasks:
-    """Lines "PID task/TID/FILE TEXT" of netcost-record --attach, FILE one of stat, schedstat.
-
-    Parameters
-    ----------
-    text : str
-        One reading; other lines are passed over.
-
-    Returns
-    -------
-    ServiceTasks
-        Its threads.
-    """
+    """Lines "PID task/TID/FILE TEXT" of netcost-record --attach, FILE one of stat, schedstat."""
     comms: dict[int, str] = {}
     run_ns: dict[int, int] = {}
     for line in text.splitlines():
@@ -62,14 +43,8 @@ def parse_service_tasks(text: str) -> ServiceTasks:
 class Growth(NamedTuple):
     """By how much a counter grew between two readings.
 
-    Attributes
-    ----------
-    grown : float
-        In its own unit.
-    seconds : float
-        From the middle of the first reading to that of the last.
-    error_s : float
-        By how much that may be off: half of what the two readings took.
+    seconds: from the middle of the first reading to that of the last. error_s: by how much that may
+    be off: half of what the two readings took.
     """
 
     grown: float
@@ -82,7 +57,7 @@ class Growth(NamedTuple):
         return self.grown / self.seconds
 
 
-def _growth(first: "Reading", last: "Reading", grown: float) -> Growth | None:
+def _growth(first: Reading, last: Reading, grown: float) -> Growth | None:
     seconds = (last.begin_ns + last.end_ns - first.begin_ns - first.end_ns) / 2e9
     if seconds <= 0 or grown < 0:
         return None
@@ -95,11 +70,9 @@ def service_work(bundle: "Bundle") -> Growth | None:
 
     A number that fell, of a service that began anew, is none.
     """
-    ends = [_one(bundle, "work", side) for side in ("before", "after")]
-    done = [float(one.text) for one in ends if one and _WORK.fullmatch(one.text.strip())]
-    if ends[0] is None or ends[1] is None or len(done) < 2:
-        return None
-    return _growth(ends[0], ends[1], done[1] - done[0])
+    return _counted(
+        bundle, "work", lambda text: float(text) if _WORK.fullmatch(text.strip()) else None
+    )
 
 
 def service_ran(bundle: "Bundle") -> Growth | None:
@@ -113,11 +86,12 @@ def service_ran(bundle: "Bundle") -> Growth | None:
         return None
     # Samples go on for longer; of a service that ended they are all there is.
     inside = [
-        (one, parse_service_tasks(one.text).run_ns)
+        (one, run_ns)
         for one in readings(bundle, "victim")
-        if one >= first and (last is None or one <= last)
+        if one >= first
+        and (last is None or one <= last)
+        and (run_ns := parse_service_tasks(one.text).run_ns)
     ]
-    inside = [(one, run_ns) for one, run_ns in inside if run_ns]
     if len(inside) < 2:
         return None
     grown, before = 0, dict(inside[0][1])
@@ -132,13 +106,7 @@ def service_ran(bundle: "Bundle") -> Growth | None:
 
 def service_cgroup_ran(bundle: "Bundle") -> Growth | None:
     """Seconds of CPU time that its cgroup was charged with; None where it has none of its own."""
-    ends = [_one(bundle, "victim_cgroup", side) for side in ("before", "after")]
-    if ends[0] is None or ends[1] is None:
-        return None
-    used = [_used_s(one.text) for one in ends if one]
-    if used[0] is None or used[1] is None:
-        return None
-    return _growth(ends[0], ends[1], used[1] - used[0])
+    return _counted(bundle, "victim_cgroup", _used_s)
 
 
 def _used_s(text: str) -> float | None:
@@ -148,10 +116,17 @@ def _used_s(text: str) -> float | None:
     return int(said[1]) / (1e6 if said[0].startswith("cpu.stat") else 1e9)
 
 
-def _one(bundle: "Bundle", name: str, side: str) -> "Reading | None":
-    # That of before/ or after/.
-    from .counters import Reading
+def _counted(bundle: "Bundle", name: str, number: Callable[[str], float | None]) -> Growth | None:
+    first, last = (_one(bundle, name, side) for side in ("before", "after"))
+    if first is None or last is None:
+        return None
+    before, after = number(first.text), number(last.text)
+    if before is None or after is None:
+        return None
+    return _growth(first, last, after - before)
 
+
+def _one(bundle: "Bundle", name: str, side: str) -> Reading | None:
     snapshot = bundle.before if side == "before" else bundle.after
     when, text = snapshot.reads.get(name), bundle.text(f"{side}/{name}")
     return Reading(*when, text) if when and text else None

@@ -28,20 +28,10 @@ _TYPES = {"interval": "int64", "domain": "str", "watts": "float64"}
 
 
 def parse_turbostat(text: str) -> pd.DataFrame:
-    """What turbostat wrote of the whole machine, with --Summary or without.
+    """The watts of the whole machine, with --Summary or without; its heading may come again.
 
-    Parameters
-    ----------
-    text : str
-        Its output. Lines of single CPUs, and those that are none of its, are passed over; its
-        heading may come again.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per interval and domain: interval (from 0), domain (package, cores, uncore,
-        dram, psys), watts (the mean of the interval as turbostat itself measured it). Empty where
-        it printed no watts.
+    A row per interval (from 0) and domain: watts, the mean of the interval as turbostat itself
+    measured it. Lines of single CPUs, and those that are none of its, are passed over.
     """
     heading: list[str] = []
     rows: list[tuple[int, str, float]] = []
@@ -69,22 +59,7 @@ def _of_all(said: dict[str, str]) -> bool:
 def turbostat_intervals(bundle: "Bundle") -> pd.DataFrame:
     """What turbostat said beside a recording, with about when each interval was.
 
-    Parameters
-    ----------
-    bundle : Bundle
-        What netcost-record wrote.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As parse_turbostat() returns it, with start_ns and end_ns: it prints no times, so its
-        intervals are laid one after the other, as long as was asked for. Empty where the bundle
-        has none.
-
-    Raises
-    ------
-    CaptureError
-        For a file outside the bundle.
+    It prints no times, so its intervals are laid one after the other, as long as was asked for.
     """
     known = {one.name: one for one in bundle.manifest.companions}.get("turbostat")
     frame = parse_turbostat(bundle.text((known and known.output) or "turbostat.txt") or "")

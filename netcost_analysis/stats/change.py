@@ -19,7 +19,6 @@ LEAST_BLOCKS = 8
 # The correlation of neighbouring blocks up to which they count as observations of their own.
 _UNLIKE = 0.1
 
-
 Counts = tuple[Floats, Floats]
 
 
@@ -120,47 +119,18 @@ class Estimate(NamedTuple):
 
 
 def estimate(side: Side) -> Estimate:
-    """The figure of one side.
-
-    Parameters
-    ----------
-    side : Side
-        Blocks of time, or repeats.
-
-    Returns
-    -------
-    Estimate
-        Without an interval of fewer than LEAST_BLOCKS blocks or LEAST_REPEATS repeats.
-
-    Notes
-    -----
-    Source: scipy.stats.bootstrap (BCa).
-    """
+    """The figure of one side, without an interval of fewer than LEAST_BLOCKS or LEAST_REPEATS."""
     count = len(side.numerator)
     least = LEAST_REPEATS if side.of == "repeats" else LEAST_BLOCKS
-    if count < least or not np.isfinite(side.value):
-        return Estimate(side.value, float("nan"), float("nan"))
-    return Estimate(side.value, *_interval(side.values, count))
+    if count < least:
+        return Estimate(side.value, np.nan, np.nan)
+    return combined(side.values, count)
 
 
 def change_of(base: Side, new: Side, relative: bool) -> Change:
-    """How a figure changed from one side to the other.
+    """How a figure changed: as a part of the base's where relative, else in its own unit.
 
-    Parameters
-    ----------
-    base, new : Side
-        Observations of the same kind.
-    relative : bool
-        Whether the change is a part of the base's figure, or the difference in its own unit.
-
-    Returns
-    -------
-    Change
-        Without intervals and p where a side has fewer than 2 observations.
-
-    Notes
-    -----
-    Source: scipy.stats.bootstrap (BCa) and permutation_test.
+    Without intervals and p where a side has fewer than 2 observations.
     """
 
     def between(one: Ints, other: Ints) -> Floats:
@@ -170,47 +140,29 @@ def change_of(base: Side, new: Side, relative: bool) -> Change:
         return found
 
     counts = len(base.numerator), len(new.numerator)
-    nothing = float("nan"), float("nan")
-    found = float(between(np.arange(counts[0]), np.arange(counts[1])))
-    if not np.isfinite(found):
+    nothing = np.nan, np.nan
+    change = float(between(*map(np.arange, counts)))
+    if min(counts) < 2 or not np.isfinite(change):
         # Of nothing there is no part.
-        found = nothing[0]
-    if min(counts) < 2 or found != found:
-        return Change(base.value, *nothing, new.value, *nothing, found, *nothing, nothing[0])
+        change = change if np.isfinite(change) else np.nan
+        return Change(base.value, *nothing, new.value, *nothing, change, *nothing, np.nan)
     return Change(
-        base.value,
-        *_interval(base.values, counts[0]),
-        new.value,
-        *_interval(new.values, counts[1]),
-        found,
-        *_interval(between, *counts),
+        *(base.value, *_interval(base.values, counts[0])),
+        *(new.value, *_interval(new.values, counts[1])),
+        *(change, *_interval(between, *counts)),
         _chance(base, new),
     )
 
 
 def combined(statistic: Callable[..., Floats], *counts: int) -> Estimate:
-    """What several figures of the same observations come to, as a prediction from them.
+    """What figures of the same observations come to; no interval where a count is below 2.
 
-    Parameters
-    ----------
-    statistic : callable
-        Takes rows of chosen observations, an array of indices for each count, and returns a figure
-        for each row.
-    *counts : int
-        How many observations each array chooses from: of base and new.
-
-    Returns
-    -------
-    Estimate
-        Without an interval where one of the counts is below 2.
-
-    Notes
-    -----
-    Source: scipy.stats.bootstrap (BCa).
+    statistic: takes rows of chosen observations, an array of indices for each count, and returns a
+    figure for each row.
     """
-    value = float(statistic(*(np.arange(count) for count in counts)))
+    value = float(statistic(*map(np.arange, counts)))
     if min(counts) < 2 or not np.isfinite(value):
-        return Estimate(value, float("nan"), float("nan"))
+        return Estimate(value, np.nan, np.nan)
     return Estimate(value, *_interval(statistic, *counts))
 
 
@@ -223,10 +175,10 @@ def adjusted(chances: Floats) -> Floats:
     from scipy import stats
 
     known = np.isfinite(chances)
-    found = np.full(len(chances), np.nan)
+    corrected = np.full(len(chances), np.nan)
     if known.any():
-        found[known] = stats.false_discovery_control(chances[known], method="bh")
-    return found
+        corrected[known] = stats.false_discovery_control(chances[known], method="bh")
+    return corrected
 
 
 def _interval(statistic: "Callable[..., Floats]", *counts: int) -> tuple[float, float]:
@@ -267,7 +219,7 @@ def _chance(base: Side, new: Side) -> float:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = stats.permutation_test(
+        test = stats.permutation_test(
             (np.arange(first), np.arange(first, len(both.numerator))),
             apart,
             permutation_type="independent",
@@ -275,4 +227,4 @@ def _chance(base: Side, new: Side) -> float:
             n_resamples=_PERMUTATIONS,
             rng=np.random.default_rng(_SEED),
         )
-    return float(found.pvalue)
+    return float(test.pvalue)

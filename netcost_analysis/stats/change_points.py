@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from .resampling import Floats, Ints
 
@@ -26,23 +27,11 @@ class ChangePoint(NamedTuple):
 
 
 def change_points(values: Floats, groups: Ints) -> list[ChangePoint]:
-    """Where the level of a series changes, in order.
+    """Where the level of a series changes, in order: where its chance is at most FALSE_ALARMS.
 
-    Parameters
-    ----------
-    values : numpy.ndarray
-        Observations in order of time.
-    groups : numpy.ndarray
-        Of each the group (a host) that it belongs to, as a number from 0: groups may have levels of
-        their own.
+    values: observations in order of time. groups: of each the group (a host) that it belongs to, as
+    a number from 0: groups may have levels of their own.
 
-    Returns
-    -------
-    list of ChangePoint
-        Those whose chance is at most FALSE_ALARMS; none of fewer than 2 x LEAST_SIDE observations.
-
-    Notes
-    -----
     From each observation the median of its group is taken, and what is left is ranked. A change
     point is where the sum of the ranks before it is farthest from what it would be without any
     order, measured by its standard deviation (Pettitt 1979, weighted by place). Its chance is the
@@ -71,34 +60,21 @@ def first_chance(values: Floats, groups: Ints) -> float:
 
 
 def _change_point(values: Floats, groups: Ints) -> ChangePoint | None:
-    count = len(values)
-    if count < 2 * LEAST_SIDE:
+    from scipy import stats
+
+    if len(values) < 2 * LEAST_SIDE:
         return None
-    ranks = _ranks(_without_levels(values, groups))[None, :]
+    series = pd.Series(values, dtype="float64")
+    rest = series - series.groupby(groups).transform("median")
+    # From the mean rank.
+    ranks = (stats.rankdata(rest) - (len(rest) + 1) / 2)[None, :]
     if not np.ptp(ranks):
         return None
     place, farthest = _farthest(ranks)
-    shuffled = _shuffled(ranks[0], groups, np.random.default_rng(_SEED))
-    _, others = _farthest(shuffled)
+    _, others = _farthest(_shuffled(ranks[0], groups, np.random.default_rng(_SEED)))
     # The order itself is one of those that there are.
     p = (1 + int((others >= farthest[0] - 1e-9).sum())) / (1 + PERMUTATIONS)
     return ChangePoint(int(place[0]), p)
-
-
-def _without_levels(values: Floats, groups: Ints) -> Floats:
-    left = values.astype("float64").copy()
-    for group in np.unique(groups):
-        own = groups == group
-        left[own] -= np.median(left[own])
-    return left
-
-
-def _ranks(values: Floats) -> Floats:
-    # From the mean rank; what is equal has one rank.
-    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    ranks: Floats = (ends - (counts - 1) / 2)[which] - (len(values) + 1) / 2
-    return ranks
 
 
 def _farthest(ranks: Floats) -> tuple[Ints, Floats]:

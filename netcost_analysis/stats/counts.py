@@ -14,15 +14,14 @@ if TYPE_CHECKING:
     Sides = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 
-def share_interval(count: "ArrayLike", of: float) -> "Interval":
+def share_interval(count: "ArrayLike", of: "ArrayLike") -> "Interval":
     """95 % interval of the share of `of` samples that `count` of them are; NaN of none.
 
     Source: Wilson's score interval, E. B. Wilson, JASA 22 (1927) 209.
     """
-    k = np.minimum(np.asarray(count, dtype=float), of)
-    if of == 0:
-        return np.full_like(k, np.nan), np.full_like(k, np.nan)
-    middle, half = wilson(k, of, np.sqrt)
+    number = np.asarray(of, dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        middle, half = wilson(np.minimum(np.asarray(count, dtype=float), number), number, np.sqrt)
     return np.maximum(middle - half, 0), np.minimum(middle + half, 1)
 
 
@@ -60,10 +59,5 @@ def ratio_interval(first: "ArrayLike", second: "ArrayLike") -> "Interval":
     A. P. Morton, Statistics in Medicine 22 (2003) 2071.
     """
     k, other = np.broadcast_arrays(np.asarray(first, float), np.asarray(second, float))
-    of = k + other
-    with np.errstate(divide="ignore", invalid="ignore"):
-        middle = (k + _Z**2 / 2) / (of + _Z**2)
-        half = _Z / (of + _Z**2) * np.sqrt(k * other / of + _Z**2 / 4)
-        low, high = np.maximum(middle - half, 0), np.minimum(middle + half, 1)
-        known = other > 0
-        return np.where(known, low / (1 - low), np.nan), np.where(known, high / (1 - high), np.nan)
+    low, high = (np.where(other > 0, end, np.nan) for end in share_interval(k, k + other))
+    return low / (1 - low), high / (1 - high)

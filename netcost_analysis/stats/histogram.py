@@ -6,34 +6,28 @@ import numpy as np
 import pandas as pd
 
 from .bins import bins
-from .grouped import told_apart
-from .quantiles import QUANTILES
 from .resampling import Floats, Ints
 
 if TYPE_CHECKING:
     from pandas.core.groupby import DataFrameGroupBy
 
+QUANTILES = {"median_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
 # Different values, over all keys, up to which every value is counted by itself: some 50 MB.
 MAX_VALUES = 200_000
 # Of an octave: a bin is at most a 128th of its values wide.
 _PARTS = 128
 _BIN = ["low", "high"]
 _SUMS = ("count", "total")
+_TOTALS = {"count": "sum", "total": "sum", "least": "min", "most": "max"}
 _WIDEST = 2**62
 
 
 class Histogram(NamedTuple):
     """How often each value occurred, by key; merging two is adding them up.
 
-    Attributes
-    ----------
-    counts : pandas.DataFrame
-        A row per key and value, or bin of values, that occurred: index the keys, low and high (the
-        bin's ends, for a single value twice itself); count (int64).
-    totals : pandas.DataFrame
-        A row per key: count, total, least and most (int64), all exact.
-    is_binned : bool
-        Whether values are in bins, for there were more than could be kept apart.
+    counts: a row per key and value, or bin of values, that occurred: index the keys, low and high
+    (for a single value twice itself); count. totals: a row per key: count, total, least and most,
+    all exact. is_binned: whether there were more values than could be kept apart.
     """
 
     counts: pd.DataFrame
@@ -44,21 +38,10 @@ class Histogram(NamedTuple):
 def histogram(
     values: "pd.Series[int]", keys: pd.DataFrame, most_values: int = MAX_VALUES
 ) -> Histogram:
-    """Count integers.
+    """Count integers, 0 or more, without nulls.
 
-    Parameters
-    ----------
-    values : pandas.Series
-        0 or more, without nulls.
-    keys : pandas.DataFrame
-        Columns that tell apart what is counted, a row for each value; nulls are a key too.
-    most_values : int
-        With more different ones, over all keys, they are put into bins.
-
-    Returns
-    -------
-    Histogram
-        Of these values alone.
+    keys: columns that tell apart what is counted, a row for each value; nulls are a key too.
+    most_values: with more different ones, over all keys, they are put into bins.
     """
     number, known = told_apart(keys)
     groups = known.groupby(list(known), dropna=False, observed=True)
@@ -72,6 +55,34 @@ def histogram(
     totals = {name: of[last + 1] - of[first] for name, of in zip(_SUMS, sums, strict=True)}
     totals |= {"least": value[first], "most": value[last]}
     return _within(Histogram(counts, pd.DataFrame(totals, index=index), False), most_values)
+
+
+def told_apart(keys: pd.DataFrame) -> tuple[Ints, pd.DataFrame]:
+    """The number of each row, by its keys, nulls among them, and the keys of each number.
+
+    Numbers are in the order of the rows; names are objects in the keys.
+    """
+    number, width = np.zeros(len(keys), dtype="int64"), 1
+    for name in keys:
+        codes, size = _codes(keys[name])
+        if width > _WIDEST // size:
+            number, width = pd.factorize(number)[0].astype("int64"), len(keys)
+        number, width = number * size + codes, width * size
+    number, known = pd.factorize(number)
+    first = np.zeros(len(known), dtype="int64")
+    # Of equal places the last one written stays.
+    first[number[::-1]] = np.arange(len(number))[::-1]
+    rows = keys.take(first)
+    named = [one for one in rows if isinstance(rows[one].dtype, pd.CategoricalDtype)]
+    return number, rows.astype(dict.fromkeys(named, object))
+
+
+def _codes(column: "pd.Series[Any]") -> tuple[Ints, int]:
+    # Numbers from 0, the null's among them, and how many there may be.
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy().astype("int64") + 1, len(column.cat.categories) + 1
+    codes, known = pd.factorize(column)
+    return codes.astype("int64") + 1, len(known) + 1
 
 
 def _of_values(index: Any, key: Ints, value: Ints) -> pd.MultiIndex:
@@ -101,29 +112,14 @@ def _counted(key: Ints, value: Ints, keys: int) -> tuple[Ints, Ints, Ints]:
 
 
 def merged(one: Histogram | None, other: Histogram, most_values: int = MAX_VALUES) -> Histogram:
-    """Two histograms as one; into which parts values were dealt before makes no difference.
-
-    Parameters
-    ----------
-    one, other : Histogram
-        By the same keys; None for one of nothing.
-    most_values : int
-        As histogram() takes it.
-
-    Returns
-    -------
-    Histogram
-        Of the values of both.
-    """
+    """Two histograms as one; into which parts values were dealt before makes no difference."""
     if one is None:
         return other
     # What was counted by itself goes where the other's values are.
     binned = one.is_binned or other.is_binned
     one, other = (_binned(part) if binned else part for part in (one, other))
     counts = _by_index(pd.concat([one.counts, other.counts])).sum()
-    totals = _by_index(pd.concat([one.totals, other.totals])).agg(
-        {"count": "sum", "total": "sum", "least": "min", "most": "max"}
-    )
+    totals = _by_index(pd.concat([one.totals, other.totals])).agg(_TOTALS)
     return _within(Histogram(counts, totals, binned), most_values)
 
 
@@ -146,23 +142,11 @@ def _binned(counted: Histogram) -> Histogram:
 
 
 def spread_of(counted: Histogram) -> pd.DataFrame:
-    """What is usual and what is not, of each key.
+    """By key mean_ns, median_ns, p90_ns, p99_ns (float64) and longest_ns (int64), of lengths in ns.
 
-    Parameters
-    ----------
-    counted : Histogram
-        Of lengths, ns.
-
-    Returns
-    -------
-    pandas.DataFrame
-        By key mean_ns, median_ns, p90_ns, p99_ns (float64) and longest_ns (int64). mean_ns and
-        longest_ns are exact, and the others too unless values are in bins: then they are off by
-        less than 1 % of what they say (docs/definitions.md).
-
-    Notes
-    -----
-    A quantile between two values lies on the line between them, as in numpy and pandas.
+    mean_ns and longest_ns are exact, and the others too unless values are in bins: then they are
+    off by less than 1 % of what they say (docs/definitions.md). A quantile between two values lies
+    on the line between them, as in numpy and pandas.
     """
     totals = counted.totals
     frame = pd.DataFrame({"mean_ns": totals["total"] / totals["count"]})
@@ -172,20 +156,7 @@ def spread_of(counted: Histogram) -> pd.DataFrame:
 
 
 def quantile(counted: Histogram, at: float) -> "pd.Series[float]":
-    """One quantile of each key.
-
-    Parameters
-    ----------
-    counted : Histogram
-        Of any integers.
-    at : float
-        From 0 to 1.
-
-    Returns
-    -------
-    pandas.Series
-        By key, float64; as spread_of() has it.
-    """
+    """One quantile of each key, from 0 to 1, as spread_of() has it; of any integers."""
     totals = counted.totals
     names = [str(name) for name in totals.index.names]
     rows = counted.counts.reset_index().sort_values([*names, "low"], kind="stable")
@@ -199,10 +170,11 @@ def quantile(counted: Histogram, at: float) -> "pd.Series[float]":
         _value(rows, ends, begins + np.minimum(below + step, sizes.to_numpy() - 1))
         for step in (0, 1)
     )
-    found = pd.Series(first + (second - first) * (rank - below), index=sizes.index)
-    found = found.reindex(totals.index) if not found.index.equals(totals.index) else found
+    values = pd.Series(first + (second - first) * (rank - below), index=sizes.index)
+    if not values.index.equals(totals.index):
+        values = values.reindex(totals.index)
     # No value of a bin's that did not occur at its end.
-    return found.clip(lower=totals["least"].astype("float64"), upper=totals["most"])
+    return values.clip(lower=totals["least"].astype("float64"), upper=totals["most"])
 
 
 def _value(rows: pd.DataFrame, ends: Ints, places: Ints) -> Floats:
@@ -215,29 +187,16 @@ def _value(rows: pd.DataFrame, ends: Ints, places: Ints) -> Floats:
 
 
 def narrowed(counted: Histogram, by: list[str], where: dict[str, Any]) -> Histogram:
-    """A part of one, told apart by fewer keys.
+    """A part of one, told apart by fewer keys: by, in their order.
 
-    Parameters
-    ----------
-    counted : Histogram
-        By keys of these names.
-    by : list of str
-        The keys that stay.
-    where : dict
-        The values that others have to have; over what is not named, counts add up.
-
-    Returns
-    -------
-    Histogram
-        Of those alone.
+    where: the values that other keys have to have; over what is not named, counts add up.
     """
     counts, totals = counted.counts, counted.totals
     for name, value in where.items():
         counts = counts[counts.index.get_level_values(name) == value]
         totals = totals[totals.index.get_level_values(name) == value]
-    how = {"count": "sum", "total": "sum", "least": "min", "most": "max"}
     return Histogram(
         counts.groupby(level=[*by, *_BIN], dropna=False).sum(),
-        totals.groupby(level=by[0] if len(by) == 1 else by, dropna=False).agg(how),
+        totals.groupby(level=by[0] if len(by) == 1 else by, dropna=False).agg(_TOTALS),
         counted.is_binned,
     )

@@ -61,13 +61,6 @@ def kinds(work: Ints) -> Ints:
     return np.ceil(np.log2(work)).astype("int64")
 
 
-def fit(work: Ints, ns: Ints) -> Line:
-    """line_of() polls one by one: work and ns in order of time."""
-    sums: Ints = np.stack([np.ones_like(work), work, ns, work * work, work * ns], axis=1)
-    squares = float((ns.astype("float64") ** 2).sum())
-    return line_of(Parts(np.arange(len(work)), kinds(work), sums, squares, np.unique(work)))
-
-
 def line_of(polls: Parts) -> Line:
     """The line by least squares; its intervals are the middle of fixed and of marginal.
 

@@ -8,7 +8,7 @@ from typing import Any
 Z = 1.959963984540054
 
 
-def wilson(count: Any, of: float, root: Callable[[Any], Any] = sqrt) -> tuple[Any, Any]:
+def wilson(count: Any, of: Any, root: Callable[[Any], Any] = sqrt) -> tuple[Any, Any]:
     # The middle, and half the width, of the interval of the share of `of` samples, some, that
     # `count` of them are. root: the square root of what count is.
     middle = (count + Z**2 / 2) / (of + Z**2)

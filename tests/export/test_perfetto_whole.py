@@ -3,10 +3,8 @@
 
 import errno
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -76,21 +74,6 @@ def test_counters_are_of_whom_was_given_or_recorded(tmp_path: Path) -> None:
     assert any("no counters" in note for note in done.notes)
     given = capture.timeline(victim="udp-load").to_perfetto(tmp_path / "given.pftrace")
     assert {name.partition(":")[0] for name in given.counters} == {"udp-load"}
-
-
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_leaves_nothing(
-    tmp_path: Path, large: Path, number: signal.Signals, status: int
-) -> None:
-    command = [*CONVERT, str(large), "-o", str(tmp_path / "out.perfetto-trace")]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE)
-    until = time.monotonic() + 60
-    while not any(one.stat().st_size for one in tmp_path.iterdir()) and time.monotonic() < until:
-        time.sleep(0.002)
-    process.send_signal(number)
-    _, said = process.communicate()
-    assert (process.returncode, said) == (status, b"")
-    assert list(tmp_path.iterdir()) == []
 
 
 # It ends among the events, and among the ledger's slices.

@@ -100,15 +100,19 @@ def test_what_cannot_take_its_place_puts_the_old_one_back(
 CONVERT = (sys.executable, "-m", "netcost_analysis", "convert")
 
 
+# Of a dataset, and of a trace for Perfetto.
+@pytest.mark.parametrize("out", ["out", "out.perfetto-trace"])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_leaves_nothing(
-    tmp_path: Path, large: Path, number: signal.Signals, status: int
+    tmp_path: Path, large: Path, number: signal.Signals, status: int, out: str
 ) -> None:
-    command = [*CONVERT, str(large), "-o", str(tmp_path / "out")]
+    command = [*CONVERT, str(large), "-o", str(tmp_path / out)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE)
     until = time.monotonic() + 60
-    while not list(tmp_path.rglob("*.parquet")) and time.monotonic() < until:
-        time.sleep(0.005)
+    while time.monotonic() < until:
+        if any(one.is_file() and one.stat().st_size for one in tmp_path.rglob("*")):
+            break
+        time.sleep(0.002)
     process.send_signal(number)
     _, said = process.communicate()
     assert (process.returncode, said) == (status, b"")

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from netcost_analysis.stats.histogram import Histogram, histogram, merged, spread_of
-from netcost_analysis.stats.quantiles import spread
+from netcost_analysis.stats import histogram as module
+from netcost_analysis.stats.histogram import (
+    QUANTILES,
+    Histogram,
+    histogram,
+    merged,
+    spread_of,
+    told_apart,
+)
 
 DRAWN = np.random.default_rng(1)
 
@@ -17,6 +24,13 @@ def drawn(count: int) -> "tuple[pd.Series[int], pd.DataFrame]":
     values = pd.Series(DRAWN.lognormal(9, 2, count).astype("int64"))
     tids = pd.Series(DRAWN.integers(0, 5, count), dtype="Int64").mask(DRAWN.random(count) < 0.1)
     return values, pd.DataFrame({"tid": tids, "why": DRAWN.choice(["a", "b"], count)})
+
+
+# What pandas says of all values at once.
+def expected_of(values: "pd.Series[int]", keys: pd.DataFrame) -> pd.DataFrame:
+    groups = values.groupby([keys["tid"], keys["why"]], dropna=False)
+    quantiles = {name: groups.quantile(at) for name, at in QUANTILES.items()}
+    return pd.DataFrame({"mean_ns": groups.mean(), **quantiles, "longest_ns": groups.max()})
 
 
 def in_parts(
@@ -32,7 +46,7 @@ def in_parts(
 
 def test_few_values_are_told_as_pandas_tells_them() -> None:
     values, keys = drawn(5_000)
-    expected = spread(values.groupby([keys["tid"], keys["why"]], dropna=False))
+    expected = expected_of(values, keys)
     for size in (5_000, 777, 31):
         found = in_parts(values, keys, size, 100_000)
         assert not found.is_binned
@@ -41,7 +55,7 @@ def test_few_values_are_told_as_pandas_tells_them() -> None:
 
 def test_many_values_are_told_within_a_percent() -> None:
     values, keys = drawn(50_000)
-    expected = spread(values.groupby([keys["tid"], keys["why"]], dropna=False))
+    expected = expected_of(values, keys)
     found = in_parts(values, keys, 777, 1_000)
     assert found.is_binned
     assert len(found.counts) < 20_000
@@ -81,3 +95,30 @@ def test_nothing_is_merged_with_nothing() -> None:
     assert not len(spread_of(none))
     both = merged(none, histogram(one, key))
     assert spread_of(both).loc[1, "median_ns"] == pytest.approx(3)
+
+
+def rows() -> pd.DataFrame:
+    random = np.random.default_rng(1)
+    names = pd.Categorical.from_codes(random.integers(-1, 3, 2_000), ["eth0", "lo", "none has it"])
+    tid = pd.array(random.integers(0, 4, 2_000), dtype="Int64")
+    tid[random.random(2_000) < 0.1] = pd.NA
+    return pd.DataFrame({"device": names, "tid": tid, "cpu": random.integers(0, 3, 2_000)})
+
+
+# As many as would not be numbered apart by 64 bits are numbered in between.
+@pytest.mark.parametrize("widest", [2**62, 50, 1])
+@pytest.mark.parametrize("keys", [["device"], ["device", "tid", "cpu"]])
+def test_a_number_has_its_rows_keys(
+    keys: list[str], widest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_WIDEST", widest)
+    table = rows()[keys]
+    number, known = told_apart(table)
+    assert not known.duplicated().any()
+    wanted = table.astype({"device": object})
+    pd.testing.assert_frame_equal(known.take(number).reset_index(drop=True), wanted)
+
+
+def test_no_rows_have_no_numbers() -> None:
+    number, known = told_apart(rows()[:0][["device", "cpu"]])
+    assert (len(number), list(known)) == (0, ["device", "cpu"])

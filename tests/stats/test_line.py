@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from netcost_analysis.stats.line import fit
+from netcost_analysis.stats.line import Line, Parts, kinds, line_of
 from netcost_analysis.stats.resampling import Floats, Ints, middle
 
 FIXED, MARGINAL = 1_500.0, 400.0
@@ -15,6 +15,12 @@ def scattered(count: int = 4_000, seed: int = 1) -> tuple[Ints, Ints]:
     # As polls do: the larger the more they scatter, and neighbours alike.
     drift = np.repeat(draw.normal(0, 300, count // 20), 20)
     return work, whole(FIXED + MARGINAL * work + draw.normal(0, 20 * work) + drift)
+
+
+def fit(work: Ints, ns: Ints) -> Line:
+    sums = np.stack([np.ones_like(work), work, ns, work * work, work * ns], axis=1)
+    squares = float((ns.astype("float64") ** 2).sum())
+    return line_of(Parts(np.arange(len(work)), kinds(work), sums, squares, np.unique(work)))
 
 
 def whole(ns: Floats) -> Ints:

@@ -1,30 +1,27 @@
-# The figures of captures that share a host, a kernel, a device or a driver: sums over all of them.
+# What networking costs on captures that share a host, a kernel, a device or a driver.
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ...answers.answer import Answer
+from ...answers.question import question
 from ...errors import LackingError
 from ...fleet.fleet import Fleet
-from ..batches.common import records
-from .measured import COLUMNS, SUMS, command_for, measured, ratios
+from .measured import SUMS, command_for, measured, ratios
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...answers.answer import Answer
-
-FIGURES = [
-    *("network_cpu_share", "stolen_of_tasks_share", "ns_per_work", "batch_mean"),
-    *("squeezed_share", "lowest_ns_per_work", "highest_ns_per_work"),
-]
-MAIN = (
+_FIGURES = (
+    *("captures", "hosts", "packets", "network_cpu_share", "stolen_of_tasks_share"),
+    *("ns_per_work", "batch_mean", "squeezed_share", "lowest_ns_per_work"),
+    *("highest_ns_per_work", "dearest", "command"),
+)
+_SHOWN = (
     *("captures", "ns_per_work", "stolen_of_tasks_share", "network_cpu_share"),
     *("batch_mean", "highest_ns_per_work", "dearest", "squeezed_share"),
 )
-
-# So many rows have their dearest capture named in words.
-_SHOWN = 12
 
 
 def require_answers(fleet: Fleet) -> None:
@@ -33,71 +30,83 @@ def require_answers(fleet: Fleet) -> None:
         raise LackingError("captures", f"{fleet.path} has no capture that could be read")
 
 
-def costs(fleet: Fleet, by: str) -> pd.DataFrame:
-    # A row per value of by, of KEYS, the dearest packets first.
-    name = COLUMNS[by]
-    rows = [{name: key, **_together(of)} for key, of in measured(fleet).groupby(name, sort=True)]
-    columns = [name, "captures", "hosts", "packets", *FIGURES, "dearest", "command"]
-    frame = pd.DataFrame(rows, columns=columns)
-    return frame.sort_values("ns_per_work", ascending=False, kind="stable", ignore_index=True)
+@question(topic="fleet", check=require_answers, rows=40, columns=("hostname", *_SHOWN))
+def by_host(fleet: Fleet) -> Answer:
+    """What networking costs by host: share stolen from tasks, time of a packet, batches.
+
+    A row per host, the dearest packets first. Shares and costs are ratios of sums over the
+    captures. A capture counts for its busiest device, that with most packets: one packet may pass
+    several. Source: the fleet's answers and devices.
+    """
+    return _costs(fleet, "hostname")
 
 
-def _together(rows: pd.DataFrame) -> dict[str, Any]:
+@question(topic="fleet", check=require_answers, rows=40, columns=("kernel", *_SHOWN))
+def by_kernel(fleet: Fleet) -> Answer:
+    """What networking costs by kernel: share stolen from tasks, time of a packet, batches.
+
+    A row per kernel, the dearest packets first; the rest is as in by_host. Source: the fleet's
+    answers and devices.
+    """
+    return _costs(fleet, "kernel")
+
+
+@question(topic="fleet", check=require_answers, rows=40, columns=("device", *_SHOWN))
+def by_device(fleet: Fleet) -> Answer:
+    """What networking costs by device: share stolen from tasks, time of a packet, batches.
+
+    A row per name of a device, the dearest packets first; the rest is as in by_host. Source: the
+    fleet's answers and devices.
+    """
+    return _costs(fleet, "device")
+
+
+@question(topic="fleet", check=require_answers, rows=40, columns=("driver", *_SHOWN))
+def by_driver(fleet: Fleet) -> Answer:
+    """What networking costs by driver: share stolen from tasks, time of a packet, batches.
+
+    A row per driver, the dearest packets first; the rest is as in by_host. Source: the fleet's
+    answers and devices.
+    """
+    return _costs(fleet, "driver")
+
+
+def _costs(fleet: Fleet, name: str) -> Answer:
+    rows = measured(fleet).sort_values("ns_per_work", ascending=False, kind="stable")
     # A ratio of sums is of the captures that know both parts of it.
-    known = rows[SUMS].sum(min_count=1)
-    for above, below in (("stolen_network_ns", "on_cpu_ns"), ("squeezes_low", "with_polls")):
-        both = rows[[above, below]].dropna()
-        known[[above, below]] = both.sum(min_count=1)
-    found = ratios(pd.DataFrame([known])).iloc[0]
-    priced = rows[rows["ns_per_work"].notna()]
-    shown = (priced.nlargest(1, "ns_per_work") if len(priced) else rows)["path"].iloc[0]
-    return {
-        "captures": len(rows),
-        "hosts": rows["hostname"].nunique(),
-        "packets": known["packets"],
-        **{one: found[one] for one in FIGURES if one in found},
-        "lowest_ns_per_work": priced["ns_per_work"].min(),
-        "highest_ns_per_work": priced["ns_per_work"].max(),
-        "dearest": shown,
-        "command": command_for(str(shown)),
-    }
-
-
-def ends(answer: "Answer", by: str) -> dict[str, pd.DataFrame]:
-    # The rows with the highest and the lowest price of a packet, and the highest share stolen:
-    # those that are known.
-    frame = answer.frame.rename(columns={COLUMNS[by]: "named"})
+    for pair in (["stolen_network_ns", "on_cpu_ns"], ["squeezes_low", "with_polls"]):
+        rows[pair] = rows[pair].where(rows[pair].notna().all(axis=1))
+    groups = rows.groupby(name)
+    prices = groups["ns_per_work"]
+    frame = ratios(groups[SUMS].sum(min_count=1)).assign(
+        captures=groups.size(),
+        hosts=groups["hostname"].nunique(),
+        lowest_ns_per_work=prices.min(),
+        highest_ns_per_work=prices.max(),
+        dearest=groups["path"].first(),
+    )
+    frame["command"] = frame["dearest"].map(command_for)
+    frame = frame.sort_values("ns_per_work", ascending=False, kind="stable").reset_index()
     priced = frame[frame["ns_per_work"].notna()]
-    stolen = frame[frame["stolen_of_tasks_share"].notna()]
-    rows = {
-        "dearest": priced.head(1),
-        "cheapest": priced.tail(1),
-        "most stolen": stolen.nlargest(1, "stolen_of_tasks_share"),
-    }
+    stolen = frame["stolen_of_tasks_share"].dropna().nlargest(1)
+    ends = pd.concat(
+        {"dearest": priced[:1], "cheapest": priced[-1:], "most stolen": frame.loc[stolen.index]},
+        names=["end"],
+    )
+    ends = ends.reset_index("end").rename(columns={name: "named"})
     columns = ["end", "named", "ns_per_work", "stolen_of_tasks_share"]
-    parts = [of.assign(end=end)[columns] for end, of in rows.items() if len(of)]
-    return {"ends": pd.concat([pd.DataFrame(columns=columns), *parts], ignore_index=True)}
+    return Answer(frame[[name, *_FIGURES]], ends=ends[columns].reset_index(drop=True))
 
 
-def words(answer: "Answer", by: str) -> dict[str, Any]:
-    # What costs.md says.
-    rows = {row["end"].replace(" ", "_"): row for row in records(answer.tables["ends"])}
-    picked = {name: rows.get(name) for name in ("dearest", "cheapest", "most_stolen")}
-    named = answer.frame.rename(columns={COLUMNS[by]: "named"})
-    shown = {"first_rows": records(named.head(_SHOWN)), "more_rows": len(named[_SHOWN:])}
-    return {"by": by, "rows": len(answer.frame), **shown, **picked}
-
-
-def draw(ax: "Axes", answer: "Answer", by: str) -> None:
-    # What a packet costs, a bar for each row; its captures' range as a line.
+def _draw(ax: "Axes", answer: Answer) -> None:
     from .plots import prices
 
-    prices(ax, answer.frame, COLUMNS[by])
+    prices(ax, answer.frame, answer.question.columns[0])
 
 
-def height(answer: "Answer") -> float:
-    return 0.9 + 0.33 * min(len(answer.frame), 20)
-
-
-def panels(answer: "Answer") -> "list[dict[str, str]]":
-    return [{}] if answer.frame["ns_per_work"].notna().any() else []
+for _question in (by_host, by_kernel, by_device, by_driver):
+    _question.plot(
+        title=f"CPU time of a packet, by {_question.name.removeprefix('by_')}",
+        height=lambda answer: 0.9 + 0.33 * min(len(answer.frame), 20),
+        panels=lambda answer: [{}] if answer.frame["ns_per_work"].notna().any() else [],
+    )(_draw)

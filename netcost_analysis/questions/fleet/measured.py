@@ -10,23 +10,18 @@ from ...timeline.reading import once
 from ...units import printable
 
 # What captures are told apart by.
-KEYS = ("host", "kernel", "device", "driver")
 COLUMNS = {"host": "hostname", "kernel": "kernel", "device": "device", "driver": "driver"}
 # What stands for a name that nobody recorded.
 UNKNOWN = "(unknown)"
-_NAMES = ["hostname", "kernel", "device", "driver"]
 
 
 @once
 def measured(fleet: Fleet) -> pd.DataFrame:
-    # By path: path, hostname, kernel, recorded_at (a time, null where unknown), recorded_by, the
-    # sums of answers, device and driver of the device with most packets, its sums, and of these
-    # ns_per_work, batch_mean, interrupt_ns_per_work, network_cpu_share, stolen_of_tasks_share,
-    # squeezed_share, packets_per_s; NaN where unknown. A capture without any packet has no device.
-    captures = fleet.captures[["path", "recorded_by", "duration_ns"]]
-    rows = fleet.answers.merge(captures, on="path")
+    # The columns of answers, those of the device with most packets, and ratios of them, NaN where
+    # unknown. A capture without any packet has no device.
+    rows = fleet.answers.merge(fleet.captures[["path", "duration_ns"]], on="path")
     rows = rows.merge(_busiest(fleet.devices), on="path", how="left")
-    for name in _NAMES:
+    for name in COLUMNS.values():
         rows[name] = rows[name].astype(object).where(rows[name].notna(), UNKNOWN)
     return ratios(rows)
 
@@ -34,8 +29,9 @@ def measured(fleet: Fleet) -> pd.DataFrame:
 def _busiest(devices: pd.DataFrame) -> pd.DataFrame:
     some = devices[(devices["packets"] > 0).fillna(False).astype(bool)]
     order = some.sort_values(["path", "packets", "device"], ascending=[True, False, True])
-    first = order.drop_duplicates("path")
-    return first.drop(columns=["hostname", "kernel", "recorded_at", "namespace"])
+    return order.drop_duplicates("path").drop(
+        columns=["hostname", "kernel", "recorded_at", "namespace"]
+    )
 
 
 def ratios(rows: pd.DataFrame) -> pd.DataFrame:
@@ -64,7 +60,7 @@ SUMS = [
 
 
 def shown_time(times: "pd.Series[Any]") -> "pd.Series[Any]":
-    # As ISO 8601 has it, to the second, in UTC; None where unknown.
+    # None where unknown.
     texts = times.dt.strftime("%Y-%m-%dT%H:%M:%SZ").astype(object)
     shown: pd.Series[Any] = texts.where(times.notna(), None)
     return shown

@@ -15,28 +15,29 @@ _SQUEEZED = 0.01
 _SLOPE = -0.5
 # Batches of others have to differ by so much to tell, as a standard deviation of logarithms.
 _SPREAD = 0.05
-PARTS = ("batch_part", "poll_part", "interrupt_part")
+# With what each is called.
+PARTS = {"batch_part": "batch size", "poll_part": "poll cost", "interrupt_part": "interrupts"}
 
 
-def parts_of(row: Mapping[str, Any], others: pd.DataFrame) -> dict[str, Any]:
-    # What of the difference between a capture's ns_per_work and the median of others is due to the
-    # size of its batches, to its polls at that size, to its interrupts: each as a part of that
-    # median, so that they add up to the whole difference; because: names those that matter.
+def parts_of(row: Mapping[Any, Any], others: pd.DataFrame) -> dict[str, Any]:
+    # What makes a capture's ns_per_work differ from the median of others: each as a part of that
+    # median, so that they add up to the whole difference.
     known = others[others["ns_per_work"].notna() & others["batch_mean"].notna()]
     usual = known[["ns_per_work", "interrupt_ns_per_work", "batch_mean"]].median()
     median = float(usual["ns_per_work"])
     own_interrupt, interrupt = (float(of["interrupt_ns_per_work"]) for of in (row, usual))
     poll, usual_poll = float(row["ns_per_work"]) - own_interrupt, median - interrupt
-    expected = usual_poll * (float(row["batch_mean"]) / float(usual["batch_mean"])) ** slope(known)
-    found = {
+    expected = usual_poll * (float(row["batch_mean"]) / float(usual["batch_mean"])) ** _slope(known)
+    parts = {
         "batch_part": (expected - usual_poll) / median,
         "poll_part": (poll - expected) / median,
         "interrupt_part": (own_interrupt - interrupt) / median,
     }
-    return found | {"because": because(found, _more_squeezes(row, others))}
+    squeezes = row["squeezed_share"] - others["squeezed_share"].median() > _SQUEEZED
+    return parts | {"because": _because(parts, bool(squeezes))}
 
 
-def slope(known: pd.DataFrame) -> float:
+def _slope(known: pd.DataFrame) -> float:
     # How a packet's cost in polls goes with the batch: 0 where each packet costs the same, -1 where
     # a poll does. Theil and Sen: the median of the slopes between pairs of captures.
     from scipy import stats
@@ -48,19 +49,13 @@ def slope(known: pd.DataFrame) -> float:
     return float(np.clip(stats.theilslopes(price, batch).slope, -1, 0))
 
 
-def _more_squeezes(row: Mapping[str, Any], others: pd.DataFrame) -> bool:
-    squeezed, usual = row["squeezed_share"], others["squeezed_share"].median()
-    return bool(squeezed - usual > _SQUEEZED)
-
-
-_CALLED = {"batch_part": "batch size", "poll_part": "poll cost", "interrupt_part": "interrupts"}
-
-
-def because(found: Mapping[str, float], squeezes: bool) -> str:
+def _because(parts: Mapping[str, float], squeezes: bool) -> str:
     # The parts that make the difference, the largest first.
-    whole = sum(found[name] for name in PARTS)
-    named = [name for name in PARTS if found[name] * whole > 0]
-    named = [name for name in named if abs(found[name]) >= _NAMED * abs(whole)]
-    named.sort(key=lambda name: -abs(found[name]))
-    said = [_CALLED[name] for name in named]
-    return ", ".join([*said, *(["squeezes"] if squeezes else [])])
+    whole = sum(parts.values())
+    named = [
+        name
+        for name in PARTS
+        if parts[name] * whole > 0 and abs(parts[name]) >= _NAMED * abs(whole)
+    ]
+    named.sort(key=lambda name: -abs(parts[name]))
+    return ", ".join([*(PARTS[name] for name in named), *["squeezes"] * squeezes])

@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import binom
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.fleet.outliers import deviations
 from netcost_analysis.stats.change_points import FALSE_ALARMS, LEAST_SIDE, change_points
-from netcost_analysis.stats.outliers import deviations
 from support.fleets import REGRESSED, Told, captures, dataset, days, gathered
 
 Make = Callable[[list[Told]], netcost.Fleet]
@@ -52,7 +52,7 @@ def test_where_nothing_changes_little_is_found(tmp_path: Path, seeds: range, mos
     for seed in seeds:
         fleet = netcost.open_fleet(dataset(tmp_path / str(seed), days(seed=seed)))
         answer = fleet.ask.fleet.trend()
-        assert answer.figures["looked_at"] > 0
+        assert answer["series_looked_at"] > 0
         alarmed += [seed] if len(answer.frame) else []
     assert len(alarmed) <= most, alarmed
 
