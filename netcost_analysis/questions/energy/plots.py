@@ -13,7 +13,7 @@ from ...plots.steps import over_steps
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_CPUS, MAX_OWNERS = 24, 12
+_MOST_OWNERS = 12
 # What woke a CPU: colours of what ran.
 _WAKERS = {
     "network interrupt": KIND["softirq"],
@@ -39,9 +39,9 @@ _OWNERS = {
 _UNITS = {"joules_per_gb": "joules per gigabyte", "uj_per_packet": "microjoules per packet"}
 
 
-def wakeups_by_cpu(ax: "Axes", wakeups: pd.DataFrame, by_cpu: pd.DataFrame) -> None:
+def wakeups_by_cpu(ax: "Axes", wakeups: pd.DataFrame, by_cpu: pd.DataFrame, most: int) -> None:
     """Draw how often each CPU was woken a second, by what kind of event: those woken most."""
-    cpus = sorted(by_cpu.nlargest(MAX_CPUS, "wakeups")["cpu"])
+    cpus = sorted(by_cpu.nlargest(most, "wakeups")["cpu"])
     left = np.zeros(len(cpus))
     handles = []
     for waker, color in _WAKERS.items():
@@ -87,7 +87,7 @@ def watts_over_time(
 
 def joules_by_owner(ax: "Axes", owners: pd.DataFrame, domain: str) -> None:
     """Draw what falls to each owner, those with most; of kinds of owners a colour each."""
-    first = owners.head(MAX_OWNERS)
+    first = owners.head(_MOST_OWNERS)
     colors = [_OWNERS[kind] for kind in first["owner_kind"]]
     is_dynamic = first["owner_dynamic_joules"].notna().all()
     joules = first["owner_dynamic_joules" if is_dynamic else "owner_joules"]
