@@ -210,7 +210,7 @@ def test_packets_whose_polls_were_not_seen_have_no_price(tmp_path: Path) -> None
     assert (eth0["packets"], eth0["rx_packets"], eth0["work_share"]) == (30, 40, 0.75)
     assert eth0[["ns_per_packet", "ns_per_byte"]].isna().all()
     assert eth0["ns_per_work"] == 50
-    eth0 = answer.figures["counted"][0]
+    eth0 = answer["against_counters"].iloc[0]
     assert (eth0["unpolled_packets"], eth0["uncounted_packets"]) == (10, 0)
     assert not eth0["is_explained"]
 
@@ -221,18 +221,17 @@ def test_packets_beside_the_readings_are_no_polls_unseen(tmp_path: Path) -> None
     answer = made(tmp_path, **{"samples/net_dev": text}).ask.devices.device_cost()
     rows = answer.frame.set_index("device")
     assert rows.loc["eth0", "ns_per_packet"] == rows.loc["eth0", "ns"] / 40
-    eth0 = answer.figures["counted"][0]
+    eth0 = answer["against_counters"].iloc[0]
     assert (eth0["unpolled_packets"], eth0["is_explained"]) == (10, True)
 
 
 def test_the_summary_names_who_costs_most(tmp_path: Path) -> None:
     files = {"samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 10)}
     answer = made(tmp_path, **files).ask.devices.device_summary()
-    first = answer.figures["first"]
-    assert (first["device"], first["ns"]) == ("eth0", 1500)
+    assert answer["costs"][["device", "ns"]].values.tolist() == [["eth0", 1500], ["veth0", pd.NA]]
     for figure in ("**eth0**", "1.50 µs in 3.00", "**50.0 %**", "50.0 ns", "30 packets received"):
         assert figure in answer.words
-    assert answer.figures["others"] == []
+    assert "Then" not in answer.words
     assert set(answer.tables) == {"costs", "flags"}
 
 
@@ -267,8 +266,9 @@ def test_ports_are_one_row_of_their_bond(source: str, tmp_path: Path) -> None:
     assert pd.isna(bond["ns_per_packet"])
     assert not pd.isna(plain["ns_per_packet"]["eth0"])
     pd.testing.assert_series_equal(rows.loc["veth0"], plain.loc["veth0"], check_dtype=False)
-    named = timeline.ask.devices.device_cost(by="master").figures["ports"]
-    assert {tuple(one.values()) for one in named} == {(".", port, "bond0") for port in ports}
-    assert timeline.ask.devices.device_cost().figures["ports"] == []
+    answer = timeline.ask.devices.device_cost(by="master")
+    assert answer["ports"].values.tolist() == [[".", port, "bond0"] for port in ports]
+    assert "eth1 is in the row of bond0" in answer.words
+    assert "in the row of" not in timeline.ask.devices.device_cost().words
     with pytest.raises(ArgumentError, match="device, master"):
         device_cost(timeline, by="bond")  # type: ignore[arg-type]
