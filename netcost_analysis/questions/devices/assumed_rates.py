@@ -65,11 +65,18 @@ def assumed_rates(bundle: "Bundle", interval_s: float = 1.0, folder: str | None 
     choices=each("device"),
 )
 def _of_device(ax: "Axes", answer: Answer, device: str) -> None:
-    from .plots import misread
+    from .plots import rates
 
     rows = answer.frame[answer.frame["device"] == device]
     # Of namesakes in several namespaces the first.
     rows = rows[rows["namespace"] == rows["namespace"].iloc[0]]
-    misread(ax, rows, answer["assumed_interval_s"], int(rows["start_ns"].min()))
+    column, scale, unit = "rx_bytes_per_s", 8e-6, "Mbit/s received"
+    if rows["utilisation_share"].notna().all():
+        column, scale, unit = "utilisation_share", 100.0, "% utilised"
+    curves = {
+        column: "over the true interval",
+        f"assumed_{column}": f"if each interval were {answer['assumed_interval_s']:g} s",
+    }
+    rates(ax, rows, curves, scale, unit, int(rows["start_ns"].min()))
     ax.set_title(device)
     ax.set_xlabel("time since the first sample, s")

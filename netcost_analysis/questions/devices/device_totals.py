@@ -16,14 +16,8 @@ if TYPE_CHECKING:
 @question(
     check=lambda bundle: carried(bundle),
     columns=(
-        "device",
-        "rx_packets_per_s",
-        "tx_packets_per_s",
-        "rx_mbit_per_s",
-        "tx_mbit_per_s",
-        "rx_packet_bytes",
-        "utilisation_share",
-        "saturation_per_s",
+        *("device", "rx_packets_per_s", "tx_packets_per_s", "rx_mbit_per_s", "tx_mbit_per_s"),
+        *("rx_packet_bytes", "utilisation_share", "saturation_per_s"),
     ),
     rows=20,
 )

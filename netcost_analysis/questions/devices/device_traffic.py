@@ -38,8 +38,6 @@ _COLUMNS = [
     *("rx_packet_bytes", "tx_packet_bytes", "saturation_per_s"),
     *("speed_bits_per_s", "utilisation_share"),
 ]
-
-
 # So many interfaces have a picture, those that carried most.
 _MOST = 3
 
@@ -56,11 +54,7 @@ def comparable(capture: "Capture") -> bool:
 @question(
     check=lambda bundle: carried(bundle),
     columns=(
-        "device",
-        "start_ns",
-        "rx_bytes_per_s",
-        "tx_bytes_per_s",
-        "utilisation_share",
+        *("device", "start_ns", "rx_bytes_per_s", "tx_bytes_per_s", "utilisation_share"),
         "namespace",
     ),
     rows=0,
@@ -112,68 +106,57 @@ def _carried(
 
 
 def summed(grown: pd.DataFrame) -> pd.DataFrame:
-    # Growth between each two readings as growth from the first to the last, per interface. grown:
-    # as deltas() returns it, with namespace. A counter that went backwards in between is NA.
-    keys = ["namespace", "device"]
-    # A reading's own time is an error at the two ends only.
-    frame = grown.sort_values("start_ns", kind="stable").groupby(keys, sort=False, as_index=False)
-    ends = frame.agg(
+    # Growth from the first reading to the last, per interface. grown: of deltas, with namespace. A
+    # counter that went backwards in between is NA.
+    groups = grown.sort_values("start_ns", kind="stable").groupby(
+        ["namespace", "device"], sort=False
+    )
+    ends = groups.agg(
         start_ns=("start_ns", "first"),
         end_ns=("end_ns", "last"),
         first_ns=("interval_error_ns", "first"),
         last_ns=("interval_error_ns", "last"),
-        rows=("start_ns", "size"),
     )
     ends["interval_ns"] = ends["end_ns"] - ends["start_ns"]
+    # A reading's own time is an error at the two ends only.
     both = ends["first_ns"] + ends["last_ns"]
-    ends["interval_error_ns"] = both.where(ends["rows"] > 1, ends["first_ns"])
+    ends["interval_error_ns"] = both.where(groups.size() > 1, ends["first_ns"])
     values = [name for name in _GROWN if name in grown]
-    sums = frame[values].sum(min_count=1)
-    unknown = grown[values].isna().groupby([grown[key] for key in keys]).any()
-    ends = ends.merge(sums, on=keys)
-    index = pd.MultiIndex.from_frame(ends[keys])
-    ends[values] = ends[values].astype("Int64").mask(unknown.loc[index].to_numpy())
-    return ends
+    return ends.join(groups[values].sum(skipna=False)).reset_index()
 
 
-def _rated(grown: pd.DataFrame, speed: dict[tuple[str, str], int | None]) -> pd.DataFrame:
-    # Growth with rates, sizes, saturation and utilisation beside it. grown: namespace, device,
-    # start_ns, end_ns, interval_ns, interval_error_ns and counters' growth. speed: bits per second
-    # of (namespace, device).
-    frame = grown.reindex(columns=[*_WHERE, *_GROWN]).reset_index(drop=True)
-    frame[_GROWN] = frame[_GROWN].astype("Int64")
+def _rated(grown: pd.DataFrame, speeds: dict[tuple[str, str], int | None]) -> pd.DataFrame:
+    # Growth with rates, sizes, saturation and utilisation beside it.
+    types = dict.fromkeys(_GROWN, "Int64")
+    frame = grown.reindex(columns=[*_WHERE, *_GROWN]).reset_index(drop=True).astype(types)
+    grew = frame[_GROWN].astype("Float64")
     seconds = (frame["interval_ns"] / 1e9).where(frame["interval_ns"] > 0).astype("Float64")
-    for name in _RATES:
-        frame[f"{name}_per_s"] = frame[name].astype("Float64") / seconds
+    frame = frame.join(grew[_RATES].div(seconds, axis=0).add_suffix("_per_s"))
     for side in ("rx", "tx"):
-        packets = frame[f"{side}_packets"].astype("Float64")
-        frame[f"{side}_packet_bytes"] = frame[f"{side}_bytes"].astype("Float64") / packets.mask(
-            packets <= 0
-        )
-    lost = frame[_SATURATION].astype("Float64").sum(axis=1, min_count=len(_SATURATION))
-    frame["saturation_per_s"] = lost / seconds
+        packets = grew[f"{side}_packets"]
+        frame[f"{side}_packet_bytes"] = grew[f"{side}_bytes"] / packets.mask(packets <= 0)
+    frame["saturation_per_s"] = grew[_SATURATION].sum(axis=1, skipna=False) / seconds
     pairs = zip(frame["namespace"], frame["device"], strict=True)
-    frame["speed_bits_per_s"] = pd.array([speed.get(pair) for pair in pairs], dtype="Int64")
+    frame["speed_bits_per_s"] = pd.array([speeds.get(pair) for pair in pairs], dtype="Int64")
     # Bytes of the busier direction: a full duplex link can have both.
     busier = frame[["rx_bytes_per_s", "tx_bytes_per_s"]].max(axis=1, skipna=False)
-    speed_bits_per_s = frame["speed_bits_per_s"].astype("Float64")
-    frame["utilisation_share"] = busier.astype("Float64") * 8 / speed_bits_per_s
-    frame = frame.sort_values(["start_ns", "namespace", "device"], kind="stable")
-    return frame[_COLUMNS].reset_index(drop=True)
+    frame["utilisation_share"] = busier * 8 / frame["speed_bits_per_s"].astype("Float64")
+    order = ["start_ns", "namespace", "device"]
+    return frame.sort_values(order, kind="stable", ignore_index=True)[_COLUMNS]
 
 
 def _speeds(bundle: "Bundle") -> dict[tuple[str, str], int | None]:
     # Bits per second of each (namespace, device), None where unknown or changed meanwhile.
-    found: dict[tuple[str, str], int | None] = {}
+    speeds: dict[tuple[str, str], int | None] = {}
     for namespace, ending in bundle.network_namespaces.items():
         sides = [
             queue_settings(bundle.text(f"{side}/settings/queues{ending}") or "")
             for side in ("before", "after")
         ]
         for device in {name for side in sides for name in side}:
-            known = {side[device].get("speed_bits_per_s") for side in sides if device in side}
-            found[namespace, device] = known.pop() if len(known) == 1 else None
-    return found
+            told = {side[device].get("speed_bits_per_s") for side in sides if device in side}
+            speeds[namespace, device] = told.pop() if len(told) == 1 else None
+    return speeds
 
 
 def with_traffic(rows: pd.DataFrame, what: str = "packets") -> pd.DataFrame:
@@ -199,9 +182,13 @@ def _busiest(answer: Answer) -> list[dict[str, str]]:
     choices=each("device"),
 )
 def _of_device(ax: "Axes", answer: Answer, device: str) -> None:
-    from .plots import traffic
+    from .plots import rates
 
-    traffic(ax, answer.frame[answer.frame["device"] == device], answer.start_ns)
+    rows = answer.frame[answer.frame["device"] == device]
+    # Of a short interval the length is not known well enough.
+    sure = rows[rows["interval_error_ns"] * 2 <= rows["interval_ns"]]
+    curves = {"rx_bytes_per_s": "received", "tx_bytes_per_s": "sent"}
+    rates(ax, sure, curves, 8e-6, "Mbit/s", answer.start_ns)
     ax.set_title(device)
     # Samples alone have no window.
     with suppress(CaptureError):
