@@ -96,7 +96,7 @@ def _cost(timeline: "Timeline") -> pd.DataFrame:
         with suppress(CaptureError):
             traffic = _traffic(timeline, bundle)
     if traffic is None:
-        return joined(_times(timeline), None)
+        return _joined(_times(timeline), None, timeline.cpus is None)
     # Namespaces are read one after another, and an interface may come or go: several windows. What
     # has no traffic is told of the longest.
     traffic["shared"] = traffic["device"].duplicated(keep=False)
@@ -104,7 +104,7 @@ def _cost(timeline: "Timeline") -> pd.DataFrame:
     frames = []
     for _, part in traffic.loc[length.index].groupby(["start_ns", "end_ns"], sort=False):
         window = int(part["start_ns"].iloc[0]), int(part["end_ns"].iloc[0])
-        frames.append(joined(_times(_between(timeline, *window)), part, timeline.cpus is None))
+        frames.append(_joined(_times(_between(timeline, *window)), part, timeline.cpus is None))
     frame = pd.concat(frames, ignore_index=True)
     unnamed = frame["namespace"].isna()
     again = frame["device"].duplicated() | frame["device"].isin(frame["device"][~unnamed])
@@ -139,20 +139,14 @@ def _times(timeline: "Timeline") -> pd.DataFrame:
     )
 
 
-def joined(
-    times: pd.DataFrame, traffic: pd.DataFrame | None, all_cpus: bool = True
-) -> pd.DataFrame:
+def _joined(times: pd.DataFrame, traffic: pd.DataFrame | None, all_cpus: bool) -> pd.DataFrame:
     # Times by device with traffic by (namespace, device), and what a packet costs. traffic: of
-    # carried(whole=True) for the same stretch, None where it is unknown; shared, if it is there,
-    # says of which rows a device of another stretch has the name. all_cpus: whether times are of
-    # all CPUs, as traffic is.
+    # carried(whole=True) for the same stretch, None where it is unknown; shared: whether another
+    # namespace has the name. all_cpus: whether times are of all CPUs, as traffic is.
     frame = times
     if traffic is not None:
-        shared = traffic["device"].duplicated(keep=False)
-        if "shared" in traffic:
-            shared |= traffic["shared"]
         columns = ["namespace", "device", "interval_error_ns", *_CARRIED, *_MEANS]
-        frame = times.merge(traffic.loc[~shared, columns], on="device", how="outer")
+        frame = times.merge(traffic.loc[~traffic["shared"], columns], on="device", how="outer")
         # What took no time has the window of the others.
         for name in ("start_ns", "end_ns"):
             frame[name] = frame[name].fillna(int(traffic[name].iloc[0])).astype("int64")

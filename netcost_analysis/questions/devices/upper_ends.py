@@ -1,6 +1,6 @@
 # What of a device's time no event shows, and how much it may have been.
 
-from collections.abc import Callable
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -9,7 +9,7 @@ from ..._native import CaptureError
 from ...capture.requires import unrecorded
 from ...timeline.owners import thief_label
 from ...timeline.reading import once
-from ..completeness.unrecorded import Missing, missing
+from ..completeness.unrecorded import missing
 from .device_traffic import carried, comparable
 
 if TYPE_CHECKING:
@@ -78,58 +78,39 @@ def with_upper_ends(
 ) -> pd.DataFrame:
     # device_time's rows with hardirq_max_ns, poll_max_ns and max_ns. sums: the timeline's. lines:
     # of device_lines.
-    frame, unseen = rows.copy(), missing(timeline)
+    frame, cpu, kind = rows.copy(), rows["cpu"], rows["kind"]
     polls = frame["poll_ns"]
     if _polls_missed(timeline.capture):
         # A poll that nobody saw is in its softirq's time, in the poll after it, or its thread's.
-        whole = frame["cpu"].map(_polling_ns(sums)).astype("Int64").fillna(0)
+        whole = cpu.map(_polling_ns(sums)).astype("Int64").fillna(0)
         polls = polls.mask(polls.notna(), whole)
-    untimed = not_all(frame["timed_packets"].astype("Float64"), frame["packets"].astype("Float64"))
-    window_ns = timeline.duration_ns
-    softirqs = _unseen_ns(frame, unseen, window_ns, _is_its_softirq)
-    # Busy polls and netpoll are in whatever time they interrupt.
-    frame["poll_max_ns"] = (polls + softirqs).mask(untimed).astype("Int64")
     thieves = {
         str(irq): thief_label("hardirq", irq, name, device, "device")
         for irq, name, device in zip(lines["irq"], lines["name"], lines["device"], strict=True)
     }
-    handlers = _unseen_ns(
-        frame,
-        unseen,
-        window_ns,
-        lambda thief, one: one.kind == "irq" and thieves.get(one.counter) == thief,
+    # What is proved missing by CPU, each as long as the longest.
+    handlers_ns, softirqs_ns = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
+    for one in missing(timeline):
+        ns = timeline.duration_ns if one.each is None else one.least * one.each.longest_ns
+        if one.kind == "softirq":
+            softirqs_ns[one.counter, one.cpu] += ns
+        elif one.kind == "irq" and one.counter in thieves:
+            handlers_ns[thieves[one.counter], one.cpu] += ns
+    # RPS's dispatch is NET_RX, as are polls.
+    vector = frame["thief"].where(frame["thief"] == "NET_TX", "NET_RX")
+    handlers, softirqs = (
+        pd.Series([ns[key] for key in zip(names, cpu, strict=True)], rows.index, dtype="Int64")
+        for ns, names in ((handlers_ns, frame["thief"]), (softirqs_ns, vector))
     )
+    untimed = not_all(frame["timed_packets"].astype("Float64"), frame["packets"].astype("Float64"))
+    # Busy polls and netpoll are in whatever time they interrupt.
+    frame["poll_max_ns"] = (polls + softirqs).mask(untimed).astype("Int64")
     frame["hardirq_max_ns"] = (frame["hardirq_ns"] + handlers).astype("Int64")
-    kind = frame["kind"]
     more = (frame["poll_max_ns"] - frame["poll_ns"]).where(kind.isin(["device", "backlog"]), 0)
     more += (frame["hardirq_max_ns"] - frame["hardirq_ns"]).where(kind.isin(["device", "line"]), 0)
     more += softirqs.where(kind == "softirq", 0)
     frame["max_ns"] = (frame["ns"] + more).astype("Int64")
     return frame
-
-
-def _is_its_softirq(thief: str, one: Missing) -> bool:
-    # RPS's dispatch is NET_RX, as are polls.
-    vector = "NET_TX" if thief == "NET_TX" else "NET_RX"
-    return one.kind == "softirq" and one.counter == vector
-
-
-def _unseen_ns(
-    rows: pd.DataFrame,
-    unseen: list[Missing],
-    window_ns: int,
-    its: Callable[[str, Missing], bool],
-) -> "pd.Series[int]":
-    # Of each row what is proved missing of it on its CPU, each as long as the longest.
-    found = [
-        sum(
-            window_ns if one.each is None else one.least * one.each.longest_ns
-            for one in unseen
-            if one.cpu == cpu and its(thief, one)
-        )
-        for thief, cpu in zip(rows["thief"], rows["cpu"], strict=True)
-    ]
-    return pd.Series(found, index=rows.index, dtype="Int64")
 
 
 def _polling_ns(sums: pd.DataFrame) -> "pd.Series[int]":

@@ -9,7 +9,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.devices.device_cost import joined, why_no_traffic
+from netcost_analysis.questions.devices.device_cost import why_no_traffic
 from support.asked import device_cost, device_flags, device_time_series
 from support.device_bundles import bundle, link, net_dev, opened
 from support.host import SAMPLES
@@ -35,9 +35,10 @@ def rounds(count: int = 10) -> Cpu:
     return cpu(0, *told, h.Waking(1000 + count * 1000, UDPSINK), task=OPENSSL)
 
 
-def counted(at: int, received: int, sent: int, took: int = 0) -> str:
-    text = net_dev(eth0=(100 * received, received, 60 * sent, sent), veth0=(10, received, 0, 0))
-    return f"@ 1 {at - took} {at + took}\n{text}"
+def counted(at: int, received: int, sent: int, took: int = 0, **more: int) -> str:
+    devices = {"eth0": (100 * received, received, 60 * sent, sent), "veth0": (10, received, 0, 0)}
+    devices |= {name: (100 * packets, packets, 0, 0) for name, packets in more.items()}
+    return f"@ 1 {at - took} {at + took}\n{net_dev(**devices)}"
 
 
 def made(folder: Path, **files: str) -> netcost.Timeline:
@@ -99,41 +100,28 @@ def test_a_bare_recording_has_time_and_says_what_it_lacks(tmp_path: Path) -> Non
     assert "bare recording" in str(why_no_traffic(timeline))
 
 
-def test_a_name_of_two_namespaces_has_no_traffic() -> None:
-    times = pd.DataFrame(
-        {"device": ["eth0", "eth1"], "hardirq_ns": 1, "poll_ns": 1, "ns": 2, "interrupts": 1,
-         "polls": 1, "packets": 1, "timed_packets": 1, "start_ns": 0, "end_ns": 10,
-         "unknown_cpu_share": 0.0}
-    )  # fmt: skip
-    traffic = pd.DataFrame(
-        {"namespace": ["a", "b", "a"], "device": ["eth0", "eth0", "eth1"], "rx_packets": 1,
-         "tx_packets": 1, "rx_bytes": 9, "tx_bytes": 9, "rx_packet_bytes": 9.0,
-         "tx_packet_bytes": 9.0, "speed_bits_per_s": pd.NA, "utilisation_share": pd.NA,
-         "start_ns": 0, "end_ns": 10, "interval_error_ns": 0}
-    )  # fmt: skip
-    rows = joined(times, traffic).set_index("device")
-    assert rows["namespace"].to_dict() == {"eth0": None, "eth1": "a"}
-    assert pd.isna(rows.loc["eth0", "ns_per_packet"])
-    assert rows.loc["eth1", "ns_per_packet"] == 1
-
-
-# Two namespaces are read one after the other, so no two of their readings have a window in common.
-def test_namesakes_of_two_namespaces_are_not_given_each_others_time(tmp_path: Path) -> None:
+# Two namespaces are read one after the other, so few of their readings have a window in common.
+@pytest.mark.parametrize(("start", "end", "ns"), [(2950, 6950, 2000), (2900, 5900, 1500)])
+def test_namesakes_of_two_namespaces_are_not_given_each_others_time(
+    tmp_path: Path, start: int, end: int, ns: int
+) -> None:
     manifest = {"network_namespaces": ["blue", "."], "netcost_bundle": 1}
     timeline = made(
         tmp_path,
         **{
             "manifest.json": {**manifest, "trace": "trace.perf.data"},
             "samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 10),
-            "samples/net_dev.host": counted(2950, 5, 0) + counted(6950, 45, 10),
+            "samples/net_dev.host": counted(start, 5, 0, eth1=0) + counted(end, 45, 10, eth1=9),
         },
     )
     rows = device_cost(timeline)
     eth0 = rows[rows["device"] == "eth0"]
     assert len(eth0) == 1
     # Of the longest stretch that was counted.
-    assert eth0[["start_ns", "end_ns", "ns"]].iloc[0].tolist() == [2950, 6950, 2000]
+    assert eth0[["start_ns", "end_ns", "ns"]].iloc[0].tolist() == [start, end, ns]
     assert eth0[["namespace", "rx_packets", "ns_per_packet"]].isna().all(axis=None)
+    alone = rows[rows["device"] == "eth1"]
+    assert alone[["namespace", "rx_packets"]].values.tolist() == [[".", 9]]
     flags = device_flags(timeline)
     assert "unlisted" not in set(flags["flag"])
     assert "interrupts and polls" not in " ".join(flags["why"])
@@ -268,7 +256,7 @@ def test_ports_are_one_row_of_their_bond(source: str, tmp_path: Path) -> None:
     pd.testing.assert_series_equal(rows.loc["veth0"], plain.loc["veth0"], check_dtype=False)
     answer = timeline.ask.devices.device_cost(by="master")
     assert answer["ports"].values.tolist() == [[".", port, "bond0"] for port in ports]
-    assert "eth1 is in the row of bond0" in answer.words
-    assert "in the row of" not in timeline.ask.devices.device_cost().words
+    assert "row of bond0" in answer.words
+    assert "row of bond0" not in timeline.ask.devices.device_cost().words
     with pytest.raises(ArgumentError, match="device, master"):
         device_cost(timeline, by="bond")  # type: ignore[arg-type]

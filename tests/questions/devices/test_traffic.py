@@ -169,15 +169,6 @@ def test_the_sample_beside_a_naive_reading_of_its_file() -> None:
     assert total.loc["quiet0", "rx_packets"] == seen[-1][1][1] - seen[0][1][1]
 
 
-def test_the_samples_uneven_intervals_mislead() -> None:
-    told = opened(SAMPLE).capture.bundle
-    assert told
-    frame = assumed_rates(told, folder="files").frame
-    worst = frame.loc[frame["assumed_utilisation_share"].astype("float64").idxmax()]
-    assert worst["assumed_utilisation_share"] > 2 * worst["utilisation_share"] > 0.2
-    assert worst["overstated_share"] == pytest.approx(worst["interval_ns"] / 1e9 - 1)
-
-
 SOFTNET = "{:08x} {:08x} {:08x} 0 0 0 0 0 0 0 0 0 {:08x} 0 0\n"
 
 
