@@ -29,16 +29,16 @@ def counters_by_step(experiment: Experiment) -> Answer:
     A row per step and CPU, in their order, with the columns of cpu_counters. Source: cpu_counters
     of each step that has counters.
     """
-    found = []
+    frames = []
     for step in steps_of(experiment):
         if len(counted(step.bundle).frame):
             rows = by_cpu(step.bundle)
             size = pd.array([step.io_bytes] * len(rows), dtype="Int64")
             named = pd.DataFrame({"step": step.name, "io_bytes": size}, index=rows.index)
-            found.append(named.join(rows))
-    if not found:
+            frames.append(named.join(rows))
+    if not frames:
         raise CaptureError(f"{experiment.path}: perf stat counted nothing in its steps")
-    frame = pd.concat(found, ignore_index=True)
+    frame = pd.concat(frames, ignore_index=True)
     by_ipc = frame[frame["ipc"].notna()].sort_values("ipc", kind="stable")
     ends = by_ipc.groupby("cpu", dropna=False).agg(
         highest_step=("step", "last"),

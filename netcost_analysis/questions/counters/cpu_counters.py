@@ -76,10 +76,10 @@ def cpu_counters(bundle: Bundle) -> Answer:
     softnet_stat counted as processed. Source: counters.jsonl (netcost-record --profile counters),
     samples/softnet_stat.
     """
-    rows, found = by_cpu(bundle), counted(bundle)
+    rows, events_read = by_cpu(bundle), counted(bundle)
     by_ipc = rows[rows["ipc"].notna()].sort_values("ipc", kind="stable")
     with_packets = rows[rows["cycles_per_packet"].notna()]
-    events = found.frame.groupby("outcome")["event"].unique()
+    events = events_read.frame.groupby("outcome")["event"].unique()
     unsupported = [
         event
         for event in events.get(NOT_SUPPORTED, [])
@@ -90,7 +90,7 @@ def cpu_counters(bundle: Bundle) -> Answer:
     return Answer(
         rows,
         unsupported_events=tuple(unsupported),
-        notes=found.notes,
+        notes=events_read.notes,
         least_running_share=float(rows["running_share"].min()),
         lowest_ipc=_only(by_ipc.head(1)),
         highest_ipc=_only(by_ipc.tail(1)),

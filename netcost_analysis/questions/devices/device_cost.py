@@ -1,7 +1,5 @@
 # CPU time of devices against what they carried, both over the same stretch of time.
 
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -9,7 +7,6 @@ import pandas as pd
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...display.templates import as_text, render
 from ...snapshots.counters import readings
 from ...timeline.aggregates import Grouped
 from ...timeline.by import MasterBy, check_by
@@ -23,12 +20,10 @@ from .upper_ends import not_all
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...capture.bundle import Bundle
     from ...timeline.timeline import Timeline
 
 _ALL_POLLS = Grouped("polls", by=("device",), sums=("self_ns",))
 INPUTS = (*OF_TIMES, _ALL_POLLS)
-_WHY_NO_TRAFFIC = Path(__file__).with_name("why_no_traffic.md")
 _TIMES = ["hardirq_ns", "hardirq_max_ns", "poll_ns", "ns"]
 _COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
 _ADDED = [*_TIMES, *_COUNTS, "cut_poll_ns"]
@@ -82,7 +77,7 @@ def device_cost(timeline: "Timeline", by: MasterBy = "device") -> Answer:
         cost.copy(),
         against_counters=_against_counters(cost),
         ports=ports,
-        traffic_unknown=why_no_traffic(timeline),
+        traffic_unknown=_traffic(timeline)[1],
         by_master=by == "master",
     )
 
@@ -90,11 +85,7 @@ def device_cost(timeline: "Timeline", by: MasterBy = "device") -> Answer:
 # Several questions of a page ask it of one timeline.
 @once
 def _cost(timeline: "Timeline") -> pd.DataFrame:
-    bundle = timeline.capture.bundle
-    traffic = None
-    if bundle is not None:
-        with suppress(CaptureError):
-            traffic = _traffic(timeline, bundle)
+    traffic, _ = _traffic(timeline)
     if traffic is None:
         return _joined(_times(timeline), None, timeline.cpus is None)
     # Namespaces are read one after another, and an interface may come or go: several windows. What
@@ -143,13 +134,14 @@ def _joined(times: pd.DataFrame, traffic: pd.DataFrame | None, all_cpus: bool) -
     # Times by device with traffic by (namespace, device), and what a packet costs. traffic: of
     # carried(whole=True) for the same stretch, None where it is unknown; shared: whether another
     # namespace has the name. all_cpus: whether times are of all CPUs, as traffic is.
-    frame = times
+    # As floats, which they would be beside what took no time, instants lose their last digits.
+    times = frame = times.astype({"start_ns": "Int64", "end_ns": "Int64"})
     if traffic is not None:
         columns = ["namespace", "device", "interval_error_ns", *_CARRIED, *_MEANS]
         frame = times.merge(traffic.loc[~traffic["shared"], columns], on="device", how="outer")
         # What took no time has the window of the others.
         for name in ("start_ns", "end_ns"):
-            frame[name] = frame[name].fillna(int(traffic[name].iloc[0])).astype("int64")
+            frame[name] = frame[name].fillna(int(traffic[name].iloc[0]))
         if len(times):
             unknown = times["unknown_cpu_share"].iloc[0]
             frame["unknown_cpu_share"] = frame["unknown_cpu_share"].fillna(unknown)
@@ -217,35 +209,28 @@ def _against_counters(cost: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index(drop=True)
 
 
-def _traffic(timeline: "Timeline", bundle: "Bundle") -> pd.DataFrame | None:
-    # What was carried between the first and the last reading in the window; None where the clock
-    # does not say which those are. Raises CaptureError where it is unknown for another reason.
-    if not comparable(timeline.capture):
-        return None
-    within = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
-    return carried(bundle, whole=True, within=within)
-
-
-def why_no_traffic(timeline: "Timeline") -> str | None:
-    # Why device_cost has no traffic for this timeline, as a sentence; None where it has.
-    bundle, capture = timeline.capture.bundle, timeline.capture
-    why: dict[str, Any] = {}
+def _traffic(timeline: "Timeline") -> tuple[pd.DataFrame | None, str | None]:
+    # What was carried between the first and the last reading in the window, or why that is unknown.
+    capture, bundle = timeline.capture, timeline.capture.bundle
     if bundle is None:
-        why = {"reason": "no bundle"}
-    elif not comparable(capture):
-        why = {"reason": "clock", "clock": capture.header["clock"]}
-    else:
+        return None, (
+            "this is a bare recording: netcost-record keeps the interfaces' counters beside it"
+        )
+    if not comparable(capture):
+        return None, (
+            f"the trace's clock ({capture.header['clock']}) is not that of the interfaces' "
+            "counters, CLOCK_MONOTONIC: netcost-record records with it"
+        )
+    within = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    try:
+        return carried(bundle, whole=True, within=within), None
+    except NoReadingsError:
         endings = bundle.network_namespaces.values()
-        try:
-            if any(readings(bundle, f"net_dev{ending}") for ending in endings):
-                _traffic(timeline, bundle)
-            else:
-                why = {"reason": "no times"}
-        except NoReadingsError:
-            why = {"reason": "few readings"}
-        except CaptureError as error:
-            why = {"reason": "error", "error": error}
-    return as_text(render(_WHY_NO_TRAFFIC, why)) if why else None
+        if any(readings(bundle, f"net_dev{ending}") for ending in endings):
+            return None, "the interfaces' counters were not read twice within the window"
+        return None, ("nothing says when the interfaces' counters were read: netcost-record does")
+    except CaptureError as error:
+        return None, str(error)
 
 
 def _pictured(answer: Answer) -> int:

@@ -38,9 +38,9 @@ def device_matrix(timeline: "Timeline") -> Answer:
         [(*thief, cpu) for thief in thieves for cpu in cpus], names=["kind", "thief", "cpu"]
     )
     values = rows[["ns", "cpu_share", "interrupts_per_s"]].astype("Float64")
-    found = values.groupby([rows[name] for name in places.names]).sum(min_count=1)
+    sums = values.groupby([rows[name] for name in places.names]).sum(min_count=1)
     # What is not known of a row stays so; a CPU without a row had none of it.
-    frame = found.reindex(places, fill_value=0.0)
+    frame = sums.reindex(places, fill_value=0.0)
     per_s = frame["interrupts_per_s"]
     unknown = per_s.isna().groupby(level=["kind", "thief"]).transform("any")
     frame["interrupts_per_s"] = per_s.mask(unknown)

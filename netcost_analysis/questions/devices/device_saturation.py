@@ -37,8 +37,12 @@ _DRIVER = re.compile(
 def _read(bundle: "Bundle") -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for namespace, ending in bundle.network_namespaces.items():
-        for found in (_interface(bundle, ending), _driver(bundle, ending), _qdisc(bundle, ending)):
-            rows += [{"namespace": namespace} | row for row in found]
+        for counted in (
+            _interface(bundle, ending),
+            _driver(bundle, ending),
+            _qdisc(bundle, ending),
+        ):
+            rows += [{"namespace": namespace} | row for row in counted]
     rows += _softnet(bundle)
     if not rows:
         kept = [name for name in _UNTIMED if all(bundle.text(f"{side}/{name}") for side in _SIDES)]

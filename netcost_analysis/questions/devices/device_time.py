@@ -119,7 +119,7 @@ def _by_poll(sums: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
         counts = counts.drop(columns=["packets", "timed_packets"])
     frame = ns.merge(counts.drop(columns="work_known").reset_index(), on=keys, how="outer")
     frame["kind"] = np.where(frame["device"] == NO_DEVICE, "backlog", "device")
-    frame["thief"] = [thief_label("poll", None, None, one, "device") for one in frame["device"]]
+    frame["thief"] = [thief_label("poll", None, None, name, "device") for name in frame["device"]]
     return frame
 
 

@@ -72,7 +72,7 @@ def device_time_series(timeline: "Timeline", bin_ns: int | None = None) -> Answe
 
 def _busiest(answer: Answer) -> list[dict[str, str]]:
     devices = answer.frame["device"].drop_duplicates()
-    return [{"device": str(one)} for one in devices[~devices.isin([NO_DEVICE, "lo"])][:_MOST]]
+    return [{"device": str(name)} for name in devices[~devices.isin([NO_DEVICE, "lo"])][:_MOST]]
 
 
 @device_time_series.plot(

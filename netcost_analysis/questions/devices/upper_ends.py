@@ -67,9 +67,9 @@ def _polled(capture: "Capture", rows: pd.DataFrame) -> "pd.Series[float]":
         for device, start_ns, end_ns in zip(
             rows.index, rows["start_ns"], rows["end_ns"], strict=True
         ):
-            own = (polls["dev_name"] == device) & polls["time_ns"].between(start_ns, end_ns)
-            if own.any():
-                work[device] = work.fillna(0)[device] + int(polls.loc[own, "work"].sum())
+            of_device = (polls["dev_name"] == device) & polls["time_ns"].between(start_ns, end_ns)
+            if of_device.any():
+                work[device] = work.fillna(0)[device] + int(polls.loc[of_device, "work"].sum())
     return work
 
 
@@ -90,12 +90,12 @@ def with_upper_ends(
     }
     # What is proved missing by CPU, each as long as the longest.
     handlers_ns, softirqs_ns = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
-    for one in missing(timeline):
-        ns = timeline.duration_ns if one.each is None else one.least * one.each.longest_ns
-        if one.kind == "softirq":
-            softirqs_ns[one.counter, one.cpu] += ns
-        elif one.kind == "irq" and one.counter in thieves:
-            handlers_ns[thieves[one.counter], one.cpu] += ns
+    for lack in missing(timeline):
+        ns = timeline.duration_ns if lack.each is None else lack.least * lack.each.longest_ns
+        if lack.kind == "softirq":
+            softirqs_ns[lack.counter, lack.cpu] += ns
+        elif lack.kind == "irq" and lack.counter in thieves:
+            handlers_ns[thieves[lack.counter], lack.cpu] += ns
     # RPS's dispatch is NET_RX, as are polls.
     vector = frame["thief"].where(frame["thief"] == "NET_TX", "NET_RX")
     handlers, softirqs = (

@@ -13,7 +13,7 @@ from ...timeline.owners import INTERRUPT_CONTEXTS
 from ...timeline.timeline import Timeline
 from ..batches.poll_sizes import COUNTED
 from .idle_wakeups import packets_of
-from .metered import domains_of, idle_watts, metered, require_energy_beside, source_of, within
+from .metered import domains_of, idle_watts, metered, require_energy, source_of, within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ _NETWORK = {"yes": "network", "unknown": "perhaps network", "no": "other interru
 
 @question(
     needs=("on_cpu", "softirqs"),
-    check=require_energy_beside,
+    check=lambda timeline: require_energy(timeline.capture.bundle),
     inputs=(COUNTED,),
     columns=("owner_kind", "owner", "owner_share", "owner_joules", "owner_dynamic_joules"),
     rows=12,

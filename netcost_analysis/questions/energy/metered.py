@@ -11,7 +11,6 @@ from ...capture.bundle import Bundle
 from ...snapshots.counters import counters
 from ...snapshots.energy import SOURCES, Energy, energy
 from ...timeline.reading import once
-from ...timeline.timeline import Timeline
 
 # What one usually asks about, the whole before its parts; others behind, as they come.
 _DOMAINS = ("package", "cores", "uncore", "dram", "psys")
@@ -47,13 +46,6 @@ def require_energy(bundle: Bundle) -> None:
     raise CaptureError(f"energy was not measured: {why}. {_HOW}")
 
 
-def require_energy_beside(timeline: Timeline) -> None:
-    # The same of a timeline, whose capture has a bundle.
-    bundle = timeline.capture.bundle
-    assert bundle is not None
-    require_energy(bundle)
-
-
 def busy_shares(bundle: Bundle, frame: pd.DataFrame) -> "np.ndarray[Any, np.dtype[np.float64]]":
     # Of all CPUs' time from each start_ns to end_ns, by /proc/stat; NaN where it was not read.
     nothing = np.full(len(frame), np.nan)
@@ -77,8 +69,8 @@ def busy_shares(bundle: Bundle, frame: pd.DataFrame) -> "np.ndarray[Any, np.dtyp
 
 def source_of(frame: pd.DataFrame, domain: str) -> pd.DataFrame:
     # The intervals of a domain by the best source that has it, of all its zones.
-    own = frame[frame["domain"] == domain]
-    return own[own["source"] == own["source"].iloc[0]] if len(own) else own
+    rows = frame[frame["domain"] == domain]
+    return rows[rows["source"] == rows["source"].iloc[0]] if len(rows) else rows
 
 
 def domains_of(frame: pd.DataFrame) -> list[str]:

@@ -68,8 +68,8 @@ def watts_over_time(
         *(by_domain[name] for name in ("domain", "source", "idle_watts")), strict=True
     ):
         color = _DOMAINS.get(domain, FAINT)
-        own = over_time[(over_time["domain"] == domain) & (over_time["source"] == source)]
-        each = own.groupby(["start_ns", "end_ns"])["watts"].sum().reset_index()
+        rows = over_time[(over_time["domain"] == domain) & (over_time["source"] == source)]
+        each = rows.groupby(["start_ns", "end_ns"])["watts"].sum().reset_index()
         start, end = (
             (each[f"{side}_ns"].to_numpy("int64") - origin_ns) / 1e9 for side in ("start", "end")
         )
@@ -103,12 +103,12 @@ def joules_by_owner(ax: "Axes", owners: pd.DataFrame, domain: str) -> None:
 def joules_over_size(ax: "Axes", rows: pd.DataFrame, name: str) -> None:
     """Draw a figure of every domain over the steps; above the idle floor dashed."""
     groups = [
-        (str(domain), _DOMAINS.get(str(domain), FAINT), own)
-        for domain, own in rows.groupby("domain", sort=False)
+        (str(domain), _DOMAINS.get(str(domain), FAINT), steps)
+        for domain, steps in rows.groupby("domain", sort=False)
     ]
     above = [
-        (f"{domain}, above idle", color, own.assign(**{name: own[f"dynamic_{name}"]}))
-        for domain, color, own in groups
-        if own[f"dynamic_{name}"].notna().any()
+        (f"{domain}, above idle", color, steps.assign(**{name: steps[f"dynamic_{name}"]}))
+        for domain, color, steps in groups
+        if steps[f"dynamic_{name}"].notna().any()
     ]
     over_steps(ax, groups, name, _UNITS[name], above)

@@ -9,7 +9,6 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.devices.device_cost import why_no_traffic
 from support.asked import device_cost, device_flags, device_time_series
 from support.device_bundles import bundle, link, net_dev, opened
 from support.host import SAMPLES
@@ -46,6 +45,10 @@ def made(folder: Path, **files: str) -> netcost.Timeline:
     return netcost.open_capture(told.path).timeline()
 
 
+def unknown(timeline: netcost.Timeline) -> Any:
+    return timeline.ask.devices.device_cost()["traffic_unknown"]
+
+
 # Read at 2900 and 5900: three rounds lie in between.
 def test_time_and_packets_are_of_one_stretch(tmp_path: Path) -> None:
     timeline = made(tmp_path, **{"samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 10)})
@@ -63,7 +66,7 @@ def test_time_and_packets_are_of_one_stretch(tmp_path: Path) -> None:
     veth0 = rows.loc["veth0"]
     assert veth0["rx_packets"] == 30
     assert veth0[["ns", "ns_per_packet", "polls"]].isna().all()
-    assert why_no_traffic(timeline) is None
+    assert unknown(timeline) is None
 
 
 def test_only_readings_in_the_window_count(tmp_path: Path) -> None:
@@ -90,14 +93,14 @@ def test_without_counters_of_its_time_traffic_is_unknown(tmp_path: Path) -> None
         assert (row["device"], row["ns"], row["packets"]) == ("eth0", 5000, 100)
         assert row[["rx_packets", "ns_per_packet", "work_share", "utilisation_share"]].isna().all()
         assert row["ns_per_work"] == 50
-        assert why in str(why_no_traffic(timeline))
+        assert why in str(unknown(timeline))
 
 
 def test_a_bare_recording_has_time_and_says_what_it_lacks(tmp_path: Path) -> None:
     told = bundle(tmp_path, {}, rounds())
     timeline = netcost.open_capture(told.path / "trace.perf.data").timeline()
     assert device_cost(timeline)["ns"].tolist() == [5000]
-    assert "bare recording" in str(why_no_traffic(timeline))
+    assert "bare recording" in str(unknown(timeline))
 
 
 # Two namespaces are read one after the other, so few of their readings have a window in common.

@@ -9,11 +9,10 @@ import pandas as pd
 import netcost_analysis as netcost
 from netcost_analysis.capture.links import empty
 from netcost_analysis.display.templates import render
-from netcost_analysis.questions.devices.checks import is_used
 from netcost_analysis.questions.devices.device_flags import described, device_flags, suspicions
 from support.device_bundles import opened
 from support.host import SAMPLES
-from support.suspects import USUAL, facts, raised
+from support.suspects import facts, raised
 
 
 def test_an_interface_in_use_is_not_suspected() -> None:
@@ -103,10 +102,7 @@ def test_the_device_below_a_vlan_needs_no_address() -> None:
     assert ("eth0", "no-address") not in found
     # A VLAN has the address of what it is on top of.
     assert not any(flag == "same-mac" for _, flag in found)
-    rows = [{**USUAL, **one} for one in (below, above)]
-    assert is_used(rows[0], rows)
-    elsewhere = [rows[0], {**rows[1], "namespace": "other"}]
-    assert not is_used(rows[0], elsewhere)
+    assert ("eth0", "no-address") in raised(below, {**above, "namespace": "other"})
 
 
 def test_who_receives_and_does_not_send_sees_what_another_has() -> None:
