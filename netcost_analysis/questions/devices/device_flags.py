@@ -125,9 +125,7 @@ def described(
 def suspicions(facts: Facts) -> pd.DataFrame:
     # The flags that these facts raise, the gravest first, among those the device that costs most,
     # then the one that carried most.
-    flags = [
-        (flag.namespace, flag.device, flag.flag, flag.severity, flag.why) for flag in _flags(facts)
-    ]
+    flags = [[getattr(flag, name) for name in _COLUMNS] for flag in _flags(facts)]
     frame = pd.DataFrame(flags, columns=_COLUMNS, dtype=object)
     figures = facts.rows[["ns", "rx_packets", "tx_packets"]].astype("Float64").fillna(0)
     weights = facts.rows[_KEYS].assign(

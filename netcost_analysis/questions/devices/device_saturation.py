@@ -37,12 +37,8 @@ _DRIVER = re.compile(
 def _read(bundle: "Bundle") -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for namespace, ending in bundle.network_namespaces.items():
-        for counted in (
-            _interface(bundle, ending),
-            _driver(bundle, ending),
-            _qdisc(bundle, ending),
-        ):
-            rows += [{"namespace": namespace} | row for row in counted]
+        for read in (_interface, _driver, _qdisc):
+            rows += [{"namespace": namespace} | row for row in read(bundle, ending)]
     rows += _softnet(bundle)
     if not rows:
         kept = [name for name in _UNTIMED if all(bundle.text(f"{side}/{name}") for side in _SIDES)]
