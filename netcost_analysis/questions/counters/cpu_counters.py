@@ -61,6 +61,7 @@ def require_counters(bundle: Bundle) -> None:
 
 @question(
     check=require_counters,
+    main="cpu_counters",
     columns=(
         *("cpu", "ipc", "cycles_per_packet", "cache_misses_per_1000", "llc_misses_per_1000"),
         *("branch_misses_per_1000", "backend_stalls_per_1000", "softnet_packets_per_s"),
@@ -88,7 +89,7 @@ def cpu_counters(bundle: Bundle) -> Answer:
     ]
     machine = bundle.manifest.host.virtualization
     return Answer(
-        rows,
+        cpu_counters=rows,
         unsupported_events=tuple(unsupported),
         notes=events_read.notes,
         least_running_share=float(rows["running_share"].min()),

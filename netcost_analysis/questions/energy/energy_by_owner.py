@@ -28,6 +28,7 @@ _NETWORK = {"yes": "network", "unknown": "perhaps network", "no": "other interru
     needs=("on_cpu", "softirqs"),
     check=lambda timeline: require_energy(timeline.capture.bundle),
     inputs=(COUNTED,),
+    main="energy_by_owner",
     columns=("owner_kind", "owner", "owner_share", "owner_joules", "owner_dynamic_joules"),
     rows=12,
 )
@@ -66,7 +67,7 @@ def energy_by_owner(timeline: Timeline, bundle: Bundle, domain: str | None = Non
     if packets and "network" in kinds.index:
         uj_per_packet = {name: kinds[name]["network"] * 1e6 / packets for name in uj_per_packet}
     return Answer(
-        owners,
+        energy_by_owner=owners,
         by_kind=kinds.reindex([kind for kind in _OWNERS if kind in kinds.index]).reset_index(),
         domain=domain,
         source=str(intervals["source"].iloc[0]),

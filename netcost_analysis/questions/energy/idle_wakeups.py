@@ -39,6 +39,7 @@ _WOKEN = Aggregate(lambda timeline: Wakeups(_GAP_NS))
 @question(
     needs=("on_cpu", "interrupted"),
     inputs=(COUNTED, _WOKEN),
+    main="idle_wakeups",
     columns=("cpu", "woken_by", "wakeups", "wakeups_per_s", "network_wakeups", "task_wakeups"),
 )
 def idle_wakeups(timeline: Timeline, gap_ns: int = _GAP_NS) -> Answer:
@@ -74,7 +75,7 @@ def idle_wakeups(timeline: Timeline, gap_ns: int = _GAP_NS) -> Answer:
     device, packets = packets_of(timeline)
     network_wakeups = int(total["network_wakeups"])
     return Answer(
-        frame[[*_KEYS, *columns]],
+        idle_wakeups=frame[[*_KEYS, *columns]],
         by_cpu=by_cpu.reset_index(),
         packets_device=device,
         packets=packets,

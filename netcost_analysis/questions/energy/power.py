@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 @question(
     check=require_energy,
+    main="power",
     columns=("zone", "joules", "watts", "idle_watts", "dynamic_watts", "source"),
 )
 def power(bundle: Bundle) -> Answer:
@@ -48,7 +49,7 @@ def power(bundle: Bundle) -> Answer:
         named = {"domain": domain, "source": best["source"].iloc[0]}
         by_domain.append({**named, "zones": best["zone"].nunique(), **_used(best)})
     return Answer(
-        pd.DataFrame(by_zone),
+        power=pd.DataFrame(by_zone),
         over_time=intervals,
         notes=(*found.notes, *_timing_notes(intervals)),
         by_domain=pd.DataFrame(by_domain),
