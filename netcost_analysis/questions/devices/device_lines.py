@@ -1,6 +1,7 @@
 # Which interrupt line serves which device, and how that is known.
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -68,8 +69,7 @@ def lines_of(timeline: "Timeline") -> pd.DataFrame:
     lines = lines.assign(name=lines["name"].astype(object).where(lines["name"].notna(), None))
     if split:
         # The ledger knows lines by number: what it says of a shared one is said of all handlers.
-        handlers = pd.DataFrame([(key, name) for (_, name), key in split.items()])
-        handlers = handlers.set_axis(["irq", "name"], axis=1)
+        handlers = pd.DataFrame({"irq": split.values(), "name": [name for _, name in split]})
         handlers = handlers.assign(device=None, is_network="unknown", known_by=None)
         single = lines[~lines["irq"].isin([irq for irq, _ in split])]
         lines = pd.concat([single, handlers], ignore_index=True)
@@ -81,11 +81,9 @@ def lines_of(timeline: "Timeline") -> pd.DataFrame:
     if bundle is not None:
         labels = bundle.before.irq_labels
         names |= {str(name) for name in bundle.before.net_dev.index}
-        try:
+        # Damaged files of ip's take away only what they would have added.
+        with suppress(CaptureError):
             addresses = buses(bundle)
-        except CaptureError:
-            # Damaged files of ip's take away only what they would have added.
-            addresses = {}
     table = mapped(lines, evidence(raisers, split), sorted(names - {"lo", ""}), labels, addresses)
     interrupts = numbered(counted, split).groupby("irq", as_index=False)["interrupts"].sum()
     table = table.merge(interrupts, on="irq", how="left")
