@@ -270,7 +270,7 @@ def test_the_bundles_interrupts_name_a_lines_device(tmp_path: Path) -> None:
         DISK: None, 40: "eth0", 41: "eth1",
     }  # fmt: skip
     assert found["is_network"].to_dict() == {DISK: "no", 40: "yes", 41: "yes"}
-    assert device_lines(timeline).set_index("irq")["known_by"].to_dict()[40] == "bus"
+    assert device_lines(timeline).frame.set_index("irq")["known_by"].to_dict()[40] == "bus"
     assert stolen(timeline).victims.loc["openssl", "stolen_network_ns"] == 100
     assert [one for one in ledger(timeline).ns.columns if one.endswith("qdma (eth0)")]
 

@@ -22,16 +22,16 @@ SCRIPT = ROOT / "notebooks" / "04-devices.py"
 def test_its_figures_are_those_of_the_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     page = told_notebook.told_by(SCRIPT, monkeypatch, path=str(SAMPLE)).text
     timeline = opened(SAMPLE)
-    for row in device_cost(timeline).to_dict("records"):
+    for row in device_cost(timeline).frame.to_dict("records"):
         if row["device"] != "lo":
             assert duration(row["ns"]) in page
             assert share(row["cpu_share"]) in page
             assert f"{row['packets']:,}" in page
-    for why in device_flags(timeline)["why"]:
+    for why in device_flags(timeline).frame["why"]:
         assert why in page
     told = timeline.capture.bundle
     assert told
-    rates = assumed_rates(told, folder="files")
+    rates = assumed_rates(told, folder="files").frame
     assert share(rates["assumed_utilisation_share"].max()) in page
     assert duration(rates["interval_ns"].max()) in page
     # The interface that nobody uses is named.

@@ -3,9 +3,8 @@
 import pandas as pd
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.devices.device_lines import evidence
-from netcost_analysis.questions.devices.line_evidence import raised_by
+from netcost_analysis.questions.devices.device_lines import evidence, raised_by
 
 
 def evidence_of(timeline: netcost.Timeline) -> pd.DataFrame:
-    return evidence(raised_by(timeline).raisers, {})
+    return evidence(raised_by(timeline)[0], {})

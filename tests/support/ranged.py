@@ -172,7 +172,7 @@ def _of_devices(line: Timeline) -> Ranges:
     unknown = network_cost(line).of_cpus
     without = lacking(line)
     found: Ranges = {}
-    rows = device_time(line)
+    rows = device_time(line).frame
     # What a poll that nobody saw took is in its softirq.
     missed = bool((rows["poll_max_ns"] > rows["poll_ns"]).any()) or bool(without & _POLLS)
     for _, row in rows.iterrows():
@@ -197,7 +197,7 @@ def _of_devices(line: Timeline) -> Ranges:
 def _of_cost(line: Timeline) -> Ranges:
     if line.capture.bundle is None:
         return {}
-    rows = device_cost(line)
+    rows = device_cost(line).frame
     priced = rows[rows["device"].isin(["eth0", "eth1"])]
     return {
         ("price", str(row["device"]), one): _range(row[one], row[one])

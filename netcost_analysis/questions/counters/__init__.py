@@ -5,6 +5,6 @@ experiment (counters_by_step), per thousand instructions and per packet.
 """
 
 from .counters_by_step import counters_by_step
-from .cpu_counters import CpuCounters, cpu_counters
+from .cpu_counters import cpu_counters
 
-__all__ = ["CpuCounters", "counters_by_step", "cpu_counters"]
+__all__ = ["counters_by_step", "cpu_counters"]

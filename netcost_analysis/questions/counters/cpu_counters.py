@@ -1,41 +1,62 @@
-# What the processor did on each CPU: instructions per cycle, misses, stalls, and per packet.
+# What perf stat counted on each CPU: instructions per cycle, misses, stalls, and per packet.
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ..._native import CaptureError
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.bundle import Bundle
-from ..batches.common import records
-from .counted import by_cpu, counted, not_supported, require_counters
-from .plots import ipc_by_cpu
+from ...display.tables import listed
+from ...snapshots.counters import counters
+from ...snapshots.perf_stat import COUNTED, NOT_SUPPORTED, PerfStat, counted_in, plain_event
+from ...timeline.reading import once
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...answers.answer import Answer
+# By column what is divided by thousands of instructions.
+_PER_1000 = {
+    "cache_misses_per_1000": "cache-misses",
+    "llc_misses_per_1000": "LLC-load-misses",
+    "branch_misses_per_1000": "branch-misses",
+    "dtlb_misses_per_1000": "dTLB-load-misses",
+    "frontend_stalls_per_1000": "stalled-cycles-frontend",
+    "backend_stalls_per_1000": "stalled-cycles-backend",
+}
+_PER_PACKET = {
+    "cycles_per_packet": "cycles",
+    "instructions_per_packet": "instructions",
+    "cache_misses_per_packet": "cache-misses",
+}
+# What the kernel counts by itself, on any machine.
+_PER_SECOND = {
+    "context_switches_per_s": "context-switches",
+    "cpu_migrations_per_s": "cpu-migrations",
+    "page_faults_per_s": "page-faults",
+}
+_OF_PROCESSOR = ["cycles", "instructions", *_PER_1000.values(), "cache-references", "branches"]
+# Of a CPU with fewer packets there is no figure per packet.
+_FEWEST_PACKETS = 100
+# groupby and unstack need a number for what perf added up over all CPUs.
+_ALL_CPUS = -1
 
 
-class CpuCounters(NamedTuple):
-    """Answer of `cpu_counters`.
+@once
+def counted(bundle: Bundle) -> PerfStat:
+    # As parsers.perf_stat has it; events by their plain names.
+    found = counted_in(bundle, "counters")
+    return PerfStat(found.frame.assign(event=found.frame["event"].map(plain_event)), found.notes)
 
-    Attributes
-    ----------
-    cpu_counters : pandas.DataFrame
-        A row per CPU: cpu, cycles_per_s, ipc, cache_misses_per_1000, llc_misses_per_1000,
-        branch_misses_per_1000, dtlb_misses_per_1000, frontend_stalls_per_1000,
-        backend_stalls_per_1000, softnet_packets_per_s, cycles_per_packet, instructions_per_packet,
-        cache_misses_per_packet, context_switches_per_s, cpu_migrations_per_s, page_faults_per_s,
-        running_share; null where it was not counted.
-    unsupported_events : tuple of str
-        Those of which perf says that this processor has none.
-    notes : tuple of str
-        What was left out.
-    """
 
-    cpu_counters: pd.DataFrame
-    unsupported_events: tuple[str, ...]
-    notes: tuple[str, ...]
+def require_counters(bundle: Bundle) -> None:
+    # Raises CaptureError where perf stat counted nothing.
+    if not (counted(bundle).frame["outcome"] == COUNTED).any():
+        raise CaptureError(
+            "the processor's counters were not measured: netcost-record --profile light,counters "
+            "has perf stat read them; virtual machines have few or none"
+        )
 
 
 @question(
@@ -48,51 +69,91 @@ class CpuCounters(NamedTuple):
     ),
     rows=16,
 )
-def cpu_counters(bundle: Bundle) -> CpuCounters:
+def cpu_counters(bundle: Bundle) -> Answer:
     """What each CPU's counters say: instructions per cycle, misses and stalls, also per packet.
 
-    - bundle: Recorded with ``--profile counters``.
-
-    Rates and ratios by CPU.
-
-    Of all intervals of perf stat, which begin a little before the recording and end behind it; all
-    that ran on the CPU is in them, tasks as well. A packet is one that the CPU's
-    /proc/net/softnet_stat counted as processed; of a CPU with fewer than 100 there is no figure for
-    each. Where running_share is below 1 events shared a counter, and perf scaled their counts up.
-
-    Source: counters.jsonl, samples/softnet_stat.
+    A row per CPU. All intervals of perf stat count, which begin a little before the recording and
+    end after it, and all that ran on the CPU, tasks as well. A packet is one that the CPU's
+    softnet_stat counted as processed. Source: counters.jsonl (netcost-record --profile counters),
+    samples/softnet_stat.
     """
-    return CpuCounters(by_cpu(bundle), tuple(not_supported(bundle)), counted(bundle).notes)
+    rows, events_read = by_cpu(bundle), counted(bundle)
+    by_ipc = rows[rows["ipc"].notna()].sort_values("ipc", kind="stable")
+    with_packets = rows[rows["cycles_per_packet"].notna()]
+    events = events_read.frame.groupby("outcome")["event"].unique()
+    unsupported = [
+        event
+        for event in events.get(NOT_SUPPORTED, [])
+        # One that some CPU counts is supported.
+        if event not in events.get(COUNTED, [])
+    ]
+    machine = bundle.manifest.host.virtualization
+    return Answer(
+        cpu_counters=rows,
+        unsupported_events=tuple(unsupported),
+        notes=events_read.notes,
+        least_running_share=float(rows["running_share"].min()),
+        lowest_ipc=_only(by_ipc.head(1)),
+        highest_ipc=_only(by_ipc.tail(1)),
+        busiest=_only(with_packets.nlargest(1, "softnet_packets_per_s")),
+        virtualization=None if machine in ("", "none") else machine,
+    )
 
 
-@cpu_counters.totals
-def _totals(answer: "Answer") -> dict[str, Any]:
-    # least_running_share: of all CPUs; lowest_ipc, highest_ipc: the CPUs with these, or none.
-    frame = answer.result.cpu_counters
-    known = frame[frame["ipc"].notna()].sort_values("ipc", kind="stable")
-    packets = frame[frame["cycles_per_packet"].notna()]
-    return {
-        "least_running_share": float(frame["running_share"].min()),
-        "lowest_ipc": records(known.head(1))[0] if len(known) else None,
-        "highest_ipc": records(known.tail(1))[0] if len(known) else None,
-        "busiest": records(packets.nlargest(1, "softnet_packets_per_s"))[0]
-        if len(packets)
-        else None,
-    }
+def _only(row: pd.DataFrame) -> dict[str, Any] | None:
+    return next(iter(listed(row)), None)
 
 
-@cpu_counters.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    parts = answer.parts
-    bundle = answer.bundle
-    machine = bundle.manifest.host.virtualization if bundle else None
-    names = ("least_running_share", "lowest_ipc", "highest_ipc", "busiest")
-    return {
-        **{name: parts[name] for name in names},
-        "unsupported": parts["unsupported_events"],
-        "machine": None if machine in (None, "", "none") else machine,
-        "cpus": len(answer.frame),
-    }
+@once
+def by_cpu(bundle: Bundle) -> pd.DataFrame:
+    # The rows of cpu_counters.
+    frame = counted(bundle).frame
+    frame = frame[frame["outcome"] == COUNTED]
+    frame = frame.assign(cpu=frame["cpu"].fillna(_ALL_CPUS).astype("int64"))
+    # On a hybrid processor several PMUs count an event in turn.
+    keys = ["cpu", "event", "start_s", "end_s"]
+    each = frame.groupby(keys).agg({"value": "sum", "running_share": "min"}).reset_index()
+    each["seconds"] = each["end_s"] - each["start_s"]
+    each["ran"] = each["running_share"] * each["seconds"]
+    sums = each[each["seconds"] > 0].groupby(["cpu", "event"])[["value", "seconds", "ran"]].sum()
+    rates, shares = ((sums[name] / sums["seconds"]).unstack("event") for name in ("value", "ran"))
+    rates = rates.reindex(columns=[*_OF_PROCESSOR, *_PER_SECOND.values()])
+    instructions = rates["instructions"]
+    packets = _packets(bundle).reindex(rates.index)
+    per_s = packets["per_s"].where(packets["packets"] >= _FEWEST_PACKETS)
+    table = pd.DataFrame(
+        {
+            "cycles_per_s": rates["cycles"],
+            "ipc": _ratio(instructions, rates["cycles"]),
+            **{
+                name: _ratio(1_000 * rates[event], instructions)
+                for name, event in _PER_1000.items()
+            },
+            "softnet_packets_per_s": packets["per_s"],
+            **{name: _ratio(rates[event], per_s) for name, event in _PER_PACKET.items()},
+            **{name: rates[event] for name, event in _PER_SECOND.items()},
+            "running_share": shares.reindex(columns=_OF_PROCESSOR).min(axis=1),
+        }
+    )
+    table = table.rename_axis("cpu").reset_index().astype({"cpu": "Int64"})
+    table["cpu"] = table["cpu"].mask(table["cpu"] == _ALL_CPUS)
+    return table
+
+
+def _ratio(value: "pd.Series[float]", of: "pd.Series[float]") -> "pd.Series[float]":
+    return value / of.where(of > 0)
+
+
+def _packets(bundle: Bundle) -> pd.DataFrame:
+    # By CPU the packets that softnet_stat counted, and a second.
+    frame = counters(bundle, "softnet_stat")
+    if "processed" not in frame:
+        return pd.DataFrame(columns=["packets", "per_s"], dtype="float64")
+    ends = frame.sort_values("at_ns").groupby("cpu")[["at_ns", "processed"]].agg(["first", "last"])
+    packets = (ends["processed"]["last"] - ends["processed"]["first"]).astype("float64")
+    seconds = (ends["at_ns"]["last"] - ends["at_ns"]["first"]) / 1e9
+    known = packets.where((packets >= 0) & (seconds > 0))
+    return pd.DataFrame({"packets": known, "per_s": known / seconds.where(seconds > 0)})
 
 
 @cpu_counters.plot(
@@ -100,5 +161,7 @@ def _figures(answer: "Answer") -> dict[str, Any]:
     height=lambda answer: 1.1 + 0.4 * min(len(answer.frame), 24),
     panels=lambda answer: [{}] if answer.frame["ipc"].notna().any() else [],
 )
-def _plot(ax: "Axes", answer: "Answer") -> None:
+def _plot(ax: "Axes", answer: Answer) -> None:
+    from .plots import ipc_by_cpu
+
     ipc_by_cpu(ax, answer.frame)

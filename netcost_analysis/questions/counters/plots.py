@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MAX_CPUS = 24
-_COLORS = (*(KIND[one] for one in ("softirq", "poll", "hardirq", "vector", "softirq_other")),)
+_COLORS = [KIND[kind] for kind in ("softirq", "poll", "hardirq", "vector", "softirq_other")]
 _LABELS = {"ipc": "instructions per cycle", "cycles_per_packet": "cycles per packet"}
 
 

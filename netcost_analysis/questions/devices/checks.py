@@ -1,5 +1,5 @@
 # One function per suspicion. Each takes an interface as a row (None for what is unknown) and yields
-# flags; none fires on what is unknown.
+# flags; none is raised by what is unknown.
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +12,7 @@ _SENTENCES = Path(__file__).with_name("why.md")
 
 
 class Flag(NamedTuple):
-    # One suspicion. namespace, device; flag: its name; severity: "warning", "clue" or "note";
-    # figures: what it rests on, by the names that why.md has for them.
-
+    # One suspicion. figures: what it rests on, by the names that why.md has for them.
     namespace: str | None
     device: str | None
     flag: str
@@ -36,7 +34,7 @@ ENOUGH_PACKETS = 100
 # How near two counts are that are taken for counts of the same packets.
 _ALIKE_SHARE = 0.005
 # Losses of more than one packet in a thousand are no accident.
-LOSSES_SHARE = 0.001
+_LOSSES_SHARE = 0.001
 # Switches, whose own address is nobody's business.
 _SWITCHES = ("bridge", "bond", "team", "openvswitch", "vrf")
 # Interfaces of a program, of a CAN bus, or for queueing: what they carry has no address here.
@@ -77,32 +75,25 @@ def number(row: Row, name: str) -> int:
     return int(row.get(name) or 0)
 
 
-def _taken(row: Row) -> dict[str, Any] | None:
-    # What it does all the same, None for nothing.
-    received, ns = number(row, "rx_packets"), number(row, "ns")
-    if not received and not ns:
-        return None
-    start, end = row.get("start_ns"), row.get("end_ns")
-    span_ns = end - start if start is not None and end is not None else 0
-    return {
-        "ns": ns,
-        "cpu_share": row.get("cpu_share"),
-        "rx_packets": received,
-        "rx_packets_per_s": received / span_ns * 1e9 if span_ns > 0 else None,
-        "has_namesake": bool(row.get("has_namesake")),
-    }
-
-
 def _answers(row: Row) -> bool:
     return number(row, "tx_packets") >= max(1, _ANSWERS_SHARE * number(row, "rx_packets"))
 
 
 def without_use(row: Row, rows: list[Row]) -> Iterator[Flag]:
     # It costs something and is down, or has no carrier, or no address.
-    taken = _taken(row)
-    if taken is None:
+    received, ns = number(row, "rx_packets"), number(row, "ns")
+    if not received and not ns:
         return
-    unpolled = not taken["ns"] and taken["rx_packets"] >= ENOUGH_PACKETS
+    start_ns, end_ns = row.get("start_ns"), row.get("end_ns")
+    span_ns = end_ns - start_ns if start_ns is not None and end_ns is not None else 0
+    taken = {
+        "ns": ns,
+        "cpu_share": row.get("cpu_share"),
+        "rx_packets": received,
+        "rx_packets_per_s": received / span_ns * 1e9 if span_ns > 0 else None,
+        "has_namesake": bool(row.get("has_namesake")),
+    }
+    unpolled = not ns and received >= ENOUGH_PACKETS
     severe = (row.get("cpu_share") or 0) >= _WORTH_SHARE or unpolled
     severity = "warning" if severe else "note"
     if row.get("up") is False:
@@ -129,42 +120,36 @@ def no_replies(row: Row, rows: list[Row]) -> Iterator[Flag]:
     # What an XDP program sends, some drivers count elsewhere.
     if row.get("master") or row.get("has_xdp") or row.get("link_kind") == "nlmon" or _answers(row):
         return
-    both = [
-        {
-            "device": other["device"],
-            "packets": number(other, "rx_packets") + number(other, "tx_packets"),
-        }
+    neighbours = {
+        other["device"]: number(other, "rx_packets") + number(other, "tx_packets")
         for other in rows
         if other is not row
         and other["namespace"] == row["namespace"]
         and number(other, "tx_packets") >= ENOUGH_PACKETS
+    }
+    seen = [
+        {"device": device, "packets": both}
+        for device, both in neighbours.items()
+        if abs(both - received) <= _ALIKE_SHARE * received
     ]
-    yield flagged(
-        row,
-        "no-replies",
-        "clue",
-        rx_packets=received,
-        tx_packets=row["tx_packets"],
-        seen=[one for one in both if abs(one["packets"] - received) <= _ALIKE_SHARE * received],
-    )
+    figures = {"rx_packets": received, "tx_packets": row["tx_packets"], "seen": seen}
+    yield flagged(row, "no-replies", "clue", **figures)
 
 
 def for_others(row: Row, rows: list[Row]) -> Iterator[Flag]:
     # IP dropped frames that were addressed to another host.
     dropped = number(row, "otherhost_dropped")
-    if not dropped:
-        return
-    received = number(row, "all_rx_packets")
-    dropped_share = dropped / received if received else None
-    many = dropped_share is None or dropped_share >= LOSSES_SHARE
-    yield flagged(
-        row,
-        "not-for-us",
-        "warning" if many else "note",
-        dropped=dropped,
-        rx_packets=received,
-        dropped_share=dropped_share,
-    )
+    if dropped:
+        received = number(row, "all_rx_packets")
+        severity, dropped_share = of_losses(dropped, received)
+        figures = {"dropped": dropped, "rx_packets": received, "dropped_share": dropped_share}
+        yield flagged(row, "not-for-us", severity, **figures)
+
+
+def of_losses(dropped: int, packets: int) -> tuple[str, float | None]:
+    # How grave it is that so many were dropped, and which share that is.
+    share = dropped / packets if packets else None
+    return "note" if share is not None and share < _LOSSES_SHARE else "warning", share
 
 
 def promiscuous(row: Row, rows: list[Row]) -> Iterator[Flag]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from .checks import ENOUGH_PACKETS, LOSSES_SHARE, Flag, Row, flagged, number
+from .checks import ENOUGH_PACKETS, Flag, Row, flagged, number, of_losses
 
 _SATURATED_SHARE = 0.9
 # So many counters are named.
@@ -26,16 +26,16 @@ def saturated(row: Row, rows: list[Row]) -> Iterator[Flag]:
     yield flagged(row, "saturated", "warning", peak_share=peak, speed_gbit_per_s=gbit_per_s)
 
 
-def _grown(saturation: pd.DataFrame, row: Row, *layers: str) -> list[tuple[str, int]]:
+def _grown(saturation: pd.DataFrame, row: Row, layer: str) -> list[tuple[str, int]]:
     if not len(saturation):
         return []
-    of = saturation[
-        saturation["layer"].isin(layers)
+    grown = saturation[
+        (saturation["layer"] == layer)
         & (saturation["device"] == row["device"])
         & (saturation["namespace"] == row["namespace"])
-        & (saturation["count"] > 0).fillna(False).astype(bool)
+        & (saturation["count"] > 0).fillna(False)
     ]
-    return [(str(name), int(grew)) for name, grew in zip(of["counter"], of["count"], strict=True)]
+    return list(zip(map(str, grown["counter"]), map(int, grown["count"]), strict=True))
 
 
 def dropped(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
@@ -44,13 +44,11 @@ def dropped(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
     if not grown:
         return
     packets = number(row, "all_rx_packets") + number(row, "all_tx_packets")
-    total = sum(grew for _, grew in grown)
-    dropped_share = total / packets if packets else None
-    many = dropped_share is None or dropped_share >= LOSSES_SHARE
+    severity, dropped_share = of_losses(sum(grew for _, grew in grown), packets)
     yield flagged(
         row,
         "drops",
-        "warning" if many else "note",
+        severity,
         counters=grown,
         packets=packets,
         dropped_share=dropped_share,
@@ -111,9 +109,8 @@ def softnet(saturation: pd.DataFrame) -> Iterator[Flag]:
     # A CPU's backlog was full, or it stopped polling with packets left.
     if not len(saturation):
         return
-    of = saturation[(saturation["layer"] == "softnet")]
-    of = of[(of["count"] > 0).fillna(False).astype(bool)]
-    for row in of.to_dict("records"):
+    grown = (saturation["layer"] == "softnet") & (saturation["count"] > 0).fillna(False)
+    for row in saturation[grown].to_dict("records"):
         if row["counter"] in _SOFTNET:
             flag, severity = _SOFTNET[row["counter"]]
             figures = {"cpu": int(row["cpu"]), "count": int(row["count"])}

@@ -1,88 +1,65 @@
 # CPU time of devices against what they carried, both over the same stretch of time.
 
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.answer import Answer
 from ...answers.question import question
-from ...display.templates import as_text, render
 from ...snapshots.counters import readings
+from ...timeline.aggregates import Grouped
 from ...timeline.by import MasterBy, check_by
-from ...timeline.owners import NO_DEVICE
 from ...timeline.reading import once
-from ...units import absent
-from .device_time import INPUTS, device_time
+from .device_time import INPUTS as OF_TIMES
+from .device_time import WHOLE, device_time
 from .device_traffic import NoReadingsError, carried, comparable
 from .masters import by_master, masters_of
-from .parts import ALL, cut_ns
 from .upper_ends import not_all
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...answers.answer import Answer
-    from ...capture.bundle import Bundle
     from ...timeline.timeline import Timeline
 
-_LACKING = Path(__file__).with_name("why_no_traffic.md")
+_ALL_POLLS = Grouped("polls", by=("device",), sums=("self_ns",))
+INPUTS = (*OF_TIMES, _ALL_POLLS)
 _TIMES = ["hardirq_ns", "hardirq_max_ns", "poll_ns", "ns"]
 _COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
-_TRAFFIC = [
-    *("rx_packets", "tx_packets", "rx_bytes", "tx_bytes"),
-    *("rx_packet_bytes", "tx_packet_bytes"),
-    *("speed_bits_per_s", "utilisation_share"),
-]
+_ADDED = [*_TIMES, *_COUNTS, "cut_poll_ns"]
 # Of these a group's is the sum.
-_CARRIED = [*_TRAFFIC[:4], "speed_bits_per_s"]
-COLUMNS = [
+_CARRIED = ["rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "speed_bits_per_s"]
+_MEANS = ["rx_packet_bytes", "tx_packet_bytes", "utilisation_share"]
+_INTEGERS = [*_ADDED, *_CARRIED, "interval_error_ns"]
+_COLUMNS = [
     *("namespace", "device", "start_ns", "end_ns", "interval_error_ns"),
     *_TIMES,
     *("cpu_share", "unknown_cpu_share", "interrupts", "interrupts_per_s", "polls"),
     *("packets", "timed_packets", "cut_poll_ns"),
-    *_TRAFFIC,
+    *("rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "rx_packet_bytes", "tx_packet_bytes"),
+    *("speed_bits_per_s", "utilisation_share"),
     *("work_share", "ns_per_work", "ns_per_packet", "ns_per_byte"),
 ]
-
-
 # A picture has so many devices at most.
 _MOST = 8
 
 
 @question(
     needs=(("interrupts", "polls"),),
-    inputs=(*INPUTS, ALL),
+    inputs=INPUTS,
     columns=(
-        "device",
-        "cpu_share",
-        "ns",
-        "packets",
-        "ns_per_work",
-        "rx_packets",
-        "tx_packets",
-        "ns_per_packet",
-        "interrupts_per_s",
+        *("device", "cpu_share", "ns", "packets", "ns_per_work", "rx_packets", "tx_packets"),
+        *("ns_per_packet", "interrupts_per_s"),
     ),
     rows=20,
 )
-def device_cost(timeline: "Timeline", by: MasterBy = "device") -> pd.DataFrame:
+def device_cost(timeline: "Timeline", by: MasterBy = "device") -> Answer:
     """What a packet of each device costs: its CPU time against what it carried meanwhile.
 
-    - by: "master": ports of a bond, team or bridge as one row, called as that is.
-
-    A row per (namespace, device) that took time or carried anything, most ns first: start_ns,
-    end_ns, interval_error_ns (what the readings took), hardirq_ns, hardirq_max_ns, poll_ns, ns,
-    cpu_share (of one CPU), unknown_cpu_share, interrupts, interrupts_per_s, polls, packets,
-    timed_packets, cut_poll_ns, rx_packets, tx_packets, rx_bytes, tx_bytes, rx_packet_bytes,
-    tx_packet_bytes, speed_bits_per_s, utilisation_share, work_share, ns_per_work, ns_per_packet,
-    ns_per_byte; NA where unknown.
-
-    By master a port's time and traffic are its master's; what the master counts itself is the same
-    traffic once more, and left out, its own polls are not. Which device is a port of which is known
-    of a bundle alone. Of a bridge, a packet that it forwards is received by one port and sent by
-    another.
+    A row per interface that took time or carried anything, most ns first; by="master": of the ports
+    of a bond, team or bridge one row, called as that is. Of a bridge, a packet that it forwards is
+    received by one port and sent by another. What the master counts itself is its ports' traffic
+    once more, and left out; its own polls are not.
 
     Time and traffic are of the same stretch: from the first to the last reading of net/dev within
     the window. Where the bundle has no two such readings, there is no bundle, or the trace has
@@ -93,38 +70,36 @@ def device_cost(timeline: "Timeline", by: MasterBy = "device") -> pd.DataFrame:
     handlers that were counted and not seen may be 1 % of ns. Source: device_time, device_traffic.
     """
     check_by(by, MasterBy)
-    cost = _cost(timeline)
-    if by == "device":
-        return cost.copy()
-    rows = by_master(
-        cost, masters_of(timeline.capture.bundle), [*_TIMES, *_COUNTS, "cut_poll_ns"], _CARRIED
+    cost, ports = _cost(timeline), masters_of(timeline.capture.bundle)
+    if by == "master":
+        cost = _priced(by_master(cost, ports, _ADDED, _CARRIED), timeline.cpus is None)
+    return Answer(
+        cost.copy(),
+        against_counters=_against_counters(cost),
+        ports=ports,
+        traffic_unknown=_traffic(timeline)[1],
+        by_master=by == "master",
     )
-    return _priced(rows, timeline.cpus is None)
 
 
-# Of one timeline several questions of a page ask it.
+# Several questions of a page ask it of one timeline.
 @once
 def _cost(timeline: "Timeline") -> pd.DataFrame:
-    bundle = timeline.capture.bundle
-    traffic = None
-    if bundle is not None:
-        with suppress(CaptureError):
-            traffic = _traffic(timeline, bundle)
+    traffic, _ = _traffic(timeline)
     if traffic is None:
-        return joined(_times(timeline), None)
-    # Namespaces are read one after another, and an interface may come or go: several windows.
-    shared = traffic["device"].duplicated(keep=False)
-    # What has no traffic is told of the longest.
-    order = traffic.assign(length=traffic["end_ns"] - traffic["start_ns"], shared=shared)
-    order = order.sort_values("length", ascending=False, kind="stable")
+        return _joined(_times(timeline), None, timeline.cpus is None)
+    # Namespaces are read one after another, and an interface may come or go: several windows. What
+    # has no traffic is told of the longest.
+    traffic["shared"] = traffic["device"].duplicated(keep=False)
+    length = (traffic["end_ns"] - traffic["start_ns"]).sort_values(ascending=False, kind="stable")
     frames = []
-    for _, part in order.groupby(["start_ns", "end_ns"], sort=False):
+    for _, part in traffic.loc[length.index].groupby(["start_ns", "end_ns"], sort=False):
         window = int(part["start_ns"].iloc[0]), int(part["end_ns"].iloc[0])
-        frames.append(joined(_times(_between(timeline, *window)), part, timeline.cpus is None))
+        frames.append(_joined(_times(_between(timeline, *window)), part, timeline.cpus is None))
     frame = pd.concat(frames, ignore_index=True)
-    alone = frame["namespace"].isna() & frame["device"].duplicated(keep="first")
-    known = set(frame.loc[frame["namespace"].notna(), "device"])
-    frame = frame[~alone & ~(frame["namespace"].isna() & frame["device"].isin(known))]
+    unnamed = frame["namespace"].isna()
+    again = frame["device"].duplicated() | frame["device"].isin(frame["device"][~unnamed])
+    frame = frame[~(unnamed & again)]
     return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
 
 
@@ -136,201 +111,138 @@ def _between(timeline: "Timeline", start_ns: int, end_ns: int) -> "Timeline":
 
 
 def _times(timeline: "Timeline") -> pd.DataFrame:
-    summary, unknown = timeline.summary, timeline.unknown_cpu_share
-    times = per_device(device_time(timeline))
-    cut = cut_ns(timeline)
+    # A row per device, and one of the backlog, over all CPUs. Asking device_time has what it
+    # needs of another window read in one pass.
+    rows = device_time(timeline).frame.astype({"device": object})
+    # A sum is known where any part was recorded; all rows of a device lack the same.
+    times = rows.groupby("device", as_index=False)[[*_TIMES, *_COUNTS]].sum(min_count=1)
+    # Polls that do not lie whole in the window.
+    polls_ns = _ALL_POLLS(timeline).frame.set_index("device")["ns"]
+    whole_ns = WHOLE(timeline).frame.groupby("device")["ns"].sum()
+    cut_ns = polls_ns - whole_ns.reindex(polls_ns.index, fill_value=0)
+    cut_poll_ns = times["device"].map(cut_ns).fillna(0).astype("Int64")
+    unknown = timeline.unknown_cpu_share
     return times.assign(
-        cut_poll_ns=times["device"].map(cut).fillna(0).astype("Int64").mask(times["polls"].isna()),
-        start_ns=int(summary["start_ns"]),
-        end_ns=int(summary["end_ns"]),
+        cut_poll_ns=cut_poll_ns.mask(times["polls"].isna()),
+        start_ns=int(timeline.summary["start_ns"]),
+        end_ns=int(timeline.summary["end_ns"]),
         unknown_cpu_share=float("nan") if unknown is None else unknown,
     )
 
 
-def per_device(rows: pd.DataFrame) -> pd.DataFrame:
-    # device_time's rows of devices and the backlog, over all CPUs: a row per device.
-    devices = rows[rows["device"].notna()]
-    # A sum is known where any part was recorded; all rows of a device lack the same.
-    return devices.groupby("device", as_index=False)[[*_TIMES, *_COUNTS]].sum(min_count=1)
-
-
-def joined(
-    times: pd.DataFrame, traffic: pd.DataFrame | None, all_cpus: bool = True
-) -> pd.DataFrame:
-    # Times by device with traffic by (namespace, device), and what a packet costs. times: as
-    # per_device returns it, with start_ns, end_ns, unknown_cpu_share. traffic: as
-    # carried(whole=True) returns it for the same stretch, None where it is unknown; shared, if it
-    # is there, says of which rows a device of another stretch has the name. all_cpus: whether times
-    # are of all CPUs, as traffic is.
-    if traffic is None:
-        frame = times.reindex(columns=COLUMNS)
-        frame["namespace"] = None
-    else:
-        shared = traffic["device"].duplicated(keep=False)
-        if "shared" in traffic:
-            shared |= traffic["shared"]
-        named = traffic[~shared]
-        carried = named[["namespace", "device", "interval_error_ns", *_TRAFFIC]]
-        frame = times.merge(carried, on="device", how="outer")
+def _joined(times: pd.DataFrame, traffic: pd.DataFrame | None, all_cpus: bool) -> pd.DataFrame:
+    # Times by device with traffic by (namespace, device), and what a packet costs. traffic: of
+    # carried(whole=True) for the same stretch, None where it is unknown; shared: whether another
+    # namespace has the name. all_cpus: whether times are of all CPUs, as traffic is.
+    # As floats, which they would be beside what took no time, instants lose their last digits.
+    times = frame = times.astype({"start_ns": "Int64", "end_ns": "Int64"})
+    if traffic is not None:
+        columns = ["namespace", "device", "interval_error_ns", *_CARRIED, *_MEANS]
+        frame = times.merge(traffic.loc[~traffic["shared"], columns], on="device", how="outer")
+        # What took no time has the window of the others.
         for name in ("start_ns", "end_ns"):
-            frame[name] = frame[name].fillna(int(traffic[name].iloc[0])).astype("int64")
-        frame["unknown_cpu_share"] = frame["unknown_cpu_share"].fillna(
-            times["unknown_cpu_share"].iloc[0] if len(times) else float("nan")
-        )
-        frame = frame.reindex(columns=COLUMNS)
-    frame["namespace"] = frame["namespace"].astype(object).where(frame["namespace"].notna(), None)
+            frame[name] = frame[name].fillna(int(traffic[name].iloc[0]))
+        if len(times):
+            unknown = times["unknown_cpu_share"].iloc[0]
+            frame["unknown_cpu_share"] = frame["unknown_cpu_share"].fillna(unknown)
     return _priced(frame, all_cpus)
 
 
-def _priced(frame: pd.DataFrame, all_cpus: bool = True) -> pd.DataFrame:
+def _priced(frame: pd.DataFrame, all_cpus: bool) -> pd.DataFrame:
     # A device that was not polled and has no interrupts is paid for in the backlog's polls, or in
     # somebody's system calls: what it costs is not known, and not 0.
-    integers = [
-        *_TIMES,
-        *_COUNTS,
-        "cut_poll_ns",
-        "interval_error_ns",
-        *_TRAFFIC[:4],
-        "speed_bits_per_s",
-    ]
-    frame[integers] = frame[integers].astype("Int64")
-    # Without rows a frame has whatever types it likes.
-    frame = frame.astype({"namespace": object, "device": object})
-    frame = frame.astype({"start_ns": "int64", "end_ns": "int64", "unknown_cpu_share": "float64"})
-    window = (frame["end_ns"] - frame["start_ns"]).astype("Float64")
-    window = window.mask(window <= 0)
-    frame["cpu_share"] = (
-        (frame["ns"].astype("Float64") / window)
-        .astype("Float64")
-        .to_numpy("float64", na_value=float("nan"))
-    )
-    frame["interrupts_per_s"] = frame["interrupts"].astype("Float64") / window * 1e9
-    ns = frame["ns"].astype("Float64")
-    timed = frame["timed_packets"].astype("Float64")
-    received = frame["rx_packets"].astype("Float64")
-    packets = received + frame["tx_packets"].astype("Float64")
-    carried = frame["rx_bytes"].astype("Float64") + frame["tx_bytes"].astype("Float64")
-    worked = frame["packets"].astype("Float64")
-    frame["work_share"] = worked / received.mask(received <= 0)
-    ns = ns.mask(ns <= 0)
+    types: dict[str, Any] = {
+        **dict.fromkeys(_INTEGERS, "Int64"),
+        **dict.fromkeys(_MEANS, "Float64"),
+        "start_ns": "int64",
+        "end_ns": "int64",
+        "unknown_cpu_share": "float64",
+        "namespace": object,
+        "device": object,
+    }
+    frame = frame.reindex(columns=_COLUMNS).astype(types)
+    frame["namespace"] = frame["namespace"].where(frame["namespace"].notna(), None)
+    window_ns = (frame["end_ns"] - frame["start_ns"]).astype("Float64")
+    window_ns = window_ns.mask(window_ns <= 0)
+    known = frame[_INTEGERS].astype("Float64")
+    packets = known["rx_packets"] + known["tx_packets"]
+    ns = known["ns"].mask(known["ns"] <= 0)
+    frame["cpu_share"] = (known["ns"] / window_ns).astype("float64")
+    frame["interrupts_per_s"] = known["interrupts"] / window_ns * 1e9
+    frame["work_share"] = _ratio(known["packets"], known["rx_packets"])
     # Of a poll that the window cuts there is a part of the time, and no part of the packets.
-    whole = ns - frame["cut_poll_ns"].astype("Float64").fillna(0)
-    frame["ns_per_work"] = whole / timed.mask(timed <= 0)
-    # Packets of which the time is not in ns would make the others cheap.
-    part = not_all(timed, worked)
-    # So would packets of which no poll was seen, but for those tolerance the readings.
-    tolerance = (frame["interval_error_ns"].astype("Float64") / window).fillna(0)
-    part |= not_all(worked, received, tolerance)
-    # So would handlers that were counted and not seen.
-    most = ns + (frame["hardirq_max_ns"] - frame["hardirq_ns"]).astype("Float64")
-    part |= not_all(ns, most)
-    ns = ns.mask(part | (not all_cpus))
-    frame["ns_per_packet"] = ns / packets.mask(packets <= 0)
-    frame["ns_per_byte"] = ns / carried.mask(carried <= 0)
-    for name in ("rx_packet_bytes", "tx_packet_bytes", "utilisation_share"):
-        frame[name] = frame[name].astype("Float64")
-    busy = (packets > 0) | (frame["ns"] > 0) | (frame["polls"] > 0)
+    frame["ns_per_work"] = _ratio(ns - known["cut_poll_ns"].fillna(0), known["timed_packets"])
+    tolerance = (known["interval_error_ns"] / window_ns).fillna(0)
+    unseen_ns = known["hardirq_max_ns"] - known["hardirq_ns"]
+    is_part = (
+        # Packets of which the time is not in ns would make the others cheap,
+        not_all(known["timed_packets"], known["packets"])
+        # so would packets of which no poll was seen, but for those beside the readings,
+        | not_all(known["packets"], known["rx_packets"], tolerance)
+        # and handlers that were counted and not seen.
+        | not_all(ns, ns + unseen_ns)
+    )
+    ns = ns.mask(is_part | (not all_cpus))
+    frame["ns_per_packet"] = _ratio(ns, packets)
+    frame["ns_per_byte"] = _ratio(ns, known["rx_bytes"] + known["tx_bytes"])
+    busy = (packets > 0) | (known["ns"] > 0) | (known["polls"] > 0)
     frame = frame[busy.fillna(False).astype(bool)]
-    return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)[COLUMNS]
+    return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
 
 
-def _traffic(timeline: "Timeline", bundle: "Bundle") -> pd.DataFrame | None:
-    # What was carried between the first and the last reading in the window; None where the clock
-    # does not say which those are. Raises CaptureError where it is unknown for another reason.
-    if not comparable(timeline.capture):
-        return None
-    summary = timeline.summary
-    within = int(summary["start_ns"]), int(summary["end_ns"])
-    return carried(bundle, whole=True, within=within)
+def _ratio(value: "pd.Series[float]", of: "pd.Series[float]") -> "pd.Series[float]":
+    return value / of.mask(of <= 0)
 
 
-def why_no_traffic(timeline: "Timeline") -> str | None:
-    # Why device_cost has no traffic for this timeline, as a sentence; None where it has.
-    bundle, capture = timeline.capture.bundle, timeline.capture
-    found: dict[str, Any] = {"reason": None}
+def _against_counters(cost: pd.DataFrame) -> pd.DataFrame:
+    # Of devices whose polls took packets that net/dev counted, by how many the two differ.
+    rows = cost[cost["work_share"].notna()]
+    unpolled = rows["rx_packets"] - rows["packets"]
+    window_ns = (rows["end_ns"] - rows["start_ns"]).clip(lower=1)
+    beside_readings = rows["rx_packets"] / window_ns * rows["interval_error_ns"]
+    table = rows[["device", "packets", "rx_packets"]].assign(
+        unpolled_packets=unpolled.clip(lower=0),
+        uncounted_packets=(-unpolled).clip(lower=0),
+        is_explained=unpolled.abs() <= beside_readings,
+        is_partly_priced=rows["ns_per_packet"].isna() & rows["ns_per_work"].notna(),
+    )
+    return table.reset_index(drop=True)
+
+
+def _traffic(timeline: "Timeline") -> tuple[pd.DataFrame | None, str | None]:
+    # What was carried between the first and the last reading in the window, or why that is unknown.
+    capture, bundle = timeline.capture, timeline.capture.bundle
     if bundle is None:
-        found["reason"] = "no bundle"
-    elif not comparable(capture):
-        found = {"reason": "clock", "clock": capture.header["clock"]}
-    else:
+        return None, (
+            "this is a bare recording: netcost-record keeps the interfaces' counters beside it"
+        )
+    if not comparable(capture):
+        return None, (
+            f"the trace's clock ({capture.header['clock']}) is not that of the interfaces' "
+            "counters, CLOCK_MONOTONIC: netcost-record records with it"
+        )
+    within = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    try:
+        return carried(bundle, whole=True, within=within), None
+    except NoReadingsError:
         endings = bundle.network_namespaces.values()
-        try:
-            if any(readings(bundle, f"net_dev{ending}") for ending in endings):
-                _traffic(timeline, bundle)
-            else:
-                found["reason"] = "no times"
-        except NoReadingsError:
-            found["reason"] = "few readings"
-        except CaptureError as error:
-            found = {"reason": "error", "error": error}
-    return as_text(render(_LACKING, found)) if found["reason"] else None
+        if any(readings(bundle, f"net_dev{ending}") for ending in endings):
+            return None, "the interfaces' counters were not read twice within the window"
+        return None, ("nothing says when the interfaces' counters were read: netcost-record does")
+    except CaptureError as error:
+        return None, str(error)
 
 
-@device_cost.totals
-def _totals(answer: "Answer") -> dict[str, Any]:
-    # against_counters: devices whose polls took packets that net/dev counted; ports: of which
-    # master each is; traffic_unknown: why there is no traffic, None where there is.
-    cost = answer.frame[answer.frame["work_share"].notna()]
-    rows = [_counted(row) for _, row in cost.iterrows()]
-    return {
-        "against_counters": pd.DataFrame(rows, columns=_COUNTED),
-        "ports": masters_of(answer.timeline.capture.bundle),
-        "traffic_unknown": why_no_traffic(answer.timeline),
-    }
-
-
-@device_cost.figures
-def _agreement(answer: "Answer") -> dict[str, Any]:
-    # counted: devices whose polls took packets that net/dev counted; unpolled: those of which
-    # neither poll nor time is known; unknown: why there is no traffic, None where there is.
-    cost = answer.frame
-    grouped = answer.options.get("by") == "master"
-    ports = answer.tables["ports"].to_dict("records") if grouped else []
-    polled = (cost["polls"] > 0).fillna(False)
-    unpolled = cost.loc[cost["ns"].isna() & ~polled & (cost["device"] != "lo"), "device"]
-    return {
-        "counted": answer.tables["against_counters"].to_dict("records"),
-        "backlog": bool((cost["device"] == NO_DEVICE).any()),
-        "unpolled": list(map(str, unpolled)),
-        "unknown": answer.parts["traffic_unknown"],
-        "ports": ports,
-    }
-
-
-_COUNTED = [
-    *("device", "packets", "rx_packets", "unpolled_packets", "uncounted_packets"),
-    *("is_explained", "is_partly_priced"),
-]
-
-
-def _counted(row: "pd.Series[Any]") -> dict[str, Any]:
-    # unpolled_packets: those that net/dev counted and polls did not; uncounted_packets: the other
-    # way round. is_explained: whether the readings' own time explains as many. is_partly_priced:
-    # only polled ones have a price.
-    off = int(row["rx_packets"]) - int(row["packets"])
-    window_ns = max(1, int(row["end_ns"]) - int(row["start_ns"]))
-    tolerance = int(row["rx_packets"]) / window_ns * int(row["interval_error_ns"])
-    return {
-        "device": row["device"],
-        "packets": int(row["packets"]),
-        "rx_packets": int(row["rx_packets"]),
-        "unpolled_packets": max(off, 0),
-        "uncounted_packets": max(-off, 0),
-        "is_explained": abs(off) <= tolerance,
-        "is_partly_priced": absent(row["ns_per_packet"]) and not absent(row["ns_per_work"]),
-    }
-
-
-def _priced_rows(answer: "Answer") -> int:
+def _pictured(answer: Answer) -> int:
     return min(int(answer.frame["ns_per_work"].notna().sum()), _MOST)
 
 
 @device_cost.plot(
     title="CPU time per packet received, by device",
-    height=lambda answer: 0.9 + 0.4 * _priced_rows(answer),
-    panels=lambda answer: [{}] if _priced_rows(answer) else [],
+    height=lambda answer: 0.9 + 0.4 * _pictured(answer),
+    panels=lambda answer: [{}] if _pictured(answer) else [],
 )
-def _per_packet(ax: "Axes", answer: "Answer") -> None:
+def _per_packet(ax: "Axes", answer: Answer) -> None:
     from .plots import per_packet
 
     per_packet(ax, answer.frame, _MOST)

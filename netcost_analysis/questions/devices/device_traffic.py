@@ -6,24 +6,23 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.answer import Answer
 from ...answers.form import each
 from ...answers.question import question
 from ...parsers.queues import queue_settings
 from ...snapshots.counters import counters, deltas
 from ...timeline.reading import once
-from .parts import of_device
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...answers.answer import Answer
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
 
 # Of the traces' clocks the one that the bundle's snapshots are stamped with.
 _CLOCKS = ("mono", "monotonic")
 # Of net/dev; the others count what no driver does any more.
-GROWN = [
+_GROWN = [
     *("rx_bytes", "rx_packets", "tx_bytes", "tx_packets"),
     *("rx_errs", "rx_drop", "rx_fifo", "rx_frame", "rx_multicast"),
     *("tx_errs", "tx_drop", "tx_fifo", "tx_colls", "tx_carrier"),
@@ -32,15 +31,13 @@ _RATES = ["rx_bytes", "rx_packets", "tx_bytes", "tx_packets"]
 # What nicstat calls saturation, in Linux's counters.
 _SATURATION = ["rx_drop", "rx_fifo", "tx_drop", "tx_fifo", "tx_colls"]
 _WHERE = ["namespace", "device", "start_ns", "end_ns", "interval_ns", "interval_error_ns"]
-COLUMNS = [
+_COLUMNS = [
     *_WHERE,
-    *GROWN,
+    *_GROWN,
     *(f"{name}_per_s" for name in _RATES),
     *("rx_packet_bytes", "tx_packet_bytes", "saturation_per_s"),
     *("speed_bits_per_s", "utilisation_share"),
 ]
-
-
 # So many interfaces have a picture, those that carried most.
 _MOST = 3
 
@@ -57,28 +54,19 @@ def comparable(capture: "Capture") -> bool:
 @question(
     check=lambda bundle: carried(bundle),
     columns=(
-        "device",
-        "start_ns",
-        "rx_bytes_per_s",
-        "tx_bytes_per_s",
-        "utilisation_share",
+        *("device", "start_ns", "rx_bytes_per_s", "tx_bytes_per_s", "utilisation_share"),
         "namespace",
     ),
     rows=0,
 )
-def device_traffic(bundle: "Bundle", folder: str = "samples", sides: bool = True) -> pd.DataFrame:
+def device_traffic(bundle: "Bundle", folder: str = "samples", sides: bool = True) -> Answer:
     """What each interface received and sent, over the true time between readings of net/dev.
 
-    - folder: Where the samples are; "files" where a load left some.
-    - sides: Whether before/ and after/ are readings as well.
-
-    A row per interval and (namespace, device): start_ns, end_ns, interval_ns, interval_error_ns,
-    the growth of each counter, rates per second, the mean size of packets, saturation_per_s,
-    speed_bits_per_s and utilisation_share (NA where unknown).
-
-    Source: net/dev in samples/, before/ and after/; speeds as interfaces tells them.
+    A row per interval and interface. folder: where the samples are, "files" where a load left some;
+    sides: whether before/ and after/ are readings as well. Source: net/dev in samples/, before/ and
+    after/; speeds as interfaces has them.
     """
-    return carried(bundle, folder, sides)
+    return Answer(carried(bundle, folder, sides))
 
 
 def carried(
@@ -88,12 +76,13 @@ def carried(
     whole: bool = False,
     within: tuple[int, int] | None = None,
 ) -> pd.DataFrame:
-    # device_traffic(), or as whole a row per interface, from the first reading to the last. within:
-    # only readings between these moments (CLOCK_MONOTONIC, ns), their own time included.
+    # The rows of device_traffic, or as whole a row per interface, from the first reading to the
+    # last. within: only readings between these moments (CLOCK_MONOTONIC, ns), their own time
+    # included.
     return _carried(bundle, folder, sides, whole, within).copy()
 
 
-# Most questions about devices ask it, and whether each can be answered is asked before.
+# Most questions about devices need it, and so does the check of whether they can be answered.
 @once
 def _carried(
     bundle: "Bundle", folder: str, sides: bool, whole: bool, within: tuple[int, int] | None
@@ -113,83 +102,69 @@ def _carried(
             "the bundle has no two readings of net/dev at known times, so what its interfaces "
             "carried is unknown: netcost-record keeps them"
         )
-    return rated(pd.concat(frames, ignore_index=True), speeds(bundle))
+    return _rated(pd.concat(frames, ignore_index=True), _speeds(bundle))
 
 
 def summed(grown: pd.DataFrame) -> pd.DataFrame:
-    # Growth between each two readings as growth from the first to the last, per interface. grown:
-    # as deltas() returns it, with namespace. A counter that went backwards in between is NA.
-    keys = ["namespace", "device"]
-    # A reading's own time is an error at the two ends only.
-    frame = grown.sort_values("start_ns", kind="stable").groupby(keys, sort=False, as_index=False)
-    ends = frame.agg(
+    # Growth from the first reading to the last, per interface. grown: of deltas, with namespace. A
+    # counter that went backwards in between is NA.
+    groups = grown.sort_values("start_ns", kind="stable").groupby(
+        ["namespace", "device"], sort=False
+    )
+    ends = groups.agg(
         start_ns=("start_ns", "first"),
         end_ns=("end_ns", "last"),
         first_ns=("interval_error_ns", "first"),
         last_ns=("interval_error_ns", "last"),
-        rows=("start_ns", "size"),
     )
     ends["interval_ns"] = ends["end_ns"] - ends["start_ns"]
+    # A reading's own time is an error at the two ends only.
     both = ends["first_ns"] + ends["last_ns"]
-    ends["interval_error_ns"] = both.where(ends["rows"] > 1, ends["first_ns"])
-    values = [name for name in GROWN if name in grown]
-    sums = frame[values].sum(min_count=1)
-    unknown = grown[values].isna().groupby([grown[key] for key in keys]).any()
-    ends = ends.merge(sums, on=keys)
-    index = pd.MultiIndex.from_frame(ends[keys])
-    ends[values] = ends[values].astype("Int64").mask(unknown.loc[index].to_numpy())
-    return ends
+    ends["interval_error_ns"] = both.where(groups.size() > 1, ends["first_ns"])
+    values = [name for name in _GROWN if name in grown]
+    return ends.join(groups[values].sum(skipna=False)).reset_index()
 
 
-def rated(grown: pd.DataFrame, speed: dict[tuple[str, str], int | None]) -> pd.DataFrame:
-    # Growth with rates, sizes, saturation and utilisation beside it. grown: namespace, device,
-    # start_ns, end_ns, interval_ns, interval_error_ns and counters' growth. speed: bits per second
-    # of (namespace, device).
-    frame = grown.reindex(columns=[*_WHERE, *GROWN]).reset_index(drop=True)
-    frame[GROWN] = frame[GROWN].astype("Int64")
+def _rated(grown: pd.DataFrame, speeds: dict[tuple[str, str], int | None]) -> pd.DataFrame:
+    # Growth with rates, sizes, saturation and utilisation beside it.
+    types = dict.fromkeys(_GROWN, "Int64")
+    frame = grown.reindex(columns=[*_WHERE, *_GROWN]).reset_index(drop=True).astype(types)
+    grew = frame[_GROWN].astype("Float64")
     seconds = (frame["interval_ns"] / 1e9).where(frame["interval_ns"] > 0).astype("Float64")
-    for name in _RATES:
-        frame[f"{name}_per_s"] = frame[name].astype("Float64") / seconds
+    frame = frame.join(grew[_RATES].div(seconds, axis=0).add_suffix("_per_s"))
     for side in ("rx", "tx"):
-        packets = frame[f"{side}_packets"].astype("Float64")
-        frame[f"{side}_packet_bytes"] = frame[f"{side}_bytes"].astype("Float64") / packets.mask(
-            packets <= 0
-        )
-    lost = frame[_SATURATION].astype("Float64").sum(axis=1, min_count=len(_SATURATION))
-    frame["saturation_per_s"] = lost / seconds
+        packets = grew[f"{side}_packets"]
+        frame[f"{side}_packet_bytes"] = grew[f"{side}_bytes"] / packets.mask(packets <= 0)
+    frame["saturation_per_s"] = grew[_SATURATION].sum(axis=1, skipna=False) / seconds
     pairs = zip(frame["namespace"], frame["device"], strict=True)
-    frame["speed_bits_per_s"] = pd.array([speed.get(pair) for pair in pairs], dtype="Int64")
-    frame["utilisation_share"] = _busier(frame) * 8 / frame["speed_bits_per_s"].astype("Float64")
-    frame = frame.sort_values(["start_ns", "namespace", "device"], kind="stable")
-    return frame[COLUMNS].reset_index(drop=True)
+    frame["speed_bits_per_s"] = pd.array([speeds.get(pair) for pair in pairs], dtype="Int64")
+    # Bytes of the busier direction: a full duplex link can have both.
+    busier = frame[["rx_bytes_per_s", "tx_bytes_per_s"]].max(axis=1, skipna=False)
+    frame["utilisation_share"] = busier * 8 / frame["speed_bits_per_s"].astype("Float64")
+    order = ["start_ns", "namespace", "device"]
+    return frame.sort_values(order, kind="stable", ignore_index=True)[_COLUMNS]
 
 
-def _busier(frame: pd.DataFrame) -> "pd.Series[float]":
-    # Bytes per second of the busier direction: a full duplex link can have both.
-    rates = frame[["rx_bytes_per_s", "tx_bytes_per_s"]]
-    return rates.max(axis=1, skipna=False).astype("Float64")
-
-
-def speeds(bundle: "Bundle") -> dict[tuple[str, str], int | None]:
+def _speeds(bundle: "Bundle") -> dict[tuple[str, str], int | None]:
     # Bits per second of each (namespace, device), None where unknown or changed meanwhile.
-    found: dict[tuple[str, str], int | None] = {}
+    speeds: dict[tuple[str, str], int | None] = {}
     for namespace, ending in bundle.network_namespaces.items():
         sides = [
             queue_settings(bundle.text(f"{side}/settings/queues{ending}") or "")
             for side in ("before", "after")
         ]
         for device in {name for side in sides for name in side}:
-            known = {side[device].get("speed_bits_per_s") for side in sides if device in side}
-            found[namespace, device] = known.pop() if len(known) == 1 else None
-    return found
+            told = {side[device].get("speed_bits_per_s") for side in sides if device in side}
+            speeds[namespace, device] = told.pop() if len(told) == 1 else None
+    return speeds
 
 
 def with_traffic(rows: pd.DataFrame, what: str = "packets") -> pd.DataFrame:
-    # Those rows of device_traffic() or assumed_rates() in which anything was carried.
+    # Rows of device_traffic or assumed_rates in which anything was carried.
     return rows[((rows[f"rx_{what}"] > 0) | (rows[f"tx_{what}"] > 0)).fillna(False)]
 
 
-def _busiest(answer: "Answer") -> list[dict[str, str]]:
+def _busiest(answer: Answer) -> list[dict[str, str]]:
     if not comparable(answer.capture):
         return []
     # Of namesakes in several namespaces nobody's time is beside it.
@@ -206,10 +181,14 @@ def _busiest(answer: "Answer") -> list[dict[str, str]]:
     panels=_busiest,
     choices=each("device"),
 )
-def _of_device(ax: "Axes", answer: "Answer", device: str) -> None:
-    from .plots import traffic
+def _of_device(ax: "Axes", answer: Answer, device: str) -> None:
+    from .plots import rates
 
-    traffic(ax, of_device(answer.frame, device), answer.start_ns)
+    rows = answer.frame[answer.frame["device"] == device]
+    # Of a short interval the length is not known well enough.
+    sure = rows[rows["interval_error_ns"] * 2 <= rows["interval_ns"]]
+    curves = {"rx_bytes_per_s": "received", "tx_bytes_per_s": "sent"}
+    rates(ax, sure, curves, 8e-6, "Mbit/s", answer.start_ns)
     ax.set_title(device)
     # Samples alone have no window.
     with suppress(CaptureError):

@@ -21,9 +21,8 @@ _ORDER = ("poll", "hardirq")
 
 
 def matrix(ax: Axes, rows: pd.DataFrame) -> None:
-    # Draw devices by CPUs, darker for more time; cells have share and interrupts per second. rows:
-    # of device_matrix(), those thieves that are to be shown. With many CPUs the cells have no
-    # figures.
+    # Draw rows of device_matrix, darker for more time; cells have share and interrupts per second,
+    # unless there are many CPUs.
     thieves = list(rows[["kind", "thief"]].drop_duplicates()["thief"])
     cpus = list(rows["cpu"].drop_duplicates())
     shape = len(thieves), len(cpus)
@@ -53,27 +52,33 @@ def matrix(ax: Axes, rows: pd.DataFrame) -> None:
         ax.text(x, y, text, ha="center", va="center", color=color, fontsize=9)
 
 
-def traffic(ax: Axes, rows: pd.DataFrame, origin_ns: int = 0) -> None:
-    # Draw what one interface carried, a step for each true interval. rows: device_traffic's of one
-    # interface. Intervals that are not twice as long as the error of their length are left out.
-    sure = rows[rows["interval_error_ns"] * 2 <= rows["interval_ns"]]
-    for column, name, colour, style in (
-        ("rx_bytes_per_s", "received", INK, "-"),
-        ("tx_bytes_per_s", "sent", FAINT, "--"),
+def rates(
+    ax: Axes, rows: pd.DataFrame, curves: dict[str, str], scale: float, unit: str, origin_ns: int
+) -> None:
+    # Draw two rates of one interface, a step for each interval. curves: columns, and what to call
+    # them. scale: a unit's part of a value.
+    for (column, name), (colour, style) in zip(
+        curves.items(), ((INK, "-"), (FAINT, "--")), strict=True
     ):
-        known = sure.dropna(subset=[column])
-        rates = 8 * known[column].to_numpy(dtype=float) / 1e6
-        _steps(ax, known, rates, origin_ns, color=colour, linestyle=style, label=name)
+        known = rows[rows[column].notna()]
+        values = scale * known[column].to_numpy(dtype=float)
+        starts, ends = (
+            (known[end].to_numpy(dtype="int64") - origin_ns) / 1e9 for end in ("start_ns", "end_ns")
+        )
+        # A gap where two intervals do not touch.
+        after = np.where(np.append(starts, np.nan)[1:] == ends, values, np.nan)
+        x = np.column_stack([starts, ends, ends]).ravel()
+        y = np.column_stack([values, values, after]).ravel()
+        ax.plot(x, y, linewidth=1.6, color=colour, linestyle=style, label=name)
     ax.set_ylim(bottom=0)
-    ax.set_ylabel("Mbit/s")
+    ax.set_ylabel(unit)
     ax.set_xlabel("time since the capture's start, s")
     ax.grid(axis="y")
     legend_above(ax, columns=3, **_RIGHT)
 
 
-def time_shares(ax: Axes, bins: pd.DataFrame, window: tuple[int, ...], origin_ns: int = 0) -> None:
-    # Draw a device's time bin by bin, as a share of one CPU. bins: device_time_series' of one
-    # device. window: from when to when, ns.
+def time_shares(ax: Axes, bins: pd.DataFrame, window: tuple[int, ...], origin_ns: int) -> None:
+    # Draw a device's rows of device_time_series, as a share of one CPU. window: from when to when.
     edges = np.unique([*window, *bins["start_ns"], *bins["end_ns"]])
     # Between two bins there may be some in which it took nothing.
     place = np.searchsorted(edges, bins["start_ns"])
@@ -99,8 +104,8 @@ def time_shares(ax: Axes, bins: pd.DataFrame, window: tuple[int, ...], origin_ns
 
 
 def per_packet(ax: Axes, cost: pd.DataFrame, most: int) -> None:
-    # Draw what a packet of each device costs, interrupts and polls, longest first. cost: as
-    # device_cost returns it. most: so many devices. Packets are those that timed polls received.
+    # Draw what a packet of each device costs, of rows of device_cost: interrupts and polls, the
+    # dearest first, so many at most. Packets are those that timed polls received.
     known = cost[cost["ns_per_work"].notna()].sort_values("ns_per_work", ascending=False)[:most]
     packets = known["timed_packets"].to_numpy(dtype=float)
     base = np.zeros(len(known))
@@ -123,38 +128,3 @@ def per_packet(ax: Axes, cost: pd.DataFrame, most: int) -> None:
     ax.tick_params(axis="y", length=0)
     if handles:
         legend_above(ax, handles, 3, **_RIGHT)
-
-
-def misread(ax: Axes, rows: pd.DataFrame, interval_s: float, origin_ns: int = 0) -> None:
-    # Draw true rates beside those of a tool that takes its interval for granted. rows:
-    # assumed_rates' of one interface. Utilisation where the speed is known, else Mbit/s.
-    known = bool(len(rows)) and bool(rows["utilisation_share"].notna().all())
-    true, scale, unit = (
-        ("utilisation_share", 100.0, "% utilised")
-        if known
-        else ("rx_bytes_per_s", 8e-6, "Mbit/s received")
-    )
-    seconds = f"{interval_s:g} s"
-    for column, name, colour, style in (
-        (true, "over the true interval", INK, "-"),
-        (f"assumed_{true}", f"if each interval were {seconds}", FAINT, "--"),
-    ):
-        values = scale * rows[column].astype("Float64").fillna(0).to_numpy(dtype=float)
-        _steps(ax, rows, values, origin_ns, color=colour, linestyle=style, label=name)
-    ax.set_ylim(bottom=0)
-    ax.set_ylabel(unit)
-    ax.set_xlabel("time since the capture's start, s")
-    ax.grid(axis="y")
-    legend_above(ax, columns=3, **_RIGHT)
-
-
-def _steps(
-    ax: Axes, rows: pd.DataFrame, values: "np.ndarray[Any, Any]", origin_ns: int, **look: Any
-) -> None:
-    # A step per interval; a gap where two intervals do not touch.
-    starts = (rows["start_ns"].to_numpy(dtype="int64") - origin_ns) / 1e9
-    ends = (rows["end_ns"].to_numpy(dtype="int64") - origin_ns) / 1e9
-    apart = np.append(starts[1:] != ends[:-1], False) if len(starts) else np.zeros(0, dtype=bool)
-    x = np.column_stack([starts, ends, ends]).ravel()
-    y = np.column_stack([values, values, np.where(apart, np.nan, values)]).ravel()
-    ax.plot(x, y, linewidth=1.6, **look)

@@ -8,15 +8,12 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.bundle import Bundle
-from ...capture.requires import unrecorded
 from ...snapshots.counters import counters
 from ...snapshots.energy import SOURCES, Energy, energy
 from ...timeline.reading import once
-from ...timeline.timeline import Timeline
-from ..batches.poll_sizes import counted
 
 # What one usually asks about, the whole before its parts; others behind, as they come.
-DOMAINS = ("package", "cores", "uncore", "dram", "psys")
+_DOMAINS = ("package", "cores", "uncore", "dram", "psys")
 # An interval with less of the CPUs' time busy is idle, and one that is shorter than this says
 # little: /proc/stat counts ticks.
 IDLE_BUSY, _SHORTEST_NS = 0.05, 100_000_000
@@ -29,12 +26,11 @@ _HOW = (
 
 @once
 def metered(bundle: Bundle) -> Energy:
-    # As parsers.energy has it, the best source first, with busy_cpu_share: of the CPUs' time in
-    # each interval, by /proc/stat; NaN where nobody looked.
+    # As parsers.energy has it, the best source first, with busy_cpu_share.
     found = energy(bundle)
-    order = found.frame["source"].map({name: rank for rank, name in enumerate(SOURCES)})
-    frame = found.frame.iloc[np.argsort(order.to_numpy("int64"), kind="stable")]
-    frame = frame.reset_index(drop=True)
+    frame = found.frame.sort_values(
+        "source", key=lambda names: names.map(SOURCES.index), kind="stable", ignore_index=True
+    )
     return Energy(frame.assign(busy_cpu_share=busy_shares(bundle, frame)), found.notes)
 
 
@@ -42,26 +38,16 @@ def require_energy(bundle: Bundle) -> None:
     # Raises CaptureError where no energy was counted, with the reason.
     if len(metered(bundle).frame):
         return
-    said = [note for note in bundle.manifest.notes if note.startswith(_NOT_HERE)]
-    machine = bundle.manifest.host.virtualization
-    is_virtual = machine not in (None, "", "none")
-    if said:
-        of = f", a virtual machine ({machine})," if is_virtual else ""
+    why = "no energy counters were recorded"
+    if any(note.startswith(_NOT_HERE) for note in bundle.manifest.notes):
+        machine = bundle.manifest.host.virtualization
+        of = "" if machine in (None, "", "none") else f", a virtual machine ({machine}),"
         why = f"this host{of} has no energy counters that netcost-record found"
-    else:
-        why = "no energy counters were recorded"
     raise CaptureError(f"energy was not measured: {why}. {_HOW}")
 
 
-def require_energy_beside(timeline: Timeline) -> None:
-    # The same of a timeline, whose capture has a bundle.
-    bundle = timeline.capture.bundle
-    assert bundle is not None
-    require_energy(bundle)
-
-
 def busy_shares(bundle: Bundle, frame: pd.DataFrame) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    # By /proc/stat, of all CPUs' time from each start_ns to end_ns; NaN where nobody looked.
+    # Of all CPUs' time from each start_ns to end_ns, by /proc/stat; NaN where it was not read.
     nothing = np.full(len(frame), np.nan)
     ticks = counters(bundle, "stat") if len(frame) else pd.DataFrame()
     kinds = [name for name in ticks.columns[4:] if not name.startswith("guest")]
@@ -74,7 +60,7 @@ def busy_shares(bundle: Bundle, frame: pd.DataFrame) -> "np.ndarray[Any, np.dtyp
     idle = of_all[["idle", "iowait"]].sum(axis=1).to_numpy()
     start, end = frame["start_ns"].to_numpy("float64"), frame["end_ns"].to_numpy("float64")
     passed, rested = (np.interp(end, at, of) - np.interp(start, at, of) for of in (total, idle))
-    # Within a tenth of it what nobody looked at is what the rest was.
+    # The first and the last reading may lie up to a tenth of an interval inside it.
     margin = 0.1 * (end - start)
     seen = (start >= at[0] - margin) & (end <= at[-1] + margin) & (passed > 0) & (rested >= 0)
     share = 1 - np.divide(rested, passed, out=nothing.copy(), where=seen)
@@ -83,19 +69,18 @@ def busy_shares(bundle: Bundle, frame: pd.DataFrame) -> "np.ndarray[Any, np.dtyp
 
 def source_of(frame: pd.DataFrame, domain: str) -> pd.DataFrame:
     # The intervals of a domain by the best source that has it, of all its zones.
-    own = frame[frame["domain"] == domain]
-    return own[own["source"] == own["source"].iloc[0]] if len(own) else own
+    rows = frame[frame["domain"] == domain]
+    return rows[rows["source"] == rows["source"].iloc[0]] if len(rows) else rows
 
 
 def domains_of(frame: pd.DataFrame) -> list[str]:
-    found = list(dict.fromkeys(frame["domain"]))
-    known = [name for name in DOMAINS if name in found]
-    return [*known, *(name for name in found if name not in known)]
+    found = frame["domain"].unique()
+    return list(dict.fromkeys([*(name for name in _DOMAINS if name in found), *found]))
 
 
 def within(intervals: pd.DataFrame, start_ns: float, end_ns: float) -> tuple[float, float]:
-    # The joules of a domain in a span, and how many ns of it were metered, of several zones in
-    # the mean: of an interval that sticks out the part that lies inside.
+    # The joules of a domain in a span, and how many ns of it were metered, in the mean of its
+    # zones. Of an interval that reaches beyond the span the part inside counts.
     begin = intervals["start_ns"].clip(lower=start_ns)
     inside = (intervals["end_ns"].clip(upper=end_ns) - begin).clip(lower=0)
     joules = float((intervals["watts"] * inside / 1e9).sum())
@@ -105,24 +90,35 @@ def within(intervals: pd.DataFrame, start_ns: float, end_ns: float) -> tuple[flo
 def idle_watts(parts: Sequence[pd.DataFrame]) -> tuple[float, int]:
     # The mean power in intervals in which the CPUs idled, and how many there were; NaN without any.
     # parts: of one domain, its zones together, or of one zone.
-    watts = seconds = 0.0
+    joules = seconds = 0.0
     number = 0
-    for one in parts:
-        idle = one[(one["busy_cpu_share"] <= IDLE_BUSY) & (one["interval_ns"] >= _SHORTEST_NS)]
+    for part in parts:
+        is_idle = (part["busy_cpu_share"] <= IDLE_BUSY) & (part["interval_ns"] >= _SHORTEST_NS)
+        idle = part[is_idle]
         zones = max(idle["zone"].nunique(), 1)
-        each = idle["interval_ns"] / 1e9
-        watts += float((idle["watts"] * each).sum())
-        seconds += float(each.sum()) / zones
+        joules += joules_of(idle)
+        seconds += seconds_of(idle) / zones
         number += len(idle) // zones
-    return (watts / seconds if seconds else float("nan")), number
+    return (joules / seconds if seconds else float("nan")), number
 
 
-def packets_of(timeline: Timeline) -> tuple[str | None, int | None]:
-    # A packet that passes several devices is one: those of the device with most, and which.
-    if unrecorded(timeline.capture, "napi:napi_poll"):
-        return None, None
-    counts = counted(timeline)
-    packets = counts["packets"].groupby(level="device").sum()
-    if not len(packets):
-        return None, 0
-    return str(packets.idxmax()), int(packets.max())
+def joules_of(intervals: pd.DataFrame) -> float:
+    # By watts: turbostat's intervals have no joules.
+    return float((intervals["watts"] * (intervals["interval_ns"] / 1e9)).sum())
+
+
+def seconds_of(intervals: pd.DataFrame) -> float:
+    return float(intervals["interval_ns"].sum()) / 1e9
+
+
+def split(joules: float, seconds: float, floor: float) -> dict[str, Any]:
+    # The energy of a time, and what of it is above the idle floor.
+    watts = joules / seconds if seconds else float("nan")
+    return {
+        "metered_ns": round(seconds * 1e9),
+        "joules": joules,
+        "watts": watts,
+        "idle_watts": floor,
+        "dynamic_watts": watts - floor,
+        "dynamic_joules": joules - floor * seconds,
+    }

@@ -13,7 +13,7 @@ from ...plots.steps import over_steps
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_CPUS, MAX_OWNERS = 24, 12
+_MOST_OWNERS = 12
 # What woke a CPU: colours of what ran.
 _WAKERS = {
     "network interrupt": KIND["softirq"],
@@ -39,9 +39,9 @@ _OWNERS = {
 _UNITS = {"joules_per_gb": "joules per gigabyte", "uj_per_packet": "microjoules per packet"}
 
 
-def wakeups_by_cpu(ax: "Axes", wakeups: pd.DataFrame, by_cpu: pd.DataFrame) -> None:
+def wakeups_by_cpu(ax: "Axes", wakeups: pd.DataFrame, by_cpu: pd.DataFrame, most: int) -> None:
     """Draw how often each CPU was woken a second, by what kind of event: those woken most."""
-    cpus = sorted(by_cpu.nlargest(MAX_CPUS, "wakeups")["cpu"])
+    cpus = sorted(by_cpu.nlargest(most, "wakeups")["cpu"])
     left = np.zeros(len(cpus))
     handles = []
     for waker, color in _WAKERS.items():
@@ -68,8 +68,8 @@ def watts_over_time(
         *(by_domain[name] for name in ("domain", "source", "idle_watts")), strict=True
     ):
         color = _DOMAINS.get(domain, FAINT)
-        own = over_time[(over_time["domain"] == domain) & (over_time["source"] == source)]
-        each = own.groupby(["start_ns", "end_ns"])["watts"].sum().reset_index()
+        rows = over_time[(over_time["domain"] == domain) & (over_time["source"] == source)]
+        each = rows.groupby(["start_ns", "end_ns"])["watts"].sum().reset_index()
         start, end = (
             (each[f"{side}_ns"].to_numpy("int64") - origin_ns) / 1e9 for side in ("start", "end")
         )
@@ -87,7 +87,7 @@ def watts_over_time(
 
 def joules_by_owner(ax: "Axes", owners: pd.DataFrame, domain: str) -> None:
     """Draw what falls to each owner, those with most; of kinds of owners a colour each."""
-    first = owners.head(MAX_OWNERS)
+    first = owners.head(_MOST_OWNERS)
     colors = [_OWNERS[kind] for kind in first["owner_kind"]]
     is_dynamic = first["owner_dynamic_joules"].notna().all()
     joules = first["owner_dynamic_joules" if is_dynamic else "owner_joules"]
@@ -103,12 +103,12 @@ def joules_by_owner(ax: "Axes", owners: pd.DataFrame, domain: str) -> None:
 def joules_over_size(ax: "Axes", rows: pd.DataFrame, name: str) -> None:
     """Draw a figure of every domain over the steps; above the idle floor dashed."""
     groups = [
-        (str(domain), _DOMAINS.get(str(domain), FAINT), own)
-        for domain, own in rows.groupby("domain", sort=False)
+        (str(domain), _DOMAINS.get(str(domain), FAINT), steps)
+        for domain, steps in rows.groupby("domain", sort=False)
     ]
     above = [
-        (f"{domain}, above idle", color, own.assign(**{name: own[f"dynamic_{name}"]}))
-        for domain, color, own in groups
-        if own[f"dynamic_{name}"].notna().any()
+        (f"{domain}, above idle", color, steps.assign(**{name: steps[f"dynamic_{name}"]}))
+        for domain, color, steps in groups
+        if steps[f"dynamic_{name}"].notna().any()
     ]
     over_steps(ax, groups, name, _UNITS[name], above)

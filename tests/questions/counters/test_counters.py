@@ -32,10 +32,8 @@ def test_ratios_of_each_cpu(tmp_path: Path) -> None:
     assert second["instructions_per_packet"] == pytest.approx(1e4)
     assert second["cache_misses_per_packet"] == pytest.approx(20)
     assert first["context_switches_per_s"] == 500
-    figures = answer.figures
-    ends = [figures[end]["cpu"] for end in ("highest_ipc", "lowest_ipc", "busiest")]
-    assert ends == [0, 1, 1]
-    assert answer.parts["unsupported_events"] == ()
+    assert [answer[name]["cpu"] for name in ("highest_ipc", "lowest_ipc", "busiest")] == [0, 1, 1]
+    assert answer["unsupported_events"] == ()
 
 
 # What perf prints of the same machine: fields, modifiers, a hybrid processor's names.
@@ -71,14 +69,13 @@ def test_cores_of_two_kinds_and_cpus_that_perf_added_up(tmp_path: Path) -> None:
     assert answer.frame["cpu"].isna().all()
     assert answer.frame["cycles_per_s"].tolist() == [4e9]
     assert answer.frame["ipc"].tolist() == [1.5]
-    assert answer.figures["cpus"] == 1
 
 
 def test_shared_counters_are_said(tmp_path: Path) -> None:
     text = counted(COUNTERS, running=62.5)
     answer = asked(tmp_path, {"counters.jsonl": text})
     assert set(answer.frame["running_share"]) == {0.625}
-    assert answer.figures["least_running_share"] == 0.625
+    assert answer["least_running_share"] == 0.625
     assert "scaled" in answer.words
     assert "scaled" not in asked(tmp_path / "b").words
 
@@ -88,7 +85,7 @@ def test_no_figure_for_each_of_few_packets(tmp_path: Path) -> None:
         answer = asked(tmp_path / str(at), {"samples/softnet_stat": packets})
         assert answer.frame["cycles_per_packet"].isna().all()
         assert answer.frame["ipc"].notna().all()
-        assert answer.figures["busiest"] is None
+        assert answer["busiest"] is None
 
 
 def test_a_killed_recorder_and_strangers_text(tmp_path: Path) -> None:
@@ -111,9 +108,9 @@ def test_a_machine_without_counters_says_so() -> None:
     answer = kept("io-sizes/tcp-64.netcost.tar.zst").ask.counters.cpu_counters()
     assert answer.frame["ipc"].isna().all()
     assert (answer.frame["context_switches_per_s"] > 100).all()
-    assert answer.figures["machine"] == "kvm"
-    assert answer.figures["unsupported"][:2] == ("cycles", "instructions")
-    assert len(answer.parts["unsupported_events"]) == 10
+    assert answer["virtualization"] == "kvm"
+    assert answer["unsupported_events"][:2] == ("cycles", "instructions")
+    assert len(answer["unsupported_events"]) == 10
     with pytest.raises(netcost.CaptureError, match="nothing to draw"):
         answer.plot()
     refusal = kept("veth-stolen-time").ask("cpu_counters").refusal
@@ -143,7 +140,7 @@ def test_counters_over_steps(tmp_path: Path) -> None:
     own = answer.frame[answer.frame["cpu"] == 0]
     assert own["ipc"].tolist() == [2.0, 1.0, pytest.approx(2 / 3), 0.5]
     assert own["io_bytes"].tolist() == [0, 64, 1024, 65536]
-    ends = answer.parts["ipc_ends"].set_index("cpu").loc[0]
+    ends = answer["ipc_ends"].set_index("cpu").loc[0]
     assert (ends["highest_step"], ends["lowest_step"]) == ("0", "65536")
     assert (ends["highest_step_ipc"], ends["lowest_step_ipc"]) == (2, 0.5)
     curves = answer.plot().get_lines()
@@ -157,7 +154,7 @@ def test_steps_of_a_machine_without_counters() -> None:
     answer = ask.counters.counters_by_step()
     assert len(answer.frame) == 16
     assert answer.frame["ipc"].isna().all()
-    assert (answer.figures["ends"], answer.figures["steps"]) == ([], 8)
+    assert (len(answer["ipc_ends"]), answer["measured_steps"]) == (0, 8)
     with pytest.raises(netcost.CaptureError, match="nothing to draw"):
         answer.plot()
     refusal = str(kept_experiment("nic-guest").ask.counters.counters_by_step().refusal)

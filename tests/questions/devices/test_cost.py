@@ -9,7 +9,6 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.devices.device_cost import joined, why_no_traffic
 from support.asked import device_cost, device_flags, device_time_series
 from support.device_bundles import bundle, link, net_dev, opened
 from support.host import SAMPLES
@@ -35,14 +34,19 @@ def rounds(count: int = 10) -> Cpu:
     return cpu(0, *told, h.Waking(1000 + count * 1000, UDPSINK), task=OPENSSL)
 
 
-def counted(at: int, received: int, sent: int, took: int = 0) -> str:
-    text = net_dev(eth0=(100 * received, received, 60 * sent, sent), veth0=(10, received, 0, 0))
-    return f"@ 1 {at - took} {at + took}\n{text}"
+def counted(at: int, received: int, sent: int, took: int = 0, **more: int) -> str:
+    devices = {"eth0": (100 * received, received, 60 * sent, sent), "veth0": (10, received, 0, 0)}
+    devices |= {name: (100 * packets, packets, 0, 0) for name, packets in more.items()}
+    return f"@ 1 {at - took} {at + took}\n{net_dev(**devices)}"
 
 
 def made(folder: Path, **files: str) -> netcost.Timeline:
     told = bundle(folder, dict(files), rounds())
     return netcost.open_capture(told.path).timeline()
+
+
+def unknown(timeline: netcost.Timeline) -> Any:
+    return timeline.ask.devices.device_cost()["traffic_unknown"]
 
 
 # Read at 2900 and 5900: three rounds lie in between.
@@ -62,7 +66,7 @@ def test_time_and_packets_are_of_one_stretch(tmp_path: Path) -> None:
     veth0 = rows.loc["veth0"]
     assert veth0["rx_packets"] == 30
     assert veth0[["ns", "ns_per_packet", "polls"]].isna().all()
-    assert why_no_traffic(timeline) is None
+    assert unknown(timeline) is None
 
 
 def test_only_readings_in_the_window_count(tmp_path: Path) -> None:
@@ -89,51 +93,38 @@ def test_without_counters_of_its_time_traffic_is_unknown(tmp_path: Path) -> None
         assert (row["device"], row["ns"], row["packets"]) == ("eth0", 5000, 100)
         assert row[["rx_packets", "ns_per_packet", "work_share", "utilisation_share"]].isna().all()
         assert row["ns_per_work"] == 50
-        assert why in str(why_no_traffic(timeline))
+        assert why in str(unknown(timeline))
 
 
 def test_a_bare_recording_has_time_and_says_what_it_lacks(tmp_path: Path) -> None:
     told = bundle(tmp_path, {}, rounds())
     timeline = netcost.open_capture(told.path / "trace.perf.data").timeline()
     assert device_cost(timeline)["ns"].tolist() == [5000]
-    assert "bare recording" in str(why_no_traffic(timeline))
+    assert "bare recording" in str(unknown(timeline))
 
 
-def test_a_name_of_two_namespaces_has_no_traffic() -> None:
-    times = pd.DataFrame(
-        {"device": ["eth0", "eth1"], "hardirq_ns": 1, "poll_ns": 1, "ns": 2, "interrupts": 1,
-         "polls": 1, "packets": 1, "timed_packets": 1, "start_ns": 0, "end_ns": 10,
-         "unknown_cpu_share": 0.0}
-    )  # fmt: skip
-    traffic = pd.DataFrame(
-        {"namespace": ["a", "b", "a"], "device": ["eth0", "eth0", "eth1"], "rx_packets": 1,
-         "tx_packets": 1, "rx_bytes": 9, "tx_bytes": 9, "rx_packet_bytes": 9.0,
-         "tx_packet_bytes": 9.0, "speed_bits_per_s": pd.NA, "utilisation_share": pd.NA,
-         "start_ns": 0, "end_ns": 10, "interval_error_ns": 0}
-    )  # fmt: skip
-    rows = joined(times, traffic).set_index("device")
-    assert rows["namespace"].to_dict() == {"eth0": None, "eth1": "a"}
-    assert pd.isna(rows.loc["eth0", "ns_per_packet"])
-    assert rows.loc["eth1", "ns_per_packet"] == 1
-
-
-# Two namespaces are read one after the other, so no two of their readings have a window in common.
-def test_namesakes_of_two_namespaces_are_not_given_each_others_time(tmp_path: Path) -> None:
+# Two namespaces are read one after the other, so few of their readings have a window in common.
+@pytest.mark.parametrize(("start", "end", "ns"), [(2950, 6950, 2000), (2900, 5900, 1500)])
+def test_namesakes_of_two_namespaces_are_not_given_each_others_time(
+    tmp_path: Path, start: int, end: int, ns: int
+) -> None:
     manifest = {"network_namespaces": ["blue", "."], "netcost_bundle": 1}
     timeline = made(
         tmp_path,
         **{
             "manifest.json": {**manifest, "trace": "trace.perf.data"},
             "samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 10),
-            "samples/net_dev.host": counted(2950, 5, 0) + counted(6950, 45, 10),
+            "samples/net_dev.host": counted(start, 5, 0, eth1=0) + counted(end, 45, 10, eth1=9),
         },
     )
     rows = device_cost(timeline)
     eth0 = rows[rows["device"] == "eth0"]
     assert len(eth0) == 1
     # Of the longest stretch that was counted.
-    assert eth0[["start_ns", "end_ns", "ns"]].iloc[0].tolist() == [2950, 6950, 2000]
+    assert eth0[["start_ns", "end_ns", "ns"]].iloc[0].tolist() == [start, end, ns]
     assert eth0[["namespace", "rx_packets", "ns_per_packet"]].isna().all(axis=None)
+    alone = rows[rows["device"] == "eth1"]
+    assert alone[["namespace", "rx_packets"]].values.tolist() == [[".", 9]]
     flags = device_flags(timeline)
     assert "unlisted" not in set(flags["flag"])
     assert "interrupts and polls" not in " ".join(flags["why"])
@@ -202,37 +193,29 @@ def test_a_nics_packets_lie_between_what_was_polled(sample: Path) -> None:
 
 
 # Read at 2900 and 5900: 30 packets in three polls that were seen, 40 counted; so the polls of ten
-# were not. 1500 ns are the price of 30.
-def test_packets_whose_polls_were_not_seen_have_no_price(tmp_path: Path) -> None:
-    timeline = made(tmp_path, **{"samples/net_dev": counted(2900, 5, 0) + counted(5900, 45, 0)})
-    answer = timeline.ask.devices.device_cost()
+# were not, and 1500 ns are the price of 30. What lies beside readings that took a third of the
+# stretch explains ten.
+@pytest.mark.parametrize("took", [0, 500])
+def test_packets_whose_polls_were_not_seen_have_no_price(tmp_path: Path, took: int) -> None:
+    text = counted(2900, 5, 0, took) + counted(5900, 45, 0, took)
+    answer = made(tmp_path, **{"samples/net_dev": text}).ask.devices.device_cost()
     eth0 = answer.frame.set_index("device").loc["eth0"]
     assert (eth0["packets"], eth0["rx_packets"], eth0["work_share"]) == (30, 40, 0.75)
-    assert eth0[["ns_per_packet", "ns_per_byte"]].isna().all()
     assert eth0["ns_per_work"] == 50
-    eth0 = answer.figures["counted"][0]
-    assert (eth0["unpolled_packets"], eth0["uncounted_packets"]) == (10, 0)
-    assert not eth0["is_explained"]
-
-
-# The same, but the readings took a third of the stretch: what lies beside them explains ten.
-def test_packets_beside_the_readings_are_no_polls_unseen(tmp_path: Path) -> None:
-    text = counted(2900, 5, 0, took=500) + counted(5900, 45, 0, took=500)
-    answer = made(tmp_path, **{"samples/net_dev": text}).ask.devices.device_cost()
-    rows = answer.frame.set_index("device")
-    assert rows.loc["eth0", "ns_per_packet"] == rows.loc["eth0", "ns"] / 40
-    eth0 = answer.figures["counted"][0]
-    assert (eth0["unpolled_packets"], eth0["is_explained"]) == (10, True)
+    assert eth0[["ns_per_packet", "ns_per_byte"]].isna().tolist() == [not took] * 2
+    assert not took or eth0["ns_per_packet"] == eth0["ns"] / 40
+    counts = answer["against_counters"].iloc[0]
+    assert (counts["unpolled_packets"], counts["uncounted_packets"]) == (10, 0)
+    assert counts["is_explained"] == bool(took)
 
 
 def test_the_summary_names_who_costs_most(tmp_path: Path) -> None:
     files = {"samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 10)}
     answer = made(tmp_path, **files).ask.devices.device_summary()
-    first = answer.figures["first"]
-    assert (first["device"], first["ns"]) == ("eth0", 1500)
+    assert answer["costs"][["device", "ns"]].values.tolist() == [["eth0", 1500], ["veth0", pd.NA]]
     for figure in ("**eth0**", "1.50 µs in 3.00", "**50.0 %**", "50.0 ns", "30 packets received"):
         assert figure in answer.words
-    assert answer.figures["others"] == []
+    assert "Then" not in answer.words
     assert set(answer.tables) == {"costs", "flags"}
 
 
@@ -267,8 +250,9 @@ def test_ports_are_one_row_of_their_bond(source: str, tmp_path: Path) -> None:
     assert pd.isna(bond["ns_per_packet"])
     assert not pd.isna(plain["ns_per_packet"]["eth0"])
     pd.testing.assert_series_equal(rows.loc["veth0"], plain.loc["veth0"], check_dtype=False)
-    named = timeline.ask.devices.device_cost(by="master").figures["ports"]
-    assert {tuple(one.values()) for one in named} == {(".", port, "bond0") for port in ports}
-    assert timeline.ask.devices.device_cost().figures["ports"] == []
+    answer = timeline.ask.devices.device_cost(by="master")
+    assert answer["ports"].values.tolist() == [[".", port, "bond0"] for port in ports]
+    assert "row of bond0" in answer.words
+    assert "row of bond0" not in timeline.ask.devices.device_cost().words
     with pytest.raises(ArgumentError, match="device, master"):
         device_cost(timeline, by="bond")  # type: ignore[arg-type]

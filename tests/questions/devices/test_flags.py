@@ -8,12 +8,11 @@ import pandas as pd
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.links import empty
-from netcost_analysis.questions.devices.checks import is_used
-from netcost_analysis.questions.devices.device_flags import described, listed, suspicions
-from support.asked import device_flags
+from netcost_analysis.display.templates import render
+from netcost_analysis.questions.devices.device_flags import described, device_flags, suspicions
 from support.device_bundles import opened
 from support.host import SAMPLES
-from support.suspects import USUAL, facts, raised
+from support.suspects import facts, raised
 
 
 def test_an_interface_in_use_is_not_suspected() -> None:
@@ -83,13 +82,17 @@ def test_of_many_alike_the_costly_come_first() -> None:
     flags = suspicions(facts(*rows, grave))
     assert flags["device"].tolist()[:4] == ["bad0", "eth29", "eth28", "eth27"]
     assert flags["severity"].tolist() == ["warning"] + ["clue"] * 30
-    (first, alike) = listed(flags)
-    assert first["whys"] == flags["why"][:1].tolist()
-    assert alike["whys"] == flags["why"][1:5].tolist()
-    assert alike["more"] == 26
-    assert alike["devices"][:2] == ["eth25", "eth24"]
+    first, *alike, rest = listed(flags)
+    assert flags["why"][0] in first
+    assert [why in line for why, line in zip(flags["why"][1:5], alike, strict=True)] == [True] * 4
+    assert "26 more: eth25, eth24, " in rest
     # One more than are told is told as well.
-    assert [one["more"] for one in listed(flags[:6])] == [0, 0]
+    assert len(listed(flags[:6])) == 6
+
+
+def listed(flags: pd.DataFrame) -> list[str]:
+    words = render(device_flags.template, {"rows": flags.to_dict("records"), "not_recorded": []})
+    return [line for line in words.splitlines() if line.startswith("- ")]
 
 
 def test_the_device_below_a_vlan_needs_no_address() -> None:
@@ -99,10 +102,7 @@ def test_the_device_below_a_vlan_needs_no_address() -> None:
     assert ("eth0", "no-address") not in found
     # A VLAN has the address of what it is on top of.
     assert not any(flag == "same-mac" for _, flag in found)
-    rows = [{**USUAL, **one} for one in (below, above)]
-    assert is_used(rows[0], rows)
-    elsewhere = [rows[0], {**rows[1], "namespace": "other"}]
-    assert not is_used(rows[0], elsewhere)
+    assert ("eth0", "no-address") in raised(below, {**above, "namespace": "other"})
 
 
 def test_who_receives_and_does_not_send_sees_what_another_has() -> None:
@@ -195,7 +195,7 @@ def test_a_cost_without_a_namespace_is_of_the_only_interface_of_its_name() -> No
 
 def test_document_004s_interface_is_found() -> None:
     timeline = opened(SAMPLES / "quiet-interface.netcost.tar.zst")
-    flags = device_flags(timeline)
+    flags = device_flags(timeline).frame
     first = flags.iloc[0]
     flagged = first["device"], first["flag"], first["severity"]
     assert flagged == ("quiet0", "no-address", "warning")
@@ -212,4 +212,4 @@ def test_without_a_bundle_only_queues_are_compared() -> None:
     told = netcost.open_capture(SAMPLES / "nic-stolen-time").bundle
     assert told
     bare = netcost.open_capture(Path(told.trace)).timeline()
-    assert set(device_flags(bare)["flag"]) <= {"uneven-queues"}
+    assert set(device_flags(bare).frame["flag"]) <= {"uneven-queues"}

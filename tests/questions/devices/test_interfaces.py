@@ -35,7 +35,7 @@ def test_json_of_wrong_types_is_unknown(tmp_path: Path) -> None:
         row = interfaces(told).set_index("device").loc["eth0"]
         assert pd.isna(row["mtu"])
         assert pd.isna(row["promiscuity"])
-        assert len(device_saturation(told))
+        assert len(device_saturation(told).frame)
 
 
 def test_json_that_is_none_is_one_line(tmp_path: Path) -> None:

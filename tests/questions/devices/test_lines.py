@@ -23,6 +23,7 @@ LINES = pd.DataFrame(
         "name": ["virtio2-input.0", "i40e-eth1-TxRx-3", "eth01", None, "comp0@pci:0000:01:00.0"],
         "device": ["eth0", None, None, None, None],
         "is_network": ["yes", "no", "no", "no", "no"],
+        "known_by": None,
     }
 )
 
@@ -118,7 +119,7 @@ def test_handlers_that_share_a_line_are_told_apart(tmp_path: Path) -> None:
     lines = device_lines(made)
     assert lines["irq"].tolist() == [11, 11, 11]
     told = lines.set_index("name")
-    assert told["device"].to_dict() == {"ahci": None, "eth0": "eth0", "eth1": "eth1"}
+    assert told["device"].dropna().to_dict() == {"eth0": "eth0", "eth1": "eth1"}
     assert told["interrupts"].to_dict() == {"ahci": 1, "eth0": 2, "eth1": 2}
     assert told.loc["eth1", ["raised", "polled"]].tolist() == [1, 1]
     bins = device_time_series(made, bin_ns=1000).set_index("device")

@@ -88,7 +88,7 @@ def test_packages_add_up_and_sources_do_not(tmp_path: Path) -> None:
         "turbostat": 2,
         "perf": 1,
     }
-    [package, *_] = answer.parts["by_domain"].to_dict("records")
+    [package, *_] = answer["by_domain"].to_dict("records")
     assert (package["source"], package["zones"]) == ("powercap", 2)
     assert package["joules"] == pytest.approx(2 * sum(WATTS))
     assert package["watts"] == pytest.approx(42.0)
@@ -115,17 +115,17 @@ def test_an_apportionment_adds_up(tmp_path: Path) -> None:
         network = frame[frame.index == "network"]
         assert network["busy_ns"].sum() == NETWORK_NS
         each = 1e6 * dynamic * NETWORK_NS / BUSY_NS / (ROUNDS * PACKETS)
-        assert answer.parts["network_dynamic_uj_per_packet"] == pytest.approx(each)
-        assert answer.parts["metered_share"] == 1.0
-        assert answer.parts["window_joules"] == pytest.approx(joules)
+        assert answer["network_dynamic_uj_per_packet"] == pytest.approx(each)
+        assert answer["metered_share"] == 1.0
+        assert answer["window_joules"] == pytest.approx(joules)
 
 
 def test_of_an_interval_counts_what_lies_in_the_window(tmp_path: Path) -> None:
     capture = netcost.open_capture(energy_bundle(tmp_path))
     # Half of the second with 10 W, all of that with 30 W, a quarter of that with 34 W.
     window = capture.timeline(start_s=1.5, end_s=3.25).ask.energy.energy_by_owner()
-    assert window.parts["window_joules"] == pytest.approx(5 + 30 + 34 / 4)
-    assert window.parts["metered_share"] == pytest.approx(1)
+    assert window["window_joules"] == pytest.approx(5 + 30 + 34 / 4)
+    assert window["metered_share"] == pytest.approx(1)
 
 
 # perf says when its intervals were to within its start, turbostat not at all.
@@ -135,11 +135,11 @@ def test_an_apportionment_says_whose_times_it_goes_by(tmp_path: Path) -> None:
         ("turbostat", "turbostat.txt", "PkgWatt\n10.0\n30.0\n", None),
     ):
         answer = opened(tmp_path / source, {"samples/energy": None, name: text}).energy_by_owner()
-        assert answer.parts["window_joules"] == pytest.approx(40)
-        assert answer.parts["metered_share"] == pytest.approx(0.5)
-        assert answer.figures["source"] == source
+        assert answer["window_joules"] == pytest.approx(40)
+        assert answer["metered_share"] == pytest.approx(0.5)
+        assert answer["source"] == source
         if error_ns:
-            assert answer.figures["interval_error_ns"] == pytest.approx(error_ns)
+            assert answer["interval_error_ns"] == pytest.approx(error_ns)
 
 
 # A package of which an interval is left out is not taken for one without power.
@@ -148,10 +148,10 @@ def test_packages_that_were_not_metered_alike(tmp_path: Path) -> None:
     lines = energy_samples(zones).splitlines(keepends=True)
     text = "".join(line for line in lines[:-1])
     answer = opened(tmp_path, {"samples/energy": text})
-    assert answer.power().parts["by_domain"]["watts"].tolist() == pytest.approx([130 / 3.5])
+    assert answer.power()["by_domain"]["watts"].tolist() == pytest.approx([130 / 3.5])
     owners = answer.energy_by_owner()
-    assert owners.parts["window_joules"] == pytest.approx(130)
-    assert owners.parts["metered_share"] == pytest.approx(3.5 / 4)
+    assert owners["window_joules"] == pytest.approx(130)
+    assert owners["metered_share"] == pytest.approx(3.5 / 4)
 
 
 def test_what_cannot_be_apportioned(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_what_cannot_be_apportioned(tmp_path: Path) -> None:
     assert "no energy was" in str(refusal)
     half = {"samples/energy": energy_samples({"intel-rapl:0 package-0": (30.0, 34.0)}, start_s=3)}
     answer = opened(tmp_path / "c", half).energy_by_owner()
-    assert answer.parts["metered_share"] == pytest.approx(0.5)
+    assert answer["metered_share"] == pytest.approx(0.5)
 
 
 def test_energy_over_sizes(tmp_path: Path) -> None:
@@ -180,9 +180,9 @@ def test_energy_over_sizes(tmp_path: Path) -> None:
     # Nothing was moved in the idle step.
     assert package["joules_per_gb"].isna().tolist() == [True, False, False, False]
     assert set(package["idle_steps"]) == {"0"}
-    ends = answer.parts["ends"].set_index("domain")
+    ends = answer["ends"].set_index("domain")
     assert (ends["least_step"]["package"], ends["most_step"]["package"]) == ("65536", "64")
-    assert (answer.figures["idle_watts"], answer.figures["idle_steps"]) == (pytest.approx(8), "0")
+    assert package["idle_watts"].tolist() == pytest.approx([8] * 4)
 
 
 def test_sizes_without_an_idle_step_or_a_table(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_sizes_without_an_idle_step_or_a_table(tmp_path: Path) -> None:
     bare = netcost.open_experiment(experiment.path).ask.energy.energy_by_size()
     assert bare.frame["watts"].notna().all()
     assert bare.frame["joules_per_gb"].isna().all()
-    assert bare.figures["ends"] == []
+    assert bare["ends"].empty
     with pytest.raises(netcost.CaptureError, match="nothing to draw"):
         bare.plot()
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis as netcost
-from support.asked import idle_wakeups
 from support.kept import kept
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
@@ -48,10 +47,9 @@ def test_a_packets_interrupt_is_one_wake_up(tmp_path: Path) -> None:
     assert counts(answer) == {("network interrupt", LINE): (2, 2, 0)}
     # From the first event, at 1 µs, to the first interrupt, and from the first softirq's end.
     assert answer.frame["idle_before_ns"].tolist() == [(99_000 + 194_000) / 2]
-    parts = answer.parts
-    assert (parts["packets_device"], parts["packets"]) == ("eth0", 8)
-    assert parts["network_wakeups_per_packet"] == 0.25
-    assert (parts["all_network_wakeups"], parts["taskless_wakeups"]) == (2, 2)
+    assert (answer["packets_device"], answer["packets"]) == ("eth0", 8)
+    assert answer["network_wakeups_per_packet"] == 0.25
+    assert (answer["all_network_wakeups"], answer["taskless_wakeups"]) == (2, 2)
 
 
 def test_the_task_that_an_interrupt_woke_is_of_the_same_wake_up(tmp_path: Path) -> None:
@@ -69,7 +67,7 @@ def test_the_task_that_an_interrupt_woke_is_of_the_same_wake_up(tmp_path: Path) 
     ]
     answer = asked(tmp_path, cpu(0, *told, task=IDLE))
     assert counts(answer) == {("IPI", "reschedule"): (1, 0, 1), ("unrecorded", UNSEEN): (1, 0, 1)}
-    assert answer.parts["by_cpu"]["idle_share"].tolist() == [
+    assert answer["by_cpu"]["idle_share"].tolist() == [
         pytest.approx((99_000 + 2_000 + 700_000 + 40_000) / 989_000)
     ]
     # With no patience the idle task that runs between is a stretch of its own.
@@ -94,8 +92,8 @@ def test_a_cpu_that_never_idles_is_woken_by_nothing(tmp_path: Path) -> None:
     answer = asked(tmp_path, cpu(0, *interrupt(100_000), h.SoftirqRaise(500_000, 9), task=OPENSSL))
     assert answer.frame.empty
     assert answer.words
-    assert answer.parts["by_cpu"]["wakeups"].tolist() == [0]
-    assert answer.parts["network_wakeups_per_packet"] == 0
+    assert answer["by_cpu"]["wakeups"].tolist() == [0]
+    assert answer["network_wakeups_per_packet"] == 0
 
 
 def test_without_switches_nobody_knows_who_idled(tmp_path: Path) -> None:
@@ -142,7 +140,7 @@ def walked(timeline: netcost.Timeline) -> dict[str, int]:
 @pytest.mark.parametrize("name", ["nic-stolen-time", "nic-guest/6.12-nic-1-flows.netcost.tar.zst"])
 def test_samples_are_counted_alike_segment_by_segment(name: str) -> None:
     timeline = kept(name).timeline()
-    found = idle_wakeups(timeline)
-    assert found.idle_wakeups[[*walked(timeline)]].sum().to_dict() == walked(timeline)
-    assert found.by_cpu[[*walked(timeline)]].sum().to_dict() == walked(timeline)
-    assert found.idle_wakeups["wakeups_share"].sum() == pytest.approx(1)
+    found = timeline.ask.energy.idle_wakeups()
+    assert found.frame[[*walked(timeline)]].sum().to_dict() == walked(timeline)
+    assert found["by_cpu"][[*walked(timeline)]].sum().to_dict() == walked(timeline)
+    assert found.frame["wakeups_share"].sum() == pytest.approx(1)
