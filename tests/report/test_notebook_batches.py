@@ -19,6 +19,7 @@ from support.asked import (
     long_softirqs,
     poll_costs,
     poll_sizes,
+    rate_curve,
     softirq_chains,
     squeezes,
 )
