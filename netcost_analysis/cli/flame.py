@@ -60,7 +60,7 @@ def command(
     for one in (base, path) if base is not None else (path,):
         captures.append(opened(one))
         sides.append(paths(captures[-1], kind, event, cpu, idle=base is None, user=programs))
-        event = sides[0].one.event
+        event = sides[0].profile.event
     text = _text(graph(sides), sides, captures, Path(output).name, kind, cpu)
     with replacing(output) as draft, draft.open("w", encoding="utf-8") as file:
         file.writelines(text)
@@ -83,7 +83,7 @@ def _text(
 
     if output.endswith(_FOLDED):
         return folded(found)
-    unit = "ns" if sides[0].one.is_timed else sides[0].one.event
+    unit = sides[0].profile.unit
     names = [printable(Path(one.path).name) for one in captures]
     if len(set(names)) < len(names):
         names = [printable(one.path) for one in captures]

@@ -84,14 +84,14 @@ def denominators(
     counted = [_packets(one, side, cpu) for one, side in zip(captures, sides, strict=True)]
     if all(counted):
         return "packet", (counted[0], counted[1])
-    is_timed = sides[0].one.is_timed
+    profile = sides[0].profile
     base, new = (
         max(sum(ns for kind, ns in side.kinds.items() if kind != "idle"), 1)
-        / (1e9 if is_timed else 1e3)
+        / (1e9 if profile.is_timed else 1e3)
         for side in sides
     )
-    event = sides[0].one.event
-    return ("second of busy CPU" if is_timed else f"1,000 {event} outside idle"), (base, new)
+    per = "second of busy CPU" if profile.is_timed else f"1,000 {profile.event} outside idle"
+    return per, (base, new)
 
 
 def _packets(capture: "Capture", side: Paths, cpu: int | None) -> float:

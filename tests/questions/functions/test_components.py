@@ -124,7 +124,7 @@ def test_frames_without_names_belong_to_who_called_them(tmp_path: Path) -> None:
         tmp_path / "r", stack(f"? < ? < {SEND}"), stack("?"), stack("? < unheard_of")
     )
     assert shares(capture) == {"unclassified": 2, "TCP": 1}
-    assert capture.ask.functions.components().result.unclassified_share == pytest.approx(2 / 3)
+    assert capture.ask.functions.components()["unclassified_share"] == pytest.approx(2 / 3)
     assert capture.ask.functions.functions().frame["function"].isna().all()
 
 
@@ -196,7 +196,7 @@ def test_a_window_and_a_cpu_choose_samples(tmp_path: Path) -> None:
     capture = capture_of(tmp_path / "r", *told)
 
     def weight(**asked: float) -> int:
-        return int(capture.ask.functions.components(**asked).result.components["weight"].sum())
+        return int(capture.ask.functions.components(**asked)["components"]["weight"].sum())
 
     assert weight() == 10
     assert weight(cpu=0) == 6

@@ -17,10 +17,10 @@ SEND = "tcp_sendmsg < inet_sendmsg < __sys_sendto < do_syscall_64+0x20"
 
 
 def off_in(capture: Capture) -> dict[str, int]:
-    found = capture.ask.functions.components().result
-    rows = found.interrupts_off
+    found = capture.ask.functions.components()
+    rows = found["interrupts_off"]
     # All of it, and nothing else.
-    by = found.components.set_index("component")
+    by = found["components"].set_index("component")
     assert rows["samples"].sum() == by["samples"].get("interrupts off", 0)
     assert rows["weight"].sum() == by["weight"].get("interrupts off", 0)
     assert rows["busy_share"].sum() == pytest.approx(by["busy_share"].get("interrupts off", 0))
@@ -84,21 +84,21 @@ def test_names_are_those_of_vectors() -> None:
 # The largest part of a receiving CPU is receiving another one's interrupts.
 def test_in_the_sample_it_is_what_rps_sends() -> None:
     path = SAMPLES / "io-sizes" / "udp-64.netcost.tar.zst"
-    found = open_capture(path).ask.functions.components(cpu=1).result
-    largest = found.interrupts_off.iloc[0]
+    found = open_capture(path).ask.functions.components(cpu=1)
+    largest = found["interrupts_off"].iloc[0]
     assert largest["interrupts_off_in"] == "call_function_single interrupt"
     assert largest["busy_share"] > 0.6
-    assert largest["busy_share"] > 0.9 * found.interrupts_off["busy_share"].sum()
+    assert largest["busy_share"] > 0.9 * found["interrupts_off"]["busy_share"].sum()
 
 
 def test_sizes_add_up_with_it() -> None:
-    found = kept_experiment("io-sizes").ask.functions.components_by_size().result
+    found = kept_experiment("io-sizes").ask.functions.components_by_size()
     keys = ["protocol", "io_bytes", "io_side"]
-    rows = found.by_size.assign(is_off=found.by_size["component_group"].eq("interrupts off"))
+    rows = found["by_size"].assign(is_off=found["by_size"]["component_group"].eq("interrupts off"))
     assert rows["interrupts_off_in"].notna().equals(rows["is_off"].astype(bool))
     assert not is_aside(rows).any()
     sums = rows[rows["is_off"]].groupby(keys)["path_share"].sum()
-    sides = found.sides.set_index(keys)
+    sides = found["sides"].set_index(keys)
     assert sides["off_share"].to_dict() == pytest.approx(sums.to_dict())
     assert (sides["off_interrupt_share"] <= sides["off_share"]).all()
     per = rows.groupby(keys)["weight_per_packet"].sum()
