@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +11,7 @@ from .main import COUNT, capture_arguments, opened, output_option
 from .sampled import names_options, wants_user
 
 if TYPE_CHECKING:
+    from ..capture.capture import Capture
     from ..questions.functions.flame import Graph, Kind, Paths
 
 _FOLDED, _SPEEDSCOPE = ".folded", ".speedscope.json"
@@ -71,7 +72,7 @@ def command(
 def _text(
     found: "Graph",
     sides: "list[Paths]",
-    captures: list[Any],
+    captures: "list[Capture]",
     output: str,
     kind: "Kind",
     cpu: int | None,
@@ -84,17 +85,17 @@ def _text(
     if output.endswith(_FOLDED):
         return folded(found)
     unit = sides[0].profile.unit
-    names = [printable(Path(one.path).name) for one in captures]
+    names = [printable(Path(capture.path).name) for capture in captures]
     if len(set(names)) < len(names):
-        names = [printable(one.path) for one in captures]
+        names = [printable(capture.path) for capture in captures]
     if output.endswith(_SPEEDSCOPE):
         return [speedscope(found, names, unit)]
-    what = "Time in interrupts by victim" if kind == "stolen" else "Time by call path"
+    what = "Time" if unit == "ns" else unit
+    what += " in interrupts by victim" if kind == "stolen" else " by call path"
     if kind == "all" and len(sides) > 1:
         what += ", without idle"
-    if unit != "ns":
-        what = what.replace("Time", unit, 1)
-    of = "" if cpu is None else f", CPU {cpu}"
+    on_cpu = "" if cpu is None else f", CPU {cpu}"
+    short = [_short(name) for name in names]
     if len(sides) == 1:
         [side] = sides
         # Of what was not idle: an idle CPU has nothing to lose.
@@ -102,9 +103,9 @@ def _text(
         stolen = f"stolen {share(side.kinds['stolen'] / busy)}" if busy else "all idle"
         counted = "CPU time" if unit == "ns" else unit
         told = f"{plural(side.samples, 'sample')}; of busy {counted} {stolen}"
-        return [svg(found, f"{what}: {_short(names[0])}{of}", told, unit)]
+        return [svg(found, f"{what}: {short[0]}{on_cpu}", told, unit)]
     per, units = denominators((captures[0], captures[1]), (sides[0], sides[1]), cpu)
-    title = f"{what} per {per}{of}: base {_short(names[0])}, new {_short(names[1])}"
+    title = f"{what} per {per}{on_cpu}: base {short[0]}, new {short[1]}"
     told = "change from base to new of a frame with all it called:"
     return [svg_of_change(found, change(found, per, unit, units), title, told)]
 
