@@ -10,14 +10,13 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...errors import LackingError
 from ..devices.device_traffic import comparable
-from ..samples.rules import UNCLASSIFIED
+from ..samples.rules import IDLE, UNCLASSIFIED
 from ..samples.sampled import sampled
 from .moved import Direction, Moved, check_direction, moved_while_sampled
 from .profile import profile_of
 from .sampled_events import (
     CYCLES,
     TIMES,
-    Event,
     by_component,
     per_packet,
     plain,
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ...capture.capture import Capture
-    from .sampled_events import Figures
 
 # By column what is divided by what, times how many.
 _RATIOS = {
@@ -92,31 +90,33 @@ def counters_by_component(
         raise CaptureError("no sample was taken of any event: this host counted none of them")
     moved, notes = _moved(capture, source, names[0], device, direction)
     window = (moved.start_ns, moved.end_ns) if moved else None
-    components, events = by_component(source, names, cpu, window, rules)
+    events = by_component(source, names, cpu, window, rules)
     packets = moved.packets if moved else None
     by_event = pd.concat(
-        [_by_event(name, components, event, packets) for name, event in events.items()],
-        ignore_index=True,
+        [_by_event(name, event, packets) for name, event in events.items()], ignore_index=True
     )
+    busy = {name: event[event.index != IDLE] for name, event in events.items()}
     totals = [
         {
             "sampled_event": name,
-            "samples": int(event.samples.sum()),
-            "weight": int(event.weight.sum()),
-            "busy_weight": int(event.weight[event.is_busy].sum()),
-            "weight_per_packet": event.weight[event.is_busy].sum() / (packets or np.nan),
+            "samples": event["samples"].sum(),
+            "weight": event["weight"].sum(),
+            "busy_weight": busy[name]["weight"].sum(),
+            "weight_per_packet": busy[name]["weight"].sum() / (packets or np.nan),
         }
         for name, event in events.items()
     ]
     # What no rule names leads to nothing that can be looked up.
     named = by_event["busy_share"].notna() & by_event["component"].ne(UNCLASSIFIED)
     others = by_event[named & by_event["sampled_event"].ne(CYCLES)]
-    busy = {name: event.outside_idle for name, event in events.items()}
+    outside_idle = {
+        name: event.sum().to_frame("all outside idle").T for name, event in busy.items()
+    }
     return Answer(
-        counters_by_component=_ratios(components, events),
+        counters_by_component=_ratios(events),
         by_event=by_event,
         event_totals=pd.DataFrame(totals),
-        outside_idle=_ratios(["all outside idle"], busy),
+        outside_idle=_ratios(outside_idle),
         device=moved.device if moved else None,
         direction=moved.direction if moved else None,
         packets=packets,
@@ -148,35 +148,31 @@ def _moved(
         return None, (f"nothing is said per packet: {error}",)
 
 
-def _columns(name: str, figures: "Figures") -> dict[str, Any]:
+def _columns(name: str, figures: tuple[Any, ...]) -> dict[str, Any]:
     return dict(zip((name, f"{name}_low", f"{name}_high"), figures, strict=True))
 
 
-def _ratios(components: list[str], events: dict[str, Event]) -> pd.DataFrame:
-    nothing = np.full(len(components), np.nan)
-    columns: dict[str, Any] = {
-        "component": components,
-        "cycles_share": shares(events[CYCLES])[0] if CYCLES in events else nothing,
-    }
+def _ratios(events: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    first = next(iter(events.values()))
+    frame = pd.DataFrame({"component": first.index, "cycles_share": np.nan})
+    if CYCLES in events:
+        frame["cycles_share"] = shares(events[CYCLES])[0]
     for name, (above, below, scale) in _RATIOS.items():
         known = above in events and below in events
-        figures = ratio(events[above], events[below], scale) if known else (nothing,) * 3
-        columns |= _columns(name, figures)
-    samples = np.sum([event.samples for event in events.values()], axis=0)
-    order = np.argsort(-next(iter(events.values())).weight, kind="stable")
-    return pd.DataFrame(columns).take(order[samples[order] > 0]).reset_index(drop=True)
+        figures = ratio(events[above], events[below], scale) if known else (np.nan,) * 3
+        frame = frame.assign(**_columns(name, figures))
+    samples = np.sum([event["samples"] for event in events.values()], axis=0)
+    order = np.argsort(-first["weight"].to_numpy(), kind="stable")
+    return frame.take(order[samples[order] > 0]).reset_index(drop=True)
 
 
-def _by_event(name: str, components: list[str], event: Event, packets: int | None) -> pd.DataFrame:
-    columns = {
-        "sampled_event": name,
-        "component": components,
-        "samples": event.samples,
-        "weight": event.weight,
+def _by_event(name: str, event: pd.DataFrame, packets: int | None) -> pd.DataFrame:
+    frame = event[["samples", "weight"]].assign(
         **_columns("busy_share", shares(event)),
         **_columns("weight_per_packet", per_packet(event, packets)),
-    }
-    frame = pd.DataFrame(columns)
+    )
+    frame = frame.rename_axis("component").reset_index()
+    frame.insert(0, "sampled_event", name)
     return frame[frame["samples"] > 0].sort_values("weight", ascending=False, kind="stable")
 
 
