@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from netcost_analysis import Capture, open_capture
+from netcost_analysis import Capture
 from netcost_analysis.questions.functions.groups import is_aside
 from netcost_analysis.questions.samples.interrupts import interrupt_of
-from support.host import SAMPLES
 from support.kept import kept_experiment
 from support.stacks import CLOCK, capture_of, stack
 
@@ -79,16 +78,6 @@ def test_names_are_those_of_vectors() -> None:
         "el0t_64_irq_handler": "interrupt",
     }
     assert {function: interrupt_of(function) for function in named} == named
-
-
-# The largest part of a receiving CPU is receiving another one's interrupts.
-def test_in_the_sample_it_is_what_rps_sends() -> None:
-    path = SAMPLES / "io-sizes" / "udp-64.netcost.tar.zst"
-    found = open_capture(path).ask.functions.components(cpu=1)
-    largest = found["interrupts_off"].iloc[0]
-    assert largest["interrupts_off_in"] == "call_function_single interrupt"
-    assert largest["busy_share"] > 0.6
-    assert largest["busy_share"] > 0.9 * found["interrupts_off"]["busy_share"].sum()
 
 
 def test_sizes_add_up_with_it() -> None:

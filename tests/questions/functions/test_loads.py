@@ -172,11 +172,6 @@ def test_samples_that_say_no_data_are_refused(tmp_path: Path, missing: T) -> Non
     assert "mem-loads" in str(refusal)
 
 
-@pytest.mark.parametrize("name", ["io-sizes/tcp-64.netcost.tar.zst", "veth-stolen-time"])
-def test_what_the_samples_cannot_be_asked(name: str) -> None:
-    assert kept(name).ask.functions.memory_loads().refusal is not None
-
-
 def test_no_load_among_the_samples(tmp_path: Path) -> None:
     rows = [Load("tcp_v4_rcv", 0, NOTHING)]
     refusal = loads_of(tmp_path / "a", *rows).ask.functions.memory_loads().refusal

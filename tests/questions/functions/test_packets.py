@@ -131,16 +131,6 @@ def test_a_sender_is_answered_by_what_it_sent(tmp_path: Path) -> None:
     assert changes["direction"] == "tx"
 
 
-# What a weight counts stands beside it, and both ends of its interval.
-def test_a_weight_has_its_unit(tmp_path: Path) -> None:
-    answer = recorded(tmp_path / "timer").ask.functions.packet_components()
-    assert set(answer.frame["weight_unit"]) == {"ns"}
-    assert "weight unit" in answer._table.header
-    cycles = replace(CYCLES, clock="monotonic")
-    counted = recorded(tmp_path / "cycles", attr=cycles).ask.functions.packet_components()
-    assert set(counted.frame["weight_unit"]) == {"cycles"}
-
-
 def test_without_packets_nothing_costs_anything(tmp_path: Path) -> None:
     idle = {"after/net_dev": net_dev(eth0=(0, 10, 0, 0), lo=(0, 0, 0, 0))}
     answer = recorded(tmp_path, **idle).ask.functions.packet_components()
@@ -179,6 +169,7 @@ def test_counted_cycles_are_in_their_own_unit(tmp_path: Path) -> None:
     rows = [replace(one, period=1_000) for one in told()]
     answer = recorded(tmp_path, *rows, attr=cycles).ask.functions.packet_components()
     assert not answer["is_timed"]
+    assert set(answer.frame["weight_unit"]) == {"cycles"}
     row = answer.frame.set_index("component").loc["copy"]
     assert row["weight_per_packet"] == 50 * 1_000 / 1_000
     assert "`cycles`" in answer.words

@@ -130,11 +130,6 @@ system call entry; scheduling; interrupt entry; hypervisor pauses; file system; 
 poll and epoll; idle"""
 
 
-def test_our_rules_have_the_parts_of_a_packets_way() -> None:
-    ours = {rule.component for rule in read(OWN)}
-    assert {name.strip() for name in COMPONENTS.split(";")} <= ours
-
-
 # A pattern that names nothing but what others before it name does nothing: it was meant otherwise.
 def test_no_pattern_stands_twice() -> None:
     seen: dict[tuple[str, str], str] = {}
