@@ -76,45 +76,48 @@ def memory_loads(
     if event is not None and event not in names:
         raise AbsentError(f"no samples of loads by {event}; there are {', '.join(names) or 'none'}")
     names = names if event is None else [event]
-    found = ((name, _accesses(source, name)) for name in names)
-    name, accesses = next(((name, one) for name, one in found if one.is_load.any()), ("", None))
-    if accesses is None:
+    sampled_event = next((name for name in names if _accesses(source, name).is_load.any()), None)
+    if sampled_event is None:
         raise CaptureError(
             f"no sample of {', '.join(names)} says that it was a load: what they are of is unknown"
         )
-    taken = np.ones(len(accesses.frame), dtype=bool)
+    rows, is_load = _accesses(source, sampled_event)
+    taken = np.ones(len(rows), dtype=bool)
     if cpu is not None:
-        require_cpu(cpu, set(accesses.frame["cpu"]))
-        taken = accesses.frame["cpu"].eq(cpu).to_numpy(dtype=bool)
-    _, classes = classified(source, name, rules)
-    frame = accesses.frame[taken & accesses.is_load].reset_index(drop=True)
+        require_cpu(cpu, set(rows["cpu"]))
+        taken = rows["cpu"].eq(cpu).to_numpy(dtype=bool)
+    _, classes = classified(source, sampled_event, rules)
+    loads = rows[taken & is_load].reset_index(drop=True)
     components = np.array(classes.components, dtype=object)
-    frame["component"] = components[classes.of_stack[frame["stack"]]]
-    weight = frame["weight"].sum() or np.nan
-    is_unknown = frame["data_object"].str.startswith("unknown")
-    by_object = _by_object(frame)
-    whole = by_object["weight"].sum() or np.nan
-    means = {
-        name: float((by_object[name] * by_object["weight"]).sum(min_count=1) / whole)
+    loads["component"] = components[classes.of_stack[loads["stack"]]]
+    is_unknown = loads["data_object"].str.startswith("unknown")
+    unknown_weight = loads.loc[is_unknown, "weight"].sum()
+    by_object = _by_object(loads)
+    weight = by_object["weight"].sum() or np.nan
+    latency, behind = (
+        float((by_object[name] * by_object["weight"]).sum(min_count=1) / weight)
         for name in ("mean_latency_cycles", "behind_caches_share")
-    }
+    )
     return Answer(
         memory_loads=by_object,
-        memory_levels=_by_level(frame),
-        named_objects=_by_name(frame),
-        sampled_event=name,
-        loads=len(frame),
-        other_samples=int((taken & ~accesses.is_load).sum()),
-        unknown_object_share=float(frame.loc[is_unknown, "weight"].sum() / weight),
-        all_latency_cycles=means["mean_latency_cycles"],
-        all_behind_caches_share=means["behind_caches_share"],
+        memory_levels=_by_level(loads),
+        named_objects=_by_name(loads),
+        sampled_event=sampled_event,
+        loads=len(loads),
+        other_samples=int((taken & ~is_load).sum()),
+        unknown_object_share=float(unknown_weight / (loads["weight"].sum() or np.nan)),
+        all_latency_cycles=latency,
+        all_behind_caches_share=behind,
     )
 
 
 class _Accesses(NamedTuple):
     # Samples of an event: of each what is summed, and whether it is a load.
-    frame: pd.DataFrame
+    rows: pd.DataFrame
     is_load: "NDArray[np.bool_]"
+
+
+_SHARES = ["behind_caches_share", "remote_share", "modified_share", "dtlb_miss_share"]
 
 
 @once
@@ -123,76 +126,62 @@ def _accesses(source: "Capture", event: str) -> _Accesses:
     samples = source.samples(event)
     said = decoded(samples["data_src"].to_numpy(dtype="u8"))
     objects = data_objects(source, samples)
-    missed = said["memory_level"].eq("L3") & said["level_result"].eq(MISS)
+    level = said["memory_level"]
+    missed = level.eq("L3") & said["level_result"].eq(MISS)
     weight = samples["period"].fillna(1).to_numpy(dtype=float)
     latency = samples.get("weight", pd.Series(np.nan, index=samples.index)).to_numpy(dtype=float)
-    # What of the weight each condition holds for.
-    frame = pd.DataFrame(
-        {
-            "cpu": samples["cpu"],
-            "stack": profile_of(source, event).samples["stack"],
-            "data_object": objects.kind,
-            "object_name": objects.name,
-            "memory_level": said["memory_level"],
-            "level_result": said["level_result"],
-            "samples": 1,
-            "weight": weight,
-            "latency": weight * latency,
-            "behind": weight * (said["memory_level"].isin(BEHIND) | missed),
-            "remote": weight * said["memory_level"].isin(REMOTE),
-            "modified": weight * said["snoop"].eq("modified"),
-            "dtlb": weight * said["dtlb_result"].eq(MISS),
-        }
+    rows = said[["memory_level", "level_result"]].assign(
+        cpu=samples["cpu"],
+        stack=profile_of(source, event).samples["stack"],
+        data_object=objects.kind,
+        object_name=objects.name,
+        samples=1,
+        weight=weight,
+        latency=weight * latency,
+        behind_caches_share=weight * (level.isin(BEHIND) | missed),
+        remote_share=weight * level.isin(REMOTE),
+        modified_share=weight * said["snoop"].eq("modified"),
+        dtlb_miss_share=weight * said["dtlb_result"].eq(MISS),
     )
-    return _Accesses(frame, said["memory_op"].eq(LOAD).to_numpy(dtype=bool))
+    return _Accesses(rows, said["memory_op"].eq(LOAD).to_numpy(dtype=bool))
 
 
-_SUMS = ["samples", "weight", "latency", "behind", "remote", "modified", "dtlb"]
-
-
-def _summed(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    sums = frame.groupby(keys, sort=False)[_SUMS].sum(min_count=1).reset_index()
+def _summed(loads: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    by = loads.groupby(keys, sort=False)[["samples", "weight", "latency", *_SHARES]]
+    sums = by.sum(min_count=1).reset_index()
+    weight = sums["weight"].where(sums["weight"] > 0)
     sums["load_share"] = sums["weight"] / (sums["weight"].sum() or np.nan)
-    sums["known_weight"] = sums["weight"].where(sums["weight"] > 0)
-    sums["mean_latency_cycles"] = sums["latency"] / sums["known_weight"]
+    sums["latency_share"] = sums["latency"] / (sums["latency"].sum() or np.nan)
+    sums["mean_latency_cycles"] = sums["latency"] / weight
+    sums[_SHARES] = sums[_SHARES].div(weight, axis=0)
     # Periods of a damaged capture may sum to more than an int64 holds.
     sums["weight"] = sums["weight"].clip(upper=2.0**62).astype("int64")
     return sums.sort_values("samples", ascending=False, kind="stable", ignore_index=True)
 
 
-def _by_object(frame: pd.DataFrame) -> pd.DataFrame:
-    sums = _summed(frame, ["component", "data_object"])
-    weights = frame["weight"]
-    size = effective(float(weights.sum()), float((weights**2).sum()))
-    low, high = share_interval(sums["load_share"] * size, size)
-    columns = {
-        "behind_caches_share": "behind",
-        "remote_share": "remote",
-        "modified_share": "modified",
-        "dtlb_miss_share": "dtlb",
-    }
-    made = sums[["component", "data_object", "samples", "weight", "load_share"]].assign(
-        load_share_low=low,
-        load_share_high=high,
-        mean_latency_cycles=sums["mean_latency_cycles"],
-        latency_share=sums["latency"] / (sums["latency"].sum() or np.nan),
-        **{name: sums[part] / sums["known_weight"] for name, part in columns.items()},
+def _by_object(loads: pd.DataFrame) -> pd.DataFrame:
+    sums = _summed(loads, ["component", "data_object"])
+    size = effective(float(loads["weight"].sum()), float((loads["weight"] ** 2).sum()))
+    sums["load_share_low"], sums["load_share_high"] = share_interval(
+        sums["load_share"] * size, size
     )
-    return made.sort_values(
+    columns = ["component", "data_object", "samples", "weight", "load_share", "load_share_low"]
+    columns += ["load_share_high", "mean_latency_cycles", "latency_share", *_SHARES]
+    return sums[columns].sort_values(
         ["latency_share", "samples"], ascending=False, kind="stable", ignore_index=True
     )
 
 
-def _by_level(frame: pd.DataFrame) -> pd.DataFrame:
+def _by_level(loads: pd.DataFrame) -> pd.DataFrame:
     keys = ["component", "memory_level", "level_result"]
-    sums = _summed(frame, keys)
+    sums = _summed(loads, keys)
     of_component = sums.groupby("component")["load_share"].transform("sum")
     sums["level_share"] = sums["load_share"] / of_component.where(of_component > 0)
     return sums[[*keys, "samples", "weight", "level_share", "mean_latency_cycles"]]
 
 
-def _by_name(frame: pd.DataFrame) -> pd.DataFrame:
-    sums = _summed(frame, ["data_object", "object_name"])
+def _by_name(loads: pd.DataFrame) -> pd.DataFrame:
+    sums = _summed(loads, ["data_object", "object_name"])
     columns = ["data_object", "object_name", "samples", "weight", "load_share"]
     return sums.loc[sums["object_name"] != "", columns].reset_index(drop=True)
 
