@@ -117,8 +117,8 @@ def _judged(finding: Finding, rows: pd.DataFrame) -> dict[str, Any]:
         "ours_low": scale * min(low for low, _ in ends),
         "ours_high": scale * max(high for _, high in ends),
         "ours_unit": "%" if is_share else "CPUs",
-        "holds": whole(verdicts),
-        "holds_without_interrupts": whole(_each(finding, others)[1]) if is_share else None,
+        "holds": _whole(verdicts),
+        "holds_without_interrupts": _whole(_each(finding, others)[1]) if is_share else None,
         "why": _at_sizes(verdicts, rows["io_bytes"]) or f"at {finding['at']}",
     }
 
@@ -148,7 +148,7 @@ def _interval(share: float, row: dict[Any, Any]) -> tuple[float, float]:
     return round(float(low), 9), round(float(high), 9)
 
 
-def whole(verdicts: Iterable[str]) -> str:
+def _whole(verdicts: Iterable[str]) -> str:
     # Of all of them: what fails anywhere does not hold, but in part where it does elsewhere.
     kinds = set(verdicts)
     if PART in kinds or {YES, NO} <= kinds:
@@ -178,7 +178,7 @@ def _verdict(judged: list[dict[str, Any]]) -> dict[str, Any]:
         "ours_unit": judged[0]["ours_unit"],
         "ours_low": np.nanmin([row["ours_low"] for row in judged]),
         "ours_high": np.nanmax([row["ours_high"] for row in judged]),
-        "holds": whole(sides),
-        "holds_without_interrupts": None if None in others else whole(others),
+        "holds": _whole(sides),
+        "holds_without_interrupts": None if None in others else _whole(others),
         "why": why if len(sides) > 1 else "",
     }

@@ -142,16 +142,8 @@ def test_what_ran_in_user_mode_is_the_applications(tmp_path: Path) -> None:
 
 
 # The kernel of a guest has its own addresses.
-@pytest.mark.parametrize(
-    ("mode", "with_chain"),
-    [
-        ("guest kernel", True),
-        ("guest kernel", False),
-        ("guest user", True),
-        ("hypervisor", False),
-        ("unknown", True),
-    ],
-)
+@pytest.mark.parametrize("with_chain", [True, False])
+@pytest.mark.parametrize("mode", ["guest kernel", "guest user", "hypervisor", "unknown"])
 def test_samples_of_a_guest_are_not_named_after_the_hosts_kernel(
     tmp_path: Path, mode: str, with_chain: bool
 ) -> None:

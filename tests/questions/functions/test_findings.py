@@ -16,7 +16,6 @@ from netcost_analysis.questions.functions.findings import (
     UNTESTED,
     YES,
     _judged,
-    whole,
 )
 from support.kept import kept_experiment
 
@@ -84,13 +83,6 @@ def test_cpus_are_of_a_link() -> None:
     assert (found["ours_low"], found["ours_unit"]) == (pytest.approx(2.1), "CPUs")
     assert found["holds"] == YES
     assert found["holds_without_interrupts"] is None
-
-
-def test_what_fails_anywhere_does_not_hold() -> None:
-    assert whole([YES, YES]) == YES
-    assert whole([YES, NO, OPEN]) == PART
-    assert whole([NO, OPEN]) == NO
-    assert whole([YES, OPEN]) == OPEN
 
 
 # What is judged by is what stands there.

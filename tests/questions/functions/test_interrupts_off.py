@@ -34,17 +34,6 @@ def test_what_is_found_behind_an_interrupt_is_its(tmp_path: Path) -> None:
     assert "to receive it" in capture.ask.functions.components().words
 
 
-def test_interrupts_are_told_apart(tmp_path: Path) -> None:
-    for path, name in {
-        "asm_sysvec_apic_timer_interrupt": "local_timer interrupt",
-        "sysvec_reschedule_ipi < asm_sysvec_reschedule_ipi": "reschedule interrupt",
-        "common_interrupt < asm_common_interrupt": "device interrupt",
-        "el1_interrupt < el1h_64_irq_handler": "interrupt",
-    }.items():
-        told = stack(f"handle_softirqs+0x80 < __irq_exit_rcu < {path} < {SEND}")
-        assert off_in(capture_of(tmp_path / path[:8], told, attrs=[CLOCK])) == {name: 1}
-
-
 # What a softirq does is no interrupt's, nor what a task does; nor a softirq that a task runs.
 def test_elsewhere_it_is_of_the_path(tmp_path: Path) -> None:
     for at, (path, component) in enumerate(

@@ -29,14 +29,6 @@ def test_a_users_rules_count_before_ours(tmp_path: Path) -> None:
     assert shares(capture) == {"TCP": 3}
 
 
-# A component of ours grows by what a user adds to it.
-def test_a_users_rules_add_to_our_components(tmp_path: Path) -> None:
-    own = tmp_path / "own.toml"
-    own.write_text('[[rule]]\ncomponent = "TCP"\nfunctions = ["unheard_of"]\n')
-    capture = capture_of(tmp_path / "r", stack("unheard_of"), stack(SEND))
-    assert shares(capture, rules=str(own)) == {"TCP": 2}
-
-
 @pytest.mark.parametrize(
     ("until", "component"), [("", "ours"), ('until = ["handle_softirqs"]\n', "TCP")]
 )
