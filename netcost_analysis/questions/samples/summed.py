@@ -21,7 +21,8 @@ def summed(found: Parts) -> dict[str, Any]:
     code = {name: at for at, name in enumerate(found.components)}
     ordered = sorted(found.parts, key=lambda part: code[part.component])
     rows = _with_shares(_sums(ordered, "component"), found)
-    deciding = _sums((part for part in ordered if part.decided_by), "component", "decided_by")
+    decided = (part for part in ordered if part.samples and part.decided_by)
+    deciding = _sums(decided, "component", "decided_by")
     for row in rows:
         names = [one["decided_by"] for one in deciding if one["component"] == row["component"]]
         row["deciding_functions"] = ", ".join(names[:_NAMED])
