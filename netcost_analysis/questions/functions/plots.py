@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-# What ran with interrupts off, as hatches.
-_HATCHES = {IPI: "////", INTERRUPT: "....", PATH: ""}
 _LIGHTER, _INTERVAL = "#8a8f96", "#444444"
+# Interrupts off by what ran without them: name, colour and hatch.
+_INTERRUPTS_OFF = (
+    (f"{HIDDEN}: {IPI}", _LIGHTER, "////"),
+    (f"{HIDDEN}: {INTERRUPT}", _LIGHTER, "...."),
+    (f"{HIDDEN}: {PATH}", COMPONENT_GROUPS[HIDDEN], ""),
+)
 # So many bars can be told apart.
 MOST = 16
 # A lower part has no room for its figure.
@@ -36,16 +40,10 @@ def _by_part(rows: pd.DataFrame, keys: str | list[str], column: str) -> pd.DataF
 
 def _order(there: "pd.Index[str]") -> list[tuple[str, str, str]]:
     # Of the parts that there are, from below: name, colour, hatch.
-    found = []
+    parts: list[tuple[str, str, str]] = []
     for group in (*GROUPS, OTHER):
-        if group != HIDDEN:
-            found.append((group, COMPONENT_GROUPS[group], ""))
-            continue
-        found += [
-            (f"{HIDDEN}: {part}", COMPONENT_GROUPS[HIDDEN] if part == PATH else _LIGHTER, hatch)
-            for part, hatch in _HATCHES.items()
-        ]
-    return [part for part in found if part[0] in there]
+        parts += _INTERRUPTS_OFF if group == HIDDEN else [(group, COMPONENT_GROUPS[group], "")]
+    return [part for part in parts if part[0] in there]
 
 
 def _legend(ax: "Axes", reverse: bool = False) -> None:
