@@ -115,10 +115,9 @@ def _with_names(
     # is known, and if wanted those of programs; and the samples with their stacks.
     if not (capture.info["kallsyms"] or user) or "ip" not in frame:
         return frame, None
-    from ..questions.functions.profile import profile
-    from ..questions.functions.programs import labels
+    from ..questions.functions.profile import profile_of
 
-    one = profile(capture, name, not user, user)
+    one = profile_of(capture, name, not user, user)
     known = one.frames[one.frames["in_kernel"] & one.frames["symbol"].notna()]
     kernel = dict(zip(known["address"].tolist(), known["symbol"].astype(str), strict=True))
     if not user:
@@ -126,7 +125,7 @@ def _with_names(
     # Rows are those of all samples, numbered through.
     stacks = one.samples["stack"].to_numpy()[frame.index]
     addresses, inside = one.frames["address"].tolist(), one.frames["in_kernel"].tolist()
-    names, is_inlined = labels(one), one.frames["inlined"].tolist()
+    names, is_inlined = one.labels, one.frames["inlined"].tolist()
     of_programs: dict[tuple[int, int], str] = {}
     for stack in set(stacks.tolist()):
         inlined: list[str] = []

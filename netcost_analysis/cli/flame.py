@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +11,7 @@ from .main import COUNT, capture_arguments, opened, output_option
 from .sampled import names_options, wants_user
 
 if TYPE_CHECKING:
+    from ..capture.capture import Capture
     from ..questions.functions.flame import Graph, Kind, Paths
 
 _FOLDED, _SPEEDSCOPE = ".folded", ".speedscope.json"
@@ -60,7 +61,7 @@ def command(
     for one in (base, path) if base is not None else (path,):
         captures.append(opened(one))
         sides.append(paths(captures[-1], kind, event, cpu, idle=base is None, user=programs))
-        event = sides[0].one.event
+        event = sides[0].profile.event
     text = _text(graph(sides), sides, captures, Path(output).name, kind, cpu)
     with replacing(output) as draft, draft.open("w", encoding="utf-8") as file:
         file.writelines(text)
@@ -71,7 +72,7 @@ def command(
 def _text(
     found: "Graph",
     sides: "list[Paths]",
-    captures: list[Any],
+    captures: "list[Capture]",
     output: str,
     kind: "Kind",
     cpu: int | None,
@@ -83,18 +84,18 @@ def _text(
 
     if output.endswith(_FOLDED):
         return folded(found)
-    unit = "ns" if sides[0].one.is_timed else sides[0].one.event
-    names = [printable(Path(one.path).name) for one in captures]
+    unit = sides[0].profile.unit
+    names = [printable(Path(capture.path).name) for capture in captures]
     if len(set(names)) < len(names):
-        names = [printable(one.path) for one in captures]
+        names = [printable(capture.path) for capture in captures]
     if output.endswith(_SPEEDSCOPE):
         return [speedscope(found, names, unit)]
-    what = "Time in interrupts by victim" if kind == "stolen" else "Time by call path"
+    what = "Time" if unit == "ns" else unit
+    what += " in interrupts by victim" if kind == "stolen" else " by call path"
     if kind == "all" and len(sides) > 1:
         what += ", without idle"
-    if unit != "ns":
-        what = what.replace("Time", unit, 1)
-    of = "" if cpu is None else f", CPU {cpu}"
+    on_cpu = "" if cpu is None else f", CPU {cpu}"
+    short = [_short(name) for name in names]
     if len(sides) == 1:
         [side] = sides
         # Of what was not idle: an idle CPU has nothing to lose.
@@ -102,9 +103,9 @@ def _text(
         stolen = f"stolen {share(side.kinds['stolen'] / busy)}" if busy else "all idle"
         counted = "CPU time" if unit == "ns" else unit
         told = f"{plural(side.samples, 'sample')}; of busy {counted} {stolen}"
-        return [svg(found, f"{what}: {_short(names[0])}{of}", told, unit)]
+        return [svg(found, f"{what}: {short[0]}{on_cpu}", told, unit)]
     per, units = denominators((captures[0], captures[1]), (sides[0], sides[1]), cpu)
-    title = f"{what} per {per}{of}: base {_short(names[0])}, new {_short(names[1])}"
+    title = f"{what} per {per}{on_cpu}: base {short[0]}, new {short[1]}"
     told = "change from base to new of a frame with all it called:"
     return [svg_of_change(found, change(found, per, unit, units), title, told)]
 

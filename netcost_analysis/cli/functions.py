@@ -74,79 +74,61 @@ def command(
         raise click.UsageError("--unclassified is of the whole recording")
     capture = opened(path)
     if unclassified:
-        _unclassified(capture, {"event": event, "rules": rules}, wide, as_json)
+        _unclassified(capture, event, rules, wide, as_json)
         return
     from ..display.templates import one_line
     from ..questions.samples.part import Asked
     from ..questions.samples.parts import parts
     from ..questions.samples.sampled import sampled
     from ..questions.samples.summed import functions_of, summed
-    from ..questions.samples.words import component_figures, component_words
+    from ..questions.samples.words import component_words
 
-    cpu = part.cpus[0] if part.cpus else None
     window = part.timeline(capture)
+    cpu = part.cpus[0] if part.cpus else None
     asked = Asked(cpu, event, window.start_s, window.end_s, rules)
-    source = sampled(capture)
+    source, with_users = sampled(capture), wants_user(user)
     found = summed(parts(source, asked))
-    with_users = wants_user(user)
     rows = functions_of(parts(source, asked, with_users), with_users)
     if as_json:
-        names = ("sampled_event", "is_timed", "samples", "busy_samples", "kernel_samples")
-        print_json(
-            {
-                **{name: getattr(found, name) for name in names},
-                "unclassified_share": _plain(found.unclassified_share),
-                "components": _listed(found.components),
-                "interrupts_off": _listed(found.interrupts_off),
-                "functions": _listed(rows),
-            }
-        )
+        tables = {name: found.pop(name) for name in ("components", "interrupts_off")}
+        print_json(_plain(found | tables | {"functions": rows}))
         return
-    say(component_words(component_figures(found), one_line, one_line))
+    say(component_words(found, one_line, one_line))
     print()
-    _show(found.components, wide)
-    if found.interrupts_off:
-        print("\nWhat interrupts were off in\n")
-        _show(found.interrupts_off, wide, _ROWS)
-    if rows:
-        print("\nThe largest functions\n")
-        _show(rows, wide, _ROWS)
+    _show(found["components"], wide)
+    _show(found["interrupts_off"], wide, "What interrupts were off in")
+    _show(rows, wide, "The largest functions")
 
 
-def _unclassified(capture: "Capture", asked: dict[str, Any], wide: bool, as_json: bool) -> None:
+def _unclassified(
+    capture: "Capture", event: str | None, rules: str | None, wide: bool, as_json: bool
+) -> None:
     from ..display.export import rows
     from ..display.templates import as_text
 
-    answer = capture.ask.functions.unclassified(**asked)
-    found = answer.result
-    unclassified, twice = rows(found.unclassified), rows(found.claimed_twice)
+    answer = capture.ask.functions.unclassified(event=event, rules=rules)
+    tables = {name: rows(frame) for name, frame in answer.tables.items()}
     if as_json:
-        print_json(
-            {
-                "kernel_samples": found.kernel_samples,
-                "unclassified_samples": found.unclassified_samples,
-                "unclassified": unclassified,
-                "claimed_twice": twice,
-            }
-        )
+        names = ("kernel_samples", "unclassified_samples")
+        print_json({name: answer[name] for name in names} | tables)
         return
     say("\n".join(map(printable, as_text(answer.words).split("\n"))))
-    if unclassified:
-        print("\nFunctions that no rule names\n")
-        _show(unclassified, wide, _ROWS)
-    if twice:
-        print("\nFunctions that rules of several components name\n")
-        _show(twice, wide, _ROWS)
+    _show(tables["unclassified"], wide, "Functions that no rule names")
+    _show(tables["claimed_twice"], wide, "Functions that rules of several components name")
 
 
-def _show(rows: "list[Row]", wide: bool, most: int | None = None) -> None:
-    cut = most is not None and sys.stdout.isatty() and len(rows) > most
-    shown = rows[:most] if cut else rows
-    first = rows[0] if rows else {}
+def _show(rows: "list[Row]", wide: bool, title: str = "") -> None:
+    # One with a title is long, or there are no rows of it.
+    if title and not rows:
+        return
+    if title:
+        print(f"\n{title}\n")
+    cut = bool(title) and sys.stdout.isatty() and len(rows) > _ROWS
+    shown = rows[:_ROWS] if cut else rows
     names = {
         name: head
         for name, head in _COLUMNS.items()
-        if name in first and (name != "dso" or not all(absent(row[name]) for row in rows))
+        if any(name in row and (name != "dso" or not absent(row[name])) for row in rows)
     }
     table = Table(
         list(names.values()),
@@ -155,7 +137,7 @@ def _show(rows: "list[Row]", wide: bool, most: int | None = None) -> None:
     )
     heads = table.header
     missing = show(table, by_importance(table, [head for head in heads if head != "module"]), wide)
-    said = f"the first {most} of {len(rows):,} rows: a pipe or --json gets all" if cut else ""
+    said = f"the first {_ROWS} of {len(rows):,} rows: a pipe or --json gets all" if cut else ""
     left_out(missing, len(heads), said, names=False)
 
 
@@ -171,9 +153,9 @@ def _cell(row: "Row", name: str) -> str:
     return f"{value:,}" if name == "samples" else printable(value)
 
 
-def _listed(rows: "list[Row]") -> "list[Row]":
-    return [{name: _plain(value) for name, value in row.items()} for row in rows]
-
-
 def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
     return None if absent(value) else value

@@ -76,15 +76,15 @@ def test_lists_in_sentences() -> None:
 def test_names_of_a_capture_are_escaped_in_a_paragraph() -> None:
     hostile = "<b>*x*</b>`"
     row = {"component": hostile, "busy_share": 0.5, "busy_share_low": 0.4, "busy_share_high": 0.6}
-    figures = {
+    hidden = row | {"component": "interrupts off", "deciding_functions": hostile}
+    parts = {
         "sampled_event": hostile,
         "busy_samples": 10,
-        "largest": [row],
-        "hidden": {"busy_share": 0.1, "deciding_functions": hostile},
-        "off_in": [{"busy_share": 0.1, "interrupts_off_in": hostile}],
+        "components": [row, hidden],
+        "interrupts_off": [{"busy_share": 0.1, "interrupts_off_in": hostile}],
         "unclassified_share": 0.01,
     }
-    said = component_words(figures, escaped, code)
+    said = component_words(parts, escaped, code)
     assert said.count(escaped(hostile)) == 2
     assert said.count(code(hostile)) == 2
     assert hostile not in said.replace(code(hostile), "")

@@ -9,7 +9,7 @@ from netcost_analysis import open_capture
 from netcost_analysis.questions.functions.contexts import KINDS, kinds
 from netcost_analysis.questions.functions.flame import graph, paths
 from netcost_analysis.questions.functions.flame_formats import folded
-from netcost_analysis.questions.functions.profile import profile
+from netcost_analysis.questions.functions.profile import profile_of
 from support.called import Called, write
 
 SYSCALL = ("user", "entry_SYSCALL_64_after_hwframe", "do_syscall_64", "ksys_write")
@@ -104,7 +104,7 @@ def test_kind(tmp_path: Path, one: Called, kind: str, path: tuple[str, ...] | No
     # A sample in an interrupt beside it: without any there is no graph.
     other = Called(("user", "asm_sysvec_other"), "other", 99)
     capture = open_capture(write(tmp_path / "x", one, other))
-    of_sample, _ = kinds(profile(capture, "cpu-clock"))
+    of_sample, _ = kinds(profile_of(capture, "cpu-clock"))
     assert [KINDS[at] for at in of_sample] == [kind, "stolen"]
     lines = list(folded(graph([paths(capture)])))
     victim = "idle:_from_idle,_stolen_from_nobody" if one.tid == 0 else one.comm
@@ -132,16 +132,16 @@ def test_nothing_is_lost(tmp_path: Path, seed: int) -> None:
     capture = open_capture(write(tmp_path / "x", *told))
     whole = sum(one.times * one.period for one in told)
     every = paths(capture, "all")
-    assert sum(every.kinds.values()) == every.total == whole
+    assert sum(every.kinds.values()) == every.weights.sum() == whole
     stolen = paths(capture)
-    assert stolen.total == every.kinds["stolen"] + every.kinds["from idle"]
-    assert sum(paths(capture, "all", cpu=cpu).total for cpu in (0, 1)) == whole
+    assert stolen.weights.sum() == every.kinds["stolen"] + every.kinds["from idle"]
+    assert sum(paths(capture, "all", cpu=cpu).weights.sum() for cpu in (0, 1)) == whole
     for side in (every, stolen):
         found = graph([side])
-        assert int(found.weights[0, 0]) == side.total
-        assert sum(int(line.rsplit(" ", 1)[1]) for line in folded(found)) == side.total
+        assert int(found.weights[0, 0]) == side.weights.sum()
+        assert sum(int(line.rsplit(" ", 1)[1]) for line in folded(found)) == side.weights.sum()
         # What is below a frame, and its own, is what it has.
         for node, below in enumerate(found.children):
             assert found.weights[0, node] == found.own[0, node] + found.weights[0, below].sum()
     busy = paths(capture, "all", idle=False)
-    assert busy.total == whole - every.kinds["idle"]
+    assert busy.weights.sum() == whole - every.kinds["idle"]

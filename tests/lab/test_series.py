@@ -199,7 +199,7 @@ def test_sizes_are_sampled_with_call_graphs(tmp_path: Path) -> None:
         assert sampled["call_graph"]
         assert (folder / row["bundle"] / sampled["output"]).exists()
         assert f"--length {row['io_bytes']} " in manifest["load"]["command"]
-    sides = open_experiment(folder).ask.functions.components_by_size().result.sides
+    sides = open_experiment(folder).ask.functions.components_by_size()["sides"]
     assert set(sides["io_bytes"]) == {32768}
     assert set(sides["protocol"]) == {"tcp", "udp"}
 

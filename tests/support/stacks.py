@@ -91,5 +91,5 @@ def capture_of(
 
 # How many samples each component has.
 def shares(capture: Capture, **asked: object) -> dict[str, int]:
-    frame: pd.DataFrame = capture.ask.functions.components(**asked).result.components
+    frame: pd.DataFrame = capture.ask.functions.components(**asked)["components"]
     return dict(zip(frame["component"], frame["samples"], strict=True))

@@ -1,26 +1,25 @@
 # How the cost of a packet changed from one side to the other, by component.
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...errors import LackingError
 from ...stats.change import LEAST_REPEATS, Side, adjusted, blocks, change_of, repeats
-from ..samples.parts import IDLE
-from ..samples.rules import APPLICATION
-from ..samples.sampled import chosen_event, sampled
-from .moved import Direction, moved_while_sampled
-from .profile import classified, profile
+from ..samples.rules import APPLICATION, IDLE, components_of
+from ..samples.rules import rules as rules_of
+from ..samples.sampled import sampled
+from .moved import Direction, bundle_of, moved_while_sampled
+from .profile import classified
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...answers.answer import Answer
-    from ...capture.capture import Capture
     from ...comparison.run import Run
     from ...stats.resampling import Floats
 
@@ -29,54 +28,15 @@ _BLOCKS = 64
 _CERTAIN = 0.05
 
 
-class ComponentChanges(NamedTuple):
-    """Answer of `component_changes`.
-
-    Attributes
-    ----------
-    changes : pandas.DataFrame
-        A row per component, that which changed most first: component, base, base_low, base_high,
-        new, new_low, new_high (weight per packet), change, change_low, change_high (new less base),
-        p_value, p_adjusted, differs ("yes" or "no"), weight_unit (ns, or the event).
-    sampled_event : str
-        The event that was sampled.
-    is_timed : bool
-        Whether a timer took the samples: weights are in ns.
-    observed_in : str
-        "repeats", or "blocks" of time of these runs, which say nothing of others.
-    base_name, new_name : str
-        What a reader calls the sides.
-    base_device, new_device : str
-        Of each side the device whose packets are counted; of recordings that differ all of these.
-    base_packet_bytes, new_packet_bytes : float
-        Mean size of these packets.
-    direction : str
-        "rx" for packets that it received, "tx" for those it sent.
-    """
-
-    changes: pd.DataFrame
-    sampled_event: str
-    is_timed: bool
-    observed_in: str
-    base_name: str
-    new_name: str
-    base_device: str
-    new_device: str
-    base_packet_bytes: float
-    new_packet_bytes: float
-    direction: str
-
-
-class _Run(NamedTuple):
-    # event, is_timed: of its samples. weights: by component, of each block of time. packets, bytes:
-    # of these devices, this way.
-    event: str
-    is_timed: bool
-    weights: "dict[str, Floats]"
+class _Measured(NamedTuple):
+    # Of a run. weights: of each component, those in each block of time. packets, bytes: of these
+    # devices, this way.
+    events: set[tuple[str, bool]]
+    weights: "Floats"
     packets: int
     bytes: int
-    devices: frozenset[str]
-    direction: Direction
+    devices: set[str]
+    direction: Direction | None
 
 
 def _check(comparison: Comparison) -> None:
@@ -103,182 +63,123 @@ def component_changes(
     direction: Direction | None = None,
     event: str | None = None,
     rules: str | None = None,
-) -> ComponentChanges:
+) -> Answer:
     """How the cost of a packet changed, by component, from base to new.
 
-    - comparison: Two run sets whose recordings have samples of functions.
-    - device, direction, event, rules: As packet_components() takes them.
-
-    A row per component that either side has, idle and user mode left out.
-
-    With 6 repeats or more on both sides a figure is the median over repeats, and its interval is of
-    repeats; with fewer it is of 64 blocks of time of each recording, over which its packets are
-    taken as even, and says nothing of other runs. Intervals: BCa bootstrap; p_value: permutation,
-    p_adjusted for all components together (Benjamini, Hochberg).
-
-    Source: packet_components, of each recording.
+    A row per component that either side has, that which changed most first; idle and user mode are
+    left out. With 6 repeats or more on both sides a figure is the median over repeats, and its
+    interval is of repeats; with fewer it is of 64 blocks of time of each recording, over which its
+    packets are taken as even, and says nothing of other runs. Intervals: BCa bootstrap; p_value:
+    permutation, p_adjusted for all components together (Benjamini, Hochberg). Options as those of
+    packet_components(). Source: packet_components, of each recording.
     """
-    asked = _Asked(device, direction, event, rules)
-    sides: dict[str, list[_Run]] = {name: [] for name in comparison.sides}
+    sides: dict[str, list[_Measured]] = {name: [] for name in comparison.sides}
     for name, runs in comparison.sides.items():
         for run in runs.recorded:
-            sides[name].append(_measured(run, asked))
+            measured = _measured(run, device, direction, event, rules)
             # Packets of one way are compared: that of the first.
-            asked = asked._replace(direction=sides[name][0].direction)
-    known = {(one.event, one.is_timed) for side in sides.values() for one in side}
+            direction = measured.direction
+            sides[name].append(measured)
+    base, new = sides["base"], sides["new"]
+    known = set[tuple[str, bool]]().union(*(run.events for run in (*base, *new)))
     if len(known) > 1:
         raise CaptureError("the sides were sampled by different events: choose one of both")
-    [(name, is_timed)] = known
-    few = min(map(len, sides.values())) < LEAST_REPEATS
-    names = dict.fromkeys(one for side in sides.values() for run in side for one in run.weights)
+    [(sampled_event, is_timed)] = known
+    are_few = min(len(base), len(new)) < LEAST_REPEATS
     rows = []
-    for component in (one for one in names if one not in (IDLE, APPLICATION)):
-        base, new = _sides(sides["base"], sides["new"], component, few)
-        found = change_of(base, new, relative=False)
-        rows.append({"component": component, **found.columns})
+    for at, component in enumerate(components_of(rules_of(rules))):
+        has_samples = any(run.weights[at].any() for run in (*base, *new))
+        if has_samples and component not in (IDLE, APPLICATION):
+            before, after = _sides(base, new, at, are_few)
+            change = change_of(before, after, relative=False)
+            rows.append({"component": component, **change.columns})
     frame = pd.DataFrame(rows)
     frame["p_adjusted"] = adjusted(frame["p_value"].to_numpy("float64"))
-    excludes = (frame["change_low"] > 0) | (frame["change_high"] < 0)
-    certain = excludes & (frame["p_adjusted"] < _CERTAIN)
-    frame["differs"] = np.where(certain, "yes", "no")
-    frame["weight_unit"] = "ns" if is_timed else name
-    order = frame["change"].abs().sort_values(ascending=False, kind="stable").index
-    return ComponentChanges(
-        frame.loc[order].reset_index(drop=True),
-        name,
-        is_timed,
-        "blocks" if few else "repeats",
-        comparison.named("base"),
-        comparison.named("new"),
-        _devices(sides["base"]),
-        _devices(sides["new"]),
-        _packet_bytes(sides["base"]),
-        _packet_bytes(sides["new"]),
-        sides["base"][0].direction,
+    excludes_0 = (frame["change_low"] > 0) | (frame["change_high"] < 0)
+    differs = excludes_0 & (frame["p_adjusted"] < _CERTAIN)
+    frame["differs"] = np.where(differs, "yes", "no")
+    frame["weight_unit"] = "ns" if is_timed else sampled_event
+    frame = frame.sort_values("change", key=abs, ascending=False, kind="stable", ignore_index=True)
+    changed = frame[frame["differs"] == "yes"]
+    return Answer(
+        changes=frame,
+        sampled_event=sampled_event,
+        is_timed=is_timed,
+        observed_in="blocks" if are_few else "repeats",
+        base_name=comparison.named("base"),
+        new_name=comparison.named("new"),
+        base_device=_devices(base),
+        new_device=_devices(new),
+        base_packet_bytes=_packet_bytes(base),
+        new_packet_bytes=_packet_bytes(new),
+        direction=direction,
+        changed=changed.assign(changed_by=changed["change"].abs()),
     )
 
 
-def _sides(base: list[_Run], new: list[_Run], component: str, few: bool) -> tuple[Side, ...]:
-    if not few:
+def _measured(
+    run: "Run", device: str | None, direction: Direction | None, event: str | None, own: str | None
+) -> _Measured:
+    weights = np.zeros((len(components_of(rules_of(own))), _BLOCKS))
+    events, devices, packets, size = set(), set(), 0, 0
+    # Files of a rotated recording follow each other: their blocks are added up.
+    for capture in run.captures:
+        profile, classes = classified(capture, event, own)
+        moved = moved_while_sampled(profile, bundle_of(capture), device, direction)
+        direction = moved.direction
+        rows = profile.samples[profile.within(None, moved.start_ns, moved.end_ns)]
+        length = max(moved.end_ns - moved.start_ns, 1)
+        block = (rows["time_ns"].to_numpy() - moved.start_ns) * _BLOCKS // length
+        component = classes.of_stack[rows["stack"].to_numpy()].astype("i8")
+        np.add.at(weights, (component, block), rows["period"].fillna(1).to_numpy(dtype=float))
+        events.add((profile.event, profile.is_timed))
+        devices.add(moved.device)
+        packets, size = packets + moved.packets, size + moved.bytes
+    if not packets:
+        raise CaptureError(f"{run.name} moved no packet while samples were taken")
+    return _Measured(events, weights, packets, size, devices, direction)
+
+
+def _sides(
+    base: list[_Measured], new: list[_Measured], component: int, are_few: bool
+) -> tuple[Side, ...]:
+    if not are_few:
         return tuple(
-            repeats(np.array([_weights(one, component).sum() / one.packets for one in side]))
+            repeats(np.array([run.weights[component].sum() / run.packets for run in side]))
             for side in (base, new)
         )
     return blocks(
         *(
             (
-                np.concatenate([_weights(one, component) for one in side]),
-                np.concatenate([np.full(_BLOCKS, one.packets / _BLOCKS) for one in side]),
+                np.concatenate([run.weights[component] for run in side]),
+                np.repeat([run.packets / _BLOCKS for run in side], _BLOCKS),
             )
             for side in (base, new)
         )
     )
 
 
-def _devices(side: list[_Run]) -> str:
-    return ", ".join(sorted(frozenset().union(*(one.devices for one in side))))
+def _devices(side: list[_Measured]) -> str:
+    return ", ".join(sorted(set().union(*(run.devices for run in side))))
 
 
-def _packet_bytes(side: list[_Run]) -> float:
-    return sum(one.bytes for one in side) / sum(one.packets for one in side)
-
-
-def _weights(one: _Run, component: str) -> "Floats":
-    return one.weights.get(component, np.zeros(_BLOCKS))
-
-
-class _Asked(NamedTuple):
-    # As component_changes() takes them.
-    device: str | None
-    direction: Direction | None
-    event: str | None
-    rules: str | None
-
-
-def _measured(run: "Run", asked: _Asked) -> _Run:
-    # Files of a rotated recording follow each other: their blocks are added up.
-    parts: list[_Run] = []
-    for one in run.captures:
-        parts.append(_of_capture(one, asked))
-        asked = asked._replace(direction=parts[0].direction)
-    names = dict.fromkeys(name for one in parts for name in one.weights)
-    weights = {name: np.sum([_weights(one, name) for one in parts], axis=0) for name in names}
-    packets = sum(one.packets for one in parts)
-    if not packets:
-        raise CaptureError(f"{run.name} moved no packet while samples were taken")
-    devices = frozenset[str]().union(*(one.devices for one in parts))
-    size = sum(one.bytes for one in parts)
-    first = parts[0]
-    return _Run(first.event, first.is_timed, weights, packets, size, devices, first.direction)
-
-
-def _of_capture(capture: "Capture", asked: _Asked) -> _Run:
-    if capture.bundle is None:
-        raise CaptureError(f"{capture.path} is no bundle: nothing says how many packets there were")
-    source = sampled(capture)
-    chosen = chosen_event(source, asked.event)
-    one, found = profile(source, chosen), classified(source, chosen, asked.rules)
-    one.require_names(source.path)
-    moved = moved_while_sampled(one, capture.bundle, asked.device, asked.direction)
-    rows = one.samples[one.within(None, moved.start_ns, moved.end_ns)]
-    length = max(moved.end_ns - moved.start_ns, 1)
-    block = (rows["time_ns"].to_numpy() - moved.start_ns) * _BLOCKS // length
-    of = found.of_stack[rows["stack"].to_numpy()].astype("i8")
-    sums = np.zeros((len(found.components), _BLOCKS))
-    np.add.at(sums, (of, block), rows["period"].fillna(1).to_numpy(dtype=float))
-    named = dict(zip(found.components, sums, strict=True))
-    weights = {name: row for name, row in named.items() if row.any()}
-    devices = frozenset([moved.device])
-    way = moved.direction
-    return _Run(one.event, one.is_timed, weights, moved.packets, moved.bytes, devices, way)
-
-
-@component_changes.totals
-def _totals(answer: "Answer") -> dict[str, pd.DataFrame]:
-    # What can be told from chance, with how much it is.
-    rows = answer.result.changes
-    rows = rows[rows["differs"] == "yes"]
-    return {"changed": rows.assign(changed_by=rows["change"].abs())}
-
-
-@component_changes.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    found = answer.result
-    return {
-        "base_name": found.base_name,
-        "new_name": found.new_name,
-        "is_timed": found.is_timed,
-        "sampled_event": found.sampled_event,
-        "observed_in": found.observed_in,
-        "base_device": found.base_device,
-        "new_device": found.new_device,
-        "base_packet_bytes": found.base_packet_bytes,
-        "new_packet_bytes": found.new_packet_bytes,
-        "direction": found.direction,
-        "changed": answer.parts["changed"][:5].to_dict("records"),
-    }
+def _packet_bytes(side: list[_Measured]) -> float:
+    return sum(run.bytes for run in side) / sum(run.packets for run in side)
 
 
 _TITLE = "Change of a packet's cost by component, with 95 % intervals; grey: may be none"
 
 
 @component_changes.plot(title=_TITLE, height=4.5)
-def _plot(ax: "Axes", answer: "Answer") -> None:
+def _plot(ax: "Axes", answer: Answer) -> None:
     from ...plots.palette import FAINT, PART
+    from .plots import bars
 
-    rows = answer.frame.iloc[::-1]
-    scale = 1e-3 if answer.result.is_timed else 1.0
-    change, low, high = (
-        scale * rows[name].to_numpy(dtype=float) for name in ("change", "change_low", "change_high")
-    )
-    more, less = PART["stolen_network"], PART["synchronous"]
-    certain = rows["differs"].eq("yes").to_numpy()
-    colours = np.where(certain, np.where(change > 0, more, less), "#d0d4d9")
-    ax.barh(rows["component"], change, color=list(colours))
-    around = [np.maximum(change - low, 0), np.maximum(high - change, 0)]
-    ax.errorbar(change, rows["component"], xerr=around, fmt="none", ecolor=FAINT, capsize=2)
+    rows = answer.frame
+    colour = np.where(rows["change"] > 0, PART["stolen_network"], PART["synchronous"])
+    colours = np.where(rows["differs"] == "yes", colour, "#d0d4d9").tolist()
+    scale, unit = (1e-3, "µs") if answer["is_timed"] else (1.0, answer["sampled_event"])
+    bars(ax, rows, "change", scale, colours=colours)
     ax.axvline(0, color=FAINT, linewidth=0.8)
-    unit = "µs" if answer.result.is_timed else answer.result.sampled_event
-    ax.set_xlabel(f"{answer.result.new_name} less {answer.result.base_name} ({unit} a packet)")
+    ax.set_xlabel(f"{answer['new_name']} less {answer['base_name']} ({unit} a packet)")
     ax.set_title(_TITLE)
-    ax.margins(y=0.01)

@@ -1,9 +1,11 @@
 # At whose cost a sample's time was, as its call path shows it, and what each frame runs as.
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from ..._native import matching
 from ..samples.interrupts import EXIT, HARDIRQ, SOFTIRQ, VECTOR
@@ -44,86 +46,74 @@ _CONTEXTS = {
 CONTEXTS = ("task", *list(_CONTEXTS)[:-1], "idle")
 
 
-def context_of(one: Profile) -> "NDArray[np.int8]":
+def context_of(profile: Profile) -> "NDArray[np.int8]":
     """For each frame a place among CONTEXTS, -1 where it runs as its caller does."""
-    found = np.full(len(one.frames), -1, dtype="i1")
+    found = np.full(len(profile.frames), -1, dtype="i1")
     for name, patterns in _CONTEXTS.items():
-        found[named(one, patterns)] = CONTEXTS.index(name)
+        found[_named(profile, patterns)] = CONTEXTS.index(name)
     return found
 
 
-def named(one: Profile, patterns: tuple[str, ...]) -> "NDArray[np.bool_]":
+def _named(profile: Profile, patterns: tuple[str, ...]) -> "NDArray[np.bool_]":
     # Of each frame whether it is one of these functions of the kernel.
-    functions = one.frames["function"].astype("category").cat
+    functions = profile.frames["function"].astype("category").cat
     is_named = np.array([*matching(patterns, list(functions.categories)), False])
-    found: NDArray[np.bool_] = is_named[functions.codes] & one.frames["in_kernel"].to_numpy()
+    found: NDArray[np.bool_] = is_named[functions.codes] & profile.frames["in_kernel"].to_numpy()
     return found
 
 
-def kinds(one: Profile) -> "tuple[NDArray[np.int8], NDArray[np.int64]]":
+def kinds(profile: Profile) -> "tuple[NDArray[np.int8], NDArray[np.int64]]":
     """Of each sample its place among KINDS; of each stack where its interrupt entered.
 
     The second are places in Profile.places: of the outermost frame of the interrupt that had not
     returned, -1 for none. An interrupt on top of a softirq that the task runs itself is stolen,
     as in the ledger.
     """
-    interrupt = np.maximum.reduce([named(one, names) for names in (_NMI, VECTOR, HARDIRQ, EXIT)])
     # Frames are innermost first: what is before the first return is inside it.
-    returned = first_of(one, named(one, _RETURN))
-    entry = _last(one, interrupt, returned)
-    softirq = _last(one, named(one, SOFTIRQ), returned)
-    servant = _last(one, named(one, _SERVANT), one.begins[1:])
-    stack = one.samples["stack"].to_numpy()
-    in_interrupt, is_idle = entry[stack] >= 0, _is_idle(one)
-    in_softirq = softirq[stack] >= 0
-    is_servant = (servant[stack] >= 0) | _served(one)
-    found = np.select(
+    returns = np.flatnonzero(_named(profile, _RETURN)[profile.places])
+    at = np.searchsorted(returns, profile.begins[:-1])
+    returned = np.minimum(np.append(returns, len(profile.places))[at], profile.begins[1:])
+    entry = _last(profile, (*_NMI, *VECTOR, *HARDIRQ, *EXIT), returned)
+    softirq = _last(profile, SOFTIRQ, returned)
+    servant = _last(profile, _SERVANT, profile.begins[1:])
+    samples, stack = profile.samples, profile.samples["stack"].to_numpy()
+    # The idle task has tid 0, one for each CPU.
+    is_idle = _is(samples, "tid", lambda tid: tid == 0)
+    is_servant = _is(samples, "comm", lambda name: bool(re.match(_SERVANT_NAMES, str(name))))
+    in_interrupt, in_softirq = entry[stack] >= 0, softirq[stack] >= 0
+    kind = np.select(
         [
             is_idle & (in_interrupt | in_softirq),
             is_idle,
-            is_servant,
+            is_servant | (servant[stack] >= 0),
             in_interrupt,
             in_softirq,
-            one.in_kernel[stack],
+            profile.in_kernel[stack],
         ],
-        [KINDS.index(name) for name in ("from idle", "idle", "scheduled", "stolen")]
-        + [KINDS.index(name) for name in ("synchronous", "task")],
+        [
+            KINDS.index(name)
+            for name in ("from idle", "idle", "scheduled", "stolen", "synchronous", "task")
+        ],
         KINDS.index("user"),
     )
-    return found.astype("i1"), entry
+    return kind.astype("i1"), entry
 
 
-def _is_idle(one: Profile) -> "NDArray[np.bool_]":
-    # The idle task has tid 0, one for each CPU.
-    if "tid" not in one.samples:
-        return np.zeros(len(one.samples), dtype=bool)
-    found: NDArray[np.bool_] = one.samples["tid"].eq(0).to_numpy(dtype=bool, na_value=False)
-    return found
-
-
-def _served(one: Profile) -> "NDArray[np.bool_]":
-    if "comm" not in one.samples:
-        return np.zeros(len(one.samples), dtype=bool)
-    names = one.samples["comm"].astype("category").cat
-    known = [bool(re.match(_SERVANT_NAMES, str(name))) for name in names.categories]
-    found: NDArray[np.bool_] = np.array([*known, False])[names.codes]
-    return found
-
-
-def first_of(one: Profile, is_named: "NDArray[np.bool_]") -> "NDArray[np.int64]":
-    # Of each stack its first frame of these, else where it ends.
-    here = np.flatnonzero(is_named[one.places])
-    at = np.searchsorted(here, one.begins[:-1])
-    found: NDArray[np.int64] = np.minimum(np.append(here, len(one.places))[at], one.begins[1:])
+def _is(samples: pd.DataFrame, column: str, holds: Callable[[Any], bool]) -> "NDArray[np.bool_]":
+    # Of each sample whether that holds for a column's value; not where there is none.
+    if column not in samples:
+        return np.zeros(len(samples), dtype=bool)
+    codes, values = samples[column].astype(object).factorize()
+    found: NDArray[np.bool_] = np.array([*map(holds, values), False])[codes]
     return found
 
 
 def _last(
-    one: Profile, is_named: "NDArray[np.bool_]", ends: "NDArray[np.int64]"
+    profile: Profile, patterns: tuple[str, ...], ends: "NDArray[np.int64]"
 ) -> "NDArray[np.int64]":
-    # Of each stack its last frame of these before an end, -1 where there is none.
-    here = np.flatnonzero(is_named[one.places])
-    at = np.searchsorted(here, ends) - 1
-    last = np.append(here, -1)[at]
-    found: NDArray[np.int64] = np.where(last >= one.begins[:-1], last, -1)
+    # Of each stack the place of its last frame before an end that is one of these functions, -1
+    # where there is none.
+    here = np.flatnonzero(_named(profile, patterns)[profile.places])
+    last = np.append(here, -1)[np.searchsorted(here, ends) - 1]
+    found: NDArray[np.int64] = np.where(last >= profile.begins[:-1], last, -1)
     return found

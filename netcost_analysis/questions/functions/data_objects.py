@@ -15,18 +15,7 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.uint64]
 
-UNKNOWN = "unknown"
-USER_STACK, HEAP, ANONYMOUS, FILE = (
-    *("stack of a task", "heap of a task", "anonymous memory of a task"),
-    "program or library",
-)
-UNMAPPED = "unknown, of a task"
-KERNEL_STACK, PER_CPU, VMALLOC, DEVICE = (
-    *("kernel stack", "per-CPU data", "vmalloc area", "device registers"),
-)
-IMAGE, MODULE, SLAB, PAGES = (
-    *("data of the kernel", "data of a module", "slab or page", "page structures"),
-)
+FILE, DEVICE, PAGES = "program or library", "device registers", "page structures"
 KERNEL = "unknown, of the kernel"
 # Who asks for the memory of stacks, and for data that each CPU has.
 _STACKS = (
@@ -55,70 +44,62 @@ class Objects(NamedTuple):
 def data_objects(source: "Capture", samples: pd.DataFrame) -> Objects:
     # samples: with addr, and where they were recorded pid and phys_addr.
     addresses = samples["addr"].to_numpy(dtype="u8")
-    kind = np.full(len(addresses), UNKNOWN, dtype=object)
-    name = np.full(len(addresses), "", dtype=object)
-    in_kernel = addresses >= _HIGH
-    kind[~in_kernel & (addresses > 0)] = UNMAPPED
-    kind[in_kernel] = KERNEL
-    found = Objects(kind, name)
-    mappings = source.mappings()
+    kind = np.full(len(addresses), "unknown", dtype=object)
+    kind[addresses > 0] = "unknown, of a task"
+    kind[addresses >= _HIGH] = KERNEL
+    found = Objects(kind, np.full(len(addresses), "", dtype=object))
+    mappings = source.mappings().sort_values("address", kind="stable")
     if "pid" in samples:
-        _of_tasks(found, samples["pid"].to_numpy(), addresses, mappings[mappings["pid"] >= 0])
-    of_kernel = mappings[mappings["pid"] < 0]
-    _by_physical_address(found, source, samples, addresses)
+        _of_tasks(found, samples["pid"], addresses, mappings[mappings["pid"] >= 0])
+    if "phys_addr" in samples:
+        _by_physical_address(found, source, samples["phys_addr"].to_numpy(dtype="u8"), addresses)
     _by_area(found, source, addresses)
-    _of_modules(found, addresses, of_kernel)
+    _of_modules(found, addresses, mappings[mappings["pid"] < 0])
     _of_image(found, source, addresses)
     return found
 
 
 def _place(addresses: "Words", start: "Words", end: "Words") -> "NDArray[np.int64]":
-    # Of each address the last of these stretches that begins before it, -1 where it is behind it.
-    at = np.searchsorted(start, addresses, side="right") - 1
-    inside = (at >= 0) & (addresses < end[np.maximum(at, 0)]) if len(start) else at >= 0
+    # The area that an address is in, -1 for none; areas by their start.
+    at = np.searchsorted(start, addresses, "right") - 1
+    inside = (at >= 0) & (addresses < np.append(end, np.uint64(0))[at])
     return np.where(inside, at, -1)
 
 
-def _ends(rows: pd.DataFrame) -> tuple["Words", "Words"]:
+def _in_mappings(addresses: "Words", rows: pd.DataFrame) -> "NDArray[np.int64]":
     start, length = (rows[name].to_numpy(dtype="u8") for name in ("address", "length"))
     # One that would reach beyond the last address ends there.
-    return start, start + np.minimum(length, ~start)
+    return _place(addresses, start, start + np.minimum(length, ~start))
 
 
 def _of_tasks(
-    found: Objects, pids: "NDArray[Any]", addresses: "Words", mappings: pd.DataFrame
+    found: Objects, pids: "pd.Series[int]", addresses: "Words", mappings: pd.DataFrame
 ) -> None:
     # Of several mappings of one address the last recorded counts.
-    rows = mappings.drop_duplicates(["pid", "address"], keep="last")
-    of_pid = rows.sort_values("address", kind="stable").groupby("pid")
-    places = dict(of_pid.indices)
-    ordered = rows.sort_values("address", kind="stable")
+    mappings = mappings.drop_duplicates(["pid", "address"], keep="last")
+    by_pid = mappings.groupby("pid").indices
     user = np.flatnonzero((addresses > 0) & (addresses < _HIGH))
-    by = pd.Series(user).groupby(np.asarray(pids)[user]).indices
-    for pid, inside in by.items():
-        if pid not in places:
-            continue
-        mine, own = user[inside], ordered.iloc[places[pid]]
-        at = _place(addresses[mine], *_ends(own))
-        files = own["filename"].astype(object).to_numpy()
-        kinds = np.array([_kind(str(file)) for file in files], dtype=object)
-        names = np.array([_name(str(file)) for file in files], dtype=object)
-        found.kind[mine[at >= 0]] = kinds[at[at >= 0]]
-        found.name[mine[at >= 0]] = names[at[at >= 0]]
+    for pid, inside in pd.Series(user).groupby(pids.to_numpy()[user]).indices.items():
+        if pid in by_pid:
+            mine, rows = user[inside], mappings.iloc[by_pid[pid]]
+            at = _in_mappings(addresses[mine], rows)
+            files = rows["filename"].astype(str).to_numpy(dtype=object)[at[at >= 0]]
+            kinds = [_kind(file) for file in files]
+            found.kind[mine[at >= 0]] = kinds
+            found.name[mine[at >= 0]] = [
+                Path(file).name if kind == FILE else ""
+                for file, kind in zip(files, kinds, strict=True)
+            ]
 
 
 def _kind(file: str) -> str:
     if file.startswith("[stack"):
-        return USER_STACK
+        return "stack of a task"
     if file == "[heap]":
-        return HEAP
+        return "heap of a task"
     if file in ("", "//anon") or file.startswith(("[anon", "/dev/zero", "/SYSV", "anon_inode:")):
-        return ANONYMOUS
+        return "anonymous memory of a task"
     return FILE
-
-
-def _name(file: str) -> str:
-    return Path(file).name if _kind(file) == FILE else ""
 
 
 def _beside(source: "Capture", name: str) -> str:
@@ -130,13 +111,15 @@ def _beside(source: "Capture", name: str) -> str:
         return file.read(_LIMIT_BYTES)
 
 
+def _in_areas(addresses: "Words", areas: list[Area]) -> "NDArray[np.int64]":
+    start, end = np.array([area[:2] for area in areas], dtype="u8").T
+    return _place(addresses, start, end)
+
+
 def _by_physical_address(
-    found: Objects, source: "Capture", samples: pd.DataFrame, addresses: "Words"
+    found: Objects, source: "Capture", physical: "Words", addresses: "Words"
 ) -> None:
     # In the direct mapping an address is the physical one and what the mapping begins at.
-    if "phys_addr" not in samples:
-        return
-    physical = samples["phys_addr"].to_numpy(dtype="u8")
     base = addresses - physical
     known = (addresses >= _HIGH) & (physical > 0) & (base & _ALIGNED == 0) & (base >= _HIGH)
     if not known.any():
@@ -144,31 +127,24 @@ def _by_physical_address(
     bases, counts = np.unique(base[known], return_counts=True)
     direct = bases[counts.argmax()]
     here = known & (base == direct)
-    memory = ram(_beside(source, "iomem"))
-    is_ram = _within(physical, memory) if memory else np.ones(len(physical), dtype=bool)
-    found.kind[here & is_ram] = SLAB
-    found.kind[here & ~is_ram] = DEVICE
+    found.kind[here] = "slab or page"
+    if memory := ram(_beside(source, "iomem")):
+        found.kind[here & (_in_areas(physical, sorted(memory)) < 0)] = DEVICE
     if int(direct) == _DIRECT and source.info["arch"] == "x86_64":
         found.kind[(addresses >= _VMEMMAP[0]) & (addresses < _VMEMMAP[1])] = PAGES
-
-
-def _within(addresses: "Words", areas: list[Area]) -> "NDArray[np.bool_]":
-    rows = sorted(areas)
-    start, end = (np.array([row[at] for row in rows], dtype="u8") for at in (0, 1))
-    return _place(addresses, start, end) >= 0
 
 
 def _by_area(found: Objects, source: "Capture", addresses: "Words") -> None:
     areas = virtual_areas(_beside(source, "vmallocinfo"))
     if not areas:
         return
-    start, end = (np.array([row[at] for row in areas], dtype="u8") for at in (0, 1))
-    at = _place(addresses, start, end)
-    kinds = np.array([_area(row.name) for row in areas], dtype=object)
+    at = _in_areas(addresses, areas)
+    kinds = np.array([_area(area.name) for area in areas], dtype=object)
     found.kind[at >= 0] = kinds[at[at >= 0]]
     if source.info["arch"] == "x86_64":
         # Per-CPU data is at the upper end of that space, and page structures are next.
-        above = (addresses >= end.max()) & (addresses < np.uint64(_ENTRY_AREA))
+        last = np.uint64(max(area.end for area in areas))
+        above = (addresses >= last) & (addresses < np.uint64(_ENTRY_AREA))
         found.kind[above & (found.kind == KERNEL)] = PAGES
 
 
@@ -176,18 +152,17 @@ def _area(caller: str) -> str:
     if caller == "ioremap":
         return DEVICE
     if caller.startswith("pcpu_"):
-        return PER_CPU
-    return KERNEL_STACK if caller.startswith(_STACKS) else VMALLOC
+        return "per-CPU data"
+    return "kernel stack" if caller.startswith(_STACKS) else "vmalloc area"
 
 
 def _of_modules(found: Objects, addresses: "Words", mappings: pd.DataFrame) -> None:
     files = mappings["filename"].astype(str)
-    inside = files.str.startswith("[") & ~files.str.startswith(("[kernel.", "[guest."))
-    rows = mappings[inside].sort_values("address", kind="stable")
-    at = _place(addresses, *_ends(rows))
-    names = rows["filename"].astype(str).str.strip("[]").to_numpy(dtype=object)
+    is_module = files.str.startswith("[") & ~files.str.startswith(("[kernel.", "[guest."))
+    at = _in_mappings(addresses, mappings[is_module])
+    names = files[is_module].str.strip("[]").to_numpy(dtype=object)
     here = (at >= 0) & (addresses >= _HIGH)
-    found.kind[here], found.name[here] = MODULE, names[at[here]]
+    found.kind[here], found.name[here] = "data of a module", names[at[here]]
 
 
 def _of_image(found: Objects, source: "Capture", addresses: "Words") -> None:
@@ -197,18 +172,15 @@ def _of_image(found: Objects, source: "Capture", addresses: "Words") -> None:
         return
     own = symbols[symbols["module"].isna()]
     bounds = own.drop_duplicates("name").set_index("name")["address"]
-    x86 = source.info["arch"] == "x86_64"
     first = next((int(bounds[name]) for name in ("_text", "_stext") if name in bounds), None)
     last = next((int(bounds[name]) for name in ("_end", "__bss_stop") if name in bounds), None)
     if first is None or last is None or not first < last:
-        if not x86:
+        if source.info["arch"] != "x86_64":
             return
         first, last = _IMAGE_X86
     here = np.flatnonzero((addresses >= np.uint64(first)) & (addresses < np.uint64(last)))
-    found.kind[here] = IMAGE
+    found.kind[here] = "data of the kernel"
     data = own[own["type"].isin(list(_DATA)) & own["address"].between(first, last)]
     data = data.sort_values("address", kind="stable")
-    if len(data):
-        at = np.searchsorted(data["address"].to_numpy(dtype="u8"), addresses[here], "right") - 1
-        names = data["name"].to_numpy(dtype=object)
-        found.name[here] = np.where(at >= 0, names[np.maximum(at, 0)], "")
+    at = np.searchsorted(data["address"].to_numpy(dtype="u8"), addresses[here], "right") - 1
+    found.name[here] = np.append(data["name"].to_numpy(dtype=object), "")[at]

@@ -21,7 +21,7 @@ class Change:
     """The new side's rate less the base's, of each node with all below it.
 
     per: what rates are divided by. unit: "ns", or what was sampled. units: of each side how many of
-    these. rates, low, high: by side. change, change_low, change_high: the difference and its 95 %
+    `per` there were. rates: by side. change, change_low, change_high: the difference and its 95 %
     interval, of the sampling alone.
     """
 
@@ -36,16 +36,14 @@ class Change:
     @property
     def differs(self) -> "NDArray[np.bool_]":
         """Where the interval of the change is on one side of 0."""
-        found: NDArray[np.bool_] = (self.change_low > 0) | (self.change_high < 0)
-        return found
+        return (self.change_low > 0) | (self.change_high < 0)
 
     def words(self, node: int) -> str:
         """Both sides of a node, and the change."""
         base, new = (self.shown(float(rate)) for rate in self.rates[:, node])
+        ends = (float(end[node]) for end in (self.change, self.change_low, self.change_high))
         by, low, high = (
-            ("+" if at[node] > 0 else "-" if at[node] < 0 else "")
-            + self.shown(abs(float(at[node])))
-            for at in (self.change, self.change_low, self.change_high)
+            ("+" if end > 0 else "-" if end < 0 else "") + self.shown(abs(end)) for end in ends
         )
         return f"base {base}, new {new} per {self.per}; change {by}, 95% {low} to {high}"
 
@@ -59,18 +57,15 @@ class Change:
 def change(graph: Graph, per: str, unit: str, units: tuple[float, float]) -> Change:
     """The change of each node. units: of each side how many of `per` there were."""
     sides = []
-    for side, number in enumerate(units):
-        weight, square = graph.weights[side].astype(float), graph.squares[side]
+    for weight, square, number in zip(graph.weights, graph.squares, units, strict=True):
         # How many samples of one weight would tell as much (Kish); of none, those of the whole.
-        mean = np.divide(square, weight, out=np.zeros(len(weight)), where=weight > 0)
-        mean = np.where(weight > 0, mean, mean[0])
-        low, high = count_interval(
-            np.divide(weight, mean, out=np.zeros(len(weight)), where=mean > 0)
-        )
+        mean = np.where(weight > 0, square / np.maximum(weight, 1), square[0] / max(weight[0], 1))
+        size = np.divide(weight, mean, out=np.zeros(len(weight)), where=mean > 0)
+        low, high = count_interval(size)
         sides.append((weight / number, low * mean / number, high * mean / number))
     base, new = sides
     rates = np.array([base[0], new[0]])
-    return Change(per, unit, units, rates, rates[1] - rates[0], *difference_interval(base, new))
+    return Change(per, unit, units, rates, new[0] - base[0], *difference_interval(base, new))
 
 
 def denominators(
@@ -81,17 +76,14 @@ def denominators(
     Packets where both hosts counted them, scaled from the counters' window to the samples'; else
     what of the samples is outside idle: seconds of a timer, 1,000 of another event.
     """
-    counted = [_packets(one, side, cpu) for one, side in zip(captures, sides, strict=True)]
+    counted = [_packets(*both, cpu) for both in zip(captures, sides, strict=True)]
     if all(counted):
         return "packet", (counted[0], counted[1])
-    is_timed = sides[0].one.is_timed
-    base, new = (
-        max(sum(ns for kind, ns in side.kinds.items() if kind != "idle"), 1)
-        / (1e9 if is_timed else 1e3)
-        for side in sides
-    )
-    event = sides[0].one.event
-    return ("second of busy CPU" if is_timed else f"1,000 {event} outside idle"), (base, new)
+    profile = sides[0].profile
+    busy = [max(sum(side.kinds.values()) - side.kinds["idle"], 1) for side in sides]
+    if profile.is_timed:
+        return "second of busy CPU", (busy[0] / 1e9, busy[1] / 1e9)
+    return f"1,000 {profile.event} outside idle", (busy[0] / 1e3, busy[1] / 1e3)
 
 
 def _packets(capture: "Capture", side: Paths, cpu: int | None) -> float:
@@ -99,6 +91,6 @@ def _packets(capture: "Capture", side: Paths, cpu: int | None) -> float:
     counted = packets(capture.bundle) if capture.bundle else None
     if counted is None:
         return 0
-    number = sum(of for (_, at), of in counted.growth.items() if cpu in (None, at))
+    number = sum(growth for (_, at), growth in counted.growth.items() if cpu in (None, at))
     window = counted.window.inner[1] - counted.window.inner[0]
     return number * side.span_ns / window if window > 0 else 0

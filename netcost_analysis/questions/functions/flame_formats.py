@@ -103,7 +103,7 @@ def svg_of_change(graph: Graph, change: Change, title: str, subtitle: str) -> st
         if change.differs[node]:
             # The square root: a tenth of the largest is still seen.
             share = 0.25 + 0.75 * abs(by / largest) ** 0.5
-            color = _mixed(OUTCOME["worse" if by > 0 else "better"], 0.75 * share)
+            color = on_white(OUTCOME["worse" if by > 0 else "better"], 0.75 * share)
         return color, f"{graph.label(node)} ({change.words(node)})"
 
     return _drawn(graph, own, paint, title, subtitle, legend)
@@ -146,34 +146,31 @@ def _drawn(
         least = int(np.sort(width)[-_MOST - 1]) + 1
     wide = [node for node in nodes if width[node] >= least]
     lines, node_at, begins = [], {}, {0: 0}
-    kept = own.copy()
     drawn = set(wide)
     for node in wide:
-        kept[node] = width[node] - sum(int(width[at]) for at in graph.children[node] if at in drawn)
+        children = [child for child in graph.children[node] if child in drawn]
+        rest = int(width[node] - width[children].sum())
         node_at[int(graph.depth[node]), begins[node]] = node
-        place = begins[node] + int(kept[node])
-        for child in graph.children[node]:
-            if child in drawn:
-                begins[child] = place
-                place += int(width[child])
-        if kept[node]:
+        place = begins[node] + rest
+        for child in children:
+            begins[child] = place
+            place += int(width[child])
+        if rest:
             # What stands behind a space is a number.
             names = [graph.label(at) for at in graph.path(node)] or [_REST]
-            lines.append(f"{';'.join(names).replace(' ', NO_BREAK)} {kept[node]}")
+            lines.append(f"{';'.join(names).replace(' ', NO_BREAK)} {rest}")
     text = flame_svg(lines, title, subtitle)
-    floors: dict[int, int] = {}
+    rows = sorted({int(found[1]) for found in _FRAME.finditer(text)}, reverse=True)
+    depths = {row: depth for depth, row in enumerate(rows)}
 
     def painted(match: re.Match[str]) -> str:
-        row, begin = int(match[1]), int(match[3])
-        node = node_at.get((floors[row], begin))
+        node = node_at.get((depths[int(match[1])], int(match[3])))
         color, told = (UNCHANGED, _REST) if node is None else paint(node)
         whole = match[0].replace(f'fill="{match[2]}"', f'fill="{color}"', 1)
         # inferno's script writes the root's name, and a page without scripts needs it too.
         name = graph.label(0) if node == 0 else ""
         return f"<title>{escape(told)}</title>{whole.partition('</title>')[2]}{name}"
 
-    rows = {int(found[1]) for found in _FRAME.finditer(text)}
-    floors.update({row: depth for depth, row in enumerate(sorted(rows, reverse=True))})
     text = _FRAME.sub(painted, text).replace(NO_BREAK, " ")
     # Its document type and remarks name pages of the web.
     text = re.sub(r"<!DOCTYPE[^>]*>|<!--.*?-->", "", text, flags=re.DOTALL)
@@ -181,22 +178,18 @@ def _drawn(
         f'<tspan dx="14" fill="{color}">■</tspan><tspan dx="4">{escape(name)}</tspan>'
         for color, name in legend
     )
-    return re.sub(
-        r'(<text id="subtitle"[^>]*>[^<]*)(</text>)',
-        lambda at: f"{at[1]}{key}{at[2]}",
-        text,
-        count=1,
-    )
+    subtitle_end = r'(?<=<text id="subtitle")([^>]*>[^<]*)'
+    return re.sub(subtitle_end, lambda at: at[1] + key, text, count=1)
 
 
 def _tint(color: str, name: str = "") -> str:
     # Light enough for black letters; neighbours differ a little. Idle is light as it is.
     if color == KIND["idle"]:
         return color
-    return _mixed(color, 0.55 - 0.12 * (crc32(name.encode()) % 8) / 7)
+    return on_white(color, 0.55 - 0.12 * (crc32(name.encode()) % 8) / 7)
 
 
-def _mixed(color: str, part: float) -> str:
-    # A colour on white.
+def on_white(color: str, part: float) -> str:
+    # A colour of which so much is left.
     parts = [int(color[at : at + 2], 16) for at in (1, 3, 5)]
     return "#" + "".join(f"{round(255 + (one - 255) * part):02x}" for one in parts)

@@ -1,23 +1,22 @@
 # In which functions the CPUs' time went, as perf report --no-children has it.
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.answer import Answer
 from ...answers.question import question
 from ..samples.part import Asked
 from ..samples.parts import parts
-from ..samples.rules import APPLICATION
 from ..samples.sampled import sampled
 from ..samples.summed import functions_of
-from .framed import SHARES, framed
+from .components import ENDS, SUMS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...answers.answer import Answer
     from ...capture.capture import Capture
     from .flame import Kind, Paths
 
@@ -36,79 +35,59 @@ def functions(
     end_s: float | None = None,
     rules: str | None = None,
     user: bool = False,
-) -> pd.DataFrame:
+) -> Answer:
     """In which functions the CPUs' time went, and to which component they belonged there.
 
-    - capture: With samples, of its own or beside it in its bundle.
-    - cpu, event, start_s, end_s, rules: As components() takes them.
-    - user: Whether functions of programs are wanted: then files of this machine, or in the folder
-      that open_capture was given, are read, if their build id is the recorded one.
-
-    A row per function and component, falling by samples: function (null without a name; outside the
-    kernel "(user mode)" unless `user`), module (null for the kernel's own), dso (null in the
-    kernel, and unless `user`), component, samples, weight, busy_share (NA in idle), busy_share_low,
-    busy_share_high.
-
-    The function is that of the sample's own address, without the compiler's endings (.isra.0,
-    .cold); a function's rows add up to its self time in `perf report --no-children`.
-
-    Source: perf's samples, and questions/functions/components.toml.
+    A row per function and component, most samples first. The function is that of the sample's own
+    address, without the compiler's endings (.isra.0, .cold); a function's rows add up to its self
+    time in `perf report --no-children`. `user`: with functions of programs, for which files of this
+    machine, or in the folder that open_capture was given, are read if their build id is the
+    recorded one. The other options are those of components(). Source: perf's samples, and
+    questions/functions/components.toml.
     """
     found = parts(sampled(capture), Asked(cpu, event, start_s, end_s, rules), user)
-    keys = ("function", "module", "dso", "component")
-    return framed(functions_of(found, user), (*keys, "samples", "weight", *SHARES))
-
-
-@functions.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    rows = answer.frame[answer.frame["component"] != APPLICATION]
-    busy = rows[rows["busy_share"].notna()]
-    return {"largest": busy[:3].to_dict("records")}
+    keys = ["function", "module", "dso", "component"]
+    return Answer(pd.DataFrame(functions_of(found, user), columns=[*keys, *SUMS, *ENDS]))
 
 
 _TITLE = "The functions with most of the busy samples, in the colours of their components"
 
 
 @functions.plot(title=_TITLE, height=4.0)
-def _plot(ax: "Axes", answer: "Answer") -> None:
+def _plot(ax: "Axes", answer: Answer) -> None:
     from .plots import MOST, bars
 
     rows = answer.frame[answer.frame["busy_share"].notna()][:MOST]
     names = rows["function"].astype(object).fillna("(no name)") + ", " + rows["component"]
-    share, low, high = (
-        100 * rows[f"busy_share{end}"].to_numpy(dtype=float) for end in ("", "_low", "_high")
-    )
-    bars(ax, names, rows["component"], share, (low, high))
+    bars(ax, rows, "busy_share", 100, names=names)
     ax.set_xlabel("share of the samples outside idle (%)")
     ax.set_title(_TITLE)
 
 
-_GRAPHS = {
+_GRAPHS: "dict[Kind, str]" = {
     "stolen": "Time in interrupts, under the task they ran on",
     "all": "Time by call path, without idle",
 }
 
 
-def _graphs(answer: "Answer") -> list[dict[str, str]]:
+def _graphs(answer: Answer) -> "list[dict[str, Kind]]":
     # Of a whole recording: in interrupts where samples hit any, else of all.
-    if not len(answer.frame) or {"start_s", "end_s"} & answer.options.keys():
-        return []
-    for kind in _GRAPHS:
-        with suppress(CaptureError):
-            _paths(answer, kind)
-            return [{"kind": kind}]
+    if len(answer.frame) and not {"start_s", "end_s"} & answer.options.keys():
+        for kind in _GRAPHS:
+            with suppress(CaptureError):
+                _paths(answer, kind)
+                return [{"kind": kind}]
     return []
 
 
-def _paths(answer: "Answer", kind: str) -> "Paths":
+def _paths(answer: Answer, kind: "Kind") -> "Paths":
     from .flame import paths
 
     options = answer.options
-    which: Kind = "stolen" if kind == "stolen" else "all"
-    return paths(answer.capture, which, options.get("event"), options.get("cpu"), idle=False)
+    return paths(answer.capture, kind, options.get("event"), options.get("cpu"), idle=False)
 
 
-def _graph_title(_: "Answer", kind: str) -> str:
+def _graph_title(_: Answer, kind: "Kind") -> str:
     return f"{_GRAPHS[kind]} (flame graph)"
 
 
@@ -119,10 +98,10 @@ def _graph_title(_: "Answer", kind: str) -> str:
     panels=_graphs,
     choices=lambda _: [{"kind": kind} for kind in _GRAPHS],
 )
-def _plot_flame(ax: "Axes", answer: "Answer", kind: str = "all") -> None:
+def _plot_flame(ax: "Axes", answer: Answer, kind: "Kind" = "all") -> None:
     from .flame import graph
     from .flame_picture import flame
 
     found = _paths(answer, kind)
-    flame(ax, graph([found]), "ns" if found.one.is_timed else found.one.event)
+    flame(ax, graph([found]), found.profile.unit)
     ax.set_title(_graph_title(answer, kind))

@@ -1,25 +1,22 @@
 # What the kernel did in interrupt context, by component, device and victim: samples in the ledger.
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...spans import columns
 from ...timeline.reading import preload
 from ...timeline.timeline import Timeline
 from ...units import absent
 from ..moments import OWNERS, owners_at
-from ..samples.sampled import chosen_event, sampled
-from .profile import classified, profile
+from ..samples.sampled import sampled
+from .profile import classified
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ...answers.answer import Answer
-    from ...capture.capture import Capture
 
 _INTERRUPT = ("hardirq", "vector", "softirq", "poll")
 # The vector in which a timer's samples are taken.
@@ -28,102 +25,61 @@ _OF = ["context", "device", "cost_class", "comm"]
 _KEYS = [*_OF, "component"]
 
 
-class InterruptComponents(NamedTuple):
-    """Answer of `interrupt_components`.
-
-    Attributes
-    ----------
-    interrupt_components : pandas.DataFrame
-        A row per context, device, cost_class, comm and component, falling by samples; then samples,
-        weight, hit_share (of all samples in interrupt context).
-    sampled_event : str
-        The event that was sampled.
-    interrupt_samples : int
-        Samples in interrupt context, by the ledger.
-    window_samples : int
-        All samples of the window and its CPUs.
-    """
-
-    interrupt_components: pd.DataFrame
-    sampled_event: str
-    interrupt_samples: int
-    window_samples: int
-
-
 def _check(timeline: Timeline) -> None:
-    _source(timeline)
-
-
-def _source(timeline: Timeline) -> "Capture":
-    # Where the samples are, of the tracepoints' clock.
-    source = sampled(timeline.capture)
-    clocks = [str(one.header["clock"]) for one in (timeline.capture, source)]
+    clocks = [one.header["clock"] for one in (timeline.capture, sampled(timeline.capture))]
     if clocks[0] != clocks[1]:
         raise CaptureError(
             f"the clock of the tracepoints is {clocks[0]}, that of the samples {clocks[1]}: "
             "netcost-record --profile stolen,functions records both by one"
         )
-    return source
 
 
 @question(
     check=_check,
     inputs=(OWNERS,),
-    main="interrupt_components",
-    columns=(*("context", "device", "cost_class", "comm", "component", "samples", "hit_share"),),
+    columns=("context", "device", "cost_class", "comm", "component", "samples", "hit_share"),
     rows=20,
 )
 def interrupt_components(
     timeline: Timeline, event: str | None = None, rules: str | None = None
-) -> InterruptComponents:
+) -> Answer:
     """What the kernel did in interrupt context: by device, on top of whom, and by component.
 
-    - timeline: What is asked, of a bundle with tracepoints and samples of functions.
-    - event, rules: As components() takes them.
-
-    Samples that hit a hardirq, a vector, a softirq or a poll of the ledger.
-
-    A sample is of the segment of its CPU that holds its time. A timer takes samples in its own
-    interrupt: these are of what that interrupted. It comes when interrupts are enabled again, so
-    that what a hardirq does is found right behind it. Source: segments, and
-    questions/functions/components.toml.
+    A row per context, device, cost class, task and component of the samples that hit a hardirq, a
+    vector, a softirq or a poll of the ledger, most first. A sample is of the segment of its CPU
+    that holds its time. A timer takes samples in its own interrupt: these are of what that
+    interrupted. It comes when interrupts are enabled again, so that what a hardirq does is found
+    right behind it. Source: segments, and questions/functions/components.toml.
     """
     # Why there is no ledger is said before anything of samples.
     preload(timeline, ())
-    source = _source(timeline)
-    chosen = chosen_event(source, event)
-    one, found = profile(source, chosen), classified(source, chosen, rules)
-    one.require_names(source.path)
-    samples, through = one.samples, _TIMER if one.is_timed else None
-    cpus, times = columns(samples, "cpu", "time_ns")
-    owners, owner = owners_at(timeline, cpus, times, through)
+    _check(timeline)
+    profile, classes = classified(timeline.capture, event, rules)
+    cpus, times = columns(profile.samples, "cpu", "time_ns")
+    owners, owner = owners_at(timeline, cpus, times, _TIMER if profile.is_timed else None)
     if not len(owners):
         raise CaptureError("the window holds no segment")
     named = owners[_OF].astype(object)
     named = named.where(named.notna(), None)
-    is_interrupt = named["context"].isin(_INTERRUPT).to_numpy(dtype=bool)
     # No owner is the last place.
-    hit = np.append(is_interrupt, False)[owner]
-    frame = named.iloc[owner[hit]].reset_index(drop=True)
-    frame["component"] = np.array(found.components, dtype=object)[
-        found.of_stack[samples["stack"].to_numpy()[hit]]
-    ]
-    frame["weight"] = samples["period"].fillna(1).to_numpy(dtype="int64")[hit]
-    sums = frame.assign(samples=1).groupby(_KEYS, dropna=False)[["samples", "weight"]].sum()
-    summed = sums.reset_index()
-    summed["hit_share"] = summed["weight"] / (summed["weight"].sum() or np.nan)
-    order = summed.sort_values("samples", ascending=False, kind="stable", ignore_index=True)
-    return InterruptComponents(order, one.event, int(hit.sum()), int((owner >= 0).sum()))
-
-
-@interrupt_components.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    found = answer.result
-    return {
-        "window_samples": found.window_samples,
-        "interrupt_samples": found.interrupt_samples,
-        "largest": found.interrupt_components[:4].to_dict("records"),
-    }
+    hit = np.append(named["context"].isin(_INTERRUPT), False)[owner]
+    samples = profile.samples[hit]
+    components = np.array(classes.components, dtype=object)
+    frame = named.iloc[owner[hit]].assign(
+        component=components[classes.of_stack[samples["stack"].to_numpy()]],
+        samples=1,
+        weight=samples["period"].fillna(1).to_numpy(dtype="int64"),
+    )
+    by = frame.groupby(_KEYS, dropna=False)[["samples", "weight"]].sum().reset_index()
+    by["hit_share"] = by["weight"] / (by["weight"].sum() or np.nan)
+    return Answer(
+        interrupt_components=by.sort_values(
+            "samples", ascending=False, kind="stable", ignore_index=True
+        ),
+        sampled_event=profile.event,
+        interrupt_samples=int(hit.sum()),
+        window_samples=int((owner >= 0).sum()),
+    )
 
 
 _TITLE = "What was done in interrupt context, by context, cost and component"
@@ -132,7 +88,7 @@ _TITLE = "What was done in interrupt context, by context, cost and component"
 @interrupt_components.plot(
     title=_TITLE, height=4.0, panels=lambda answer: [{}] if len(answer.frame) else []
 )
-def _plot(ax: "Axes", answer: "Answer") -> None:
+def _plot(ax: "Axes", answer: Answer) -> None:
     from .plots import MOST, bars
 
     rows = answer.frame[:MOST]
@@ -140,7 +96,6 @@ def _plot(ax: "Axes", answer: "Answer") -> None:
         ", ".join(str(row[key]) for key in ("component", *_OF) if not absent(row[key]))
         for row in rows.to_dict("records")
     ]
-    share = 100 * rows["hit_share"].to_numpy(dtype=float)
-    bars(ax, names, rows["component"], share)
+    bars(ax, rows, "hit_share", 100, names=names)
     ax.set_xlabel("share of the samples in interrupt context (%)")
     ax.set_title(_TITLE)

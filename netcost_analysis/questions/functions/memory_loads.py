@@ -1,76 +1,43 @@
 # Which loads were slow, of which data: samples with the data's address and where it came from.
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...errors import AbsentError, LackingError
 from ...stats.counts import share_interval
+from ...stats.shares import effective
 from ...timeline.reading import once
+from ..samples.part import require_cpu
 from ..samples.sampled import sampled
 from .data_objects import data_objects
 from .data_source import BEHIND, LOAD, MISS, REMOTE, decoded
-from .profile import classified, profile
-from .sampled_events import events_of
-from .weights import effective
+from .profile import classified, profile_of
+from .sampled_events import sampled_events
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
-    from ...answers.answer import Answer
     from ...capture.capture import Capture
-
-_TAKEN = {"addr", "data_src"}
-_KEYS = ["component", "data_object"]
-
-
-class MemoryLoads(NamedTuple):
-    """Answer of `memory_loads`.
-
-    Attributes
-    ----------
-    memory_loads : pandas.DataFrame
-        A row per component and data_object that has loads, falling by latency_share (by samples
-        without latencies): component, data_object, samples, weight, load_share, load_share_low,
-        load_share_high, mean_latency_cycles, latency_share, behind_caches_share, remote_share,
-        modified_share, dtlb_miss_share.
-    memory_levels : pandas.DataFrame
-        A row per component, memory_level and level_result: component, memory_level, level_result,
-        samples, weight, level_share, mean_latency_cycles.
-    named_objects : pandas.DataFrame
-        A row per data_object and object_name, where it has one: data_object, object_name, samples,
-        weight, load_share.
-    sampled_event : str
-        The event that was sampled.
-    loads : int
-        Samples of loads.
-    other_samples : int
-        Those of stores, and of what was no access to memory or does not say so.
-    unknown_object_share : float
-        Of the loads' weight that of which it is not known what lies at the address.
-    """
-
-    memory_loads: pd.DataFrame
-    memory_levels: pd.DataFrame
-    named_objects: pd.DataFrame
-    sampled_event: str
-    loads: int
-    other_samples: int
-    unknown_object_share: float
 
 
 @once
-def load_events(source: "Capture") -> list[str]:
+def _load_events(source: "Capture") -> list[str]:
     # Those whose samples say which data was accessed, and where that came from.
-    return [name for name in events_of(source) if set(source.samples(name, 1).columns) >= _TAKEN]
+    return [
+        name
+        for name in sampled_events(source)
+        if {"addr", "data_src"} <= set(source.samples(name, 1).columns)
+    ]
 
 
-def require_loads(capture: "Capture") -> None:
-    # Raises CaptureError where no event says so.
-    if not load_events(sampled(capture)):
+def _check(capture: "Capture") -> None:
+    if not _load_events(sampled(capture)):
         raise LackingError(
             "samples of loads",
             "no samples of loads of memory, with the data's address and source (cpu/mem-loads/, "
@@ -80,7 +47,7 @@ def require_loads(capture: "Capture") -> None:
 
 
 @question(
-    check=require_loads,
+    check=_check,
     main="memory_loads",
     columns=(
         *("component", "data_object", "load_share", "mean_latency_cycles", "latency_share"),
@@ -91,194 +58,146 @@ def require_loads(capture: "Capture") -> None:
 )
 def memory_loads(
     capture: "Capture", cpu: int | None = None, event: str | None = None, rules: str | None = None
-) -> MemoryLoads:
+) -> Answer:
     """Which loads of memory were slow: by component, and by the data that they were of.
 
-    - capture: With samples of loads, of its own or beside it in its bundle.
-    - cpu, event, rules: As components() takes them, but the first event that has samples of loads
-      unless given.
+    A row per component and kind of data, that waited for longest first; `memory_levels`: by where
+    the data came from, `named_objects`: by the file, module or symbol it is of. A sample stands for
+    its period. Loads that are faster than the event's threshold (Intel: 30 cycles in profile loads)
+    are not among them. Where the data came from is perf's data_src, the latency its weight, in
+    cycles on processors of Intel and AMD.
 
-    Loads by component and data, and by where the data came from.
-
-    A sample stands for its period. Loads that are faster than the event's threshold (Intel: 30
-    cycles in profile loads) are not among them. Where the data came from is perf's data_src, the
-    latency its weight, in cycles on processors of Intel and AMD.
-
-    Source: perf's samples with addr, data_src, weight and phys_addr; its mappings; of the kernel
-    kallsyms, iomem and vmallocinfo beside the samples; and questions/functions/components.toml.
+    event: the first that has samples of loads unless given. Source: perf's samples with addr,
+    data_src, weight and phys_addr; its mappings; of the kernel kallsyms, iomem and vmallocinfo
+    beside the samples; and questions/functions/components.toml.
     """
     source = sampled(capture)
-    asked = load_events(source)
-    if event is not None and event not in asked:
-        raise AbsentError(f"no samples of loads by {event}; there are {', '.join(asked) or 'none'}")
-    asked = asked if event is None else [event]
-    rows = next((one for one in (_loads(source, name) for name in asked) if one.loads.any()), None)
-    if rows is None:
+    names = _load_events(source)
+    if event is not None and event not in names:
+        raise AbsentError(f"no samples of loads by {event}; there are {', '.join(names) or 'none'}")
+    names = names if event is None else [event]
+    sampled_event = next((name for name in names if _accesses(source, name).is_load.any()), None)
+    if sampled_event is None:
         raise CaptureError(
-            f"no sample of {', '.join(asked)} says that it was a load: what they are of is unknown"
+            f"no sample of {', '.join(names)} says that it was a load: what they are of is unknown"
         )
-    taken = np.ones(len(rows.samples), dtype=bool)
+    rows, is_load = _accesses(source, sampled_event)
+    taken = np.ones(len(rows), dtype=bool)
     if cpu is not None:
-        taken = rows.samples["cpu"].eq(cpu).to_numpy(dtype=bool)
-        if not taken.any():
-            raise AbsentError(f"no sample is of CPU {cpu}")
-    one, of = profile(source, rows.event), classified(source, rows.event, rules)
-    one.require_names(source.path)
-    here = taken & rows.loads
-    stacks = rows.samples.loc[here, "stack"].to_numpy()
-    component = np.array(of.components, dtype=object)[of.of_stack[stacks]]
-    frame = rows.frame[here].assign(component=component).reset_index(drop=True)
-    unknown = frame.loc[frame["data_object"].str.startswith("unknown"), "weight"].sum()
-    return MemoryLoads(
-        _by_object(frame),
-        _by_level(frame),
-        _by_name(frame),
-        rows.event,
-        len(frame),
-        int((taken & ~rows.loads).sum()),
-        float(unknown / (frame["weight"].sum() or np.nan)),
+        require_cpu(cpu, set(rows["cpu"]))
+        taken = rows["cpu"].eq(cpu).to_numpy(dtype=bool)
+    _, classes = classified(source, sampled_event, rules)
+    loads = rows[taken & is_load].reset_index(drop=True)
+    components = np.array(classes.components, dtype=object)
+    loads["component"] = components[classes.of_stack[loads["stack"]]]
+    is_unknown = loads["data_object"].str.startswith("unknown")
+    unknown_weight = loads.loc[is_unknown, "weight"].sum()
+    by_object = _by_object(loads)
+    weight = by_object["weight"].sum() or np.nan
+    latency, behind = (
+        float((by_object[name] * by_object["weight"]).sum(min_count=1) / weight)
+        for name in ("mean_latency_cycles", "behind_caches_share")
+    )
+    return Answer(
+        memory_loads=by_object,
+        memory_levels=_by_level(loads),
+        named_objects=_by_name(loads),
+        sampled_event=sampled_event,
+        loads=len(loads),
+        other_samples=int((taken & ~is_load).sum()),
+        unknown_object_share=float(unknown_weight / (loads["weight"].sum() or np.nan)),
+        all_latency_cycles=latency,
+        all_behind_caches_share=behind,
     )
 
 
-class _Loads(NamedTuple):
-    # Samples of an event: which are loads; of each what is summed.
-    event: str
-    samples: pd.DataFrame
-    loads: Any
-    frame: pd.DataFrame
+class _Accesses(NamedTuple):
+    # Samples of an event: of each what is summed, and whether it is a load.
+    rows: pd.DataFrame
+    is_load: "NDArray[np.bool_]"
+
+
+_SHARES = ["behind_caches_share", "remote_share", "modified_share", "dtlb_miss_share"]
 
 
 @once
-def _loads(source: "Capture", event: str) -> _Loads:
+def _accesses(source: "Capture", event: str) -> _Accesses:
     # The pass that keeps each stack once leaves out what only loads have; its rows are the same.
-    stack = profile(source, event).samples["stack"]
-    samples = source.samples(event).assign(stack=stack)
+    samples = source.samples(event)
     said = decoded(samples["data_src"].to_numpy(dtype="u8"))
     objects = data_objects(source, samples)
-    absent = pd.Series(np.nan, index=samples.index)
-    frame = said.assign(
+    level = said["memory_level"]
+    missed = level.eq("L3") & said["level_result"].eq(MISS)
+    weight = samples["period"].fillna(1).to_numpy(dtype=float)
+    latency = samples.get("weight", pd.Series(np.nan, index=samples.index)).to_numpy(dtype=float)
+    rows = said[["memory_level", "level_result"]].assign(
+        cpu=samples["cpu"],
+        stack=profile_of(source, event).samples["stack"],
         data_object=objects.kind,
         object_name=objects.name,
-        weight=samples["period"].fillna(1).to_numpy(dtype=float),
-        latency=samples.get("weight", absent).to_numpy(dtype=float),
+        samples=1,
+        weight=weight,
+        latency=weight * latency,
+        behind_caches_share=weight * (level.isin(BEHIND) | missed),
+        remote_share=weight * level.isin(REMOTE),
+        modified_share=weight * said["snoop"].eq("modified"),
+        dtlb_miss_share=weight * said["dtlb_result"].eq(MISS),
     )
-    return _Loads(event, samples, said["memory_op"].eq(LOAD).to_numpy(dtype=bool), frame)
+    return _Accesses(rows, said["memory_op"].eq(LOAD).to_numpy(dtype=bool))
 
 
-def _summed(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    # By keys the samples, their weight, and what of the weight each condition holds for.
-    level = frame["memory_level"].astype(object)
-    missed = level.eq("L3") & frame["level_result"].eq(MISS)
-    parts = {
-        "latency": frame["latency"],
-        "behind": level.isin(BEHIND) | missed,
-        "remote": level.isin(REMOTE),
-        "modified": frame["snoop"].eq("modified"),
-        "dtlb": frame["dtlb_result"].eq(MISS),
-    }
-    columns = {name: frame["weight"] * of.astype(float) for name, of in parts.items()}
-    rows = frame[[*keys, "weight"]].assign(samples=1, **columns)
-    return rows.groupby(keys, observed=True, sort=False).sum(min_count=1).reset_index()
-
-
-def _whole(weight: "pd.Series[float]") -> "pd.Series[int]":
-    # Periods of a damaged capture may sum to more than an int64 holds.
-    return weight.clip(upper=2.0**62).astype("int64")
-
-
-def _by_object(frame: pd.DataFrame) -> pd.DataFrame:
-    sums = _summed(frame, _KEYS)
-    share = sums["weight"] / (sums["weight"].sum() or np.nan)
-    counted = effective(frame["weight"], np.ones(len(frame), dtype=bool))
-    low, high = share_interval(share * counted, counted)
+def _summed(loads: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    by = loads.groupby(keys, sort=False)[["samples", "weight", "latency", *_SHARES]]
+    sums = by.sum(min_count=1).reset_index()
     weight = sums["weight"].where(sums["weight"] > 0)
-    made = sums[[*_KEYS, "samples"]].assign(
-        weight=_whole(sums["weight"]),
-        load_share=share,
-        load_share_low=low,
-        load_share_high=high,
-        mean_latency_cycles=sums["latency"] / weight,
-        latency_share=sums["latency"] / (sums["latency"].sum() or np.nan),
-        behind_caches_share=sums["behind"] / weight,
-        remote_share=sums["remote"] / weight,
-        modified_share=sums["modified"] / weight,
-        dtlb_miss_share=sums["dtlb"] / weight,
+    sums["load_share"] = sums["weight"] / (sums["weight"].sum() or np.nan)
+    sums["latency_share"] = sums["latency"] / (sums["latency"].sum() or np.nan)
+    sums["mean_latency_cycles"] = sums["latency"] / weight
+    sums[_SHARES] = sums[_SHARES].div(weight, axis=0)
+    # Periods of a damaged capture may sum to more than an int64 holds.
+    sums["weight"] = sums["weight"].clip(upper=2.0**62).astype("int64")
+    return sums.sort_values("samples", ascending=False, kind="stable", ignore_index=True)
+
+
+def _by_object(loads: pd.DataFrame) -> pd.DataFrame:
+    sums = _summed(loads, ["component", "data_object"])
+    size = effective(float(loads["weight"].sum()), float((loads["weight"] ** 2).sum()))
+    sums["load_share_low"], sums["load_share_high"] = share_interval(
+        sums["load_share"] * size, size
     )
-    return made.sort_values(
+    columns = ["component", "data_object", "samples", "weight", "load_share", "load_share_low"]
+    columns += ["load_share_high", "mean_latency_cycles", "latency_share", *_SHARES]
+    return sums[columns].sort_values(
         ["latency_share", "samples"], ascending=False, kind="stable", ignore_index=True
     )
 
 
-def _by_level(frame: pd.DataFrame) -> pd.DataFrame:
+def _by_level(loads: pd.DataFrame) -> pd.DataFrame:
     keys = ["component", "memory_level", "level_result"]
-    sums = _summed(frame, keys)
-    of_component = sums.groupby("component")["weight"].transform("sum")
-    made = sums[[*keys, "samples"]].assign(
-        weight=_whole(sums["weight"]),
-        level_share=sums["weight"] / of_component.where(of_component > 0),
-        mean_latency_cycles=sums["latency"] / sums["weight"].where(sums["weight"] > 0),
-    )
-    made = made.astype({"memory_level": str, "level_result": str})
-    return made.sort_values("samples", ascending=False, kind="stable", ignore_index=True)
+    sums = _summed(loads, keys)
+    of_component = sums.groupby("component")["load_share"].transform("sum")
+    sums["level_share"] = sums["load_share"] / of_component.where(of_component > 0)
+    return sums[[*keys, "samples", "weight", "level_share", "mean_latency_cycles"]]
 
 
-def _by_name(frame: pd.DataFrame) -> pd.DataFrame:
-    keys = ["data_object", "object_name"]
-    sums = _summed(frame, keys)
-    made = sums[[*keys, "samples"]].assign(
-        weight=_whole(sums["weight"]),
-        load_share=sums["weight"] / (sums["weight"].sum() or np.nan),
-    )
-    made = made[made["object_name"] != ""]
-    return made.sort_values("samples", ascending=False, kind="stable", ignore_index=True)
-
-
-@memory_loads.totals
-def _totals(answer: "Answer") -> dict[str, float]:
-    # Over all loads.
-    rows = answer.result.memory_loads
-    weight = rows["weight"].sum() or np.nan
-    sums = {
-        name: (rows[name] * rows["weight"]).sum(min_count=1) / weight
-        for name in ("mean_latency_cycles", "behind_caches_share")
-    }
-    return {
-        "all_latency_cycles": float(sums["mean_latency_cycles"]),
-        "all_behind_caches_share": float(sums["behind_caches_share"]),
-    }
-
-
-@memory_loads.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    found = answer.result
-    return {
-        "sampled_event": found.sampled_event,
-        "loads": found.loads,
-        "unknown_object_share": found.unknown_object_share,
-        "latency": answer.parts["all_latency_cycles"],
-        "behind": answer.parts["all_behind_caches_share"],
-        "largest": found.memory_loads[:4].to_dict("records"),
-    }
+def _by_name(loads: pd.DataFrame) -> pd.DataFrame:
+    sums = _summed(loads, ["data_object", "object_name"])
+    columns = ["data_object", "object_name", "samples", "weight", "load_share"]
+    return sums.loc[sums["object_name"] != "", columns].reset_index(drop=True)
 
 
 @memory_loads.plot(
     title="Share of the loads' latency, by the data that they were of and by component",
     height=lambda answer: 1.6 + 0.35 * answer.frame["data_object"].nunique(),
 )
-def _plot(ax: "Axes", answer: "Answer") -> None:
-    from ...plots.palette import COMPONENT_GROUPS
-    from .groups import GROUPS, OTHER, group_of
+def _plot(ax: "Axes", answer: Answer) -> None:
+    from .plots import grouped_shares
 
-    name = "latency_share" if answer.frame["latency_share"].notna().any() else "load_share"
-    rows = answer.frame.assign(group=answer.frame["component"].map(group_of))
-    by = 100 * rows.pivot_table(
-        index="data_object", columns="group", values=name, aggfunc="sum", observed=True
-    ).fillna(0)
-    by = by.loc[by.sum(axis=1).sort_values().index]
-    left = np.zeros(len(by))
-    for group in (group for group in (*GROUPS, OTHER) if group in by):
-        share = by[group].to_numpy()
-        ax.barh(by.index, share, left=left, color=COMPONENT_GROUPS[group], label=group)
-        left += share
-    ax.set_xlabel(f"share of the loads' {'latency' if name == 'latency_share' else 'number'} (%)")
-    ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
+    rows = answer.frame
+    name, what = "latency_share", "latency"
+    if rows[name].isna().all():
+        name, what = "load_share", "number"
+    total = rows.groupby("data_object")[name].transform("sum")
+    rows = rows.assign(total=total).sort_values("total", ascending=False, kind="stable")
+    grouped_shares(ax, rows, "data_object", name)
+    ax.set_xlabel(f"share of the loads' {what} (%)")

@@ -1,77 +1,27 @@
 # What each packet cost, by component: the weight of samples over the packets moved meanwhile.
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...stats.counts import count_interval
 from ..devices.device_traffic import carried, comparable
-from ..samples.parts import IDLE
-from ..samples.sampled import chosen_event, sampled
-from ..samples.summed import parted, summed
-from .framed import framed
+from ..samples.interrupts import HIDDEN
+from ..samples.rules import IDLE
+from ..samples.sampled import sampled
 from .moved import Direction, Moved, moved_while_sampled
-from .profile import Classified, Profile, classified, profile
-from .profile_parts import parts_of
+from .profile import Classified, Profile, classified, interrupts_off_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from ...answers.answer import Answer
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
-
-
-class PacketComponents(NamedTuple):
-    """Answer of `packet_components`.
-
-    Attributes
-    ----------
-    packet_components : pandas.DataFrame
-        A row per component that has samples, falling by samples, idle left out; of "interrupts off"
-        one per interrupts_off_in: component, interrupts_off_in, samples, weight, busy_share,
-        weight_per_packet, weight_per_packet_low, weight_per_packet_high, weight_per_kib,
-        weight_unit.
-    sampled_event : str
-        The event that was sampled.
-    is_timed : bool
-        Whether a timer took the samples: weights are in ns.
-    device : str
-        The one whose packets are counted.
-    direction : str
-        "rx" or "tx".
-    device_share : float
-        Of the packets that all devices received or sent; NaN where that is none.
-    other_devices : str
-        Of the others that carried any their names, that with most first.
-    packets : int
-        That many it received or sent.
-    packet_bytes : float
-        Their mean size; NaN without any.
-    gbit_per_s : float
-        Their rate.
-    busy_cores : float
-        Share of samples outside idle, times CPUs: so many CPUs were busy.
-    cores_per_gbit : float
-        `busy_cores` over `gbit_per_s`; NaN where nothing was carried.
-    """
-
-    packet_components: pd.DataFrame
-    sampled_event: str
-    is_timed: bool
-    device: str
-    direction: str
-    device_share: float
-    other_devices: str
-    packets: int
-    packet_bytes: float
-    gbit_per_s: float
-    busy_cores: float
-    cores_per_gbit: float
 
 
 def _check(capture: "Capture") -> None:
@@ -90,7 +40,6 @@ def _require_clock(source: "Capture") -> None:
 
 @question(
     check=_check,
-    main="packet_components",
     columns=(
         *("component", "weight_per_packet", "weight_unit", "interrupts_off_in"),
         *("weight_per_packet_low", "weight_per_packet_high", "busy_share"),
@@ -106,43 +55,62 @@ def packet_components(
     cpu: int | None = None,
     event: str | None = None,
     rules: str | None = None,
-) -> PacketComponents:
+) -> Answer:
     """What each packet of a device cost, by component, with intervals of the sampling.
 
-    - capture: With samples, of its own or beside it in its bundle.
-    - bundle: Whose net/dev says how many packets there were.
-    - device: Whose packets; that which carried most unless given, and is not lo where others
-      carried 1 % of all packets.
-    - direction: Those it received, or those it sent; the way that carried more bytes unless given.
-    - cpu, event, rules: As components() takes them.
+    A row per component, most samples first, idle left out; of "interrupts off" one per what they
+    were off in. All samples between the first and the last reading of net/dev, whatever they were
+    of, over the packets that the device counted between the same two: a packet of net/dev is one
+    that the stack handles, with GRO, GSO or a veth up to 64 KiB. Intervals: of the count of samples
+    (Poisson), none of the packets.
 
-    A row per component, and what was carried.
-
-    All samples between the first and the last reading of net/dev, whatever they were of, over the
-    packets that the device counted between the same two: a packet of net/dev is one that the stack
-    handles, with GRO, GSO or a veth up to 64 KiB. Intervals: of the count of samples (Poisson),
-    none of the packets.
-
-    Source: perf's samples, net/dev in before/, after/ and samples/, and
+    device: that which carried most unless given, and is not lo where others carried 1 % of all
+    packets. direction: the way that carried more bytes unless given. The other options are those of
+    components(). Source: perf's samples, net/dev in before/, after/ and samples/, and
     questions/functions/components.toml.
     """
-    source = sampled(capture)
-    _require_clock(source)
-    chosen = chosen_event(source, event)
-    one, found = profile(source, chosen), classified(source, chosen, rules)
-    one.require_names(source.path)
-    moved = moved_while_sampled(one, bundle, device, direction)
-    taken = one.within(cpu, moved.start_ns, moved.end_ns)
-    return per_packet(one, found, taken, moved)
+    _require_clock(sampled(capture))
+    profile, classes = classified(capture, event, rules)
+    moved = moved_while_sampled(profile, bundle, device, direction)
+    taken = profile.within(cpu, moved.start_ns, moved.end_ns)
+    frame = per_packet(profile, classes, taken, moved)
+    # Idle is no component's cost, and a CPU is as busy as its samples outside it.
+    samples, cpus = int(taken.sum()), profile.samples.loc[taken, "cpu"].nunique()
+    busy = float(frame["samples"].sum() / samples * cpus) if samples else float("nan")
+    rate = moved.bytes * 8 / (moved.end_ns - moved.start_ns or np.nan)
+    return Answer(
+        packet_components=frame,
+        sampled_event=profile.event,
+        is_timed=profile.is_timed,
+        device=moved.device,
+        direction=moved.direction,
+        device_share=moved.share,
+        other_devices=", ".join(moved.others),
+        packets=moved.packets,
+        packet_bytes=float(moved.bytes / (moved.packets or np.nan)),
+        gbit_per_s=float(rate),
+        busy_cores=busy,
+        cores_per_gbit=float(busy / (rate or np.nan)),
+        device_given=device is not None,
+    )
 
 
 def per_packet(
-    one: Profile, classes: Classified, taken: "NDArray[np.bool_]", moved: Moved
-) -> PacketComponents:
-    parts = parts_of(one, classes, taken)
-    found = summed(parts)
-    rows = framed(parted(parts), ("component", "interrupts_off_in", "samples", "weight"))
-    frame = rows[rows["component"] != IDLE].reset_index(drop=True)
+    profile: Profile, classes: Classified, taken: "NDArray[np.bool_]", moved: Moved
+) -> pd.DataFrame:
+    names, off = interrupts_off_in(profile, classes)
+    rows = profile.samples.loc[taken]
+    stack = rows["stack"].to_numpy()
+    # Ties are in the order of the rules.
+    keys = pd.DataFrame({"component": classes.of_stack[stack], "interrupts_off_in": off[stack]})
+    keys["weight"] = rows["period"].fillna(1).to_numpy(dtype="i8")
+    by = keys.groupby(["component", "interrupts_off_in"])["weight"].agg(["size", "sum"])
+    frame = by.rename(columns={"size": "samples", "sum": "weight"}).reset_index()
+    frame = frame.sort_values("samples", ascending=False, kind="stable")
+    components = np.array(classes.components, dtype=object)
+    frame["component"] = components[frame["component"]]
+    frame["interrupts_off_in"] = np.array([*names, None], dtype=object)[frame["interrupts_off_in"]]
+    frame = frame[frame["component"] != IDLE].reset_index(drop=True)
     frame["busy_share"] = frame["weight"] / (frame["weight"].sum() or np.nan)
     packets = moved.packets or np.nan
     low, high = count_interval(frame["samples"])
@@ -152,70 +120,22 @@ def per_packet(
     frame["weight_per_packet_low"] = low * each / packets
     frame["weight_per_packet_high"] = high * each / packets
     frame["weight_per_kib"] = frame["weight"] / ((moved.bytes / 1024) or np.nan)
-    frame["weight_unit"] = "ns" if found.is_timed else found.sampled_event
-    cpus = one.samples.loc[taken, "cpu"].nunique()
-    busy = float(found.busy_samples / found.samples * cpus) if found.samples else float("nan")
-    rate = moved.bytes * 8 / (moved.end_ns - moved.start_ns or np.nan)
-    return PacketComponents(
-        frame,
-        found.sampled_event,
-        found.is_timed,
-        moved.device,
-        moved.direction,
-        moved.share,
-        ", ".join(moved.others),
-        moved.packets,
-        float(moved.bytes / packets),
-        float(rate),
-        busy,
-        float(busy / (rate or np.nan)),
-    )
+    frame["weight_unit"] = profile.unit
+    return frame
 
 
-@packet_components.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    found = answer.result
-    return {
-        "largest": found.packet_components[:3].to_dict("records"),
-        "sampled_event": found.sampled_event,
-        "is_timed": found.is_timed,
-        "device": found.device,
-        "direction": found.direction,
-        "device_share": found.device_share,
-        "other_devices": found.other_devices,
-        "was_given": answer.options.get("device") is not None,
-        "packets": found.packets,
-        "packet_bytes": found.packet_bytes,
-        "gbit_per_s": found.gbit_per_s,
-        "busy_cores": found.busy_cores,
-        "cores_per_gbit": found.cores_per_gbit,
-    }
-
-
-def _title(answer: "Answer") -> str:
-    found = answer.result
-    way = "received" if found.direction == "rx" else "sent"
-    return f"What a packet that {found.device} {way} cost, by component"
+def _title(answer: Answer) -> str:
+    way = "received" if answer["direction"] == "rx" else "sent"
+    return f"What a packet that {answer['device']} {way} cost, by component"
 
 
 @packet_components.plot(title=_title, height=4.0)
-def _plot(ax: "Axes", answer: "Answer") -> None:
-    from .plots import MOST, bars, label_of
+def _plot(ax: "Axes", answer: Answer) -> None:
+    from .plots import MOST, bars
 
-    found = answer.result
-    rows = found.packet_components[:MOST]
-    scale = 1e-3 if found.is_timed else 1.0
-    value, low, high = (
-        scale * rows[f"weight_per_packet{end}"].to_numpy(dtype=float)
-        for end in ("", "_low", "_high")
-    )
-    bars(
-        ax,
-        [label_of(row) for row in rows.to_dict("records")],
-        rows["component"],
-        value,
-        (low, high),
-    )
-    unit = "µs" if found.is_timed else found.sampled_event
+    rows = answer.frame[:MOST]
+    off = f"{HIDDEN}: " + rows["interrupts_off_in"].astype(object)
+    scale, unit = (1e-3, "µs") if answer["is_timed"] else (1.0, answer["sampled_event"])
+    bars(ax, rows, "weight_per_packet", scale, names=off.fillna(rows["component"]))
     ax.set_xlabel(f"{unit} a packet, with 95 % intervals of the sampling")
     ax.set_title(_title(answer))

@@ -1,13 +1,12 @@
 # The pictures of this topic.
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from ...plots.palette import COMPONENT_GROUPS, INK, ink_on, printable
-from ...units import absent
 from ..samples.interrupts import HIDDEN
 from .groups import GROUPS, INTERRUPT, IPI, MAJOR, NIC, OTHER, PATH, group_of, off_part
 
@@ -15,9 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-# What ran with interrupts off, as hatches.
-_HATCHES = {IPI: "////", INTERRUPT: "....", PATH: ""}
-_LIGHTER = "#8a8f96"
+_LIGHTER, _INTERVAL = "#8a8f96", "#444444"
+# Interrupts off by what ran without them: name, colour and hatch.
+_INTERRUPTS_OFF = (
+    (f"{HIDDEN}: {IPI}", _LIGHTER, "////"),
+    (f"{HIDDEN}: {INTERRUPT}", _LIGHTER, "...."),
+    (f"{HIDDEN}: {PATH}", COMPONENT_GROUPS[HIDDEN], ""),
+)
 # So many bars can be told apart.
 MOST = 16
 # A lower part has no room for its figure.
@@ -25,26 +28,26 @@ _READ = 4
 _SIDES = ("transmit", "receive")
 
 
-def _parts(rows: pd.DataFrame) -> "pd.Series[str]":
-    # What each row is drawn as: its group, interrupts off by what they were off in.
-    parts = rows["component_group"].astype(object)
-    is_off = parts.eq(HIDDEN).to_numpy(dtype=bool)
+def _by_part(rows: pd.DataFrame, keys: str | list[str], column: str) -> pd.DataFrame:
+    # Sums of a column by group of components; interrupts off by what they were off in.
+    group = rows["component_group"].astype(object)
     off = f"{HIDDEN}: " + rows["interrupts_off_in"].astype(object).map(off_part)
-    return parts.where(~is_off, off)
+    part = group.mask(group.eq(HIDDEN), off)
+    return rows.assign(part=part).pivot_table(
+        index=keys, columns="part", values=column, aggfunc="sum"
+    )
 
 
 def _order(there: "pd.Index[str]") -> list[tuple[str, str, str]]:
     # Of the parts that there are, from below: name, colour, hatch.
-    found = []
+    parts: list[tuple[str, str, str]] = []
     for group in (*GROUPS, OTHER):
-        if group != HIDDEN:
-            found.append((group, COMPONENT_GROUPS[group], ""))
-            continue
-        found += [
-            (f"{HIDDEN}: {part}", COMPONENT_GROUPS[HIDDEN] if part == PATH else _LIGHTER, hatch)
-            for part, hatch in _HATCHES.items()
-        ]
-    return [one for one in found if one[0] in there]
+        parts += _INTERRUPTS_OFF if group == HIDDEN else [(group, COMPONENT_GROUPS[group], "")]
+    return [part for part in parts if part[0] in there]
+
+
+def _legend(ax: "Axes", reverse: bool = False) -> None:
+    ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), reverse=reverse, fontsize=8)
 
 
 def shares_by_size(ax: "Axes", rows: pd.DataFrame, side: str) -> None:
@@ -53,25 +56,27 @@ def shares_by_size(ax: "Axes", rows: pd.DataFrame, side: str) -> None:
     rows: by_size of one protocol. Beside each bar stand driver with buffer release, and both with
     the copy, as document 001 has them.
     """
-    rows = rows[rows["io_side"] == side]
-    by = rows.assign(part=_parts(rows)).pivot_table(
-        index="io_bytes", columns="part", values="path_share", aggfunc="sum"
-    )
+    by = _by_part(rows[rows["io_side"] == side], "io_bytes", "path_share")
     # Repeats at one size are one bar.
-    by = by.div(by.sum(axis=1), axis=0).fillna(0)
+    by = 100 * by.div(by.sum(axis=1), axis=0).fillna(0)
     place, below = np.arange(len(by)), np.zeros(len(by))
     tops: dict[str, NDArray[np.float64]] = {}
     for name, colour, hatch in _order(by.columns):
-        share = 100 * by[name].to_numpy()
+        share = by[name].to_numpy()
         bars = ax.bar(place, share, bottom=below, color=colour, label=name, width=0.6, hatch=hatch)
         texts = [f"{height:.0f}" if height >= _READ else "" for height in share]
         labels = ax.bar_label(bars, texts, label_type="center", fontsize=8, color=ink_on(colour))
         for label in labels if hatch else ():
             # On a hatch a figure is not read.
             label.set_bbox({"facecolor": colour, "edgecolor": "none", "pad": 0.8})
-        below = below + share
-        tops[name] = below
-    marks = [_marked(ax, len(by), tops, names, at) for at, names in enumerate((NIC, MAJOR))]
+        tops[name] = below = below + share
+    marks = []
+    for at, names in enumerate((NIC, MAJOR)):
+        # These are the lowest.
+        top = np.max([np.zeros(len(by)), *(tops[name] for name in names if name in tops)], axis=0)
+        beside = place + 0.33 + 0.05 * at
+        ax.vlines(beside, 0, top, color=INK, linewidth=2.5 - at, capstyle="butt")
+        marks.append(top)
     words = [
         f"{size:,}\ndriver + release {nic:.0f}\nwith copy {major:.0f}"
         for size, nic, major in zip(by.index, *marks, strict=True)
@@ -79,23 +84,7 @@ def shares_by_size(ax: "Axes", rows: pd.DataFrame, side: str) -> None:
     ax.set_xticks(place, words)
     ax.set_xlabel("bytes of each write and read")
     ax.set_ylabel("share of its work on packets (%)")
-    ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), reverse=True, fontsize=8)
-
-
-def _marked(
-    ax: "Axes",
-    number: int,
-    tops: "dict[str, NDArray[np.float64]]",
-    names: tuple[str, ...],
-    at: int,
-) -> list[float]:
-    # A line beside each bar as high as these parts, the lowest; returns their tops.
-    there = [tops[name] for name in names if name in tops]
-    found = [max((float(one[place]) for one in there), default=0.0) for place in range(number)]
-    for place, top in enumerate(found):
-        x = place + 0.33 + 0.05 * at
-        ax.plot([x, x], [0, top], color=INK, linewidth=2.5 - at, solid_capstyle="butt")
-    return found
+    _legend(ax, reverse=True)
 
 
 def cost_by_size(ax: "Axes", rows: pd.DataFrame, sides: pd.DataFrame, per: str) -> None:
@@ -105,13 +94,12 @@ def cost_by_size(ax: "Axes", rows: pd.DataFrame, sides: pd.DataFrame, per: str) 
     whole, or "KiB".
     """
     column = {"packet": "weight_per_packet", "KiB": "weight_per_kib"}[per]
+    keys = ["io_bytes", "io_side"]
     is_timed = set(sides["weight_unit"]) <= {"ns"}
     scale = 1e-3 if is_timed else 1.0
     sizes = sorted(sides["io_bytes"].unique())
-    repeats = sides.groupby(["io_bytes", "io_side"], observed=True).size()
-    by = scale * rows.assign(part=_parts(rows)).pivot_table(
-        index=["io_bytes", "io_side"], columns="part", values=column, aggfunc="sum"
-    ).div(repeats, axis=0).fillna(0)
+    repeats = sides.groupby(keys, observed=True).size()
+    by = scale * _by_part(rows, keys, column).div(repeats, axis=0).fillna(0)
     shown = [(size, side) for size in sizes for side in _SIDES if (size, side) in by.index]
     by = by.reindex(pd.MultiIndex.from_tuples(shown))
     place = np.array(
@@ -119,57 +107,62 @@ def cost_by_size(ax: "Axes", rows: pd.DataFrame, sides: pd.DataFrame, per: str) 
     )
     below = np.zeros(len(by))
     for name, colour, hatch in _order(by.columns):
-        values = by[name].to_numpy()
-        ax.bar(place, values, bottom=below, color=colour, label=name, width=0.36, hatch=hatch)
-        below = below + values
+        ax.bar(place, by[name], bottom=below, color=colour, label=name, width=0.36, hatch=hatch)
+        below = below + by[name].to_numpy()
+    tops = below
     if per == "packet" and (repeats == 1).all():
-        ends = sides.set_index(["io_bytes", "io_side"]).loc[shown]
+        ends = sides.set_index(keys).loc[shown]
         low, high = (scale * ends[f"{column}{end}"].to_numpy() for end in ("_low", "_high"))
         around = [np.maximum(below - low, 0), np.maximum(high - below, 0)]
-        ax.errorbar(place, below, yerr=around, fmt="none", ecolor="#444444", capsize=2)
+        ax.errorbar(place, below, yerr=around, fmt="none", ecolor=_INTERVAL, capsize=2)
         tops = np.maximum(below, high)
-    else:
-        tops = below
     for x, top, whole, (_, side) in zip(place, tops, below, shown, strict=True):
-        ax.annotate(
-            f"{side}\n{whole:,.3g}",
-            (x, top),
-            (0, 2),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            fontsize=7.5,
-        )
+        text = ax.annotate(f"{side}\n{whole:,.3g}", (x, top), (0, 2), textcoords="offset points")
+        text.set(horizontalalignment="center", verticalalignment="bottom", fontsize=7.5)
     ax.margins(y=0.16)
     ax.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
     ax.set_xlabel("bytes of each write and read")
     unit = "µs of a CPU" if is_timed else str(sides["weight_unit"].iloc[0])
     ax.set_ylabel(f"{unit} for each {per}")
-    ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), reverse=True, fontsize=8)
-
-
-def label_of(row: dict[Any, Any]) -> str:
-    """A component's name; of interrupts off with what they were off in."""
-    hidden = row["interrupts_off_in"]
-    return str(row["component"]) if absent(hidden) else f"{HIDDEN}: {hidden}"
+    _legend(ax, reverse=True)
 
 
 def bars(
     ax: "Axes",
-    names: Iterable[str],
-    components: Iterable[str],
-    value: "NDArray[np.float64]",
-    ends: "tuple[NDArray[np.float64], NDArray[np.float64]] | None" = None,
+    rows: pd.DataFrame,
+    column: str,
+    scale: float = 1.0,
+    names: Iterable[str] | None = None,
+    colours: list[str] | None = None,
 ) -> None:
-    """Draw a bar for each name, the first on top, in its component's colour.
+    """Draw a bar for each row of a column, the first on top, with its 95 % interval if it has one.
 
-    ends: both of the 95 % intervals.
+    names: those of the components unless given; so are colours.
     """
-    place = np.arange(len(value))[::-1]
-    colours = [COMPONENT_GROUPS[group_of(one)] for one in components]
-    ax.barh(place, value, color=colours)
-    if ends is not None:
-        around = [np.maximum(value - ends[0], 0), np.maximum(ends[1] - value, 0)]
-        ax.errorbar(value, place, xerr=around, fmt="none", ecolor="#444444", capsize=2)
-    ax.set_yticks(place, [printable(name) for name in names], fontsize=8.5)
+    place = np.arange(len(rows))[::-1]
+    value = scale * rows[column].to_numpy(dtype=float)
+    of_groups = rows["component"].map(group_of).map(COMPONENT_GROUPS)
+    ax.barh(place, value, color=colours or of_groups.tolist())
+    if f"{column}_low" in rows:
+        low, high = (scale * rows[f"{column}_{end}"].to_numpy(float) for end in ("low", "high"))
+        around = [np.maximum(value - low, 0), np.maximum(high - value, 0)]
+        ax.errorbar(value, place, xerr=around, fmt="none", ecolor=_INTERVAL, capsize=2)
+    texts = [printable(name) for name in (rows["component"] if names is None else names)]
+    ax.set_yticks(place, texts, fontsize=8.5)
     ax.margins(y=0.01)
+
+
+def grouped_shares(ax: "Axes", rows: pd.DataFrame, keys: str, column: str) -> None:
+    """Draw a bar for each of what keys has, the first on top, of shares by group of components."""
+    by = rows.assign(group=rows["component"].map(group_of)).pivot_table(
+        index=keys, columns="group", values=column, aggfunc="sum", sort=False
+    )
+    by = 100 * by.fillna(0).iloc[::-1]
+    left = np.zeros(len(by))
+    for name in (name for name in (*GROUPS, OTHER) if name in by):
+        share, colour = by[name].to_numpy(), COMPONENT_GROUPS[name]
+        drawn = ax.barh(by.index, share, left=left, color=colour, label=name, height=0.7)
+        texts = [f"{width:.0f}" if width >= _READ else "" for width in share]
+        ax.bar_label(drawn, texts, label_type="center", fontsize=8, color=ink_on(colour))
+        left += share
+    _legend(ax)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,10 @@ from ... import _native
 from ...frames import to_frame
 from ...progress import progress
 from ...timeline.reading import once
-from ..samples.part import require_cpu, require_names, search
+from ..samples.interrupts import HIDDEN, off_in
+from ..samples.part import Asked, Part, Parts, require_cpu, require_names, search, window_ns
 from ..samples.rules import Rule, components_of, native_rules, rules
-from ..samples.sampled import TIMERS, base_name, is_text
+from ..samples.sampled import chosen_event, is_text, is_timed, sampled
 from .text_stacks import text_stacks
 
 if TYPE_CHECKING:
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 class Profile:
     """Samples of one event.
 
-    event: as perf names it. samples: a row per sample (Capture.samples without its chain), and
-    stack. begins: of each stack its first frame in places; its length is one more. places: of each
-    frame of each stack, the innermost first, a row of frames. frames: address, in_kernel, symbol,
-    module, offset, function; where programs were asked for dso, build_id, file_offset, inlined.
+    samples: a row per sample (Capture.samples without its chain), and stack. begins: of each stack
+    its first frame in places; its length is one more. places: of each frame of each stack, the
+    innermost first, a row of frames. frames: address, in_kernel, symbol, module, offset, function;
+    where programs were asked for dso, build_id, file_offset, inlined.
     """
 
     event: str
@@ -42,15 +43,20 @@ class Profile:
     @property
     def is_timed(self) -> bool:
         """Whether a timer took the samples: of ns, and none where interrupts are off."""
-        return base_name(self.event) in TIMERS
+        return is_timed(self.event)
+
+    @property
+    def unit(self) -> str:
+        """What its weights count: ns, or the event."""
+        return "ns" if self.is_timed else self.event
 
     @cached_property
     def leaves(self) -> "NDArray[np.int32]":
         """The innermost frame of each stack that has an address of its own: none is inlined."""
         if "inlined" not in self.frames:
             return self.places[self.begins[:-1]]
-        own = ~self.frames["inlined"].to_numpy()
-        return self.places[_next(own[self.places])[self.begins[:-1]]]
+        whole = np.flatnonzero(~self.frames["inlined"].to_numpy()[self.places])
+        return self.places[whole[np.searchsorted(whole, self.begins[:-1])]]
 
     @cached_property
     def in_kernel(self) -> "NDArray[np.bool_]":
@@ -67,6 +73,18 @@ class Profile:
     def names(self) -> pd.DataFrame:
         """Of each frame its function and module, "" where there is none."""
         return self.frames[["function", "module"]].astype(object).fillna("")
+
+    @property
+    def labels(self) -> list[str]:
+        """Of each frame its function, of a program's with the file's name; "" for nothing."""
+        functions: list[str] = self.names["function"].tolist()
+        if "dso" not in self.frames:
+            return functions
+        files = self.frames["dso"].astype(object).fillna("").str.rpartition("/")[2]
+        return [
+            function if not file else f"{function} ({file})" if function else f"[{file}]"
+            for function, file in zip(functions, files, strict=True)
+        ]
 
     def require_names(self, path: str) -> None:
         """Raises CaptureError where the kernel's frames have no names."""
@@ -90,7 +108,7 @@ class Profile:
 
 
 @once
-def profile(
+def profile_of(
     capture: "Capture", event: str, kernel_only: bool = True, user: bool = False
 ) -> Profile:
     # The samples of an event; of user mode only that it was, or all frames; user: with the files
@@ -132,32 +150,94 @@ class Classified:
     ended: "NDArray[np.int32]"
 
 
-def classify(one: Profile, given: list[Rule]) -> Classified:
+def classify(profile: Profile, given: list[Rule]) -> Classified:
     # Innermost first, the first frame that a rule names decides; of several rules the first.
     told = _native.classify(
-        one.begins.astype("<i8").tobytes(),
-        one.places.astype("<i4").tobytes(),
-        one.leaves.astype("<i4").tobytes(),
-        one.weights.astype("<u8").tobytes(),
-        one.frames["in_kernel"].tolist(),
-        list(one.names.itertuples(index=False, name=None)),
-        one.is_timed,
+        profile.begins.astype("<i8").tobytes(),
+        profile.places.astype("<i4").tobytes(),
+        profile.leaves.astype("<i4").tobytes(),
+        profile.weights.astype("<u8").tobytes(),
+        profile.frames["in_kernel"].tolist(),
+        list(profile.names.itertuples(index=False, name=None)),
+        profile.is_timed,
         native_rules(given),
     )
     kinds = zip(told, ("<i2", "<i4", "<i2", "<i4"), strict=True)
     return Classified(components_of(given), *(np.frombuffer(of, kind) for of, kind in kinds))
 
 
-def _next(true: "NDArray[np.bool_]") -> "NDArray[np.int64]":
-    # Of each place the next one, itself included, where it is so.
-    at = np.where(true, np.arange(len(true)), len(true))
-    following: NDArray[np.int64] = np.minimum.accumulate(at[::-1])[::-1]
-    return following
+def classified(
+    capture: "Capture", event: str | None = None, own: str | None = None, user: bool = False
+) -> tuple[Profile, Classified]:
+    # A capture's samples of functions, or those beside it, of an event; own: a user's rules. Raises
+    # CaptureError where there are none, or the kernel's functions have no names.
+    source = sampled(capture)
+    profile = profile_of(source, chosen_event(source, event), user=user)
+    profile.require_names(source.path)
+    return profile, _classified(source, profile.event, own, user)
 
 
 @once
-def classified(
-    capture: "Capture", event: str, own: str | None = None, user: bool = False
-) -> Classified:
-    # The components of a capture's stacks.
-    return classify(profile(capture, event, user=user), rules(own))
+def _classified(source: "Capture", event: str, own: str | None, user: bool) -> Classified:
+    return classify(profile_of(source, event, user=user), rules(own))
+
+
+def interrupts_off_in(
+    profile: Profile, classes: Classified
+) -> "tuple[list[str], NDArray[np.int16]]":
+    # What interrupts were off in, by name, and for each stack a place among the names, -1 where
+    # they were on.
+    hidden = classes.components.index(HIDDEN) if HIDDEN in classes.components else -1
+    functions = profile.names["function"].to_numpy()
+    is_off = np.flatnonzero(classes.of_stack == hidden)
+    texts = [
+        off_in(functions[frame] if frame >= 0 else None, classes.components[component])
+        for frame, component in zip(classes.ended[is_off], classes.beneath[is_off], strict=True)
+    ]
+    codes, names = pd.factorize(np.array(texts, dtype=object))
+    of_stack = np.full(len(classes.of_stack), -1, dtype="i2")
+    of_stack[is_off] = codes
+    return names.tolist(), of_stack
+
+
+def weights(group: "NDArray[Any]", periods: "pd.Series[Any]", number: int) -> "NDArray[np.int64]":
+    # What samples stand for, by group: exact, where floats of bincount would not be.
+    total = np.zeros(number, dtype="i8")
+    np.add.at(total, group, periods.fillna(1).to_numpy(dtype="i8"))
+    return total
+
+
+def squares(group: "NDArray[Any]", periods: "pd.Series[Any]", number: int) -> "NDArray[np.float64]":
+    # The sums of the squares of what samples stand for, by group.
+    known = periods.fillna(1).to_numpy(dtype=float)
+    return np.bincount(group, known**2, number).astype(float)
+
+
+def parts_of_text(source: "Capture", asked: Asked, user: bool) -> Parts:
+    # What native sums up of other recordings: a part per stack.
+    profile, classes = classified(source, asked.event, asked.rules, user)
+    window = window_ns(source, asked.start_s, asked.end_s)
+    rows = profile.samples.loc[profile.within(asked.cpu, *window), ["stack", "period"]]
+    stack, periods, number = rows["stack"].to_numpy(), rows["period"], len(profile.leaves)
+    names, off = interrupts_off_in(profile, classes)
+    functions = _texts(profile.frames["function"])
+    leaf = profile.frames.iloc[profile.leaves]
+    columns = zip(
+        _texts(leaf["function"]),
+        _texts(leaf["module"]),
+        _texts(leaf["dso"]) if "dso" in leaf else [None] * number,
+        leaf["in_kernel"].tolist(),
+        (classes.components[at] for at in classes.of_stack),
+        (names[at] if at >= 0 else None for at in off),
+        (functions[at] if at >= 0 else None for at in classes.decided_by),
+        np.bincount(stack, minlength=number).tolist(),
+        weights(stack, periods, number).tolist(),
+        squares(stack, periods, number).tolist(),
+        strict=True,
+    )
+    return Parts(profile.event, classes.components, [Part(*values) for values in columns])
+
+
+def _texts(values: "pd.Series[Any]") -> list[str | None]:
+    known = values.astype(object)
+    return known.where(known.notna(), None).tolist()

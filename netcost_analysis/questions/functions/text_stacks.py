@@ -37,38 +37,30 @@ def text_stacks(
     chains = rows["callchain"].to_numpy()
     lengths = np.array([len(chain) for chain in chains], dtype="i8")
     address = np.fromiter((one for chain in chains for one in chain), "u8", int(lengths.sum()))
-    names, places = _flat(rows["symbols"]), _flat(rows["dsos"])
+    names, files = _flat(rows["symbols"]), _flat(rows["dsos"])
     kernel, guest = (
-        places.str.startswith(begin).to_numpy(dtype=bool) for begin in (_KERNEL, _GUEST)
+        files.str.startswith(begin).to_numpy(dtype=bool) for begin in (_KERNEL, _GUEST)
     )
     inside = ((address >= _UPPER_HALF) | kernel) & ~guest
-    is_module = places.str.startswith("[") & ~places.str.match(_NO_MODULE)
-    module = places.str.strip("[]").where(is_module, "")
-    module = module.mask(places.str.startswith("bpf_prog_"), "bpf")
+    is_module = files.str.startswith("[") & ~files.str.match(_NO_MODULE)
+    module = files.str.strip("[]").where(is_module, "")
+    module = module.mask(files.str.startswith("bpf_prog_"), "bpf")
     # 0 is all of user mode.
     told = pd.DataFrame({"address": address, "symbol": names, "module": module})[inside]
-    number, distinct = pd.MultiIndex.from_frame(told).factorize()
     frame_of = np.zeros(len(address), dtype="i4")
-    frame_of[inside] = number + 1
-    stacks: dict[bytes, int] = {}
-    kept: list[NDArray[np.int32]] = []
-    of_sample = np.zeros(len(rows), dtype="i4")
-    begin = 0
-    for at, length in enumerate(lengths):
-        whole = frame_of[begin : begin + length]
-        begin += int(length)
-        outside = np.flatnonzero(whole == 0)
+    frame_of[inside] = told.groupby(list(told), sort=False).ngroup() + 1
+    stacks: dict[tuple[int, ...], int] = {}
+    of_sample = []
+    for whole in np.split(frame_of, np.cumsum(lengths)[:-1]):
         # Innermost first: user mode is behind the kernel, and counts once.
-        one = whole[: outside[0] + 1] if len(outside) else whole
-        one = one if len(one) else np.zeros(1, dtype="i4")
-        place = stacks.setdefault(one.tobytes(), len(stacks))
-        if place == len(kept):
-            kept.append(one)
-        of_sample[at] = place
-    begins = np.append(0, np.cumsum([len(one) for one in kept])).astype("i8")
-    flat = np.concatenate(kept) if kept else np.zeros(0, dtype="i4")
-    samples = rows.drop(columns=["callchain", "symbols", "dsos"]).assign(stack=of_sample)
-    return samples, begins, flat, _frames(distinct)
+        outside = np.flatnonzero(whole == 0)[:1]
+        stack = tuple(whole[: outside[0] + 1] if len(outside) else whole) or (0,)
+        of_sample.append(stacks.setdefault(stack, len(stacks)))
+    begins = np.cumsum([0, *map(len, stacks)], dtype="i8")
+    places = np.array([frame for stack in stacks for frame in stack], dtype="i4")
+    samples = rows.drop(columns=["callchain", "symbols", "dsos"])
+    samples["stack"] = np.array(of_sample, dtype="i4")
+    return samples, begins, places, _frames(told.drop_duplicates())
 
 
 def _flat(values: "pd.Series[Any]") -> "pd.Series[str]":
@@ -76,18 +68,15 @@ def _flat(values: "pd.Series[Any]") -> "pd.Series[str]":
     return pd.Series([one or "" for row in values for one in row], dtype=object).astype(str)
 
 
-def _frames(distinct: Any) -> pd.DataFrame:
-    address, symbol, module = ([one[at] for one in distinct] for at in range(3))
-    frames = pd.DataFrame(
-        {
-            "address": np.array([0, *address], dtype="u8"),
-            "in_kernel": [False] + [True] * len(address),
-            "symbol": pd.Categorical([None, *(name or None for name in symbol)]),
-            "module": pd.Categorical([None, *(name or None for name in module)]),
-        }
+def _frames(distinct: pd.DataFrame) -> pd.DataFrame:
+    # Of user mode nothing is known. A text has the distance from a function's start only where perf
+    # was told to write it.
+    user = pd.DataFrame({"address": np.zeros(1, "u8"), "symbol": "", "module": ""})
+    frames = pd.concat([user, distinct], ignore_index=True)
+    names = frames[["symbol", "module"]].astype(object).replace("", None)
+    return frames.assign(
+        in_kernel=frames.index > 0,
+        **names.astype("category"),
+        offset=pd.array([pd.NA] * len(frames), dtype="UInt64"),
+        function=[name and folded(name) for name in names["symbol"]],
     )
-    # A text has the distance from a function's start only where perf was told to write it.
-    frames["offset"] = pd.array([pd.NA] * len(frames), dtype="UInt64")
-    known = [None, *(folded(name) if name else None for name in symbol)]
-    frames["function"] = pd.Series(known, dtype=object)
-    return frames

@@ -1,43 +1,23 @@
 # What the rules of components leave over, and what two of them claim.
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
-from ..samples.parts import IDLE
-from ..samples.rules import UNCLASSIFIED
+from ..samples.rules import IDLE, UNCLASSIFIED
 from ..samples.rules import rules as rules_of
-from ..samples.sampled import chosen_event, sampled
-from .profile import classified, profile
+from ..samples.sampled import sampled
+from .profile import Classified, Profile, classified
 
 if TYPE_CHECKING:
-    from ...answers.answer import Answer
+    from numpy.typing import NDArray
+
     from ...capture.capture import Capture
 
-
-class Unclassified(NamedTuple):
-    """Answer of `unclassified`.
-
-    Attributes
-    ----------
-    unclassified : pandas.DataFrame
-        A row per function that samples of component "unclassified" were in, falling by samples:
-        function, module, samples, kernel_share, call_path.
-    claimed_twice : pandas.DataFrame
-        A row per sampled function that rules of several components name: function, module,
-        component (the first, which counts), further_components, samples (that it decided).
-    kernel_samples : int
-        Samples in the kernel outside idle.
-    unclassified_samples : int
-        Those that no rule names.
-    """
-
-    unclassified: pd.DataFrame
-    claimed_twice: pd.DataFrame
-    kernel_samples: int
-    unclassified_samples: int
+_NAMES = ["function", "module"]
 
 
 @question(
@@ -46,78 +26,61 @@ class Unclassified(NamedTuple):
     columns=("function", "samples", "kernel_share", "call_path"),
     rows=20,
 )
-def unclassified(
-    capture: "Capture", event: str | None = None, rules: str | None = None
-) -> Unclassified:
+def unclassified(capture: "Capture", event: str | None = None, rules: str | None = None) -> Answer:
     """Which of the kernel's functions no rule of components names, and which several do.
 
-    - capture: With samples, of its own or beside it in its bundle.
-    - event, rules: As components() takes them.
-
-    What a user's own file of rules has to add, and what rules disagree about.
-
-    Source: perf's samples, and questions/functions/components.toml.
+    A row per function that samples of component "unclassified" were in, most first: what a user's
+    own file of rules has to add. `claimed_twice`: sampled functions that rules of several
+    components name, of which the first decides. Source: perf's samples, and
+    questions/functions/components.toml.
     """
-    source = sampled(capture)
-    chosen = chosen_event(source, event)
-    one, found = profile(source, chosen), classified(source, chosen, rules)
-    one.require_names(source.path)
-    idle = found.components.index(IDLE) if IDLE in found.components else -1
-    kernel = int(one.weights[one.in_kernel & (found.of_stack != idle)].sum())
-    left = np.flatnonzero(found.of_stack == found.components.index(UNCLASSIFIED))
-    names = one.names["function"].to_numpy()
-    rows = pd.DataFrame(
-        {
-            "function": names[one.leaves[left]],
-            "module": one.names["module"].to_numpy()[one.leaves[left]],
-            "samples": one.weights[left],
-            # Outermost first, as one reads who called whom.
-            "call_path": [
-                " < ".join(names[place] or "?" for place in one.places[begin:end] if inside[place])
-                for begin, end in zip(one.begins[left], one.begins[left + 1], strict=True)
-                for inside in (one.frames["in_kernel"].to_numpy(),)
-            ],
-        }
+    profile, classes = classified(capture, event, rules)
+    idle = classes.components.index(IDLE) if IDLE in classes.components else -1
+    kernel = int(profile.weights[profile.in_kernel & (classes.of_stack != idle)].sum())
+    left = np.flatnonzero(classes.of_stack == classes.components.index(UNCLASSIFIED))
+    left = left[np.argsort(-profile.weights[left], kind="stable")]
+    left = left[profile.weights[left] > 0]
+    rows = profile.names.iloc[profile.leaves[left]].assign(
+        samples=profile.weights[left], call_path=_call_paths(profile, left)
     )
-    rows = rows[rows["samples"] > 0].sort_values("samples", ascending=False, kind="stable")
-    by = rows.groupby(["function", "module"], sort=False)
+    by = rows.groupby(_NAMES, sort=False)
     frame = by.agg(samples=("samples", "sum"), call_path=("call_path", "first")).reset_index()
     frame.insert(3, "kernel_share", frame["samples"] / (kernel or np.nan))
-    frame[["function", "module"]] = frame[["function", "module"]].replace("", None)
-    frame = frame.sort_values("samples", ascending=False, kind="stable", ignore_index=True)
-    return Unclassified(frame, _twice(one, found, rules), kernel, int(frame["samples"].sum()))
+    return Answer(
+        unclassified=_falling(frame),
+        claimed_twice=_claimed_twice(profile, classes, rules),
+        kernel_samples=kernel,
+        unclassified_samples=int(frame["samples"].sum()),
+    )
 
 
-def _twice(one: Any, found: Any, own: str | None) -> pd.DataFrame:
+def _call_paths(profile: Profile, stacks: "NDArray[np.int64]") -> list[str]:
+    # Innermost first, of the kernel.
+    names, inside = profile.names["function"].to_numpy(), profile.frames["in_kernel"].to_numpy()
+    paths = [profile.places[profile.begins[at] : profile.begins[at + 1]] for at in stacks]
+    return [" < ".join(name or "?" for name in names[path[inside[path]]]) for path in paths]
+
+
+def _claimed_twice(profile: Profile, classes: Classified, own: str | None) -> pd.DataFrame:
     # Where the path decides, rules do not disagree.
     given = [rule for rule in rules_of(own) if not rule.timer and not rule.under]
-    decided = found.decided_by >= 0
-    counts = np.bincount(
-        found.decided_by[decided], one.weights[decided], minlength=len(one.frames)
-    ).astype("i8")
-    names = one.names.assign(samples=counts)
-    by = names[counts > 0].groupby(["function", "module"], sort=False)["samples"].sum()
-    functions, modules = ([str(pair[at]) for pair in by.index] for at in (0, 1))
-    named = [rule.names(functions, modules) for rule in given]
-    rows = []
-    for at, samples in enumerate(by):
-        claims = list(
-            dict.fromkeys(rule.component for rule, of in zip(given, named, strict=True) if of[at])
-        )
-        if len(claims) > 1:
-            pair = functions[at], modules[at] or None
-            rows.append((*pair, claims[0], ", ".join(claims[1:]), samples))
-    columns = ["function", "module", "component", "further_components", "samples"]
-    frame = pd.DataFrame(rows, columns=columns).astype({"samples": "int64"})
-    return frame.sort_values("samples", ascending=False, kind="stable", ignore_index=True)
+    is_decided = classes.decided_by >= 0
+    decided, samples = classes.decided_by[is_decided], profile.weights[is_decided]
+    counts = np.bincount(decided, samples, minlength=len(profile.frames)).astype("i8")
+    rows = profile.names.assign(samples=counts)[counts > 0]
+    frame = rows.groupby(_NAMES, sort=False)["samples"].sum().reset_index()
+    functions, modules = (frame[name].tolist() for name in _NAMES)
+    names = [(rule.component, rule.names(functions, modules)) for rule in given]
+    claims = [
+        list(dict.fromkeys(component for component, is_named in names if is_named[at]))
+        for at in range(len(frame))
+    ]
+    frame.insert(2, "component", [", ".join(one[:1]) for one in claims])
+    frame.insert(3, "further_components", [", ".join(one[1:]) for one in claims])
+    return _falling(frame[frame["further_components"] != ""])
 
 
-@unclassified.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    found = answer.result
-    return {
-        "kernel_samples": found.kernel_samples,
-        "unclassified_samples": found.unclassified_samples,
-        "functions": len(found.unclassified),
-        "claimed": found.claimed_twice[:5].to_dict("records"),
-    }
+def _falling(rows: pd.DataFrame) -> pd.DataFrame:
+    # Without a name, or of the kernel's own, a function has none.
+    rows = rows.assign(**{name: rows[name].replace("", None) for name in _NAMES})
+    return rows.sort_values("samples", ascending=False, kind="stable", ignore_index=True)

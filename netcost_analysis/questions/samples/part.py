@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..._native import CaptureError
 from ...capture.within import require_window
 from ...errors import AbsentError
-from .sampled import TIMERS, base_name
+from .sampled import is_timed
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
@@ -15,9 +15,9 @@ class Part(NamedTuple):
     """Samples that nothing tells apart.
 
     function, module, dso: where they are, None where that is not known; dso only of programs, where
-    these were asked for. decided_by: the function that put them into their component. off_in: what
-    interrupts were off in, None where they were on. samples: of those asked for, weight: what they
-    stand for, squares: the sum of the squares of that.
+    these were asked for. interrupts_off_in: None where they were on. decided_by: the function that
+    put them into their component. samples: of those asked for; weight, squares: the sums of what
+    each stands for, and of its square.
     """
 
     function: str | None
@@ -25,7 +25,7 @@ class Part(NamedTuple):
     dso: str | None
     in_kernel: bool
     component: str
-    off_in: str | None
+    interrupts_off_in: str | None
     decided_by: str | None
     samples: int
     weight: int
@@ -46,7 +46,7 @@ class Parts(NamedTuple):
     @property
     def is_timed(self) -> bool:
         """Whether a timer took the samples: of ns, and none where interrupts are off."""
-        return base_name(self.event) in TIMERS
+        return is_timed(self.event)
 
 
 class Asked(NamedTuple):

@@ -5,24 +5,24 @@ from typing import TYPE_CHECKING, Any
 from ... import _native
 from ...progress import progress
 from ...timeline.reading import once
-from ..functions.profile_parts import parts_of_text
 from .interrupts import HIDDEN, off_in
 from .part import Asked, Part, Parts, require_cpu, require_names, search, window_ns
 from .rules import components_of, native_rules, rules
-from .sampled import TIMERS, base_name, chosen_event, is_text
+from .sampled import chosen_event, is_text, is_timed
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
-
-IDLE = "idle"
 
 
 @once
 def parts(source: "Capture", asked: Asked, user: bool = False) -> Parts:
     # user: functions of programs too. Raises CaptureError as the question does.
-    event = chosen_event(source, asked.event)
     if is_text(source):
-        return parts_of_text(source, event, asked, user)
+        # With pandas, which takes longer to import than a recording to sum up.
+        from ..functions.profile import parts_of_text
+
+        return parts_of_text(source, asked, user)
+    event = chosen_event(source, asked.event)
     given = rules(asked.rules)
     components = components_of(given)
     start_ns, end_ns = window_ns(source, asked.start_s, asked.end_s)
@@ -32,7 +32,7 @@ def parts(source: "Capture", asked: Asked, user: bool = False) -> Parts:
             source.native,
             event,
             native_rules(given),
-            base_name(event) in TIMERS,
+            is_timed(event),
             text,
             user,
             search(source) if user else None,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 OWN = Path(__file__).parents[1] / "functions" / "components.toml"
 # What no rule names, and what rules do not name.
 UNCLASSIFIED, APPLICATION = "unclassified", "application"
+IDLE = "idle"
 _LISTS = ("functions", "modules", "under", "until")
 _FIELDS = {"component", "timer", *_LISTS}
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
 
-# Events that a timer takes, whose samples count ns.
 TIMERS = ("cpu-clock", "task-clock")
 # Where cycles were recorded beside others, they are what time goes by.
 _PREFERRED = ("cycles", "cpu-cycles", "cpu_core/cycles/", *TIMERS)
@@ -22,14 +21,14 @@ _HOW = "netcost-record --profile functions, or perf record -a -g --kcore, takes 
 def sampled(capture: "Capture") -> "Capture":
     # Where a capture's functions were sampled: there, or in a recording beside it in the bundle.
     # Raises CaptureError where they were not.
-    if _events(capture):
+    if events_of(capture):
         return capture
     beside = _beside(capture.bundle) if capture.bundle else None
     if beside is not None:
         from ...capture.capture import Capture
 
         other = Capture(beside, beside=capture.beside.of_samples)
-        if _events(other):
+        if events_of(other):
             return other
     raise LackingError("samples", f"no samples of functions were taken: {_HOW}")
 
@@ -46,7 +45,7 @@ def _beside(bundle: "Bundle") -> Path | None:
     return path if found else None
 
 
-def _events(capture: "Capture") -> list[str]:
+def events_of(capture: "Capture") -> list[str]:
     # Those that were sampled, the one that time goes by first. Only headers are read.
     if not is_perf(capture.header) and not is_text(capture):
         return []
@@ -66,9 +65,14 @@ def base_name(event: str) -> str:
     return event.partition(":")[0]
 
 
+def is_timed(event: str) -> bool:
+    # Whether a timer takes its samples: they count ns, and see nothing while interrupts are off.
+    return base_name(event) in TIMERS
+
+
 def chosen_event(capture: "Capture", event: str | None = None) -> str:
     # The one asked for, else that which tells where time went.
-    found = _events(capture)
+    found = events_of(capture)
     if event is None:
         if len(found) == 1:
             # Counting them takes a pass over the recording.

@@ -124,7 +124,7 @@ def test_frames_without_names_belong_to_who_called_them(tmp_path: Path) -> None:
         tmp_path / "r", stack(f"? < ? < {SEND}"), stack("?"), stack("? < unheard_of")
     )
     assert shares(capture) == {"unclassified": 2, "TCP": 1}
-    assert capture.ask.functions.components().result.unclassified_share == pytest.approx(2 / 3)
+    assert capture.ask.functions.components()["unclassified_share"] == pytest.approx(2 / 3)
     assert capture.ask.functions.functions().frame["function"].isna().all()
 
 
@@ -142,16 +142,8 @@ def test_what_ran_in_user_mode_is_the_applications(tmp_path: Path) -> None:
 
 
 # The kernel of a guest has its own addresses.
-@pytest.mark.parametrize(
-    ("mode", "with_chain"),
-    [
-        ("guest kernel", True),
-        ("guest kernel", False),
-        ("guest user", True),
-        ("hypervisor", False),
-        ("unknown", True),
-    ],
-)
+@pytest.mark.parametrize("with_chain", [True, False])
+@pytest.mark.parametrize("mode", ["guest kernel", "guest user", "hypervisor", "unknown"])
 def test_samples_of_a_guest_are_not_named_after_the_hosts_kernel(
     tmp_path: Path, mode: str, with_chain: bool
 ) -> None:
@@ -196,7 +188,7 @@ def test_a_window_and_a_cpu_choose_samples(tmp_path: Path) -> None:
     capture = capture_of(tmp_path / "r", *told)
 
     def weight(**asked: float) -> int:
-        return int(capture.ask.functions.components(**asked).result.components["weight"].sum())
+        return int(capture.ask.functions.components(**asked)["components"]["weight"].sum())
 
     assert weight() == 10
     assert weight(cpu=0) == 6

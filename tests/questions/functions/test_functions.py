@@ -101,12 +101,12 @@ def test_every_sample_is_in_one_component(
     for one in told:
         count[expected(one, rules)] += 1
         weight[expected(one, rules)] += one.period
-    found = capture.ask.functions.components(rules=str(own)).result
-    frame = found.components
+    found = capture.ask.functions.components(rules=str(own))
+    frame = found["components"]
     assert dict(zip(frame["component"], frame["samples"], strict=True)) == dict(count)
     assert dict(zip(frame["component"], frame["weight"], strict=True)) == dict(weight)
-    assert found.samples == len(told)
-    assert found.busy_samples == len(told) - count["idle"]
+    assert found["samples"] == len(told)
+    assert found["busy_samples"] == len(told) - count["idle"]
     rows = capture.ask.functions.functions(rules=str(own)).frame
     assert rows.groupby("component", observed=True)["samples"].sum().to_dict() == dict(count)
     assert rows.groupby("component", observed=True)["weight"].sum().to_dict() == dict(weight)
@@ -134,13 +134,13 @@ def test_a_function_has_a_row_for_each_component(tmp_path: Path) -> None:
 def test_shares_are_of_what_is_outside_idle(tmp_path: Path) -> None:
     told = [stack("default_idle")] * 6 + [stack(SEND)] * 3 + [Stack(user=(USER,))]
     capture = capture_of(tmp_path / "r", *told)
-    found = capture.ask.functions.components().result
-    shares = found.components.set_index("component")["busy_share"]
+    found = capture.ask.functions.components()
+    shares = found["components"].set_index("component")["busy_share"]
     assert shares["TCP"] == 0.75
     assert shares["application"] == 0.25
     assert shares.isna()["idle"]
-    assert (found.samples, found.busy_samples, found.kernel_samples) == (10, 4, 3)
-    ends = found.components.set_index("component")[["busy_share_low", "busy_share_high"]]
+    assert (found["samples"], found["busy_samples"], found["kernel_samples"]) == (10, 4, 3)
+    ends = found["components"].set_index("component")[["busy_share_low", "busy_share_high"]]
     # Wilson's interval of 3 of 4.
     assert ends.loc["TCP"].round(4).tolist() == [0.3006, 0.9544]
 
@@ -151,7 +151,7 @@ def test_unequal_weights_widen_the_interval(tmp_path: Path) -> None:
         told = [stack(SEND, period=one) for one in periods]
         told += [Stack(user=(USER,), period=one) for one in periods]
         capture = capture_of(tmp_path / str(periods[-1]), *told, attrs=[CYCLES])
-        row = capture.ask.functions.components().result.components.iloc[0]
+        row = capture.ask.functions.components()["components"].iloc[0]
         assert row["busy_share"] == 0.5
         return float(row["busy_share_high"] - row["busy_share_low"])
 
@@ -167,23 +167,23 @@ def test_what_no_rule_names_is_listed_with_its_path(tmp_path: Path) -> None:
     capture = capture_of(
         tmp_path / "r", *told, *[stack(SEND)] * 4, stack("default_idle"), attrs=[CLOCK]
     )
-    found = capture.ask.functions.unclassified().result
-    rows = found.unclassified.astype(object)
+    found = capture.ask.functions.unclassified()
+    rows = found["unclassified"].astype(object)
     assert rows.where(rows.notna(), None).values.tolist() == [
         ["memcpy", None, 2, 2 / 9, "memcpy < unheard_of"],
         ["unheard_of", None, 1, 1 / 9, "unheard_of"],
         ["acme", "acme", 1, 1 / 9, "acme"],
         [None, None, 1, 1 / 9, "?"],
     ]
-    assert (found.kernel_samples, found.unclassified_samples) == (9, 5)
+    assert (found["kernel_samples"], found["unclassified_samples"]) == (9, 5)
 
 
 def test_what_rules_of_two_components_name_is_listed(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text('[[rule]]\ncomponent = "mine"\nfunctions = ["tcp_send*"]\n')
     capture = capture_of(tmp_path / "r", stack(SEND), stack(SEND), stack("vfs_read"))
-    found = capture.ask.functions.unclassified(rules=str(own)).result.claimed_twice
+    found = capture.ask.functions.unclassified(rules=str(own))["claimed_twice"]
     assert found.astype(object).values.tolist()[0][0] == "tcp_sendmsg"
     [row] = found.to_dict("records")
     assert (row["component"], row["further_components"], row["samples"]) == ("mine", "TCP", 2)
-    assert capture.ask.functions.unclassified().result.claimed_twice.empty
+    assert capture.ask.functions.unclassified()["claimed_twice"].empty

@@ -75,7 +75,7 @@ def test_a_timers_samples_are_of_what_it_interrupted(tmp_path: Path) -> None:
     }
     assert set(answer.frame["comm"]) == {"openssl"}
     assert set(answer.frame["cost_class"]) == {"stolen"}
-    assert (answer.result.interrupt_samples, answer.result.window_samples) == (2, 3)
+    assert (answer["interrupt_samples"], answer["window_samples"]) == (2, 3)
     assert answer.frame["hit_share"].sum() == pytest.approx(1)
 
 
@@ -96,7 +96,7 @@ def test_a_counters_samples_are_of_their_own_time(tmp_path: Path) -> None:
 
 def test_samples_outside_the_trace_are_none(tmp_path: Path) -> None:
     answer = asked(tmp_path, stack("veth_poll", time_ns=1), stack("veth_poll", time_ns=9 * S))
-    assert (answer.result.interrupt_samples, answer.result.window_samples) == (0, 0)
+    assert (answer["interrupt_samples"], answer["window_samples"]) == (0, 0)
     assert answer.words
 
 

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from netcost_analysis import Capture, open_capture
+from netcost_analysis import Capture
 from netcost_analysis.questions.functions.groups import is_aside
 from netcost_analysis.questions.samples.interrupts import interrupt_of
-from support.host import SAMPLES
 from support.kept import kept_experiment
 from support.stacks import CLOCK, capture_of, stack
 
@@ -17,10 +16,10 @@ SEND = "tcp_sendmsg < inet_sendmsg < __sys_sendto < do_syscall_64+0x20"
 
 
 def off_in(capture: Capture) -> dict[str, int]:
-    found = capture.ask.functions.components().result
-    rows = found.interrupts_off
+    found = capture.ask.functions.components()
+    rows = found["interrupts_off"]
     # All of it, and nothing else.
-    by = found.components.set_index("component")
+    by = found["components"].set_index("component")
     assert rows["samples"].sum() == by["samples"].get("interrupts off", 0)
     assert rows["weight"].sum() == by["weight"].get("interrupts off", 0)
     assert rows["busy_share"].sum() == pytest.approx(by["busy_share"].get("interrupts off", 0))
@@ -33,17 +32,6 @@ def test_what_is_found_behind_an_interrupt_is_its(tmp_path: Path) -> None:
     capture = capture_of(tmp_path / "r", *told, attrs=[CLOCK])
     assert off_in(capture) == {"call_function_single interrupt": 3}
     assert "to receive it" in capture.ask.functions.components().words
-
-
-def test_interrupts_are_told_apart(tmp_path: Path) -> None:
-    for path, name in {
-        "asm_sysvec_apic_timer_interrupt": "local_timer interrupt",
-        "sysvec_reschedule_ipi < asm_sysvec_reschedule_ipi": "reschedule interrupt",
-        "common_interrupt < asm_common_interrupt": "device interrupt",
-        "el1_interrupt < el1h_64_irq_handler": "interrupt",
-    }.items():
-        told = stack(f"handle_softirqs+0x80 < __irq_exit_rcu < {path} < {SEND}")
-        assert off_in(capture_of(tmp_path / path[:8], told, attrs=[CLOCK])) == {name: 1}
 
 
 # What a softirq does is no interrupt's, nor what a task does; nor a softirq that a task runs.
@@ -81,24 +69,14 @@ def test_names_are_those_of_vectors() -> None:
     assert {function: interrupt_of(function) for function in named} == named
 
 
-# The largest part of a receiving CPU is receiving another one's interrupts.
-def test_in_the_sample_it_is_what_rps_sends() -> None:
-    path = SAMPLES / "io-sizes" / "udp-64.netcost.tar.zst"
-    found = open_capture(path).ask.functions.components(cpu=1).result
-    largest = found.interrupts_off.iloc[0]
-    assert largest["interrupts_off_in"] == "call_function_single interrupt"
-    assert largest["busy_share"] > 0.6
-    assert largest["busy_share"] > 0.9 * found.interrupts_off["busy_share"].sum()
-
-
 def test_sizes_add_up_with_it() -> None:
-    found = kept_experiment("io-sizes").ask.functions.components_by_size().result
+    found = kept_experiment("io-sizes").ask.functions.components_by_size()
     keys = ["protocol", "io_bytes", "io_side"]
-    rows = found.by_size.assign(is_off=found.by_size["component_group"].eq("interrupts off"))
+    rows = found["by_size"].assign(is_off=found["by_size"]["component_group"].eq("interrupts off"))
     assert rows["interrupts_off_in"].notna().equals(rows["is_off"].astype(bool))
     assert not is_aside(rows).any()
     sums = rows[rows["is_off"]].groupby(keys)["path_share"].sum()
-    sides = found.sides.set_index(keys)
+    sides = found["sides"].set_index(keys)
     assert sides["off_share"].to_dict() == pytest.approx(sums.to_dict())
     assert (sides["off_interrupt_share"] <= sides["off_share"]).all()
     per = rows.groupby(keys)["weight_per_packet"].sum()

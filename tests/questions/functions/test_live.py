@@ -95,10 +95,10 @@ def of_perf(folder: Path, names: Names) -> Counter[str]:
 
 # With names as they are in the kernel: functions() folds what a compiler made of one.
 def test_a_functions_samples_are_those_of_perf_report(folder: Path, capture: Capture) -> None:
-    from netcost_analysis.questions.functions.profile import profile
+    from netcost_analysis.questions.functions.profile import profile_of
 
     names = Names(folder / "kcore_dir" / "kallsyms")
-    one = profile(capture, "cpu-clock")
+    one = profile_of(capture, "cpu-clock")
     symbols = one.frames["symbol"].astype(object)
     ours: Counter[str] = Counter()
     for leaf, samples, inside in zip(one.leaves, one.weights, one.in_kernel, strict=True):
@@ -115,10 +115,10 @@ def test_a_functions_samples_are_those_of_perf_report(folder: Path, capture: Cap
 
 @pytest.mark.measures
 def test_the_rules_name_nearly_all_of_a_recording_that_they_never_saw(capture: Capture) -> None:
-    found = capture.ask.functions.components().result
-    assert found.kernel_samples > 200
-    left = capture.ask.functions.unclassified().result.unclassified
-    assert found.unclassified_share < 0.05, left.to_string()
-    assert {"TCP", "copy", "file system", "UDP"} <= set(found.components["component"])
-    assert found.is_timed
-    assert "interrupts off" in set(found.components["component"])
+    found = capture.ask.functions.components()
+    assert found["kernel_samples"] > 200
+    left = capture.ask.functions.unclassified()["unclassified"]
+    assert found["unclassified_share"] < 0.05, left.to_string()
+    assert {"TCP", "copy", "file system", "UDP"} <= set(found["components"]["component"])
+    assert found["is_timed"]
+    assert "interrupts off" in set(found["components"]["component"])

@@ -52,7 +52,7 @@ def test_costs_are_the_tables(per: str, column: str) -> None:
     for bar in axes.patches:
         place = round(bar.get_x() + bar.get_width() / 2, 3)
         tops[place] = max(tops.get(place, 0), bar.get_y() + bar.get_height())
-    sides = answer.result.sides.query("protocol == 'udp'")
+    sides = answer["sides"].query("protocol == 'udp'")
     assert sorted(tops.values()) == pytest.approx(sorted(sides[column] / 1e3))
 
 
@@ -61,7 +61,7 @@ def test_shares_reach_a_hundred_and_are_marked() -> None:
     axes = answer.plot(protocol="udp", io_side="receive")
     assert max(bar.get_y() + bar.get_height() for bar in axes.patches) == pytest.approx(100)
     labels = [label.get_text() for label in axes.get_xticklabels()]
-    rows = answer.result.sides.query("protocol == 'udp' and io_side == 'receive'")
+    rows = answer["sides"].query("protocol == 'udp' and io_side == 'receive'")
     for label, nic, major in zip(
         labels, rows["driver_release_share"], rows["major_share"], strict=True
     ):

@@ -29,14 +29,6 @@ def test_a_users_rules_count_before_ours(tmp_path: Path) -> None:
     assert shares(capture) == {"TCP": 3}
 
 
-# A component of ours grows by what a user adds to it.
-def test_a_users_rules_add_to_our_components(tmp_path: Path) -> None:
-    own = tmp_path / "own.toml"
-    own.write_text('[[rule]]\ncomponent = "TCP"\nfunctions = ["unheard_of"]\n')
-    capture = capture_of(tmp_path / "r", stack("unheard_of"), stack(SEND))
-    assert shares(capture, rules=str(own)) == {"TCP": 2}
-
-
 @pytest.mark.parametrize(
     ("until", "component"), [("", "ours"), ('until = ["handle_softirqs"]\n', "TCP")]
 )
@@ -128,11 +120,6 @@ netfilter; IP and routing; UDP; TCP; socket; copy; allocation; buffer release; q
 interrupts off; file descriptors;
 system call entry; scheduling; interrupt entry; hypervisor pauses; file system; vhost and tun;
 poll and epoll; idle"""
-
-
-def test_our_rules_have_the_parts_of_a_packets_way() -> None:
-    ours = {rule.component for rule in read(OWN)}
-    assert {name.strip() for name in COMPONENTS.split(";")} <= ours
 
 
 # A pattern that names nothing but what others before it name does nothing: it was meant otherwise.

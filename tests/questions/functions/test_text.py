@@ -55,9 +55,9 @@ def test_each_sample_is_where_that_of_the_perf_data_is(tmp_path: Path) -> None:
     assert shares(found) == shares(same)
     rows, others = (one.ask.functions.functions().frame for one in (found, same))
     assert rows.equals(others)
-    one, other = (one.ask.functions.components().result for one in (found, same))
-    assert one.interrupts_off.equals(other.interrupts_off)
-    assert (one.sampled_event, one.is_timed) == ("cpu-clock:ppp", True)
+    one, other = (one.ask.functions.components() for one in (found, same))
+    assert one["interrupts_off"].equals(other["interrupts_off"])
+    assert (one["sampled_event"], one["is_timed"]) == ("cpu-clock:ppp", True)
 
 
 def test_without_call_chains_they_are_told_by_where_they_are(tmp_path: Path) -> None:
