@@ -155,7 +155,7 @@ def _fields(written: "WriteUp", judged: Sequence[Judged]) -> dict[str, Any]:
     found = None
     if tree.refusal is None:
         found = {
-            "unit": tree.result.unit,
+            "unit": tree["unit"],
             "tree": _rows(tree.frame, Branch),
             "moved": _rows(tree.tables["moved"], Moved),
         }

@@ -17,7 +17,6 @@ from ..display.figures import figures
 from ..display.templates import as_html, escaped, fenced, one_line
 from ..errors import LackingError
 from ..files import replacing
-from ..questions.comparison.cost_tree import LEVELS
 from ..units import plural, printable
 from .identities import identities, recorders
 from .plain import (
@@ -146,7 +145,7 @@ class WriteUp:
         table = changes_text(changes.frame, self.answers["observations"].tables["spread"])
         shown = f"{table}\n\n{intervals_text(changes.frame)}".strip("\n")
         yield Section(f"What changed: {sides}", head=head, answer=changes, table=shown)
-        shown = "" if tree.refusal else tree_text(tree.frame, LEVELS)
+        shown = "" if tree.refusal else tree_text(tree.frame)
         yield Section(f"Where CPU time went: {sides}", tree.words, answer=tree, table=shown)
 
     def _of_samples(self, sides: str, head: str) -> Iterator[Section]:

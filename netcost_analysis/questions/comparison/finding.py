@@ -1,9 +1,11 @@
-# What a rule of comparability finds, and its sentence.
+# What a rule of comparability finds, and its sentence; the runs that rules are about.
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...comparison.comparison import Comparison
+from ...comparison.run import Run
 from ...display.templates import as_text, render
 
 # The gravest first: no verdict at all, one that may be wrong, worth knowing.
@@ -28,3 +30,16 @@ class Finding(NamedTuple):
         # A sentence without its full stop, as plain text.
         known = {**self._asdict(), **self.figures}
         return as_text(render(_SENTENCES, known)).strip()
+
+
+def recorded(comparison: Comparison) -> Iterator[tuple[str, Run]]:
+    # Each run that has a recording, with its side.
+    return ((side, run) for side, runs in comparison.sides.items() for run in runs.recorded)
+
+
+def values_by_side(known: Mapping[str, list[tuple[Run, Any]]]) -> dict[str, list[Any]]:
+    return {side: list(dict.fromkeys(value for _, value in runs)) for side, runs in known.items()}
+
+
+def differ(values: Mapping[str, list[Any]]) -> bool:
+    return len({value for some in values.values() for value in some}) > 1

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...answers.question import question
+from ...display.metrics import moved, quantity
 from ...opening.experiment import Experiment
 from ..batches.common import records
 from ..batches.curves import PATHS
-from ..comparison.words import moved, quantity
 from .pairs import pairs, require_pairs
 
 if TYPE_CHECKING:

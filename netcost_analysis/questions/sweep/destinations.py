@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...answers.question import question
+from ...display.metrics import moved
 from ...opening.experiment import Experiment
 from ..batches.common import records
-from ..comparison.words import moved
 from .pairs import pairs, require_pairs
 
 if TYPE_CHECKING:

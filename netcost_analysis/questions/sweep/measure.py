@@ -18,8 +18,8 @@ from ...snapshots.mpstat_times import intervals_within, mpstat_intervals
 from ...stats.change import Counts, Estimate, Side, estimate, repeats
 from ...stats.resampling import Floats
 from ...timeline.reading import once
-from ..comparison.measured import Measured, busiest, measured
-from ..comparison.metrics import by_block, network, own_time, sides_of
+from ..comparison.measured import Measured, busiest, by_block, measured
+from ..comparison.metrics import network, own_time, sides_of
 from ..comparison.scheduled import Blocks
 from .steps import Step, steps_of
 
