@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ...plots.intervals import CHANGE, interval, intervals
 from ...plots.marks import legend_above, plain_log, short
 from ...plots.palette import FAINT, INK, OUTCOME, path_colors
 from ..batches.plots import LONGEST_CURVE
@@ -102,25 +103,19 @@ def _rates(ax: "Axes", label: str) -> None:
 
 def differences(ax: "Axes", frame: pd.DataFrame) -> None:
     """Draw each difference of a table of pairs with its interval, the first row on top."""
-    rows = frame.to_dict("records")[::-1]
     relative = bool(frame["is_relative"].iloc[0])
     unit = str(frame["per_unit"].iloc[0])
-    factor = 100.0 if relative or unit == "share" else 1.0
-    for place, row in enumerate(rows):
-        color = INK if row["differs"] == "yes" else OUTCOME[""]
-        low, high = factor * row["change_low"], factor * row["change_high"]
-        if low == low:
-            ax.plot([low, high], [place, place], color=color, linewidth=2, solid_capstyle="butt")
-        face = color if row["differs"] == "yes" else "white"
-        ax.plot(factor * row["change"], place, "o", color=color, markerfacecolor=face, markersize=5)
-    ax.axvline(0, color=INK, linewidth=0.8)
+    times = 100 if relative or unit == "share" else 1
     several = frame[["base_name", "new_name"]].drop_duplicates().shape[0] > 1
-    names = []
-    for row in rows:
+    names, drawn = [], []
+    for place, row in enumerate(frame.to_dict("records")):
         pair = f", {row['new_name']} against {row['base_name']}" if several else ""
         names.append(short(f"{row['alike']}, {row['offered']}/s{pair}", LONGEST_CURVE))
-    ax.set_yticks(range(len(rows)), names)
-    ax.set_ylim(-0.6, len(rows) - 0.4)
+        color = INK if row["differs"] == "yes" else OUTCOME[""]
+        face = color if row["differs"] == "yes" else "white"
+        look = {"markerfacecolor": face, "markersize": 5}
+        drawn.append(interval(place, row, CHANGE, color, times, **look))
+    intervals(ax, names, drawn)
     first = frame.iloc[0]
     of = str(first["metric"]).replace("_", " ")
     how = "%" if relative else "percentage points" if unit == "share" else unit
