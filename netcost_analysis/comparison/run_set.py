@@ -1,7 +1,9 @@
 """A run set: runs that are compared as one side, gathered from paths, an experiment or a table."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -71,15 +73,14 @@ class RunSet:
     @cached_property
     def labels(self) -> dict[str, tuple[str, ...]]:
         """The values of each label that its runs have, most runs first; not those of repeats."""
-        found: dict[str, dict[str, int]] = {}
+        counts: dict[str, Counter[str]] = {}
         for run in self.runs:
             for name, value in run.labels.items():
                 if name not in REPEATS:
-                    values = found.setdefault(name, {})
-                    values[value] = values.get(value, 0) + 1
+                    counts.setdefault(name, Counter())[value] += 1
         return {
-            name: tuple(sorted(values, key=lambda one: -values[one]))
-            for name, values in found.items()
+            name: tuple(value for value, _ in values.most_common())
+            for name, values in counts.items()
         }
 
     def where(self, **labels: object) -> "RunSet":
@@ -168,10 +169,8 @@ def run_set(*sources: Source, labels: Mapping[str, object] | None = None) -> Run
         For what cannot be read.
     """
     more = {name: label(value) for name, value in (labels or {}).items()}
-    found = [run for source in sources for run in _runs_of(source)]
-    if more:
-        found = [replace(run, labels={**run.labels, **more}) for run in found]
-    return RunSet(found)
+    runs = [run for source in sources for run in _runs_of(source)]
+    return RunSet(replace(run, labels={**run.labels, **more}) for run in runs)
 
 
 def label(value: object) -> str:
@@ -228,14 +227,12 @@ def _recorded(
     figures: Mapping[str, float] | None = None,
 ) -> Run:
     # Its own labels, and those that its recording knows.
-    known = _known_of(openers[0]())
+    capture = openers[0]()
+    kernel = capture.header.get("os_release") or (
+        capture.bundle and capture.bundle.manifest.host.kernel
+    )
+    known = {"kernel": str(kernel)} if kernel else {}
     return Run(name, {**known, **(labels or {})}, dict(figures or {}), openers)
-
-
-def _known_of(capture: Capture) -> dict[str, str]:
-    manifest = capture.bundle.manifest if capture.bundle else None
-    kernel = capture.header.get("os_release") or (manifest and manifest.host.kernel)
-    return {"kernel": str(kernel)} if kernel else {}
 
 
 def _of_steps(experiment: Experiment) -> list[Run]:
@@ -248,23 +245,24 @@ def _of_steps(experiment: Experiment) -> list[Run]:
     for at, row in enumerate(each("opening the recordings", steps.to_dict("records"))):
         labels, figures = _told_apart(row)
         name, untraced = experiment.names(row)
-        place = (experiment.experiment.started or "", at)
+        run = Run(
+            f"{experiment.path.name}/{untraced or name}",
+            labels,
+            figures,
+            place=(experiment.experiment.started or "", at),
+        )
         if untraced:
-            reader = partial(_file_of, experiment, untraced)
-            path = f"{experiment.path.name}/{untraced}"
-            runs.append(Run(path, labels, figures, place=place, reader=reader))
-            conditions.setdefault(
-                name, {key: text for key, text in labels.items() if key not in REPEATS}
-            )
+            runs.append(replace(run, reader=partial(_file_of, experiment, untraced)))
+            condition = {key: text for key, text in labels.items() if key not in REPEATS}
+            conditions.setdefault(name, condition)
         elif experiment.has(name):
-            opener = partial(experiment.capture, name)
-            called = f"{experiment.path.name}/{name}"
-            try:
-                run = _recorded(called, (opener,), labels, figures)
-            except CaptureError:
-                # Its trace was left out, or cannot be read; what was measured beside it stays.
-                run = Run(called, labels, figures)
-            runs.append(replace(run, place=place))
+            # Its trace may have been left out, or not be readable; what was measured beside it
+            # stays.
+            with suppress(CaptureError):
+                opener = partial(experiment.capture, name)
+                known = _recorded(run.name, (opener,), labels, figures)
+                run = replace(known, place=run.place)
+            runs.append(run)
     for name, labels in conditions.items():
         if experiment.has(name):
             opener = partial(experiment.capture, name)
@@ -287,22 +285,19 @@ def _of_table(path: Path) -> list[Run]:
     runs = []
     for row in table.to_dict("records"):
         own = {key: row[key] for key in row if key != "path" and key not in Beside._fields}
-        labels, figures = _told_apart(own)
         opener = partial(open_capture, path.parent / str(row["path"]), **_beside(row, path.parent))
-        runs.append(_recorded(str(row["path"]), (opener,), labels, figures))
+        runs.append(_recorded(str(row["path"]), (opener,), *_told_apart(own)))
     return runs
 
 
 def _beside(row: Mapping[Any, Any], folder: Path) -> dict[str, Any]:
     # What a row gives beside its recording: the parameters of open_capture, files from the folder.
-    given: dict[str, Any] = {}
-    for name in Beside._fields:
-        value = row.get(name)
-        if value is None or value != value:
-            continue
-        number = {"victim_cpu": int, "tsc_hz": float}.get(name)
-        given[name] = number(value) if number else folder / str(value)
-    return given
+    kinds: dict[str, Callable[[Any], Any]] = {"victim_cpu": int, "tsc_hz": float}
+    return {
+        name: kinds.get(name, lambda file: folder / str(file))(row[name])
+        for name in Beside._fields
+        if row.get(name) is not None and row[name] == row[name]
+    }
 
 
 def _told_apart(row: Mapping[Any, Any]) -> tuple[dict[str, str], dict[str, float]]:

@@ -68,29 +68,20 @@ def figures_of(experiment: Experiment) -> list[Figures]:
 
 
 def _figures(step: Step) -> Figures:
-    values: dict[str, Estimate] = {}
-    of: dict[str, tuple[str, int]] = {}
-
-    def take(name: str, side: Side) -> None:
-        values[name] = estimate(side)
-        of[name] = side.of, len(side.numerator)
-
+    sides: dict[str, Side] = {}
     for name in _TRACED:
-        known = side_counts(step, name)
-        if known:
-            take(name, sides_of([known])[0])
-    beside: dict[str, list[float]] = {}
-    for run in step.runs:
-        for name, value in _counted(run).items():
-            beside.setdefault(name, []).append(value)
-    for bundle in step.bundles:
-        for name, value in _beside(bundle, step.cpu).items():
-            beside.setdefault(name, []).append(value)
-    for name, found in beside.items():
-        known_values = [one for one in found if one == one]
-        if known_values:
-            take(name, repeats(np.array(known_values)))
-    return Figures(step, values, of)
+        if known := side_counts(step, name):
+            [sides[name]] = sides_of([known])
+    counted = [_counted(run) for run in step.runs]
+    counted += [_beside(bundle, step.cpu) for bundle in step.bundles]
+    for name, values in pd.DataFrame(counted).items():
+        if values.notna().any():
+            sides[str(name)] = repeats(values.dropna().to_numpy("float64"))
+    return Figures(
+        step,
+        {name: estimate(side) for name, side in sides.items()},
+        {name: (side.of, len(side.numerator)) for name, side in sides.items()},
+    )
 
 
 def side_counts(step: Step, name: str) -> list[Counts]:

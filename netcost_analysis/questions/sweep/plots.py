@@ -28,22 +28,14 @@ _AXES = {
 _OF_ALL = ("network_share", "victim_share", "soft_share")
 
 
-def by_metric(ax: "Axes", rows: pd.DataFrame, intervals: pd.DataFrame, metric: str) -> None:
+def by_metric(ax: "Axes", rows: pd.DataFrame, ends: pd.DataFrame, metric: str) -> None:
     """Draw a figure of every curve over its packet rate, with intervals where there are any."""
-    factor, label = _AXES[metric]
+    times, label = _AXES[metric]
+    ends = ends.loc[ends["metric"] == metric, ["step", "measured_low", "measured_high"]].dropna()
     for curve, look in _curves(rows, rows["rate_per_s"].notna()):
-        rate = curve["rate_per_s"] / 1e3
-        ax.plot(rate, factor * curve[metric], **look)
-        ends = intervals[
-            (intervals["metric"] == metric)
-            & intervals["step"].isin(set(curve["step"]))
-            & intervals["measured_low"].notna()
-        ].set_index("step")
-        known = curve[curve["step"].isin(set(ends.index))]
-        low, high = (
-            factor * ends.loc[known["step"], f"measured_{side}"].to_numpy()
-            for side in ("low", "high")
-        )
+        ax.plot(curve["rate_per_s"] / 1e3, times * curve[metric], **look)
+        known = curve.merge(ends, on="step")
+        low, high = times * known["measured_low"], times * known["measured_high"]
         ax.vlines(known["rate_per_s"] / 1e3, low, high, color=look["color"], linewidth=1.2)
     _rates(ax, "thousand packets per second (log scale)")
     ax.set_ylabel(label)
@@ -116,9 +108,8 @@ def differences(ax: "Axes", frame: pd.DataFrame) -> None:
         look = {"markerfacecolor": face, "markersize": 5}
         drawn.append(interval(place, row, CHANGE, color, times, **look))
     intervals(ax, names, drawn)
-    first = frame.iloc[0]
-    of = str(first["metric"]).replace("_", " ")
+    metric, base, new = frame[["metric", "base_name", "new_name"]].iloc[0]
     how = "%" if relative else "percentage points" if unit == "share" else unit
-    sides = "" if several else f" from {first['base_name']} to {first['new_name']}"
-    ax.set_xlabel(short(f"{of}: change{sides}, {how}", 110))
+    sides = "" if several else f" from {base} to {new}"
+    ax.set_xlabel(short(f"{metric.replace('_', ' ')}: change{sides}, {how}", 110))
     ax.grid(axis="x")

@@ -68,8 +68,7 @@ def saturation(experiment: Experiment) -> Answer:
 def _row(curve: str, steps: list[Figures], costs: pd.DataFrame) -> dict[str, Any]:
     ordered = sorted(steps, key=_speed)
     fastest = ordered[-1]
-    signs = [(one, _signs(one)) for one in ordered]
-    first = next(((one, found) for one, found in signs if found), None)
+    first = next((one for one in ordered if _signs(one)), None)
     name = fastest.step.name
     known = {of: float(costs[of].get(name, float("nan"))) for of in _COSTS}
     each = known["packet_part_ns"] + known["poll_part_ns"] / FULL
@@ -81,9 +80,9 @@ def _row(curve: str, steps: list[Figures], costs: pd.DataFrame) -> dict[str, Any
         "sent_pps": fastest.value("sent_pps"),
         "reached_pps": fastest.value("reached_pps"),
         "limited_by": limited_by(ordered),
-        "found_per_s": _speed(first[0]) if first else float("nan"),
-        "found_offered": first[0].step.offered if first else None,
-        "found_by": ", ".join(first[1]) if first else "",
+        "found_per_s": _speed(first) if first else float("nan"),
+        "found_offered": first.step.offered if first else None,
+        "found_by": ", ".join(_signs(first)) if first else "",
         **known,
         "full_rate_per_s": full,
         "shared_rate_per_s": HALF * full,
@@ -93,10 +92,8 @@ def _row(curve: str, steps: list[Figures], costs: pd.DataFrame) -> dict[str, Any
 
 def _speed(one: Figures) -> float:
     # Packets a second: by the trace, else by counters.
-    for name in ("rate_per_s", "reached_pps", "sent_pps"):
-        if one.value(name) == one.value(name):
-            return one.value(name)
-    return -1.0
+    speeds = (one.value(name) for name in ("rate_per_s", "reached_pps", "sent_pps"))
+    return next((speed for speed in speeds if speed == speed), -1.0)
 
 
 def _lost(one: Figures) -> bool:

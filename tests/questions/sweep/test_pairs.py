@@ -43,7 +43,11 @@ def test_paths_that_are_alike_cannot_be_told_apart(tmp_path: Path) -> None:
     found = experiment.ask.sweep.cheaper_path()
     assert set(found.frame["cheaper"]) == {"~"}
     (verdict,) = found["verdicts"]
-    assert (verdict["cheaper_at"], verdict["told_apart_not"], verdict["least_change"]) == (0, 2, None)
+    assert (verdict["cheaper_at"], verdict["told_apart_not"], verdict["least_change"]) == (
+        0,
+        2,
+        None,
+    )
 
 
 def test_each_pair_of_three_paths(tmp_path: Path) -> None:
