@@ -17,23 +17,12 @@ from ..errors import AbsentError, ArgumentError, no_such
 from ..opening.experiment import Experiment, is_experiment, open_experiment
 from ..opening.opening import open_capture
 from ..progress import each
-from .run import Run
+from .run import REPEATS, Run, label, told_apart
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Source = Union[str, Path, Capture, Experiment, Run, "RunSet"]
-# Columns of a table of steps that say under what a run was made; other numbers were measured.
-CONDITIONS = (
-    *("kernel", "nic", "data_path", "path", "steering", "destinations", "flows", "victim"),
-    *("offered_pps", "pps", "burst", "io_bytes", "transmit_cpu", "receive_cpu"),
-    *("network", "protocol", "skb_defer_max", "rps", "cpus", "load", "tracing"),
-)
-# Of a label, what only counts runs made alike.
-REPEATS = ("repeat", "step")
-# Of a column that shows that what a step switched did switch: no figure of the run.
-CONTROL = "control_"
-_NAMES = ("bundle", "folder", "started", "status", "completeness")
 # What `perf record --switch-output` and --timestamp-filename append to a file's name.
 _ROTATED = re.compile(r"\.\d{16}$")
 
@@ -173,13 +162,6 @@ def run_set(*sources: Source, labels: Mapping[str, object] | None = None) -> Run
     return RunSet(replace(run, labels={**run.labels, **more}) for run in runs)
 
 
-def label(value: object) -> str:
-    """A label's value as text: of a whole number without a point."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
-
-
 def _runs_of(source: Source) -> list[Run]:
     if isinstance(source, RunSet):
         return list(source.runs)
@@ -243,7 +225,7 @@ def _of_steps(experiment: Experiment) -> list[Run]:
     runs: list[Run] = []
     conditions: dict[str, dict[str, str]] = {}
     for at, row in enumerate(each("opening the recordings", steps.to_dict("records"))):
-        labels, figures = _told_apart(row)
+        labels, figures = told_apart(row)
         name, untraced = experiment.names(row)
         run = Run(
             f"{experiment.path.name}/{untraced or name}",
@@ -286,30 +268,16 @@ def _of_table(path: Path) -> list[Run]:
     for row in table.to_dict("records"):
         own = {key: row[key] for key in row if key != "path" and key not in Beside._fields}
         opener = partial(open_capture, path.parent / str(row["path"]), **_beside(row, path.parent))
-        runs.append(_recorded(str(row["path"]), (opener,), *_told_apart(own)))
+        runs.append(_recorded(str(row["path"]), (opener,), *told_apart(own)))
     return runs
 
 
 def _beside(row: Mapping[Any, Any], folder: Path) -> dict[str, Any]:
     # What a row gives beside its recording: the parameters of open_capture, files from the folder.
-    kinds: dict[str, Callable[[Any], Any]] = {"victim_cpu": int, "tsc_hz": float}
-    return {
-        name: kinds.get(name, lambda file: folder / str(file))(row[name])
-        for name in Beside._fields
-        if row.get(name) is not None and row[name] == row[name]
-    }
-
-
-def _told_apart(row: Mapping[Any, Any]) -> tuple[dict[str, str], dict[str, float]]:
-    # The labels and the figures of a row: conditions and texts, and the other numbers.
-    labels: dict[str, str] = {}
-    figures: dict[str, float] = {}
-    for key, value in row.items():
-        name = str(key)
-        if value != value or name in _NAMES or name.startswith(CONTROL):
-            continue
-        if name in (*CONDITIONS, *REPEATS) or not isinstance(value, int | float):
-            labels[name] = label(value)
-        else:
-            figures[name] = float(value)
-    return labels, figures
+    given: dict[str, Any] = {}
+    for name in Beside._fields:
+        value = row.get(name)
+        if value is not None and value == value:
+            number = {"victim_cpu": int, "tsc_hz": float}.get(name)
+            given[name] = number(value) if number else folder / str(value)
+    return given

@@ -8,7 +8,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...comparison.run_set import CONDITIONS, CONTROL, REPEATS, label
+from ...comparison.run import CONDITIONS, CONTROL, REPEATS, label
 from ...errors import ArgumentError, no_such
 from ...opening.experiment import Experiment
 from ...stats.change import LEAST_REPEATS, Side, adjusted, change_of, combined, repeats

@@ -74,9 +74,9 @@ def _figures(step: Step) -> Figures:
             [sides[name]] = sides_of([known])
     counted = [_counted(run) for run in step.runs]
     counted += [_beside(bundle, step.cpu) for bundle in step.bundles]
-    for name, values in pd.DataFrame(counted).items():
+    for column, values in pd.DataFrame(counted).items():
         if values.notna().any():
-            sides[str(name)] = repeats(values.dropna().to_numpy("float64"))
+            sides[str(column)] = repeats(values.dropna().to_numpy("float64"))
     return Figures(
         step,
         {name: estimate(side) for name, side in sides.items()},
