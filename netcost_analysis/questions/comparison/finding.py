@@ -1,6 +1,6 @@
 # What a rule of comparability finds, and its sentence; the runs that rules are about.
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,9 +37,17 @@ def recorded(comparison: Comparison) -> Iterator[tuple[str, Run]]:
     return ((side, run) for side, runs in comparison.sides.items() for run in runs.recorded)
 
 
-def values_by_side(known: Mapping[str, list[tuple[Run, Any]]]) -> dict[str, list[Any]]:
-    return {side: list(dict.fromkeys(value for _, value in runs)) for side, runs in known.items()}
-
-
-def differ(values: Mapping[str, list[Any]]) -> bool:
-    return len({value for some in values.values() for value in some}) > 1
+def unlike(
+    comparison: Comparison,
+    code: str,
+    severity: str,
+    fact: Callable[[Run], Any],
+    figure: str = "values",
+) -> Iterator[Finding]:
+    # A finding where recorded runs are not alike in this, as far as it is known (not None).
+    values = {
+        side: list(dict.fromkeys(one for one in map(fact, runs.recorded) if one is not None))
+        for side, runs in comparison.sides.items()
+    }
+    if len({one for some in values.values() for one in some}) > 1:
+        yield Finding(code, severity, figures={figure: values})

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ...parsers.clock_speed import cpu_mhz, scaling
 from ...snapshots.mpstat_times import mpstat_intervals
 from ...timeline.reading import once
 from ..completeness.completeness import recorded_cpus
-from .finding import Finding, differ, recorded, values_by_side
+from .finding import Finding, recorded, unlike
 from .measured import measured, process_contexts
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ _NAMED = 3
 _COMM_LENGTH = 15
 # The columns of /proc/stat that make up a CPU's time; guest time is in user's, and steal the last.
 _KINDS = 8
-Fact = TypeVar("Fact")
 
 
 class Host(NamedTuple):
@@ -102,36 +101,16 @@ def _stolen(bundle: "Bundle") -> float | None:
     return float(shares.mean()) if len(shares) else None
 
 
-def known(
-    comparison: Comparison, fact: Callable[[Host], Fact | None]
-) -> dict[str, list[tuple[Run, Fact]]]:
-    # By side each recorded run of whose host this is known.
-    found: dict[str, list[tuple[Run, Fact]]] = {side: [] for side in comparison.sides}
-    for side, run in recorded(comparison):
-        value = fact(host_of(run))
-        if value is not None:
-            found[side].append((run, value))
-    return found
-
-
 def processor(comparison: Comparison) -> Iterator[Finding]:
-    yield from _unlike(comparison, "processor", "refused", lambda host: host.model)
+    return unlike(comparison, "processor", "refused", lambda run: host_of(run).model)
 
 
 def cpu_number(comparison: Comparison) -> Iterator[Finding]:
-    yield from _unlike(comparison, "cpu_number", "refused", lambda host: host.cpus)
+    return unlike(comparison, "cpu_number", "refused", lambda run: host_of(run).cpus)
 
 
 def governor(comparison: Comparison) -> Iterator[Finding]:
-    yield from _unlike(comparison, "governor", "warning", lambda host: host.governors)
-
-
-def _unlike(
-    comparison: Comparison, code: str, severity: str, fact: Callable[[Host], Fact | None]
-) -> Iterator[Finding]:
-    values = values_by_side(known(comparison, fact))
-    if differ(values):
-        yield Finding(code, severity, figures={"values": values})
+    return unlike(comparison, "governor", "warning", lambda run: host_of(run).governors)
 
 
 def clock_speed(comparison: Comparison) -> Iterator[Finding]:

@@ -9,9 +9,9 @@ from ..._native import CaptureError
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...parsers.netperf import parse_netperf
-from .finding import Finding, differ, recorded, values_by_side
+from .finding import Finding, recorded, unlike
 from .metrics import primary, throughputs
-from .rules_host import known
+from .rules_host import host_of
 from .work import common_units, throughput_of, unit_of, units_of
 
 # Labels that say what the load was: where one of these differs, another load is what is compared.
@@ -100,9 +100,9 @@ def _size(run: Run) -> Size | None:
 def load_command(comparison: Comparison) -> Iterator[Finding]:
     if is_labelled(comparison):
         return
-    commands = known(comparison, lambda host: host.command)
+    commands = [host_of(run).command for _, run in recorded(comparison)]
     # In a run's own words the last one of each.
-    shown = {_NUMBERED.sub("", text): text for runs in commands.values() for _, text in runs}
+    shown = {_NUMBERED.sub("", text): text for text in commands if text is not None}
     if len(shown) > 1:
         yield Finding("load_command", "warning", figures={"commands": list(shown.values())})
 
@@ -111,14 +111,12 @@ def packets_counted(comparison: Comparison) -> Iterator[Finding]:
     # Packets per what: of another device, or by another counter, they are other packets.
     if "packet" in common_units(comparison):
         return
-    counted: dict[str, list[tuple[Run, str]]] = {side: [] for side in comparison.sides}
-    for side, run in recorded(comparison):
-        unit = next((unit for unit in units_of(run) if unit.name == "packet"), None)
-        if unit is not None:
-            counted[side].append((run, unit.device or f"the {unit.source}"))
-    names = values_by_side(counted)
-    if differ(names):
-        yield Finding("packets_counted", "warning", figures={"names": names})
+    yield from unlike(comparison, "packets_counted", "warning", _counted_at, "names")
+
+
+def _counted_at(run: Run) -> str | None:
+    unit = next((unit for unit in units_of(run) if unit.name == "packet"), None)
+    return (unit.device or f"the {unit.source}") if unit else None
 
 
 def throughput(comparison: Comparison) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from ...units import absent
 from ..completeness.missing import MAX_MISSING, network_missing
 from ..samples.sampled import sampled
 from ..tracing_overhead.event_cost import chosen, event_cost
-from .finding import Finding, differ, recorded, values_by_side
+from .finding import Finding, recorded, unlike
 from .measured import measured
 from .metrics import primary
 from .work import Unit, unit_of, units_of
@@ -65,12 +65,9 @@ def missing(comparison: Comparison) -> Iterator[Finding]:
 
 
 def recorders(comparison: Comparison) -> Iterator[Finding]:
-    made: dict[str, list[tuple[Run, str]]] = {side: [] for side in comparison.sides}
-    for side, run in recorded(comparison):
-        made[side].append((run, recorder(run.captures[0].info)))
-    names = values_by_side(made)
-    if differ(names):
-        yield Finding("recorders", "warning", figures={"names": names})
+    yield from unlike(
+        comparison, "recorders", "warning", lambda run: recorder(run.captures[0].info), "names"
+    )
 
 
 def events(comparison: Comparison) -> Iterator[Finding]:
