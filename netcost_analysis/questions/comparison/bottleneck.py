@@ -14,7 +14,7 @@ from .measured import by_block, measured, scheduled_of, task_of, victim_of
 from .metrics import network
 from .work import Unit, unit_of
 
-# Of its time: who slept no more of it has none to spare.
+# Who is busy for this part of the time has none to spare.
 SATURATED = 0.95
 ENDS = ("client", "server")
 

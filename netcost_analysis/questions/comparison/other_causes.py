@@ -23,8 +23,8 @@ from .work import Unit, units_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# What of the scheduler's doings are counted, and which of them cost the time that a cause can cost:
-# of one that leaves a CPU all until it runs again.
+# Which events of the scheduler a suspect counts, and which of them have the time that it can have
+# cost. A voluntary switch costs all time until the task runs again.
 _CAUSES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "migrations": (("migration",), ("migration",)),
     "voluntary switches": (("voluntary",), ("asleep", "wake-up")),
@@ -32,7 +32,7 @@ _CAUSES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "wake-ups": (("wake-up",), ("wake-up",)),
     "utilisation": ((), ("asleep",)),
 }
-# Of the change to explain: a cause of less explains nothing of it.
+# A suspect that is less than this part of the change explains nothing of it.
 WORTH = 0.05
 
 

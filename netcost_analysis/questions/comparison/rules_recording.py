@@ -22,7 +22,8 @@ from .work import Unit, unit_of, units_of
 _MISSING = 0.01
 # What has to be recorded, and owned, of the CPUs' time.
 _COVERAGE = 0.99
-# A difference of what tracing cost, of the difference found and of the base's figure.
+# Tracing is worth a warning where its cost differs by more than these parts of the difference found
+# and of the base's figure.
 _TRACED, _WORTH = 0.1, 0.01
 
 

@@ -13,7 +13,8 @@ from ...stats.resampling import CONFIDENCE
 from .finding import Finding
 from .metrics import primary
 
-# Of the base's figures, the middle half over the median; of few runs, of the parts of their time.
+# How far the middle half of the base's figures may spread, over their median; of few runs the
+# figures are those of parts of their time.
 _SPREAD, _PARTS = 0.1, LEAST_BLOCKS
 
 

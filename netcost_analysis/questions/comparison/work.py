@@ -20,8 +20,8 @@ _CARRIES = 0.5
 
 
 class Unit(NamedTuple):
-    # A unit of work as somebody counted it. name: of UNITS. source: who counted, a code: "polls",
-    # "step", "load", "victim", "clock"; device: whose packets polls counted.
+    # name: of UNITS. source: who counted it ("polls", "step", "load", "victim", "clock"). device:
+    # whose packets polls counted.
     name: str
     source: str
     device: str = ""

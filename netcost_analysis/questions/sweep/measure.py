@@ -210,18 +210,15 @@ def _mpstat(bundle: Bundle, cpu: int | None) -> dict[str, float]:
     except CaptureError:
         return {}
     chosen = every[every["cpu"].isna() if cpu is None else every["cpu"] == cpu]
-    share = 1.0
-    victim = bundle.victim
-    if victim is not None and victim.start_ns is not None and victim.end_ns is not None:
-        if len(inside):
-            chosen = inside
-        else:
-            start, end = (
-                chosen[name].clip(victim.start_ns, victim.end_ns) for name in ("start_ns", "end_ns")
-            )
-            chosen = chosen[end > start]
-            width = float((chosen["end_ns"] - chosen["start_ns"]).sum())
-            share = float((end - start)[end > start].sum()) / width if width else float("nan")
+    share, victim = 1.0, bundle.victim
+    if len(inside):
+        chosen = inside
+    elif victim is not None and victim.start_ns is not None and victim.end_ns is not None:
+        shared_ns = chosen["end_ns"].clip(upper=victim.end_ns)
+        shared_ns -= chosen["start_ns"].clip(lower=victim.start_ns)
+        chosen = chosen[shared_ns > 0]
+        width_ns = (chosen["end_ns"] - chosen["start_ns"]).sum()
+        share = float(shared_ns.clip(lower=0).sum() / width_ns) if width_ns else float("nan")
     if not len(chosen):
         return {}
     means: dict[Any, float] = chosen[[f"{kind}_share" for kind in KINDS]].mean().to_dict()

@@ -13,15 +13,14 @@ from ..batches.rate_curve import rate_curve
 from .measure import Figures, figures_of
 from .steps import require_steps
 
-# Lost, of what was sent: a path that drops more is saturated.
+# A path that loses more than this part of what was sent is saturated.
 LOST = 0.01
-# Sent, of what was asked for: a sender that gets no further is at its own ceiling. Polled while it
-# was measured, of what was sent in the mean of the load's run: less, and a full CPU held it back.
+# A sender that sends less than this part of what was asked for is at its own ceiling. Where less of
+# the load's mean rate is polled while the CPU is measured, a full CPU held the sender back.
 SENT = 0.95
-# Of the CPU: networking alone has all of it.
+# From this share of the CPU on networking has all of it.
 ALL = 0.95
-# Of the CPU: where networking runs in kernel threads, the scheduler leaves a victim of the same
-# weight a half.
+# What the scheduler leaves a victim of the same weight where networking runs in kernel threads.
 HALF = 0.5
 _SIGNS = ("dropped", "victim_floor", "cpu_full")
 # Of rate_curve.
