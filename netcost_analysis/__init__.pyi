@@ -40,8 +40,6 @@ from .questions.batches import DetailWindow as DetailWindow
 from .questions.batches import Exhaustion as Exhaustion
 from .questions.batches import KernelLimits as KernelLimits
 from .questions.batches import NetRxTotals as NetRxTotals
-from .questions.comparison import Changes as Changes
-from .questions.comparison import CostTree as CostTree
 from .questions.completeness import Completeness as Completeness
 from .questions.completeness import Coverages as Coverages
 from .questions.ledger import Ledger as Ledger

@@ -12,11 +12,13 @@ from .report import EXTRA
 
 if TYPE_CHECKING:
     from ..opening.experiment import Experiment
-    from ..timeline.task import Task
     from .fail_if import Condition
 
 _Command = Callable[..., None]
 _SIDES = ("--base", "--new")
+# Options that compare() takes by these names.
+_WHERE = ("where", "base_where", "new_where")
+_CHOSEN = ("per", "primary", "victim", "client", "server")
 
 
 class _ManyPaths(click.Command):
@@ -96,18 +98,11 @@ def command(
     new_path: str | None,
     base_more: tuple[str, ...],
     new_more: tuple[str, ...],
-    where: dict[str, tuple[str, ...]],
-    base_where: dict[str, tuple[str, ...]],
-    new_where: dict[str, tuple[str, ...]],
-    per: str | None,
-    primary: str | None,
-    victim: "Task | None",
-    client: "Task | None",
-    server: "Task | None",
     output: str | None,
     bench: bool,
     conditions: "tuple[Condition, ...]",
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Write up what changed from BASE to NEW: a verdict, what it rests on, how to do it again.
 
@@ -128,19 +123,10 @@ def command(
     if as_json and bench:
         raise click.UsageError("--json and --bench each fill standard output: choose one")
     opened = _opened({*base, *new})
-    labels = {"--where": where, "--base-where": base_where, "--new-where": new_where}
-    chosen: dict[str, Any] = {"per": per, "primary": primary}
-    chosen |= {"victim": victim, "client": client, "server": server}
-    comparison = compare(
-        [opened.get(one, one) for one in base],
-        [opened.get(one, one) for one in new] or None,
-        where=where,
-        base_where=base_where,
-        new_where=new_where,
-        **chosen,
-    )
-    words = _command(base, new, labels, chosen)
-    written = WriteUp(comparison, words, list(opened.values()))
+    options = {name: given[name] for name in (*_WHERE, *_CHOSEN)}
+    first, second = ([opened.get(one, one) for one in paths] for paths in (base, new))
+    comparison = compare(first, second or None, **options)
+    written = WriteUp(comparison, _command(base, new, options), list(opened.values()))
     judged = [one.of_changes(written.answers["changes"].frame) for one in conditions]
     if output:
         try:
@@ -166,24 +152,19 @@ def _opened(paths: set[str]) -> "dict[str, Experiment]":
     return {one: open_experiment(one) for one in sorted(paths) if is_experiment(one)}
 
 
-def _command(
-    base: list[str],
-    new: list[str],
-    labels: dict[str, dict[str, tuple[str, ...]]],
-    chosen: dict[str, Any],
-) -> list[str]:
+def _command(base: list[str], new: list[str], options: dict[str, Any]) -> list[str]:
     # As a shell runs it again, from the same folder.
     words = ["netcost", "compare"]
     if len(base) == 1 and len(new) <= 1:
         words += [_path(one) for one in (*base, *new)]
     else:
         words += ["--base", *map(_path, base), *(["--new", *map(_path, new)] if new else [])]
-    for option, named in labels.items():
-        for name, values in named.items():
-            for value in values:
-                words += [option, f"{name}={value}"]
-    for name, value in chosen.items():
-        words += [f"--{name}", str(value)] if value is not None else []
+    for name in _WHERE:
+        labels = [(label, value) for label, values in options[name].items() for value in values]
+        for label, value in labels:
+            words += [f"--{name.replace('_', '-')}", f"{label}={value}"]
+    for name in _CHOSEN:
+        words += [f"--{name}", str(options[name])] if options[name] is not None else []
     return words
 
 

@@ -14,7 +14,6 @@ from .fail_if import Judged
 
 if TYPE_CHECKING:
     from ..comparison.run import Run
-    from ..comparison.run_set import RunSet
     from ..report.write_up import WriteUp
 
 FORMAT = 1
@@ -152,12 +151,12 @@ def _fields(written: "WriteUp", judged: Sequence[Judged]) -> dict[str, Any]:
 
     answers = written.answers
     changes, tree = answers["changes"], answers["cost_tree"]
-    found = None
+    branches = None
     if tree.refusal is None:
-        found = {
-            "unit": tree.result.unit,
+        branches = {
+            "unit": tree["unit"],
             "tree": _rows(tree.frame, Branch),
-            "moved": _rows(tree.tables["moved"], Moved),
+            "moved": _rows(tree["moved"], Moved),
         }
     others = {
         name: {part: plain_part(one) for part, one in answer.parts.items()}
@@ -166,7 +165,7 @@ def _fields(written: "WriteUp", judged: Sequence[Judged]) -> dict[str, Any]:
     }
     comparison = written.comparison
     sides = {
-        side: {"called": comparison.named(side), "runs": _runs(runs)}
+        side: {"called": comparison.named(side), "runs": [_run(run) for run in runs]}
         for side, runs in comparison.sides.items()
     }
     return {
@@ -174,7 +173,7 @@ def _fields(written: "WriteUp", judged: Sequence[Judged]) -> dict[str, Any]:
         "verdict": as_text(written.first.words),
         **sides,
         "changes": [] if written.is_of_samples else _rows(changes.frame, Change),
-        "cost_tree": found,
+        "cost_tree": branches,
         "others": others,
         "notes": list(written.first.notes),
         "conditions": [vars(one) for one in judged],
@@ -188,16 +187,13 @@ def _rows(frame: Any, kind: type[Struct]) -> list[dict[str, Any]]:
     return rows(frame[list(kind.__struct_fields__)])
 
 
-def _runs(runs: "RunSet") -> list[dict[str, Any]]:
-    return [_run(run) for run in runs]
-
-
 def _run(run: "Run") -> dict[str, Any]:
-    figures = {name: value for name, value in run.figures.items() if not absent(value)}
-    recordings = [
-        {"path": one.path, "sha256": checksum(one), "command": recorder(one)}
-        for one in run.captures
-    ]
-    return {"name": run.name, "labels": dict(run.labels), "figures": figures} | {
-        "recordings": recordings
+    return {
+        "name": run.name,
+        "labels": dict(run.labels),
+        "figures": {name: value for name, value in run.figures.items() if not absent(value)},
+        "recordings": [
+            {"path": one.path, "sha256": checksum(one), "command": recorder(one)}
+            for one in run.captures
+        ],
     }

@@ -3,11 +3,23 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
+
+# Columns of a table of steps that say under what a run was made; other numbers were measured.
+CONDITIONS = (
+    *("kernel", "nic", "data_path", "path", "steering", "destinations", "flows", "victim"),
+    *("offered_pps", "pps", "burst", "io_bytes", "transmit_cpu", "receive_cpu"),
+    *("network", "protocol", "skb_defer_max", "rps", "cpus", "load", "tracing"),
+)
+# Of a label, what only counts runs made alike.
+REPEATS = ("repeat", "step")
+# Of a column that shows that what a step switched did switch: no figure of the run.
+CONTROL = "control_"
+_NAMES = ("bundle", "folder", "started", "status", "completeness")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,3 +79,25 @@ def _while_loaded(capture: "Capture") -> "Timeline":
     start_s, end_s = ((at - capture.start_ns) / 1e9 for at in (victim.start_ns, victim.end_ns))
     start_s, end_s = max(start_s, 0.0), min(end_s, (capture.info["duration_ns"] or 0) / 1e9)
     return capture.timeline(start_s, end_s) if start_s < end_s else capture.timeline()
+
+
+def label(value: object) -> str:
+    """A label's value as text: of a whole number without a point."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def told_apart(row: Mapping[Any, Any]) -> tuple[dict[str, str], dict[str, float]]:
+    # The labels and the figures of a row: conditions and texts, and the other numbers.
+    labels: dict[str, str] = {}
+    figures: dict[str, float] = {}
+    for key, value in row.items():
+        name = str(key)
+        if value != value or name in _NAMES or name.startswith(CONTROL):
+            continue
+        if name in (*CONDITIONS, *REPEATS) or not isinstance(value, int | float):
+            labels[name] = label(value)
+        else:
+            figures[name] = float(value)
+    return labels, figures

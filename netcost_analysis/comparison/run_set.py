@@ -1,7 +1,9 @@
 """A run set: runs that are compared as one side, gathered from paths, an experiment or a table."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,23 +17,12 @@ from ..errors import AbsentError, ArgumentError, no_such
 from ..opening.experiment import Experiment, is_experiment, open_experiment
 from ..opening.opening import open_capture
 from ..progress import each
-from .run import Run
+from .run import REPEATS, Run, label, told_apart
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Source = Union[str, Path, Capture, Experiment, Run, "RunSet"]
-# Columns of a table of steps that say under what a run was made; other numbers were measured.
-CONDITIONS = (
-    *("kernel", "nic", "data_path", "path", "steering", "destinations", "flows", "victim"),
-    *("offered_pps", "pps", "burst", "io_bytes", "transmit_cpu", "receive_cpu"),
-    *("network", "protocol", "skb_defer_max", "rps", "cpus", "load", "tracing"),
-)
-# Of a label, what only counts runs made alike.
-REPEATS = ("repeat", "step")
-# Of a column that shows that what a step switched did switch: no figure of the run.
-CONTROL = "control_"
-_NAMES = ("bundle", "folder", "started", "status", "completeness")
 # What `perf record --switch-output` and --timestamp-filename append to a file's name.
 _ROTATED = re.compile(r"\.\d{16}$")
 
@@ -71,15 +62,14 @@ class RunSet:
     @cached_property
     def labels(self) -> dict[str, tuple[str, ...]]:
         """The values of each label that its runs have, most runs first; not those of repeats."""
-        found: dict[str, dict[str, int]] = {}
+        counts: dict[str, Counter[str]] = {}
         for run in self.runs:
             for name, value in run.labels.items():
                 if name not in REPEATS:
-                    values = found.setdefault(name, {})
-                    values[value] = values.get(value, 0) + 1
+                    counts.setdefault(name, Counter())[value] += 1
         return {
-            name: tuple(sorted(values, key=lambda one: -values[one]))
-            for name, values in found.items()
+            name: tuple(value for value, _ in values.most_common())
+            for name, values in counts.items()
         }
 
     def where(self, **labels: object) -> "RunSet":
@@ -168,17 +158,8 @@ def run_set(*sources: Source, labels: Mapping[str, object] | None = None) -> Run
         For what cannot be read.
     """
     more = {name: label(value) for name, value in (labels or {}).items()}
-    found = [run for source in sources for run in _runs_of(source)]
-    if more:
-        found = [replace(run, labels={**run.labels, **more}) for run in found]
-    return RunSet(found)
-
-
-def label(value: object) -> str:
-    """A label's value as text: of a whole number without a point."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    runs = [run for source in sources for run in _runs_of(source)]
+    return RunSet(replace(run, labels={**run.labels, **more}) for run in runs)
 
 
 def _runs_of(source: Source) -> list[Run]:
@@ -228,14 +209,12 @@ def _recorded(
     figures: Mapping[str, float] | None = None,
 ) -> Run:
     # Its own labels, and those that its recording knows.
-    known = _known_of(openers[0]())
+    capture = openers[0]()
+    kernel = capture.header.get("os_release") or (
+        capture.bundle and capture.bundle.manifest.host.kernel
+    )
+    known = {"kernel": str(kernel)} if kernel else {}
     return Run(name, {**known, **(labels or {})}, dict(figures or {}), openers)
-
-
-def _known_of(capture: Capture) -> dict[str, str]:
-    manifest = capture.bundle.manifest if capture.bundle else None
-    kernel = capture.header.get("os_release") or (manifest and manifest.host.kernel)
-    return {"kernel": str(kernel)} if kernel else {}
 
 
 def _of_steps(experiment: Experiment) -> list[Run]:
@@ -246,25 +225,26 @@ def _of_steps(experiment: Experiment) -> list[Run]:
     runs: list[Run] = []
     conditions: dict[str, dict[str, str]] = {}
     for at, row in enumerate(each("opening the recordings", steps.to_dict("records"))):
-        labels, figures = _told_apart(row)
+        labels, figures = told_apart(row)
         name, untraced = experiment.names(row)
-        place = (experiment.experiment.started or "", at)
+        run = Run(
+            f"{experiment.path.name}/{untraced or name}",
+            labels,
+            figures,
+            place=(experiment.experiment.started or "", at),
+        )
         if untraced:
-            reader = partial(_file_of, experiment, untraced)
-            path = f"{experiment.path.name}/{untraced}"
-            runs.append(Run(path, labels, figures, place=place, reader=reader))
-            conditions.setdefault(
-                name, {key: text for key, text in labels.items() if key not in REPEATS}
-            )
+            runs.append(replace(run, reader=partial(_file_of, experiment, untraced)))
+            condition = {key: text for key, text in labels.items() if key not in REPEATS}
+            conditions.setdefault(name, condition)
         elif experiment.has(name):
-            opener = partial(experiment.capture, name)
-            called = f"{experiment.path.name}/{name}"
-            try:
-                run = _recorded(called, (opener,), labels, figures)
-            except CaptureError:
-                # Its trace was left out, or cannot be read; what was measured beside it stays.
-                run = Run(called, labels, figures)
-            runs.append(replace(run, place=place))
+            # Its trace may have been left out, or not be readable; what was measured beside it
+            # stays.
+            with suppress(CaptureError):
+                opener = partial(experiment.capture, name)
+                known = _recorded(run.name, (opener,), labels, figures)
+                run = replace(known, place=run.place)
+            runs.append(run)
     for name, labels in conditions.items():
         if experiment.has(name):
             opener = partial(experiment.capture, name)
@@ -287,9 +267,8 @@ def _of_table(path: Path) -> list[Run]:
     runs = []
     for row in table.to_dict("records"):
         own = {key: row[key] for key in row if key != "path" and key not in Beside._fields}
-        labels, figures = _told_apart(own)
         opener = partial(open_capture, path.parent / str(row["path"]), **_beside(row, path.parent))
-        runs.append(_recorded(str(row["path"]), (opener,), labels, figures))
+        runs.append(_recorded(str(row["path"]), (opener,), *told_apart(own)))
     return runs
 
 
@@ -298,23 +277,7 @@ def _beside(row: Mapping[Any, Any], folder: Path) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for name in Beside._fields:
         value = row.get(name)
-        if value is None or value != value:
-            continue
-        number = {"victim_cpu": int, "tsc_hz": float}.get(name)
-        given[name] = number(value) if number else folder / str(value)
+        if value is not None and value == value:
+            number = {"victim_cpu": int, "tsc_hz": float}.get(name)
+            given[name] = number(value) if number else folder / str(value)
     return given
-
-
-def _told_apart(row: Mapping[Any, Any]) -> tuple[dict[str, str], dict[str, float]]:
-    # The labels and the figures of a row: conditions and texts, and the other numbers.
-    labels: dict[str, str] = {}
-    figures: dict[str, float] = {}
-    for key, value in row.items():
-        name = str(key)
-        if value != value or name in _NAMES or name.startswith(CONTROL):
-            continue
-        if name in (*CONDITIONS, *REPEATS) or not isinstance(value, int | float):
-            labels[name] = label(value)
-        else:
-            figures[name] = float(value)
-    return labels, figures

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..units import printable
+from .metrics import moved, quantity
 from .tables import between, share_between
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ FUNCTIONS = {
     "elapsed": units.elapsed,
     "were": units.were,
     "absent": units.absent,
+    "quantity": quantity,
+    "moved": moved,
 }
 
 

@@ -2,14 +2,14 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..display.metrics import chance, judged, moved, quantity, signed_duration
 from ..display.tables import Table
 from ..display.templates import as_text, one_line
 from ..display.wrapping import lines_of
-from ..questions.comparison.tables import branches, left_out
-from ..questions.comparison.words import chance, judged, moved, quantity, signed_duration
+from ..questions.comparison.cost_tree import branches, left_out
 from ..units import absent, duration, plural
 
 if TYPE_CHECKING:
@@ -172,10 +172,10 @@ def intervals_text(changes: "pd.DataFrame") -> str:
     return "\n".join(lines)
 
 
-def tree_text(tree: "pd.DataFrame", levels: Sequence[str]) -> str:
+def tree_text(tree: "pd.DataFrame") -> str:
     """The rows of `cost_tree`, each branch under its stem; small ones are counted."""
     lines = [f"{'base':>{_TIME}} {'change':>{_TIME}} {'new':>{_TIME}}"]
-    found, small = branches(tree, levels)
+    found, small = branches(tree)
     for name, row in found:
         times = (
             duration(row["base_ns_per_unit"]),

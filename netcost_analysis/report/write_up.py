@@ -16,7 +16,6 @@ from ..display.figures import figures
 from ..display.templates import as_html, escaped, fenced, one_line, without_controls
 from ..errors import LackingError
 from ..files import replacing
-from ..questions.comparison.cost_tree import LEVELS
 from ..units import plural, printable
 from .identities import identities, recorders
 from .plain import (
@@ -44,7 +43,7 @@ _FIRST = ("changes", "cost_tree")
 _COMPONENTS = "component_changes"
 # Its words head the list of runs.
 _RUNS = "runs_compared"
-# Of the other the rows are for other programs.
+# The rows of observations are for other programs.
 _UNSHOWN = ("observations", _RUNS)
 _AGAIN = "To do this again"
 
@@ -106,29 +105,24 @@ class WriteUp:
     @property
     def title(self) -> str:
         """Both sides, in a line."""
-        base, new = self._names
-        return f"{base} (base) against {new} (new)"
+        return self._named(" against ")
 
-    @property
-    def _names(self) -> tuple[str, str]:
-        base, new = (cut(self.comparison.named(side), _NAME) for side in ("base", "new"))
-        return base, new
+    def _named(self, between: str) -> str:
+        names = (f"{cut(self.comparison.named(side), _NAME)} ({side})" for side in ("base", "new"))
+        return between.join(names)
 
     @property
     def sections(self) -> Iterator[Section]:
         """Verdict first, then the evidence, method, what was compared, and how to do it again."""
-        comparison = self.comparison
-        sides = "{} (base), {} (new)".format(*self._names)
+        sides = self._named(", ")
         yield Section("", self.first.words)
-        common = {
-            name: values[0]
-            for name, values in comparison.base.labels.items()
-            if name not in comparison.differs
-        }
-        head = f"{parameters(common)}\n\n{self._sides}".strip()
-        yield from (
-            self._of_samples(sides, head) if self.is_of_samples else self._of_ledger(sides, head)
-        )
+        if self.is_of_samples:
+            # Why there is nothing else, once, for all that takes a ledger.
+            why = f"Of samples alone: {escaped(self.answers['changes'].refusal)}.\n"
+            title = f"What changed for each packet: {sides}"
+            yield Section(title, why, self._head, self.first, _generic(self.first))
+        else:
+            yield from self._of_ledger(sides)
         for answer in self._shown:
             name = answer.question.name
             if name in _FIRST or answer is self.first:
@@ -136,23 +130,17 @@ class WriteUp:
             title = f"{name.replace('_', ' ').capitalize()}: {sides}"
             yield Section(title, answer.words, answer=answer, table=_generic(answer))
         yield Section("Method", _method(self._shown))
-        runs = f"{self.answers[_RUNS].words}\n{identities(comparison)}"
+        runs = f"{self.answers[_RUNS].words}\n{identities(self.comparison)}"
         yield Section("What was compared", runs)
         yield Section(_AGAIN, "\n\n".join(map(fenced, self.commands)))
 
-    def _of_ledger(self, sides: str, head: str) -> Iterator[Section]:
+    def _of_ledger(self, sides: str) -> Iterator[Section]:
         changes, tree = (self.answers[name] for name in _FIRST)
         table = changes_text(changes.frame, self.answers["observations"].tables["spread"])
         shown = f"{table}\n\n{intervals_text(changes.frame)}".strip("\n")
-        yield Section(f"What changed: {sides}", head=head, answer=changes, table=shown)
-        shown = "" if tree.refusal else tree_text(tree.frame, LEVELS)
+        yield Section(f"What changed: {sides}", head=self._head, answer=changes, table=shown)
+        shown = "" if tree.refusal else tree_text(tree.frame)
         yield Section(f"Where CPU time went: {sides}", tree.words, answer=tree, table=shown)
-
-    def _of_samples(self, sides: str, head: str) -> Iterator[Section]:
-        # Why there is nothing else, once, for all that takes a ledger.
-        why = f"Of samples alone: {escaped(self.answers['changes'].refusal)}.\n"
-        title = f"What changed for each packet: {sides}"
-        yield Section(title, why, head, self.first, _generic(self.first))
 
     @property
     def _shown(self) -> "list[Answer]":
@@ -160,13 +148,19 @@ class WriteUp:
         return [one for one in found if one.refusal is None] if self.is_of_samples else found
 
     @property
-    def _sides(self) -> str:
+    def _head(self) -> str:
+        # The labels that both sides share, and a line of each side.
+        common = {
+            name: values[0]
+            for name, values in self.comparison.base.labels.items()
+            if name not in self.comparison.differs
+        }
         lines = []
         for side, runs in self.comparison.sides.items():
             named = f"{side + ':':<5} {one_line(self.comparison.named(side))}"
             counted = f"{plural(len(runs), 'run')}, {len(runs.recorded)} recorded"
             lines += wrapped(f"{named}: {counted}", " " * 6)
-        return "\n".join(lines)
+        return "\n".join([parameters(common), "", *lines]).strip()
 
     def text(self) -> str:
         """72 columns, nothing bold: a mail."""
@@ -199,12 +193,9 @@ class WriteUp:
 
         shown: list[tuple[dict[str, Any], dict[str, Any]]] = [_html(f"# {escaped(self.title)}")]
         for one in self.sections:
-            if one.title:
-                shown.append(_html(f"## {escaped(one.title)}"))
-            if one.words:
-                shown.append(_html(one.words))
-            if one.head:
-                shown.append(_html(fenced(one.head)))
+            title = f"## {escaped(one.title)}" if one.title else ""
+            head = fenced(one.head) if one.head else ""
+            shown += [_html(markdown) for markdown in (title, one.words, head) if markdown]
             if one.answer is not None:
                 shown += one.answer.evidence()
         outputs = [
@@ -235,21 +226,21 @@ def _encoded(data: dict[str, Any]) -> dict[str, Any]:
 
 def _generic(answer: "Answer") -> str:
     # The table of a question that has no layout of its own.
-    one = answer.question
-    if answer.refusal or not one.rows or not len(answer.frame):
+    asked = answer.question
+    if answer.refusal or not asked.rows or not len(answer.frame):
         return ""
-    columns = [name for name in one.columns if name in answer.frame.columns]
+    columns = [name for name in asked.columns if name in answer.frame.columns]
     frame = answer.frame[columns] if columns else answer.frame
-    # Of figures that nobody has no column.
-    frame = frame.dropna(axis="columns", how="all")
-    return narrow(figures(frame, answer.start_ns, one.rows, shares=one.shares))
+    known = frame.dropna(axis="columns", how="all")
+    return narrow(figures(known, answer.start_ns, asked.rows, shares=asked.shares))
 
 
 def _method(answers: "Iterable[Answer]") -> str:
     # What the questions' own documentation says of how they are answered.
     said = []
-    for one in answers:
-        summary, _, more = (one.question.function.__doc__ or "").partition("\n")
-        if one.refusal is None:
-            said.append(f"- {escaped(one.question.name)}: {escaped(cleandoc(more) or summary)}")
+    for answer in answers:
+        summary, _, more = (answer.question.function.__doc__ or "").partition("\n")
+        if answer.refusal is None:
+            text = cleandoc(more) or summary
+            said.append(f"- {escaped(answer.question.name)}: {escaped(text)}")
     return "\n".join(said)

@@ -1,21 +1,15 @@
 """Comparisons: what changed from one run set to another, where it went, and how sure that is."""
 
-from .changes import Changes, changes
+from .changes import changes
 from .comparability import comparability
-from .cost_tree import CostTree, cost_tree
-from .observations import Observations, observations
-from .one_cpu_control import OneCpuControl, one_cpu_control
-from .other_causes import OtherCauses, other_causes
+from .cost_tree import cost_tree
+from .observations import observations
+from .one_cpu_control import one_cpu_control
+from .other_causes import other_causes
 from .runs_compared import runs_compared
-from .throughput_prediction import ThroughputPrediction, throughput_prediction
+from .throughput_prediction import throughput_prediction
 
 __all__ = [
-    "Changes",
-    "CostTree",
-    "Observations",
-    "OneCpuControl",
-    "OtherCauses",
-    "ThroughputPrediction",
     "changes",
     "comparability",
     "cost_tree",

@@ -5,32 +5,18 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from ..._native import CaptureError
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...stats.resampling import Floats
 from ...timeline.task import Task, rows_of
-from .measured import Measured, ends_of, measured, scheduled_of, victim_of
-from .metrics import by_block, network
+from .measured import by_block, measured, scheduled_of, task_of, victim_of
+from .metrics import network
+from .work import Unit, unit_of
 
-# Of its time: who slept no more of it has none to spare.
+# Who is busy for this part of the time has none to spare.
 SATURATED = 0.95
 ENDS = ("client", "server")
-
-
-class Candidate(NamedTuple):
-    # name: "client", "server" or "CPU 0". base_busy_share, new_busy_share: of its time, what it was
-    # not asleep, or not idle; NaN where not known. base_cpu_share, new_cpu_share: what it had of a
-    # CPU's time; of a CPU what it was in use. is_bottleneck: the one that was chosen.
-    name: str
-    base_busy_share: float
-    new_busy_share: float
-    base_cpu_share: float
-    new_cpu_share: float
-    is_bottleneck: bool = False
-
-    @property
-    def is_saturated(self) -> bool:
-        return self.base_busy_share >= SATURATED
 
 
 class Times(NamedTuple):
@@ -44,36 +30,45 @@ class Times(NamedTuple):
     life: Floats | None
 
 
-def task_of(run: Run, end: str, comparison: Comparison) -> Task | None:
-    # Who is the client, or the server, of a run.
-    given: Task | None = getattr(comparison, end)
-    return ends_of(run).get(end) if given is None else given
+def require_work(comparison: Comparison) -> Unit:
+    # The unit of work of two recorded sides.
+    for side, runs in comparison.sides.items():
+        if not runs.recorded:
+            raise CaptureError(
+                f"no run of {side} was recorded, so nobody knows what limits its throughput"
+            )
+    unit = unit_of(comparison)
+    if unit.name == "second":
+        raise CaptureError(
+            "the work of the two sides was not counted in the same way (packets, bytes, "
+            "transactions), so there is no time per unit of it"
+        )
+    return unit
 
 
 def times_of(run: Run, name: str, comparison: Comparison) -> Times | None:
     # Of a candidate in a run; None where it is not in it.
     own = measured(run)
+    spare = life = None
     if name in ENDS:
         task = task_of(run, name, comparison)
-        rows = rows_of(own.sums, task) if task is not None else own.sums[:0]
+        rows = own.sums[:0] if task is None else rows_of(own.sums, task)
         if not len(rows):
             return None
-        spare = life = None
-        had = _in_rows(own, rows)
+        had = _ns(run, rows)
         if scheduled_of(run) is not None and rows["tid"].nunique() == 1:
-            asleep, woken, preempted = (
-                of_task(run, task, what, "ns") for what in ("asleep", "wake-up", "runnable")
-            )
-            spare, life = asleep, had + woken + preempted + asleep
+            spare = of_task(run, task, "asleep", "ns")
+            waits = (of_task(run, task, what, "ns") for what in ("wake-up", "runnable"))
+            life = had + sum(waits) + spare
     else:
         rows = own.sums[own.sums["cpu"] == int(name.removeprefix("CPU "))]
         if not len(rows):
             return None
         had = life = own.seconds * 1e9
-        spare = _in_rows(own, rows[_spare(rows, run, comparison)])
+        spare = _ns(run, rows[_is_spare(rows, run, comparison)])
     softirqs = rows[(network(rows) & rows["context"].isin(["softirq", "poll"])).to_numpy(bool)]
     received = softirqs[(softirqs["thief"] != "NET_TX").to_numpy(bool)]
-    return Times(had, _in_rows(own, softirqs), _in_rows(own, received), spare, life)
+    return Times(had, _ns(run, softirqs), _ns(run, received), spare, life)
 
 
 def of_task(run: Run, task: Task | None, what: str, column: str) -> Floats:
@@ -85,21 +80,22 @@ def of_task(run: Run, task: Task | None, what: str, column: str) -> Floats:
     return np.bincount(rows["block"], rows[column], number).astype("float64")
 
 
-def _in_rows(own: Measured, rows: pd.DataFrame) -> Floats:
+def _ns(run: Run, rows: pd.DataFrame) -> Floats:
+    own = measured(run)
     return by_block(own, pd.Series(own.sums.index.isin(rows.index)))
 
 
-def _spare(rows: pd.DataFrame, run: Run, comparison: Comparison) -> "pd.Series[bool]":
+def _is_spare(rows: pd.DataFrame, run: Run, comparison: Comparison) -> "pd.Series[bool]":
     # A victim's own time is a softirq's to take.
     victim = victim_of(run, comparison.victim)
     idle = rows["context"].isin(["idle", "unknown"])
     if victim is None:
         return idle
-    own = rows.index.isin(rows_of(rows, victim).index)
-    return idle | ((rows["context"] == "task") & own).astype(bool)
+    of_victim = rows.index.isin(rows_of(rows, victim).index)
+    return idle | ((rows["context"] == "task") & of_victim).astype(bool)
 
 
-def candidates(comparison: Comparison) -> list[Candidate]:
+def candidates(comparison: Comparison) -> pd.DataFrame:
     # Client and server where every run has both, else its CPUs; of those without time to spare the
     # one that is most busy with the network is the bottleneck.
     runs = [run for side in comparison.sides.values() for run in side.recorded]
@@ -107,33 +103,33 @@ def candidates(comparison: Comparison) -> list[Candidate]:
     if any(task_of(run, end, comparison) is None for run in runs for end in ENDS):
         cpus = [set(measured(run).sums["cpu"].unique()) for run in runs]
         names = [f"CPU {cpu}" for cpu in sorted(set.intersection(*cpus))]
-    found, taken = [], {}
+    rows, softirq_ns = [], []
     for name in names:
-        shares = {}
-        for side, of in comparison.sides.items():
-            known = [(run, times_of(run, name, comparison)) for run in of.recorded]
-            shares[side] = _shares([(run, one) for run, one in known if one is not None])
-            if side == "base":
-                taken[name] = sum(one.softirq.sum() for _, one in known if one is not None)
-        (base, base_cpu), (new, new_cpu) = shares["base"], shares["new"]
-        found.append(Candidate(name, base, new, base_cpu, new_cpu))
-    saturated = [one for one in found if one.is_saturated]
-    if not saturated:
-        return found
-    limit = max(saturated, key=lambda one: taken[one.name])
-    return [one._replace(is_bottleneck=one is limit) for one in found]
+        times = {
+            side: {run: one for run in of.recorded if (one := times_of(run, name, comparison))}
+            for side, of in comparison.sides.items()
+        }
+        busy = {f"{side}_busy_share": _busy(list(some.values())) for side, some in times.items()}
+        on_cpu = {f"{side}_cpu_share": _on_cpu(some) for side, some in times.items()}
+        rows.append({"candidate": name, **busy, **on_cpu})
+        softirq_ns.append(sum(one.softirq.sum() for one in times["base"].values()))
+    columns = ["candidate", *(f"{s}_{of}_share" for of in ("busy", "cpu") for s in ("base", "new"))]
+    frame = pd.DataFrame(rows, columns=columns)
+    is_saturated = frame["base_busy_share"] >= SATURATED
+    taken = pd.Series(softirq_ns, dtype="float64")[is_saturated]
+    limit = taken.idxmax() if len(taken) else None
+    return frame.assign(is_bottleneck=frame.index == limit)
 
 
-def _shares(known: list[tuple[Run, Times]]) -> tuple[float, float]:
-    # Busy, of its life; and on a CPU, of the time that passed.
-    passed = sum(1e9 * measured(run).seconds.sum() for run, _ in known)
-    if not passed:
-        return float("nan"), float("nan")
-    on_cpu = float(sum(times.had.sum() for _, times in known) / passed)
-    spare, life = 0.0, 0.0
-    for _, times in known:
-        if times.spare is None or times.life is None:
-            return float("nan"), on_cpu
-        spare += times.spare.sum()
-        life += times.life.sum()
-    return 1 - spare / life, on_cpu
+def _on_cpu(times: dict[Run, Times]) -> float:
+    passed_ns = sum(1e9 * measured(run).seconds.sum() for run in times)
+    had_ns = sum(float(one.had.sum()) for one in times.values())
+    return had_ns / passed_ns if passed_ns else float("nan")
+
+
+def _busy(times: list[Times]) -> float:
+    # Of its life; NaN where that is not known.
+    if not times or any(one.spare is None or one.life is None for one in times):
+        return float("nan")
+    spare, life = (sum(getattr(one, name).sum() for one in times) for name in ("spare", "life"))
+    return float(1 - spare / life)

@@ -1,111 +1,84 @@
 # What changed from one run set to the other, metric by metric, and how sure that is.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...comparison.comparison import Comparison
+from ...display.metrics import chance, judged, moved, quantity
+from ...display.tables import Table
 from ...stats.change import LEAST_REPEATS, adjusted, change_of
-from ...stats.resampling import CONFIDENCE
-from ...units import plural
+from ...units import absent, plural
 from .comparability import findings, refusals
-from .metrics import VICTIM_SHARE, Observed, observed
-from .primary import primary_name
-from .words import shown
+from .metrics import VICTIM_SHARE, Observed, differs, observed, primary_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...answers.answer import Answer
-
-
-@dataclass(frozen=True)
-class Changes:
-    """Answer of `changes`.
-
-    Attributes
-    ----------
-    changes : pandas.DataFrame
-        A row per metric, the primary one first: metric, per_unit, base, base_low, base_high, new,
-        new_low, new_high, change, change_low, change_high, p_value, p_adjusted, differs, outcome,
-        observed_in, base_observations, new_observations, is_primary, is_relative.
-    base_name, new_name : str
-        What a reader calls the sides.
-    notes : tuple of str
-        What a reader of them has to know.
-    refusals : tuple of str
-        Why there is no verdict, of `comparability`; empty where there is one.
-    """
-
-    changes: pd.DataFrame
-    base_name: str
-    new_name: str
-    notes: tuple[str, ...]
-    refusals: tuple[str, ...]
-
 
 @question(
-    topic="comparison",
-    main="changes",
     rows=30,
     columns=(
         *("metric", "per_unit", "base", "new", "change", "change_low", "change_high"),
         *("differs", "outcome"),
     ),
 )
-def changes(comparison: Comparison) -> Changes:
+def changes(comparison: Comparison) -> Answer:
     """What changed from base to new, metric by metric, with intervals.
 
-    A row per metric that both sides have.
+    A row per metric that both sides have, the primary one first. With 6 repeats or more on both
+    sides a figure is the median over repeats, and its interval is of repeats. With fewer it is of
+    the blocks of time of these runs, and says nothing of others. Intervals: BCa bootstrap. p_value:
+    permutation of observations between the sides. A metric differs where its interval excludes no
+    change and its chance is below 5 %; all but the primary ones are corrected for being many
+    (Benjamini, Hochberg). What comparability refuses has no verdict: no metric differs then.
 
-    Source: the sums, polls and switches of each recording, and the figures of their steps. With 6
-    repeats or more on both sides a figure is the median over repeats, and its interval is of
-    repeats. With fewer it is of the blocks of time of these runs, and says nothing of others.
-    Intervals: BCa bootstrap. p_value: permutation of observations between the sides. A metric
-    differs where its interval excludes no change and its chance is below 5 %; all but the primary
-    ones are corrected for being many (Benjamini, Hochberg). What comparability refuses has no
-    verdict: no metric differs then.
+    Source: the sums, polls and switches of each recording, and the figures of their steps.
     """
-    found = observed(comparison)
-    if not found:
+    metrics = observed(comparison)
+    if not metrics:
         raise CaptureError(
             "the sides have no metric in common: each needs a recording, or figures in its steps"
         )
-    primary = primary_name(comparison, [one.metric.name for one in found])
+    first = primary_name(comparison, [one.metric.name for one in metrics])
     # Unless one was named, what the network costs and what it leaves the victim.
-    named = {primary} if comparison.primary else {primary, VICTIM_SHARE.name}
-    rows = [_row(one, one.metric.name in named) for one in found]
-    frame = pd.DataFrame(rows)
-    first = 2 * (frame["metric"] == primary) + frame["is_primary"]
-    frame = frame.loc[first.sort_values(ascending=False, kind="stable").index]
-    frame = frame.reset_index(drop=True)
-    others = ~frame["is_primary"].to_numpy()
-    chances = frame["p_value"].to_numpy("float64")
-    frame["p_adjusted"] = chances
-    frame.loc[others, "p_adjusted"] = adjusted(chances[others])
+    primary = {first} if comparison.primary else {first, VICTIM_SHARE.name}
+    metrics.sort(key=lambda one: (one.metric.name != first, one.metric.name not in primary))
+    frame = pd.DataFrame([_row(one, one.metric.name in primary) for one in metrics])
+    others = ~frame["is_primary"]
+    frame["p_adjusted"] = frame["p_value"]
+    frame.loc[others, "p_adjusted"] = adjusted(frame.loc[others, "p_value"].to_numpy("float64"))
     refused = refusals(comparison)
-    rows_of = frame.to_dict("records")
-    frame["differs"] = ["refused" if refused else _differs(row) for row in rows_of]
-    frame["outcome"] = [_outcome(row) for row in frame.to_dict("records")]
-    return Changes(
-        frame.drop(columns="better"),
-        comparison.named("base"),
-        comparison.named("new"),
-        _notes(frame),
-        refused,
+    # Blocks of one run are no repeats, and say so themselves.
+    observations = frame[["base_observations", "new_observations"]].min(axis=1)
+    few = (frame["observed_in"] == "repeats") & (observations < LEAST_REPEATS)
+    frame["differs"] = "refused" if refused else differs(frame).mask(few, "too_few")
+    better = frame.pop("better")
+    is_better = (frame["change"] > 0) == (better == "more")
+    judgeable = (frame["differs"] == "yes") & (better != "")
+    frame["outcome"] = np.select([~judgeable, is_better], ["", "better"], "worse")
+    return Answer(
+        changes=frame,
+        base_name=comparison.named("base"),
+        new_name=comparison.named("new"),
+        notes=_notes(frame),
+        refusals=refused,
+        primary_rows=frame[~others].to_dict("records"),
+        differing=int((frame.loc[others, "differs"] == "yes").sum()),
+        compared=int(others.sum()),
+        warnings=sum(one.severity == "warning" for one in findings(comparison)),
     )
 
 
 def _row(one: Observed, is_primary: bool) -> dict[str, Any]:
-    found = change_of(one.base, one.new, one.metric.relative)
     return {
         "metric": one.metric.name,
         "per_unit": one.metric.unit,
-        **found.columns,
+        **change_of(one.base, one.new, one.metric.relative).columns,
         "observed_in": one.base.of,
         "base_observations": len(one.base.numerator),
         "new_observations": len(one.new.numerator),
@@ -113,21 +86,6 @@ def _row(one: Observed, is_primary: bool) -> dict[str, Any]:
         "is_relative": one.metric.relative,
         "better": one.metric.better,
     }
-
-
-def _differs(row: Mapping[Any, Any]) -> str:
-    # "too_few": no claim about repeats. Blocks of one run are no repeats, and say so themselves.
-    observations = min(row["base_observations"], row["new_observations"])
-    if row["observed_in"] == "repeats" and observations < LEAST_REPEATS:
-        return "too_few"
-    excludes = row["change_low"] > 0 or row["change_high"] < 0
-    return "yes" if excludes and row["p_adjusted"] < 1 - CONFIDENCE else "no"
-
-
-def _outcome(row: Mapping[Any, Any]) -> str:
-    if row["differs"] != "yes" or not row["better"]:
-        return ""
-    return "better" if (row["change"] > 0) == (row["better"] == "more") else "worse"
 
 
 def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
@@ -146,42 +104,35 @@ def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
     return tuple(notes)
 
 
-@changes.totals
-def _totals(answer: "Answer") -> dict[str, Any]:
-    # primary_rows: those of the metrics named beforehand. differing, compared: how many of the
-    # others differ, and are there. warnings: how many comparability has.
-    frame = answer.result.changes
-    others = frame[~frame["is_primary"]]
-    return {
-        "primary_rows": frame[frame["is_primary"]].to_dict("records"),
-        "differing": int((others["differs"] == "yes").sum()),
-        "compared": len(others),
-        "warnings": sum(
-            one.severity == "warning" for one in findings(answer.sources["Comparison"])
-        ),
-    }
-
-
-@changes.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    parts = answer.parts
-    named = ("base_name", "new_name", "notes", "refusals", "differing", "compared", "warnings")
-    rows = [shown(row) for row in parts["primary_rows"]]
-    return {"rows": rows, **{name: parts[name] for name in named}}
+def _layout(changes: pd.DataFrame) -> Table:
+    # A figure in the unit of its metric, which is another in each row.
+    rows = []
+    for row in changes.to_dict("records"):
+        base, new = (quantity(row[name], row["per_unit"]) for name in ("base", "new"))
+        low, high = (
+            moved(row[name], row["is_relative"], row["per_unit"])
+            for name in ("change_low", "change_high")
+        )
+        said = row["outcome"] or row["differs"].replace("_", " ")
+        rows.append(
+            [
+                *(row["metric"], base, new, judged(row)),
+                "" if absent(row["change_low"]) else f"{low} to {high}",
+                *(chance(row["p_adjusted"]), "" if said in ("yes", "no") else said),
+            ]
+        )
+    header = ["metric", "base", "new", "change", "95 % interval", "p", ""]
+    return Table(header, rows, strong={0}, left={0, 6})
 
 
 @changes.table
-def _table(answer: "Answer") -> str:
-    from .tables import changes_table
-
-    return changes_table(answer.frame).html()
+def _table(answer: Answer) -> str:
+    return _layout(answer.frame).html()
 
 
 @changes.text
-def _text(answer: "Answer") -> str:
-    from .tables import changes_table
-
-    return changes_table(answer.frame).text()
+def _text(answer: Answer) -> str:
+    return _layout(answer.frame).text()
 
 
 @changes.plot(
@@ -189,8 +140,7 @@ def _text(answer: "Answer") -> str:
     height=lambda answer: 0.9 + 0.28 * int(answer.frame["is_relative"].sum()),
     panels=lambda answer: ({},) if answer.frame["is_relative"].any() else (),
 )
-def _plot(ax: "Axes", answer: "Answer") -> None:
-    from .plots import changes_with_intervals
+def _plot(ax: "Axes", answer: Answer) -> None:
+    from .plots import relative_changes
 
-    found = answer.result
-    changes_with_intervals(ax, found.changes, found.base_name, found.new_name)
+    relative_changes(ax, answer.frame, answer["base_name"], answer["new_name"])

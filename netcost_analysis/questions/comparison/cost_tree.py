@@ -1,86 +1,52 @@
 # Where a change of CPU time per unit of work went: a tree whose branches sum to their stem.
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...comparison.run_set import RunSet
+from ...display.metrics import signed_duration
+from ...display.tables import Table
 from ...timeline.owners import INTERRUPT_CONTEXTS
-from .contexts import CONTEXTS, process_contexts, require_tasks
-from .measured import measured
+from ...units import absent, duration, plural, signed_share
+from .measured import CONTEXTS, measured, process_contexts, require_tasks
 from .work import Unit, unit_of, units_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ...answers.answer import Answer
 
 LEVELS = ("process_context", "cost_class", "thief")
 # What a task ran itself; what may be network, as inter-processor interrupts, at whosever cost.
 OWN, PERHAPS = "own", "perhaps_network"
 # Whose own time is part of what the work costs.
 ENDPOINTS = ("client", "server")
-# Branches of less than this part of the base's total are drawn together.
+# Branches of less than this part of the base's total are counted and not shown.
 _SMALL = 0.005
 
 
-@dataclass(frozen=True)
-class CostTree:
-    """Answer of `cost_tree`.
-
-    Attributes
-    ----------
-    tree : pandas.DataFrame
-        A row per branch: level (0 of all, then one for each of process_context, cost_class and
-        thief, "" below it), base_ns, new_ns, base_ns_per_unit, new_ns_per_unit, difference_ns,
-        difference_share (of the base's total per unit). Branches follow their stem.
-    moved : pandas.DataFrame
-        A row per process_context: decrease_ns, increase_ns per unit; and what of them went to, or
-        came from, another: moved_ns; the rest is added_ns (negative where it is gone).
-    unit : str
-        The unit of work.
-    base_units, new_units : float
-        How many of it each side did.
-    unknown_base_share, unknown_new_share : float
-        What of the CPUs' time is in no branch, for nobody knows whose it was.
-    """
-
-    tree: pd.DataFrame
-    moved: pd.DataFrame
-    unit: str
-    base_units: float
-    new_units: float
-    unknown_base_share: float
-    unknown_new_share: float
-
-
 @question(
-    topic="comparison",
-    main="tree",
     rows=24,
     columns=(
         *("process_context", "cost_class", "thief", "base_ns_per_unit", "new_ns_per_unit"),
         *("difference_ns", "difference_share"),
     ),
 )
-def cost_tree(comparison: Comparison) -> CostTree:
+def cost_tree(comparison: Comparison) -> Answer:
     """Where the change in CPU time per unit of work went, as a tree that sums exactly.
 
-    - comparison: Two run sets, both recorded.
+    A row per branch, behind its stem: by the process in whose context time was, its cost class and
+    what ran. In the tree is what is network, what may be ("perhaps_network"), and the own time of
+    client and server, whose work the traffic is; other tasks' own time, idle time and nobody's are
+    in no branch. Work that left one process and came to another is moved: of all processes'
+    decreases and increases the smaller sum. The rest was added, or is gone.
 
-    CPU time of networking per unit of work, and what client and server ran themselves, by the
-    process in whose context it was, its cost class and what ran.
-
-    Source: the sums of each recording. In the tree is what is network, what may be
-    ("perhaps_network"), and the own time of client and server, whose work the traffic is; other
-    tasks' own time, idle time and nobody's are in no branch. Work that left one process and came to
-    another is moved: of all processes' decreases and increases the smaller sum. The rest was added,
-    or is gone.
+    Source: the sums of each recording.
     """
     for side, runs in comparison.sides.items():
         if not runs.recorded:
@@ -89,69 +55,83 @@ def cost_tree(comparison: Comparison) -> CostTree:
             )
     require_tasks(comparison)
     unit = unit_of(comparison)
-    sums, units, unknown = [], [], []
-    for runs in comparison.sides.values():
-        rows, done, of_nobody = _summed(comparison, runs, unit)
-        sums.append(rows)
-        units.append(done)
-        unknown.append(of_nobody)
-    tree = _tree(sums[0], sums[1], units)
-    return CostTree(tree, moved_between(tree), str(unit), *units, *unknown)
+    base_sums, base_units, unknown_base_share = _summed(comparison, comparison.base, unit)
+    new_sums, new_units, unknown_new_share = _summed(comparison, comparison.new, unit)
+    tree = _tree(base_sums, new_sums, (base_units, new_units))
+    moved = moved_between(tree)
+    leaves = tree[tree["level"] == len(LEVELS)]
+    order = leaves["difference_ns"].abs().sort_values(ascending=False, kind="stable").index
+    return Answer(
+        tree=tree,
+        moved=moved,
+        unit=str(unit),
+        base_units=base_units,
+        new_units=new_units,
+        unknown_base_share=unknown_base_share,
+        unknown_new_share=unknown_new_share,
+        stem=tree.iloc[0].to_dict(),
+        largest_branches=leaves.loc[order[:3]].to_dict("records"),
+        moved_in_all_ns=float(moved["moved_ns"].clip(lower=0).sum()),
+        added_in_all_ns=float(moved["added_ns"].clip(lower=0).sum()),
+        gone_in_all_ns=float(-moved["added_ns"].clip(upper=0).sum()),
+        moved_from=moved[moved["moved_ns"] < 0].to_dict("records"),
+        moved_to=moved[moved["moved_ns"] > 0].to_dict("records"),
+        base_name=comparison.named("base"),
+        new_name=comparison.named("new"),
+    )
 
 
 def _summed(
     comparison: Comparison, side: RunSet, unit: Unit
 ) -> tuple["pd.Series[int]", float, float]:
     # ns by LEVELS, units of work, and the share of nobody's time, of all runs of a side.
-    parts, done, nobody, whole = [], 0.0, 0, 0
+    parts, done, nobody, total = [], 0.0, 0, 0
     for run in side.recorded:
-        own = measured(run)
-        rows = own.sums.assign(process_context=process_contexts(run, own, comparison))
-        whole += int(rows["ns"].sum())
+        rows = measured(run).sums.assign(process_context=process_contexts(run, comparison))
+        total += int(rows["ns"].sum())
         nobody += int(rows.loc[rows["context"] == "unknown", "ns"].sum())
-        network = rows["is_network"].astype(object)
-        # A kernel thread that works for the network is network itself.
-        task = ((rows["context"] == "task") & (network != "yes")).to_numpy(dtype=bool)
-        ends = rows["process_context"].isin(ENDPOINTS).to_numpy() & task
-        on_top = rows["context"].isin(INTERRUPT_CONTEXTS).to_numpy()
-        rows = rows[ends | (network == "yes") | ((network == "unknown") & on_top)]
-        classes = rows["cost_class"].astype(object).mask(task[rows.index], OWN)
-        classes = classes.mask((network == "unknown")[rows.index] & ~task[rows.index], PERHAPS)
-        thief = rows["thief"].astype(object).mask(rows["context"] == "task", OWN)
-        rows = rows.assign(thief=thief, cost_class=classes)
-        parts.append(rows.groupby(list(LEVELS), sort=False)["ns"].sum())
         done += float(units_of(run)[unit].sum())
+        network = rows["is_network"].astype(object)
+        in_task = rows["context"] == "task"
+        # A kernel thread that works for the network is network itself.
+        own = (in_task & (network != "yes")).to_numpy(dtype=bool)
+        perhaps = (network == "unknown") & rows["context"].isin(INTERRUPT_CONTEXTS)
+        classes = rows["cost_class"].astype(object).mask(own, OWN).mask(perhaps & ~own, PERHAPS)
+        thieves = rows["thief"].astype(object).mask(in_task, OWN)
+        rows = rows.assign(cost_class=classes, thief=thieves)
+        kept = rows[(rows["process_context"].isin(ENDPOINTS) & own) | (network == "yes") | perhaps]
+        parts.append(kept.groupby(list(LEVELS), sort=False)["ns"].sum())
     table = pd.concat(parts).groupby(level=[0, 1, 2], sort=False).sum()
-    return table, done, nobody / whole if whole else float("nan")
+    return table, done, nobody / total if total else float("nan")
 
 
-def _tree(base: "pd.Series[int]", new: "pd.Series[int]", units: list[float]) -> pd.DataFrame:
+def _tree(base: "pd.Series[int]", new: "pd.Series[int]", units: tuple[float, ...]) -> pd.DataFrame:
     leaves = pd.DataFrame({"base_ns": base, "new_ns": new}).fillna(0).astype("int64").reset_index()
-    order = {name: place for place, name in enumerate(CONTEXTS)}
-    rows: list[dict[str, Any]] = []
-
-    def grow(part: pd.DataFrame, level: int, names: dict[str, str]) -> None:
-        totals = {side: int(part[side].sum()) for side in ("base_ns", "new_ns")}
-        rows.append({"level": level, **dict.fromkeys(LEVELS, ""), **names, **totals})
-        if level == len(LEVELS):
-            return
-        key = LEVELS[level]
-        groups = dict(list(part.groupby(key, sort=False)))
-        if key == "process_context":
-            listed = sorted(groups, key=lambda name: order[str(name)])
-        else:
-            listed = sorted(groups, key=lambda name: -int(groups[name]["base_ns"].sum()))
-        for name in listed:
-            grow(groups[name], level + 1, {**names, key: str(name)})
-
-    grow(leaves, 0, {})
-    tree = pd.DataFrame(rows)
+    tree = pd.DataFrame(list(_branches_of(leaves, 0, {})))
     for side, done in zip(("base", "new"), units, strict=True):
         tree[f"{side}_ns_per_unit"] = tree[f"{side}_ns"] / done if done else np.nan
     tree["difference_ns"] = tree["new_ns_per_unit"] - tree["base_ns_per_unit"]
-    whole = tree["base_ns_per_unit"].iloc[0]
-    tree["difference_share"] = tree["difference_ns"] / whole if whole else np.nan
+    stem = tree["base_ns_per_unit"].iloc[0]
+    tree["difference_share"] = tree["difference_ns"] / stem if stem else np.nan
     return tree
+
+
+def _branches_of(
+    leaves: pd.DataFrame, level: int, names: dict[str, str]
+) -> Iterator[dict[str, Any]]:
+    # The stem of these leaves, then its branches with theirs: processes in the order of CONTEXTS,
+    # others with most of the base's time first.
+    totals = {side: int(leaves[side].sum()) for side in ("base_ns", "new_ns")}
+    yield {"level": level, **dict.fromkeys(LEVELS, ""), **names, **totals}
+    if level == len(LEVELS):
+        return
+    groups = [(str(name), rows) for name, rows in leaves.groupby(LEVELS[level], sort=False)]
+    if level:
+        groups.sort(key=lambda group: -int(group[1]["base_ns"].sum()))
+    else:
+        groups.sort(key=lambda group: CONTEXTS.index(group[0]))
+    for name, rows in groups:
+        yield from _branches_of(rows, level + 1, {**names, LEVELS[level]: name})
 
 
 def moved_between(tree: pd.DataFrame) -> pd.DataFrame:
@@ -174,68 +154,67 @@ def moved_between(tree: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-@cost_tree.totals
-def _totals(answer: "Answer") -> dict[str, Any]:
-    # stem: the row of all. largest_branches: those of the last level that changed most, either way.
-    # moved_in_all_ns, added_in_all_ns, gone_in_all_ns: per unit; one of the last two is 0.
-    found = answer.result
-    leaves = found.tree[found.tree["level"] == len(LEVELS)]
-    order = leaves["difference_ns"].abs().sort_values(ascending=False, kind="stable").index
-    return {
-        "stem": found.tree.iloc[0].to_dict(),
-        "largest_branches": leaves.loc[order[:3]].to_dict("records"),
-        "moved_in_all_ns": float(found.moved["moved_ns"].clip(lower=0).sum()),
-        "added_in_all_ns": float(found.moved["added_ns"].clip(lower=0).sum()),
-        "gone_in_all_ns": float(-found.moved["added_ns"].clip(upper=0).sum()),
-        "moved_from": found.moved[found.moved["moved_ns"] < 0].to_dict("records"),
-        "moved_to": found.moved[found.moved["moved_ns"] > 0].to_dict("records"),
-    }
+def branches(tree: pd.DataFrame) -> tuple[list[tuple[str, Any]], int]:
+    # The rows of `cost_tree` that are worth a line, each with its own name; how many are not.
+    shown, small = [], 0
+    rows = tree.to_dict("records")
+    for row in rows:
+        at = row["level"]
+        name = row[LEVELS[at - 1]] if at else "all"
+        # What a task ran itself has one branch, of the same name.
+        if at > 1 and name == row[LEVELS[at - 2]]:
+            continue
+        per_unit = max(row["base_ns_per_unit"], row["new_ns_per_unit"])
+        if per_unit < _SMALL * rows[0]["base_ns_per_unit"]:
+            small += 1
+        else:
+            shown.append((name.replace("_", " ") if LEVELS[at - 1] == "cost_class" else name, row))
+    return shown, small
 
 
-@cost_tree.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    names = (
-        "stem",
-        "largest_branches",
-        "moved_in_all_ns",
-        "gone_in_all_ns",
-        "added_in_all_ns",
-        "moved_from",
-        "moved_to",
-    )
-    more = ("unit", "unknown_base_share", "unknown_new_share")
-    comparison: Comparison = answer.sources["Comparison"]
-    return {
-        **{name: answer.parts[name] for name in (*names, *more)},
-        "base_name": comparison.named("base"),
-        "new_name": comparison.named("new"),
-    }
+def left_out(small: int) -> str:
+    # A line about branches that are not shown; "" where all are.
+    if not small:
+        return ""
+    part = f"less than {100 * _SMALL:g} % of the base's total"
+    return f"{plural(small, 'branch', 'branches')} of {part} left out."
 
 
 @cost_tree.table
-def _table(answer: "Answer") -> str:
-    from .tables import branches, left_out, tree_table
-
-    left = left_out(branches(answer.frame, LEVELS)[1])
-    return tree_table(answer.frame, LEVELS).html() + (f"<p>{left}</p>" if left else "")
+def _table(answer: Answer) -> str:
+    shown, small = branches(answer.frame)
+    rows = []
+    for name, row in shown:
+        names = [""] * len(LEVELS)
+        names[max(row["level"] - 1, 0)] = name
+        times = duration(row["base_ns_per_unit"]), duration(row["new_ns_per_unit"])
+        share = row["difference_share"]
+        rows.append(
+            [
+                *(*names, *times, signed_duration(row["difference_ns"])),
+                "" if absent(share) else signed_share(share),
+            ]
+        )
+    heads = [level.replace("_", " ") for level in LEVELS]
+    header = [*heads, "base", "new", "change", "of the base's total"]
+    table = Table(header, rows, strong={0}, left=set(range(len(LEVELS))))
+    return table.html() + (f"<p>{left_out(small)}</p>" if small else "")
 
 
 @cost_tree.plot(
     title="CPU time per unit of work, by process, cost class and what ran",
-    height=lambda answer: 1.0 + 0.3 * len(drawn(answer.frame)),
+    height=lambda answer: 1.0 + 0.3 * len(_drawn(answer.frame)),
 )
-def _plot(ax: "Axes", answer: "Answer") -> None:
-    from .plots import tree_beside
+def _plot(ax: "Axes", answer: Answer) -> None:
+    from .plots import branches_beside
 
-    comparison: Comparison = answer.sources["Comparison"]
-    names = comparison.named("base"), comparison.named("new")
-    tree_beside(ax, drawn(answer.frame), names, answer.result.unit)
+    names = answer["base_name"], answer["new_name"]
+    branches_beside(ax, _drawn(answer.frame), names, answer["unit"])
 
 
-def drawn(tree: pd.DataFrame) -> pd.DataFrame:
+def _drawn(tree: pd.DataFrame) -> pd.DataFrame:
     # The branches that are worth a bar: the last level, of either side's more than a part.
     leaves = tree[tree["level"] == len(LEVELS)]
-    whole = tree["base_ns_per_unit"].iloc[0]
-    worth = leaves[["base_ns_per_unit", "new_ns_per_unit"]].max(axis=1) > _SMALL * whole
-    found: pd.DataFrame = leaves[worth]
-    return found
+    per_unit = leaves[["base_ns_per_unit", "new_ns_per_unit"]].max(axis=1)
+    worth: pd.DataFrame = leaves[per_unit > _SMALL * tree["base_ns_per_unit"].iloc[0]]
+    return worth

@@ -1,9 +1,11 @@
-# What a rule of comparability finds, and its sentence.
+# What a rule of comparability finds, and its sentence; the runs that rules are about.
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...comparison.comparison import Comparison
+from ...comparison.run import Run
 from ...display.templates import as_text, render
 
 # The gravest first: no verdict at all, one that may be wrong, worth knowing.
@@ -28,3 +30,24 @@ class Finding(NamedTuple):
         # A sentence without its full stop, as plain text.
         known = {**self._asdict(), **self.figures}
         return as_text(render(_SENTENCES, known)).strip()
+
+
+def recorded(comparison: Comparison) -> Iterator[tuple[str, Run]]:
+    # Each run that has a recording, with its side.
+    return ((side, run) for side, runs in comparison.sides.items() for run in runs.recorded)
+
+
+def unlike(
+    comparison: Comparison,
+    code: str,
+    severity: str,
+    fact: Callable[[Run], Any],
+    figure: str = "values",
+) -> Iterator[Finding]:
+    # A finding where recorded runs are not alike in this, as far as it is known (not None).
+    values = {
+        side: list(dict.fromkeys(one for one in map(fact, runs.recorded) if one is not None))
+        for side, runs in comparison.sides.items()
+    }
+    if len({one for some in values.values() for one in some}) > 1:
+        yield Finding(code, severity, figures={figure: values})

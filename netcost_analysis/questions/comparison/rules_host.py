@@ -1,14 +1,24 @@
 # Rules of comparability: hosts that are not alike, or were not left alone.
 
-from collections.abc import Callable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from ..._native import CaptureError
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
-from .contexts import process_contexts
-from .finding import Finding
-from .host import Host, host_of
-from .measured import measured
+from ...parsers.clock_speed import cpu_mhz, scaling
+from ...snapshots.mpstat_times import mpstat_intervals
+from ...timeline.reading import once
+from ..completeness.completeness import recorded_cpus
+from .finding import Finding, recorded, unlike
+from .measured import measured, process_contexts
+
+if TYPE_CHECKING:
+    from ...capture.bundle import Bundle
+    from ...capture.capture import Capture
 
 # Clocks that differ by more cannot be compared, or have to be thought of.
 _SPEED_REFUSED, _SPEED_WARNED = 0.05, 0.01
@@ -18,57 +28,97 @@ _STOLEN, _NEIGHBOUR = 0.01, 0.05
 _NAMED = 3
 # TASK_COMM_LEN without its NUL.
 _COMM_LENGTH = 15
-Fact = TypeVar("Fact")
+# The columns of /proc/stat that make up a CPU's time; guest time is in user's, and steal the last.
+_KINDS = 8
 
 
-def recorded(comparison: Comparison) -> Iterator[tuple[str, Run]]:
-    # By side each run that has a recording.
-    for side, runs in comparison.sides.items():
-        yield from ((side, run) for run in runs.recorded)
+class Host(NamedTuple):
+    # What is known of the host of a run, None for what is not. mhz: its clock as /proc/cpuinfo has
+    # it, of that moment where is_scaled; limit_mhz, governors: cpufreq's. cpus: how many were
+    # recorded. stolen_share: of their time, what the hypervisor gave to others while it was
+    # recorded. settings: sysctls, virtualization and clock source. command: of the load.
+    model: str | None = None
+    mhz: float | None = None
+    is_scaled: bool = False
+    limit_mhz: float | None = None
+    governors: str | None = None
+    cpus: int | None = None
+    stolen_share: float | None = None
+    settings: Mapping[str, str] = {}
+    command: str | None = None
 
 
-def known(
-    comparison: Comparison, fact: Callable[[Host], Fact | None]
-) -> dict[str, list[tuple[Run, Fact]]]:
-    # By side each recorded run of whose host this is known.
-    found: dict[str, list[tuple[Run, Fact]]] = {side: [] for side in comparison.sides}
-    for side, run in recorded(comparison):
-        value = fact(host_of(run))
-        if value is not None:
-            found[side].append((run, value))
-    return found
+@once
+def host_of(run: Run) -> Host:
+    # Of a rotated recording what came with its first file.
+    if not run.is_recorded:
+        return Host()
+    capture = run.captures[0]
+    bundle = capture.bundle
+    if bundle is None:
+        return Host(cpus=_cpus(capture))
+    named = [bundle.text(f"{when}/settings/cpuinfo") or "" for when in ("before", "after")]
+    speeds = [speed for text in named for speed in cpu_mhz(text)]
+    scaled = scaling(bundle.text("before/settings/cpufreq") or "")
+    host, load = bundle.manifest.host, bundle.manifest.load
+    settings = {"virtualization": host.virtualization, "clocksource": host.clocksource}
+    settings |= host.sysctls or {}
+    return Host(
+        model=host.cpu_model or None,
+        mhz=median(speeds) if speeds else None,
+        is_scaled=scaled.driver,
+        limit_mhz=scaled.limit_mhz,
+        governors=", ".join(scaled.governors) or None,
+        cpus=_cpus(capture),
+        stolen_share=_stolen(bundle),
+        settings={name: str(value) for name, value in settings.items() if value is not None},
+        command=load.command if load else None,
+    )
 
 
-def _values(found: dict[str, list[tuple[Run, Fact]]]) -> dict[str, list[Fact]]:
-    return {side: list(dict.fromkeys(value for _, value in runs)) for side, runs in found.items()}
+def _cpus(capture: "Capture") -> int | None:
+    # None where its records cannot be walked.
+    try:
+        seen, bundle = len(capture.info["cpus"]), capture.bundle
+        every = bundle.host_cpus if bundle and recorded_cpus(capture, bundle) is None else None
+    except CaptureError:
+        return None
+    return every or seen or None
+
+
+def _stolen(bundle: "Bundle") -> float | None:
+    before, after = bundle.before.ticks, bundle.after.ticks
+    grown = [
+        np.subtract(after[cpu][:_KINDS], ticks[:_KINDS])
+        for cpu, ticks in before.items()
+        if cpu in after and min(len(ticks), len(after[cpu])) >= _KINDS
+    ]
+    total = sum(grown, np.zeros(_KINDS, dtype="int64"))
+    if total.sum() > 0:
+        return float(max(total[-1], 0) / total.sum())
+    intervals = mpstat_intervals(bundle)
+    shares = intervals.loc[intervals["cpu"].notna(), "steal_share"].dropna()
+    return float(shares.mean()) if len(shares) else None
 
 
 def processor(comparison: Comparison) -> Iterator[Finding]:
-    yield from _unlike(comparison, "processor", "refused", lambda host: host.model)
+    return unlike(comparison, "processor", "refused", lambda run: host_of(run).model)
 
 
 def cpu_number(comparison: Comparison) -> Iterator[Finding]:
-    yield from _unlike(comparison, "cpu_number", "refused", lambda host: host.cpus)
+    return unlike(comparison, "cpu_number", "refused", lambda run: host_of(run).cpus)
 
 
 def governor(comparison: Comparison) -> Iterator[Finding]:
-    yield from _unlike(comparison, "governor", "warning", lambda host: host.governors)
-
-
-def _unlike(
-    comparison: Comparison, code: str, severity: str, fact: Callable[[Host], Fact | None]
-) -> Iterator[Finding]:
-    values = _values(known(comparison, fact))
-    if len({one for some in values.values() for one in some}) > 1:
-        yield Finding(code, severity, figures={"values": values})
+    return unlike(comparison, "governor", "warning", lambda run: host_of(run).governors)
 
 
 def clock_speed(comparison: Comparison) -> Iterator[Finding]:
     hosts = [host_of(run) for _, run in recorded(comparison)]
     limited = all(host.limit_mhz for host in hosts)
-    speeds = known(comparison, lambda host: host.limit_mhz if limited else host.mhz)
-    every = [speed for runs in speeds.values() for _, speed in runs]
-    apart = max(every) / min(every) - 1 if every and min(every) > 0 else 0.0
+    clocks = [host.limit_mhz if limited else host.mhz for host in hosts]
+    speeds = [mhz for mhz in clocks if mhz is not None]
+    apart = max(speeds) / min(speeds) - 1 if speeds and min(speeds) > 0 else 0.0
     if apart <= _SPEED_WARNED:
         return
     # What a scaled clock was at one moment is no proof of what it was later.
@@ -79,16 +129,15 @@ def clock_speed(comparison: Comparison) -> Iterator[Finding]:
         "refused" if refused else "warning",
         found=apart,
         limit=_SPEED_REFUSED if refused else _SPEED_WARNED,
-        figures={"least": min(every), "most": max(every), "is_moment": moment},
+        figures={"least": min(speeds), "most": max(speeds), "is_moment": moment},
     )
 
 
 def settings(comparison: Comparison) -> Iterator[Finding]:
     # What no label says: net.core.skb_defer_max may differ where a label skb_defer_max does.
     values: dict[str, set[str]] = {}
-    hosts = [host_of(run).settings for _, run in recorded(comparison)]
-    for host in hosts:
-        for name, value in host.items():
+    for _, run in recorded(comparison):
+        for name, value in host_of(run).settings.items():
             values.setdefault(name, set()).add(value)
     for name, some in values.items():
         if len(some) > 1 and name.rpartition(".")[2] not in comparison.differs:
@@ -96,27 +145,29 @@ def settings(comparison: Comparison) -> Iterator[Finding]:
 
 
 def hypervisor(comparison: Comparison) -> Iterator[Finding]:
-    for side, runs in known(comparison, lambda host: host.stolen_share).items():
-        for run, share in runs:
-            if share > _STOLEN:
-                yield Finding("hypervisor", "warning", side, run.name, share, _STOLEN)
+    for side, run in recorded(comparison):
+        share = host_of(run).stolen_share or 0
+        if share > _STOLEN:
+            yield Finding("hypervisor", "warning", side, run.name, share, _STOLEN)
 
 
 def unknown(comparison: Comparison) -> Iterator[Finding]:
     # What nobody recorded of a side's hosts is not alike for that.
     names: dict[str, Callable[[Host], object | None]] = {
         "the processor": lambda host: host.model,
-        "the clock speed": lambda host: host.speed_mhz,
+        "the clock speed": lambda host: host.limit_mhz or host.mhz,
         "what a hypervisor took": lambda host: host.stolen_share,
         "the command of the load": lambda host: host.command,
     }
+    # Runs of one command of the lab are of one host.
+    places = {run.place and run.place[0] for runs in comparison.sides.values() for run in runs}
     missing: dict[str, list[str]] = {}
     for side, runs in comparison.sides.items():
         hosts = [host_of(run) for run in runs.recorded]
         missing[side] = [
             name for name, fact in names.items() if any(fact(host) is None for host in hosts)
         ]
-        if not hosts and not _one_experiment(comparison):
+        if not hosts and len(places) > 1:
             missing[side] = list(names)
     alike = missing["base"] == missing["new"]
     for side, some in list(missing.items())[: 1 if alike else None]:
@@ -124,41 +175,28 @@ def unknown(comparison: Comparison) -> Iterator[Finding]:
             yield Finding("unknown", "note", "" if alike else side, figures={"names": some})
 
 
-def _one_experiment(comparison: Comparison) -> bool:
-    # Runs of one command of the lab are of one host.
-    runs = [run for side in comparison.sides.values() for run in side]
-    return len({run.place and run.place[0] for run in runs}) == 1
-
-
 def neighbour(comparison: Comparison) -> Iterator[Finding]:
     for side, run in recorded(comparison):
-        own = measured(run)
-        if own.switches is None:
+        if measured(run).switches is None:
             # Without sched_switch nobody knows whose time it was.
             continue
-        rows = own.sums
-        contexts = process_contexts(run, own, comparison)
-        others = (contexts == "other") & (rows["context"] == "task")
-        others &= rows["is_network"].astype(object) != "yes"
-        command = host_of(run).command
+        rows = measured(run).sums
         names = rows["comm"].astype("string").fillna("")
-        others &= ~names.isin(_programs(run))
-        names = names.mask(names == "", "without a name")
-        whole = rows["ns"].sum()
-        shares = rows[others].groupby(names[others])["ns"].sum().sort_values(ascending=False)
-        shares = shares / whole if whole else shares
+        others = (process_contexts(run, comparison) == "other") & (rows["context"] == "task")
+        others &= (rows["is_network"].astype(object) != "yes") & ~names.isin(_programs(run))
+        names = names.replace("", "without a name")
+        ns = rows[others].groupby(names[others])["ns"].sum().sort_values(ascending=False)
+        shares = ns / max(rows["ns"].sum(), 1)
         if shares.sum() > _NEIGHBOUR:
+            is_load_known = bool(host_of(run).command)
             yield Finding(
                 "neighbour",
-                "warning" if command else "note",
-                side,
-                run.name,
-                float(shares.sum()),
-                _NEIGHBOUR,
-                {
+                "warning" if is_load_known else "note",
+                *(side, run.name, float(shares.sum()), _NEIGHBOUR),
+                figures={
                     "tasks": [(str(name), float(one)) for name, one in shares[:_NAMED].items()],
                     "more": max(len(shares) - _NAMED, 0),
-                    "is_load_known": bool(command),
+                    "is_load_known": is_load_known,
                 },
             )
 

@@ -9,10 +9,9 @@ from ..._native import CaptureError
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...parsers.netperf import parse_netperf
-from .finding import Finding
-from .metrics import throughputs
-from .primary import primary
-from .rules_host import known, recorded
+from .finding import Finding, recorded, unlike
+from .metrics import primary, throughputs
+from .rules_host import host_of
 from .work import common_units, throughput_of, unit_of, units_of
 
 # Labels that say what the load was: where one of these differs, another load is what is compared.
@@ -44,33 +43,33 @@ class Size(NamedTuple):
 
 
 def packet_size(comparison: Comparison) -> Iterator[Finding]:
-    sizes = {side: [_size(run) for run in runs] for side, runs in comparison.sides.items()}
-    found = [one for some in sizes.values() for one in some if one is not None]
+    sizes = {
+        side: [size for run in runs if (size := _size(run))]
+        for side, runs in comparison.sides.items()
+    }
     # Loads count what they send, counters what GRO made of it: the two are not compared.
     for source in ("load", "step", "counters"):
-        of_side = {
-            side: [one for one in some if one is not None and one.source == source]
+        alike = {
+            side: [size.bytes for size in some if size.source == source]
             for side, some in sizes.items()
         }
-        if not all(of_side.values()):
+        if not all(alike.values()):
             continue
-        every = [one.bytes for some in of_side.values() for one in some]
-        apart = max(every) / min(every) - 1
-        if apart > _SIZE:
+        least, most = min(map(min, alike.values())), max(map(max, alike.values()))
+        if most / least - 1 > _SIZE:
             refused = source != "counters" and not is_labelled(comparison)
+            devices = {size.device for some in sizes.values() for size in some if size.device}
             yield Finding(
                 "packet_size",
                 "refused" if refused else "warning",
-                found=apart,
+                found=most / least - 1,
                 limit=_SIZE,
                 figures={
-                    "bytes": {
-                        side: median(one.bytes for one in some) for side, some in of_side.items()
-                    },
-                    "least": min(every),
-                    "most": max(every),
+                    "bytes": {side: median(some) for side, some in alike.items()},
+                    "least": least,
+                    "most": most,
                     "source": source,
-                    "devices": sorted({one.device for one in found if one.device}),
+                    "devices": sorted(devices),
                 },
             )
         return
@@ -82,33 +81,28 @@ def _size(run: Run) -> Size | None:
         packets, source = rates["packet"]
         if packets > 0 and rates["byte"][0] > 0:
             return Size(rates["byte"][0] / packets, source)
-    return _counted(run)
-
-
-def _counted(run: Run) -> Size | None:
-    # Of the interface that received most packets while it was recorded.
+    # By counters, of the interface that received most packets while it was recorded.
     bundle = run.captures[0].bundle if run.is_recorded else None
     if bundle is None:
         return None
-    before, after = bundle.before.interfaces, bundle.after.interfaces
-    grown = {
-        name: (after[name][0] - before[name][0], after[name][1] - before[name][1])
-        for name in before
+    after = bundle.after.interfaces
+    grown = [
+        (after[name][1] - packets, after[name][0] - octets, name)
+        for name, (octets, packets, *_) in bundle.before.interfaces.items()
         if name in after
-    }
-    name = max(grown, key=lambda one: grown[one][1], default=None)
-    if name is None or grown[name][1] < _FEW or grown[name][0] <= 0:
+    ]
+    packets, octets, name = max(grown, key=lambda one: one[0], default=(0, 0, ""))
+    if packets < _FEW or octets <= 0:
         return None
-    octets, packets = grown[name]
     return Size(octets / packets, "counters", name)
 
 
 def load_command(comparison: Comparison) -> Iterator[Finding]:
     if is_labelled(comparison):
         return
-    commands = known(comparison, lambda host: host.command)
-    # In a run's own words the first one of each.
-    shown = {_NUMBERED.sub("", text): text for runs in commands.values() for _, text in runs}
+    commands = [host_of(run).command for _, run in recorded(comparison)]
+    # In a run's own words the last one of each.
+    shown = {_NUMBERED.sub("", text): text for text in commands if text is not None}
     if len(shown) > 1:
         yield Finding("load_command", "warning", figures={"commands": list(shown.values())})
 
@@ -117,29 +111,27 @@ def packets_counted(comparison: Comparison) -> Iterator[Finding]:
     # Packets per what: of another device, or by another counter, they are other packets.
     if "packet" in common_units(comparison):
         return
-    counted: dict[str, dict[str, None]] = {side: {} for side in comparison.sides}
-    for side, run in recorded(comparison):
-        every = [unit for unit in units_of(run) if unit.name == "packet"]
-        if every:
-            counted[side][every[0].device or f"the {every[0].source}"] = None
-    names = {side: list(some) for side, some in counted.items()}
-    if len({name for some in names.values() for name in some}) > 1:
-        yield Finding("packets_counted", "warning", figures={"names": names})
+    yield from unlike(comparison, "packets_counted", "warning", _counted_at, "names")
+
+
+def _counted_at(run: Run) -> str | None:
+    unit = next((unit for unit in units_of(run) if unit.name == "packet"), None)
+    return (unit.device or f"the {unit.source}") if unit else None
 
 
 def throughput(comparison: Comparison) -> Iterator[Finding]:
     if not all(side.recorded for side in comparison.sides.values()):
         return
-    found = throughputs(comparison)
-    if found is None:
+    rates = throughputs(comparison)
+    if rates is None:
         return
-    unit, rates, _ = found
-    base, new = (median(map(float, side)) for side in rates)
+    unit, sides = rates
+    base, new = (median(map(float, side)) for side in sides)
     apart = new / base - 1 if base else float("nan")
     if abs(apart) <= _THROUGHPUT:
         return
-    of = primary(comparison)
-    by_time = of is not None and of.observed.metric.unit == "ns/second"
+    first = primary(comparison)
+    by_time = first is not None and first.observed.metric.unit == "ns/second"
     yield Finding(
         "throughput",
         "refused" if by_time else "note",
@@ -159,22 +151,14 @@ def confidence(comparison: Comparison) -> Iterator[Finding]:
                     continue
                 if not said.is_confident:
                     width = max(said.confidence.values(), default=float("nan"))
-                    yield Finding(
-                        "confidence",
-                        "warning",
-                        side,
-                        run.name,
-                        width,
-                        figures={"test": said.test, "width": said.confidence},
-                    )
+                    figures = {"test": said.test, "width": said.confidence}
+                    yield Finding("confidence", "warning", side, run.name, width, figures=figures)
 
 
 def _outputs(run: Run) -> list[str]:
     # What its load may have written.
-    found = []
-    if run.reader is not None:
-        found += [run.reader(name) for name in _OF_STEP]
+    texts = [run.reader(name) for name in _OF_STEP] if run.reader is not None else []
     bundle = run.captures[0].bundle if run.is_recorded else None
     if bundle is not None:
-        found += [bundle.load_output, *(bundle.text(name) for name in _OF_BUNDLE)]
-    return [text for text in dict.fromkeys(found) if text]
+        texts += [bundle.load_output, *(bundle.text(name) for name in _OF_BUNDLE)]
+    return [text for text in dict.fromkeys(texts) if text]

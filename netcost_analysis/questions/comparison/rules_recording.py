@@ -13,17 +13,17 @@ from ...units import absent
 from ..completeness.missing import MAX_MISSING, network_missing
 from ..samples.sampled import sampled
 from ..tracing_overhead.event_cost import chosen, event_cost
-from .finding import Finding
+from .finding import Finding, recorded, unlike
 from .measured import measured
-from .primary import primary
-from .rules_host import recorded
+from .metrics import primary
 from .work import Unit, unit_of, units_of
 
 # Softirqs of the network that a recording may lack.
 _MISSING = 0.01
 # What has to be recorded, and owned, of the CPUs' time.
 _COVERAGE = 0.99
-# A difference of what tracing cost, of the difference found and of the base's figure.
+# Tracing is worth a warning where its cost differs by more than these parts of the difference found
+# and of the base's figure.
 _TRACED, _WORTH = 0.1, 0.01
 
 
@@ -66,28 +66,24 @@ def missing(comparison: Comparison) -> Iterator[Finding]:
 
 
 def recorders(comparison: Comparison) -> Iterator[Finding]:
-    by_side: dict[str, dict[str, None]] = {side: {} for side in comparison.sides}
-    for side, run in recorded(comparison):
-        by_side[side][recorder(run.captures[0].info)] = None
-    names = {side: list(some) for side, some in by_side.items()}
-    if len({name for some in names.values() for name in some}) > 1:
-        yield Finding("recorders", "warning", figures={"names": names})
+    yield from unlike(
+        comparison, "recorders", "warning", lambda run: recorder(run.captures[0].info), "names"
+    )
 
 
 def events(comparison: Comparison) -> Iterator[Finding]:
-    # A text has those that happened, and does not say what was recorded.
     sets: list[tuple[str, set[str]]] = []
     for side, run in recorded(comparison):
-        capture = run.captures[0]
-        if capture.header["format"] != "text":
+        # A text has those that happened, and does not say what was recorded.
+        if run.captures[0].header["format"] != "text":
             # ftrace's own come with every recording of it, whatever was asked for.
-            own = {one for one in recorded_events(capture) if not one.startswith("ftrace:")}
-            sets.append((side, own))
-    if not sets:
-        return
-    everywhere = set.intersection(*(some for _, some in sets))
+            names = {
+                name for name in recorded_events(run.captures[0]) if not name.startswith("ftrace:")
+            }
+            sets.append((side, names))
+    everywhere = set.intersection(*(names for _, names in sets)) if sets else set()
     unlike = {
-        side: sorted({one for of, some in sets for one in some if of == side} - everywhere)
+        side: sorted(set().union(*(names for of, names in sets if of == side)) - everywhere)
         for side in comparison.sides
     }
     if any(unlike.values()):
@@ -96,24 +92,23 @@ def events(comparison: Comparison) -> Iterator[Finding]:
 
 def tracing(comparison: Comparison) -> Iterator[Finding]:
     # What the tracing of events cost per unit of work, beside the difference found.
-    found = primary(comparison)
-    if found is None or not found.observed.metric.unit.startswith("ns/"):
+    first = primary(comparison)
+    if first is None or not first.observed.metric.unit.startswith("ns/"):
         return
-    base, new = found.observed.base.value, found.observed.new.value
-    if found.observed.base.of == "repeats" and not all(
-        run.is_recorded for runs in found.runs.values() for run, _ in runs
+    base, new = first.observed.base, first.observed.new
+    if base.of == "repeats" and not all(
+        run.is_recorded for runs in first.runs.values() for run, _ in runs
     ):
         return
     unit = unit_of(comparison)
-    each = {
-        side: [_events_per(run, unit) for run in runs.recorded]
-        for side, runs in comparison.sides.items()
-    }
     # One price for both sides: two that were measured apart would be a difference of their own.
     price = max(_price(run) for _, run in recorded(comparison))
-    costs = {side: price * sum(some) / len(some) for side, some in each.items()}
-    apart, difference = abs(costs["new"] - costs["base"]), abs(new - base)
-    if apart > _WORTH * base and apart > _TRACED * difference:
+    costs = {}
+    for side, runs in comparison.sides.items():
+        events = [_events_per(run, unit) for run in runs.recorded]
+        costs[side] = price * sum(events) / len(events)
+    apart, difference = abs(costs["new"] - costs["base"]), abs(new.value - base.value)
+    if apart > _WORTH * base.value and apart > _TRACED * difference:
         yield Finding(
             "tracing",
             "warning",
@@ -148,15 +143,15 @@ def _price(run: Run) -> int:
 def coverage(comparison: Comparison) -> Iterator[Finding]:
     for side, run in recorded(comparison):
         infos = [capture.info for capture in run.captures]
-        lost = sum(info["lost_events"] for info in infos)
         shares = [info["recorded"] for info in infos if info["recorded"] is not None]
         sums = measured(run).sums
-        whole = int(sums["ns"].sum())
-        owned = int(sums.loc[sums["context"] != "unknown", "ns"].sum()) / whole if whole else 1.0
-        least = min([owned, *shares])
-        some = any(info["lost_unknown"] for info in infos)
-        if least < _COVERAGE or lost or some:
-            figures = {"lost": lost, "lost_unknown": some, "recorded": min(shares, default=None)}
-            yield Finding(
-                "coverage", "warning", side, run.name, least, _COVERAGE, {**figures, "owned": owned}
-            )
+        ns = sums.groupby(sums["context"] != "unknown")["ns"].sum()
+        figures = {
+            "lost": sum(info["lost_events"] for info in infos),
+            "lost_unknown": any(info["lost_unknown"] for info in infos),
+            "recorded": min(shares, default=None),
+            "owned": float(ns.get(True, 0) / ns.sum()) if ns.sum() else 1.0,
+        }
+        least = min([figures["owned"], *shares])
+        if least < _COVERAGE or figures["lost"] or figures["lost_unknown"]:
+            yield Finding("coverage", "warning", side, run.name, least, _COVERAGE, figures)

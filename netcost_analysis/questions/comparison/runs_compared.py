@@ -1,10 +1,11 @@
 # Which runs a comparison is of.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.capture import Capture
 from ...capture.checksum import checksum
@@ -12,38 +13,40 @@ from ...capture.manifest import Load, Manifest
 from ...capture.recorder import recorder
 from ...comparison.comparison import Comparison
 
-if TYPE_CHECKING:
-    from ...answers.answer import Answer
-
 _COLUMNS = (
     *("side", "of_run", "is_recorded", "path", "sha256", "kernel", "cpu_model", "recorder"),
     *("record_command", "load", "duration_ns", "event_count", "lost_events", "recorded_share"),
 )
 
 
-@question(
-    topic="comparison",
-    columns=("side", "of_run", "sha256", "kernel", "recorder", "duration_ns"),
-    rows=24,
-)
-def runs_compared(comparison: Comparison) -> pd.DataFrame:
+@question(columns=("side", "of_run", "sha256", "kernel", "recorder", "duration_ns"), rows=24)
+def runs_compared(comparison: Comparison) -> Answer:
     """Which runs are compared: each with its recording's checksum, host, command and coverage.
 
-    A row per run, and of a rotated recording one per file: side ("base" or "new"), of_run,
-    is_recorded, path, sha256, kernel, cpu_model, recorder, record_command, load, duration_ns,
-    event_count, lost_events, recorded_share (of the whole recording); null what is not known, as
-    all of a run that was not recorded.
-
-    Source: provenance's checksum, Capture.info, the bundles' manifests.
+    A row per run, and of a rotated recording one per file; null what is not known, as all of a run
+    that was not recorded. Source: provenance's checksum, Capture.info, the bundles' manifests.
     """
     rows: list[dict[str, Any]] = []
     for side, runs in comparison.sides.items():
         for run in runs:
             named = {"side": side, "of_run": run.name, "is_recorded": run.is_recorded}
-            known = [_recording(capture) for capture in run.captures]
-            kernel = run.labels.get("kernel")
-            rows += [{**named, "kernel": kernel, **one} for one in known or [{}]]
-    return pd.DataFrame(rows, columns=list(_COLUMNS)).astype(object)
+            recordings = [_recording(capture) for capture in run.captures] or [{}]
+            rows += [{**named, "kernel": run.labels.get("kernel"), **one} for one in recordings]
+    frame = pd.DataFrame(rows, columns=list(_COLUMNS)).astype(object)
+    sides = []
+    for name in comparison.sides:
+        rows_of_side = frame[frame["side"] == name]
+        of_runs = rows_of_side.drop_duplicates("of_run")
+        sides.append(
+            {
+                "side": name,
+                "runs": len(of_runs),
+                "recorded": int(of_runs["is_recorded"].sum()),
+                "kernels": list(rows_of_side["kernel"].dropna().unique()),
+                "models": list(rows_of_side["cpu_model"].dropna().unique()),
+            }
+        )
+    return Answer(frame, sides=sides)
 
 
 def _recording(capture: Capture) -> dict[str, Any]:
@@ -68,26 +71,3 @@ def _recording(capture: Capture) -> dict[str, Any]:
         "lost_events": info["lost_events"],
         "recorded_share": info["recorded"],
     }
-
-
-@runs_compared.totals
-def _totals(answer: "Answer") -> dict[str, Any]:
-    # sides: of each its side, how many runs and recorded ones, kernels and processors.
-    found = []
-    for side, rows in answer.frame.groupby("side", sort=False):
-        runs = rows.drop_duplicates("of_run")
-        found.append(
-            {
-                "side": side,
-                "runs": len(runs),
-                "recorded": int(runs["is_recorded"].sum()),
-                "kernels": list(rows["kernel"].dropna().unique()),
-                "models": list(rows["cpu_model"].dropna().unique()),
-            }
-        )
-    return {"sides": found}
-
-
-@runs_compared.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    return {"sides": answer.parts["sides"]}

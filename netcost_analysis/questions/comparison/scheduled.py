@@ -6,7 +6,7 @@ import pandas as pd
 
 from ...capture.requires import unrecorded
 from ...timeline.aggregates import groups
-from ...timeline.group import KNOWN, Grouping, Groups, Range
+from ...timeline.group import KNOWN, Grouping, Range
 from ...timeline.owners import plain_names
 from ...timeline.reading import window_of
 from ...timeline.timeline import Timeline
@@ -56,35 +56,25 @@ def scheduled(timeline: Timeline, blocks: Blocks) -> pd.DataFrame | None:
     states = switches.frame["prev_state"].astype("int64")
     woken = waits.frame["is_woken"].map({True: "wake-up", False: "runnable"})
     parts = [
-        _counted(switches, blocks, kinds_of(states, left), None),
-        _counted(waits, blocks, woken, "waited_ns"),
-        _counted(asleep, blocks, "asleep", "asleep_ns"),
+        _counted(switches.frame, blocks, kinds_of(states, left), 0),
+        _counted(waits.frame, blocks, woken, waits.frame["waited_ns"]),
+        _counted(asleep.frame, blocks, "asleep", asleep.frame["asleep_ns"]),
     ]
     if not unrecorded(timeline.capture, "sched:sched_migrate_task"):
         moved = migrations(timeline)
         if incomparable(timeline, moved):
             return None
         moved = moved[window.has(moved["time_ns"]).fillna(False).to_numpy(dtype=bool)]
-        parts.append(
-            pd.DataFrame(
-                {
-                    "block": blocks.of(moved["time_ns"]),
-                    "tid": moved["tid"].astype("Int64"),
-                    "comm": plain_names(moved["comm"]),
-                    "what": "migration",
-                    "count": 1,
-                    "ns": moved["until_run_ns"].astype("Int64").fillna(0).astype("int64"),
-                }
-            )
-        )
+        moved = moved.assign(slices=1, block=moved["time_ns"].astype("int64") // blocks.width_ns)
+        until_run_ns = moved["until_run_ns"].astype("Int64").fillna(0).astype("int64")
+        parts.append(_counted(moved, blocks, "migration", until_run_ns))
     every = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
     return every.groupby(_KEYS, dropna=False)[["count", "ns"]].sum().reset_index()
 
 
 def _counted(
-    found: Groups, blocks: Blocks, what: "pd.Series[str] | str", ns: str | None
+    rows: pd.DataFrame, blocks: Blocks, what: "pd.Series[str] | str", ns: "pd.Series[int] | int"
 ) -> pd.DataFrame:
-    rows = found.frame
     return pd.DataFrame(
         {
             "block": blocks.placed(rows["block"]),
@@ -92,6 +82,6 @@ def _counted(
             "comm": plain_names(rows["comm"]),
             "what": what,
             "count": rows["slices"],
-            "ns": rows[ns] if ns else 0,
+            "ns": ns,
         }
     )

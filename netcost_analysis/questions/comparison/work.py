@@ -10,20 +10,18 @@ from ...parsers.iperf3 import iperf3_sent, parse_iperf3
 from ...parsers.netperf import parse_netperf
 from ...stats.resampling import Floats
 from ...timeline.reading import once
-from .measured import Measured, busiest, measured
+from .measured import Measured, busiest, measured, packets_by_device, polled_by
 
 # In the order in which one is chosen.
 UNITS = ("packet", "byte", "transaction", "block", "work", "second")
-
-
 # A device whose polls brought less than this part of those of the device that most came by does
 # not carry what is compared.
 _CARRIES = 0.5
 
 
 class Unit(NamedTuple):
-    # A unit of work as somebody counted it. name: of UNITS. source: who counted, a code: "polls",
-    # "step", "load", "victim", "clock"; device: whose packets polls counted.
+    # name: of UNITS. source: who counted it ("polls", "step", "load", "victim", "clock"). device:
+    # whose packets polls counted.
     name: str
     source: str
     device: str = ""
@@ -57,15 +55,9 @@ def throughput_of(run: Run) -> dict[str, tuple[float, str]]:
 
 def _polled(own: Measured) -> dict[str, Floats]:
     # Packets by device, of those that carry what is compared: one packet may pass several.
-    if own.polled is None or not own.polled["packets"].sum():
-        return {}
-    packets = own.polled.groupby("device")["packets"].sum()
-    found = {}
-    for device in packets.index[packets >= _CARRIES * packets.max()]:
-        rows = own.polled[own.polled["device"] == device].set_index("block")["packets"]
-        done = rows.reindex(range(len(own.seconds)), fill_value=0)
-        found[str(device)] = done.to_numpy("float64")
-    return found
+    packets = packets_by_device(own)
+    carry = packets.index[packets >= _CARRIES * packets.max()]
+    return {str(device): polled_by(own, device)[0] for device in carry}
 
 
 def _rates(run: Run) -> dict[str, tuple[float, str]]:
@@ -139,11 +131,9 @@ def common_units(comparison: Comparison) -> dict[str, Unit]:
             for unit in (runs[0] if runs else ())
             if unit.name == name and all(unit in one for one in runs)
         ]
-        polled = {
-            unit: sum(float(one[unit].sum()) for one in runs)
-            for unit in every
-            if unit.source == "polls"
-        }
+        polled = [unit for unit in every if unit.source == "polls"]
         if every:
-            found[name] = max(polled, key=lambda unit: polled[unit]) if polled else every[0]
+            found[name] = max(
+                polled or every[:1], key=lambda unit: sum(float(one[unit].sum()) for one in runs)
+            )
     return found or {"second": Unit("second", "clock")}

@@ -5,16 +5,14 @@ A row for each condition (by_rate), the table of document 002 (cpu_by_rate), who
 say of its end (saturation), and how a sweep was made (made_by).
 """
 
-from .by_rate import ByRate, by_rate
+from .by_rate import by_rate
 from .cheaper_path import cheaper_path
 from .cpu_by_rate import cpu_by_rate
 from .destinations import destinations
-from .made_by import MadeBy, made_by
+from .made_by import made_by
 from .saturation import saturation
 
 __all__ = [
-    "ByRate",
-    "MadeBy",
     "by_rate",
     "cheaper_path",
     "cpu_by_rate",

@@ -1,88 +1,69 @@
 # What each step of a sweep costs and gets done, a row for each data path and rate.
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
+from ...display.tables import listed
 from ...opening.experiment import Experiment
-from ..batches.common import records
 from .measure import HOPS, UNITS, Figures, dropped_at, figures_of
 from .steps import require_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...answers.answer import Answer
-
 KEYS = ("curve", "data_path", "steering", "destinations", "victim_kind", "offered", "step")
-
-
-class ByRate(NamedTuple):
-    """Answer of `by_rate`.
-
-    Attributes
-    ----------
-    by_rate : pandas.DataFrame
-        A row per step, by curve and rate: curve, data_path, steering, destinations, victim_kind,
-        offered, step, step_runs, recorded_runs, measured_cpu, then its figures, null where nothing
-        says.
-    intervals : pandas.DataFrame
-        A row per step and figure: curve, offered, step, metric, per_unit, measured_value,
-        measured_low, measured_high, observed_in, observations.
-    drops : pandas.DataFrame
-        A row per step and hop that counted: curve, offered, step, hop, dropped, dropped_per_s,
-        dropped_share (of what was sent).
-    """
-
-    by_rate: pd.DataFrame
-    intervals: pd.DataFrame
-    drops: pd.DataFrame
+_INTERVAL = (
+    *("curve", "offered", "step", "metric", "per_unit", "measured_value", "measured_low"),
+    *("measured_high", "observed_in", "observations"),
+)
+_DROPS = ("curve", "offered", "step", "hop", "dropped", "dropped_per_s", "dropped_share")
 
 
 @question(
-    topic="sweep",
     check=require_steps,
-    main="by_rate",
     rows=80,
     columns=(
         *("curve", "offered", "network_share", "victim_share", "batch_mean"),
         *("network_ns_per_packet", "rate_per_s", "reached_pps", "dropped_share"),
     ),
 )
-def by_rate(experiment: Experiment) -> ByRate:
+def by_rate(experiment: Experiment) -> Answer:
     """What each rate of packets costs on each data path, and what of it arrives, with intervals.
 
-    - experiment: A sweep: recordings at several packet rates.
-
-    A row per step, each of its figures with an interval, and drops at each hop.
-
-    A step is measured while its victim ran, on the victim's CPU; without one throughout, on the CPU
-    that the experiment says works on the packets, else on all. With 6 repeats or more a figure is
-    the median over repeats, and its interval is of repeats; with fewer that of the trace is over
-    the blocks of time of its recordings, and what was counted once for a run has none. Intervals:
-    BCa bootstrap.
+    A row per step, by curve and rate; `intervals` has each of its figures, `drops` each hop. A step
+    is measured while its victim ran, on the victim's CPU; without one throughout, on the CPU that
+    the experiment says works on the packets, else on all. With 6 repeats or more a figure is the
+    median over repeats, and its interval is of repeats; with fewer that of the trace is over the
+    blocks of time of its recordings, and what was counted once for a run has none. Intervals: BCa
+    bootstrap. From sent_pps to dropped_share all is of the load's whole run, which begins before
+    the victim's.
 
     Source: the trace's sums and polls, the counters in the experiment's table, mpstat, and
-    `/proc/PID` or pidstat of daemons. From sent_pps to dropped_share all is of the load's whole
-    run, which begins before the victim's.
+    `/proc/PID` or pidstat of daemons.
     """
     figures = figures_of(experiment)
     rows = pd.DataFrame([_row(one) for one in figures])
-    intervals = [_interval(one, name) for one in figures for name in one.values]
-    drops = [row for one in figures for row in _drops(one)]
-    return ByRate(
-        rows,
-        pd.DataFrame(intervals, columns=list(_INTERVAL)),
-        pd.DataFrame(drops, columns=list(_DROPS)),
+    intervals = [row for one in figures for row in _intervals(one)]
+    drops = pd.DataFrame([row for one in figures for row in _drops(one)], columns=list(_DROPS))
+    measured = rows[rows["network_share"].notna()]
+    ends = [
+        {"curve": str(name), "first": listed(curve.head(1))[0], "last": listed(curve.tail(1))[0]}
+        for name, curve in measured.groupby("curve", sort=False)
+    ]
+    return Answer(
+        by_rate=rows,
+        intervals=pd.DataFrame(intervals, columns=list(_INTERVAL)),
+        drops=drops,
+        curve_ends=ends,
+        unmeasured=len(rows) - len(measured),
+        lacking=int(rows["lacking_runs"].sum()),
+        dropped_most=_most(drops[drops["dropped"] > 0], "dropped_share"),
+        counted_drops=len(drops),
+        daemons_most=_most(rows, "daemon_cpu_share"),
     )
-
-
-_INTERVAL = (
-    *("curve", "offered", "step", "metric", "per_unit", "measured_value", "measured_low"),
-    *("measured_high", "observed_in", "observations"),
-)
-_DROPS = ("curve", "offered", "step", "hop", "dropped", "dropped_per_s", "dropped_share")
 
 
 def keys_of(figures: Figures) -> dict[str, Any]:
@@ -105,19 +86,19 @@ def _row(figures: Figures) -> dict[str, Any]:
     }
 
 
-def _interval(figures: Figures, name: str) -> dict[str, Any]:
-    kind, number = figures.of[name]
-    found = figures.values[name]
-    return {
-        **keys_of(figures),
-        "metric": name,
-        "per_unit": UNITS[name],
-        "measured_value": found.value,
-        "measured_low": found.low,
-        "measured_high": found.high,
-        "observed_in": kind,
-        "observations": number,
-    }
+def _intervals(figures: Figures) -> list[dict[str, Any]]:
+    keys = keys_of(figures)
+    return [
+        {
+            **keys,
+            "metric": name,
+            "per_unit": UNITS[name],
+            **{f"measured_{part}": value for part, value in measured._asdict().items()},
+            "observed_in": figures.of[name][0],
+            "observations": figures.of[name][1],
+        }
+        for name, measured in figures.values.items()
+    ]
 
 
 def _drops(figures: Figures) -> list[dict[str, Any]]:
@@ -130,51 +111,14 @@ def _drops(figures: Figures) -> list[dict[str, Any]]:
             dropped = sum(dropped_at(run, hop) for run in known)
             sent = sum(run.figures["sent"] for run in known)
             seconds = sum(run.figures["sent"] / run.figures["sent_pps"] for run in known)
-            rows.append(
-                {
-                    **keys_of(figures),
-                    "hop": hop,
-                    "dropped": dropped,
-                    "dropped_per_s": dropped / seconds,
-                    "dropped_share": dropped / sent,
-                }
-            )
+            shares = {"dropped_per_s": dropped / seconds, "dropped_share": dropped / sent}
+            rows.append({**keys_of(figures), "hop": hop, "dropped": dropped, **shares})
     return rows
 
 
-@by_rate.totals
-def _totals(answer: "Answer") -> dict[str, Any]:
-    # curve_ends: of each curve its slowest and fastest step that was measured. unmeasured: how many
-    # steps were not; lacking: how many recordings lack softirqs. dropped_most: the largest share of
-    # what a step sent that a hop dropped; daemons_most: the step whose daemons had most CPU time;
-    # each None where there is none. counted_drops: whether anybody counted.
-    rows, drops = answer.result.by_rate, answer.result.drops
-    measured = rows[rows["network_share"].notna()]
-    ends = [
-        {"curve": str(name), "first": records(of.iloc[[0]])[0], "last": records(of.iloc[[-1]])[0]}
-        for name, of in measured.groupby("curve", sort=False)
-    ]
-    some = drops[drops["dropped"] > 0].sort_values("dropped_share", ascending=False)
-    return {
-        "curve_ends": ends,
-        "unmeasured": len(rows) - len(measured),
-        "lacking": int(rows["lacking_runs"].sum()),
-        "dropped_most": records(some.head(1))[0] if len(some) else None,
-        "counted_drops": len(drops),
-        "daemons_most": _most(rows, "daemon_cpu_share"),
-    }
-
-
 def _most(rows: pd.DataFrame, name: str) -> dict[str, Any] | None:
-    known = rows[rows[name].notna()]
-    return records(known.nlargest(1, name))[0] if len(known) else None
-
-
-@by_rate.figures
-def _words(answer: "Answer") -> dict[str, Any]:
-    parts = answer.parts
-    names = ("curve_ends", "unmeasured", "lacking", "dropped_most", "counted_drops", "daemons_most")
-    return {"steps": len(answer.frame), **{name: parts[name] for name in names}}
+    most = rows[rows[name].notna()].sort_values(name, ascending=False, kind="stable")
+    return next(iter(listed(most.head(1))), None)
 
 
 # By the name of a picture what it shows of every curve.
@@ -189,12 +133,12 @@ _PICTURES = {
 
 
 def _picture(name: str, metric: str, title: str) -> None:
-    def draw(ax: "Axes", answer: "Answer") -> None:
+    def draw(ax: "Axes", answer: Answer) -> None:
         from .plots import by_metric
 
-        by_metric(ax, answer.frame, answer.tables["intervals"], metric)
+        by_metric(ax, answer.frame, answer["intervals"], metric)
 
-    def panels(answer: "Answer") -> Any:
+    def panels(answer: Answer) -> Any:
         # Drops are drawn where there are any.
         known = answer.frame.loc[answer.frame["rate_per_s"].notna(), metric]
         return ({},) if (known.gt(0) if name == "drops" else known.notna()).any() else ()
@@ -212,7 +156,7 @@ for _name, _shown in _PICTURES.items():
     height=3.4,
     panels=lambda answer: ({},) if answer.frame["reached_pps"].gt(0).any() else (),
 )
-def _reached(ax: "Axes", answer: "Answer") -> None:
+def _reached(ax: "Axes", answer: Answer) -> None:
     from .plots import reached
 
     reached(ax, answer.frame)

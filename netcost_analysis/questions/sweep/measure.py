@@ -18,8 +18,8 @@ from ...snapshots.mpstat_times import intervals_within, mpstat_intervals
 from ...stats.change import Counts, Estimate, Side, estimate, repeats
 from ...stats.resampling import Floats
 from ...timeline.reading import once
-from ..comparison.measured import Measured, busiest, measured
-from ..comparison.metrics import by_block, network, own_time, sides_of
+from ..comparison.measured import Measured, busiest, by_block, measured
+from ..comparison.metrics import network, own_time, sides_of
 from ..comparison.scheduled import Blocks
 from .steps import Step, steps_of
 
@@ -68,29 +68,20 @@ def figures_of(experiment: Experiment) -> list[Figures]:
 
 
 def _figures(step: Step) -> Figures:
-    values: dict[str, Estimate] = {}
-    of: dict[str, tuple[str, int]] = {}
-
-    def take(name: str, side: Side) -> None:
-        values[name] = estimate(side)
-        of[name] = side.of, len(side.numerator)
-
+    sides: dict[str, Side] = {}
     for name in _TRACED:
-        known = side_counts(step, name)
-        if known:
-            take(name, sides_of([known])[0])
-    beside: dict[str, list[float]] = {}
-    for run in step.runs:
-        for name, value in _counted(run).items():
-            beside.setdefault(name, []).append(value)
-    for bundle in step.bundles:
-        for name, value in _beside(bundle, step.cpu).items():
-            beside.setdefault(name, []).append(value)
-    for name, found in beside.items():
-        known_values = [one for one in found if one == one]
-        if known_values:
-            take(name, repeats(np.array(known_values)))
-    return Figures(step, values, of)
+        if known := side_counts(step, name):
+            [sides[name]] = sides_of([known])
+    counted = [_counted(run) for run in step.runs]
+    counted += [_beside(bundle, step.cpu) for bundle in step.bundles]
+    for column, values in pd.DataFrame(counted).items():
+        if values.notna().any():
+            sides[str(column)] = repeats(values.dropna().to_numpy("float64"))
+    return Figures(
+        step,
+        {name: estimate(side) for name, side in sides.items()},
+        {name: (side.of, len(side.numerator)) for name, side in sides.items()},
+    )
 
 
 def side_counts(step: Step, name: str) -> list[Counts]:
@@ -219,18 +210,15 @@ def _mpstat(bundle: Bundle, cpu: int | None) -> dict[str, float]:
     except CaptureError:
         return {}
     chosen = every[every["cpu"].isna() if cpu is None else every["cpu"] == cpu]
-    share = 1.0
-    victim = bundle.victim
-    if victim is not None and victim.start_ns is not None and victim.end_ns is not None:
-        if len(inside):
-            chosen = inside
-        else:
-            start, end = (
-                chosen[name].clip(victim.start_ns, victim.end_ns) for name in ("start_ns", "end_ns")
-            )
-            chosen = chosen[end > start]
-            width = float((chosen["end_ns"] - chosen["start_ns"]).sum())
-            share = float((end - start)[end > start].sum()) / width if width else float("nan")
+    share, victim = 1.0, bundle.victim
+    if len(inside):
+        chosen = inside
+    elif victim is not None and victim.start_ns is not None and victim.end_ns is not None:
+        shared_ns = chosen["end_ns"].clip(upper=victim.end_ns)
+        shared_ns -= chosen["start_ns"].clip(lower=victim.start_ns)
+        chosen = chosen[shared_ns > 0]
+        width_ns = (chosen["end_ns"] - chosen["start_ns"]).sum()
+        share = float(shared_ns.clip(lower=0).sum() / width_ns) if width_ns else float("nan")
     if not len(chosen):
         return {}
     means: dict[Any, float] = chosen[[f"{kind}_share" for kind in KINDS]].mean().to_dict()

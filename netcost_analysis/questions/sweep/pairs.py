@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ from ...progress import each
 from ...stats.change import LEAST_REPEATS, adjusted, change_of
 from ...stats.resampling import CONFIDENCE
 from ..batches.curves import named
-from ..comparison.metrics import sides_of
+from ..comparison.metrics import differs, sides_of
 from .measure import UNITS, side_counts
 from .steps import Step, require_steps, steps_of
 
@@ -25,6 +24,9 @@ METRICS = {
     "victim_share": False,
     "batch_mean": True,
 }
+CHANGES = ("change", "change_low", "change_high")
+# What a narrow table of pairs shows behind what tells them apart.
+COLUMNS = (*CHANGES, "base_name", "new_name", "base", "new")
 
 
 def pairs(experiment: Experiment, labels: Sequence[str], metric: str) -> pd.DataFrame:
@@ -37,11 +39,15 @@ def pairs(experiment: Experiment, labels: Sequence[str], metric: str) -> pd.Data
     label, found = _paired(experiment, steps, labels)
     differing = _differing(steps, label)
     rows = [_row(base, new, label, metric, differing) for base, new in found]
-    frame = _widened(pd.DataFrame(rows), _scatter(steps, metric))
+    frame = _widened(pd.DataFrame(rows), *_scatter(steps, metric))
     frame["p_adjusted"] = adjusted(frame["p_value"].to_numpy("float64"))
-    excludes = (frame["change_low"] > 0) | (frame["change_high"] < 0)
-    frame["differs"] = np.where(excludes & (frame["p_adjusted"] < 1 - CONFIDENCE), "yes", "no")
+    frame["differs"] = differs(frame)
     return frame
+
+
+def by_change(rows: pd.DataFrame, ascending: bool = True) -> pd.DataFrame:
+    # The least change first, whichever way.
+    return rows.reindex(rows["change"].abs().sort_values(ascending=ascending).index)
 
 
 def require_pairs(experiment: Experiment, labels: Sequence[str]) -> None:
@@ -69,15 +75,9 @@ def _paired(
     return label, found
 
 
-class _Scatter(NamedTuple):
-    # Of a metric from run to run of one step: its standard deviation over its mean, and the degrees
-    # of freedom that it was found with.
-    share: float
-    freedom: int
-
-
-def _scatter(steps: list[Step], metric: str) -> _Scatter | None:
-    # Pooled over the steps with repeats enough; None without any.
+def _scatter(steps: list[Step], metric: str) -> tuple[float, int]:
+    # Of a metric from run to run of one step: its standard deviation over its mean, pooled over the
+    # steps with repeats enough, and its degrees of freedom: 0 without any.
     squares, freedom = 0.0, 0
     for step in steps:
         counts = side_counts(step, metric)
@@ -85,20 +85,18 @@ def _scatter(steps: list[Step], metric: str) -> _Scatter | None:
             values = np.array([over.sum() / under.sum() for over, under in counts])
             squares += float(np.var(values) / np.mean(values) ** 2) * len(values)
             freedom += len(values) - 1
-    return _Scatter((squares / freedom) ** 0.5, freedom) if freedom else None
+    return (squares / freedom) ** 0.5 if freedom else float("nan"), freedom
 
 
-def _widened(frame: pd.DataFrame, scatter: _Scatter | None) -> pd.DataFrame:
+def _widened(frame: pd.DataFrame, scatter: float, freedom: int) -> pd.DataFrame:
     # Blocks of time know nothing of how far another run of the same step would be: where repeats of
     # other steps do, their scatter is added to the intervals of single runs.
-    frame["run_scatter"] = np.where(
-        frame["observed_in"] == "blocks", scatter.share if scatter else np.nan, np.nan
-    )
-    if scatter is None:
+    frame["run_scatter"] = np.where(frame["observed_in"] == "blocks", scatter, np.nan)
+    if not freedom:
         return frame
     from scipy.stats import t as student_t
 
-    times = student_t.ppf((1 + CONFIDENCE) / 2, scatter.freedom)
+    times = student_t.ppf((1 + CONFIDENCE) / 2, freedom)
     apart = times * frame["run_scatter"].fillna(0.0) * np.hypot(frame["base"], frame["new"])
     apart = apart.where(~frame["is_relative"], apart / frame["base"].abs())
     for name, sign in (("change_low", -1), ("change_high", 1)):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ...plots.intervals import CHANGE, interval, intervals
 from ...plots.marks import legend_above, plain_log, short
 from ...plots.palette import FAINT, INK, OUTCOME, path_colors
 from ..batches.plots import LONGEST_CURVE
@@ -27,22 +28,14 @@ _AXES = {
 _OF_ALL = ("network_share", "victim_share", "soft_share")
 
 
-def by_metric(ax: "Axes", rows: pd.DataFrame, intervals: pd.DataFrame, metric: str) -> None:
+def by_metric(ax: "Axes", rows: pd.DataFrame, ends: pd.DataFrame, metric: str) -> None:
     """Draw a figure of every curve over its packet rate, with intervals where there are any."""
-    factor, label = _AXES[metric]
+    times, label = _AXES[metric]
+    ends = ends.loc[ends["metric"] == metric, ["step", "measured_low", "measured_high"]].dropna()
     for curve, look in _curves(rows, rows["rate_per_s"].notna()):
-        rate = curve["rate_per_s"] / 1e3
-        ax.plot(rate, factor * curve[metric], **look)
-        ends = intervals[
-            (intervals["metric"] == metric)
-            & intervals["step"].isin(set(curve["step"]))
-            & intervals["measured_low"].notna()
-        ].set_index("step")
-        known = curve[curve["step"].isin(set(ends.index))]
-        low, high = (
-            factor * ends.loc[known["step"], f"measured_{side}"].to_numpy()
-            for side in ("low", "high")
-        )
+        ax.plot(curve["rate_per_s"] / 1e3, times * curve[metric], **look)
+        known = curve.merge(ends, on="step")
+        low, high = times * known["measured_low"], times * known["measured_high"]
         ax.vlines(known["rate_per_s"] / 1e3, low, high, color=look["color"], linewidth=1.2)
     _rates(ax, "thousand packets per second (log scale)")
     ax.set_ylabel(label)
@@ -102,28 +95,21 @@ def _rates(ax: "Axes", label: str) -> None:
 
 def differences(ax: "Axes", frame: pd.DataFrame) -> None:
     """Draw each difference of a table of pairs with its interval, the first row on top."""
-    rows = frame.to_dict("records")[::-1]
     relative = bool(frame["is_relative"].iloc[0])
     unit = str(frame["per_unit"].iloc[0])
-    factor = 100.0 if relative or unit == "share" else 1.0
-    for place, row in enumerate(rows):
-        color = INK if row["differs"] == "yes" else OUTCOME[""]
-        low, high = factor * row["change_low"], factor * row["change_high"]
-        if low == low:
-            ax.plot([low, high], [place, place], color=color, linewidth=2, solid_capstyle="butt")
-        face = color if row["differs"] == "yes" else "white"
-        ax.plot(factor * row["change"], place, "o", color=color, markerfacecolor=face, markersize=5)
-    ax.axvline(0, color=INK, linewidth=0.8)
+    times = 100 if relative or unit == "share" else 1
     several = frame[["base_name", "new_name"]].drop_duplicates().shape[0] > 1
-    names = []
-    for row in rows:
+    names, drawn = [], []
+    for place, row in enumerate(frame.to_dict("records")):
         pair = f", {row['new_name']} against {row['base_name']}" if several else ""
         names.append(short(f"{row['alike']}, {row['offered']}/s{pair}", LONGEST_CURVE))
-    ax.set_yticks(range(len(rows)), names)
-    ax.set_ylim(-0.6, len(rows) - 0.4)
-    first = frame.iloc[0]
-    of = str(first["metric"]).replace("_", " ")
+        color = INK if row["differs"] == "yes" else OUTCOME[""]
+        face = color if row["differs"] == "yes" else "white"
+        look = {"markerfacecolor": face, "markersize": 5}
+        drawn.append(interval(place, row, CHANGE, color, times, **look))
+    intervals(ax, names, drawn)
+    metric, base, new = frame[["metric", "base_name", "new_name"]].iloc[0]
     how = "%" if relative else "percentage points" if unit == "share" else unit
-    sides = "" if several else f" from {first['base_name']} to {first['new_name']}"
-    ax.set_xlabel(short(f"{of}: change{sides}, {how}", 110))
+    sides = "" if several else f" from {base} to {new}"
+    ax.set_xlabel(short(f"{metric.replace('_', ' ')}: change{sides}, {how}", 110))
     ax.grid(axis="x")

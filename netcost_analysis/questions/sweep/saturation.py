@@ -1,10 +1,11 @@
 # Where a curve ends: what was found there, whose end it is, and what polls and packets predict.
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...opening.experiment import Experiment
 from ..batches.curves import FULL
@@ -12,25 +13,21 @@ from ..batches.rate_curve import rate_curve
 from .measure import Figures, figures_of
 from .steps import require_steps
 
-if TYPE_CHECKING:
-    from ...answers.answer import Answer
-
-# Lost, of what was sent: a path that drops more is saturated.
+# A path that loses more than this part of what was sent is saturated.
 LOST = 0.01
-# Sent, of what was asked for: a sender that gets no further is at its own ceiling. Polled while it
-# was measured, of what was sent in the mean of the load's run: less, and a full CPU held it back.
+# A sender that sends less than this part of what was asked for is at its own ceiling. Where less of
+# the load's mean rate is polled while the CPU is measured, a full CPU held the sender back.
 SENT = 0.95
-# Of the CPU: networking alone has all of it.
+# From this share of the CPU on networking has all of it.
 ALL = 0.95
-# Of the CPU: where networking runs in kernel threads, the scheduler leaves a victim of the same
-# weight a half.
+# What the scheduler leaves a victim of the same weight where networking runs in kernel threads.
 HALF = 0.5
-_ENDS = ("path", "cpu", "sender")
 _SIGNS = ("dropped", "victim_floor", "cpu_full")
+# Of rate_curve.
+_COSTS = ("packet_part_ns", "poll_part_ns", "expected_share")
 
 
 @question(
-    topic="sweep",
     check=require_steps,
     rows=30,
     columns=(
@@ -38,26 +35,19 @@ _SIGNS = ("dropped", "victim_floor", "cpu_full")
         *("full_rate_per_s", "shared_rate_per_s"),
     ),
 )
-def saturation(experiment: Experiment) -> pd.DataFrame:
+def saturation(experiment: Experiment) -> Answer:
     """Where each curve of a sweep ends: found, whose end it is, predicted from its slower steps.
 
-    - experiment: A sweep.
-
-    A row per curve: curve, most_offered (of its fastest step), most_rate_per_s, sent_pps,
-    reached_pps, limited_by (path, cpu, sender, or none where all came as offered), found_per_s (the
-    lowest rate with a sign of saturation, NaN without one), found_offered, found_by (the signs:
-    dropped, victim_floor, cpu_full), packet_part_ns, poll_part_ns, full_rate_per_s,
-    shared_rate_per_s, expected_share, network_share (both of the fastest step).
-
-    A CPU is found full where networking has 95 % of it (cpu_full), or shares it in kernel threads
-    with a victim that has no more than half (victim_floor). A path limits a curve where more than 1
-    % of what was sent did not arrive (path); where nothing was lost, but the CPU was full in the
-    fastest step, and while it was measured 5 % less came by than the load sent over all its run,
-    the CPU does (cpu). Else, where the fastest step was asked for max, or for more than the sender
-    sent (by 5 %), the end is the sender's, and says nothing of the path. Predicted: with
-    packet_part_ns and poll_part_ns of rate_curve, learnt from the curve's slower steps, in polls of
-    64 packets a CPU does full_rate_per_s packets a second by itself, and half of that
-    (shared_rate_per_s) beside a victim of the same weight.
+    A row per curve; expected_share and network_share are of its fastest step. A CPU is found full
+    where networking has 95 % of it (cpu_full), or shares it in kernel threads with a victim that
+    has no more than half (victim_floor). A path limits a curve where more than 1 % of what was sent
+    did not arrive (path); where nothing was lost, but the CPU was full in the fastest step, and
+    while it was measured 5 % less came by than the load sent over all its run, the CPU does (cpu).
+    Else, where the fastest step was asked for max, or for more than the sender sent (by 5 %), the
+    end is the sender's, and says nothing of the path. Predicted: with packet_part_ns and
+    poll_part_ns of rate_curve, learnt from the curve's slower steps, in polls of 64 packets a CPU
+    does full_rate_per_s packets a second by itself, and half of that (shared_rate_per_s) beside a
+    victim of the same weight.
 
     Source: the steps of by_rate, and rate_curve.
     """
@@ -68,17 +58,16 @@ def saturation(experiment: Experiment) -> pd.DataFrame:
         costs = rate_curve(experiment).set_index("bundle")
     except CaptureError:
         costs = pd.DataFrame(columns=list(_COSTS))
-    return pd.DataFrame([_row(name, of, costs) for name, of in curves.items()])
-
-
-_COSTS = ("packet_part_ns", "poll_part_ns", "expected_share")
+    frame = pd.DataFrame([_row(name, steps, costs) for name, steps in curves.items()])
+    ends = frame["limited_by"].value_counts()
+    names = ("path", "cpu", "sender")
+    return Answer(frame, **{f"{name}s_end": int(ends.get(name, 0)) for name in names})
 
 
 def _row(curve: str, steps: list[Figures], costs: pd.DataFrame) -> dict[str, Any]:
     ordered = sorted(steps, key=_speed)
     fastest = ordered[-1]
-    signs = [(one, _signs(one)) for one in ordered]
-    first = next(((one, found) for one, found in signs if found), None)
+    first = next((one for one in ordered if _signs(one)), None)
     name = fastest.step.name
     known = {of: float(costs[of].get(name, float("nan"))) for of in _COSTS}
     each = known["packet_part_ns"] + known["poll_part_ns"] / FULL
@@ -90,9 +79,9 @@ def _row(curve: str, steps: list[Figures], costs: pd.DataFrame) -> dict[str, Any
         "sent_pps": fastest.value("sent_pps"),
         "reached_pps": fastest.value("reached_pps"),
         "limited_by": limited_by(ordered),
-        "found_per_s": _speed(first[0]) if first else float("nan"),
-        "found_offered": first[0].step.offered if first else None,
-        "found_by": ", ".join(first[1]) if first else "",
+        "found_per_s": _speed(first) if first else float("nan"),
+        "found_offered": first.step.offered if first else None,
+        "found_by": ", ".join(_signs(first)) if first else "",
         **known,
         "full_rate_per_s": full,
         "shared_rate_per_s": HALF * full,
@@ -102,10 +91,8 @@ def _row(curve: str, steps: list[Figures], costs: pd.DataFrame) -> dict[str, Any
 
 def _speed(one: Figures) -> float:
     # Packets a second: by the trace, else by counters.
-    for name in ("rate_per_s", "reached_pps", "sent_pps"):
-        if one.value(name) == one.value(name):
-            return one.value(name)
-    return -1.0
+    speeds = (one.value(name) for name in ("rate_per_s", "reached_pps", "sent_pps"))
+    return next((speed for speed in speeds if speed == speed), -1.0)
 
 
 def _lost(one: Figures) -> bool:
@@ -132,18 +119,3 @@ def limited_by(steps: list[Figures]) -> str | None:
     if _signs(fastest) and fastest.value("rate_per_s") < SENT * sent:
         return "cpu"
     return "none" if sent >= SENT * offered else "sender"
-
-
-@saturation.totals
-def _totals(answer: "Answer") -> dict[str, Any]:
-    # paths_end, cpus_end, senders_end: how many curves end so.
-    by = answer.frame["limited_by"]
-    return {f"{name}s_end": int((by == name).sum()) for name in _ENDS}
-
-
-@saturation.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    return {
-        "rows": answer.frame.astype(object).to_dict("records"),
-        **{name: answer.parts[name] for name in map("{}s_end".format, _ENDS)},
-    }

@@ -6,8 +6,8 @@ from math import inf, nan
 from ..._native import CaptureError
 from ...capture.bundle import Bundle
 from ...capture.requires import unrecorded
-from ...comparison.run import Run
-from ...comparison.run_set import REPEATS, run_set
+from ...comparison.run import REPEATS, Run
+from ...comparison.run_set import run_set
 from ...errors import ArgumentError
 from ...opening.experiment import Experiment
 from ...timeline.reading import once

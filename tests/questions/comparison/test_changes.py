@@ -107,7 +107,7 @@ def test_tables_that_are_read_have_units() -> None:
 
 def test_sides_are_named_in_words_and_picture() -> None:
     found = of_figures(1, 6).ask.comparison.changes()
-    names = found.result.base_name, found.result.new_name
+    names = found["base_name"], found["new_name"]
     assert names == ("side a", "side b")
     for text in (found.words, found.plot().get_xlabel()):
         assert all(name in text for name in names)

@@ -21,11 +21,11 @@ STEADY = [100, 103, 99, 101, 98, 102]
 def test_a_refused_comparison_has_no_verdict(tmp_path: Path) -> None:
     base = recorded(tmp_path / "a", polling(1_000))
     alike = compared(base, recorded(tmp_path / "b", polling(4_000))).ask.comparison.changes()
-    assert alike.result.refusals == ()
+    assert alike["refusals"] == ()
     assert alike.frame["differs"].iloc[0] == "yes"
     other = recorded(tmp_path / "c", polling(4_000), host={"cpu_model": "Xeon"})
     refused = compared(base, other).ask.comparison.changes()
-    (why,) = refused.result.refusals
+    (why,) = refused["refusals"]
     assert "EPYC" in why
     assert "Xeon" in why
     assert set(refused.frame["differs"]) == {"refused"}
@@ -37,9 +37,9 @@ def test_a_refused_comparison_has_no_verdict(tmp_path: Path) -> None:
 def test_warnings_are_counted_beside_the_verdict(tmp_path: Path) -> None:
     base = plain()
     found = compared(base, recorded(tmp_path / "b", mhz=2_650)).ask.comparison.changes()
-    assert found.figures["warnings"] == 1
+    assert found["warnings"] == 1
     quiet = compared(base, plain("b")).ask.comparison.changes()
-    assert quiet.figures["warnings"] == 0
+    assert quiet["warnings"] == 0
 
 
 def test_the_gravest_come_first(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_nothing_found_is_said() -> None:
     assert answer.frame.empty
     columns = ["code", "severity", "side", "of_run", "found", "limit", "why"]
     assert list(answer.frame.columns) == columns
-    assert answer.figures["kinds"] == []
+    assert not answer["refusals"]
 
 
 def test_runs_that_are_alike_are_counted_not_listed(tmp_path: Path) -> None:
@@ -67,8 +67,8 @@ def test_runs_that_are_alike_are_counted_not_listed(tmp_path: Path) -> None:
     found = compared(base, recorded(tmp_path / "b")).ask.comparison.comparability()
     rows = found.frame[found.frame["code"] == "hypervisor"]
     assert (rows["found"].tolist(), set(rows["limit"])) == ([0.25] * 5, {0.01})
-    (kind,) = [one for one in found.figures["kinds"] if one["code"] == "hypervisor"]
-    assert (len(kind["whys"]), kind["more"]) == (3, 2)
+    assert found.words.count("- **hypervisor** (warning): the hypervisor took") == 3
+    assert "- **hypervisor** (warning): the same of 2 more runs." in found.words
 
 
 def test_hostile_names_are_text_in_every_form(tmp_path: Path) -> None:

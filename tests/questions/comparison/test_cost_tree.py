@@ -13,7 +13,6 @@ from netcost_analysis.questions.comparison.cost_tree import LEVELS, moved_betwee
 from support.compared import recorded
 from support.examples import examples
 from support.host import Fresh
-from support.kept import kept_experiment
 
 NUMBERS = ("base_ns", "new_ns", "base_ns_per_unit", "new_ns_per_unit", "difference_ns")
 
@@ -85,14 +84,6 @@ def test_a_planted_cost_is_where_it_was_planted(tmp_path: Path) -> None:
     assert first["thief"].startswith("irq 24 eth0-rx")
     assert first["difference_ns"] == pytest.approx(1_020, abs=60)
     assert "per packet" in found.plot().get_xlabel()
-
-
-def test_a_side_without_a_recording_has_no_tree() -> None:
-    sides = {"base_where": {"skb_defer_max": 0}, "new_where": {"skb_defer_max": 64}}
-    where = {"network": "veth", "protocol": "tcp", "rps": "on", "cpus": "two"}
-    found = netcost.compare(kept_experiment("local-regression"), where=where, **sides)
-    refused = found.ask.comparison.cost_tree()
-    assert "run of base" in str(refused.refusal)
 
 
 @examples(30)

@@ -36,8 +36,7 @@ def test_red_herrings_are_dismissed(tmp_path: Path) -> None:
     assert preempted["at_most_share"] < 0.05
     (passed,) = found.tables["to_explain"].to_dict("records")
     assert passed["difference_ns"] == pytest.approx(1_500, rel=1e-3)
-    figures = found.figures
-    counts = [figures[name] for name in ("kept", "dismissed", "undecided_causes")]
+    counts = [found[name] for name in ("kept", "dismissed", "undecided_causes")]
     assert counts == [0, 10, 0]
     assert "per packet" in found.plot().get_xlabel()
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from netcost_analysis import Run, compare
-from support.host import SAMPLES
+from netcost_analysis import Run
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.run_sets import codes, compared, only, plain, polling, recorded
@@ -134,8 +133,3 @@ def test_a_neighbour_is_found_by_its_name(tmp_path: Path) -> None:
     unnamed = recorded(tmp_path / "c", busy, command=None)
     said = only(compared(base, unnamed, per="second", primary="busy_ns_per_second"), "neighbour")
     assert (said.severity, said.figures["is_load_known"]) == ("note", False)
-
-
-def test_samples_of_two_hosts_are_refused() -> None:
-    comparison = compare(SAMPLES / "nic-stolen-time", SAMPLES / "veth-stolen-time")
-    assert only(comparison, "processor").severity == "refused"

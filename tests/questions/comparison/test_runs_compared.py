@@ -32,7 +32,7 @@ def test_a_run_without_a_recording_has_a_row(tmp_path: Path) -> None:
     first = answer.frame.iloc[0]
     assert (first["of_run"], first["is_recorded"], first["kernel"]) == ("base/0", False, "base")
     assert answer.frame[["path", "sha256", "duration_ns", "load"]].iloc[0].isna().all()
-    side = answer.figures["sides"][0]
+    side = answer["sides"][0]
     assert (side["side"], side["runs"], side["recorded"]) == ("base", 1, 0)
 
 
@@ -55,7 +55,7 @@ def test_a_rotated_recording_has_a_row_per_file(tmp_path: Path) -> None:
     rows = answer.frame[answer.frame["side"] == "base"]
     assert rows["of_run"].nunique() == 1
     assert rows["sha256"].nunique() == 2
-    side = answer.figures["sides"][0]
+    side = answer["sides"][0]
     assert (side["side"], side["runs"], side["recorded"]) == ("base", 1, 1)
 
 

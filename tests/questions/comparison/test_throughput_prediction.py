@@ -120,12 +120,12 @@ def test_repeats_without_a_recording_come_first(
     assert found.frame["agrees"].iloc[0] == agrees
 
 
-def test_a_side_without_a_recording_has_no_prediction(tmp_path: Path) -> None:
+def test_a_side_without_a_recording_has_no_prediction_and_no_tree(tmp_path: Path) -> None:
     sides = {"base_where": {"skb_defer_max": 0}, "new_where": {"skb_defer_max": 64}}
     where = {"network": "veth", "protocol": "tcp", "rps": "on", "cpus": "two"}
     found = netcost.compare(kept_experiment("local-regression"), where=where, **sides)
-    refused = found.ask.comparison.throughput_prediction()
-    assert "run of base" in str(refused.refusal)
+    for question in ("throughput_prediction", "other_causes", "cost_tree"):
+        assert "run of base" in str(found.ask(question).refusal)
     recorded = (Talk().write(tmp_path / f"{side}.data") for side in ("base", "new"))
     per_second = netcost.compare(*recorded, per="second")
     uncounted = per_second.ask.comparison.throughput_prediction()

@@ -34,13 +34,12 @@ def test_described_steps_come_back(tmp_path: Path) -> None:
         assert row["batch_mean"] == step.batch
         assert (row["measured_cpu"], row["dropped_share"], row["reached_pps"]) == (0, 0, step.rate)
     assert list(rows["curve"]) == ["bridge"] * 3 + ["xdp"]
-    figures = found.figures
-    ends = {one["curve"]: (one["first"], one["last"]) for one in figures["curve_ends"]}
+    ends = {one["curve"]: (one["first"], one["last"]) for one in found["curve_ends"]}
     rates = {name: tuple(one["offered"] for one in of) for name, of in ends.items()}
     assert rates == {"bridge": ("1000", "50000"), "xdp": ("10000", "10000")}
     assert ends["xdp"][0]["network_share"] == pytest.approx(0.0355)
-    assert figures["counted_drops"]
-    assert figures["dropped_most"] is None
+    assert found["counted_drops"]
+    assert found["dropped_most"] is None
 
 
 def test_intervals_hold_what_was_described(tmp_path: Path) -> None:
@@ -86,7 +85,7 @@ def test_a_recording_that_lacks_softirqs_is_no_cost(
     row = found.frame.set_index("curve").loc["xdp"]
     assert row["lacking_runs"] == (not is_measured)
     assert pd.notna(row["network_share"]) == is_measured
-    assert found.figures["lacking"] == (not is_measured)
+    assert found["lacking"] == (not is_measured)
     assert ("xdp" in set(experiment.ask.batches.rate_curve().frame["curve"])) == is_measured
 
 
@@ -102,7 +101,7 @@ def test_drops_are_told_hop_by_hop(tmp_path: Path) -> None:
     assert of_xdp.loc["backlog", "dropped_share"] == 0.05
     row = found.frame.set_index("curve").loc["xdp"]
     assert (row["dropped_share"], row["dropped_per_s"], row["reached_pps"]) == (0.06, 600, 9_400)
-    most = found.figures["dropped_most"]
+    most = found["dropped_most"]
     assert (most["hop"], most["dropped"], most["dropped_share"]) == ("backlog", 5_000, 0.05)
     found.plot_drops()
 
@@ -141,7 +140,7 @@ def test_daemons_are_part_of_the_price(tmp_path: Path) -> None:
     ]
     found = sweep(tmp_path / "s", Told("ovs", daemons="".join(readings))).ask.sweep.by_rate()
     row = found.frame.iloc[0]
-    assert found.figures["daemons_most"]["step"] == row["step"]
+    assert found["daemons_most"]["step"] == row["step"]
     # 25 ticks of user and of system time in a second; the other had none.
     assert row["daemon_cpu_share"] == pytest.approx(0.5)
     assert row["daemon_rss_bytes"] == 750_000 * 1024
@@ -194,7 +193,7 @@ def test_recordings_that_are_missing(tmp_path: Path) -> None:
     # What was counted beside the trace stays.
     assert pd.isna(rows.loc[steps[2].name, "network_share"])
     assert rows.loc[steps[2].name, "reached_pps"] == 10_000
-    assert found.figures["unmeasured"] == 1
+    assert found["unmeasured"] == 1
     for step in steps[1:]:
         shutil.rmtree(experiment.path / step.name)
     nothing = type(experiment)(experiment.path).ask.sweep.by_rate()

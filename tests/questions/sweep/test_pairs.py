@@ -33,17 +33,21 @@ def test_the_cheaper_path_at_each_rate(tmp_path: Path) -> None:
         assert row["change"] == pytest.approx(planted, abs=0.03)
         assert (row["base_name"], row["new_name"]) == ("bridge", "xdp")
         assert row["observed_in"] == "blocks"
-    (verdict,) = found.figures["verdicts"]
+    (verdict,) = found["verdicts"]
     assert (verdict["cheaper_name"], verdict["cheaper_at"], verdict["compared"]) == ("xdp", 2, 2)
-    assert found.figures["of_blocks"] == 2
+    assert found["of_blocks"] == 2
 
 
 def test_paths_that_are_alike_cannot_be_told_apart(tmp_path: Path) -> None:
     experiment = sweep(tmp_path / "s", *steps("bridge", 1), *steps("xdp", 11))
     found = experiment.ask.sweep.cheaper_path()
     assert set(found.frame["cheaper"]) == {"~"}
-    (verdict,) = found.figures["verdicts"]
-    assert (verdict["cheaper_at"], verdict["told_apart_not"], verdict["least"]) == (0, 2, None)
+    (verdict,) = found["verdicts"]
+    assert (verdict["cheaper_at"], verdict["told_apart_not"], verdict["least_change"]) == (
+        0,
+        2,
+        None,
+    )
 
 
 def test_each_pair_of_three_paths(tmp_path: Path) -> None:
@@ -67,9 +71,9 @@ def test_a_second_destination_as_a_difference(tmp_path: Path) -> None:
         assert row["differs"] == "yes"
         assert row["change_low"] < 500 * rate / 1e9 < row["change_high"]
     assert rows["new_name"].iloc[0] == "destinations 2"
-    (of_path,) = found.figures["of_paths"]
+    (of_path,) = found["of_paths"]
     assert (of_path["differing"], of_path["compared"]) == (2, 2)
-    assert of_path["most"]["offered"] == "20000"
+    assert of_path["most_change"]["offered"] == "20000"
 
 
 def test_one_path_and_one_destination_have_no_pair(tmp_path: Path) -> None:
@@ -115,4 +119,4 @@ def test_single_runs_are_as_far_apart_as_repeats(
     if repeats:
         assert row["run_scatter"] == pytest.approx(0.1, abs=0.05)
     else:
-        assert pd.isna(rows.figures["scatter"])
+        assert pd.isna(rows["scatter"])

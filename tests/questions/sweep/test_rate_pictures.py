@@ -42,7 +42,7 @@ def test_the_table_of_document_002(tmp_path: Path) -> None:
     assert row["in_run_share"] == 1
     assert row["network_share"] == pytest.approx(0.0355)
     assert found.frame.iloc[1, 2:9].isna().all()
-    assert found.figures["partly"] == 0
+    assert found["partly"] == 0
 
 
 def test_an_interval_of_mpstat_that_the_run_shares(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_an_interval_of_mpstat_that_the_run_shares(tmp_path: Path) -> None:
     path.write_text(json.dumps(said))
     found = experiment.ask.sweep.cpu_by_rate()
     assert found.frame["in_run_share"].iloc[0] == pytest.approx(0.4)
-    assert found.figures == {"partly": 1, "least_in_run_share": pytest.approx(0.4)}
+    assert (found["partly"], found["least_in_run_share"]) == (1, pytest.approx(0.4))
 
 
 def test_without_mpstat_there_is_no_such_table(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_drops_are_found_at_the_lowest_rate_that_has_them(tmp_path: Path) -> Non
     assert (row["limited_by"], row["found_by"]) == ("path", "dropped")
     assert row["found_offered"] == "10000"
     assert row["found_per_s"] == pytest.approx(10_000)
-    ends = [found.figures[f"{name}s_end"] for name in ("path", "cpu", "sender")]
+    ends = [found[f"{name}s_end"] for name in ("path", "cpu", "sender")]
     assert ends == [1, 0, 0]
 
 

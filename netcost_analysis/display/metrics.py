@@ -1,10 +1,10 @@
-# A comparison's figures as text, in the unit that each metric has.
+# Figures of a comparison as text, in the unit that each metric has.
 
 from collections.abc import Mapping
 from math import isinf
 from typing import Any
 
-from ...units import absent, duration, fine_duration, points, share, signed_share
+from ..units import absent, duration, fine_duration, points, share, signed_share
 
 
 def quantity(value: Any, per_unit: str) -> str:
@@ -52,21 +52,3 @@ def signed_duration(ns: Any) -> str:
     """A difference of times: "+1.23 µs"."""
     text = duration(ns)
     return f"+{text}" if ns > 0 and text != "0" else text
-
-
-def shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of `changes` with its figures as text, for a template."""
-    unit, relative = row["per_unit"], row["is_relative"]
-    return {
-        **row,
-        "name": row["metric"].replace("_", " "),
-        **{
-            name: quantity(row[name], unit)
-            for name in ("base", "base_low", "base_high", "new", "new_low", "new_high")
-        },
-        **{
-            name: moved(row[name], relative, unit)
-            for name in ("change", "change_low", "change_high")
-        },
-        "has_interval": not absent(row["change_low"]),
-    }
