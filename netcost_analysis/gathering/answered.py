@@ -162,7 +162,7 @@ def _in_all(answer: Any) -> dict[str, Any]:
         net_rx = lengths.frame[lengths.frame["action"] == "NET_RX"]
         row |= {"net_rx": _sum(net_rx["softirqs"]), "net_rx_ns": _sum(net_rx["ns"])}
     if (squeezed := answer("squeezes")) is not None:
-        by_cpu = squeezed.result.by_cpu
+        by_cpu = squeezed["by_cpu"]
         for name in ("with_polls", "squeezes_low", "squeezes_high"):
             row[name] = _sum(by_cpu[name])
     return row

@@ -3,13 +3,19 @@
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from .marks import limit
+from .marks import limit, short
 from .palette import INK, KIND, time_unit
 
-# Budgets and rings are powers of two; so are the marks: 16, 32, 48, 64.
-_STEPS = (1, 1.6, 2, 4, 5, 8, 10)
+LONGEST_LABEL = 34
+_SHADES = LinearSegmentedColormap.from_list("polls", ["#ffffff", KIND["poll"], KIND["hardirq"]])
+
+
+def packet_marks(most: int) -> MaxNLocator:
+    """Marks of packets. Budgets and rings are powers of two; so are these: 16, 32, 48, 64."""
+    return MaxNLocator(most, integer=True, steps=(1, 1.6, 2, 4, 5, 8, 10))
 
 
 def batches(ax: Axes, polls: "pd.Series[int]", budget: int | None = None) -> None:
@@ -33,6 +39,35 @@ def packets_per_softirq(ax: Axes, softirqs: "pd.Series[int]") -> None:
     highest, width = _histogram(ax, softirqs, KIND["softirq"])
     ax.set_xlim(-width, highest + 2 * width)
     _count_axes(ax, "packets in a softirq", "NET_RX softirqs")
+
+
+def batch_matrix(ax: Axes, sizes: pd.DataFrame, most: int = 16) -> None:
+    """Draw how packets come in polls: a row per device and CPU, a column per batch size.
+
+    sizes: of poll_sizes. most: rows, those with most polls first.
+    """
+    known = sizes[sizes["work"].notna()]
+    counts = known.groupby(["device", "cpu", "work"])["polls"].sum().unstack("work", fill_value=0)
+    counts = counts.loc[counts.sum(axis=1).nlargest(most).index]
+    highest = int(max(int(counts.columns.max()), int(known["budget"].max() or 0)))
+    width = max(1, -(-(highest + 1) // 130))
+    edges = np.arange(0, highest + width + 1, width)
+    shares = np.zeros((len(counts), len(edges) - 1))
+    columns = np.minimum(counts.columns.astype("int64") // width, len(edges) - 2)
+    for column, (_, values) in zip(columns, counts.items(), strict=True):
+        shares[:, column] += values.to_numpy(dtype="float64")
+    shares /= shares.sum(axis=1, keepdims=True)
+    # Square roots: a spike at 64 must not hide what the other polls had.
+    ax.pcolormesh(
+        edges - 0.5, np.arange(len(counts) + 1), np.sqrt(shares), cmap=_SHADES, vmin=0, vmax=1
+    )
+    names = [f"{short(device, LONGEST_LABEL)}, CPU {cpu}" for device, cpu in counts.index]
+    ax.set_yticks(np.arange(len(counts)) + 0.5, names)
+    ax.invert_yaxis()
+    ax.set_xlabel("packets in a poll (darker: more of that row's polls)")
+    ax.xaxis.set_major_locator(packet_marks(9))
+    for y in range(1, len(counts)):
+        ax.axhline(y, color="white", linewidth=2)
 
 
 def cost_per_packet(ax: Axes, polls: pd.DataFrame) -> None:
@@ -67,7 +102,7 @@ def cost_by_batch(ax: Axes, times: pd.DataFrame) -> None:
     ax.set_xlim(left=0)
     ax.set_xlabel("packets in the poll")
     ax.set_ylabel(f"time per packet, {unit}")
-    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=_STEPS))
+    ax.xaxis.set_major_locator(packet_marks(6))
     ax.grid(axis="y")
 
 
@@ -99,5 +134,5 @@ def _count_axes(ax: Axes, x: str, y: str) -> None:
         y += " (log scale)"
     ax.set_xlabel(x)
     ax.set_ylabel(y)
-    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=_STEPS))
+    ax.xaxis.set_major_locator(packet_marks(6))
     ax.grid(axis="y")

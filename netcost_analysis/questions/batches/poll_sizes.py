@@ -169,7 +169,7 @@ def _rows(answer: Answer) -> float:
     "by_cpu", title="Packets per poll, by device and CPU", height=_rows, panels=_several
 )
 def _matrix(ax: "Axes", answer: Answer) -> None:
-    from .plots import batch_matrix
+    from ...plots.batches import batch_matrix
 
     batch_matrix(ax, answer.frame)
 

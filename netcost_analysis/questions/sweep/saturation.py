@@ -65,7 +65,7 @@ def saturation(experiment: Experiment) -> pd.DataFrame:
     for one in figures_of(experiment):
         curves.setdefault(one.step.curve, []).append(one)
     try:
-        costs = rate_curve(experiment).set_index("bundle")
+        costs = rate_curve(experiment).frame.set_index("bundle")
     except CaptureError:
         costs = pd.DataFrame(columns=list(_COSTS))
     return pd.DataFrame([_row(name, of, costs) for name, of in curves.items()])
