@@ -28,17 +28,14 @@ def batches(ax: Axes, polls: "pd.Series[int]", budget: int | None = None) -> Non
     if budget:
         limit(ax, budget + 0.5 * width, f"budget {budget}")
     ax.set_xlim(-width, highest + 1 + width)
-    _count_axes(ax, "packets in a poll", "polls")
+    _name_axes(ax, "packets in a poll", "polls")
 
 
 def packets_per_softirq(ax: Axes, softirqs: "pd.Series[int]") -> None:
-    """Draw how many packets the NET_RX softirqs handled, all their polls together.
-
-    softirqs: how many, by their packets; those without any are drawn hollow.
-    """
+    """Draw the same of NET_RX softirqs, all their polls together."""
     highest, width = _histogram(ax, softirqs, KIND["softirq"])
     ax.set_xlim(-width, highest + 2 * width)
-    _count_axes(ax, "packets in a softirq", "NET_RX softirqs")
+    _name_axes(ax, "packets in a softirq", "NET_RX softirqs")
 
 
 def batch_matrix(ax: Axes, sizes: pd.DataFrame, most: int = 16) -> None:
@@ -47,44 +44,27 @@ def batch_matrix(ax: Axes, sizes: pd.DataFrame, most: int = 16) -> None:
     sizes: of poll_sizes. most: rows, those with most polls first.
     """
     known = sizes[sizes["work"].notna()]
-    counts = known.groupby(["device", "cpu", "work"])["polls"].sum().unstack("work", fill_value=0)
-    counts = counts.loc[counts.sum(axis=1).nlargest(most).index]
-    highest = int(max(int(counts.columns.max()), int(known["budget"].max() or 0)))
+    highest = max(int(known["work"].max()), int(known["budget"].max() or 0))
     width = max(1, -(-(highest + 1) // 130))
-    edges = np.arange(0, highest + width + 1, width)
-    shares = np.zeros((len(counts), len(edges) - 1))
-    columns = np.minimum(counts.columns.astype("int64") // width, len(edges) - 2)
-    for column, (_, values) in zip(columns, counts.items(), strict=True):
-        shares[:, column] += values.to_numpy(dtype="float64")
-    shares /= shares.sum(axis=1, keepdims=True)
+    bars = highest // width + 1
+    polls = known.groupby(["device", "cpu", known["work"] // width])["polls"].sum()
+    counts = polls.unstack(fill_value=0).reindex(columns=range(bars), fill_value=0)
+    total = counts.sum(axis=1).nlargest(most)
+    shares = counts.loc[total.index].div(total, axis=0).to_numpy(dtype="float64")
     # Square roots: a spike at 64 must not hide what the other polls had.
-    ax.pcolormesh(
-        edges - 0.5, np.arange(len(counts) + 1), np.sqrt(shares), cmap=_SHADES, vmin=0, vmax=1
-    )
-    names = [f"{short(device, LONGEST_LABEL)}, CPU {cpu}" for device, cpu in counts.index]
-    ax.set_yticks(np.arange(len(counts)) + 0.5, names)
+    edges = width * np.arange(bars + 1) - 0.5, np.arange(len(total) + 1)
+    ax.pcolormesh(*edges, np.sqrt(shares), cmap=_SHADES, vmin=0, vmax=1)
+    names = [f"{short(device, LONGEST_LABEL)}, CPU {cpu}" for device, cpu in total.index]
+    ax.set_yticks(np.arange(len(total)) + 0.5, names)
     ax.invert_yaxis()
     ax.set_xlabel("packets in a poll (darker: more of that row's polls)")
     ax.xaxis.set_major_locator(packet_marks(9))
-    for y in range(1, len(counts)):
+    for y in range(1, len(total)):
         ax.axhline(y, color="white", linewidth=2)
 
 
-def cost_per_packet(ax: Axes, polls: pd.DataFrame) -> None:
-    """Draw what a packet costs by the size of its batch: median and middle half of the polls.
-
-    polls: with work (packets) and self_ns (int, nulls left out).
-    """
-    known = polls[["work", "self_ns"]].dropna()
-    known = known[known["work"] > 0].astype("float64")
-    groups = known.groupby(known["work"].astype("int64"))["self_ns"]
-    quartiles = {"low_ns": 0.25, "median_ns": 0.5, "high_ns": 0.75}
-    table = {name: groups.quantile(at) for name, at in quartiles.items()}
-    cost_by_batch(ax, pd.DataFrame({"polls": groups.size(), **table}))
-
-
 def cost_by_batch(ax: Axes, times: pd.DataFrame) -> None:
-    """Draw the same of what the polls of each size took.
+    """Draw what a packet costs by the size of its batch: median and middle half of the polls.
 
     times: by work (packets, above 0) polls (how many), low_ns, median_ns and high_ns: a quarter of
     them took less, half of them, and three quarters.
@@ -122,7 +102,7 @@ def _histogram(ax: Axes, counts: "pd.Series[int]", color: str, least: int = 0) -
     return highest, width
 
 
-def _count_axes(ax: Axes, x: str, y: str) -> None:
+def _name_axes(ax: Axes, x: str, y: str) -> None:
     # Counts span decades: most polls are small, the full ones are what matters.
     heights = [bar.get_height() for bar in ax.patches if bar.get_height() > 0]  # type: ignore[attr-defined]
     if heights and max(heights) > 50 * min(heights):

@@ -100,14 +100,12 @@ def limits_of(
     # What is given is better known than what was recorded.
     bundle = capture.bundle
     settings, source = _settings(bundle) if bundle else ({}, "none recorded")
-    known_hz = _number((bundle.kernel_config if bundle else {}).get("CONFIG_HZ"))
-    if known_hz is not None and known_hz > _MAX_HZ:
-        known_hz = None
+    known_hz = _number((bundle.kernel_config if bundle else {}).get("CONFIG_HZ")) or 0
     return KernelLimits(
         budget or settings.get("netdev_budget"),
         usecs or settings.get("netdev_budget_usecs"),
         settings.get("dev_weight"),
-        hz or known_hz,
+        hz or (known_hz if 0 < known_hz <= _MAX_HZ else None),
         "as given" if budget and usecs and hz else source,
     )
 
@@ -121,9 +119,8 @@ def _settings(bundle: "Bundle") -> tuple[dict[str, int], str]:
         kept = {name: value for name, value in before.items() if after.get(name, value) == value}
         return kept, "before/settings/sysctl_net_core"
     sysctls = bundle.manifest.host.sysctls
-    if sysctls is None:
-        return {}, "none recorded"
-    return _known(sysctls), "manifest.json, host.sysctls"
+    source = "none recorded" if sysctls is None else "manifest.json, host.sysctls"
+    return _known(sysctls or {}), source
 
 
 def _known(sysctls: Mapping[str, Any]) -> dict[str, int]:

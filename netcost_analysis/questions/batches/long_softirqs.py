@@ -5,6 +5,8 @@ from ...answers.question import question
 from ...timeline.timeline import Timeline
 from .paired import INPUTS, Picked, outliers
 
+_USUAL = Picked()
+
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
@@ -18,9 +20,9 @@ from .paired import INPUTS, Picked, outliers
 )
 def long_softirqs(
     timeline: Timeline,
-    longer_ns: int = 20_000_000,
-    fewer_packets: int = 64,
-    longest: int = 5,
+    longer_ns: int = _USUAL.longer_ns,
+    fewer_packets: int = _USUAL.fewer_packets,
+    longest: int = _USUAL.longest,
 ) -> Answer:
     """NET_RX that took long for few packets, and the longest few whatever they did.
 

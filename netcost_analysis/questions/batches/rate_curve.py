@@ -18,14 +18,13 @@ from ...timeline.timeline import Timeline
 from ..completeness.missing import MAX_MISSING, network_missing
 from .curve_shares import SUMS, curve_from, summed
 from .curves import RATES, bend, condition, curves_of, named
-from .poll_sums import gathered, work_is_known
+from .poll_sums import Gathered, gathered, work_is_known
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # So many curves have a picture at most.
 _PICTURES = 4
-
 # Columns of a table of steps by which its curves are told apart, where it has them.
 _CURVES = (
     *("data_path", "path", "kernel", "steering", "destinations", "flows", "victim"),
@@ -109,16 +108,10 @@ def rate_curves(experiment: Experiment, curves: tuple[str, ...] | None = None) -
     rows, parts = [], []
     for step in steps.drop_duplicates("bundle").to_dict("records"):
         name = str(step["bundle"])
-        if not experiment.has(name):
+        polled = _polled(experiment, name) if experiment.has(name) else None
+        if polled is None:
             continue
-        try:
-            timeline = _window(experiment, name)
-            polled = None if timeline is None else gathered(timeline)
-        except CaptureError:
-            # Recorded without a trace, or with one that is no account of whole CPUs.
-            continue
-        if timeline is None or polled is None or not work_is_known(polled):
-            continue
+        timeline, work = polled
         rows.append(
             {
                 "curve": ", ".join(named(key, step[key]) for key in known) or "all steps",
@@ -128,7 +121,7 @@ def rate_curves(experiment: Experiment, curves: tuple[str, ...] | None = None) -
                 "scheduled_ns": _scheduled(timeline),
             }
         )
-        parts.append(summed(polled).assign(bundle=name))
+        parts.append(summed(work).assign(bundle=name))
     if not rows:
         raise _without_polls(experiment)
     return curve_from(*_of_repeats(steps, keys, pd.DataFrame(rows), pd.concat(parts)))
@@ -151,15 +144,19 @@ def _of_repeats(
     return rows, parts.groupby(["bundle", "device"], sort=False)[SUMS].sum().reset_index()
 
 
-def _window(experiment: Experiment, name: str) -> Timeline | None:
-    capture = experiment.capture(name)
+def _polled(experiment: Experiment, name: str) -> tuple[Timeline, Gathered] | None:
+    # None of what was recorded without a trace, or with one that is no account of whole CPUs.
     cpu = experiment.experiment.victim_cpu
-    if unrecorded(capture, *NEEDS) or network_missing(capture, cpu) > MAX_MISSING:
-        return None
-    has_victim = capture.bundle is not None and capture.bundle.victim is not None
-    cpus = None if cpu is None else [cpu]
-    timeline = capture.victim_timeline() if has_victim else capture.timeline(cpus=cpus)
-    return timeline if timeline.duration_ns > 0 else None
+    with suppress(CaptureError):
+        capture = experiment.capture(name)
+        if unrecorded(capture, *NEEDS) or network_missing(capture, cpu) > MAX_MISSING:
+            return None
+        has_victim = capture.bundle is not None and capture.bundle.victim is not None
+        cpus = None if cpu is None else [cpu]
+        timeline = capture.victim_timeline() if has_victim else capture.timeline(cpus=cpus)
+        if timeline.duration_ns > 0 and work_is_known(work := gathered(timeline)):
+            return timeline, work
+    return None
 
 
 def _scheduled(timeline: Timeline) -> int:

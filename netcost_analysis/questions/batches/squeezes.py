@@ -129,7 +129,7 @@ def squeezed(timeline: Timeline, limits: KernelLimits, times: Times | None) -> p
 
     has_polls = beyond("polls")
     by_budget = surely = perhaps = pd.Series(pd.NA, index=rows.index, dtype="boolean")
-    if limits.netdev_budget is not None and (_has_work(timeline) or not _polls(timeline)):
+    if limits.netdev_budget is not None and _packets_known(timeline):
         by_budget = has_polls & beyond("packets")
     if limits.net_rx_limit_ns is not None:
         surely, perhaps = has_polls & beyond("polled_ns"), has_polls & beyond("length_ns")
@@ -159,19 +159,16 @@ def squeezed(timeline: Timeline, limits: KernelLimits, times: Times | None) -> p
     return sums.assign(entered=begun.reindex(sums.index, fill_value=0))
 
 
-def _polls(timeline: Timeline) -> int:
-    return int(_HAS_WORK(timeline).frame["polls"].sum())
-
-
-def _has_work(timeline: Timeline) -> bool:
-    # Whether napi_poll said how many packets, of any poll.
-    return bool(_HAS_WORK(timeline).frame["work_known"].sum())
+def _packets_known(timeline: Timeline) -> bool:
+    # Whether napi_poll said how many packets, of any poll there was.
+    polls = _HAS_WORK(timeline).frame[["polls", "work_known"]].sum()
+    return bool(polls["work_known"] or not polls["polls"])
 
 
 def _with_packets(answer: Answer) -> pd.DataFrame:
     # packets, ns and in_kthread of NET_RX, each that occurred once.
     rows = _LENGTHS(answer.timeline).lengths.counts.reset_index().rename(columns={"low": "ns"})
-    return rows if _has_work(answer.timeline) else rows[:0]
+    return rows if _packets_known(answer.timeline) else rows[:0]
 
 
 @squeezes.plot(
