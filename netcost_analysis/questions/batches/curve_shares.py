@@ -65,14 +65,14 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
     table["scheduled_share"] = table["scheduled_ns"] / cpu_ns
     table = table.reset_index().sort_values(["curve", "rate_per_s"], kind="stable")
     table = table.reset_index(drop=True)
-    table[list(_PREDICTED)] = np.nan
+    predicted = {}
     for _, curve in table.groupby("curve"):
         slowest = rows[rows["bundle"] == curve["bundle"].iloc[0]].set_index("device")
         least = slowest["packets"] / slowest["polls"]
         for bundle in curve["bundle"]:
             others = rows[rows["bundle"].isin(set(curve["bundle"]) - {bundle})]
-            step = _predicted(rows[rows["bundle"] == bundle], others, least)
-            table.loc[table["bundle"] == bundle, list(step)] = list(step.values())
+            predicted[bundle] = _predicted(rows[rows["bundle"] == bundle], others, least)
+    table = table.join(pd.DataFrame(predicted).T, on="bundle")
     curves = table.groupby("curve")
     for name, of in (("share", "receive_share"), ("rate", "rate_per_s"), ("batch", "batch_mean")):
         table[f"{name}_growth"] = table[of] / curves[of].shift()
@@ -88,33 +88,32 @@ def _predicted(
     # The share of one step by the costs of others, device by device: rate x (marginal + (irq + core
     # + fixed) / batch). NaN where the others' polls of one of its devices are too few or too
     # much alike for a line.
+    own = own.set_index("device")
     cpu_ns = float(own["cpu_ns"].iloc[0])
+    sums = others.groupby("device")[SUMS].sum().reindex(own.index, fill_value=0)
+    below = sums["polls"] * sums["squares"] - sums["packets"] ** 2
+    # The root of below over the packets is the spread of the batches.
+    too_alike = (sums["polls"] < MIN_POLLS) | (below <= (MIN_SPREAD * sums["packets"]) ** 2)
+    if too_alike.any() or not cpu_ns:
+        return dict.fromkeys(_PREDICTED, np.nan)
+    fixed, marginal = line_by_sums(sums[_LINE].to_numpy("float64").T)
+    around = (sums["outside_polls_ns"] + sums["irq_ns"]) / (sums["polls"] + sums["empty_polls"])
+    per_poll, packets_ns = fixed + around, marginal * own["packets"]
+    empty = (sums["empty_ns"] / sums["empty_polls"]).where(sums["empty_polls"] > 0, 0)
+    empty_ns = (around + empty) * own["empty_polls"]
+    smallest = least.reindex(own.index)
+    unbatched = own["packets"] / smallest.where(smallest > 0)
     # Per packet and poll of the device with most packets: each packet may pass several devices.
     main = own.loc[own["packets"].idxmax()]
-    total = dict.fromkeys(_PREDICTED, 0.0)
-    for step in own.to_dict("records"):
-        sums = others.loc[others["device"] == step["device"], SUMS].sum()
-        below = sums["polls"] * sums["squares"] - sums["packets"] ** 2
-        # The root of below over the packets is the spread of the batches.
-        too_alike = sums["polls"] < MIN_POLLS or below <= (MIN_SPREAD * sums["packets"]) ** 2
-        if too_alike or not cpu_ns:
-            return dict.fromkeys(_PREDICTED, np.nan)
-        fixed, marginal = line_by_sums(sums[_LINE].to_numpy("float64"))
-        around = (sums["outside_polls_ns"] + sums["irq_ns"]) / (sums["polls"] + sums["empty_polls"])
-        per_poll = fixed + around
-        packets_ns = marginal * step["packets"]
-        empty_ns = around * step["empty_polls"]
-        if sums["empty_polls"]:
-            empty_ns += sums["empty_ns"] / sums["empty_polls"] * step["empty_polls"]
-        total["expected_share"] += (packets_ns + per_poll * step["polls"] + empty_ns) / cpu_ns
-        total["marginal_share"] += packets_ns / cpu_ns
-        total["packet_part_ns"] += packets_ns / main["packets"]
-        total["poll_part_ns"] += per_poll * step["polls"] / main["polls"]
-        smallest = float(least.get(step["device"], np.nan))
-        polls = step["packets"] / smallest if smallest else np.nan
-        total["unbatched_share"] += (packets_ns + per_poll * polls + empty_ns) / cpu_ns
-    if total["packet_part_ns"] < 0 or total["poll_part_ns"] < 0:
+    step = {
+        "expected_share": (packets_ns + per_poll * own["polls"] + empty_ns).sum() / cpu_ns,
+        "marginal_share": packets_ns.sum() / cpu_ns,
+        "unbatched_share": (packets_ns + per_poll * unbatched + empty_ns).sum(skipna=False)
+        / cpu_ns,
+        "packet_part_ns": packets_ns.sum() / main["packets"],
+        "poll_part_ns": (per_poll * own["polls"]).sum() / main["polls"],
+    }
+    if step["packet_part_ns"] < 0 or step["poll_part_ns"] < 0:
         # The others' scatter outweighs what batches save: what they cost together is still told.
-        apart = ("packet_part_ns", "poll_part_ns", "marginal_share", "unbatched_share")
-        total |= dict.fromkeys(apart, np.nan)
-    return total
+        return {**dict.fromkeys(_PREDICTED, np.nan), "expected_share": step["expected_share"]}
+    return step

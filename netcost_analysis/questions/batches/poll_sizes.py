@@ -141,8 +141,8 @@ def _trap(work: "pd.Series[int]", budget: "pd.Series[int]") -> "pd.Series[str]":
         "almost full": work.eq(budget - 1),
     }
     holds = [one.fillna(False).to_numpy(dtype=bool) for one in traps.values()]
-    names = [np.array(name, dtype=object) for name in traps]
-    return pd.Series(np.select(holds, names, None), index=work.index)
+    trap = pd.Series(np.select(holds, list(traps), ""), index=work.index, dtype=object)
+    return trap.where(trap != "", None)
 
 
 @poll_sizes.table
