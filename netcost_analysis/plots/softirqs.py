@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
@@ -57,24 +56,21 @@ def spreads(ax: Axes, rows: pd.DataFrame, labels: Sequence[str], what: str) -> N
     places = np.arange(len(known))[::-1]
     values = known / scale
     ax.hlines(places, values["median_ns"], values["longest_ns"], color=KIND["task"], linewidth=1.5)
-    ax.hlines(places, values["median_ns"], values["p90_ns"], color=KIND["poll"], linewidth=6)
-    ax.plot(values["median_ns"], places, "o", color=INK, markersize=6)
-    ax.plot(values["p99_ns"], places, "|", color=INK, markersize=11, markeredgewidth=1.6)
-    ax.plot(values["longest_ns"], places, "x", color=INK, markersize=6)
+    bar = {"color": KIND["poll"], "linewidth": 6, "label": "to 90 %"}
+    bars = ax.hlines(places, values["median_ns"], values["p90_ns"], **bar)  # type: ignore[arg-type]
+    marks = {"median_ns": ("o", 6, "median"), "p99_ns": ("|", 11, "99 %")}
+    marks |= {"longest_ns": ("x", 6, "longest")}
+    median, *others = (
+        ax.plot(values[name], places, mark, color=INK, markersize=size, label=label)[0]
+        for name, (mark, size, label) in marks.items()
+    )
     ax.set_yticks(places, [short(label, LONGEST_LABEL) for label in labels])
     ax.set_ylim(-0.7, len(known) - 0.3)
     ax.set_xscale("log")
     plain_log(ax.xaxis)
     ax.set_xlabel(f"{what}, {unit} (log scale)")
     ax.grid(axis="x")
-    dot = {"color": INK, "linestyle": "none"}
-    handles = [
-        Line2D([], [], marker="o", markersize=6, label="median", **dot),  # type: ignore[arg-type]
-        Line2D([], [], color=KIND["poll"], linewidth=6, label="to 90 %"),
-        Line2D([], [], marker="|", markersize=11, markeredgewidth=1.6, label="99 %", **dot),  # type: ignore[arg-type]
-        Line2D([], [], marker="x", markersize=6, label="longest", **dot),  # type: ignore[arg-type]
-    ]
-    legend_above(ax, handles, 4)
+    legend_above(ax, [median, bars, *others], 4)
 
 
 def softirq_limits(

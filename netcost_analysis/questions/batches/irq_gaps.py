@@ -45,7 +45,8 @@ def irq_gaps(timeline: Timeline) -> Answer:
     table = table.reset_index().merge(spread, on=_KEYS, how="left")
     seconds = timeline.duration_ns / 1e9 or float("nan")
     table.insert(6, "interrupts_per_s", table["interrupts"] / seconds)
-    return Answer(table.sort_values("interrupts", ascending=False, kind="stable"))
+    order = table.sort_values("interrupts", ascending=False, kind="stable", ignore_index=True)
+    return Answer(order)
 
 
 def _shown(answer: Answer) -> pd.DataFrame:
