@@ -104,7 +104,7 @@ def _predicted(
     smallest = least.reindex(own.index)
     unbatched = own["packets"] / smallest.where(smallest > 0)
     # Per packet and poll of the device with most packets: each packet may pass several devices.
-    main = own.loc[own["packets"].idxmax()]
+    main = own.iloc[int(own["packets"].argmax())]
     step = {
         "expected_share": (packets_ns + per_poll * own["polls"] + empty_ns).sum() / cpu_ns,
         "marginal_share": packets_ns.sum() / cpu_ns,
