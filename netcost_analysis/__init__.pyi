@@ -36,10 +36,6 @@ from .questions.accounting import parse_netperf as parse_netperf
 from .questions.accounting import parse_pidstat as parse_pidstat
 from .questions.accounting import parse_schedstat as parse_schedstat
 from .questions.accounting import parse_task_stat as parse_task_stat
-from .questions.batches import DetailWindow as DetailWindow
-from .questions.batches import Exhaustion as Exhaustion
-from .questions.batches import KernelLimits as KernelLimits
-from .questions.batches import NetRxTotals as NetRxTotals
 from .questions.completeness import Completeness as Completeness
 from .questions.completeness import Coverages as Coverages
 from .questions.ledger import Ledger as Ledger

@@ -72,6 +72,11 @@ def joined(values: Any, last: str = " and ") -> Markdown:
     return Markdown(last.join([", ".join(first), end] if first else [end]))
 
 
+def called(device: Any) -> Any:
+    """A device's name in a sentence, or what it is that has none."""
+    return "a CPU's backlog" if device == "(no_device)" else device
+
+
 # Figures as text, by the names that templates use.
 FILTERS = {
     "duration": units.duration,
@@ -89,6 +94,7 @@ FILTERS = {
     "code": code,
     "code_block": code_block,
     "joined": joined,
+    "called": called,
     # Of a macro's result, whose parts are escaped already.
     "markdown": Markdown,
 }

@@ -5,7 +5,7 @@ One palette (plots_palette): blues for where time was spent, warm colours for at
 
 from ..units import round_width as bin_width
 from .answer import answer, thieves
-from .batches import batches, cost_per_packet, packets_per_softirq
+from .batches import batches, cost_by_batch, packets_per_softirq
 from .estimates import estimates
 from .lanes import lanes
 from .palette import KIND, KIND_NAMES, PART, PART_NAMES, style, time_unit
@@ -20,7 +20,7 @@ __all__ = [
     "answer",
     "batches",
     "bin_width",
-    "cost_per_packet",
+    "cost_by_batch",
     "estimates",
     "lanes",
     "packets_per_softirq",

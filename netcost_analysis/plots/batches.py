@@ -3,13 +3,19 @@
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from .marks import limit
+from .marks import limit, short
 from .palette import INK, KIND, time_unit
 
-# Budgets and rings are powers of two; so are the marks: 16, 32, 48, 64.
-_STEPS = (1, 1.6, 2, 4, 5, 8, 10)
+LONGEST_LABEL = 34
+_SHADES = LinearSegmentedColormap.from_list("polls", ["#ffffff", KIND["poll"], KIND["hardirq"]])
+
+
+def packet_marks(most: int) -> MaxNLocator:
+    """Marks of packets. Budgets and rings are powers of two; so are these: 16, 32, 48, 64."""
+    return MaxNLocator(most, integer=True, steps=(1, 1.6, 2, 4, 5, 8, 10))
 
 
 def batches(ax: Axes, polls: "pd.Series[int]", budget: int | None = None) -> None:
@@ -22,34 +28,43 @@ def batches(ax: Axes, polls: "pd.Series[int]", budget: int | None = None) -> Non
     if budget:
         limit(ax, budget + 0.5 * width, f"budget {budget}")
     ax.set_xlim(-width, highest + 1 + width)
-    _count_axes(ax, "packets in a poll", "polls")
+    _name_axes(ax, "packets in a poll", "polls")
 
 
 def packets_per_softirq(ax: Axes, softirqs: "pd.Series[int]") -> None:
-    """Draw how many packets the NET_RX softirqs handled, all their polls together.
-
-    softirqs: how many, by their packets; those without any are drawn hollow.
-    """
+    """Draw the same of NET_RX softirqs, all their polls together."""
     highest, width = _histogram(ax, softirqs, KIND["softirq"])
     ax.set_xlim(-width, highest + 2 * width)
-    _count_axes(ax, "packets in a softirq", "NET_RX softirqs")
+    _name_axes(ax, "packets in a softirq", "NET_RX softirqs")
 
 
-def cost_per_packet(ax: Axes, polls: pd.DataFrame) -> None:
-    """Draw what a packet costs by the size of its batch: median and middle half of the polls.
+def batch_matrix(ax: Axes, sizes: pd.DataFrame, most: int = 16) -> None:
+    """Draw how packets come in polls: a row per device and CPU, a column per batch size.
 
-    polls: with work (packets) and self_ns (int, nulls left out).
+    sizes: of poll_sizes. most: rows, those with most polls first.
     """
-    known = polls[["work", "self_ns"]].dropna()
-    known = known[known["work"] > 0].astype("float64")
-    groups = known.groupby(known["work"].astype("int64"))["self_ns"]
-    quartiles = {"low_ns": 0.25, "median_ns": 0.5, "high_ns": 0.75}
-    table = {name: groups.quantile(at) for name, at in quartiles.items()}
-    cost_by_batch(ax, pd.DataFrame({"polls": groups.size(), **table}))
+    known = sizes[sizes["work"].notna()]
+    highest = max(int(known["work"].max()), int(known["budget"].max() or 0))
+    width = max(1, -(-(highest + 1) // 130))
+    bars = highest // width + 1
+    polls = known.groupby(["device", "cpu", known["work"] // width])["polls"].sum()
+    counts = polls.unstack(fill_value=0).reindex(columns=range(bars), fill_value=0)
+    total = counts.sum(axis=1).nlargest(most)
+    shares = counts.loc[total.index].div(total, axis=0).to_numpy(dtype="float64")
+    # Square roots: a spike at 64 must not hide what the other polls had.
+    edges = width * np.arange(bars + 1) - 0.5, np.arange(len(total) + 1)
+    ax.pcolormesh(*edges, np.sqrt(shares), cmap=_SHADES, vmin=0, vmax=1)
+    names = [f"{short(device, LONGEST_LABEL)}, CPU {cpu}" for device, cpu in total.index]
+    ax.set_yticks(np.arange(len(total)) + 0.5, names)
+    ax.invert_yaxis()
+    ax.set_xlabel("packets in a poll (darker: more of that row's polls)")
+    ax.xaxis.set_major_locator(packet_marks(9))
+    for y in range(1, len(total)):
+        ax.axhline(y, color="white", linewidth=2)
 
 
 def cost_by_batch(ax: Axes, times: pd.DataFrame) -> None:
-    """Draw the same of what the polls of each size took.
+    """Draw what a packet costs by the size of its batch: median and middle half of the polls.
 
     times: by work (packets, above 0) polls (how many), low_ns, median_ns and high_ns: a quarter of
     them took less, half of them, and three quarters.
@@ -67,7 +82,7 @@ def cost_by_batch(ax: Axes, times: pd.DataFrame) -> None:
     ax.set_xlim(left=0)
     ax.set_xlabel("packets in the poll")
     ax.set_ylabel(f"time per packet, {unit}")
-    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=_STEPS))
+    ax.xaxis.set_major_locator(packet_marks(6))
     ax.grid(axis="y")
 
 
@@ -87,7 +102,7 @@ def _histogram(ax: Axes, counts: "pd.Series[int]", color: str, least: int = 0) -
     return highest, width
 
 
-def _count_axes(ax: Axes, x: str, y: str) -> None:
+def _name_axes(ax: Axes, x: str, y: str) -> None:
     # Counts span decades: most polls are small, the full ones are what matters.
     heights = [bar.get_height() for bar in ax.patches if bar.get_height() > 0]  # type: ignore[attr-defined]
     if heights and max(heights) > 50 * min(heights):
@@ -99,5 +114,5 @@ def _count_axes(ax: Axes, x: str, y: str) -> None:
         y += " (log scale)"
     ax.set_xlabel(x)
     ax.set_ylabel(y)
-    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=_STEPS))
+    ax.xaxis.set_major_locator(packet_marks(6))
     ax.grid(axis="y")

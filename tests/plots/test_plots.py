@@ -129,11 +129,6 @@ def test_bins_are_round_and_about_as_many_as_wanted(span: int) -> None:
     assert width == 1 or span > 48 * (width - 1)
 
 
-def polls(work: list[int | None]) -> pd.DataFrame:
-    column = pd.array(work, dtype="Int64")
-    return pd.DataFrame({"work": column, "self_ns": column * 100 + 500})
-
-
 def counts(packets: list[int]) -> "pd.Series[int]":
     return pd.Series(packets, dtype="int64").value_counts()
 
@@ -174,17 +169,24 @@ def test_packets_per_softirq(ax: Axes) -> None:
     assert heights(ax) == {0: 1, 8: 2, 20: 1}
 
 
-def test_cost_per_packet_is_the_median_of_its_batch_size(ax: Axes) -> None:
-    plots.cost_per_packet(ax, polls([1] * 6 + [10] * 6 + [0, None]))
+def times(**polls: list[int]) -> pd.DataFrame:
+    # By packets of a poll; each takes 100 ns a packet and 500 more.
+    frame = pd.DataFrame({"work": [], "polls": [], **polls}, dtype="int64").set_index("work")
+    own = 100 * frame.index + 500
+    return frame.assign(low_ns=own, median_ns=own, high_ns=own)
+
+
+def test_the_cost_of_a_packet_is_the_median_of_its_batch_size(ax: Axes) -> None:
+    plots.cost_by_batch(ax, times(work=[1, 5, 10], polls=[6, 4, 6]))
     line = ax.lines[0]
+    # Four polls are no distribution.
     assert list(line.get_xdata()) == [1, 10]
-    # (100 work + 500) / work
     assert list(line.get_ydata()) == [600, 150]
     assert ax.get_ylabel().endswith("per packet, ns")
 
 
 def test_no_polls(ax: Axes) -> None:
-    plots.cost_per_packet(ax, polls([]))
+    plots.cost_by_batch(ax, times())
     assert heights(ax) == {}
 
 

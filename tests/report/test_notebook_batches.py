@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.answers.answer import Answer, about
+from netcost_analysis.answers.answer import about
 from netcost_analysis.answers.registry import questions
 from netcost_analysis.display.templates import as_text, render
+from netcost_analysis.rate_curve import explained
 from netcost_analysis.units import duration, share
 from support import told_notebook
 from support.asked import (
@@ -182,14 +183,13 @@ def test_an_idle_cpu_and_many_devices(tmp_path: Path, told: pytest.MonkeyPatch) 
 
 def said_of(table: pd.DataFrame) -> str:
     asked = netcost.open_experiment(ROOT / "sample-data" / "nic-guest")
-    answer = about(Answer(table), questions()["rate_curve"], asked, {"Experiment": asked}, {})
+    answer = explained(asked, table)
+    about(answer, questions()["rate_curve"], asked, {"Experiment": asked}, {})
     return as_text(answer.words)
 
 
 def test_words_of_a_flat_curve() -> None:
-    curve = rate_curve(
-        netcost.open_experiment(ROOT / "sample-data" / "nic-guest")
-    )
+    curve = rate_curve(netcost.open_experiment(ROOT / "sample-data" / "nic-guest"))
     assert "one step only" in said_of(curve)
     flat = curve.assign(
         curve="mine",
@@ -215,13 +215,9 @@ def test_words_of_a_flat_curve() -> None:
 
 def test_counts_are_a_range_or_one() -> None:
     row = {"cpu": 0, "squeezes_low": 3, "squeezes_high": 3, "with_polls": 2_500, "by_budget": 3}
-    told = {"more": 0, "known": True, "against": [], "why": "nobody looked"}
-    text = as_text(
-        render(
-            squeezes.template,
-            told | {"cpus": [row | {"by_time_low": 1_000, "by_time_high": 2_000}]},
-        )
-    )
+    row |= {"by_time_low": 1_000, "by_time_high": 2_000}
+    told = {"by_cpu": [row], "against_softnet": []}
+    text = as_text(render(squeezes.template, told))
     assert re.findall(r"[\d,]+\d|\d", text.partition("CPU 0")[2])[:5] == [
         *("3", "2,500", "3", "1,000", "2,000"),
     ]

@@ -9,12 +9,12 @@ a poll costs however few packets it has, and a packet however many there are (po
 packet_costs), and how the CPU share grows with the rate of packets (rate_curve).
 """
 
-from .detail_window import DetailWindow, detail_window
+from .detail_window import detail_window
 from .device_batches import device_batches
 from .irq_gaps import irq_gaps
-from .kernel_limits import KernelLimits, kernel_limits
+from .kernel_limits import kernel_limits
 from .long_softirqs import long_softirqs
-from .net_rx_totals import NetRxTotals, net_rx_totals
+from .net_rx_totals import net_rx_totals
 from .packet_costs import packet_costs
 from .poll_costs import poll_costs
 from .poll_sizes import poll_sizes
@@ -25,13 +25,9 @@ from .softirq_chains import softirq_chains
 from .softirq_lengths import softirq_lengths
 from .softirq_runs import softirq_runs
 from .softirq_sizes import softirq_sizes
-from .squeezes import Exhaustion, squeezes
+from .squeezes import squeezes
 
 __all__ = [
-    "DetailWindow",
-    "Exhaustion",
-    "KernelLimits",
-    "NetRxTotals",
     "detail_window",
     "device_batches",
     "irq_gaps",

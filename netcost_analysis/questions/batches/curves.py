@@ -1,6 +1,6 @@
 # What the curves of CPU share over packet rate say together; document 002's question.
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -15,7 +15,6 @@ SEEN, FULL = (50_000, 500_000), 64
 # A step within so much of the lower rate can be set beside that document's.
 _NEAR = 0.2
 
-
 # What a data path is called says what it is; of another label the name does.
 PATHS = ("data_path", "path")
 # What says at which rate a step was run: packets a second, or "max".
@@ -27,66 +26,45 @@ def named(key: str, value: object) -> str:
     return str(value) if key in PATHS else f"{key.replace('_', ' ')} {value}"
 
 
-class Misses(NamedTuple):
-    # How far a curve's shares are from those expected by its other steps. median_share: of the
-    # share itself. worst: the step farthest off. others_batch: the largest batch of the other
-    # steps, where that one's is more than twice as large; else None.
+def curves_of(table: pd.DataFrame) -> list[dict[str, Any]]:
+    # Each curve with its steps that have a step before them, and how well shares are predicted.
+    return [
+        {
+            "name": str(name),
+            "steps": records(rows[rows["share_growth"].notna()]),
+            "misses": _misses(rows),
+        }
+        for name, rows in table.groupby("curve", sort=False)
+    ]
 
-    median_share: float
-    worst: dict[str, Any]
-    others_batch: float | None
 
-
-def misses(curve: pd.DataFrame) -> Misses | None:
-    # The errors of expected_share. curve: the rows of one, of rate_curve(); None without any.
+def _misses(curve: pd.DataFrame) -> dict[str, Any] | None:
+    # How far a curve's shares are from those expected by its other steps, and the step farthest
+    # off. others_batch: the largest batch of the others, where its own is more than twice as large.
     known = curve[curve["expected_share"].notna()]
     if not len(known):
         return None
     error = (known["expected_share"] / known["receive_share"] - 1).abs()
     (worst,) = records(known.iloc[[int(error.argmax())]])
-    most = float(curve.loc[curve["bundle"] != worst["bundle"], "batch_mean"].max())
-    return Misses(float(error.median()), worst, most if worst["batch_mean"] > 2 * most else None)
+    others = float(curve.loc[curve["bundle"] != worst["bundle"], "batch_mean"].max())
+    is_beyond = worst["batch_mean"] > 2 * others
+    return {
+        "median_share": float(error.median()),
+        "worst": worst,
+        "others_batch": others if is_beyond else None,
+    }
 
 
-class Prices(NamedTuple):
-    # Medians over steps: of packet_part_ns and poll_part_ns; times: the second by the first.
-
-    packet_median_ns: float
-    around_median_ns: float
-    times: float
-
-
-def _prices(steps: pd.DataFrame) -> Prices | None:
+def _prices(steps: pd.DataFrame) -> dict[str, float] | None:
     packet, around = (float(steps[f"{part}_part_ns"].median()) for part in ("packet", "poll"))
-    return Prices(packet, around, around / packet) if packet > 0 and around > 0 else None
+    if not (packet > 0 and around > 0):
+        return None
+    return {"packet_median_ns": packet, "around_median_ns": around, "times": around / packet}
 
 
-class Bend(NamedTuple):
-    # Why curves bend, over the steps of an experiment that have a step before them. full: how many
-    # steps have most of their work in kernel threads. steps: the others, of which flat (flat_steps)
-    # are those whose share hardly grows, and slowest is the one where it grows least. still: how
-    # many have batches that hardly grow, and still_growth, how much the share grows there, by the
-    # rate's growth. grown: how many others; of their shares own_packets_share is the packets' own,
-    # saved_share what batches save; grown_prices: of these. again: how many have more than a
-    # quarter of the polls followed by another, at most repoll_share of them.
-
-    full: int
-    steps: pd.DataFrame
-    flat: list[dict[str, Any]]
-    flat_steps: int
-    slowest: dict[str, Any] | None
-    still: int
-    still_growth: float
-    grown: int
-    own_packets_share: float
-    saved_share: float
-    grown_prices: Prices | None
-    again: int
-    repoll_share: float
-
-
-def bend(curves: pd.DataFrame) -> Bend | None:
-    # What rate_curve() says over all its curves; None where none has two rates.
+def bend(curves: pd.DataFrame) -> dict[str, Any] | None:
+    # Why curves bend, over the steps that have a step before them; None where none has two rates.
+    # Of steps that have most of their work in kernel threads only the number is told.
     known = curves[curves["flatness"].notna()]
     if not len(known):
         return None
@@ -96,82 +74,47 @@ def bend(curves: pd.DataFrame) -> Bend | None:
     grown = steps[(steps["batch_growth"] >= _GREW) & steps["expected_share"].gt(0)]
     flat = steps[steps["flatness"] >= _FLAT]
     again = steps[steps["repoll_share"] > _AGAIN]
-    return Bend(
-        full=int(full.sum()),
-        steps=steps,
-        flat=records(flat),
-        flat_steps=len(flat),
-        slowest=next(iter(records(steps.nlargest(1, "flatness"))), None),
-        still=len(still),
-        still_growth=float((still["share_growth"] / still["rate_growth"]).mean()),
-        grown=len(grown),
-        own_packets_share=float((grown["marginal_share"] / grown["expected_share"]).median()),
-        saved_share=float((1 - grown["expected_share"] / grown["unbatched_share"]).median()),
-        grown_prices=_prices(grown),
-        again=len(again),
-        repoll_share=float(again["repoll_share"].max()),
-    )
+    return {
+        "full": int(full.sum()),
+        "steps": steps,
+        "flat": records(flat),
+        "flat_steps": len(flat),
+        "slowest": next(iter(records(steps.nlargest(1, "flatness"))), None),
+        "still": len(still),
+        "still_growth": float((still["share_growth"] / still["rate_growth"]).mean()),
+        "grown": len(grown),
+        "own_packets_share": float((grown["marginal_share"] / grown["expected_share"]).median()),
+        "saved_share": float((1 - grown["expected_share"] / grown["unbatched_share"]).median()),
+        "grown_prices": _prices(grown),
+        "again": len(again),
+        "repoll_share": float(again["repoll_share"].max()),
+    }
 
 
-class Condition(NamedTuple):
-    # What batches would have to do for document 002's flat part, and what they do here. from_per_s,
-    # to_per_s: its rates; growth: of them. full_batch: what a poll takes at most. most_batch:
-    # packets of a poll at its lower rate, at most. alone_times, pairs_times: how many times a
-    # packet's own cost the work around a batch must be, where packets came alone there, and in
-    # twos; here_times: what it is here. near: the step of about that rate, None without;
-    # costs_times: how many times its share growth times its rate would cost, in full batches.
-
-    from_per_s: int
-    to_per_s: int
-    full_batch: int
-    growth: float
-    most_batch: float
-    alone_times: float
-    pairs_times: float
-    here_times: float
-    near: dict[str, Any] | None
-    costs_times: float
-
-
-def condition(steps: pd.DataFrame) -> Condition | None:
-    # Document 002 beside these steps (Bend.steps); None where their costs are not known. The share
-    # stays while packet + around / batch falls as the rate grows.
+def condition(steps: pd.DataFrame) -> dict[str, Any] | None:
+    # Document 002 beside the steps of bend(); None where their costs are not known. The share stays
+    # while packet + around / batch falls as the rate grows.
     prices = _prices(steps[steps["expected_share"].gt(0)])
     if prices is None:
         return None
-    packet, around, times = prices
+    packet, around, times = prices.values()
     growth = SEEN[1] / SEEN[0]
-    alone, pairs = ((growth - 1) / (1 / batch - growth / FULL) for batch in (1, 2))
     off = (steps["rate_per_s"] / SEEN[0] - 1).abs()
     (near,) = records(steps.iloc[[int(off.argmin())]])
-    close = off.min() < _NEAR and near["batch_mean"]
-    costs = (
-        growth * (packet + around / FULL) / (packet + around / near["batch_mean"]) if close else 0.0
-    )
-    return Condition(
-        *SEEN,
-        FULL,
-        growth,
-        FULL / growth,
-        alone,
-        pairs,
-        times,
-        near if close else None,
-        float(costs),
-    )
-
-
-class Curve(NamedTuple):
-    # One curve: its steps that have a step before them, and how well shares are predicted.
-
-    name: str
-    steps: list[dict[str, Any]]
-    misses: Misses | None
-
-
-def curves_of(table: pd.DataFrame) -> list[Curve]:
-    # The curves of rate_curve(), in its order.
-    return [
-        Curve(str(name), records(rows[rows["share_growth"].notna()]), misses(rows))
-        for name, rows in table.groupby("curve", sort=False)
-    ]
+    is_near, costs_times = bool(off.min() < _NEAR and near["batch_mean"]), 0.0
+    if is_near:
+        in_full_batches = growth * (packet + around / FULL)
+        costs_times = in_full_batches / (packet + around / near["batch_mean"])
+    return {
+        "from_per_s": SEEN[0],
+        "to_per_s": SEEN[1],
+        "full_batch": FULL,
+        "growth": growth,
+        "most_batch": FULL / growth,
+        # Where packets come alone at the lower rate, and in twos.
+        "alone_times": (growth - 1) / (1 - growth / FULL),
+        "pairs_times": (growth - 1) / (1 / 2 - growth / FULL),
+        "here_times": times,
+        "near": near if is_near else None,
+        "costs_times": costs_times,
+    }

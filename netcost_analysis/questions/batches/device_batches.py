@@ -12,6 +12,7 @@ from .poll_sizes import (
     TIMED,
     budget_of,
     by_work,
+    draw_sizes,
     mean_batch,
     poll_sizes,
     times_by_work,
@@ -19,7 +20,6 @@ from .poll_sizes import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
 
 # So many are shown one by one.
 _DEVICES = 3
@@ -35,13 +35,8 @@ _TRAPS = {"empty_polls": "empty", "full_polls": "full", "almost_full_polls": "al
     needs=("napi:napi_poll",),
     inputs=(COUNTED, TIMED),
     columns=(
-        "device",
-        "polls",
-        "packets",
-        "batch_mean",
-        "batch_median",
-        "empty_polls",
-        "full_polls",
+        *("device", "polls", "packets", "batch_mean", "batch_median"),
+        *("empty_polls", "full_polls"),
     ),
 )
 def device_batches(timeline: Timeline) -> Answer:
@@ -97,12 +92,7 @@ def _with_work(rows: pd.DataFrame) -> list[dict[str, Any]]:
     choices=lambda answer: _with_work(answer.frame),
 )
 def _sizes(ax: "Axes", answer: Answer, device: str) -> None:
-    from ...plots.batches import batches
-
-    sizes = poll_sizes(answer.timeline).frame
-    sizes = sizes[sizes["device"] == device]
-    batches(ax, by_work(sizes), budget_of(sizes))
-    ax.set_title(device)
+    draw_sizes(ax, poll_sizes(answer.timeline).frame, device)
 
 
 @device_batches.plot(

@@ -1,9 +1,10 @@
 # Time between interrupts of a line.
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...timeline.aggregates import Grouped
 from ...timeline.group import KNOWN
@@ -12,8 +13,6 @@ from .common import records, rounded_spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ...answers.answer import Answer
 
 _LINES = 8
 _KEYS = ["cpu", "irq_context", "irq", "name"]
@@ -31,37 +30,26 @@ _GAPS = Grouped("hardirqs", by=_BY, lengths="gap_ns", where={"gap_ns": KNOWN})
     columns=("cpu", "irq", "name", "interrupts_per_s", "median_ns", "longest_ns"),
     rows=_LINES,
 )
-def irq_gaps(timeline: Timeline) -> pd.DataFrame:
+def irq_gaps(timeline: Timeline) -> Answer:
     """Time from one interrupt of a line to the next on the same CPU, vectors included.
 
-    A row per cpu, irq_context, irq and name, most interrupts first: device (of a line), interrupts,
-    interrupts_per_s (over the window), ns (their own time), gaps (how many were measured), mean_ns,
-    median_ns, p90_ns, p99_ns, longest_ns (of the gaps, NA without any).
-
-    Source: hardirqs. What spans a gap of the record is not measured.
+    A row per CPU and line or vector, most interrupts first. What spans a gap of the record is not
+    measured. Source: hardirqs.
     """
-    found = _COUNTED(timeline).frame.rename(
+    counted = _COUNTED(timeline).frame.rename(
         columns={"context": "irq_context", "hardirqs": "interrupts", "gap_ns_known": "gaps"}
     )
-    lines = found.groupby(_KEYS, dropna=False)
+    lines = counted.groupby(_KEYS, dropna=False)
     table = lines[["device"]].first().join(lines[["interrupts", "ns", "gaps"]].sum())
     spread = rounded_spread(_GAPS(timeline).lengths).rename_axis(_KEYS).reset_index()
     table = table.reset_index().merge(spread, on=_KEYS, how="left")
     seconds = timeline.duration_ns / 1e9 or float("nan")
     table.insert(6, "interrupts_per_s", table["interrupts"] / seconds)
-    return table.sort_values("interrupts", ascending=False, kind="stable", ignore_index=True)
+    order = table.sort_values("interrupts", ascending=False, kind="stable", ignore_index=True)
+    return Answer(order)
 
 
-@irq_gaps.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    measured = answer.frame[answer.frame["gaps"] > 0]
-    of_devices = measured[measured["device"].notna()]
-    # A device's busiest line, else the busiest of all.
-    lines = of_devices if len(of_devices) else measured
-    return {"line": next(iter(records(lines.head(1))), None)}
-
-
-def _shown(answer: "Answer") -> pd.DataFrame:
+def _shown(answer: Answer) -> pd.DataFrame:
     return answer.frame[answer.frame["gaps"] > 0].head(_LINES)
 
 
@@ -70,10 +58,12 @@ def _shown(answer: "Answer") -> pd.DataFrame:
     height=lambda answer: 1.2 + 0.33 * len(_shown(answer)),
     panels=lambda answer: [{}] if len(_shown(answer)) else [],
 )
-def _gaps(ax: "Axes", answer: "Answer") -> None:
-    from .plots import spreads
+def _gaps(ax: "Axes", answer: Answer) -> None:
+    from ...plots.softirqs import spreads
 
     shown = _shown(answer)
-    lines = records(shown.assign(of=" (" + shown["device"].astype("string") + ")"))
-    labels = [f"{row['name']}{row['of'] or ''}, CPU {row['cpu']}" for row in lines]
+    labels = [
+        f"{row['name']}{' (' + row['device'] + ')' if row['device'] else ''}, CPU {row['cpu']}"
+        for row in records(shown)
+    ]
     spreads(ax, shown, labels, "from one interrupt to the next of that line")

@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.capture import Capture
 from ...parsers.settings import parse_sysctls
 
 if TYPE_CHECKING:
-    from ...answers.answer import Answer
     from ...capture.bundle import Bundle
 
 # kernel/softirq.c, the same since 3.9.
@@ -24,21 +24,7 @@ _USUAL_HZ = (100, 1000)
 
 @dataclass(frozen=True)
 class KernelLimits:
-    """What bounds a softirq: settings of the host, None where they were not recorded.
-
-    Parameters
-    ----------
-    netdev_budget : int, optional
-        Packets that one NET_RX may poll.
-    netdev_budget_usecs : int, optional
-        Microseconds that one NET_RX may take.
-    dev_weight : int, optional
-        The budget of a poll of the backlog.
-    hz : int, optional
-        Ticks a second (CONFIG_HZ).
-    source : str
-        Where the settings come from.
-    """
+    """What bounds a softirq: settings of the host, None where they were not recorded."""
 
     netdev_budget: int | None = None
     netdev_budget_usecs: int | None = None
@@ -78,9 +64,9 @@ class KernelLimits:
         which comes after 0 to 4 ms. Where HZ is unknown, of any from 100 to 1000.
         """
         rates = (self.hz,) if self.hz else _USUAL_HZ
-        ends = [(_softirq_jiffies(hz) + more, hz) for hz in rates for more in (-1, 0)]
-        spans = [jiffies * 1_000_000_000 // hz for jiffies, hz in ends]
-        return min(spans), max(spans)
+        least = [(_softirq_jiffies(hz) - 1) * 1_000_000_000 // hz for hz in rates]
+        most = [_softirq_jiffies(hz) * 1_000_000_000 // hz for hz in rates]
+        return min(least), max(most)
 
 
 def _softirq_jiffies(hz: int) -> int:
@@ -88,15 +74,21 @@ def _softirq_jiffies(hz: int) -> int:
 
 
 @question(rows=0)
-def kernel_limits(capture: Capture) -> KernelLimits:
+def kernel_limits(capture: Capture) -> Answer:
     """The limits on softirqs that a bundle's host had; all None for a bare recording.
 
-    The settings; a setting that changed during the recording is None.
-
-    Source: before/settings/sysctl_net_core and after/, else the manifest's host.sysctls; HZ from
-    its kernel configuration.
+    A setting that changed during the recording is None. Source: before/settings/sysctl_net_core and
+    after/, else the manifest's host.sysctls; HZ from its kernel configuration.
     """
-    return limits_of(capture)
+    limits = limits_of(capture)
+    least_ns, most_ns = limits.net_rx_limit_ns or (None, None)
+    return Answer(
+        **asdict(limits),
+        tick_ns=limits.tick_ns,
+        net_rx_jiffies=limits.net_rx_jiffies,
+        net_rx_least_ns=least_ns,
+        net_rx_most_ns=most_ns,
+    )
 
 
 def limits_of(
@@ -105,17 +97,15 @@ def limits_of(
     usecs: int | None = None,
     hz: int | None = None,
 ) -> KernelLimits:
-    # The same with what a caller knows better.
+    # What is given is better known than what was recorded.
     bundle = capture.bundle
-    found, source = _settings(bundle) if bundle else ({}, "none recorded")
-    known_hz = _number((bundle.kernel_config if bundle else {}).get("CONFIG_HZ"))
-    if known_hz is not None and known_hz > _MAX_HZ:
-        known_hz = None
+    settings, source = _settings(bundle) if bundle else ({}, "none recorded")
+    known_hz = _number((bundle.kernel_config if bundle else {}).get("CONFIG_HZ")) or 0
     return KernelLimits(
-        budget or found.get("netdev_budget"),
-        usecs or found.get("netdev_budget_usecs"),
-        found.get("dev_weight"),
-        hz or known_hz,
+        budget or settings.get("netdev_budget"),
+        usecs or settings.get("netdev_budget_usecs"),
+        settings.get("dev_weight"),
+        hz or (known_hz if 0 < known_hz <= _MAX_HZ else None),
         "as given" if budget and usecs and hz else source,
     )
 
@@ -129,9 +119,8 @@ def _settings(bundle: "Bundle") -> tuple[dict[str, int], str]:
         kept = {name: value for name, value in before.items() if after.get(name, value) == value}
         return kept, "before/settings/sysctl_net_core"
     sysctls = bundle.manifest.host.sysctls
-    if sysctls is None:
-        return {}, "none recorded"
-    return _known(sysctls), "manifest.json, host.sysctls"
+    source = "none recorded" if sysctls is None else "manifest.json, host.sysctls"
+    return _known(sysctls or {}), source
 
 
 def _known(sysctls: Mapping[str, Any]) -> dict[str, int]:
@@ -141,19 +130,3 @@ def _known(sysctls: Mapping[str, Any]) -> dict[str, int]:
 
 def _number(value: Any) -> int | None:
     return int(value) if re.fullmatch(r"[1-9]\d{0,8}", str(value)) else None
-
-
-@kernel_limits.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    limits = answer.result
-    least, most = limits.net_rx_limit_ns or (None, None)
-    return {
-        "recorded": limits.netdev_budget is not None or limits.hz is not None,
-        "netdev_budget": limits.netdev_budget,
-        "netdev_budget_usecs": limits.netdev_budget_usecs,
-        "jiffies": limits.net_rx_jiffies,
-        "tick_ns": limits.tick_ns,
-        "least_ns": least,
-        "most_ns": most,
-        "source": limits.source,
-    }

@@ -19,7 +19,6 @@ from ...timeline.timeline import Timeline
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
 _KEYS = ["device", "cpu", "budget", "work"]
 # Polls by device, CPU, budget and work: how many, and sums. Each is counted where it ends.
 COUNTED: Grouped = Grouped(
@@ -134,15 +133,15 @@ def budget_of(sizes: pd.DataFrame) -> int | None:
 
 def _trap(work: "pd.Series[int]", budget: "pd.Series[int]") -> "pd.Series[str]":
     # What a size may mean other than packets that came together.
-    choices = {
+    traps = {
         "no work field": work.isna(),
         "Tx only": budget.eq(0),
         "empty": work.eq(0),
         "full": work.eq(budget),
         "almost full": work.eq(budget - 1),
     }
-    known = [one.fillna(False).to_numpy(dtype=bool) for one in choices.values()]
-    trap = pd.Series(np.select(known, list(choices), ""), index=work.index, dtype=object)
+    holds = [one.fillna(False).to_numpy(dtype=bool) for one in traps.values()]
+    trap = pd.Series(np.select(holds, list(traps), ""), index=work.index, dtype=object)
     return trap.where(trap != "", None)
 
 
@@ -169,7 +168,7 @@ def _rows(answer: Answer) -> float:
     "by_cpu", title="Packets per poll, by device and CPU", height=_rows, panels=_several
 )
 def _matrix(ax: "Axes", answer: Answer) -> None:
-    from .plots import batch_matrix
+    from ...plots.batches import batch_matrix
 
     batch_matrix(ax, answer.frame)
 
@@ -188,8 +187,12 @@ def _devices(answer: Answer) -> list[dict[str, str]]:
     choices=_devices,
 )
 def _of_device(ax: "Axes", answer: Answer, device: str) -> None:
+    draw_sizes(ax, answer.frame, device)
+
+
+def draw_sizes(ax: "Axes", sizes: pd.DataFrame, device: str) -> None:
     from ...plots.batches import batches
 
-    sizes = answer.frame[answer.frame["device"] == device]
+    sizes = sizes[sizes["device"] == device]
     batches(ax, by_work(sizes), budget_of(sizes))
     ax.set_title(device)

@@ -1,9 +1,10 @@
 # How many polls and packets a NET_RX softirq handles.
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...timeline.aggregates import Grouped
 from ...timeline.timeline import Timeline
@@ -12,8 +13,6 @@ from .poll_sizes import COUNTED, work_known
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ...answers.answer import Answer
 
 _KEYS = ["cpu", "in_kthread", "polls", "packets"]
 _COUNTED = Grouped(
@@ -29,74 +28,42 @@ _COUNTED = Grouped(
     inputs=(_COUNTED, COUNTED),
     rows=0,
 )
-def softirq_sizes(timeline: Timeline) -> pd.DataFrame:
+def softirq_sizes(timeline: Timeline) -> Answer:
     """Polls and packets per NET_RX softirq: how often each pair occurred.
 
-    A row per cpu, in_kthread, polls and packets: softirqs, ns (their own time; outside_polls_ns of
-    it outside polls). packets is NA where the kernel's napi_poll has no work field.
-
-    Source: softirqs. RPS dispatch, NET_RX without any poll, is not in it: see rps_dispatch.
+    A row per CPU, in_kthread, polls and packets. RPS dispatch, NET_RX without any poll, is not in
+    it: see rps_dispatch. Source: softirqs.
     """
     table = _COUNTED(timeline).frame
-    table = table[table["polls"] > 0].reset_index(drop=True)
-    if work_known(timeline):
-        return table
-    table["packets"] = table["packets"].mask(table["polls"] > 0)
-    return table.groupby(_KEYS, dropna=False, as_index=False).sum()
+    has_polls = table["polls"] > 0
+    dispatches = int(table.loc[~has_polls, "softirqs"].sum())
+    table = table[has_polls].reset_index(drop=True)
+    if not work_known(timeline):
+        table["packets"] = table["packets"].mask(table["polls"] > 0)
+        table = table.groupby(_KEYS, dropna=False, as_index=False).sum()
+    return Answer(table, in_all=_in_all(table, dispatches))
 
 
-class PollsPerSoftirq(NamedTuple):
-    # NET_RX that polled: mean and most of polls and of packets, None where not known. single_share:
-    # of softirqs, those of one poll. busy: those that received packets, of which packets_mean is.
-    # dispatches: NET_RX beside these, without a poll. in_kthread, in_kthread_share: of softirqs,
-    # those in kernel threads.
-
-    softirqs: int
-    dispatches: int
-    polls_mean: float | None = None
-    polls_most: int | None = None
-    single_share: float | None = None
-    busy: int | None = None
-    packets_mean: float | None = None
-    packets_most: int | None = None
-    in_kthread: int = 0
-    in_kthread_share: float | None = None
-
-
-@softirq_sizes.figures
-def _figures(answer: "Answer") -> PollsPerSoftirq:
-    total: PollsPerSoftirq = answer.parts["in_all"]
-    return total
-
-
-@softirq_sizes.totals
-def _totals(answer: "Answer") -> dict[str, PollsPerSoftirq]:
-    return {"in_all": _per_softirq(answer)}
-
-
-def _per_softirq(answer: "Answer") -> PollsPerSoftirq:
-    sizes = answer.frame
-    number = int(sizes["softirqs"].sum())
-    dispatches = int(_COUNTED(answer.timeline).frame["softirqs"].sum()) - number
-    if not number:
-        return PollsPerSoftirq(0, dispatches)
-    softirqs = _by_packets(sizes)
-    busy = int(softirqs[softirqs.index > 0].sum())
-    packets = int((softirqs * softirqs.index).sum())
-    known = bool(len(softirqs))
+def _in_all(sizes: pd.DataFrame, dispatches: int) -> dict[str, Any]:
+    # Means and shares are None of none, figures of packets also where these are not known.
+    softirqs, by_packets = int(sizes["softirqs"].sum()), _by_packets(sizes)
+    polls, is_known = (sizes["polls"] * sizes["softirqs"]).sum(), bool(len(by_packets))
+    busy = int(by_packets[by_packets.index > 0].sum())
+    packets = int((by_packets * by_packets.index).sum())
+    single = int(sizes.loc[sizes["polls"] == 1, "softirqs"].sum())
     in_kthread = int(sizes.loc[sizes["in_kthread"], "softirqs"].sum())
-    return PollsPerSoftirq(
-        number,
-        dispatches,
-        float((sizes["polls"] * sizes["softirqs"]).sum() / number),
-        int(sizes["polls"].max()),
-        int(sizes.loc[sizes["polls"] == 1, "softirqs"].sum()) / number,
-        busy if known else None,
-        packets / busy if busy else None,
-        int(softirqs.index.max()) if known else None,
-        in_kthread,
-        in_kthread / number,
-    )
+    return {
+        "softirqs": softirqs,
+        "dispatches": dispatches,
+        "polls_mean": float(polls / softirqs) if softirqs else None,
+        "polls_most": int(sizes["polls"].max()) if softirqs else None,
+        "single_share": single / softirqs if softirqs else None,
+        "busy": busy if is_known else None,
+        "packets_mean": packets / busy if busy else None,
+        "packets_most": int(by_packets.index.max()) if is_known else None,
+        "in_kthread": in_kthread,
+        "in_kthread_share": in_kthread / softirqs if softirqs else None,
+    }
 
 
 def _by_packets(sizes: pd.DataFrame) -> "pd.Series[int]":
@@ -109,7 +76,7 @@ def _by_packets(sizes: pd.DataFrame) -> "pd.Series[int]":
     height=2.4,
     panels=lambda answer: [{}] if answer.frame["packets"].notna().any() else [],
 )
-def _sizes(ax: "Axes", answer: "Answer") -> None:
+def _sizes(ax: "Axes", answer: Answer) -> None:
     from ...plots.batches import packets_per_softirq
 
     packets_per_softirq(ax, _by_packets(answer.frame))

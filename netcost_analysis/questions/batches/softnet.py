@@ -18,6 +18,11 @@ _FEW = 0.01
 # Clocks whose times are those of the counters' readings.
 _READINGS_CLOCK = ("monotonic", "mono")
 _WHY = Path(__file__).with_name("softnet_why.md")
+_COUNTERS = {
+    "time_squeeze": "softnet_squeezes",
+    "processed": "packets_counted",
+    "received_rps": "received_rps",
+}
 
 
 def with_missing(
@@ -25,12 +30,12 @@ def with_missing(
 ) -> pd.DataFrame:
     # A table of CPUs with what its NET_RX, of that column, may be at most, where the kernel counted
     # some that no event shows. proved: as proved_softirqs returns it.
-    most = {}
+    missing = {}
     if proved is not None:
-        own = proved[proved["counter"] == "NET_RX"]
-        most = {int(row["cpu"]): int(row["missing_least"]) for row in own.to_dict("records")}
-    more = table["cpu"].map(most).fillna(0).astype("Int64")
-    table.insert(list(table.columns).index(name) + 1, f"{name}_max", table[name] + more)
+        net_rx = proved[proved["counter"] == "NET_RX"]
+        missing = dict(zip(net_rx["cpu"], net_rx["missing_least"], strict=True))
+    most = table[name] + table["cpu"].map(missing).fillna(0).astype("Int64")
+    table.insert(list(table.columns).index(name) + 1, f"{name}_max", most)
     return table
 
 
@@ -43,37 +48,28 @@ def readings_of(timeline: Timeline) -> tuple[pd.DataFrame | None, str | None]:
     if timeline.capture.header.get("clock") not in _READINGS_CLOCK:
         return None, "clock"
     window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
-    found = grown(bundle, window)
-    return found, "no readings" if found is None else None
+    counted = _grown(bundle, window)
+    return counted, "no readings" if counted is None else None
 
 
-def grown(bundle: "Bundle", window: tuple[int, int]) -> pd.DataFrame | None:
-    # What the kernel counted between the first and the last reading inside the window, by CPU;
-    # for softnet_stat and softirqs each, from_ns and to_ns are when the first reading began and the
-    # last one ended, and inner_from_ns, inner_to_ns when it ended and began. None without two.
+def _grown(bundle: "Bundle", window: tuple[int, int]) -> pd.DataFrame | None:
+    # What the kernel counted between the first and the last reading inside the window, by CPU, and
+    # the times of these readings, as Times has them; None without two.
     softnet = _ends(counters(bundle, "softnet_stat"), "cpu", window)
     if softnet is None:
         return None
     first, last, times = softnet
-    names = {
-        "time_squeeze": "softnet_squeezes",
-        "processed": "packets_counted",
-        "received_rps": "received_rps",
-    }
-    table = pd.DataFrame(
-        {name: last[of] - first[of] if of in first else pd.NA for of, name in names.items()},
-        index=first.index,
-    ).astype("Int64")
-    table["softirqs_counted"] = pd.array([pd.NA] * len(table), dtype="Int64")
+    grown = (last - first).reindex(columns=list(_COUNTERS)).rename(columns=_COUNTERS)
+    grown["softirqs_counted"] = pd.NA
     softirqs = _ends(counters(bundle, "softirqs"), "action", window)
+    around = times if softirqs is None else softirqs[2]
     if softirqs is not None and "NET_RX" in softirqs[0].index:
         by_cpu = (softirqs[1] - softirqs[0]).loc["NET_RX"]
-        by_cpu = by_cpu[[name for name in by_cpu.index if isinstance(name, int)]]
-        table["softirqs_counted"] = by_cpu.astype("Int64").reindex(table.index)
+        grown["softirqs_counted"] = by_cpu[[isinstance(name, int) for name in by_cpu.index]]
+    grown = grown.astype("Int64")
     # A counter that went backwards belongs to a CPU that was made anew.
-    table = table.mask(table < 0).assign(**times)
-    around = softirqs[2] if softirqs is not None else times
-    return table.assign(softirqs_from_ns=around["from_ns"], softirqs_to_ns=around["to_ns"])
+    grown = grown.mask(grown < 0).assign(**times)
+    return grown.assign(softirqs_from_ns=around["from_ns"], softirqs_to_ns=around["to_ns"])
 
 
 def _ends(
@@ -83,8 +79,7 @@ def _ends(
     inside = counted[(counted["begin_ns"] >= window[0]) & (counted["end_ns"] <= window[1])]
     if inside["at_ns"].nunique() < 2:
         return None
-    first = inside[inside["at_ns"] == inside["at_ns"].min()]
-    last = inside[inside["at_ns"] == inside["at_ns"].max()]
+    first, last = (inside[inside["at_ns"] == at] for at in inside["at_ns"].agg(["min", "max"]))
     times = {
         "start_ns": int(first["at_ns"].iloc[0]),
         "end_ns": int(last["at_ns"].iloc[0]),
@@ -110,15 +105,29 @@ class Times(NamedTuple):
 
 
 def times_of(counted: pd.DataFrame | None) -> Times | None:
-    # Of grown(): the same for every CPU.
+    # Of what the kernel counted: the same for every CPU.
     if counted is None or not len(counted):
         return None
     return Times(*(int(counted[name].iloc[0]) for name in Times._fields))
 
 
 def count_of(sums: pd.DataFrame, name: str) -> "pd.Series[int]":
-    # How many have a mark, by CPU; NA where that is not known of each. sums: of squeezed.py.
-    return sums[name].astype("Int64").mask(sums[f"{name}_unknown"] > 0)
+    # How many have a mark, by CPU; NA where that is not known of each. sums: of squeezed().
+    counts = sums[name].astype("Int64")
+    return counts.mask(sums[f"{name}_unknown"] > 0) if f"{name}_unknown" in sums else counts
+
+
+# From which sum of squeezed() each count comes.
+_TRACED = {
+    "squeezes_low": "inner_low",
+    "squeezes_high": "outer_high",
+    "softirqs_traced": "entered",
+    "packets_traced": "packets",
+}
+_COMPARED = [
+    *("start_ns", "end_ns", "squeezes_low", "squeezes_high", "softnet_squeezes"),
+    *("softirqs_traced", "softirqs_counted", "packets_traced", "packets_counted"),
+]
 
 
 def compared(
@@ -126,41 +135,21 @@ def compared(
 ) -> pd.DataFrame:
     # A row per recorded CPU: both counts over the same time, and what explains the difference. A
     # reading takes its time: what ended between its begin and its end may be in it or not, so low
-    # is of the time between the readings, high of that and both readings. sums: of squeezed.py.
-    table = pd.DataFrame({"cpu": sorted(cpus)})
+    # is of the time between the readings, high of that and both readings. sums: of squeezed().
+    table = pd.DataFrame(index=pd.Index(sorted(cpus), name="cpu"))
     if counted is None:
-        for name in _COMPARED[1:-2]:
-            table[name] = pd.array([pd.NA] * len(table), dtype="Int64")
-        return table.assign(verdict="unknown", why=_sentence(why))
-    table = table.merge(counted.drop(columns="received_rps").reset_index(), on="cpu", how="left")
-    known = table["from_ns"].notna().to_numpy(dtype=bool)
-    for name, of in _TRACED.items():
-        if of not in sums:
-            table[name] = pd.array([pd.NA] * len(table), dtype="Int64")
-            continue
-        counts = count_of(sums, of) if f"{of}_unknown" in sums else sums[of].astype("Int64")
-        here = table["cpu"].isin(counts.index).to_numpy(dtype=bool)
-        values = counts.reindex(table["cpu"]).array
-        table[name] = pd.Series(values, index=table.index).mask(~here, 0).mask(~known)
+        table = table.reindex(columns=_COMPARED).astype("Int64")
+        return table.assign(verdict="unknown", why=_sentence(why)).reset_index()
+    table = table.join(counted)
+    for name, mark in _TRACED.items():
+        # A CPU without any has none, where its counters were read.
+        counts = count_of(sums, mark) if mark in sums else pd.Series(dtype="Int64")
+        counts = counts.reindex(table.index, fill_value=0)
+        table[name] = counts.mask(table["from_ns"].isna())
+    table = table[_COMPARED].astype("Int64")
     verdicts = [_verdict(row) for row in table.to_dict("records")]
     table[["verdict", "why"]] = np.array(verdicts, dtype=object).reshape(-1, 2)
-    return table[list(_COMPARED)].astype({"start_ns": "Int64", "end_ns": "Int64"})
-
-
-_COMPARED = (
-    *("cpu", "start_ns", "end_ns", "squeezes_low", "squeezes_high", "softnet_squeezes"),
-    *("softirqs_traced", "softirqs_counted", "packets_traced", "packets_counted"),
-    *("verdict", "why"),
-)
-
-
-# From which sum each count comes.
-_TRACED = {
-    "squeezes_low": "inner_low",
-    "squeezes_high": "outer_high",
-    "softirqs_traced": "entered",
-    "packets_traced": "packets",
-}
+    return table.reset_index()
 
 
 def _verdict(row: dict[Any, Any]) -> tuple[str, str | None]:

@@ -1,56 +1,82 @@
 # NET_RX that stopped because its budget or its time was used up, and softnet_stat's own count.
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
+from ...timeline.aggregates import Grouped
+from ...timeline.group import Edges
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
-from .common import records
+from .common import NET_RX
 from .kernel_limits import KernelLimits, limits_of
-from .softnet import compared, count_of, readings_of, times_of, with_missing
-from .squeezed import BY_LIMITS, ENTERED, HAS_WORK, LENGTHS, has_work, squeezed
+from .softnet import Times, compared, count_of, readings_of, times_of, with_missing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...answers.answer import Answer
-
-# So many CPUs are named.
-_CPUS = 12
+_MARKS = ("by_budget", "by_time_low", "by_time_high", "squeezes_low", "squeezes_high")
 
 
-class Exhaustion(NamedTuple):
-    """NET_RX softirqs that ran out of budget or time.
+def _edges(limits: KernelLimits, times: Times | None) -> Edges:
+    # The check stands after a poll: a NET_RX without one is never squeezed. Of J jiffies between
+    # J - 1 and J ticks must pass: the first began before.
+    edges: dict[str, tuple[int, ...]] = {"polls": (1,)}
+    if limits.netdev_budget is not None:
+        edges["packets"] = (limits.netdev_budget,)
+    if limits.net_rx_limit_ns is not None:
+        least_ns, most_ns = limits.net_rx_limit_ns
+        edges["polled_ns"], edges["length_ns"] = (most_ns,), (least_ns + 1,)
+    if times is not None:
+        ends = (times.from_ns, times.inner_from_ns, times.inner_to_ns + 1, times.to_ns + 1)
+        edges["exit_ns"] = tuple(np.maximum.accumulate(ends).tolist())
+    return tuple(edges.items())
 
-    Parameters
-    ----------
-    limits : KernelLimits
-        What bounds them.
-    by_cpu : pandas.DataFrame
-        By CPU what the trace shows in the window.
-    against_softnet : pandas.DataFrame
-        The same between two readings of softnet_stat, beside what the kernel counted then: verdict
-        ("agree", "explained", "differ", "unknown"), and why.
-    """
 
-    limits: KernelLimits
-    by_cpu: pd.DataFrame
-    against_softnet: pd.DataFrame
+def _read_between(times: Times | None) -> Edges:
+    if times is None:
+        return ()
+    between = np.maximum.accumulate((times.softirqs_from_ns, times.softirqs_to_ns + 1))
+    return (("entry_ns", tuple(between.tolist())),)
+
+
+def _times(timeline: Timeline) -> Times | None:
+    return times_of(readings_of(timeline)[0])
+
+
+_BY_LIMITS = Grouped(
+    "softirqs",
+    by=("cpu",),
+    edges=lambda timeline: _edges(limits_of(timeline.capture), _times(timeline)),
+    sums=("packets", "full_polls"),
+    where=NET_RX,
+)
+# Those that began between the readings of /proc/softirqs.
+_ENTERED = Grouped(
+    "softirqs",
+    by=("cpu",),
+    edges=lambda timeline: _read_between(_times(timeline)),
+    where=NET_RX,
+)
+_HAS_WORK = Grouped("polls", by=("in_softirq",), known=("work",))
+# From entry to exit, of NET_RX with polls.
+_LENGTHS = Grouped(
+    "softirqs",
+    by=("in_kthread", "packets"),
+    lengths="length_ns",
+    where={**NET_RX, "polls": (1, None)},
+)
 
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
-    inputs=(BY_LIMITS, ENTERED, HAS_WORK, LENGTHS),
+    inputs=(_BY_LIMITS, _ENTERED, _HAS_WORK, _LENGTHS),
     columns=(
-        "cpu",
-        "squeezes_low",
-        "squeezes_high",
-        "with_polls",
-        "by_budget",
-        "softnet_squeezes",
-        "verdict",
+        *("cpu", "squeezes_low", "squeezes_high", "with_polls", "by_budget"),
+        *("softnet_squeezes", "verdict"),
     ),
     rows=0,
 )
@@ -59,14 +85,12 @@ def squeezes(
     budget: int | None = None,
     usecs: int | None = None,
     hz: int | None = None,
-) -> Exhaustion:
+) -> Answer:
     """How often NET_RX stopped at a limit, and whether softnet_stat's time_squeeze agrees.
 
-    - budget: net.core.netdev_budget, in packets; None for the bundle's own.
-    - usecs: net.core.netdev_budget_usecs; None for the bundle's own.
-    - hz: CONFIG_HZ; None for the bundle's own.
-
-    Its columns are NA where the limits are unknown.
+    A row per CPU. budget is net.core.netdev_budget, in packets, usecs net.core.netdev_budget_usecs,
+    hz CONFIG_HZ; each is the bundle's own unless given, and columns are NA where it is unknown.
+    `against_softnet`: the same between two readings of softnet_stat.
 
     net_rx_action counts a squeeze when, after a poll, its packets have used the budget or its
     jiffies are over. When a jiffy begins is not recorded, so the count by time is a range. Source:
@@ -77,50 +101,74 @@ def squeezes(
     sums = squeezed(timeline, limits, times_of(counted))
     cpus = timeline.summary["cpus"]
     table = with_missing(by_cpu(sums, cpus), proved_softirqs(timeline.capture), "with_polls")
-    return Exhaustion(limits, table, compared(sums, cpus, counted, why))
+    against = compared(sums, cpus, counted, why)
+    return Answer(limits=limits, by_cpu=table, against_softnet=against)
 
 
 def by_cpu(sums: pd.DataFrame, cpus: list[int]) -> pd.DataFrame:
-    # A row per recorded CPU. sums: of squeezed.py.
+    # A row per recorded CPU. sums: of squeezed().
     table = pd.DataFrame(index=pd.Index(sorted(cpus), name="cpu"))
-    table["with_polls"], table["full_polls"] = sums["with_polls"], sums["full"]
-    for name, mark in _MARKS.items():
-        table[name] = count_of(sums, mark)
-    table = table.astype("Int64")
-    for name, mark in _MARKS.items():
+    table = table.join(sums[["with_polls", "full_polls"]]).fillna(0).astype("Int64")
+    for name in _MARKS:
         # No NET_RX of a CPU: none of them was squeezed, where the limits are known at all.
-        if not sums[f"{mark}_unknown"].any():
-            table[name] = table[name].fillna(0)
-    return table.fillna({"with_polls": 0, "full_polls": 0}).reset_index()
+        absent: Any = pd.NA if sums[f"{name}_unknown"].any() else 0
+        table[name] = count_of(sums, name).reindex(table.index, fill_value=absent)
+    return table.reset_index()
 
 
-_MARKS = {
-    "by_budget": "budget",
-    "by_time_low": "time_low",
-    "by_time_high": "time_high",
-    "squeezes_low": "low",
-    "squeezes_high": "high",
-}
+def squeezed(timeline: Timeline, limits: KernelLimits, times: Times | None) -> pd.DataFrame:
+    # By CPU: with_polls and full_polls; for each mark its count, and as NAME_unknown how many
+    # softirqs it is not known of. With times also inner_low: squeezes_low, of softirqs that ended
+    # between the readings of softnet_stat; outer_high and packets: of those that ended during a
+    # reading too; entered: softirqs that began between the readings of /proc/softirqs.
+    wanted = _BY_LIMITS.of(timeline)._replace(edges=_edges(limits, times))
+    rows = _BY_LIMITS(timeline, wanted).frame
 
+    def beyond(name: str) -> "pd.Series[bool]":
+        return (rows[f"{name}_place"].fillna(0) > 0).astype("boolean")
 
-@squeezes.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    table, against = answer.result.by_cpu, answer.result.against_softnet
-    table = table[table["with_polls"] > 0]
-    counted = against[against["softnet_squeezes"].notna()]
-    return {
-        "cpus": records(table.head(_CPUS)),
-        "more": len(table[_CPUS:]),
-        "known": bool(table["squeezes_low"].notna().any()),
-        "against": records(counted.head(_CPUS)),
-        "why": None if len(counted) else next(iter(against["why"]), None),
+    has_polls = beyond("polls")
+    by_budget = surely = perhaps = pd.Series(pd.NA, index=rows.index, dtype="boolean")
+    if limits.netdev_budget is not None and _packets_known(timeline):
+        by_budget = has_polls & beyond("packets")
+    if limits.net_rx_limit_ns is not None:
+        surely, perhaps = has_polls & beyond("polled_ns"), has_polls & beyond("length_ns")
+    marks = {
+        "by_budget": by_budget,
+        "squeezes_low": by_budget | surely,
+        "squeezes_high": by_budget | perhaps,
+        "by_time_low": surely & ~by_budget,
+        "by_time_high": perhaps & ~by_budget,
     }
+    table = rows[["cpu", "full_polls"]].assign(
+        with_polls=has_polls.astype("int64") * rows["softirqs"]
+    )
+    if times is not None:
+        inner, outer = rows["exit_ns_place"] == 2, rows["exit_ns_place"].between(1, 3)
+        table["packets"] = rows["packets"].where(outer, 0)
+        marks["inner_low"] = marks["squeezes_low"].mask(~inner, False)
+        marks["outer_high"] = marks["squeezes_high"].mask(~outer, False)
+    for name, mark in marks.items():
+        table[name] = mark.fillna(False).astype("int64") * rows["softirqs"]
+        table[f"{name}_unknown"] = mark.isna().astype("int64") * rows["softirqs"]
+    sums = table.groupby("cpu").sum()
+    if times is None:
+        return sums
+    entered = _ENTERED(timeline, _ENTERED.of(timeline)._replace(edges=_read_between(times))).frame
+    begun = entered[entered["entry_ns_place"] == 1].groupby("cpu")["softirqs"].sum()
+    return sums.assign(entered=begun.reindex(sums.index, fill_value=0))
 
 
-def _with_packets(answer: "Answer") -> pd.DataFrame:
+def _packets_known(timeline: Timeline) -> bool:
+    # Whether napi_poll said how many packets, of any poll there was.
+    polls = _HAS_WORK(timeline).frame[["polls", "work_known"]].sum()
+    return bool(polls["work_known"] or not polls["polls"])
+
+
+def _with_packets(answer: Answer) -> pd.DataFrame:
     # packets, ns and in_kthread of NET_RX, each that occurred once.
-    rows = LENGTHS(answer.timeline).lengths.counts.reset_index().rename(columns={"low": "ns"})
-    return rows if has_work(answer.timeline) else rows[:0]
+    rows = _LENGTHS(answer.timeline).lengths.counts.reset_index().rename(columns={"low": "ns"})
+    return rows if _packets_known(answer.timeline) else rows[:0]
 
 
 @squeezes.plot(
@@ -128,7 +176,9 @@ def _with_packets(answer: "Answer") -> pd.DataFrame:
     height=3.4,
     panels=lambda answer: [{}] if _with_packets(answer)["packets"].sum() else [],
 )
-def _packets_and_length(ax: "Axes", answer: "Answer") -> None:
-    from .plots import softirq_limits
+def _packets_and_length(ax: "Axes", answer: Answer) -> None:
+    from ...plots.softirqs import softirq_limits
 
-    softirq_limits(ax, _with_packets(answer), answer.result.limits)
+    limits = answer["limits"]
+    jiffies, limit_ns = limits.net_rx_jiffies, limits.net_rx_limit_ns
+    softirq_limits(ax, _with_packets(answer), limits.netdev_budget, jiffies, limit_ns)

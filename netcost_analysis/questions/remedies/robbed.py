@@ -104,7 +104,7 @@ class Robbed:
         # By CPU, stolen NET_RX that an inter-processor interrupt raised: steered packets.
         if not (self.taken["context"] == "vector").any():
             return {}
-        return _by_cpu(rows_of(paired(self.timeline).steered, self.victim))
+        return _by_cpu(rows_of(paired(self.timeline)["steered"], self.victim))
 
 
 def _by_cpu(of: pd.DataFrame) -> dict[int, int]:

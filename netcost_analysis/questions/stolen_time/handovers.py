@@ -13,7 +13,7 @@ from ...timeline.lives import LIVES, everywhere, lives_of
 from ...timeline.reading import once
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
-from ..batches.kernel_limits import kernel_limits
+from ..batches.kernel_limits import limits_of
 from ..stolen import loss_of
 from .episodes import counted_if
 from .threads import STAYS, THREADS, WAKE_NS, handovers_of, stays_of
@@ -162,7 +162,7 @@ def handovers(timeline: Timeline) -> Handovers:
     # Who waited for one of some CPUs may have come back on another.
     found = {name: to_frame(table) for name, table in _HANDED_OVER(timeline).items()}
     sums = spans_of(found["held"], group="cpu")
-    limits = kernel_limits(timeline.capture)
+    limits = limits_of(timeline.capture)
     worked, frame = handovers_of(wanted.stays.join(found["stays"]), sums, limits)
     frame = counted_if(not timeline.missing["polls"], frame)
     frame["displaced_all_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ...plots.costs import LONGEST_CURVE
 from ...plots.intervals import CHANGE, interval, intervals
 from ...plots.marks import legend_above, plain_log, short
 from ...plots.palette import FAINT, INK, OUTCOME, path_colors
-from ..batches.plots import LONGEST_CURVE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

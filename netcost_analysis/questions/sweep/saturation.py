@@ -55,7 +55,7 @@ def saturation(experiment: Experiment) -> Answer:
     for one in figures_of(experiment):
         curves.setdefault(one.step.curve, []).append(one)
     try:
-        costs = rate_curve(experiment).set_index("bundle")
+        costs = rate_curve(experiment).frame.set_index("bundle")
     except CaptureError:
         costs = pd.DataFrame(columns=list(_COSTS))
     frame = pd.DataFrame([_row(name, steps, costs) for name, steps in curves.items()])

@@ -15,6 +15,8 @@ from support.told import NET_RX, OPENSSL
 
 def test_a_chain_from_the_interrupt_to_its_polls(tmp_path: Path) -> None:
     (row,) = softirq_chains(drawn(tmp_path, *CHAIN)).to_dict("records")
+    parts = row["poll_ns"] + row["outside_polls_ns"] + row["nested_ns"]
+    assert parts == row["wall_ns"]
     assert (row["irq"], row["name"]) == (32, "eth0-rx-0")
     assert (row["irq_context"], row["irq_ns"]) == ("hardirq", 100)
     assert (row["raise_delay_ns"], row["wall_ns"], row["nested_ns"]) == (150, 1_200, 100)
@@ -23,13 +25,6 @@ def test_a_chain_from_the_interrupt_to_its_polls(tmp_path: Path) -> None:
     assert (row["origin"], row["in_kthread"], row["round"]) == ("irq", False, 1)
     assert row["comm"] == "openssl"
     assert pd.isna(row["irq_gap_ns"])
-
-
-def test_parts_add_up_to_the_chain(tmp_path: Path) -> None:
-    chains = softirq_chains(drawn(tmp_path, *CHAIN))
-    assert (
-        chains["poll_ns"] + chains["outside_polls_ns"] + chains["nested_ns"] == chains["wall_ns"]
-    ).all()
 
 
 def test_the_raise_may_stand_in_an_interrupt_within_an_interrupt(tmp_path: Path) -> None:
@@ -65,19 +60,9 @@ def test_who_raised_its_own_has_no_interrupt(tmp_path: Path) -> None:
 # As document 000, without raises; a switch shows how perf counts preemption.
 SEEN = h.Switch(10, OPENSSL)
 DOCUMENT_000 = (
-    t.SCHED_SWITCH,
-    t.IRQ_HANDLER_ENTRY,
-    t.IRQ_HANDLER_EXIT,
-    t.SOFTIRQ_ENTRY,
-    t.SOFTIRQ_EXIT,
-    t.NAPI_POLL,
+    *(t.SCHED_SWITCH, t.IRQ_HANDLER_ENTRY, t.IRQ_HANDLER_EXIT),
+    *(t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT, t.NAPI_POLL),
 )
-
-
-def test_without_raises_the_interrupt_at_whose_exit_it_ran(tmp_path: Path) -> None:
-    chains = softirq_chains(drawn(tmp_path, SEEN, *CHAIN, formats=DOCUMENT_000))
-    assert list(chains["irq"]) == [32]
-    assert chains["raise_delay_ns"].isna().all()
 
 
 def net_rx_at(at: int) -> tuple[h.Happening, ...]:
@@ -105,7 +90,9 @@ def test_without_raises_each_interrupt_begins_a_run(tmp_path: Path, apart: int) 
     six = [one for number in range(6) for one in net_rx_at(1_000 + apart * number)]
     told_of = drawn(tmp_path, SEEN, *six, formats=DOCUMENT_000)
     assert list(softirq_runs(told_of)["rounds_made"]) == [1] * 6
-    assert list(softirq_chains(told_of)["irq"]) == [32] * 6
+    chains = softirq_chains(told_of)
+    assert list(chains["irq"]) == [32] * 6
+    assert chains["raise_delay_ns"].isna().all()
 
 
 # Document 000's own: the second follows the first within a microsecond.
@@ -169,14 +156,16 @@ def test_a_chain_that_the_window_cuts_has_no_parts(tmp_path: Path) -> None:
     assert poll_costs(capture.timeline())["poll_mean_ns"].iloc[0] == 700
 
 
-def test_a_chains_gap_across_a_loss_is_unknown(tmp_path: Path) -> None:
+def test_a_gap_across_a_loss_is_unknown(tmp_path: Path) -> None:
     def chain(at: int) -> tuple[h.Happening, ...]:
         raised = h.SoftirqRaise(at + 50, NET_RX)
         return (net_rx_at(at)[0], raised, *net_rx_at(at)[1:])
 
     lossy = (*chain(1_000), h.Lost(5_000, 3), *chain(8_000), *chain(10_000))
-    gaps = softirq_chains(drawn(tmp_path, *lossy))["irq_gap_ns"]
-    assert gaps.tolist() == [pd.NA, pd.NA, 2_000]
+    timeline = drawn(tmp_path, *lossy)
+    assert softirq_chains(timeline)["irq_gap_ns"].tolist() == [pd.NA, pd.NA, 2_000]
+    (row,) = irq_gaps(timeline).to_dict("records")
+    assert (row["interrupts"], row["gaps"], row["longest_ns"]) == (3, 1, 2_000)
 
 
 # Raised in an interrupt, by a task, by nobody knows whom, and one that the window cuts.

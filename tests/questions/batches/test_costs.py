@@ -7,17 +7,25 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from netcost_analysis.questions.batches.curve_shares import curve_from, summed
 from netcost_analysis.questions.batches.packet_costs import alone_and_together, packets_from
 from netcost_analysis.questions.batches.poll_costs import costs_from
 from netcost_analysis.questions.batches.poll_sizes import by_work, mean_batch, sizes_of
 from netcost_analysis.questions.batches.poll_sums import Gathered
-from netcost_analysis.questions.batches.rate_curve import curve_from, summed
 from support.asked import rate_curve
 from support.pairs import gathered_from
 from support.sized import counted
 from support.sweeps import Told, sweep
 
 FIXED, MARGINAL, CORE, IRQ = 1_500.0, 400.0, 120.0, 300.0
+WINDOW = 1_000_000_000
+STEP = {
+    "curve": "mine",
+    "cpu_ns": WINDOW,
+    "window_ns": WINDOW,
+    "scheduled_ns": 0,
+    "repeat_count": 1,
+}
 
 
 def polls_of(
@@ -57,21 +65,10 @@ def test_a_mean_batch_is_of_polls_that_received_any() -> None:
     costs = costs_from(gathered(work))
     assert costs["batch_mean"].tolist() == [5.0]
     polls = polls_of(work).assign(budget=pd.array([64] * 6, dtype="Int64"))
-    counts = counted(polls)
-    assert mean_batch(by_work(sizes_of(counts))) == 5.0
-    step = {"curve": "all steps", "bundle": "b", "cpu_ns": 10**6, "window_ns": 10**6}
-    steps = pd.DataFrame([{**step, "scheduled_ns": 0, "repeat_count": 1}])
+    assert mean_batch(by_work(sizes_of(counted(polls)))) == 5.0
+    steps = pd.DataFrame([{**STEP, "bundle": "b"}])
     table = curve_from(steps, summed(gathered(work)).assign(bundle="b"))
     assert table["batch_mean"].tolist() == [5.0]
-
-
-# (300 + 120 + 1500) / size + 400, in the table and in the headline.
-def test_a_packet_has_one_price() -> None:
-    work = gathered(list(range(1, 65)) * 10)
-    prices = packets_from(work, sizes=(1, 64)).set_index("batch")
-    assert prices["packet_ns"].tolist() == pytest.approx([2_320, 430])
-    assert prices["fixed_share"].tolist() == pytest.approx([1_920 / 2_320, 30 / 430])
-    assert alone_and_together(costs_from(work).iloc[0]) == pytest.approx((2_320, 64, 430))
 
 
 # Polls of 1 and 2 packets at half of what the line through all of them says, as those that the
@@ -94,6 +91,9 @@ def test_a_line_beside_the_polls_is_doubted() -> None:
 
 def test_what_cannot_be_told_is_refused() -> None:
     assert costs_from(gathered([])).empty
+    unknown = costs_from(gathered([1] * 300, has_work=False)).iloc[0]
+    assert (unknown["refused"], unknown["polls"]) == ("no work field", 300)
+    assert pd.isna(unknown["packets"])
     for work, reason in (
         ([1] * 199, ("199 polls", "needs 200")),
         ([1] * 400, ("1 size", "needs 5")),
@@ -109,18 +109,10 @@ def test_what_cannot_be_told_is_refused() -> None:
         assert packets_from(gathered(work)).empty
 
 
-def test_without_a_work_field_there_is_no_line() -> None:
-    row = costs_from(gathered([1] * 300, has_work=False)).iloc[0]
-    assert row["refused"] == "no work field"
-    assert pd.isna(row["packets"])
-    assert row["polls"] == 300
-
-
 def test_empty_polls_are_in_no_line() -> None:
     work = list(range(1, 65)) * 10
-    row = costs_from(
-        gathered([*work, *[0] * 200], [*(FIXED + MARGINAL * np.array(work)), *[50.0] * 200])
-    ).iloc[0]
+    took = [*(FIXED + MARGINAL * np.array(work)), *[50.0] * 200]
+    row = costs_from(gathered([*work, *[0] * 200], took)).iloc[0]
     assert row["fixed_ns"] == pytest.approx(FIXED)
     assert (row["empty_polls"], row["empty_poll_ns"]) == (200, 50)
 
@@ -165,10 +157,12 @@ def test_no_price_reaches_below_zero() -> None:
     assert (prices["packet_low_ns"] <= prices["packet_ns"]).all()
 
 
+# In the table and in the headline a packet has one price.
 def test_a_packet_shares_what_surrounds_its_batch() -> None:
-    table = packets_from(gathered(list(range(2, 65)) * 10), sizes=(1, 10, 64, 100)).set_index(
-        "batch"
-    )
+    work = gathered(list(range(2, 65)) * 10)
+    headline = alone_and_together(costs_from(work).iloc[0])
+    assert list(headline.values()) == pytest.approx([2_320, 64, 430])
+    table = packets_from(work, sizes=(1, 10, 64, 100)).set_index("batch")
     for size in table.index:
         expected = (IRQ + CORE + FIXED) / size + MARGINAL
         assert table.loc[size, "packet_ns"] == pytest.approx(expected)
@@ -180,22 +174,13 @@ def test_a_packet_shares_what_surrounds_its_batch() -> None:
 
 def test_interrupts_of_the_devices_own_lines_are_counted_whole() -> None:
     work = gathered(list(range(1, 65)) * 10)
-    lines = pd.DataFrame(
-        {
-            "cpu": [0, 1, 0],
-            "device": ["eth0", "eth0", "eth1"],
-            "irqs": [640, 64, 9],
-            "irq_ns": [64_000, 6_400, 9],
-        }
-    )
+    owner = {"cpu": [0, 1, 0], "device": ["eth0", "eth0", "eth1"]}
+    lines = pd.DataFrame({**owner, "irqs": [640, 64, 9], "irq_ns": [64_000, 6_400, 9]})
     row = costs_from(work._replace(lines=lines)).iloc[0]
     assert row["irqs_per_poll"] == pytest.approx(1 + 704 / 640)
     assert row["irq_per_poll_ns"] == pytest.approx(IRQ + 110)
     of_cpu = costs_from(work._replace(lines=lines), by="cpu").iloc[0]
     assert (of_cpu["cpu"], of_cpu["irqs_per_poll"]) == (0, pytest.approx(2))
-
-
-WINDOW = 1_000_000_000
 
 
 def curve(*steps: tuple[str, int, int]) -> pd.DataFrame:
@@ -205,16 +190,7 @@ def curve(*steps: tuple[str, int, int]) -> pd.DataFrame:
     for name, batch, number in steps:
         work = [batch - 1, batch + 1] * (number // 2) if batch > 1 else [1] * number
         parts.append(summed(gathered(work)).assign(bundle=name))
-        rows.append(
-            {
-                "curve": "mine",
-                "bundle": name,
-                "cpu_ns": WINDOW,
-                "window_ns": WINDOW,
-                "scheduled_ns": 0,
-                "repeat_count": 1,
-            }
-        )
+        rows.append({**STEP, "bundle": name})
     return curve_from(pd.DataFrame(rows), pd.concat(parts, ignore_index=True)).set_index("bundle")
 
 

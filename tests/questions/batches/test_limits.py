@@ -14,10 +14,8 @@ from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits, limits_of
 from netcost_analysis.questions.batches.poll_sizes import sizes_of
 from netcost_analysis.questions.batches.softnet import compared, times_of
-from netcost_analysis.questions.batches.squeezed import squeezed as by_limits
 from netcost_analysis.questions.batches.squeezes import by_cpu
-from netcost_analysis.timeline.reading import Window
-from support.asked import kernel_limits
+from netcost_analysis.questions.batches.squeezes import squeezed as by_limits
 from support.chains import drawn
 from support.host import ROOT
 from support.kept import kept
@@ -25,41 +23,28 @@ from support.perfdata import happenings as h
 from support.sized import counted as counted_polls
 from support.told import NET_RX
 
-EVER = Window(0, 2**62, False)
-
 MS = 1_000_000
 LIMITS = KernelLimits(300, 8_000, 64, 250, "written by hand")
-POLLS = {
-    "cpu": "int32",
-    "start_ns": "Int64",
-    "end_ns": "int64",
-    "device": "category",
-    "work": "Int64",
-    "budget": "Int64",
-    "self_ns": "Int64",
-    "softirq_ordinal": "Int64",
-}
 
 
 def polls(*rows: tuple[Any, ...]) -> pd.DataFrame:
-    return pd.DataFrame(list(rows), columns=list(POLLS)).astype(POLLS)
-
-
-def sizes(*rows: tuple[Any, ...]) -> pd.DataFrame:
-    return sizes_of(counted_polls(polls(*rows)))
+    columns = ["cpu", "start_ns", "device", "work", "budget", "self_ns"]
+    numbers = [name for name in columns if name != "device"]
+    return pd.DataFrame(list(rows), columns=columns).astype(dict.fromkeys(numbers, "Int64"))
 
 
 def test_sizes_by_device_cpu_and_budget() -> None:
-    table = sizes(
-        (0, 0, 10, "eth0", 64, 64, 10, 1),
-        (0, 10, 15, "eth0", 63, 64, 5, 1),
-        (0, 15, 18, "eth0", 63, 64, 3, 1),
-        (0, 20, 21, "eth0", 0, 64, 1, 2),
-        (1, 20, 21, "eth0", 8, 8, 1, 2),
-        (1, None, 30, "eth0", 8, 8, None, None),
-        (1, 40, 42, "eth0", 0, 0, 2, 3),
-        (1, 50, 57, None, None, None, 7, 4),
+    told = polls(
+        (0, 0, "eth0", 64, 64, 10),
+        (0, 10, "eth0", 63, 64, 5),
+        (0, 15, "eth0", 63, 64, 3),
+        (0, 20, "eth0", 0, 64, 1),
+        (1, 20, "eth0", 8, 8, 1),
+        (1, None, "eth0", 8, 8, None),
+        (1, 40, "eth0", 0, 0, 2),
+        (1, 50, None, None, None, 7),
     )
+    table = sizes_of(counted_polls(told))
     rows = {(row["device"], row["cpu"], row["work"]): row for row in table.to_dict("records")}
     spike = rows[("eth0", 0, 63)]
     assert (spike["polls"], spike["packets"], spike["ns"]) == (2, 126, 8)
@@ -81,10 +66,10 @@ def test_sizes_by_device_cpu_and_budget() -> None:
 
 def test_sizes_by_device() -> None:
     told = polls(
-        (0, 0, 10, "eth0", 64, 64, 10, 1),
-        (1, 10, 15, "eth0", 64, 64, 5, 1),
-        (1, 15, 18, "eth0", 1, 64, 3, 1),
-        (1, 20, 21, "eth1", 1, 64, 1, 2),
+        (0, 0, "eth0", 64, 64, 10),
+        (1, 10, "eth0", 64, 64, 5),
+        (1, 15, "eth0", 1, 64, 3),
+        (1, 20, "eth1", 1, 64, 1),
     )
     table = sizes_of(counted_polls(told), "device")
     assert table["cpu"].isna().all()
@@ -94,11 +79,8 @@ def test_sizes_by_device() -> None:
         ["eth1", 1, 1, 1],
     ]
     assert table["polls_share"].tolist() == pytest.approx([1 / 3, 2 / 3, 1])
+    # An ordinary size is no trap.
     assert table["trap"].tolist() == [None, "full", None]
-
-
-def test_ordinary_sizes_are_no_trap() -> None:
-    assert sizes((0, 0, 9, "eth0", 5, 64, 9, 1))["trap"].isna().all()
 
 
 # Every time of a drawn recording is so much later than a test says.
@@ -158,29 +140,17 @@ def test_who_has_no_limits_has_no_squeezes(tmp_path: Path) -> None:
     assert table["by_budget"].isna().all()
     assert table["with_polls"].tolist() == [1]
     half = squeezed(tmp_path / "half", row, limits=KernelLimits(netdev_budget=300))
-    half = by_cpu(half, [0])
-    assert half["by_budget"].tolist() == [1]
+    assert by_cpu(half, [0])["by_budget"].tolist() == [1]
 
 
 def counted(squeezes: int, softirqs: int = 3) -> pd.DataFrame:
     # Readings from 100 to 110 and from 1,000 to 1,020.
-    return pd.DataFrame(
-        {
-            "softnet_squeezes": squeezes,
-            "packets_counted": 900,
-            "received_rps": 0,
-            "softirqs_counted": softirqs,
-            "start_ns": 105,
-            "end_ns": 1_010,
-            "from_ns": 100,
-            "inner_from_ns": 110,
-            "inner_to_ns": 1_000,
-            "to_ns": 1_020,
-            "softirqs_from_ns": 100,
-            "softirqs_to_ns": 1_020,
-        },
-        index=pd.Index([0], name="cpu"),
-    )
+    counts = {"softnet_squeezes": squeezes, "packets_counted": 900, "received_rps": 0}
+    times = {"start_ns": 105, "end_ns": 1_010, "from_ns": 100, "inner_from_ns": 110}
+    times |= {"inner_to_ns": 1_000, "to_ns": 1_020}
+    times |= {"softirqs_from_ns": 100, "softirqs_to_ns": 1_020}
+    row = {**counts, "softirqs_counted": softirqs, **times}
+    return pd.DataFrame(row, index=pd.Index([0], name="cpu"))
 
 
 ROWS = (
@@ -254,8 +224,11 @@ def test_limits_are_the_hosts_own(tmp_path: Path) -> None:
         ("nic-stolen-time", "before/settings/sysctl_net_core"),
         ("veth-stolen-time", "manifest.json, host.sysctls"),
     ):
-        found = kernel_limits(netcost.open_capture(ROOT / "sample-data" / name))
-        assert found == KernelLimits(300, 8_000, 64, 250, source)
+        answer = netcost.open_capture(ROOT / "sample-data" / name).ask.batches.kernel_limits()
+        row = answer.frame[["netdev_budget", "netdev_budget_usecs", "dev_weight", "hz", "source"]]
+        assert row.iloc[0].tolist() == [300, 8_000, 64, 250, source]
+        assert answer["net_rx_jiffies"] == 2
+        assert (answer["net_rx_least_ns"], answer["net_rx_most_ns"]) == (4 * MS, 8 * MS)
     settings = "net.core.netdev_budget = 600\nnet.core.dev_weight = {weight}\n"
     capture = bundle(
         tmp_path,
@@ -263,9 +236,8 @@ def test_limits_are_the_hosts_own(tmp_path: Path) -> None:
         after__settings__sysctl_net_core=settings.format(weight=32),
         kernel_config="CONFIG_HZ=1000\n",
     )
-    assert kernel_limits(capture) == KernelLimits(
-        600, None, None, 1_000, "before/settings/sysctl_net_core"
-    )
+    source = "before/settings/sysctl_net_core"
+    assert limits_of(capture) == KernelLimits(600, None, None, 1_000, source)
     assert limits_of(capture, usecs=4_000).net_rx_jiffies == 4
 
 
@@ -280,7 +252,7 @@ def test_limits_of_a_stranger(tmp_path: Path) -> None:
         for sysctls in ({"net.core.netdev_budget": value}, [1]):
             said = json.loads(manifest.read_text()) | {"host": {"sysctls": sysctls}}
             manifest.write_text(json.dumps(said))
-            found = kernel_limits(netcost.open_capture(folder))
+            found = limits_of(netcost.open_capture(folder))
             assert (found.netdev_budget, found.hz) == (None, None)
 
 

@@ -14,7 +14,6 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.opening.experiment import open_experiment
-from netcost_analysis.questions.batches.common import int64
 from netcost_analysis.snapshots.counters import counters
 from netcost_analysis.timeline.timeline import Timeline
 from support.asked import (
@@ -184,7 +183,8 @@ def test_a_tenth_round_is_followed_by_the_pause_of_a_new_call(path: Path) -> Non
     rows = rows.astype({"cpu": "int64"})
     rows = pd.merge_asof(rows, runs, left_on="entry_ns", right_on="start_ns", by="cpu")
     rows = rows.sort_values(["cpu", "entry_ns", "ordinal"], kind="stable")
-    pause = int64(rows["entry_ns"])[1:] - int64(rows["exit_ns"])[:-1]
+    entered, left = (rows[name].to_numpy("int64") for name in ("entry_ns", "exit_ns"))
+    pause = entered[1:] - left[:-1]
     vec, call, tid = (rows[name].to_numpy() for name in ("vec", "call", "tid"))
     # Of two in the same run, one of no higher vector is of the next round.
     within = (call[1:] == call[:-1]) & (vec[1:] <= vec[:-1])

@@ -35,11 +35,7 @@ def test_the_gap_is_that_of_the_line_on_its_cpu(tmp_path: Path) -> None:
     told_of = drawn(
         tmp_path, *interrupt(1_000, 32, "a"), *interrupt(3_000, 33, "b"), *interrupt(8_000, 32, "a")
     )
-    assert softirq_chains(told_of)["irq_gap_ns"].tolist() == [
-        pd.NA,
-        pd.NA,
-        7_000,
-    ]
+    assert softirq_chains(told_of)["irq_gap_ns"].tolist() == [pd.NA, pd.NA, 7_000]
     gaps = irq_gaps(told_of).set_index("name")
     row = gaps.loc["a", ["interrupts", "gaps", "median_ns", "longest_ns"]]
     assert row.tolist() == [2, 1, 7_000, 7_000]
@@ -47,20 +43,6 @@ def test_the_gap_is_that_of_the_line_on_its_cpu(tmp_path: Path) -> None:
     assert pd.isna(gaps.loc["b", "median_ns"])
     # The window: from the first event, 1_000, to the waking at 900_000.
     assert gaps.loc["a", "interrupts_per_s"] == pytest.approx(2 / 899_000e-9)
-
-
-def test_a_gap_across_a_loss_is_none(tmp_path: Path) -> None:
-    lossy = (
-        h.IrqEntry(1_000, 32),
-        h.IrqExit(1_100, 32),
-        h.Lost(5_000, 3),
-        h.IrqEntry(8_000, 32),
-        h.IrqExit(8_100, 32),
-        h.IrqEntry(9_000, 32),
-        h.IrqExit(9_100, 32),
-    )
-    (row,) = irq_gaps(drawn(tmp_path, *lossy)).to_dict("records")
-    assert (row["interrupts"], row["gaps"], row["longest_ns"]) == (3, 1, 1_000)
 
 
 def test_the_delay_by_vector_origin_and_thread(tmp_path: Path) -> None:
@@ -115,20 +97,14 @@ def test_rounds_of_a_run(tmp_path: Path) -> None:
     assert list(softirq_chains(told_of)["round"]) == [1, 2]
 
 
-def rounds(first: int, number: int, apart: int = 10) -> list[h.Happening]:
+def rounds(first: int, number: int) -> list[h.Happening]:
     # NET_RX that raises itself again and again.
-    told_of: list[h.Happening] = [
-        h.IrqEntry(first - 100, 32),
-        h.SoftirqRaise(first - 60, NET_RX),
-        h.IrqExit(first - 50, 32),
-    ]
-    for at in range(first, first + number * (100 + apart), 100 + apart):
-        told_of += [h.SoftirqEntry(at, NET_RX)]
-        told_of += (
-            [h.SoftirqRaise(at + 50, NET_RX)] if at < first + (number - 1) * (100 + apart) else []
-        )
-        told_of += [h.SoftirqExit(at + 100, NET_RX)]
-    return told_of
+    raised = [first - 60, *(first + 110 * place + 50 for place in range(number - 1))]
+    story: list[h.Happening] = [h.IrqEntry(first - 100, 32), h.IrqExit(first - 50, 32)]
+    story += [h.SoftirqRaise(at, NET_RX) for at in raised]
+    for at in range(first, first + number * 110, 110):
+        story += [h.SoftirqEntry(at, NET_RX), h.SoftirqExit(at + 100, NET_RX)]
+    return sorted(story, key=lambda one: one.at)
 
 
 def test_the_eleventh_round_is_of_the_next_run(tmp_path: Path) -> None:
@@ -190,22 +166,17 @@ def test_long_for_few_packets(tmp_path: Path) -> None:
             h.SoftirqExit(at + length, NET_RX),
         )
 
-    told_of = timeline(
-        tmp_path,
-        cpu(
-            0,
-            *net_rx(1_000, 20_000_000, 63),
-            *net_rx(30_000_000, 25_000_000, 64),
-            *net_rx(60_000_000, 19_999_999, 1),
-            *net_rx(90_000_000, 1_000, 1),
-            task=OPENSSL,
-        ),
+    happenings = (
+        *net_rx(1_000, 20_000_000, 63),
+        *net_rx(30_000_000, 25_000_000, 64),
+        *net_rx(60_000_000, 19_999_999, 1),
+        *net_rx(90_000_000, 1_000, 1),
     )
-    rows = long_softirqs(told_of, longest=1)
-    assert rows[["wall_ns", "picked"]].values.tolist() == [
-        [25_000_000, "longest"],
-        [20_000_000, "few packets"],
-    ]
+    told_of = timeline(tmp_path, cpu(0, *happenings, task=OPENSSL))
+    answer = told_of.ask.batches.long_softirqs(longest=1)
+    rows = [[25_000_000, "longest"], [20_000_000, "few packets"]]
+    assert answer.frame[["wall_ns", "picked"]].values.tolist() == rows
+    assert (answer["few_softirqs"], answer["longer_ns"]) == (1, 20_000_000)
     rows = long_softirqs(told_of, longer_ns=1_000, fewer_packets=2, longest=0)
     assert list(rows["wall_ns"]) == [19_999_999, 1_000]
 

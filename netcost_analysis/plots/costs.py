@@ -5,33 +5,31 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
-from ...plots.marks import legend_above, plain_log, short
-from ...plots.palette import FAINT, INK, KIND, PART, time_unit
-from .plots import LONGEST_CURVE
+from .batches import packet_marks
+from .marks import legend_above, plain_log, short
+from .palette import FAINT, INK, KIND, PART, time_unit
 
+# Of a curve: labels with their values.
+LONGEST_CURVE = 46
 _COLORS = (KIND["softirq"], PART["stolen_network"], KIND["softirq_other"], PART["stolen_other"])
 _MARKERS = "os^D"
 _LINE = PART["stolen_network"]
 
 
 def poll_cost(ax: Axes, times: pd.DataFrame, cost: "pd.Series[Any]") -> None:
-    # Draw what the polls of a device took by their packets, and the line through them. times: of
-    # that device, as times_by_work returns it. cost: its row of poll_costs; without a line (NA)
-    # only the polls are drawn.
+    """Draw what the polls of a device took by their packets, and the line through them.
+
+    times: by packets polls, mean_ns, low_ns and high_ns. cost: its row of poll_costs; without a
+    line (NA) only the polls are drawn.
+    """
     # The line is laid through means, and sums of them are what a CPU pays.
     mean, works = times["mean_ns"].to_numpy(), times.index.to_numpy()
     scale, unit = time_unit(float(mean.max()) if len(times) else 0)
     few = (times["polls"] < 5).to_numpy()
-    ax.vlines(
-        works,
-        times["low_ns"] / scale,
-        times["high_ns"] / scale,
-        color=KIND["poll"],
-        linewidth=2.5,
-        label="middle half of the polls",
-    )
+    low, high = times["low_ns"] / scale, times["high_ns"] / scale
+    bars = {"color": KIND["poll"], "linewidth": 2.5, "label": "middle half of the polls"}
+    ax.vlines(works, low, high, **bars)  # type: ignore[arg-type]
     dots = {"linestyle": "none", "marker": "o", "markersize": 3.5}
     ax.plot(works[~few], mean[~few] / scale, color=INK, label="mean", **dots)  # type: ignore[arg-type]
     hollow = {"color": FAINT, "markerfacecolor": "white", "label": "mean of under 5 polls"}
@@ -50,26 +48,19 @@ def poll_cost(ax: Axes, times: pd.DataFrame, cost: "pd.Series[Any]") -> None:
     ax.set_ylim(bottom=min(0, ax.get_ylim()[0]))
     ax.set_xlabel("packets in the poll")
     ax.set_ylabel(f"own time of the poll, {unit}")
-    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 1.6, 2, 4, 5, 8, 10]))
+    ax.xaxis.set_major_locator(packet_marks(6))
     ax.grid(axis="y")
     legend_above(ax, None, 4)
 
 
 def packet_cost(ax: Axes, costs: pd.DataFrame) -> None:
-    # Draw what a packet costs by the size of its batch. costs: of one device, as packet_costs
-    # returns it.
+    """Draw what a packet costs by the size of its batch. costs: of packet_costs, one device's."""
     scale, unit = time_unit(float(costs["packet_ns"].max()))
     batch = costs["batch"].to_numpy(dtype="float64")
     low, high = (costs[f"packet_{side}_ns"].to_numpy() / scale for side in ("low", "high"))
     ax.fill_between(batch, low, high, color=KIND["poll"], alpha=0.35, linewidth=0, label="95 %")
-    ax.plot(
-        batch,
-        costs["packet_ns"] / scale,
-        "-",
-        color=KIND["softirq"],
-        linewidth=1.8,
-        label="a packet, with its part of poll, softirq and interrupt",
-    )
+    label = "a packet, with its part of poll, softirq and interrupt"
+    ax.plot(batch, costs["packet_ns"] / scale, color=KIND["softirq"], linewidth=1.8, label=label)
     unseen = costs[~costs["seen"]]
     if len(unseen):
         hollow = {"color": KIND["softirq"], "markerfacecolor": "white"}
@@ -85,8 +76,7 @@ def packet_cost(ax: Axes, costs: pd.DataFrame) -> None:
 
 
 def share_by_rate(ax: Axes, curve: pd.DataFrame) -> None:
-    # Draw a curve's CPU share over its packet rate: measured, predicted, and without batches.
-    # curve: the rows of one curve, as rate_curve returns them.
+    """Draw a curve's CPU share over its packet rate: measured, predicted, and without batches."""
     rate = curve["rate_per_s"].to_numpy() / 1e3
     lines = (
         # More than all of a CPU is cut off.
@@ -109,8 +99,7 @@ def share_by_rate(ax: Axes, curve: pd.DataFrame) -> None:
 
 
 def batch_by_rate(ax: Axes, curves: pd.DataFrame) -> None:
-    # Draw how large batches are at each rate, a line for each curve. curves: as rate_curve returns
-    # it.
+    """Draw how large batches are at each rate, a line for each curve."""
     for place, (name, curve) in enumerate(curves.groupby("curve", sort=False)):
         look = {"color": _COLORS[place % 4], "marker": _MARKERS[place % 4], "markersize": 5}
         rate = curve["rate_per_s"] / 1e3

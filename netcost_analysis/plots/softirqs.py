@@ -1,0 +1,167 @@
+# Pictures of NET_RX softirqs: where their time goes, how long things wait, and what ends them.
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from .batches import LONGEST_LABEL
+from .marks import legend_above, limit, plain_log, short
+from .palette import FAINT, HATCH, INK, KIND, KIND_NAMES, PART, time_unit
+
+_PARTS = {
+    "irq_ns": (KIND["hardirq"], "the interrupt that raised it"),
+    "raise_delay_ns": (KIND["task"], "raised, and not yet begun"),
+    "outside_polls_ns": (KIND["softirq"], KIND_NAMES["softirq"]),
+    "poll_ns": (KIND["poll"], KIND_NAMES["poll"]),
+    "nested_ns": (KIND["vector"], "interrupts on top of it"),
+}
+_MAX_POINTS = 20_000
+# The corner of long_softirqs.
+_LONG_MS, _FEW_PACKETS = 20, 64
+
+
+def anatomy(ax: Axes, parts: pd.DataFrame) -> None:
+    """Draw where the time of a typical NET_RX goes. parts: softirq_chains.by_device."""
+    places = np.arange(len(parts))[::-1]
+    left = np.zeros(len(parts))
+    scale, unit = time_unit(float(parts[list(_PARTS)].sum(axis=1).max() or 0))
+    handles = []
+    for name, (color, label) in _PARTS.items():
+        width = parts[name].astype("float64").fillna(0).to_numpy() / scale
+        hatch = HATCH if name == "raise_delay_ns" else None
+        ax.barh(places, width, 0.62, left, color=color, hatch=hatch, linewidth=0)
+        handles.append(Patch(facecolor=color, hatch=hatch, label=label))
+        left += width
+    labels = [
+        f"{short(name, LONGEST_LABEL)}  ({n:,})"
+        for name, n in zip(parts["device"], parts["softirqs"], strict=True)
+    ]
+    ax.set_yticks(places, labels)
+    ax.set_xlabel(f"mean time of a NET_RX, {unit}")
+    ax.grid(axis="x")
+    legend_above(ax, handles, 3)
+
+
+def spreads(ax: Axes, rows: pd.DataFrame, labels: Sequence[str], what: str) -> None:
+    """Draw a median, the 90th and 99th percentile and the longest of several things, a row each.
+
+    rows: with median_ns, p90_ns, p99_ns, longest_ns. labels: of the rows. what: the axis.
+    """
+    known = rows[["median_ns", "p90_ns", "p99_ns", "longest_ns"]].astype("float64").clip(lower=1)
+    scale, unit = time_unit(float(known["p90_ns"].median()))
+    places = np.arange(len(known))[::-1]
+    values = known / scale
+    ax.hlines(places, values["median_ns"], values["longest_ns"], color=KIND["task"], linewidth=1.5)
+    bar = {"color": KIND["poll"], "linewidth": 6, "label": "to 90 %"}
+    bars = ax.hlines(places, values["median_ns"], values["p90_ns"], **bar)  # type: ignore[arg-type]
+    marks = {"median_ns": ("o", 6, "median"), "p99_ns": ("|", 11, "99 %")}
+    marks |= {"longest_ns": ("x", 6, "longest")}
+    median, *others = (
+        ax.plot(values[name], places, mark, color=INK, markersize=size, label=label)[0]
+        for name, (mark, size, label) in marks.items()
+    )
+    ax.set_yticks(places, [short(label, LONGEST_LABEL) for label in labels])
+    ax.set_ylim(-0.7, len(known) - 0.3)
+    ax.set_xscale("log")
+    plain_log(ax.xaxis)
+    ax.set_xlabel(f"{what}, {unit} (log scale)")
+    ax.grid(axis="x")
+    legend_above(ax, [median, bars, *others], 4)
+
+
+def softirq_limits(
+    ax: Axes,
+    softirqs: pd.DataFrame,
+    budget: int | None,
+    jiffies: int | None,
+    limit_ns: tuple[int, int] | None,
+) -> None:
+    """Draw each NET_RX by its packets and its time, with the limits of both, and what is strange.
+
+    softirqs: with packets, ns, in_kthread. budget: packets that one may poll. jiffies, limit_ns:
+    how long one may take, and what that comes to, least and most; None where not known.
+    """
+    if len(softirqs) > _MAX_POINTS:
+        longest = softirqs["ns"].nlargest(_MAX_POINTS // 20).index
+        some = softirqs.iloc[:: -(-len(softirqs) // _MAX_POINTS)].index
+        softirqs = softirqs.loc[some.union(longest)]
+    look = {"linestyle": "none", "marker": ".", "markersize": 3.5, "alpha": 0.6}
+    for in_kthread, color, label in (
+        (False, KIND["softirq"], "on top of the running task"),
+        (True, PART["scheduled"], "in ksoftirqd or another kernel thread"),
+    ):
+        part = softirqs[softirqs["in_kthread"] == in_kthread]
+        packets = part["packets"].astype("float64")
+        ax.plot(packets, part["ns"] / 1e6, color=color, label=label, **look)  # type: ignore[arg-type]
+    lowest, highest = float(softirqs["ns"].min()) / 1e6, float(softirqs["ns"].max()) / 1e6
+    top = max(highest, _LONG_MS) * 3
+    ax.set_yscale("log")
+    ax.set_ylim(max(lowest, 1e-6) / 1.6, top)
+    right = max(float(softirqs["packets"].max()) * 1.06, _FEW_PACKETS * 1.3)
+    beside = {"textcoords": "offset points", "ha": "right", "color": FAINT}
+    if budget is not None and right >= 0.6 * budget:
+        right = max(right, budget * 1.06)
+        ax.axvline(budget, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
+        foot = {"xycoords": ("data", "axes fraction"), "xytext": (-3, 0)}
+        ax.annotate(f"netdev_budget {budget}", (budget, 0.02), **foot, **beside)  # type: ignore[arg-type]
+    if limit_ns is not None:
+        low, high = (ns / 1e6 for ns in limit_ns)
+        ax.axhspan(low, high, color=KIND["idle"], zorder=0)
+        text, place = f"netdev_budget_usecs: {jiffies} jiffies", (min(right, budget or right), high)
+        ax.annotate(text, place, xytext=(-5, -3), va="top", **beside)  # type: ignore[arg-type]
+    corner = {"color": PART["stolen_maybe_network"], "alpha": 0.35, "linewidth": 0, "zorder": 0}
+    ax.fill_between([-0.02 * right, _FEW_PACKETS], _LONG_MS, top, **corner)  # type: ignore[arg-type]
+    ax.annotate(
+        f"over {_LONG_MS} ms, under {_FEW_PACKETS} packets",
+        (0, top),
+        xytext=(3, -3),
+        textcoords="offset points",
+        va="top",
+        color=INK,
+    )
+    ax.set_xlim(-0.02 * right, right)
+    plain_log(ax.yaxis)
+    ax.set_xlabel("packets of the NET_RX, all its polls together")
+    ax.set_ylabel("from entry to exit, ms (log scale)")
+    ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    legend_above(ax, None, 2, markerscale=3)
+
+
+def run_rounds(ax: Axes, runs: pd.DataFrame, most: int) -> None:
+    """Draw how many rounds the runs of softirqs made, and after which something was pending.
+
+    runs: softirq_runs.by_kind. most: rounds that the kernel allows, marked.
+    """
+    by = ["in_kthread", "still_pending"]
+    kinds: dict[tuple[bool, ...], tuple[str, str]] = {
+        (False, False): (KIND["poll"], "nothing pending"),
+        (False, True): (KIND["softirq"], "something still pending"),
+        (True, False): (PART["scheduled"], "in a kernel thread, nothing pending"),
+        (True, True): (PART["stolen_other"], "in a kernel thread, still pending"),
+    }
+    # Without raises nobody knows whether anything was pending.
+    if runs["still_pending"].isna().any():
+        by = ["in_kthread"]
+        kinds = {
+            (False,): (KIND["poll"], "on top of the running task"),
+            (True,): (PART["scheduled"], "in a kernel thread"),
+        }
+    rounds = np.arange(1, most + 1)
+    counts = runs.groupby([*by, "rounds_made"])["run_count"].sum()
+    for place, (kind, (color, label)) in enumerate(kinds.items()):
+        heights = [counts.get((*kind, number), 0) for number in rounds]
+        ax.bar(rounds + 0.2 * (place - 1.5), heights, 0.2, color=color, label=label)
+    highest = runs.groupby("rounds_made")["run_count"].sum().max() if len(runs) else 1
+    limit(ax, most + 0.5, f"MAX_SOFTIRQ_RESTART {most}")
+    ax.set_yscale("log")
+    ax.set_ylim(0.7, max(int(highest), 2) * 3)
+    plain_log(ax.yaxis)
+    ax.set_xticks(rounds)
+    ax.set_xlim(0.4, most + 0.7)
+    ax.set_xlabel("rounds of a run, back to back")
+    ax.set_ylabel("runs (log scale)")
+    legend_above(ax, None, 4)
