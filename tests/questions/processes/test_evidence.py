@@ -251,8 +251,7 @@ def test_threads_that_exist_for_it_lose_nothing() -> None:
         }
     )
     found = owned(owners)
-    assert found.foreign_ns == 1_000_000
-    assert found.foreign
-    assert found.foreign["comm"] == "openssl"
-    assert found.known_by.to_numpy().tolist() == [["wake-up", 1.0]]
-    assert owned(owners[:1]).foreign is None
+    assert found["in_all"]["foreign_ns"] == 1_000_000
+    assert found["in_all"]["foreign"]["comm"] == "openssl"
+    assert found["owners_known"].to_numpy().tolist() == [["wake-up", 1.0]]
+    assert owned(owners[:1])["in_all"]["foreign"] is None
