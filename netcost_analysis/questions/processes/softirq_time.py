@@ -11,7 +11,6 @@ from ...timeline.by import TaskBy, check_by, victim_keys
 from ...timeline.group import KNOWN
 from ...timeline.owners import plain_names
 from ...timeline.timeline import Timeline
-from ..batches.rps_dispatch import are_dispatches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +74,7 @@ def _shares(frame: pd.DataFrame, whole: int, span_ns: int) -> dict[str, Any]:
 
 
 def _summed(timeline: Timeline) -> pd.DataFrame:
-    # Rows as softirq_rows() has them, of softirqs and polls alike.
+    # Of softirqs, and of NAPI threads' polls, in the same columns.
     inside, outside = _SOFTIRQS(timeline).frame.copy(), _THREADS(timeline).frame
     # Where no poll was recorded, nothing tells a dispatch from a softirq that polled.
     dispatch = inside["is_dispatch"] & (len(_POLLED(timeline).frame) > 0)
@@ -84,47 +83,6 @@ def _summed(timeline: Timeline) -> pd.DataFrame:
     outside = outside.assign(action=NAPI_THREAD, softirqs=0, poll_ns=outside["ns"])
     both = pd.concat([inside, outside], ignore_index=True)
     return both.assign(**{name: plain_names(both[name]) for name in ("comm", "cost_class")})
-
-
-def softirq_rows(softirqs: pd.DataFrame, polls: pd.DataFrame, polled: bool) -> pd.DataFrame:
-    # A row per softirq, and per poll of a NAPI thread, in the same columns. polled: whether there
-    # are polls at all; where none was recorded, nothing tells a dispatch from a softirq that
-    # polled.
-    action = plain_names(softirqs["action"])
-    dispatch = (action == "NET_RX") & are_dispatches(softirqs) & polled
-    inside = pd.DataFrame(
-        {
-            "cpu": softirqs["cpu"].astype("int64"),
-            "tid": softirqs["tid"].astype("Int64"),
-            "comm": plain_names(softirqs["comm"]),
-            "action": action.mask(dispatch, RPS_DISPATCH),
-            "cost_class": plain_names(softirqs["cost_class"]),
-            "softirqs": 1,
-            "polls": softirqs["polls"].astype("int64"),
-            "packets": softirqs["packets"].astype("int64"),
-            "ns": softirqs["self_ns"],
-            "poll_ns": softirqs["self_ns"] - softirqs["outside_polls_ns"],
-        }
-    )
-    threads = polls[(polls["softirq_ordinal"].isna() & polls["self_ns"].notna()).to_numpy()]
-    if not len(threads):
-        return inside
-    own = threads["self_ns"].astype("int64")
-    outside = pd.DataFrame(
-        {
-            "cpu": threads["cpu"].astype("int64"),
-            "tid": threads["tid"].astype("Int64"),
-            "comm": plain_names(threads["comm"]),
-            "action": NAPI_THREAD,
-            "cost_class": plain_names(threads["cost_class"]),
-            "softirqs": 0,
-            "polls": 1,
-            "packets": threads["work"].fillna(0).astype("int64"),
-            "ns": own,
-            "poll_ns": own,
-        }
-    )
-    return pd.concat([inside, outside], ignore_index=True)
 
 
 @softirq_time.plot(
