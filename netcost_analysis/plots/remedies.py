@@ -59,7 +59,8 @@ def remedies(ax: Axes, rows: pd.DataFrame) -> None:
     ax.set_xlim(0, max(most, 1) / divisor * 1.42)
     ax.set_xlabel(f"of its time on CPU, at most, {unit}")
     ax.grid(axis="x")
-    handles = [Patch(facecolor=PART[one], label=PART_NAMES[one]) for one in _PARTS if one in seen]
+    shown = [part for part in _PARTS if part in seen]
+    handles = [Patch(facecolor=PART[part], label=PART_NAMES[part]) for part in shown]
     if framed:
         name = "at other tasks' cost, or not known"
         handles.append(Patch(facecolor="white", edgecolor=FAINT, label=name))

@@ -71,10 +71,8 @@ def kinds_of(state: "pd.Series[int]", left: Groups) -> "pd.Series[str]":
     # Why a task left a CPU, by the state that was recorded. left: LEFT, one of whose waits decides
     # for a state.
     slept = left.frame["is_woken"].astype(bool)
-    decided = {int(one): "voluntary" for one in left.frame["left_state"][slept]}
-    decided |= {int(one): "involuntary" for one in left.frame["left_state"][~slept]}
-    kind = pd.Series("voluntary", index=state.index, dtype=object)
-    kind[state == 0] = "involuntary"
-    high = state >= _FIRST_MOVING_BIT
-    kind[high] = state[high].map(decided).astype(object).fillna("undecided")
-    return kind
+    decided = {int(bits): "voluntary" for bits in left.frame["left_state"][slept]}
+    decided |= {int(bits): "involuntary" for bits in left.frame["left_state"][~slept]}
+    kind = state.map(decided).astype(object).fillna("undecided")
+    kind = kind.mask(state < _FIRST_MOVING_BIT, "voluntary")
+    return kind.mask(state == 0, "involuntary")

@@ -105,9 +105,9 @@ def _ranges(capture: Capture) -> list[tuple[int, int]]:
             ".cold", regex=False
         )
         places = np.flatnonzero(ours.to_numpy(dtype=bool))
-        found = [(int(address[i]), int(address[i + 1])) for i in places if i + 1 < len(code)]
-        if any(start for start, _ in found):
-            return found
+        ranges = [(int(address[i]), int(address[i + 1])) for i in places if i + 1 < len(code)]
+        if any(start for start, _ in ranges):
+            return ranges
     raise CaptureError(
         "at which addresses the kernel frees packets is not recorded: netcost-record --profile "
         "frees keeps it, where /proc/kallsyms shows addresses"

@@ -123,11 +123,11 @@ class _Summed:
         # threads: rows of NAPI threads' polls. goes_on: events are yet to come.
         rows, units = of
         open_ = units[units["is_open"].to_numpy(dtype=bool)]
-        found = packets_in(open_, self._witnesses.receipts())
-        found = found[found["is_told"].to_numpy(dtype=bool)]
+        ends = packets_in(open_, self._witnesses.receipts())
+        ends = ends[ends["is_told"].to_numpy(dtype=bool)]
         for name in ENDS:
-            units[name] = units[name].where(units[name].notna(), found[name].reindex(units.index))
-        units.loc[found.index, "is_open"] = False
+            units[name] = units[name].where(units[name].notna(), ends[name].reindex(units.index))
+        units.loc[ends.index, "is_open"] = False
         units["is_open"] &= goes_on
         waits = np.zeros(len(rows), dtype=bool)
         waits[units["softirq"].to_numpy()[units["is_open"].to_numpy(dtype=bool)]] = True
@@ -138,7 +138,7 @@ class _Summed:
         parts = renamed(parts_of(rows, units, units[[*ENDS]], woken), self._by.names)
         part = summed(parts, rows)
         if self._sums is not None:
-            part = Traffic(*(added(one, more) for one, more in zip(self._sums, part, strict=True)))
+            part = Traffic(*(added(old, new) for old, new in zip(self._sums, part, strict=True)))
         self._sums = part
 
 
