@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 from ...plots.marks import legend_above, short
 from ...plots.palette import FAINT, INK, KIND, PART, PART_NAMES, TASK_STATE, time_unit
 from ...units import duration, plural
-from .softirq_time import NETWORK
 
 _ROWS = 9
 # Of softirq time, in the order they are stacked.
@@ -15,6 +14,7 @@ _PARTS = (
     *("synchronous", "stolen_network", "stolen_other", "stolen_or_synchronous", "scheduled"),
     "from_idle",
 )
+_NETWORK = ("NET_RX", "NET_TX", "RPS dispatch", "NAPI thread")
 _UNSEEN = "before its first event, after its last"
 
 
@@ -150,7 +150,7 @@ def waits(ax: Axes, rows: pd.DataFrame) -> None:
 
 def _part(rows: pd.DataFrame) -> "pd.Series[str]":
     part, stolen = rows["cost_class"].astype(object), rows["cost_class"] == "stolen"
-    network = rows["action"].isin(NETWORK)
+    network = rows["action"].isin(_NETWORK)
     part = part.mask(stolen & network, "stolen_network").mask(stolen & ~network, "stolen_other")
     return part.where(part.isin(_PARTS), "from_idle")
 
