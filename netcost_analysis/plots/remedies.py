@@ -29,7 +29,7 @@ def remedies(ax: Axes, rows: pd.DataFrame) -> None:
     most = max((int(ns) for ns in rows["removable_ns"].dropna()), default=0)
     divisor, unit = time_unit(most)
     seen, framed = set(), False
-    for place, (_, row) in enumerate(rows.iterrows()):
+    for place, row in enumerate(rows.to_dict("records")):
         if absent(row["removable_ns"]):
             ax.text(0, place, f" {row['finding']}", va="center", color=FAINT)
             continue
@@ -46,24 +46,21 @@ def remedies(ax: Axes, rows: pd.DataFrame) -> None:
                 left += width
             if ns:
                 seen.add(part)
-        text = f"{duration(row['removable_ns'])}  {share(row['removable_share'])}".strip()
-        text = "nothing" if not row["removable_ns"] else text
-        ax.annotate(
-            f"{text}, {row['certainty']}" if row["removable_ns"] else text,
-            (left / divisor, place),
-            xytext=(5, 0),
-            textcoords="offset points",
-            va="center",
-            color=INK,
-        )
+        text = "nothing"
+        if row["removable_ns"]:
+            known = f"{duration(row['removable_ns'])}  {share(row['removable_share'])}".strip()
+            text = f"{known}, {row['certainty']}"
+        end, beside = left / divisor, "offset points"
+        ax.annotate(text, (end, place), (5, 0), textcoords=beside, va="center", color=INK)
         if not absent(row["gain_least_ns"]):
-            at = int(row["gain_least_ns"]) / divisor
-            ax.plot([at, left / divisor], [place, place], color=INK, marker="|", linewidth=0.8)
+            least = int(row["gain_least_ns"]) / divisor
+            ax.plot([least, end], [place, place], color=INK, marker="|", linewidth=0.8)
     label_rows(ax, [_NAMES[name] for name in rows["remedy"]], beyond=0.6)
     ax.set_xlim(0, max(most, 1) / divisor * 1.42)
     ax.set_xlabel(f"of its time on CPU, at most, {unit}")
     ax.grid(axis="x")
-    handles = [Patch(facecolor=PART[one], label=PART_NAMES[one]) for one in _PARTS if one in seen]
+    shown = [part for part in _PARTS if part in seen]
+    handles = [Patch(facecolor=PART[part], label=PART_NAMES[part]) for part in shown]
     if framed:
         name = "at other tasks' cost, or not known"
         handles.append(Patch(facecolor="white", edgecolor=FAINT, label=name))

@@ -308,7 +308,7 @@ def _own(timeline: Timeline, by: By) -> dict[Victim, tuple[int, int]] | None:
     counts = timeline.capture.info["events"]
     if not any(counts.get(event) for event in OWNERS):
         return None
-    from .processes.own import own_stolen
+    from .processes.traffic import own_stolen
 
     own = own_stolen(timeline, by)
     ends = zip(own["own_ns"].tolist(), own["own_max_ns"].tolist(), strict=True)

@@ -45,23 +45,23 @@ def words(page: str) -> str:
 
 def test_the_figures_are_the_functions(page: str, timeline: netcost.Timeline) -> None:
     text = words(page)
-    ends = client_and_server(timeline).set_index("side")
+    ends = client_and_server(timeline).frame.set_index("side")
     for side, row in ends.iterrows():
         assert f"{side}, iperf3 ({row['tid']})" in text
         assert f"for {duration(row['on_cpu_ns'])}" in text
         assert f"slept {duration(row['asleep_between_ns'])}" in text
     assert f"{ends.loc['client', 'sent_packets']:,} packets went" in text
-    rows = softirq_time(timeline)
+    rows = softirq_time(timeline).frame
     assert f"had {duration(rows['ns'].sum())}" in text
     assert f"{share(rows['softirq_share'][rows['action'] == 'NET_RX'].sum())} of it" in text
-    assert f"{len(migrations(timeline)):,} migrations in" in text
+    assert f"{len(migrations(timeline).frame):,} migrations in" in text
     assert duration(timeline.duration_ns) in text
 
 
 def test_the_verdicts_are_the_package_s(page: str, timeline: netcost.Timeline) -> None:
     text = words(page)
-    for row in client_and_server(timeline).itertuples():
-        [found] = migration_verdict(timeline, int(row.tid)).verdicts.itertuples()
+    for row in client_and_server(timeline).frame.itertuples():
+        [found] = migration_verdict(timeline, int(row.tid)).frame.itertuples()
         said = text.partition(f"{row.side} (iperf3 {row.tid}) got?")[2].lstrip()
         assert said.startswith(f"{found.explains.capitalize()}. {found.why}")
 
@@ -145,7 +145,7 @@ def test_a_victim_is_asked_about(tmp_path: Path, told: object) -> None:
 
 def test_what_the_table_and_the_lines_are(page: str, timeline: netcost.Timeline) -> None:
     text = words(page)
-    pairs = traffic_pairs(timeline)
+    pairs = traffic_pairs(timeline).frame
     named = (pairs["by_packet_share"] * pairs["units"]).sum() / pairs["units"].sum()
     assert f"Of {share(named)} the" in text
     assert "95 % interval" in text

@@ -61,7 +61,7 @@ def scheduled(timeline: Timeline, blocks: Blocks) -> pd.DataFrame | None:
         _counted(asleep.frame, blocks, "asleep", asleep.frame["asleep_ns"]),
     ]
     if not unrecorded(timeline.capture, "sched:sched_migrate_task"):
-        moved = migrations(timeline)
+        moved = migrations(timeline).frame
         if incomparable(timeline, moved):
             return None
         moved = moved[window.has(moved["time_ns"]).fillna(False).to_numpy(dtype=bool)]

@@ -8,11 +8,10 @@ migration_verdict says whether that can matter, and may say no.
 
 from .migration_effect import migration_effect
 from .migration_rates import migration_rates
-from .migration_verdict import MigrationVerdict, migration_verdict
+from .migration_verdict import migration_verdict
 from .migrations import migrations
 
 __all__ = [
-    "MigrationVerdict",
     "migration_effect",
     "migration_rates",
     "migration_verdict",

@@ -45,14 +45,14 @@ def interval(compared: Compared, width_ns: int, window: tuple[int, int]) -> tupl
     fewest = min(len(np.unique(block)), len(np.unique(beside[known])))
     if fewest < FEWEST:
         return float("nan"), float("nan")
-    found = [_drawn(compared, block, beside, fewest)]
+    intervals = [_drawn(compared, block, beside, fewest)]
     each = np.unique(compared.tids, return_counts=True)[1]
     # As many tasks as have a part in the mean: one that was moved all the time counts for one.
     tasks = int(each.sum() ** 2 / (each**2).sum())
     if tasks >= FEWEST:
         of_task = np.repeat(compared.tids[:, None], known.shape[1], axis=1)
-        found.append(_drawn(compared, compared.tids, of_task, tasks))
-    return min(low for low, _ in found), max(high for _, high in found)
+        intervals.append(_drawn(compared, compared.tids, of_task, tasks))
+    return min(low for low, _ in intervals), max(high for _, high in intervals)
 
 
 def _drawn(

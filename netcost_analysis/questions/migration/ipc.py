@@ -1,5 +1,6 @@
 # Instructions and cycles by task and time, where a recording sampled them.
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,30 +23,21 @@ def instructions_and_cycles(capture: "Capture") -> tuple[Counts | None, Counts |
     Modifiers (`cycles:u`) do not matter, as long as both have the same.
     """
     events = {event["name"]: event for event in capture.header.get("events") or ()}
-    chosen: dict[str, list[str]] = {name: [] for name in _NAMES}
+    parts: dict[str, list[pd.DataFrame]] = {name: [] for name in _NAMES}
     for name, event in events.items():
         bare = bare_name(name)
-        if bare in chosen and not event.get("tracepoint"):
-            chosen[bare].append(name)
-    frames = {
-        name: capture.samples(name)
-        for names in chosen.values()
-        for name in names
-        if capture.info["events"].get(name)
-    }
-    parts: dict[str, list[pd.DataFrame]] = {name: [] for name in _NAMES}
-    for name, frame in frames.items():
+        if bare not in parts or event.get("tracepoint") or not capture.info["events"].get(name):
+            continue
+        frame = capture.samples(name)
         columns = [str(column) for column in frame]
-        read = {bare_name(one[5:]): one for one in columns if one.startswith("read:")}
+        read = {bare_name(column[5:]): column for column in columns if column.startswith("read:")}
         if set(_NAMES) <= set(read):
-            for bare in _NAMES:
-                parts[bare].append(_grown(frame, read[bare]))
+            for counter in _NAMES:
+                parts[counter].append(_grown(frame, read[counter]))
         elif "period" in frame:
-            parts[bare_name(name)].append(_weighed(frame))
-    found = [pd.concat(parts[name]) if parts[name] else None for name in _NAMES]
-    instructions, cycles = (
-        None if frame is None or not len(frame) else _counts(frame) for frame in found
-    )
+            parts[bare].append(_weighed(frame))
+    counts = (pd.concat(parts[name]) if parts[name] else pd.DataFrame() for name in _NAMES)
+    instructions, cycles = (_counts(frame) if len(frame) else None for frame in counts)
     return instructions, cycles
 
 
@@ -54,7 +46,7 @@ def with_counters(lives: Lives, capture: "Capture") -> Lives:
     instructions, cycles = instructions_and_cycles(capture)
     if instructions is None or cycles is None:
         return lives
-    return Lives(**{**vars(lives), "instructions": instructions, "cycles": cycles})
+    return replace(lives, instructions=instructions, cycles=cycles)
 
 
 def bare_name(event: str) -> str:

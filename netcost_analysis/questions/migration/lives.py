@@ -13,8 +13,8 @@ from ...timeline.aggregates import Aggregate
 from ...timeline.lives import StaysOf
 from ...timeline.owners import of_tasks
 from ...timeline.reading import rows
+from ..moments import passed_at
 from .migrations import migrations
-from .passed import CONTEXTS, Passed, passed
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -24,6 +24,20 @@ if TYPE_CHECKING:
 _DEAD = 0x70
 MEASURES = ("run", "wait", "softirq")
 _NO_SEGMENTS = pd.DataFrame(columns=["tid", "context", "start_ns", "end_ns"], dtype="int64")
+
+
+@dataclass(frozen=True, eq=False)
+class Passed:
+    # In place of spans, for stretches between few moments: by tid and time, ns before each. Whoever
+    # asks about few moments of a task need not keep its segments.
+    moments: Spans
+    ns: Ints
+
+    def within(self, groups: Ints, starts: Ints, ends: Ints) -> Ints:
+        # As Spans has it.
+        after, until = (self.ns[self.moments.last_begun(groups, at)] for at in (ends, starts))
+        length: Ints = after - until
+        return length
 
 
 @dataclass(frozen=True)
@@ -100,7 +114,9 @@ class Counts:
 
 
 def _of_moved(timeline: "Timeline") -> StaysOf:
-    return StaysOf(tids=tuple(sorted(int(tid) for tid in migrations(timeline)["tid"].unique())))
+    return StaysOf(
+        tids=tuple(sorted(int(tid) for tid in migrations(timeline).frame["tid"].unique()))
+    )
 
 
 # The stays of all that were moved.
@@ -134,7 +150,9 @@ def lives_of(timeline: "Timeline", tids: "pd.Index[int] | None" = None) -> Lives
 
 def with_passed(lives: Lives, timeline: "Timeline", tids: Ints, times: Ints) -> Lives:
     """Lives with own and softirq, for stretches between these moments of these tasks."""
-    own, softirq = passed(timeline, tids, times)
+    moments = Spans(tids, times, times)
+    before = passed_at(timeline, moments.groups, moments.starts)
+    own, softirq = (Passed(moments, ns) for ns in columns(before, "own_ns", "softirq_ns"))
     return replace(lives, own=own, softirq=softirq)
 
 
@@ -162,10 +180,10 @@ def lives_from(
     gaps = np.array(joined(zip(*columns(coverage, "start_ns", "end_ns"), strict=True)), "int64")
     gaps = gaps.reshape(-1, 2)
     return Lives(
-        own=spans_of(owned[context.isin(CONTEXTS["own"]).to_numpy()]),
+        own=spans_of(owned[(context == "task").to_numpy()]),
         on_cpu=spans_of(own_stays, "in_ns", "out_ns"),
         waiting=spans_of(waits, "from_ns", "in_ns"),
-        softirq=spans_of(owned[context.isin(CONTEXTS["softirq"]).to_numpy()]),
+        softirq=spans_of(owned[context.isin(["softirq", "poll"]).to_numpy()]),
         gaps=Spans(np.zeros(len(gaps), dtype="int64"), *gaps.T),
         window=window,
         born=born,

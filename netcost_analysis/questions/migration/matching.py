@@ -73,9 +73,9 @@ def study(
 def moments_in(studies: dict[int, Study]) -> tuple[Ints, Ints]:
     # Where windows begin and end: whose, and when.
     tids, times = [np.empty(0, "int64")], [np.empty(0, "int64")]
-    for width_ns, found in studies.items():
-        every = np.concatenate([found.times[:, None], found.controls], axis=1)
-        group = np.repeat(found.tids, every.shape[1])
+    for width_ns, studied in studies.items():
+        every = np.concatenate([studied.times[:, None], studied.controls], axis=1)
+        group = np.repeat(studied.tids, every.shape[1])
         usable = (every >= 0).reshape(-1)
         for shift in (-width_ns, 0, width_ns):
             tids.append(group[usable])

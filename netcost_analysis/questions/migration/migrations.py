@@ -1,9 +1,10 @@
 # What was migrated, why, and who held either CPU.
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...spans import columns
 from ...timeline.reading import in_window, rows
@@ -14,8 +15,6 @@ from ..processes.endpoints import endpoints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ...answers.answer import Answer
 
 # Of a page's picture: as many tasks as fit.
 _MAX_ROWS = 11
@@ -28,16 +27,11 @@ _MAX_ROWS = 11
         *("time_ns", "tid", "comm", "orig_cpu", "dest_cpu", "cause", "dest_idle", "until_run_ns"),
     ),
 )
-def migrations(timeline: Timeline) -> pd.DataFrame:
+def migrations(timeline: Timeline) -> Answer:
     """Every migration, with its cause, who held either CPU, and how long the task then waited.
 
-    A row per sched_migrate_task in order of time: time_ns (instant), tid, comm, orig_cpu, dest_cpu,
-    cause ("wake-up", "balance", "stopper", "stopper: exec"), orig_holder_tid, orig_holder_comm,
-    dest_holder_tid, dest_holder_comm (who ran on either CPU then), dest_idle (whether that was the
-    idle task; NA where unknown), until_run_ns (Int64, until the task next began to run, NA where it
-    did not, or the CPUs' clocks disagree), ran_on_dest (whether that was on dest_cpu).
-
-    Source: the tables migrations and slices.
+    A row per sched_migrate_task in order of time. When the task ran again is NA where it did not,
+    or the CPUs' clocks disagree. Source: the tables migrations and slices.
     """
     (moved,) = rows(timeline, "migrations")
     frame = moved[in_window(moved["time_ns"], timeline)].copy()
@@ -54,7 +48,21 @@ def migrations(timeline: Timeline) -> pd.DataFrame:
     frame["until_run_ns"] = until.mask(~came)
     on_dest = next_stay["ran_on"] == frame["dest_cpu"].astype("Int64")
     frame["ran_on_dest"] = on_dest.astype("boolean").mask(~came)
-    return frame
+    causes = frame["cause"].value_counts().rename_axis("cause").reset_index(name="migrations")
+    return Answer(frame, in_all=_in_all(frame, timeline.duration_ns), causes=causes)
+
+
+def _in_all(frame: pd.DataFrame, duration_ns: int) -> dict[str, Any]:
+    is_idle, until_run_ns = frame["dest_idle"].dropna(), frame["until_run_ns"].dropna()
+    return {
+        "migrations": len(frame),
+        "duration_ns": duration_ns,
+        "migrations_per_s": len(frame) / (duration_ns / 1e9) if duration_ns else None,
+        "to_idle": int(is_idle.sum()),
+        "to_busy": int((~is_idle).sum()),
+        "to_unknown": len(frame) - len(is_idle),
+        "until_run_median_ns": float(until_run_ns.median()) if len(until_run_ns) else None,
+    }
 
 
 def incomparable(timeline: Timeline, moved: pd.DataFrame) -> str | None:
@@ -76,52 +84,7 @@ def incomparable(timeline: Timeline, moved: pd.DataFrame) -> str | None:
     return None
 
 
-class Moves(NamedTuple):
-    """Migrations in all.
-
-    migrations, duration_ns (of the window), migrations_per_s (None for no window); to_idle,
-    to_busy, to_unknown: to CPUs of which that is known, or not. until_run_median_ns: the median
-    time until the task ran again, None where that is known of none.
-    """
-
-    migrations: int
-    duration_ns: int
-    migrations_per_s: float | None
-    to_idle: int
-    to_busy: int
-    to_unknown: int
-    until_run_median_ns: float | None
-
-
-def moves_of(rows: pd.DataFrame, duration_ns: int) -> Moves:
-    """Counts over migrations(). duration_ns: the window's."""
-    idle = rows["dest_idle"].dropna()
-    to_idle = int(idle.sum())
-    until_run_ns = rows["until_run_ns"].dropna().astype("int64")
-    return Moves(
-        len(rows),
-        duration_ns,
-        len(rows) / (duration_ns / 1e9) if duration_ns else None,
-        to_idle,
-        len(idle) - to_idle,
-        len(rows) - len(idle),
-        float(until_run_ns.median()) if len(until_run_ns) else None,
-    )
-
-
-@migrations.totals
-def _totals(answer: "Answer") -> dict[str, Moves]:
-    return {"in_all": moves_of(answer.frame, answer.timeline.duration_ns)}
-
-
-@migrations.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    # causes: how many of each, most first.
-    causes = answer.frame["cause"].value_counts()
-    return {**answer.parts["in_all"]._asdict(), "causes": causes.to_dict()}
-
-
-def _height(answer: "Answer") -> float:
+def _height(answer: Answer) -> float:
     # A row for each of client and server, and one for each name of the others.
     rows, tids = answer.frame, endpoints(answer.timeline)
     names = rows["comm"].where(~rows["tid"].isin(tids)).nunique() + len(tids)
@@ -133,7 +96,7 @@ def _height(answer: "Answer") -> float:
     height=_height,
     panels=lambda answer: [{}] if len(answer.frame) else [],
 )
-def _over_time(ax: "Axes", answer: "Answer") -> None:
+def _over_time(ax: "Axes", answer: Answer) -> None:
     from .plots import moves
 
     summary = answer.timeline.summary

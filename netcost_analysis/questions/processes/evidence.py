@@ -82,8 +82,8 @@ def in_units(events: pd.DataFrame, frame: pd.DataFrame, softirqs: pd.DataFrame) 
     starts = frame["start_ns"].fillna(0).to_numpy(dtype="int64")
     # Units are ordered by softirq, then start; -1 is no softirq.
     begun = Spans(frame["softirq"].to_numpy(dtype="int64"), starts, starts)
-    found = begun.last_begun(*columns(events.assign(place=place), "place", "time_ns"))
-    return pd.Series(found, index=events.index, dtype="int64")
+    unit = begun.last_begun(*columns(events.assign(place=place), "place", "time_ns"))
+    return pd.Series(unit, index=events.index, dtype="int64")
 
 
 def of_clients(woken: pd.DataFrame) -> pd.DataFrame:

@@ -9,17 +9,13 @@ from ...plots.palette import FAINT, INK, KIND, PART, PART_NAMES, TASK_STATE, tim
 from ...units import duration, plural
 
 _ROWS = 9
-# Of a row of softirq_time, in the order they are stacked.
-_CLASSES = {
-    "synchronous": "synchronous",
-    "stolen network": "stolen_network",
-    "stolen other": "stolen_other",
-    "stolen_or_synchronous": "stolen_or_synchronous",
-    "scheduled": "scheduled",
-}
+# Of softirq time, in the order they are stacked.
+_PARTS = (
+    *("synchronous", "stolen_network", "stolen_other", "stolen_or_synchronous", "scheduled"),
+    "from_idle",
+)
 _NETWORK = ("NET_RX", "NET_TX", "RPS dispatch", "NAPI thread")
 _UNSEEN = "before its first event, after its last"
-_STEPS = ("own", "network", "other", "wait", "asleep")
 
 
 def softirqs_by_task(ax: Axes, rows: pd.DataFrame) -> None:
@@ -36,7 +32,7 @@ def softirqs_by_task(ax: Axes, rows: pd.DataFrame) -> None:
     shown += idle
     unit_ns, unit = time_unit(int(rows.groupby("of")["ns"].sum().max()) if len(rows) else 1)
     base = np.zeros(len(shown))
-    for part in (*_CLASSES.values(), "from_idle"):
+    for part in _PARTS:
         ns = rows[(rows["part"] == part).to_numpy()].groupby("of")["ns"].sum()
         width = ns.reindex(shown, fill_value=0).to_numpy() / unit_ns
         if not width.any():
@@ -66,34 +62,26 @@ def softirqs_by_task(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 def endpoints(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
-    # Draw how client and server spent the window, side by side.
-    # frame: client_and_server(). duration_ns: of the window, which is 100 %. What is left of it,
-    # because the task was not there or slept at an edge of the window, is hatched.
+    # Draw how client and server spent the window, side by side. frame: client_and_server().
+    # duration_ns: of the window, which is 100 %. What is left of it, because the task was not there
+    # or slept at an edge of the window, is hatched.
     other = frame["on_cpu_ns"] - frame["task_ns"] - frame["network_softirq_ns"]
-    parts = {
-        "own": frame["task_ns"],
-        "network": frame["network_softirq_ns"],
-        "other": other.clip(lower=0),
-        "wait": frame["waited_ns"].astype("Int64").fillna(0),
-        "asleep": frame["asleep_between_ns"].astype("Int64").fillna(0),
-    }
-    looks = {
-        "own": (TASK_STATE["own"], "ran itself"),
-        "network": (TASK_STATE["network"], "network softirqs in its context"),
-        "other": (TASK_STATE["other"], "other interrupts on top of it"),
-        "wait": (TASK_STATE["waited"], "waited for a CPU"),
-        "asleep": (TASK_STATE["asleep"], "slept"),
-    }
+    parts = (
+        ("own", "ran itself", frame["task_ns"]),
+        ("network", "network softirqs in its context", frame["network_softirq_ns"]),
+        ("other", "other interrupts on top of it", other.clip(lower=0)),
+        ("waited", "waited for a CPU", frame["waited_ns"].astype("Int64").fillna(0)),
+        ("asleep", "slept", frame["asleep_between_ns"].astype("Int64").fillna(0)),
+    )
     base = np.zeros(len(frame))
-    for step in _STEPS:
-        width = 100 * parts[step].to_numpy(dtype="float64") / max(duration_ns, 1)
-        color, name = looks[step]
+    for state, name, ns in parts:
+        width = 100 * ns.to_numpy(dtype="float64") / max(duration_ns, 1)
+        color = TASK_STATE[state]
         ax.barh(np.arange(len(frame)), width, 0.6, left=base, color=color, label=name)
+        tint = "white" if state in ("network", "other") else INK
         for row, (left, wide) in enumerate(zip(base, width, strict=True)):
             if wide >= 4:
                 at = (left + wide / 2, row)
-                dark = step == "network" or step == "other"
-                tint = "white" if dark else INK
                 ax.annotate(f"{wide:.0f} %", at, ha="center", va="center", color=tint)
         base = base + width
     unseen = np.clip(100 - base, 0, None)
@@ -161,11 +149,10 @@ def waits(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 def _part(rows: pd.DataFrame) -> "pd.Series[str]":
+    part, stolen = rows["cost_class"].astype(object), rows["cost_class"] == "stolen"
     network = rows["action"].isin(_NETWORK)
-    part = rows["cost_class"].map(_CLASSES).astype(object)
-    stolen = rows["cost_class"] == "stolen"
     part = part.mask(stolen & network, "stolen_network").mask(stolen & ~network, "stolen_other")
-    return part.where(part.notna(), "from_idle")
+    return part.where(part.isin(_PARTS), "from_idle")
 
 
 def _labels(rows: pd.DataFrame) -> "pd.Series[str]":

@@ -38,13 +38,11 @@ def told(capture: "Capture") -> list[Event]:
     # Which of these events a capture has, with their fields and times.
     counts = capture.info["events"]
     every = (QUEUED, RECEIVED, *TAKEN, FREED, READY, WOKEN, WAKE_UP)
-    some = [one for one in every if counts.get(one[0])]
-    # Of one that cannot be shown fields() says why.
-    known = [set(capture.native.fields(name)) for name, _ in some]
     return [
-        one
-        for one, fields in zip(some, known, strict=True)
-        if {one[1], "time_ns", "common_cpu"} <= fields
+        (name, field)
+        for name, field in every
+        # Of one that cannot be shown fields() says why.
+        if counts.get(name) and {field, "time_ns", "common_cpu"} <= set(capture.native.fields(name))
     ]
 
 

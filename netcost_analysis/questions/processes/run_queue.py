@@ -1,57 +1,48 @@
 # How long tasks waited, runnable, for a CPU.
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...frames import to_frame
 from ...stats.histogram import Histogram, spread_of
-from ...timeline.by import TaskBy
+from ...timeline.by import TaskBy, check_by, victim_keys
 from ...timeline.lives import LIVES, lives_of
 from ...timeline.owners import plain_names
 from ...timeline.reading import once
 from ...timeline.timeline import Timeline
 from ..stolen_time.lives import lived_by
 from .endpoints import endpoints
-from .keys import task_keys
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...answers.answer import Answer
-
 
 @question(
     needs=("sched:sched_switch",),
-    inputs=(LIVES,),
+    inputs=(LIVES, "softirqs", "polls"),
     columns=("tid", "comm", "cpu", "waited_after", "wait_share", "ns", "waits", "median_ns"),
 )
-def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
+def run_queue(timeline: Timeline, by: TaskBy = "tid") -> Answer:
     """How long tasks waited, runnable, for a CPU, and why they had to.
 
-    - by: What tells rows apart; "tid" and name; "cpu" is the one that they then got.
-
-    A row per task and reason, falling by ns.
-
-    - waited_after: "wake-up" (from being woken to running, the wake-up latency), "runnable" (it
-      had left a CPU still runnable, preempted or at the end of its time), "unknown" (stays
-      whose wait is not known: the first in the recording, across a loss, or all where the CPUs'
-      clocks disagree; their times are NA).
-    - waits: how many; ns: waited in all; mean_ns, median_ns, p90_ns, p99_ns (float), longest_ns
-      (int64). A wait counts whole, where it ended.
-    - waited_ns: of ns what lies in the window. wait_share, wait_max_share: waited_ns of
-      lifetime_max_ns and of lifetime_ns, as lifetimes() has them; by "cpu" of the window.
-
+    A row per task, or per CPU that it then got, and reason (waited_after), falling by ns. A wait
+    counts whole, where it ended; waited_ns is what of it lies in the window. Of "unknown" waits,
+    the first in the recording, across a loss, or all where the CPUs' clocks disagree, the times are
+    NA. Shares are of the lifetime, as lifetimes() has it; by "cpu" of the window. `tasks`: the
+    known rows of client and server where two tasks talk, else of the two that waited longest.
     Source: slices, and lives.
     """
-    keys = task_keys(by)
-    found = _waits(timeline, tuple(keys))
-    frame = found.sums.reset_index()
+    check_by(by, TaskBy)
+    keys = victim_keys(by)
+    waits = _waits(timeline, tuple(keys))
+    frame = waits.sums.reset_index()
     of = [*keys, "waited_after"]
     for name in ("ns", "waited_ns"):
         frame[name] = frame[name].astype("Int64").where(frame["known"] > 0)
-    lengths = spread_of(found.lengths).astype({"longest_ns": "Int64"})
+    lengths = spread_of(waits.lengths).astype({"longest_ns": "Int64"})
     frame = frame.drop(columns="known").join(lengths, on=of)
     frame = frame[[*of, "waits", "ns", *lengths, "waited_ns"]]
     frame = frame.sort_values(
@@ -63,7 +54,17 @@ def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     for name, whole in (("wait_share", "lifetime_max_ns"), ("wait_max_share", "lifetime_ns")):
         time = lived[whole].reindex(at).reset_index(drop=True)
         frame[name] = ns / time.where(time > 0)
-    return frame
+    tids = list(endpoints(timeline))
+    return Answer(frame, tasks=_told(frame, tids) if by == "tid" else frame[:0], endpoints=tids)
+
+
+def _told(frame: pd.DataFrame, tids: list[int]) -> pd.DataFrame:
+    # Of each task the rows of the name that it waited longest under.
+    known = frame["tid"].dropna().unique().tolist()
+    chosen = [tid for tid in tids if tid in known] or known[:2]
+    own = frame[frame["tid"].isin(chosen).to_numpy(dtype=bool)]
+    own = own[(own["comm"] == own.groupby("tid")["comm"].transform("first")) & own["ns"].notna()]
+    return own.sort_values("tid", key=lambda tid: tid.map(chosen.index), kind="stable")
 
 
 class _Waits(NamedTuple):
@@ -76,10 +77,7 @@ class _Waits(NamedTuple):
 @once
 def _waits(timeline: Timeline, keys: tuple[str, ...]) -> _Waits:
     rows = to_frame(lives_of(timeline)["waits"])
-    rows["comm"], rows["waited_after"] = (
-        plain_names(rows["comm"]),
-        rows["waited_after"].astype(object),
-    )
+    rows["comm"], rows["waited_after"] = map(plain_names, (rows["comm"], rows["waited_after"]))
     of = [*keys, "waited_after"]
     lengths = to_frame(lives_of(timeline)["wait_lengths"])
     rows = rows[rows["cpu"].isin(timeline.summary["cpus"])]
@@ -95,41 +93,13 @@ def _waits(timeline: Timeline, keys: tuple[str, ...]) -> _Waits:
     return _Waits(sums, Histogram(counts, totals.astype("int64"), is_binned))
 
 
-@run_queue.totals
-def _totals(answer: "Answer") -> dict[str, list[int]]:
-    return {"endpoints": list(endpoints(answer.timeline))}
-
-
-def _subjects(answer: "Answer") -> list[int]:
-    # Client and server where two tasks talk, else the two that waited longest.
-    if "tid" not in answer.frame:
-        return []
-    known = answer.frame["tid"].dropna().unique()
-    tids = [tid for tid in answer.parts["endpoints"] if tid in known]
-    return tids or [int(tid) for tid in known[:2]]
-
-
-@run_queue.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    # tasks: comm, tid, and its rows, of the name that it waited longest under.
-    tasks = []
-    for tid in _subjects(answer):
-        rows = answer.frame[(answer.frame["tid"] == tid).to_numpy(dtype=bool)]
-        rows = rows[(rows["comm"] == rows["comm"].iloc[0]) & rows["ns"].notna()]
-        if len(rows):
-            waits = rows.to_dict("records")
-            tasks.append({"comm": waits[0]["comm"], "tid": tid, "waits": waits})
-    return {"tasks": tasks, "known": bool(answer.frame["ns"].notna().any())}
-
-
 @run_queue.plot(
     title="How long tasks waited for a CPU",
     height=2.8,
-    panels=lambda answer: [{}] if answer.figures["tasks"] else [],
+    panels=lambda answer: [{}] if len(answer["tasks"]) else [],
 )
-def _longer(ax: "Axes", answer: "Answer") -> None:
+def _longer(ax: "Axes", answer: Answer) -> None:
     from .plots import waits
 
-    lengths = _waits(answer.timeline, ("tid", "comm")).lengths
-    counts = lengths.counts.reset_index()
-    waits(ax, counts[counts["tid"].isin(_subjects(answer)).to_numpy(dtype=bool)])
+    counts = _waits(answer.timeline, ("tid", "comm")).lengths.counts.reset_index()
+    waits(ax, counts[counts["tid"].isin(answer["tasks"]["tid"]).to_numpy(dtype=bool)])

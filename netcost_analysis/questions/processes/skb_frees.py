@@ -2,24 +2,21 @@
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.capture import Capture
-from ...display.tables import listed
 from ...parsers.kallsyms import parse_kallsyms
 from ...timeline.reading import added, in_window, once
 from ...timeline.timeline import Timeline
 from .deferral import is_stuck, limit_of
 from .endpoints import endpoints
 from .recorded import empty, in_columns
-
-if TYPE_CHECKING:
-    from ...answers.answer import Answer
 
 # What frees a packet's data: its large ones by kfree, its small ones into a cache of their own.
 _FUNCTIONS = r"(?:skb_release_data|skb_free_head|skb_kfree_head)(?:\.[^+]*)?"
@@ -32,16 +29,13 @@ _KEYS = ["side", "tid", "comm", "context", "cpu"]
     needs=(EVENTS,),
     columns=("side", "comm", "context", "cpu", "frees", "frees_share"),
 )
-def skb_frees(timeline: Timeline) -> pd.DataFrame:
+def skb_frees(timeline: Timeline) -> Answer:
     """By which task, on which CPU and in which context the data of packets was freed.
 
-    A row per side, tid, comm, context and cpu, falling by frees. side: client or server, where two
-    tasks were seen to talk, else other. context: "hardirq" or "softirq", on top of the task; "task"
-    for its own system calls; NA where no flags were recorded. frees, frees_share (of all rows).
-
+    A row per side, tid, comm, context and cpu, falling by frees. context is NA where no flags were
+    recorded. Data that is a page of a driver's or of a file is given back to it, and not counted.
     Source: kmem:kfree and kmem:kmem_cache_free whose call site is in skb_release_data,
-    skb_free_head or skb_kfree_head, by the symbols in the trace or in before/settings/symbols. Data
-    that is a page of a driver's or of a file is given back to it, and not counted.
+    skb_free_head or skb_kfree_head, by the symbols in the trace or in before/settings/symbols.
     """
     pair = dict(zip(endpoints(timeline), ("client", "server"), strict=False))
     none = _in_context(empty(), timeline)
@@ -51,6 +45,14 @@ def skb_frees(timeline: Timeline) -> pd.DataFrame:
         groups = frees.assign(side=side).groupby(_KEYS, dropna=False)
         sums = added(sums, groups.size().rename("frees").to_frame())
     assert sums is not None
+    frame = _by_frees(sums)
+    by_side = frame.groupby(["side", "context"], dropna=False, sort=False)[["frees"]].sum()
+    stuck = is_stuck(timeline, frame)
+    limit = limit_of(timeline.capture) if stuck else None
+    return Answer(frame, by_side=_by_frees(by_side), deferral_stuck=stuck, defer_limit=limit)
+
+
+def _by_frees(sums: pd.DataFrame) -> pd.DataFrame:
     frame = sums.reset_index()
     frame["frees_share"] = frame["frees"] / (frame["frees"].sum() or np.nan)
     return frame.sort_values("frees", ascending=False, kind="stable", ignore_index=True)
@@ -103,27 +105,10 @@ def _ranges(capture: Capture) -> list[tuple[int, int]]:
             ".cold", regex=False
         )
         places = np.flatnonzero(ours.to_numpy(dtype=bool))
-        found = [(int(address[i]), int(address[i + 1])) for i in places if i + 1 < len(code)]
-        if any(start for start, _ in found):
-            return found
+        ranges = [(int(address[i]), int(address[i + 1])) for i in places if i + 1 < len(code)]
+        if any(start for start, _ in ranges):
+            return ranges
     raise CaptureError(
         "at which addresses the kernel frees packets is not recorded: netcost-record --profile "
         "frees keeps it, where /proc/kallsyms shows addresses"
     )
-
-
-@skb_frees.totals
-def _totals(answer: "Answer") -> dict[str, Any]:
-    frame = answer.frame
-    by = frame.groupby(["side", "context"], dropna=False, sort=False)["frees"].sum().reset_index()
-    by["frees_share"] = by["frees"] / (by["frees"].sum() or np.nan)
-    order = by.sort_values("frees", ascending=False, kind="stable", ignore_index=True)
-    stuck = is_stuck(answer.timeline, frame)
-    limit = limit_of(answer.timeline.capture) if stuck else None
-    return {"by_side": order, "deferral_stuck": stuck, "defer_limit": limit}
-
-
-@skb_frees.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    parts = answer.parts
-    return {"sides": listed(parts["by_side"]), "defer_limit": parts["defer_limit"]}

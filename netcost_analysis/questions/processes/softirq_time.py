@@ -1,22 +1,19 @@
 # Softirq time by the task in whose context it ran.
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...timeline.aggregates import Grouped
-from ...timeline.by import TaskBy
+from ...timeline.by import TaskBy, check_by, victim_keys
 from ...timeline.group import KNOWN
 from ...timeline.owners import plain_names
 from ...timeline.timeline import Timeline
-from ..batches.rps_dispatch import are_dispatches
-from .keys import task_keys
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ...answers.answer import Answer
 
 # A poll outside any softirq has no action of its own.
 NAPI_THREAD = "NAPI thread"
@@ -40,28 +37,44 @@ BY_TASK = (_SOFTIRQS, _THREADS, _POLLED)
     inputs=BY_TASK,
     columns=("tid", "comm", "cpu", "action", "cost_class", "ns", "softirq_share"),
 )
-def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
+def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> Answer:
     """Softirq time by the task in whose context it ran, by action and cost class.
 
-    - by: What tells rows apart; "tid" and name.
-
-    A row per task, action and cost_class, falling by ns: softirqs (invocations), polls, packets, ns
-    (own time of the softirqs, without the interrupts on top of them), poll_ns (the part of it in
-    NAPI polls), softirq_share (of all rows' ns). Polls of NAPI threads, which run in no softirq,
-    are rows of action "NAPI thread".
-
-    Source: softirqs and polls. The idle task has rows too, so ns adds up to all softirq time of the
-    timeline.
+    A row per task, or per CPU, action and cost_class, falling by ns: own time of the softirqs,
+    without the interrupts on top of them. Polls of NAPI threads, which run in no softirq, are rows
+    of action "NAPI thread". The idle task has rows too, so ns adds up to all softirq time of the
+    timeline. Source: softirqs and polls.
     """
-    groups = _summed(timeline).groupby([*task_keys(by), "action", "cost_class"], dropna=False)
+    check_by(by, TaskBy)
+    groups = _summed(timeline).groupby([*victim_keys(by), "action", "cost_class"], dropna=False)
     frame = groups[["softirqs", "polls", "packets", "ns", "poll_ns"]].sum().reset_index()
     whole = int(frame["ns"].sum())
     frame["softirq_share"] = frame["ns"] / whole if whole else float("nan")
-    return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
+    frame = frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
+    span_ns = timeline.duration_ns * len(timeline.summary["cpus"])
+    return Answer(frame, in_all={"ns": whole, **_shares(frame, whole, span_ns)})
+
+
+def _shares(frame: pd.DataFrame, whole: int, span_ns: int) -> dict[str, Any]:
+    # Of softirq time in all, and who had most of the network's in its time: most_tid is None where
+    # unknown, most_ns 0 where the network had none, or rows name no task.
+    network = frame[frame["action"].isin(NETWORK).to_numpy()]
+    ns, tid, comm, most = int(network["ns"].sum()), None, "", 0
+    if ns and "tid" in frame:
+        by_task = network.groupby(["tid", "comm"], dropna=False)["ns"].sum().reset_index()
+        tid, comm, most = by_task.nlargest(1, "ns").iloc[0]
+    return {
+        "cpu_share": whole / span_ns if span_ns else float("nan"),
+        "network_of_softirqs_share": ns / whole if whole else 0.0,
+        "most_tid": None if pd.isna(tid) else int(tid),
+        "most_comm": comm,
+        "most_ns": int(most),
+        "most_share": most / ns if ns else 0.0,
+    }
 
 
 def _summed(timeline: Timeline) -> pd.DataFrame:
-    # Rows as softirq_rows() has them, of softirqs and polls alike.
+    # Of softirqs, and of NAPI threads' polls, in the same columns.
     inside, outside = _SOFTIRQS(timeline).frame.copy(), _THREADS(timeline).frame
     # Where no poll was recorded, nothing tells a dispatch from a softirq that polled.
     dispatch = inside["is_dispatch"] & (len(_POLLED(timeline).frame) > 0)
@@ -72,103 +85,12 @@ def _summed(timeline: Timeline) -> pd.DataFrame:
     return both.assign(**{name: plain_names(both[name]) for name in ("comm", "cost_class")})
 
 
-def softirq_rows(softirqs: pd.DataFrame, polls: pd.DataFrame, polled: bool) -> pd.DataFrame:
-    # A row per softirq, and per poll of a NAPI thread, in the same columns. polled: whether there
-    # are polls at all; where none was recorded, nothing tells a dispatch from a softirq that
-    # polled.
-    action = plain_names(softirqs["action"])
-    dispatch = (action == "NET_RX") & are_dispatches(softirqs) & polled
-    inside = pd.DataFrame(
-        {
-            "cpu": softirqs["cpu"].astype("int64"),
-            "tid": softirqs["tid"].astype("Int64"),
-            "comm": plain_names(softirqs["comm"]),
-            "action": action.mask(dispatch, RPS_DISPATCH),
-            "cost_class": plain_names(softirqs["cost_class"]),
-            "softirqs": 1,
-            "polls": softirqs["polls"].astype("int64"),
-            "packets": softirqs["packets"].astype("int64"),
-            "ns": softirqs["self_ns"],
-            "poll_ns": softirqs["self_ns"] - softirqs["outside_polls_ns"],
-        }
-    )
-    threads = polls[(polls["softirq_ordinal"].isna() & polls["self_ns"].notna()).to_numpy()]
-    if not len(threads):
-        return inside
-    own = threads["self_ns"].astype("int64")
-    outside = pd.DataFrame(
-        {
-            "cpu": threads["cpu"].astype("int64"),
-            "tid": threads["tid"].astype("Int64"),
-            "comm": plain_names(threads["comm"]),
-            "action": NAPI_THREAD,
-            "cost_class": plain_names(threads["cost_class"]),
-            "softirqs": 0,
-            "polls": 1,
-            "packets": threads["work"].fillna(0).astype("int64"),
-            "ns": own,
-            "poll_ns": own,
-        }
-    )
-    return pd.concat([inside, outside], ignore_index=True)
-
-
-class InContext(NamedTuple):
-    # Softirq time in all, and who had most of the network's in its time.
-    # cpu_share: of all CPU time; network_of_softirqs_share: of ns; most_tid (None where unknown),
-    # most_comm, most_ns (0 where the network had none, or rows name no task), most_share (of the
-    # network's).
-    ns: int
-    cpu_share: float
-    network_of_softirqs_share: float
-    most_tid: int | None = None
-    most_comm: str = ""
-    most_ns: int = 0
-    most_share: float = 0.0
-
-
-@softirq_time.figures
-def _figures(answer: "Answer") -> InContext:
-    total: InContext = answer.parts["in_all"]
-    return total
-
-
-@softirq_time.totals
-def _totals(answer: "Answer") -> dict[str, InContext]:
-    return {"in_all": _in_context(answer)}
-
-
-def _in_context(answer: "Answer") -> InContext:
-    rows, timeline = answer.frame, answer.timeline
-    span_ns = timeline.duration_ns * len(timeline.summary["cpus"])
-    whole = int(rows["ns"].sum())
-    network = rows[rows["action"].isin(NETWORK).to_numpy()]
-    ns = int(network["ns"].sum())
-    total = InContext(
-        whole, whole / span_ns if span_ns else float("nan"), ns / whole if whole else 0.0
-    )
-    if not ns or "tid" not in rows:
-        return total
-    by_task = network.groupby(["tid", "comm"], dropna=False)["ns"].sum()
-    (tid, comm), most = by_task.nlargest(1).reset_index()[["tid", "comm"]].iloc[0], by_task.max()
-    return total._replace(
-        most_tid=None if pd.isna(tid) else int(tid),
-        most_comm=str(comm),
-        most_ns=int(most),
-        most_share=int(most) / ns,
-    )
-
-
-def _of_tasks(answer: "Answer") -> list[dict[str, Any]]:
-    return [{}] if len(answer.frame) and "tid" in answer.frame else []
-
-
 @softirq_time.plot(
     title="Softirq time by the task in whose context it ran",
     height=lambda answer: 1.3 + 0.25 * min(answer.frame["tid"].nunique(), 10),
-    panels=_of_tasks,
+    panels=lambda answer: [{}] if len(answer.frame) and "tid" in answer.frame else [],
 )
-def _bars(ax: "Axes", answer: "Answer") -> None:
+def _bars(ax: "Axes", answer: Answer) -> None:
     from .plots import softirqs_by_task
 
     softirqs_by_task(ax, answer.frame)

@@ -9,13 +9,13 @@ import pandas as pd
 
 from ...spans import Flags
 from ...timeline import reading
+from ...timeline.by import By, victim_keys
 from ...timeline.reading import added, once
 from ...timeline.timeline import Timeline
 from . import evidence as e
 from . import recorded as r
 from .packets import ENDS, packets_in, unknown_ends
-from .softirq_time import softirq_rows
-from .traffic_parts import ENDPOINTS, OWNER, longest_names, parts_of, renamed
+from .traffic_parts import ENDPOINTS, OWNER, longest_names, parts_of, renamed, softirq_rows
 from .witnesses import Sources, Witnesses, sources_of
 
 _PAIR = [name for name in ENDPOINTS if name != "receiver_known_by"]
@@ -27,18 +27,11 @@ _STOLEN = ["cpu", "tid", "comm", "cost_class", *OWNER]
 class Traffic(NamedTuple):
     """Sums over the parts of all softirqs, a part for each packet.
 
-    Attributes
-    ----------
-    by_owner : pandas.DataFrame
-        By tid and comm (in whose context), owner_tid, owner_comm, owner_known_by, is_network:
-        softirqs (of which all or a part was this owner's), units, ns.
-    by_pair : pandas.DataFrame
-        By sender_tid, sender_comm, receiver_tid, receiver_comm: units, softirqs, ns, by_packet
-        (units whose receiver the packet itself names).
-    by_end : pandas.DataFrame
-        By side ("sender", "receiver"), tid and comm, with its other end known or not: units.
-    by_class : pandas.DataFrame
-        Of the network's softirqs, by cpu, tid, comm, cost_class and owner: ns.
+    by_owner: by tid and comm (in whose context), owner and is_network: softirqs (of which all or a
+    part was this owner's), units, ns. by_pair: by sender and receiver: units, softirqs, ns,
+    by_packet (units whose receiver the packet itself names). by_end: by side ("sender",
+    "receiver"), tid and comm, with its other end known or not: units. by_class: of the network's
+    softirqs, by cpu, tid, comm, cost_class and owner: ns.
     """
 
     by_owner: pd.DataFrame
@@ -67,21 +60,8 @@ class _By:
 def traffic(timeline: Timeline) -> Traffic:
     """Sums over a timeline's softirqs by whose traffic they were.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is asked.
-
-    Returns
-    -------
-    Traffic
-        Sums.
-
-    Notes
-    -----
-    Source: softirqs and polls, and the events of packets, sockets and wake-ups. Rows are read in
-    batches, once more before that where announcements on sockets were recorded, and the events
-    beside them; packets on their way are kept.
+    Softirqs and polls are read in batches, once more before that where announcements on sockets
+    were recorded, and the events beside them; packets on their way are kept.
     """
     summed = _Summed(_by(timeline))
     for softirqs, polls in reading.batches(timeline, "softirqs", "polls"):
@@ -92,39 +72,19 @@ def traffic(timeline: Timeline) -> Traffic:
 
 @once
 def _by(timeline: Timeline) -> _By:
-    pairs, of_sockets = None, _of_sockets(timeline)
-    if r.READY in of_sockets.events:
-        announced = _Announced(of_sockets)
+    sources = sources_of(timeline, with_packets=False)
+    pairs: pd.DataFrame | None = None
+    if r.READY in sources.events:
+        witnesses = Witnesses(sources)
         for (softirqs,) in reading.batches(timeline, "softirqs"):
             for some, _ in _pieces(softirqs):
-                announced.add(some)
-        pairs = announced.over()
+                near = witnesses.near(some)
+                frame = e.units(some, near.received)
+                sockets = e.sockets_in(frame, some, near.ready)
+                pairs = added(pairs, e.announced(sockets, e.woken_in(frame, some, near.wakings)))
+        witnesses.close()
     owners = e.owners_of(pd.DataFrame() if pairs is None else pairs)
     return _By(sources_of(timeline), owners, longest_names(timeline.sums()))
-
-
-@once
-def _of_sockets(timeline: Timeline) -> Sources:
-    return sources_of(timeline, with_packets=False)
-
-
-class _Announced:
-    # How often units announced data on a socket and woke a task: of evidence.announced().
-    def __init__(self, sources: Sources) -> None:
-        self._witnesses = Witnesses(sources)
-        self._pairs: pd.DataFrame | None = None
-
-    def add(self, softirqs: pd.DataFrame) -> None:
-        near = self._witnesses.near(softirqs)
-        frame = e.units(softirqs, near.received)
-        sockets = e.sockets_in(frame, softirqs, near.ready)
-        woken = e.woken_in(frame, softirqs, near.wakings)
-        self._pairs = added(self._pairs, e.announced(sockets, woken))
-
-    def over(self) -> pd.DataFrame | None:
-        # All of it; nothing comes any more.
-        self._witnesses.close()
-        return self._pairs
 
 
 class _Summed:
@@ -143,8 +103,7 @@ class _Summed:
             e.sockets_in(frame, softirqs, near.ready),
             self._by.owners,
         )
-        # A dispatch is the network's as well as what polled.
-        rows = softirq_rows(softirqs, polls, polled=True)
+        rows = softirq_rows(softirqs, polls)
         units = frame.join(woken)
         units[[*ENDS]] = unknown_ends(len(units))
         units["is_open"] = frame["what"].notna() & self._by.sources.follows
@@ -164,11 +123,11 @@ class _Summed:
         # threads: rows of NAPI threads' polls. goes_on: events are yet to come.
         rows, units = of
         open_ = units[units["is_open"].to_numpy(dtype=bool)]
-        found = packets_in(open_, self._witnesses.receipts())
-        found = found[found["is_told"].to_numpy(dtype=bool)]
+        ends = packets_in(open_, self._witnesses.receipts())
+        ends = ends[ends["is_told"].to_numpy(dtype=bool)]
         for name in ENDS:
-            units[name] = units[name].where(units[name].notna(), found[name].reindex(units.index))
-        units.loc[found.index, "is_open"] = False
+            units[name] = units[name].where(units[name].notna(), ends[name].reindex(units.index))
+        units.loc[ends.index, "is_open"] = False
         units["is_open"] &= goes_on
         waits = np.zeros(len(rows), dtype=bool)
         waits[units["softirq"].to_numpy()[units["is_open"].to_numpy(dtype=bool)]] = True
@@ -179,7 +138,7 @@ class _Summed:
         parts = renamed(parts_of(rows, units, units[[*ENDS]], woken), self._by.names)
         part = summed(parts, rows)
         if self._sums is not None:
-            part = Traffic(*(added(one, more) for one, more in zip(self._sums, part, strict=True)))
+            part = Traffic(*(added(old, new) for old, new in zip(self._sums, part, strict=True)))
         self._sums = part
 
 
@@ -227,10 +186,10 @@ def summed(parts: pd.DataFrame, rows: pd.DataFrame) -> Traffic:
         end = parts[[f"{side}_tid", f"{side}_comm"]].set_axis(["tid", "comm"], axis=1)
         ends.append(end[end["tid"].notna().to_numpy()].assign(side=side))
     by_end = pd.concat(ends).groupby(["side", "tid", "comm"]).size().rename("units").to_frame()
-    of = rows[["cpu", "cost_class"]].assign(inside=rows["softirqs"] > 0)
-    network = parts[(parts["is_network"] == "yes").to_numpy()].join(of, on="softirq")
+    network = parts[(parts["is_network"] == "yes").to_numpy()]
+    network = network.join(rows[["cpu", "cost_class", "in_softirq"]], on="softirq")
     # NAPI threads' polls are in no softirq, and nobody's loss.
-    network = network[network["inside"].to_numpy(dtype=bool)]
+    network = network[network["in_softirq"].to_numpy(dtype=bool)]
     by_class = network.groupby(_STOLEN, dropna=False)[["ns"]].sum()
     return Traffic(by_owner, by_pair, by_end, by_class)
 
@@ -241,3 +200,22 @@ def _counted(units: pd.DataFrame, keys: list[str], more: list[str]) -> pd.DataFr
     softirqs = units.drop_duplicates([*keys, "softirq"]).groupby(keys, dropna=False).size()
     sums.insert(0, "softirqs", softirqs)
     return sums
+
+
+def own_stolen(timeline: Timeline, by: By) -> pd.DataFrame:
+    # What stolen network softirqs did for the very victim that they ran on top of. by: as for
+    # stolen(). own_ns and own_max_ns (int64) by victim: of class stolen the parts whose owner, by
+    # its socket or its packet, is the task or one of the same command; and with those that have no
+    # such owner, and what of class stolen_or_synchronous is not another's.
+    parts = traffic(timeline).by_class.reset_index()
+    is_stolen = parts["cost_class"].isin(["stolen", "stolen_or_synchronous"])
+    parts = parts[is_stolen & (parts["tid"] != 0).fillna(False)]
+    own = (parts["owner_tid"] == parts["tid"]).fillna(False).astype(bool)
+    if by in ("comm", "device"):
+        own |= parts["owner_comm"] == parts["comm"]
+    # Whom a softirq woke may be whom it had no packet for.
+    known = parts["owner_known_by"].isin(["socket", "packet"])
+    surely = known & own & (parts["cost_class"] == "stolen")
+    keys = victim_keys(by)
+    ns = {"own_ns": parts["ns"].where(surely, 0), "own_max_ns": parts["ns"].where(own | ~known, 0)}
+    return parts[keys].assign(**ns).groupby(keys, dropna=False)[list(ns)].sum().astype("int64")

@@ -1,17 +1,13 @@
 # Who sent to whom on this host.
 
-from typing import TYPE_CHECKING, Any
-
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
 from .recorded import RECEIVED
 from .traffic import traffic
-
-if TYPE_CHECKING:
-    from ...answers.answer import Answer
 
 
 @question(
@@ -22,18 +18,18 @@ if TYPE_CHECKING:
         *("sender_tid", "receiver_tid"),
     ),
 )
-def traffic_pairs(timeline: Timeline) -> pd.DataFrame:
+def traffic_pairs(timeline: Timeline) -> Answer:
     """Who sent to whom on this host: the softirqs whose sender and receiver are both known.
 
-    A row per sender_tid, sender_comm, receiver_tid, receiver_comm, falling by units: units (packets
-    where net:netif_receive_skb was recorded, else softirqs), softirqs, ns (of softirqs, shared
-    evenly over their packets), by_packet_share (of units, those whose receiver the packet itself
-    names).
-
-    Source: as traffic_owners(). The sender raised the softirq, or queued the packet. A reply, such
-    as TCP's acknowledgements, is a pair the other way round.
+    A row per sender and receiver, falling by units: packets where net:netif_receive_skb was
+    recorded, else softirqs. The sender raised the softirq, or queued the packet. A reply, such as
+    TCP's acknowledgements, is a pair the other way round. Source: as traffic_owners().
     """
-    return pairs_of(traffic(timeline).by_pair)
+    frame = pairs_of(traffic(timeline).by_pair)
+    units = int(frame["units"].sum())
+    named = float((frame["by_packet_share"] * frame["units"]).sum())
+    in_all = {"units": units, "by_packet_share": named / (units or 1)}
+    return Answer(frame, in_all=in_all, missing_events=unrecorded(timeline.capture, RECEIVED[0]))
 
 
 def pairs_of(by_pair: pd.DataFrame) -> pd.DataFrame:
@@ -43,20 +39,3 @@ def pairs_of(by_pair: pd.DataFrame) -> pd.DataFrame:
     frame["by_packet_share"] = frame["by_packet"] / frame["units"]
     frame = frame[[*by_pair.index.names, "units", "softirqs", "ns", "by_packet_share"]]
     return frame.sort_values("units", ascending=False, kind="stable", ignore_index=True)
-
-
-@traffic_pairs.totals
-def _totals(answer: "Answer") -> dict[str, Any]:
-    pairs = answer.frame
-    units = int(pairs["units"].sum())
-    named = float((pairs["by_packet_share"] * pairs["units"]).sum())
-    return {"in_all": {"units": units, "by_packet_share": named / (units or 1)}}
-
-
-@traffic_pairs.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    return {
-        "pairs": len(answer.frame),
-        "followed": not unrecorded(answer.capture, RECEIVED[0]),
-        **answer.parts["in_all"],
-    }

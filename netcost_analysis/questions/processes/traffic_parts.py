@@ -3,10 +3,23 @@
 import pandas as pd
 
 from ...timeline.owners import NOBODY, plain_names
-from .softirq_time import NETWORK
+from .softirq_time import NAPI_THREAD, NETWORK
 
 OWNER = ("owner_tid", "owner_comm", "owner_known_by")
+_NAMES = ["comm", "action", "cost_class"]
+_ROW = ["cpu", "tid", *_NAMES, "self_ns", "in_softirq"]
 ENDPOINTS = ("sender_tid", "sender_comm", "receiver_tid", "receiver_comm", "receiver_known_by")
+
+
+def softirq_rows(softirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
+    # A row per softirq, and behind them one per poll of a NAPI thread, which is in_softirq none.
+    threads = polls[(polls["softirq_ordinal"].isna() & polls["self_ns"].notna()).to_numpy()]
+    inside, outside = softirqs.assign(in_softirq=True), threads.assign(in_softirq=False)
+    outside["action"] = NAPI_THREAD
+    parts = [rows[_ROW].astype({"cpu": "int64", "tid": "Int64"}) for rows in (inside, outside)]
+    parts = [rows.assign(**{name: plain_names(rows[name]) for name in _NAMES}) for rows in parts]
+    both = pd.concat([rows for rows in parts if len(rows)] or parts[:1], ignore_index=True)
+    return both.rename(columns={"self_ns": "ns"}).astype({"ns": "int64"})
 
 
 def longest_names(sums: pd.DataFrame) -> "pd.Series[str]":

@@ -47,7 +47,7 @@ def sources_of(timeline: "Timeline", with_packets: bool = True) -> Sources:
     woken = r.WOKEN if r.WOKEN in told else r.WAKE_UP
     wanted = [r.RECEIVED, woken, r.READY]
     wanted += [r.QUEUED, *r.TAKEN, r.FREED] if follows else []
-    events = [one for one in wanted if one in told]
+    events = [event for event in wanted if event in told]
     start_ns = int(summary["start_ns"])
     return Sources(timeline.capture, events, woken, follows, summary["cpus"], start_ns)
 
@@ -104,7 +104,10 @@ class Witnesses:
             self._receipts.append(self._packets.rest())
             self._read_ns = _LATEST
             return False
-        of = {one: events.get(one, r.empty()) for one in (r.RECEIVED, r.QUEUED, *r.TAKEN, r.FREED)}
+        of = {
+            event: events.get(event, r.empty())
+            for event in (r.RECEIVED, r.QUEUED, *r.TAKEN, r.FREED)
+        }
         new = (
             of[r.RECEIVED],
             e.of_clients(events.get(self._of.woken, r.empty())),
@@ -117,7 +120,7 @@ class Witnesses:
             )
         )
         if self._of.follows:
-            taken = _joined([of[one] for one in r.TAKEN])
+            taken = _joined([of[event] for event in r.TAKEN])
             told = self._packets.add(of[r.RECEIVED], of[r.QUEUED], taken, of[r.FREED])
             self._receipts.append(told[(told["start_ns"] >= self._since_ns).to_numpy(dtype=bool)])
         self._read_ns = max(int(rows["time_ns"].max()) for rows in events.values() if len(rows))

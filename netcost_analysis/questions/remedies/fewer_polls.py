@@ -28,28 +28,26 @@ class Saved(NamedTuple):
 
 def saved(timeline: Timeline, victim: Task, unsaid_ns: float) -> Saved:
     # unsaid_ns: what a device without a line took below this counts in full.
-    sums = rows_of(POLLS(timeline).frame, victim)
-    own = sums[sums["cost_class"].isin(STOLEN)]
-    if not len(own):
+    polls = rows_of(POLLS(timeline).frame, victim)
+    polls = polls[polls["cost_class"].isin(STOLEN)]
+    if not len(polls):
         return Saved()
-    costs = costs_from(gathered(timeline)).set_index("device")
-    return of_polls(own, costs, unsaid_ns)
+    return of_polls(polls, costs_from(gathered(timeline)).set_index("device"), unsaid_ns)
 
 
 def of_polls(polls: pd.DataFrame, costs: pd.DataFrame, unsaid_ns: float) -> Saved:
-    # polls: sums of some: device, budget, polls (how many), packets, ns. costs: of poll_costs(), by
-    # device.
+    # polls: device, budget, polls (how many), packets, ns. costs: of poll_costs(), by device.
     least = most = 0.0
-    for device, of in polls.groupby("device", sort=True):
+    for device, sums in polls.groupby("device", sort=True):
         cost: Any = costs.loc[device]
-        around, count = around_ns(cost), int(of["polls"].sum())
-        took = float(of["ns"].sum()) + count * around
-        if not (pd.isna(cost["refused"]) and pd.isna(cost["doubt"])):
+        around, count = around_ns(cost), int(sums["polls"].sum())
+        took = float(sums["ns"].sum()) + count * around
+        if pd.notna(cost["refused"]) or pd.notna(cost["doubt"]):
             if took >= unsaid_ns:
                 return Saved(device=str(device), why=str(cost["why"]))
             most += took
             continue
-        fewer = count - max(ceil(int(of["packets"].sum()) / int(of["budget"].max())), 1)
+        fewer = count - max(ceil(int(sums["packets"].sum()) / int(sums["budget"].max())), 1)
         low, high = (max(float(cost[f"fixed_{end}_ns"]), 0.0) for end in ("low", "high"))
         least += min(fewer * (low + around), took)
         most += min(fewer * (high + around), took)

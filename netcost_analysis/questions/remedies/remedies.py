@@ -1,27 +1,27 @@
 # What each remedy could give back to a victim at most, at whose cost.
 
 from collections.abc import Iterator
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...display.templates import as_text, render
+from ...timeline.owners import by_total, summed
 from ...timeline.task import Task, label_of
 from ...timeline.timeline import Timeline
-from ..batches.common import called, records
+from ..batches.common import called
 from ..batches.paired import INPUTS
 from ..processes.deferral import not_deferred
-from ..victim import one_asked_or_chosen, victim_of
+from ..victim import one_asked_or_chosen
 from .fewer_polls import POLLS, saved
 from .robbed import Removable, Robbed
-from .spare import Spare, spares, together
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ...answers.answer import Answer
 
 # Of a victim's time on CPU, and of what networking took from it: less is no gain, of any remedy.
 LEAST_SHARE, LEAST_PART = 0.01, 0.1
@@ -41,12 +41,31 @@ _ASSUMPTIONS = {
     "larger_batches": "Every poll is full. A poll less saves the fixed part of poll_costs and what "
     "was measured around it, the interrupt and the softirq outside polls; packets cost as much.",
 }
+_COLUMNS = (
+    *("remedy", "finding", "certainty", "from_stolen_ns", "from_synchronous_ns", "removable_ns"),
+    *("removable_share", "target_cpu", "idle_ns", "idle_max_ns", "gain_least_ns", "gain_max_ns"),
+    *("gain_max_share", "waited_gain_max_ns", "payer", "payer_comm", "why", "assumption"),
+)
+# What is 0 where nothing can be moved.
+_MOVED = (
+    *("from_stolen_ns", "from_synchronous_ns", "removable_ns", "removable_share"),
+    *("gain_max_ns", "gain_max_share", "waited_gain_max_ns"),
+)
+
+
+class Spare(NamedTuple):
+    # What a CPU, or several (cpu None), could take over: idle_ns surely, idle_max_ns with what
+    # nobody is known to have had. comm: the task that had most of it otherwise, None for none.
+    cpu: int | None
+    idle_ns: int
+    idle_max_ns: int
+    comm: str | None
 
 
 class Host(NamedTuple):
-    # Whom leaving the victim's CPU meets. on_cpu_ns, waited_ns (None where not known): the
-    # victim's. least_ns: less is no gain. others: the other CPUs of the timeline; every: whether
-    # the host has no further; alone: whether it has one CPU.
+    # What leaves the victim's CPU meets this. on_cpu_ns, waited_ns (None where not known): the
+    # victim's. least_ns: less is no gain. others: the timeline's other CPUs, the most idle first;
+    # every: whether the host has no further; alone: whether it has one CPU.
     window_ns: int
     on_cpu_ns: int
     waited_ns: int | None
@@ -54,6 +73,9 @@ class Host(NamedTuple):
     others: list[Spare]
     every: bool
     alone: bool
+
+    def share(self, ns: int) -> float:
+        return ns / self.on_cpu_ns if self.on_cpu_ns else nan
 
 
 @question(
@@ -64,56 +86,33 @@ class Host(NamedTuple):
         *("certainty", "payer"),
     ),
 )
-def remedies(timeline: Timeline, victim: Task | None = None) -> pd.DataFrame:
+def remedies(timeline: Timeline, victim: Task | None = None) -> Answer:
     """What each remedy could give back to a victim at most, and who would pay for it.
 
-    A row per remedy, by rank: rps (receive packet steering to another CPU), irq_affinity (the
-    devices' interrupts to another CPU), deferral_off (net.core.skb_defer_max=0), larger_batches
-    (interrupt coalescing, gro_flush_timeout). removable_ns is what the victim would get back at
-    most, whoever pays; gain_max_ns what of it no other task would lose. Columns: docs/columns.md.
-    Empty where no task was seen.
-
-    Source: the timeline's sums, softirqs, hardirqs and polls; poll_costs; the host's settings. Of
-    traced time: what interrupts take beyond any two tracepoints (hidden_cost) is in none of it.
-    Models: docs/definitions.md.
+    A row per remedy, by rank; none where no task was seen. removable_ns is what the victim would
+    get back at most, whoever pays; gain_max_ns what of it no other task would lose. All is traced
+    time: what interrupts take beyond any two tracepoints (hidden_cost) is in none of it. Models:
+    docs/definitions.md. Source: the timeline's sums, softirqs, hardirqs and polls; poll_costs; the
+    host's settings.
     """
     task = one_asked_or_chosen(timeline, victim)
     rows = [] if task is None else list(_rows(timeline, Robbed(timeline, task)))
     frame = pd.DataFrame(rows, columns=["rank", *_COLUMNS])
     waited = frame["waited_gain_max_ns"].astype("Int64").fillna(0)
-    reached = frame["gain_max_ns"].astype("Int64") + waited
     order = frame.assign(
-        reached=reached,
-        sure=frame["certainty"].map(dict(zip(_CERTAINTIES, range(9), strict=False))),
         none=frame["finding"] == "not applicable",
+        reached=frame["gain_max_ns"].astype("Int64") + waited,
+        sure=frame["certainty"].map({name: place for place, name in enumerate(_CERTAINTIES)}),
     ).sort_values(["none", "reached", "sure"], ascending=[True, False, True], kind="stable")
     frame = frame.loc[order.index].reset_index(drop=True)
     known = frame["gain_max_ns"].notna()
-    return frame.assign(rank=known.cumsum().where(known).astype("Int64"))
-
-
-_COLUMNS = (
-    *("remedy", "finding", "certainty", "from_stolen_ns", "from_synchronous_ns", "removable_ns"),
-    *("removable_share", "target_cpu", "idle_ns", "idle_max_ns", "gain_least_ns", "gain_max_ns"),
-    *("gain_max_share", "waited_gain_max_ns", "payer", "payer_comm", "why", "assumption"),
-)
+    frame["rank"] = known.cumsum().where(known).astype("Int64")
+    return Answer(frame, victim=label_of(timeline, task), window_ns=timeline.duration_ns)
 
 
 def _rows(timeline: Timeline, robbed: Robbed) -> Iterator[dict[str, Any]]:
-    on_cpu_ns = int(robbed.row["on_cpu_ns"])
-    recorded, number = set(timeline.summary["cpus"]), timeline.capture.info["nr_cpus"]
     steered = robbed.receiving(dispatches=False)
-    # From where most would leave; of equals where it was longest.
-    home = max(robbed.cpus.index, key=lambda cpu: (steered.of(cpu), robbed.cpus[cpu]))
-    host = Host(
-        timeline.duration_ns,
-        on_cpu_ns,
-        robbed.row["displaced_ns"],
-        max(LEAST_SHARE * on_cpu_ns, LEAST_PART * robbed.network_ns),
-        spares(timeline, recorded - {home}),
-        number is not None and len(recorded) >= number,
-        number == 1,
-    )
+    host = _host(timeline, robbed, steered)
     # Where its own CPU would steer, what that costs stays, and is not known.
     steers = robbed.of_drivers or steered.synchronous_ns > steered.stolen_ns
     yield _leaving("rps", steered, "loosely bounded" if steers else "bounded", host)
@@ -121,16 +120,45 @@ def _rows(timeline: Timeline, robbed: Robbed) -> Iterator[dict[str, Any]]:
         yield _unknown("irq_affinity", "interrupts not recorded")
     else:
         yield _leaving("irq_affinity", robbed.of_devices(), "bounded", host)
-    refused = not_deferred(timeline.capture)
-    if refused:
-        row = _row("deferral_off", finding="not applicable")
-        yield row | {"why": _why(refused, kernel=timeline.capture.info["kernel"])}
+    if refused := not_deferred(timeline.capture):
+        why = _why(refused, kernel=timeline.capture.info["kernel"])
+        yield _row("deferral_off", finding="not applicable", why=why)
     else:
         yield _leaving("deferral_off", robbed.receiving(dispatches=True), "loosely bounded", host)
     if timeline.missing["polls"]:
         yield _unknown("larger_batches", "polls not recorded")
     else:
         yield _saving(timeline, robbed, host)
+
+
+def _host(timeline: Timeline, robbed: Robbed, steered: Removable) -> Host:
+    recorded, number = set(timeline.summary["cpus"]), timeline.capture.info["nr_cpus"]
+    # From where most would leave; of equals where it was longest.
+    home = max(robbed.cpus.index, key=lambda cpu: (steered.on(cpu), robbed.cpus[cpu]))
+    others = [_spare(timeline, cpu) for cpu in sorted(recorded - {home})]
+    on_cpu_ns = int(robbed.row["on_cpu_ns"])
+    return Host(
+        timeline.duration_ns,
+        on_cpu_ns,
+        robbed.row["displaced_ns"],
+        max(LEAST_SHARE * on_cpu_ns, LEAST_PART * robbed.network_ns),
+        sorted(others, key=lambda spare: (-spare.idle_ns, -spare.idle_max_ns)),
+        number is not None and len(recorded) >= number,
+        number == 1,
+    )
+
+
+def _spare(timeline: Timeline, cpu: int) -> Spare:
+    here = [row for row in timeline.owned_by() if row.cpu == cpu]
+    idle = sum(row.ns for row in here if row.context == "idle")
+    unknown = sum(row.ns for row in here if row.context == "unknown" and not row.of_task)
+    tasks = by_total(summed((row.comm, row.ns) for row in here if row.of_task))
+    return Spare(cpu, idle, idle + unknown, next(iter(tasks), None))
+
+
+def _together(spares: list[Spare]) -> Spare:
+    idle_ns, idle_max_ns = (sum(ns) for ns in zip(*(spare[1:3] for spare in spares), strict=True))
+    return Spare(None, idle_ns, idle_max_ns, None)
 
 
 def _row(remedy: str, **known: Any) -> dict[str, Any]:
@@ -148,22 +176,16 @@ def _why(reason: str, **figures: Any) -> str:
 def _leaving(remedy: str, taken: Removable | None, certainty: str, host: Host) -> dict[str, Any]:
     # taken: what would leave the victim's CPUs; None where nothing can.
     if host.alone or taken is None:
-        row = _row(remedy, certainty="bounded", finding="no gain")
-        row |= dict.fromkeys(("from_stolen_ns", "from_synchronous_ns", "removable_ns"), 0)
-        row |= {
-            "gain_max_ns": 0,
-            "waited_gain_max_ns": 0,
-            "removable_share": 0.0,
-            "gain_max_share": 0.0,
-        }
-        return row | {"why": _why("one cpu" if host.alone else "no device here")}
+        why = _why("one cpu" if host.alone else "no device here")
+        nothing = dict.fromkeys(_MOVED, 0)
+        return _row(remedy, certainty="bounded", finding="no gain", why=why, **nothing)
     row = _row(
         remedy,
         certainty=certainty,
         from_stolen_ns=taken.stolen_ns,
         from_synchronous_ns=taken.synchronous_ns,
         removable_ns=taken.ns,
-        removable_share=_share(taken.ns, host),
+        removable_share=host.share(taken.ns),
     )
     little = taken.ns + (host.waited_ns or 0) < host.least_ns
     if little:
@@ -173,8 +195,8 @@ def _leaving(remedy: str, taken: Removable | None, certainty: str, host: Host) -
     if not host.others or (anywhere and not host.every):
         unknown = {"finding": "unknown", "why": _why("others not recorded")}
         return row if little else row | unknown
-    spare = together(host.others) if anywhere else host.others[0]
-    movable = taken.ns - (0 if spare.cpu is None else taken.of(spare.cpu))
+    spare = _together(host.others) if anywhere else host.others[0]
+    movable = taken.ns - taken.on(spare.cpu)
     gain = min(movable, spare.idle_max_ns)
     waited = None if host.waited_ns is None else min(host.waited_ns, spare.idle_max_ns - gain)
     paid = movable > spare.idle_ns
@@ -183,15 +205,14 @@ def _leaving(remedy: str, taken: Removable | None, certainty: str, host: Host) -
         "idle_ns": spare.idle_ns,
         "idle_max_ns": spare.idle_max_ns,
         "gain_max_ns": gain,
-        "gain_max_share": _share(gain, host),
+        "gain_max_share": host.share(gain),
         "waited_gain_max_ns": waited,
         "payer": "receivers" if anywhere else "tasks" if paid else "idle CPU",
         "payer_comm": spare.comm if paid else None,
     }
     if little:
         return row
-    reached = gain + (waited or 0)
-    if reached < host.least_ns:
+    if gain + (waited or 0) < host.least_ns:
         why = _why("busy", spare=spare, window_ns=host.window_ns)
         return row | {"finding": "no gain", "why": why}
     return row | {"finding": "gain"}
@@ -199,50 +220,36 @@ def _leaving(remedy: str, taken: Removable | None, certainty: str, host: Host) -
 
 def _saving(timeline: Timeline, robbed: Robbed, host: Host) -> dict[str, Any]:
     # Of larger batches: nobody pays with time, packets wait.
-    found = saved(timeline, robbed.victim, LEAST_SHARE * host.on_cpu_ns)
-    if found.why is not None:
-        return _unknown("larger_batches", "no line", device=called(found.device), line=found.why)
+    batches = saved(timeline, robbed.victim, LEAST_SHARE * host.on_cpu_ns)
+    if batches.why is not None:
+        device = called(batches.device)
+        return _unknown("larger_batches", "no line", device=device, line=batches.why)
     # What surrounds a poll is measured per device: of all its polls, not of these alone.
-    least, most = (min(ns, int(robbed.row["stolen_network_max_ns"])) for ns in found[:2])
-    row = _row(
+    least, most = (min(ns, int(robbed.row["stolen_network_max_ns"])) for ns in batches[:2])
+    little = most < host.least_ns
+    return _row(
         "larger_batches",
-        finding="gain",
+        finding="no gain" if little else "gain",
         certainty="estimated",
         from_stolen_ns=most,
         from_synchronous_ns=0,
         removable_ns=most,
-        removable_share=_share(most, host),
+        removable_share=host.share(most),
         gain_least_ns=least,
         gain_max_ns=most,
-        gain_max_share=_share(most, host),
+        gain_max_share=host.share(most),
         waited_gain_max_ns=0,
         payer="latency",
+        why=_why("little", removable_ns=most) if little else None,
     )
-    if most < host.least_ns:
-        row |= {"finding": "no gain", "why": _why("little", removable_ns=most)}
-    return row
-
-
-def _share(ns: int, host: Host) -> float:
-    return ns / host.on_cpu_ns if host.on_cpu_ns else float("nan")
-
-
-@remedies.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    victim = victim_of(answer)
-    return {
-        "victim": label_of(answer.timeline, victim),
-        "rows": records(answer.frame),
-        "window_ns": answer.timeline.duration_ns,
-    }
 
 
 @remedies.plot(
-    title=lambda answer: f"What each remedy could give back to {answer.figures['victim']}",
+    title=lambda answer: f"What each remedy could give back to {answer['victim']}",
     height=2.4,
     panels=lambda answer: [{}] if len(answer.frame) else [],
 )
-def _bars(ax: "Axes", answer: "Answer") -> None:
+def _bars(ax: "Axes", answer: Answer) -> None:
     from ...plots.remedies import remedies as draw
 
     draw(ax, answer.frame)

@@ -12,9 +12,6 @@ from ..batches.paired import paired
 from ..stolen import loss_of
 
 STOLEN = ("stolen", "stolen_or_synchronous")
-# A NET_RX without a poll steers, or was asked to free what other CPUs consumed.
-_DISPATCH = "RPS dispatch"
-_NET_RX = ("NET_RX", _DISPATCH)
 
 
 @dataclass(frozen=True)
@@ -37,13 +34,14 @@ class Removable:
     def ns(self) -> int:
         return self.stolen_ns + self.synchronous_ns
 
-    def of(self, cpu: int) -> int:
-        return self.stolen.get(cpu, 0) + self.synchronous.get(cpu, 0)
+    def on(self, cpu: int | None) -> int:
+        # None: several CPUs, of which none is the victim's alone.
+        return 0 if cpu is None else self.stolen.get(cpu, 0) + self.synchronous.get(cpu, 0)
 
 
 class Robbed:
-    # taken: of the sums, interrupts on top of the victim that are the network's or may be.
-    # row: of stolen(), its own.
+    # row: of stolen(), the victim's. cpus: its time by CPU. taken: of the sums, interrupts on top
+    # of it that are the network's or may be.
 
     def __init__(self, timeline: Timeline, victim: Task) -> None:
         self.timeline, self.victim = timeline, victim
@@ -52,12 +50,10 @@ class Robbed:
         self.cpus = own.groupby("cpu")["ns"].sum()
         inside = own["context"].isin(INTERRUPT_CONTEXTS) & (own["is_network"] != "no")
         self.taken = own[inside].assign(name=own["name"].astype(object))
-        seen = int(self._of(STOLEN)["ns"].sum())
+        self.stolen = self.taken[self.taken["cost_class"].isin(STOLEN)]
         # What the kernel counted and no event shows: stolen() lays it at the victim too.
+        seen = int(self.stolen["ns"].sum())
         self.unrecorded_ns = int(self.row["stolen_network_max_ns"]) - seen
-
-    def _of(self, classes: tuple[str, ...]) -> pd.DataFrame:
-        return self.taken[self.taken["cost_class"].isin(classes)]
 
     @property
     def of_drivers(self) -> bool:
@@ -72,17 +68,17 @@ class Robbed:
 
     def receiving(self, dispatches: bool) -> Removable:
         # NET_RX and its polls, with the interrupts of other CPUs that may have raised them; not
-        # devices' interrupts and other softirqs. dispatches: with the NET_RX that polled nothing.
-        names = _NET_RX if dispatches else _NET_RX[:1]
+        # devices' interrupts and other softirqs. dispatches: with the NET_RX that polled nothing,
+        # which steers, or was asked to free what other CPUs consumed.
+        names = ("NET_RX", "RPS dispatch") if dispatches else ("NET_RX",)
+        synchronous = self.taken[self.taken["cost_class"] == "synchronous"]
 
-        def part(classes: tuple[str, ...], contexts: tuple[str, ...]) -> dict[int, int]:
-            of = self._of(classes)
-            net_rx = (of["context"] == "softirq") & of["name"].isin(names)
-            return _by_cpu(of[net_rx | of["context"].isin(contexts)])
+        def received(rows: pd.DataFrame, *contexts: str) -> dict[int, int]:
+            net_rx = (rows["context"] == "softirq") & rows["name"].isin(names)
+            return _by_cpu(rows[net_rx | rows["context"].isin(contexts)])
 
-        return Removable(
-            part(STOLEN, ("poll", "vector")), part(("synchronous",), ("poll",)), self.unrecorded_ns
-        )
+        stolen = received(self.stolen, "poll", "vector")
+        return Removable(stolen, received(synchronous, "poll"), self.unrecorded_ns)
 
     def of_devices(self) -> Removable | None:
         # What devices' interrupts took, with the softirqs that may be theirs: all but those that an
@@ -94,19 +90,15 @@ class Robbed:
         )
         if not came:
             return None
-        of = self._of(STOLEN)
-        stolen = _by_cpu(of[of["context"] != "vector"])
-        for cpu, ns in self._of_other_cpus().items():
-            stolen[cpu] = max(stolen.get(cpu, 0) - ns, 0)
+        stolen = _by_cpu(self.stolen[self.stolen["context"] != "vector"])
+        if (self.taken["context"] == "vector").any():
+            # NET_RX that an inter-processor interrupt raised: steered packets.
+            steered = rows_of(paired(self.timeline)["steered"], self.victim)
+            for cpu, ns in _by_cpu(steered).items():
+                stolen[cpu] = max(stolen.get(cpu, 0) - ns, 0)
         return Removable(stolen, {}, self.unrecorded_ns)
 
-    def _of_other_cpus(self) -> dict[int, int]:
-        # By CPU, stolen NET_RX that an inter-processor interrupt raised: steered packets.
-        if not (self.taken["context"] == "vector").any():
-            return {}
-        return _by_cpu(rows_of(paired(self.timeline)["steered"], self.victim))
 
-
-def _by_cpu(of: pd.DataFrame) -> dict[int, int]:
-    ns = of.groupby("cpu")["ns"].sum()
+def _by_cpu(rows: pd.DataFrame) -> dict[int, int]:
+    ns = rows.groupby("cpu")["ns"].sum()
     return dict(zip(ns.index.astype("int64").tolist(), ns.tolist(), strict=True))

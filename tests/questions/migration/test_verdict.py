@@ -25,7 +25,7 @@ def verdict(
                      "effect_low": low, "effect_high": high})  # fmt: skip
     given = (count, 10_000 * MS, 10 * MS, 1_000 * MS, own_ms * MS, row)
     found = judged(*given, several=several, problem=problem)
-    return found.explains, found.reason
+    return found["explains"], found["reason"]
 
 
 def test_the_verdict() -> None:
@@ -34,13 +34,17 @@ def test_the_verdict() -> None:
     # Document 003: too seldom to matter, whatever each does.
     row = pd.Series({"studied": 0, "effect": nan, "effect_low": nan, "effect_high": nan})
     seldom = judged(5, 10_000 * MS, 10 * MS, 10_000 * MS, 9_000 * MS, row)
-    assert (seldom.explains, seldom.reason, seldom.reach_share) == ("no", "too seldom", 0.005)
-    assert "0.5 % of" in seldom.why
+    assert (seldom["explains"], seldom["reason"], seldom["reach_share"]) == (
+        "no",
+        "too seldom",
+        0.005,
+    )
+    assert "0.5 % of" in seldom["why"]
     nearly = judged(997, 10**12, 10 * MS, 10**12, 10**12, row)
-    assert "0.99 % of" in nearly.why
+    assert "0.99 % of" in nearly["why"]
     hardly = judged(1, 10**12, 10 * MS, 10**12, 10**12, row)
     for fact in ("1 migration", "1000 s", "10.0 ms", "<0.01 % of"):
-        assert fact in hardly.why
+        assert fact in hardly["why"]
     # 40 times 10 ms in 500 ms of its own: an effect of 0.1 is 8 %.
     assert verdict(40, -0.2, -0.05) == verdict(40, 0.05, 0.2) == ("yes", "effect")
     assert verdict(40, -0.2, 0.01) == verdict(40, -0.2, -0.001) == ("cannot tell", "uncertain")
@@ -70,8 +74,8 @@ def test_where_nothing_can_be_set_side_by_side() -> None:
 def test_what_is_at_stake_is_frequency_times_effect() -> None:
     row = pd.Series({"studied": 40, "effect": -0.1, "effect_low": -0.2, "effect_high": -0.05})
     found = judged(40, 10_000 * MS, 10 * MS, 1_000 * MS, 500 * MS, row)
-    assert found.migrations_per_s == 4
-    assert found.reach_share == pytest.approx(0.4)
-    assert found.at_stake_low_share == pytest.approx(40 * 10 * -0.2 / 500)
-    assert found.at_stake_high_share == pytest.approx(40 * 10 * -0.05 / 500)
-    assert re.findall(r"-[\d.]+", found.why) == ["-16.0", "-4.0"]
+    assert found["migrations_per_s"] == 4
+    assert found["reach_share"] == pytest.approx(0.4)
+    assert found["at_stake_low_share"] == pytest.approx(40 * 10 * -0.2 / 500)
+    assert found["at_stake_high_share"] == pytest.approx(40 * 10 * -0.05 / 500)
+    assert re.findall(r"-[\d.]+", found["why"]) == ["-16.0", "-4.0"]

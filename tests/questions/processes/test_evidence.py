@@ -14,11 +14,10 @@ from netcost_analysis.questions.processes.evidence import (
 )
 from netcost_analysis.questions.processes.packets import ENDS, Packets, packets_in
 from netcost_analysis.questions.processes.recorded import empty
-from netcost_analysis.questions.processes.softirq_time import softirq_rows
 from netcost_analysis.questions.processes.traffic import summed
 from netcost_analysis.questions.processes.traffic_owners import owned
 from netcost_analysis.questions.processes.traffic_pairs import pairs_of
-from netcost_analysis.questions.processes.traffic_parts import parts_of
+from netcost_analysis.questions.processes.traffic_parts import parts_of, softirq_rows
 
 CLIENT, SERVER, OTHER, KSOFTIRQD = 10, 20, 30, 14
 NAMES = {CLIENT: "client", SERVER: "server", OTHER: "other", KSOFTIRQD: "ksoftirqd/0", 0: "swapper"}
@@ -164,7 +163,7 @@ def parts(received: pd.DataFrame, queued: pd.DataFrame, taken: pd.DataFrame, wok
     frame = units(THREE, received)
     by_packet = endpoints(frame, received, queued, taken)
     by_waking = woken_by(frame, THREE, woken, ready)
-    return parts_of(softirq_rows(THREE, POLLS, polled=True), frame, by_packet, by_waking)
+    return parts_of(softirq_rows(THREE, POLLS), frame, by_packet, by_waking)
 
 
 def test_owners_from_the_strongest_witness_to_the_weakest() -> None:
@@ -182,7 +181,7 @@ def test_owners_from_the_strongest_witness_to_the_weakest() -> None:
         [2, OTHER, "packet", 80],
     ]
     assert frame["ns"].sum() == THREE["self_ns"].sum()
-    pairs = pairs_of(summed(frame, softirq_rows(THREE, POLLS, polled=True)).by_pair)
+    pairs = pairs_of(summed(frame, softirq_rows(THREE, POLLS)).by_pair)
     assert pairs[
         ["sender_tid", "receiver_tid", "units", "by_packet_share"]
     ].to_numpy().tolist() == [[CLIENT, SERVER, 1, 1.0]]
@@ -204,7 +203,7 @@ def test_no_network_s_softirqs_are_nobody_s_traffic() -> None:
     woken = events((150, 0, CLIENT, SERVER), softirq=True)
     frame = units(one, empty())
     found = parts_of(
-        softirq_rows(one, POLLS, polled=True),
+        softirq_rows(one, POLLS),
         frame,
         endpoints(frame, empty(), empty(), empty()),
         woken_by(frame, one, woken, empty()),
@@ -228,7 +227,7 @@ def test_polls_of_threads_are_in_the_sum() -> None:
             "work": pd.array([9, 1], dtype="Int64"),
         }
     )
-    rows = softirq_rows(THREE, polls, polled=True)
+    rows = softirq_rows(THREE, polls)
     assert rows["ns"].sum() == THREE["self_ns"].sum() + 500
     frame = units(THREE, empty())
     none = endpoints(frame, empty(), empty(), empty())
@@ -251,8 +250,7 @@ def test_threads_that_exist_for_it_lose_nothing() -> None:
         }
     )
     found = owned(owners)
-    assert found.foreign_ns == 1_000_000
-    assert found.foreign
-    assert found.foreign["comm"] == "openssl"
-    assert found.known_by.to_numpy().tolist() == [["wake-up", 1.0]]
-    assert owned(owners[:1]).foreign is None
+    assert found["in_all"]["foreign_ns"] == 1_000_000
+    assert found["in_all"]["foreign"]["comm"] == "openssl"
+    assert found["owners_known"].to_numpy().tolist() == [["wake-up", 1.0]]
+    assert owned(owners[:1])["in_all"]["foreign"] is None

@@ -172,18 +172,18 @@ def test_windows_add_up(tmp_path: Path) -> None:
 # What words go by: of 150 ns 60 are known to be openssl's own.
 def test_figures_of_softirqs_and_owners(tmp_path: Path) -> None:
     ask = timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL)).ask.processes
-    figures = ask.softirq_time().figures
+    figures = ask.softirq_time()["in_all"]
     assert (figures["ns"], figures["most_ns"], figures["most_tid"]) == (150, 100, OPENSSL.tid)
     # From the first event, the raise at 95, to the last.
     assert figures["cpu_share"] == pytest.approx(150 / 505)
     assert figures["network_of_softirqs_share"] == pytest.approx(140 / 150)
     by_cpu = ask.softirq_time(by="cpu")
-    assert by_cpu.figures["ns"] == 150
+    assert by_cpu["in_all"]["ns"] == 150
     with pytest.raises(netcost.CaptureError, match="nothing to draw"):
         by_cpu.plot()
     owners = ask.traffic_owners()
-    shares = dict(owners.figures["known_by"])
-    assert shares == pytest.approx({"raiser": 60 / 140, "unknown": 80 / 140})
+    shares = owners["owners_known"].set_index("owner_known_by")["of_network_share"]
+    assert shares.to_dict() == pytest.approx({"raiser": 60 / 140, "unknown": 80 / 140})
     assert "`netcost-record --profile anatomy`" in owners.words
 
 
@@ -191,12 +191,10 @@ def test_figures_of_softirqs_and_owners(tmp_path: Path) -> None:
 def test_client_and_server_are_told_of_first(tmp_path: Path) -> None:
     ask = timeline(tmp_path, *talk()).ask
     both = ask.processes.client_and_server()
-    ends = [both.figures[side]["tid"] for side in ("client", "server")]
-    assert ends == [UDPSINK.tid, OPENSSL.tid]
-    [pacemaker] = both.figures["pacemakers"]
-    assert pacemaker["pace_longer_share"] == pytest.approx(0.1 * 2_000 / both.frame["on_cpu_ns"][0])
-    [switched] = ask.processes.context_switches().figures["tasks"]
-    assert switched["tid"] == OPENSSL.tid
+    assert both.frame["tid"].tolist() == [UDPSINK.tid, OPENSSL.tid]
+    [longer] = both.frame["pace_longer_share"].dropna()
+    assert longer == pytest.approx(0.1 * 2_000 / both.frame["on_cpu_ns"][0])
+    assert ask.processes.context_switches()["tasks"]["tid"].tolist() == [OPENSSL.tid]
     verdicts = ask.migration.migration_verdict().frame
     assert verdicts["tid"].tolist()[:2] == [UDPSINK.tid, OPENSSL.tid]
     assert set(verdicts["reason"]) == {"not migrated"}
@@ -204,7 +202,7 @@ def test_client_and_server_are_told_of_first(tmp_path: Path) -> None:
 
 def test_without_switches_there_is_no_pair(tmp_path: Path) -> None:
     made = timeline(tmp_path, *talk(), formats=t.IRQ_FORMATS)
-    assert made.ask.processes.softirq_time().figures["ns"] > 0
+    assert made.ask.processes.softirq_time()["in_all"]["ns"] > 0
     assert "sched:sched_switch" in str(made.ask.processes.client_and_server().refusal)
 
 

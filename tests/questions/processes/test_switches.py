@@ -102,11 +102,10 @@ def test_waits_across_a_loss_are_unknown(tmp_path: Path) -> None:
 # Nobody talks: those are told of who switched most, and waited longest.
 def test_figures_of_switches_and_waits(tmp_path: Path) -> None:
     ask = timeline(tmp_path, cpu(0, *SWITCHES, task=OPENSSL)).ask.processes
-    switched = {row["comm"]: row for row in ask.context_switches().figures["tasks"]}
-    assert switched["openssl"]["involuntary"] == switched["udpsink"]["voluntary"] == 2
-    waited = {task["comm"]: task["waits"] for task in ask.run_queue().figures["tasks"]}
-    assert [(row["waited_after"], row["ns"]) for row in waited["openssl"]] == [("runnable", 400)]
-    assert [(row["waited_after"], row["ns"]) for row in waited["udpsink"]] == [("wake-up", 130)]
+    switched = ask.context_switches()["tasks"].set_index("comm")
+    assert switched.loc["openssl", "involuntary"] == switched.loc["udpsink", "voluntary"] == 2
+    waited = ask.run_queue()["tasks"][["comm", "waited_after", "ns"]]
+    assert waited.to_numpy().tolist() == [["openssl", "runnable", 400], ["udpsink", "wake-up", 130]]
     assert ask.context_switches(by="cpu").words.strip() == ""
     assert ask.run_queue(by="cpu").words.strip() == ""
 
@@ -135,4 +134,4 @@ def test_nothing_happened(tmp_path: Path) -> None:
         assert ask(name).frame.empty
         assert ask(name).words
     assert ask("run_queue").frame["ns"].isna().all()
-    assert ask.migration.migration_verdict().figures["found"] == []
+    assert ask.migration.migration_verdict()["at_horizon"].empty

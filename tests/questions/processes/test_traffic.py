@@ -11,8 +11,12 @@ from netcost_analysis.questions.processes import evidence as e
 from netcost_analysis.questions.processes import recorded as r
 from netcost_analysis.questions.processes import traffic as t
 from netcost_analysis.questions.processes.packets import ENDS, Packets, packets_in
-from netcost_analysis.questions.processes.softirq_time import softirq_rows
-from netcost_analysis.questions.processes.traffic_parts import longest_names, parts_of, renamed
+from netcost_analysis.questions.processes.traffic_parts import (
+    longest_names,
+    parts_of,
+    renamed,
+    softirq_rows,
+)
 from netcost_analysis.questions.processes.witnesses import Sources, Witnesses
 from netcost_analysis.timeline import reading
 from support.host import SAMPLES
@@ -46,7 +50,7 @@ def at_once(timeline: netcost.Timeline) -> t.Traffic:
     woken = e.woken_in(frame, softirqs, e.of_clients(inside[r.WOKEN]))
     sockets = e.sockets_in(frame, softirqs, inside[r.READY])
     owners = e.owners_of(e.announced(sockets, woken))
-    rows = softirq_rows(softirqs, timeline.polls, polled=True)
+    rows = softirq_rows(softirqs, timeline.polls)
     ends = packets_in(frame, receipts)[[*ENDS]]
     parts = parts_of(rows, frame, ends, e.with_sockets(woken, sockets, owners))
     return t.summed(renamed(parts, longest_names(timeline.sums())), rows)
