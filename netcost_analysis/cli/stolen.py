@@ -66,9 +66,10 @@ def command(
     from ..questions.completeness.words import quick_verdict
     from ..questions.first_words import first_words
     from ..questions.ledger_tables import NO_TASK
-    from ..questions.network_cost import cost_words, network_cost
+    from ..questions.losses import losses
+    from ..questions.network_cost import cost_of, cost_words
     from ..questions.one_pass import read_for_stolen
-    from ..questions.stolen import Loss, loss_of, losses
+    from ..questions.stolen import Loss, loss_of
     from ..timeline.task_groups import attached, named
 
     capture = opened(path)
@@ -79,7 +80,7 @@ def command(
     service, rest = None, None
     if victim is None:
         lost = losses(timeline)
-        everyone = [Loss(one, row, lost.plain_parts([one])) for one, row in lost.rows().items()]
+        everyone = [Loss(one, row, lost.taken_from([one])) for one, row in lost.rows().items()]
         if lost.victims[_ROWS:]:
             rest = lost.together(lost.victims[_ROWS:])
         of = timeline.victim if attached(timeline) else None
@@ -105,7 +106,7 @@ def command(
         )
         conclude(judged)
         return
-    cost = network_cost(timeline)
+    cost = cost_of(timeline)
     first = first_words(timeline, about, cost, beyond)
     say("\n".join(map(printable, [*first, *cost_words(timeline, cost, alone=not first)])))
     window = window_text(timeline.duration_ns, timeline.summary["cpus"], timeline.window.during)
@@ -180,7 +181,8 @@ def _fields(loss: "Loss", victim: Task | None) -> dict[str, Any]:
 def _show_life(timeline: "Timeline", victim: Task) -> None:
     from ..display.tables import Table, between
     from ..questions.lifetimes import lives_together, parts_of_life
-    from ..questions.stolen import loss_of, share_of
+    from ..questions.losses import share_of
+    from ..questions.stolen import loss_of
     from ..timeline.lives import everywhere
 
     # Of a tid, those of all its names.
@@ -271,7 +273,8 @@ def _cells(timeline: "Timeline", row: dict[str, Any]) -> list[str]:
 
 def _detail(timeline: "Timeline", loss: "Loss", regime: "Accounting | None") -> "Table":
     from ..display.tables import Table, between, share_between
-    from ..questions.stolen import monitor_ends, own_ends, share_of, shares_of
+    from ..questions.losses import share_of, shares_of
+    from ..questions.stolen import monitor_ends, own_ends
 
     row = loss.row
     shares = shares_of(row)

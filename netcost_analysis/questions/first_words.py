@@ -10,8 +10,9 @@ from ..timeline.owners import by_total, summed, victim_of
 from ..timeline.task import Task, by_of, comm_of, is_of, label_of
 from ..units import absent, duration, share, were
 from .completeness.unrecorded import unrecorded_ns
+from .losses import share_of
 from .network_cost import INTERRUPTS, missing_words, opening, unknown_words
-from .stolen import loss_of, share_of
+from .stolen import loss_of
 
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline

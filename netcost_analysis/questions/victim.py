@@ -6,7 +6,7 @@ from ..errors import ArgumentError
 from ..timeline.by import By
 from ..timeline.task import ALL, Task, require_task
 from ..timeline.task_groups import named, recorded_victim, with_forked
-from .stolen import losses
+from .losses import losses
 
 if TYPE_CHECKING:
     from ..answers.answer import Answer
