@@ -46,10 +46,10 @@ def test_figures_are_those_of_the_answers(folder: Path, tmp_path: Path) -> None:
     assert row["recorded_by"] == "stamp"
     assert (row["events"], row["duration_ns"]) == (info.event_count, info.duration_ns)
     answer = tables["answers"].set_index("path").loc[path]
-    cost = capture.ask.stolen_time.network_cost().result
-    victims = capture.ask.stolen_time.stolen().result.victims
-    assert answer["network_cpu_ns"] == cost.network_cpu_ns
-    assert answer["cpu_ns"] == cost.cpu_ns
+    cost = capture.ask.stolen_time.network_cost()
+    victims = capture.ask.stolen_time.stolen().frame
+    assert answer["network_cpu_ns"] == cost["network_cpu_ns"]
+    assert answer["cpu_ns"] == cost["cpu_ns"]
     assert answer["stolen_network_ns"] == victims["stolen_network_ns"].sum()
     assert answer["net_rx"] == told.rounds
     # Nobody recorded the limits.

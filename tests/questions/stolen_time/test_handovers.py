@@ -3,6 +3,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from support.told import KSOFTIRQD, NAPI_THREAD, NET_RX, OPENSSL, RCU, UDPSINK
 MS = 1_000_000
 
 
-def found(path: Path, *cpus: Cpu, **settings: object) -> netcost.Handovers:
+def found(path: Path, *cpus: Cpu, **settings: object) -> Any:
     tasks = (OPENSSL, UDPSINK, KSOFTIRQD, NAPI_THREAD)
     file = recording(*cpus, known=tasks, **settings).write(path / "perf.data")
     return handovers(netcost.open_capture(file).timeline())

@@ -29,8 +29,8 @@ def test_parts_partition_every_victims_time_on_cpu(timeline: netcost.Timeline) -
         assert parts.sum() == row["on_cpu_ns"]
         assert parts.get("own", 0) == row["task_ns"]
         assert parts.get("stolen_network", 0) == row["stolen_network_ns"]
-        stolen = parts[parts.index.str.startswith("stolen")]
-        assert stolen.sum() == row["stolen_max_ns"] - row["stolen_unrecorded_ns"]
+        taken = parts[parts.index.str.startswith("stolen")]
+        assert taken.sum() == row["stolen_max_ns"] - row["stolen_unrecorded_ns"]
         assert parts.get("unknown", 0) == row["unknown_ns"]
 
 
