@@ -22,7 +22,6 @@ from .stolen_json import beside_victims
 from .table import by_importance, left_out, say, show, wide_option
 
 if TYPE_CHECKING:
-    from ..questions.beyond_trace import BeyondTrace
     from ..questions.stolen import Loss
     from ..timeline.timeline import Timeline
 
@@ -83,10 +82,15 @@ def command(
             service = of, loss_of(timeline, of)
     else:
         everyone = [loss_of(timeline, victim)]
-    judged = _judged(timeline, victim, conditions)
     regime = capture.bundle.accounting if capture.bundle else None
     about = timeline.victim if victim is None else victim
-    beyond = _beyond(timeline, victim)
+    judged = _judged(timeline, about, conditions) if conditions else []
+    beyond = None
+    if capture.bundle is not None:
+        # To import it takes a bare recording, which has none, 8 ms of 128.
+        from ..questions.beyond_trace import beyond_trace
+
+        beyond = beyond_trace(timeline, victim)
     verdict, notes = quick_verdict(capture), [*timeline.notes, *note_of(timeline)]
     if as_json:
         print_json(
@@ -140,27 +144,14 @@ def command(
 
 
 def _judged(
-    timeline: "Timeline", victim: Task | None, conditions: tuple[Condition, ...]
+    timeline: "Timeline", task: Task | None, conditions: tuple[Condition, ...]
 ) -> list[Judged]:
-    # Of the victim that was named, else of the one that questions are about.
     from ..questions.stolen import loss_of
 
-    if not conditions:
-        return []
-    task = timeline.victim if victim is None else victim
     if task is None:
-        return [one.of_row({one.name: None}) for one in conditions]
+        return [condition.of_row({condition.name: None}) for condition in conditions]
     row = loss_of(timeline, task).row
-    return [one.of_row(row) for one in conditions]
-
-
-def _beyond(timeline: "Timeline", victim: Task | None) -> "BeyondTrace | None":
-    # Of what only a bundle has: to import it takes a bare recording 8 ms of 128.
-    if timeline.capture.bundle is None:
-        return None
-    from ..questions.beyond_trace import beyond_trace
-
-    return beyond_trace(timeline, victim)
+    return [condition.of_row(row) for condition in conditions]
 
 
 def _fields(loss: "Loss", victim: Task | None) -> dict[str, Any]:

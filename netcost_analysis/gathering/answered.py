@@ -151,13 +151,11 @@ def _when(capture: "Capture", one: Found) -> tuple[datetime | None, str | None]:
 def _in_all(answer: Any) -> dict[str, Any]:
     row: dict[str, Any] = {}
     if (cost := answer("network_cost")) is not None:
-        found = cost.result
-        row |= {name: getattr(found, name) for name in ("cpu_ns", "network_cpu_ns")}
-        row["network_cpu_max_ns"] = found.network_cpu_max_ns
+        names = ("cpu_ns", "network_cpu_ns", "network_cpu_max_ns")
+        row |= {name: cost[name] for name in names}
     if (stolen := answer("stolen")) is not None:
-        victims = stolen.result.victims
         for name in ("on_cpu_ns", "stolen_network_ns", "stolen_network_max_ns"):
-            row[name] = _sum(victims[name])
+            row[name] = _sum(stolen.frame[name])
     if (lengths := answer("softirq_lengths")) is not None:
         net_rx = lengths.frame[lengths.frame["action"] == "NET_RX"]
         row |= {"net_rx": _sum(net_rx["softirqs"]), "net_rx_ns": _sum(net_rx["ns"])}

@@ -70,13 +70,13 @@ class NetworkCost(NamedTuple):
 
 @question(topic="stolen_time", rows=0)
 def network_cost(timeline: Timeline) -> Answer:
-    """What networking cost in CPU time, in all and on which CPUs.
+    """What networking cost in all, and each CPU: whoever was current, and idle CPUs too.
 
-    A row per CPU. Where unknown_cpu_share is not 0 the other figures are lower bounds, and
+    A row per CPU, most first. Where unknown_cpu_share is not 0 the other figures are lower bounds.
     network_cpu_max_ns is NA where nothing was recorded or has a known owner. kworkers_ns may be
     network too, as tunnels' work is: no event says so.
 
-    Source: the timeline's sums.
+    Source: the timeline's sums, and completeness().
     """
     import pandas as pd
 
@@ -171,13 +171,11 @@ def network_words(
     sure = coverage_words(cost.recorded_share, cost.owned_share)
     used = share_between(cost.network_cpu_share, cost.network_cpu_max_share) if known else ""
     if not known or (counted and not used):
-        why = [counted]
+        nothing = "nothing of it has a known owner" if not known else ""
         if not cost.recorded_share:
-            why = ["nothing of it was recorded", counted]
-        elif not known:
-            why = ["nothing of it has a known owner", counted]
-        said = ", and ".join(filter(None, why))
-        return [*lines, f"How much networking used of {whole} is not known: {said} ({sure})."]
+            nothing = "nothing of it was recorded"
+        why = ", and ".join(filter(None, (nothing, counted)))
+        return [*lines, f"How much networking used of {whole} is not known: {why} ({sure})."]
     if not used and cost.unknown_cpu_share > 0:
         whole += " that has a known owner"
     text = f"{opening(during if alone else '', cost.window_ns)} used"
@@ -185,15 +183,14 @@ def network_words(
     times = between(cost.network_cpu_ns, cost.network_cpu_max_ns)
     if times:
         text += f", {times} of {duration(cost.cpu_ns)}"
-    rows = {cpu: one for cpu, one in cost.by_cpu.items() if one.network_cpu_max_ns}
-    if rows and len(cost.by_cpu) > 1:
-        listed = [
-            f"{share_between(one.network_cpu_share, one.network_cpu_max_share)} of CPU {cpu}"
-            for cpu, one in list(rows.items())[:_NAMED]
+    if len(cost.by_cpu) > 1:
+        parts = [
+            f"{share_between(of_cpu.network_cpu_share, of_cpu.network_cpu_max_share)} of CPU {cpu}"
+            for cpu, of_cpu in cost.by_cpu.items()
+            if of_cpu.network_cpu_max_ns
         ]
-        rest = list(rows)[_NAMED:]
-        more = [f"{len(rest)} more"] if rest else []
-        text += f": {', '.join([*listed, *more])}"
+        rest = [f"{len(parts[_NAMED:])} more"] if parts[_NAMED:] else []
+        text += f": {', '.join([*parts[:_NAMED], *rest])}" if parts else ""
     if alone:
         text += f" ({'; '.join(filter(None, (sure, counted)))})"
     if cost.not_recorded:
@@ -230,12 +227,11 @@ def _or_more(cost: NetworkCost) -> str:
 
 def missing_words(cost: NetworkCost) -> str:
     """What the kernel counted and no figure has; "" for nothing."""
-    counts = (
-        (cost.softirqs_missing, "network softirq"),
-        (
-            cost.interrupts_missing,
-            "interrupt that may be network",
-            "interrupts that may be network",
-        ),
-    )
-    return " and ".join(plural(*one) for one in counts if one[0])
+    softirqs, interrupts = cost.softirqs_missing, cost.interrupts_missing
+    counts = []
+    if softirqs:
+        counts.append(plural(softirqs, "network softirq"))
+    if interrupts:
+        kind = "that may be network"
+        counts.append(plural(interrupts, f"interrupt {kind}", f"interrupts {kind}"))
+    return " and ".join(counts)

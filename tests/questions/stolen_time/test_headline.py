@@ -10,7 +10,7 @@ from netcost_analysis.questions.stolen_time.example import choose
 from netcost_analysis.questions.stolen_time.headline import beyond, parts_of
 from netcost_analysis.timeline.kinds import KIND_COLUMNS
 from netcost_analysis.units import duration
-from support.asked import ledger, rolling_stolen, stolen
+from support.asked import rolling_stolen, stolen
 from support.kept import kept
 
 SAMPLES = ["nic-stolen-time", "veth-stolen-time"]
@@ -32,16 +32,6 @@ def test_parts_partition_every_victims_time_on_cpu(timeline: netcost.Timeline) -
         taken = parts[parts.index.str.startswith("stolen")]
         assert taken.sum() == row["stolen_max_ns"] - row["stolen_unrecorded_ns"]
         assert parts.get("unknown", 0) == row["unknown_ns"]
-
-
-def test_thieves_add_up_and_match_the_ledger(timeline: netcost.Timeline) -> None:
-    matrix = ledger(timeline)
-    rows = timeline.ask.stolen_time.thieves(victim="openssl").tables["by_thief"]
-    assert rows["stolen_max_ns"].is_monotonic_decreasing
-    by_name = rows.groupby("thief")["stolen_max_ns"].sum()
-    lost = matrix.max_ns.loc["openssl"]
-    lost = lost[~lost.index.str.endswith(", not recorded")]
-    assert by_name.to_dict() == lost[lost > 0].to_dict()
 
 
 # What the picture over time stacks: a partition of each bin, and of the whole.
