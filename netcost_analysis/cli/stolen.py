@@ -74,12 +74,12 @@ def command(
     service, rest = None, None
     if victim is None:
         lost = losses(timeline)
-        everyone = [Loss(one, row, lost.taken_from([one])) for one, row in lost.rows().items()]
+        everyone = [Loss(name, row, lost.taken_from([name])) for name, row in lost.rows().items()]
         if lost.victims[ROWS:]:
             rest = lost.together(lost.victims[ROWS:])
-        of = timeline.victim if attached(timeline) else None
-        if isinstance(of, Group):
-            service = of, loss_of(timeline, of)
+        group = timeline.victim if attached(timeline) else None
+        if isinstance(group, Group):
+            service = group, loss_of(timeline, group)
     else:
         everyone = [loss_of(timeline, victim)]
     regime = capture.bundle.accounting if capture.bundle else None
@@ -99,7 +99,7 @@ def command(
                 "accounting": regime.regime if regime else None,
                 "beyond_trace": beyond._asdict() if beyond else None,
                 "service": _fields(service[1], service[0]) if service else None,
-                "victims": [_fields(one, victim) for one in everyone],
+                "victims": [_fields(loss, victim) for loss in everyone],
                 **beside_victims(timeline, victim),
             }
         )

@@ -34,7 +34,7 @@ def first_words(
     cost: of network_cost(); beyond: of beyond_trace(). Nothing where nobody ran, or neither
     interrupts nor softirqs were recorded.
     """
-    unseen = tuple(one for one in INTERRUPTS if one in cost.not_recorded)
+    unseen = tuple(event for event in INTERRUPTS if event in cost.not_recorded)
     if victim is None or len(unseen) == len(INTERRUPTS):
         return []
     part = f", as far as it was recorded: {few(unseen)} {were(len(unseen))} not" if unseen else ""
@@ -76,9 +76,8 @@ def _range(timeline: "Timeline", victim: Task, row: dict[str, Any], of: str) -> 
     low, high = row["stolen_network_ns"], row["stolen_network_max_ns"]
     shares = row["stolen_network_share"], row["stolen_network_max_share"]
     missing = unrecorded_ns(timeline, by_of(victim))
-    victims = list(
-        dict.fromkeys(one for ran in missing.own.values() for one in ran if is_of(one, victim))
-    )
+    ran = (name for on_cpu in missing.own.values() for name in on_cpu)
+    victims = list(dict.fromkeys(name for name in ran if is_of(name, victim)))
     if victims:
         expected, most = low + missing.expected(*victims)[1], missing.total(*victims)[1]
         # Where only what was counted and not recorded makes it a range.
@@ -100,6 +99,6 @@ def _thieves(timeline: "Timeline", victim: Task) -> str:
         if row.is_network != "no"
     )
     order = by_total(taken)
-    named = [f"{_OUTSIDE.get(one, one)} {duration(taken[one])}" for one in order[:_THIEVES]]
+    named = [f"{_OUTSIDE.get(who, who)} {duration(taken[who])}" for who in order[:_THIEVES]]
     more = len(order) - len(named)
     return f" ({', '.join(named)}{f' and {more} more' if more else ''})" if named else ""

@@ -82,12 +82,13 @@ class Ledger:
 
         What no event shows is laid on all of them once.
         """
+        seen = []
+        for thief in self.seen:
+            pairs = [(victim, thief) for victim in victims]
+            least = sum(self.least.get(pair, 0) for pair in pairs)
+            seen.append((least, sum(self.most.get(pair, 0) for pair in pairs)))
         unseen = self.unrecorded.of(*victims)
-        seen = [
-            tuple(sum(ns.get((one, thief), 0) for one in victims) for ns in (self.least, self.most))
-            for thief in self.seen
-        ]
-        return [*seen, *((0, unseen[thief]) for thief in self.unrecorded.possible)]  # type: ignore[list-item]
+        return [*seen, *((0, unseen[thief]) for thief in self.unrecorded.possible)]
 
     def gathered(self, victims: int, thieves: int | None = None) -> tuple[list[str], list[Column]]:
         """The first victims and thieves; the others in one more, a single one as it is."""

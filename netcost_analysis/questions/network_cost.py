@@ -133,9 +133,7 @@ def cost_of(timeline: Timeline) -> NetworkCost:
             row.ns for row in rows if row.context == "task" and row.comm.startswith(_MAY_CARRY)
         ),
         not_recorded=tuple(unrecorded(timeline.capture, *_EVENTS)),
-        by_cpu=dict(
-            sorted(((cpu, cost([cpu])) for cpu in cpus), key=lambda one: -one[1].network_cpu_ns)
-        ),
+        by_cpu={cpu: cost([cpu]) for cpu in sorted(cpus, key=lambda cpu: -least.get(cpu, 0))},
     )
 
 

@@ -49,11 +49,11 @@ def _recorders(timeline: "Timeline") -> set[str]:
     for row in timeline.owned_by():
         if row.comm is not None and row.tid is not None:
             tids.setdefault(row.comm, set()).add(row.tid)
-    found = set(_RECORDERS)
+    recorders = set(_RECORDERS)
     if _KIT in tids:
         kit = with_forked(timeline, tids[_KIT])
-        found |= {comm for comm, own in tids.items() if own <= kit}
-    return found
+        recorders |= {comm for comm, tasks in tids.items() if tasks <= kit}
+    return recorders
 
 
 def asked_or_chosen(timeline: "Timeline", victim: Task | None, by: By | None = None) -> Task | None:

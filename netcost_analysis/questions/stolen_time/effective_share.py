@@ -12,10 +12,10 @@ from ...frames import to_frame
 from ...timeline.aggregates import Aggregate, Plain
 from ...timeline.by import By, victim_keys
 from ...timeline.lives import LIVES, lives_of
-from ...timeline.owners import known_if, of_its_own, of_tasks, per_victim
+from ...timeline.owners import known_if, of_tasks, per_victim
 from ...timeline.task import row_name
 from ...timeline.timeline import Timeline
-from ..losses import by_victim, losses
+from ..losses import losses
 from .lives import lived_by
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def effective_share(timeline: Timeline, by: By = "comm") -> Answer:
     monitor = _float(frame["monitor_ns"]) - twice
     surely = (rows["context"] == "task") | rows["cost_class"].isin(["scheduled", "synchronous"])
     perhaps = (rows["context"] == "unknown") | (rows["cost_class"] == "stolen_or_synchronous")
-    own = by_victim(filter(of_its_own, timeline.owned_by(by)), by)
-    ran = pd.Series([own.get(one, 0) for one in frame.index], index=frame.index) - twice
+    ran = per_victim(_of_its_own(rows), keys, frame.index) - twice
     # What nobody recorded is of what it ran itself: no more than that.
     taken = lost["stolen_unrecorded_ns"].clip(upper=ran)
     least = per_victim(rows[surely], keys, frame.index) - twice - taken
@@ -114,9 +113,14 @@ def _twice(timeline: Timeline, lived: pd.DataFrame, keys: list[str]) -> "pd.Seri
     stays = to_frame(lives_of(timeline)["twice"]).astype({"comm": object})
     there = stays[stays["cpu"].isin(timeline.cpus)].groupby(of_task)["twice_ns"].sum()
     # As in a life: before its first event on a CPU a task is said to have run itself.
-    own = by_victim(filter(of_its_own, timeline.owned_by()), "tid")
-    there = there.clip(upper=pd.Series([own.get(one, 0) for one in there.index], there.index))
+    own = per_victim(_of_its_own(of_tasks(timeline.sums_by_thief())), of_task, there.index)
+    there = there.clip(upper=own)
     return there.groupby(keys).sum().reindex(lived.index, fill_value=0).astype("int64")
+
+
+def _of_its_own(rows: pd.DataFrame) -> pd.DataFrame:
+    # In which a task ran itself, but for network work that it is for.
+    return rows[(rows["context"] == "task") & (rows["cost_class"] != "scheduled")]
 
 
 def _counted(timeline: Timeline, frame: pd.DataFrame, by: By) -> None:

@@ -147,7 +147,7 @@ def _measured(sums: pd.DataFrame, by: By | None, victim: Task | None) -> pd.Data
     rows = rows_of(rows, victim)
     what = {**within_figures(rows), "unknown_ns": rows["context"] == "unknown"}
     kind = kinds_of(rows).where(what["stolen_max_ns"])
-    what |= {name: kind == one for one, name in KIND_COLUMNS.items()}
+    what |= {column: kind == name for name, column in KIND_COLUMNS.items()}
     return rows.assign(**{name: rows["ns"].where(mask, 0) for name, mask in what.items()})
 
 

@@ -157,12 +157,12 @@ def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame
     lines = lines.sort_values("entry_ns", kind="stable")
     if len(raised):
         raised = raised[["cpu", "ordinal", "raise_ns"]].astype("int64").sort_values("raise_ns")
-        found = pd.merge_asof(raised, lines, left_on="raise_ns", right_on="entry_ns", by="cpu")
-        found = found[found["exit_ns"] >= found["raise_ns"]]
+        shown = pd.merge_asof(raised, lines, left_on="raise_ns", right_on="entry_ns", by="cpu")
+        shown = shown[shown["exit_ns"] >= shown["raise_ns"]]
     else:
         # One of them proves nothing; that most do, and for one line, is what counts.
         began = polled[["cpu", "ordinal", "entry_ns"]].astype("int64").sort_values("entry_ns")
-        found = pd.merge_asof(
+        shown = pd.merge_asof(
             began.rename(columns={"entry_ns": "began_ns"}),
             lines.sort_values("exit_ns", kind="stable"),
             left_on="began_ns",
@@ -170,7 +170,7 @@ def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame
             by="cpu",
             tolerance=GAP_NS,
         )
-        found = found[found["irq"].notna()]
+        shown = shown[shown["irq"].notna()]
     of_softirq = polls[polls["softirq_ordinal"].notna() & polls["napi"].notna()]
     of_softirq = pd.DataFrame(
         {
@@ -181,7 +181,7 @@ def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame
         }
     ).drop_duplicates()
     alone = of_softirq[~of_softirq.duplicated(["cpu", "ordinal"], keep=False)]
-    pairs = found.merge(alone, on=["cpu", "ordinal"])
+    pairs = shown.merge(alone, on=["cpu", "ordinal"])
     counts = pairs.groupby(["napi", "device", "irq", "name"], dropna=False).size()
     frame = counts.rename("softirqs").reset_index()
     # Two of thousands are coincidence: on PREEMPT_RT raises are the irq threads' own.

@@ -67,8 +67,8 @@ def _described(stays: pd.DataFrame, limits: KernelLimits) -> pd.DataFrame:
     frame["stays"] = group.size()
     # Of the first stay alone, and of the last; NA too.
     first = stays.drop_duplicates("handover").set_index("handover").loc[frame.index]
-    for name, of in (("wake_ns", "wake_ns"), ("wake_delay_ns", "wait_ns")):
-        frame[name] = first[of].astype("Int64")
+    frame["wake_ns"] = first["wake_ns"].astype("Int64")
+    frame["wake_delay_ns"] = first["wait_ns"].astype("Int64")
     state = stays.drop_duplicates("handover", keep="last").set_index("handover")["prev_state"]
     frame["cut"] = (state.isna() | runnable(state)).reindex(frame.index)
     sums = group[["polls", "packets", "unknown"]].sum()
