@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._native import columns
 from ..capture.manifest import Victim
 from ..capture.requires import unrecorded
-from ..frames import to_frame
 from .aggregates import Aggregate
 from .reading import once, window_of
 from .task_events import EXIT, FORK, MIGRATED, NEW, WAKES
@@ -116,6 +115,9 @@ def lives_columns(timeline: "Timeline", name: str) -> dict[str, list[Any]]:
 
 def lives(timeline: "Timeline") -> "pd.DataFrame":
     """A row per task and name: when it was there, and what it did; columns: lives_of()."""
+    # Here, for the command line's sake: it imports pandas.
+    from ..frames import to_frame
+
     return to_frame(lives_of(timeline)["lives"]).astype({"comm": "str"})
 
 
