@@ -195,7 +195,7 @@ def test_what_is_asked_of_a_bundle_is_asked_of_its_victims_run(netcost: Netcost)
 def test_help_on_a_question_is_about_the_question(netcost: Netcost) -> None:
     told = netcost("ask", "stolen", "--help").out
     assert questions()["stolen"].summary in told
-    assert "\n  by : " in told
+    assert "\n  - by: " in told
     assert "timeline :" not in told
     assert "--by" in told
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @question(
-    inputs=rolling_stolen.grouped,
+    inputs=("coverage", *rolling_stolen.grouped),
     columns=("start_ns", "end_ns", "on_cpu_ns", "task_ns", "stolen_ns", "stolen_share"),
     rows=0,
 )
