@@ -38,10 +38,5 @@ from .questions.accounting import parse_schedstat as parse_schedstat
 from .questions.accounting import parse_task_stat as parse_task_stat
 from .questions.completeness import Completeness as Completeness
 from .questions.completeness import Coverages as Coverages
-from .questions.ledger import Ledger as Ledger
-from .questions.network_cost import NetworkCost as NetworkCost
-from .questions.stolen_time import Episodes as Episodes
-from .questions.stolen_time import Example as Example
-from .questions.stolen_time import Handovers as Handovers
 from .timeline.task import ALL as ALL
 from .timeline.timeline import Timeline as Timeline

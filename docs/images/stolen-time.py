@@ -14,8 +14,8 @@ def main(path: str, output: str) -> None:
     mpl.use("agg")
     ask = netcost.open_capture(path).timeline().ask.stolen_time
     headline, example = ask.headline(), ask.example()
-    victim, row = headline.figures["victim"], headline.figures["row"]
-    if row is None or example.result.cpu is None:
+    victim, row = headline["victim"], headline["of_victim"]
+    if row is None or example["cpu"] is None:
         sys.exit(f"{path} has no task that lost time to an interrupt")
     with plots.style():
         figure, axes = plt.subplots(2, figsize=(10, 6), height_ratios=[1, 1.5])

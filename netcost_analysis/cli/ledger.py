@@ -41,53 +41,50 @@ _FACTS = ("softirqs", "interrupts", "polls", "on_cpu")
 def command(path: str, by: By, part: Part, as_json: bool) -> None:
     """Show who lost CPU time to what."""
     from ..questions.completeness.words import quick_verdict
-    from ..questions.ledger import ledger
+    from ..questions.ledger import ledger_of
     from ..questions.ledger_tables import NO_TASK, ledger_footer, ledger_table, ledger_title
 
     capture = opened(path)
     timeline = part.timeline(capture, "auto")
-    matrix, verdict = ledger(timeline, by=by), quick_verdict(capture)
+    matrix, verdict = ledger_of(timeline, by), quick_verdict(capture)
     if as_json:
-        print_json(_json(matrix, timeline, verdict))
+        print_json(_json(matrix, timeline, by, verdict))
         return
-    say(ledger_title(matrix) + "\n")
-    width = shutil.get_terminal_size((132, 24)).columns
+    say(ledger_title(timeline) + "\n")
     if matrix.victims:
-        show(ledger_table(matrix, width))
+        show(ledger_table(matrix, shutil.get_terminal_size((132, 24)).columns))
     else:
         print(NO_TASK)
-    say(ledger_footer(matrix, verdict))
+    say(ledger_footer(matrix, timeline, verdict))
 
 
-def _json(matrix: "Ledger", timeline: "Timeline", verdict: str | None) -> dict[str, Any]:
+def _json(matrix: "Ledger", timeline: "Timeline", by: By, verdict: str | None) -> dict[str, Any]:
     from ..display.tables import plain
+    from ..questions.completeness.unrecorded import note_of
 
-    victims = []
-    for victim, row in zip(
-        matrix.victims, matrix.gathered(len(matrix.victims)).columns, strict=True
-    ):
-        thieves = zip(matrix.thieves, row.thieves, strict=True)
-        victims.append(
-            {
-                **victim_fields(victim, matrix.by),
-                "on_cpu_ns": row.on_cpu_ns,
-                "task_ns": None if row.task is None else row.task.max_ns,
-                "stolen_ns": row.stolen.ns,
-                "stolen_max_ns": row.stolen.max_ns,
-                "thieves": [
-                    {"thief": thief, **{name: plain(value) for name, value in of._asdict().items()}}
-                    for thief, of in thieves
-                    if of.max_ns
-                ],
-            }
-        )
+    thieves, columns = matrix.gathered(len(matrix.victims))
+    victims = [
+        {
+            **victim_fields(victim, by),
+            "on_cpu_ns": column.on_cpu_ns,
+            "task_ns": None if column.task is None else column.task.max_ns,
+            "stolen_ns": column.stolen.ns,
+            "stolen_max_ns": column.stolen.max_ns,
+            "thieves": [
+                {"thief": thief, **{name: plain(value) for name, value in cell._asdict().items()}}
+                for thief, cell in zip(thieves, column.thieves, strict=True)
+                if cell.max_ns
+            ],
+        }
+        for victim, column in zip(matrix.victims, columns, strict=True)
+    ]
     return {
-        **window_fields(timeline, _FACTS, verdict, matrix.notes),
-        "by": matrix.by,
+        **window_fields(timeline, _FACTS, verdict, [*timeline.notes, *note_of(timeline)]),
+        "by": by,
         "victims": victims,
         "elsewhere": [
             {"cost_class": cost_class, "thief": thief, "ns": ns}
-            for cost_class, taken in matrix.others.items()
+            for cost_class, taken in matrix.elsewhere.items()
             for thief, ns in taken.items()
             if ns
         ],

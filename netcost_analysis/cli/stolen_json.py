@@ -56,12 +56,12 @@ def _key(row: dict[str, Any], by: "By") -> Any:
 
 def _network(timeline: "Timeline") -> dict[str, Any]:
     from ..display.tables import plain
-    from ..questions.network_cost import network_cost
+    from ..questions.network_cost import cost_of
 
-    cost = network_cost(timeline)
-    cpus = [{"cpu": cpu, **vars(one)} for cpu, one in cost.by_cpu.items()]
+    figures = cost_of(timeline)._asdict()
+    cpus = [{"cpu": cpu, **cost._asdict()} for cpu, cost in figures.pop("by_cpu").items()]
     return {
-        **{name: plain(getattr(cost, name)) for name in cost.part_names[:-2]},
-        "not_recorded": list(cost.not_recorded),
+        **{name: plain(value) for name, value in figures.items()},
+        "not_recorded": list(figures["not_recorded"]),
         "of_cpus": [{name: plain(value) for name, value in row.items()} for row in cpus],
     }

@@ -23,16 +23,12 @@ _LEAST_NOISE = 0.012
 class BeyondTrace(NamedTuple):
     """What the bundle's victim lost by its work, and what of that its trace does not show.
 
-    Shares are of what it does undisturbed: of a service what it did before the recording.
-
-    victim: its name. service: whether it ran already. lost_share: by its work. noise_share: by how
-    much its work may be off. baseline_share: of the time that its baseline had its CPU, None where
-    that was about all: less is no measure. untraced: why the trace does not tell.
-    traced_lost_share: by how much less it ran itself, by the trace; interrupts_share: what of its
-    run those on top of it had; hidden_share:
-    the rest, with its ends; hidden_ns: the same of run_ns, its run. These
-    are None where the trace does not tell. may_be_paused: it was a guest that does not know when
-    its host ran others.
+    Shares are of what it does undisturbed: of a service what it did before the recording. What the
+    trace does not tell, for the reason untraced, is None. noise_share: by how much its work may be
+    off. baseline_share: of the time that its baseline had its CPU, None where that was about all:
+    less is no measure. interrupts_share: what of its run those on top of it had. hidden_share is
+    the rest, hidden_ns the same of run_ns, its run. may_be_paused: it was a guest that does not
+    know when its host ran others.
     """
 
     victim: str
@@ -60,7 +56,8 @@ def beyond_trace(timeline: "Timeline", victim: Task | None) -> BeyondTrace | Non
     work = work_share(bundle) if bundle and bundle.victim else None
     if bundle is None or bundle.victim is None or work is None or not timeline.has_victims_run:
         return None
-    recorded = _recorded(timeline)
+    tasks = [row.comm for row in timeline.owned_by() if row.of_task]
+    recorded = recorded_victim(timeline, tasks)
     own, asked = comm_of(timeline, recorded), comm_of(timeline, victim)
     if recorded is None or (asked is not None and asked != own):
         return None
@@ -68,18 +65,17 @@ def beyond_trace(timeline: "Timeline", victim: Task | None) -> BeyondTrace | Non
         # All tasks of that name, or one of them, and not the service.
         return None
     service = bundle.victim.attached is not None
-    noise = _noise(bundle)
-    found = BeyondTrace(own or "the victim", service, 1 - work, noise, baseline_got(bundle))
-    traced = _traced(bundle, timeline, recorded)
-    whole = undisturbed_share(bundle)
+    noise = _noise(bundle, work)
+    lost = BeyondTrace(own or "the victim", service, 1 - work, noise, baseline_got(bundle))
+    traced, whole = _traced(bundle, timeline, recorded), undisturbed_share(bundle)
     if isinstance(traced, str):
-        return found._replace(untraced=traced)
+        return lost._replace(untraced=traced)
     if not whole:
-        return found._replace(untraced="what it ran in its baseline was not recorded")
+        return lost._replace(untraced="what it ran in its baseline was not recorded")
     hidden = traced.got / whole - work
     # A disturbed baseline did less than it could have.
-    least = work * (found.baseline_share or 1)
-    return found._replace(
+    least = work * (lost.baseline_share or 1)
+    return lost._replace(
         traced_lost_share=1 - traced.got / whole,
         hidden_share=hidden,
         hidden_low_share=(traced.got - traced.unrecorded) / whole - work * (1 + noise),
@@ -91,31 +87,26 @@ def beyond_trace(timeline: "Timeline", victim: Task | None) -> BeyondTrace | Non
     )
 
 
-def _recorded(timeline: "Timeline") -> Task | None:
-    return recorded_victim(timeline, [row.comm for row in timeline.owned_by() if row.of_task])
-
-
-def _noise(bundle: "Bundle") -> float:
+def _noise(bundle: "Bundle", work: float) -> float:
     # By what the ratio of two runs' work may be off: runs of the same thing, the readings' own
     # time, how far sizes of a block differ, by how much a service's work was another afterwards.
-    found = [_LEAST_NOISE]
     baseline, later = bundle.baseline, bundle.afterwards
     if baseline is None:
         return _LEAST_NOISE
+    off = [_LEAST_NOISE]
     for run in (bundle, baseline):
         done = service_work(run) if run.victim and run.victim.attached else None
         if done is not None:
-            found.append(done.error_s / done.seconds)
+            off.append(done.error_s / done.seconds)
     if later is not None and later.work_rates:
         key, rate = next(iter(later.work_rates.items()))
         if before := baseline.work_rates.get(key):
-            found.append(abs(rate / before - 1))
-    mean = work_share(bundle)
+            off.append(abs(rate / before - 1))
     idle = baseline.work_rates
     ratios = [rate / idle[key] for key, rate in bundle.work_rates.items() if idle.get(key)]
-    if len(ratios) > 1 and mean:
-        found.append((max(ratios) - min(ratios)) / 2 / mean)
-    return min(max(found), 1.0)
+    if len(ratios) > 1 and work:
+        off.append((max(ratios) - min(ratios)) / 2 / work)
+    return min(max(off), 1.0)
 
 
 class _Traced(NamedTuple):
@@ -147,11 +138,10 @@ def _traced(bundle: "Bundle", timeline: "Timeline", recorded: Task) -> _Traced |
     own = own_ns(bundle, timeline)
     if own is None:
         return "the trace does not show it"
-    cpus = None if victim.cpu is None else {victim.cpu}
     unknown = sum(
         row.ns
         for row in timeline.owned_by()
-        if row.context == "unknown" and (cpus is None or row.cpu in cpus)
+        if row.context == "unknown" and victim.cpu in (None, row.cpu)
     )
     row, run_ns = loss_of(timeline, recorded).row, end - start
     taken, stolen = row["stolen_unrecorded_ns"], row["stolen_ns"]
@@ -164,57 +154,55 @@ def _traced(bundle: "Bundle", timeline: "Timeline", recorded: Task) -> _Traced |
     )
 
 
-def beyond_words(found: BeyondTrace) -> list[str]:
+def beyond_words(beyond: BeyondTrace) -> list[str]:
     """The same in sentences."""
-    low, high = found.hidden_low_share, found.hidden_high_share
-    if found.hidden_share is None or low is None or high is None or found.traced_lost_share is None:
-        return [
-            _by_work(found),
-            f"How much of that lost work interrupts took is not known: {found.untraced}.",
-        ]
-    traced = (
-        f"By the trace it ran {share(found.traced_lost_share) or 'nothing'} less than undisturbed"
+    first = _by_work(beyond)
+    low, high = beyond.hidden_low_share, beyond.hidden_high_share
+    if beyond.hidden_share is None or low is None or high is None:
+        why = f"How much of that lost work interrupts took is not known: {beyond.untraced}."
+        return [first, why]
+    lost, taken = (
+        share(part) or "nothing" for part in (beyond.traced_lost_share, beyond.interrupts_share)
     )
-    if found.interrupts_share is not None:
-        traced += f" (interrupts on top of it had {share(found.interrupts_share) or 'nothing'})"
-    if found.baseline_share is not None:
-        return [_by_work(found), f"{traced}."]
-    rest = f"{points(found.hidden_share, sign=True)} points"
-    rest += f" ({points(low, sign=True)} to {points(high, sign=True)})"
-    paused = ""
-    if found.may_be_paused:
-        paused = ", pauses by this guest's host (it has no clock of them)"
+    traced = f"By the trace it ran {lost} less than undisturbed"
+    traced += f" (interrupts on top of it had {taken})"
+    if beyond.baseline_share is not None:
+        return [first, f"{traced}."]
     if high < 0:
         return [
-            _by_work(found),
-            f"{traced}. Its work shows {points(-found.hidden_share)} points less than that "
+            first,
+            f"{traced}. Its work shows {points(-beyond.hidden_share)} points less than that "
             f"({points(-high)} to {points(-low)}): its baseline was slowed by what no trace shows.",
         ]
+    rest = f"{points(beyond.hidden_share, sign=True)} points"
+    rest += f" ({points(low, sign=True)} to {points(high, sign=True)})"
     if low <= 0:
-        return [_by_work(found), f"{traced}; the difference, {rest}, cannot be told from 0."]
-    hidden = f"{rest}, {duration(found.hidden_ns)} of its run of {duration(found.run_ns)}"
-    causes = f"entry and exit of interrupts, cold caches{paused} and tracing itself"
+        return [first, f"{traced}; the difference, {rest}, cannot be told from 0."]
+    hidden = f"{rest}, {duration(beyond.hidden_ns)} of its run of {duration(beyond.run_ns)}"
+    paused = ", pauses by this guest's host (it has no clock of them)"
+    causes = "entry and exit of interrupts, cold caches"
+    causes += f"{paused if beyond.may_be_paused else ''} and tracing itself"
     return [
-        _by_work(found),
+        first,
         f"{traced}; the other {hidden}, are hidden cost: {causes}, which no tracepoint encloses.",
     ]
 
 
-def _by_work(found: BeyondTrace) -> str:
-    lost, base = found.lost_share, "it does undisturbed"
-    if found.service:
+def _by_work(beyond: BeyondTrace) -> str:
+    lost, base = beyond.lost_share, "it does undisturbed"
+    if beyond.service:
         base = "it did before the recording"
-    if (alone := found.baseline_share) is not None:
+    if (alone := beyond.baseline_share) is not None:
         return (
             f"The baseline was disturbed: it had its CPU for only {share(alone)} of the time. So "
-            f"{found.victim} did {share(1 - lost)} of its work, and about "
+            f"{beyond.victim} did {share(1 - lost)} of its work, and about "
             f"{share((1 - lost) * alone)} of what it would do undisturbed; record the baseline "
             "again where nothing else runs."
         )
-    noise = f"(repeated runs differ by about {share(found.noise_share)})"
-    if lost > found.noise_share:
-        return f"By its work, {found.victim} lost {share(lost)} of what {base} {noise}."
+    noise = f"(repeated runs differ by about {share(beyond.noise_share)})"
+    if lost > beyond.noise_share:
+        return f"By its work, {beyond.victim} lost {share(lost)} of what {base} {noise}."
     return (
-        f"By its work, {found.victim} lost nothing that shows: it did {share(1 - lost)} of what "
+        f"By its work, {beyond.victim} lost nothing that shows: it did {share(1 - lost)} of what "
         f"{base} {noise}."
     )

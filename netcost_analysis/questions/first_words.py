@@ -10,8 +10,9 @@ from ..timeline.owners import by_total, summed, victim_of
 from ..timeline.task import Task, by_of, comm_of, is_of, label_of
 from ..units import absent, duration, share, were
 from .completeness.unrecorded import unrecorded_ns
+from .losses import share_of
 from .network_cost import INTERRUPTS, missing_words, opening, unknown_words
-from .stolen import loss_of, share_of
+from .stolen import loss_of
 
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
@@ -33,7 +34,7 @@ def first_words(
     cost: of network_cost(); beyond: of beyond_trace(). Nothing where nobody ran, or neither
     interrupts nor softirqs were recorded.
     """
-    unseen = tuple(one for one in INTERRUPTS if one in cost.not_recorded)
+    unseen = tuple(event for event in INTERRUPTS if event in cost.not_recorded)
     if victim is None or len(unseen) == len(INTERRUPTS):
         return []
     part = f", as far as it was recorded: {few(unseen)} {were(len(unseen))} not" if unseen else ""
@@ -75,9 +76,8 @@ def _range(timeline: "Timeline", victim: Task, row: dict[str, Any], of: str) -> 
     low, high = row["stolen_network_ns"], row["stolen_network_max_ns"]
     shares = row["stolen_network_share"], row["stolen_network_max_share"]
     missing = unrecorded_ns(timeline, by_of(victim))
-    victims = list(
-        dict.fromkeys(one for ran in missing.own.values() for one in ran if is_of(one, victim))
-    )
+    ran = (name for on_cpu in missing.own.values() for name in on_cpu)
+    victims = list(dict.fromkeys(name for name in ran if is_of(name, victim)))
     if victims:
         expected, most = low + missing.expected(*victims)[1], missing.total(*victims)[1]
         # Where only what was counted and not recorded makes it a range.
@@ -99,6 +99,6 @@ def _thieves(timeline: "Timeline", victim: Task) -> str:
         if row.is_network != "no"
     )
     order = by_total(taken)
-    named = [f"{_OUTSIDE.get(one, one)} {duration(taken[one])}" for one in order[:_THIEVES]]
+    named = [f"{_OUTSIDE.get(who, who)} {duration(taken[who])}" for who in order[:_THIEVES]]
     more = len(order) - len(named)
     return f" ({', '.join(named)}{f' and {more} more' if more else ''})" if named else ""

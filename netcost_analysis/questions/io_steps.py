@@ -42,12 +42,12 @@ def require_steps(experiment: Experiment) -> Bundle:
 
 @once
 def steps_of(experiment: Experiment) -> list[Step]:
-    found: dict[str, Step] = {}
+    steps: dict[str, Step] = {}
     for row in experiment.steps.to_dict("records"):
         name, untraced = experiment.names(row)
-        if name and name not in found and experiment.has(name):
-            found[name] = _step(name, experiment.bundle(name), row if not untraced else {})
-    return list(found.values())
+        if name and name not in steps and experiment.has(name):
+            steps[name] = _step(name, experiment.bundle(name), row if not untraced else {})
+    return list(steps.values())
 
 
 def _step(name: str, bundle: Bundle, row: Any) -> Step:
@@ -73,10 +73,10 @@ def _step(name: str, bundle: Bundle, row: Any) -> Step:
 
 
 def _between(bundle: Bundle) -> tuple[int, int] | None:
-    ends = [side.reads.get("net_dev") for side in (bundle.before, bundle.after)]
-    if ends[0] is None or ends[1] is None:
+    before, after = (side.reads.get("net_dev") for side in (bundle.before, bundle.after))
+    if before is None or after is None:
         return None
-    start, end = (sum(one) // 2 for one in ends if one)
+    start, end = sum(before) // 2, sum(after) // 2
     return (start, end) if end > start else None
 
 

@@ -1,33 +1,35 @@
-"""The matrix of victims and thieves, and how it is shown: thieves down, victims across."""
+"""The matrix of victims and thieves as it is shown: thieves down, victims across."""
 
 from html import escape
 from typing import TYPE_CHECKING
 
 from ..coverage import coverage_words
 from ..display.tables import Table, between, share_between, window_text
-from ..units import duration, printable
-from .ledger import Cell, Column, Ledger
+from ..units import absent, duration, printable
+from .completeness.unrecorded import note_of
+from .ledger import Cell, Column, Ledger, ledger_of
+from .ledger import ledger as ledger
 
 if TYPE_CHECKING:
-    pass
+    from ..answers.answer import Answer
+    from ..timeline.timeline import Timeline
 
 NO_TASK = "No task was seen in the window."
-# Characters that fit into a report's page.
-_PAGE = 110
+# Of a page's table.
+_VICTIMS, _THIEVES = 4, 14
 
 
-def ledger_table(ledger: Ledger, width: int = 132) -> Table:
+def ledger_table(matrix: Ledger, width: int = 132) -> Table:
     # Thieves down, victims across: thieves have the long names. As many victims as the width takes,
     # those who lost most first; the others share the last column.
-    known = ledger.own is not None
-    for count in range(min(len(ledger.victims), 8), -1, -1):
-        gathered = ledger.gathered(count)
-        names = [*(("on CPU", "the task itself") if known else ()), *gathered.thieves]
-        names.append("stolen in all")
-        header = ["thief", *(cell for one in gathered.columns for cell in (one.name, ""))]
-        columns = [_cells(one, known) for one in gathered.columns]
+    known = matrix.on_cpu is not None
+    for count in range(min(len(matrix.victims), 8), -1, -1):
+        thieves, columns = matrix.gathered(count)
+        names = [*(("on CPU", "the task itself") if known else ()), *thieves, "stolen in all"]
+        header = ["thief", *(cell for column in columns for cell in (column.name, ""))]
+        cells = [_cells(column) for column in columns]
         rows = [
-            [name, *(cell for column in columns for cell in column[row])]
+            [name, *(text for column in cells for text in column[row])]
             for row, name in enumerate(names)
         ]
         table = Table(header, rows, strong={names.index("stolen in all")})
@@ -36,12 +38,11 @@ def ledger_table(ledger: Ledger, width: int = 132) -> Table:
     return table
 
 
-def _cells(column: Column, known: bool) -> list[tuple[str, str]]:
-    cells = [*column.thieves, column.stolen]
-    if not known or column.task is None:
-        return [cell_text(cell) for cell in cells]
-    head = (between(column.on_cpu_ns, column.on_cpu_ns), "")
-    return [head, *(cell_text(cell) for cell in (column.task, *cells))]
+def _cells(column: Column) -> list[tuple[str, str]]:
+    cells = [cell_text(cell) for cell in (*column.thieves, column.stolen)]
+    if column.task is None:
+        return cells
+    return [(between(column.on_cpu_ns, column.on_cpu_ns), ""), cell_text(column.task), *cells]
 
 
 def cell_text(cell: Cell) -> tuple[str, str]:
@@ -49,45 +50,56 @@ def cell_text(cell: Cell) -> tuple[str, str]:
     return between(cell.ns, cell.max_ns), share_between(cell.share, cell.max_share)
 
 
-def ledger_title(ledger: Ledger) -> str:
-    window = window_text(ledger.window_ns, ledger.cpus, ledger.during)
-    coverages = coverage_words(ledger.recorded_share, ledger.owned_share)
-    return f"Time stolen from tasks {window} ({coverages})"
+def ledger_title(timeline: "Timeline") -> str:
+    window = window_text(timeline.duration_ns, timeline.summary["cpus"], timeline.window.during)
+    return f"Time stolen from tasks {window} ({coverage_words(timeline.recorded, timeline.owned)})"
 
 
-def ledger_elsewhere(ledger: Ledger) -> list[str]:
-    # What interrupts and kthreads took from nobody, or did for the task itself: a line per class.
-    names = {
-        "from_idle": "from idle",
-        "scheduled": "scheduled (in ksoftirqd and other kernel threads)",
-        "synchronous": "synchronous (the tasks' own traffic)",
-    }
-    lines = []
-    for cost_class, total, most in ledger.elsewhere_most:
-        largest = ", ".join(f"{thief} {duration(ns)}" for thief, ns in most if ns)
-        name = names.get(cost_class, cost_class or "no class")
-        lines.append(printable(f"{name}: {duration(total)} ({largest})"))
-    return lines
-
-
-def ledger_footer(ledger: Ledger, verdict: str | None = None) -> str:
+def ledger_footer(matrix: Ledger, timeline: "Timeline", verdict: str | None) -> str:
     # What stands below the table. verdict: on the recording's completeness, None where unknown.
-    lines = [f"  {line}" for line in ledger_elsewhere(ledger)]
+    lines = [f"  {line}" for line in matrix.elsewhere_lines()]
     if lines:
         lines = ["", "Not stolen from a task:", *lines]
     if verdict:
         lines += ["", f"verdict    {printable(verdict)}"]
-    return "\n".join([*lines, *(f"note: {printable(note)}" for note in ledger.notes)])
+    notes = (*timeline.notes, *note_of(timeline))
+    return "\n".join([*lines, *(f"note: {printable(note)}" for note in notes)])
 
 
-def ledger_text(ledger: Ledger) -> str:
-    table = ledger_table(ledger).text() if ledger.victims else NO_TASK
-    return "\n".join([ledger_title(ledger), "", table, ledger_footer(ledger)])
+@ledger.table
+def _html(answer: "Answer") -> str:
+    # As a page shows it: the many small ones as one, and a shading that grows with the share of the
+    # victim's time on CPU.
+    matrix = ledger_of(answer.timeline, answer.options.get("by", "comm"))
+    if not matrix.victims:
+        return ""
+    thieves, columns = matrix.gathered(_VICTIMS, _THIEVES)
+    head = "".join(f'<th colspan="2">{escape(column.name)}</th>' for column in columns)
+    rows = []
+    if matrix.on_cpu is not None:
+        times = [(duration(column.on_cpu_ns), "", 0.0) for column in columns]
+        own = [(*cell_text(column.task), 0.0) for column in columns if column.task]
+        rows += [_row("on CPU", times), _row("the task itself", own)]
+    for place, thief in enumerate(thieves):
+        rows.append(_row(thief, [_shaded(column.thieves[place]) for column in columns]))
+    rows.append(_row("stolen in all", [_shaded(column.stolen) for column in columns], "total"))
+    return (
+        f'<table class="ledger"><thead><tr><th>thief</th>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
 
 
-def ledger_html(ledger: Ledger) -> str:
-    notes = [*ledger_elsewhere(ledger), *(f"note: {note}" for note in ledger.notes)]
-    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
-    title = escape(ledger_title(ledger))
-    table = ledger_table(ledger, _PAGE).html() if ledger.victims else f"<p>{NO_TASK}</p>"
-    return f"<p><b>{title}</b></p>{table}<ul>{items}</ul>"
+def _shaded(cell: Cell) -> tuple[str, str, float]:
+    return (*cell_text(cell), 0.0 if absent(cell.max_share) else cell.max_share)
+
+
+def _row(name: str, cells: list[tuple[str, str, float]], kind: str = "") -> str:
+    from ..plots.palette import shade
+
+    text = ""
+    for time, part, fraction in cells:
+        tint = shade("stolen_network", fraction)
+        style = f' style="background:{tint}"' if fraction >= 0.001 else ""
+        text += f"<td{style}>{escape(time)}</td><td{style}>{escape(part)}</td>"
+    mark = f' class="{kind}"' if kind else ""
+    return f"<tr{mark}><td>{escape(name)}</td>{text}</tr>"

@@ -1,8 +1,9 @@
 """How long each victim was there, and where all of that time went."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..answers.answer import Answer
 from ..answers.question import question
 from ..errors import ArgumentError
 from ..timeline.by import By, check_by
@@ -10,12 +11,7 @@ from ..timeline.lives import LIVES, everywhere, lives_columns
 from ..timeline.owners import PerVictim, lives_by, of_its_own
 from ..timeline.task import row_name
 from ..timeline.timeline import Timeline
-from .stolen import by_victim, losses
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..answers.answer import Answer
+from .losses import by_victim, losses
 
 # What a life is made of, but for what is unknown.
 KNOWN = (
@@ -53,25 +49,32 @@ _TAKEN = ("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_
     ),
     rows=5,
 )
-def lifetimes(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
+def lifetimes(timeline: Timeline, by: By = "comm") -> Answer:
     """How long each victim lived within the window, and what it did with that time.
 
     - timeline: What is asked; the answer is of all recorded CPUs, whatever it chose.
     - by: What tells victims apart; "device" is as "comm".
 
-    A row per victim that had a CPU, indexed and ordered as stolen() is; all int64, ns but tasks.
-    tasks: how many had the name; figures are sums over them. lifetime_ns, lifetime_max_ns: the
-    window, cut where a task was seen to begin and to end; two values where something that may have
-    been its begin or end was not recorded. absent_ns: the rest of the window, tasks times. The
-    others add up to lifetime_max_ns: own_ns, stolen_unrecorded_ns (what it ran itself, or
-    interrupts took that no event shows), stolen_ns, stolen_or_synchronous_ns, synchronous_ns,
-    scheduled_ns; displaced_ns and waited_others_ns: it waited, runnable, while scheduled network
-    work had its CPU, and for all others; asleep_ns; unaccounted_ns.
+    A row per victim that had a CPU, in the order of stolen(); figures are sums over its tasks. All
+    but tasks, lifetime_ns and absent_ns add up to lifetime_max_ns. What a task is shown on two CPUs
+    at once is once in own_ns.
 
     Source: the sums, slices and displaced, events of tasks that begin and end, what the bundle says
-    of its victim. What a task is shown on two CPUs at once is once in own_ns.
+    of its victim.
     """
-    return lived(timeline, by).frame
+    import pandas as pd
+
+    lives = lived(timeline, by)
+    victim = row_name(timeline, timeline.victim)
+    row = lives.rows().get(victim) if by in ("comm", "device") else None
+    life = parts_of_life(row) if row else []
+    return Answer(
+        lives.frame,
+        life=pd.DataFrame(life, columns=["life_part", "ns", "lifetime_share"]),
+        of_victim=row,
+        victim=victim,
+        window_ns=timeline.duration_ns,
+    )
 
 
 def lived(timeline: Timeline, by: By = "comm") -> PerVictim:
@@ -83,18 +86,17 @@ def lived(timeline: Timeline, by: By = "comm") -> PerVictim:
     lives, window_ns = lives_columns(whole, "lives"), whole.duration_ns
     own = by_victim(filter(of_its_own, whole.owned_by(by)), by)
     names = ("tasks", "lifetime_ns", "lifetime_max_ns", "twice_ns", "waited_ns", "asleep_ns")
-    of = {name: lives_by(lives, by, name) for name in names}
-    victims, rows = [], []
+    of_life = {name: lives_by(lives, by, name) for name in names}
+    rows = {}
     for victim, lost in losses(whole, by).rows().items():
-        if victim in of["tasks"]:
-            life = {name: by_name[victim] for name, by_name in of.items()}
-            victims.append(victim)
-            rows.append(closed(life, lost, own.get(victim, 0), window_ns))
-    columns = {name: [row[name] for row in rows] for name in _COLUMNS}
-    return PerVictim(by, victims, columns)
+        if victim in of_life["tasks"]:
+            life = {name: ns[victim] for name, ns in of_life.items()}
+            rows[victim] = _closed(life, lost, own.get(victim, 0), window_ns)
+    columns = {name: [row[name] for row in rows.values()] for name in _COLUMNS}
+    return PerVictim(by, list(rows), columns)
 
 
-def closed(
+def _closed(
     life: Mapping[str, int], lost: Mapping[str, Any], own_ns: int, window_ns: int
 ) -> dict[str, int]:
     # A row of lifetimes(). life: of the table lives; lost: of stolen(); own_ns: what it ran itself.
@@ -122,36 +124,8 @@ def lives_together(rows: Sequence[Mapping[str, int]], unrecorded_ns: int) -> dic
     return row
 
 
-def parts_of_life(row: "Mapping[Any, Any]") -> list[tuple[str, int, float]]:
+def parts_of_life(row: Mapping[str, Any]) -> list[tuple[str, int, float]]:
     # A victim's life as a partition: in words, ns, share (of lifetime_max_ns). row: of lifetimes().
     # Parts that did not occur are left out; shares add up to 1.
     parts = ((words, int(row[name])) for name, words in NAMES.items())
     return [(words, ns, ns / int(row["lifetime_max_ns"])) for words, ns in parts if ns > 0]
-
-
-def _row_of(answer: "Answer") -> dict[Any, Any] | None:
-    # The timeline's victim's, None where it is not known, or not asked for by name.
-    frame, victim = answer.frame, row_name(answer.timeline, answer.timeline.victim)
-    if frame.index.names != ["comm"] or victim not in frame.index:
-        return None
-    return frame.loc[[str(victim)]].iloc[0].to_dict()
-
-
-@lifetimes.totals
-def _totals(answer: "Answer") -> "dict[str, pd.DataFrame]":
-    import pandas as pd
-
-    row = _row_of(answer)
-    found = [] if row is None else parts_of_life(row)
-    return {"life": pd.DataFrame(found, columns=["life_part", "ns", "lifetime_share"])}
-
-
-@lifetimes.figures
-def _of_the_victim(answer: "Answer") -> dict[str, Any]:
-    timeline, life = answer.timeline, answer.tables["life"]
-    return {
-        "victim": row_name(timeline, timeline.victim),
-        "row": _row_of(answer),
-        "window_ns": timeline.duration_ns,
-        "parts": list(zip(life["life_part"], life["lifetime_share"], strict=True)),
-    }

@@ -42,9 +42,9 @@ def owners_at(
     A moment is of the segment that it is in, from its start on; one in a vector called through is
     of what that interrupted.
     """
-    found = OWNERS.take(timeline, _asked("owners", cpus, times, through))
-    owner = to_frame(found["moments"])["owner"]
-    return to_frame(found["owners"]), owner.to_numpy("int64", na_value=-1)
+    tables = OWNERS.take(timeline, _asked("owners", cpus, times, through))
+    owner = to_frame(tables["moments"])["owner"]
+    return to_frame(tables["owners"]), owner.to_numpy("int64", na_value=-1)
 
 
 def passed_at(timeline: "Timeline", tids: Ints, times: Ints) -> pd.DataFrame:

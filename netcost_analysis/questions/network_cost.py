@@ -1,9 +1,8 @@
 """What networking cost in all, on which CPUs: what a headline begins with."""
 
-from dataclasses import asdict, dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import NamedTuple
 
+from ..answers.answer import Answer
 from ..answers.question import question
 from ..capture.requires import few, unrecorded
 from ..coverage import WORTH_SAYING_FIRST, coverage_words
@@ -12,11 +11,6 @@ from ..timeline.owners import INTERRUPT_CONTEXTS, summed
 from ..timeline.timeline import Timeline
 from ..units import duration, plural, share, were
 from .completeness.unrecorded import missing
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..answers.answer import Answer
 
 SOFTIRQS = ("irq:softirq_entry", "irq:softirq_exit")
 # Without these there is no interrupt time.
@@ -32,12 +26,8 @@ _WORTH_SAYING = 0.05
 _NAMED = 4
 
 
-@dataclass(frozen=True)
-class CpuCost:
-    """What networking cost a CPU; fields: NetworkCost.
-
-    window_ns: how long it was recorded; unknown_share: of that, what has no known owner.
-    """
+class CpuCost(NamedTuple):
+    """What networking cost a CPU, or several; None and NaN where nothing of it is known."""
 
     network_cpu_ns: int
     network_cpu_max_ns: int | None
@@ -47,39 +37,8 @@ class CpuCost:
     unknown_share: float
 
 
-@dataclass(frozen=True)
-class NetworkCost:
-    """What networking cost. Shares are of the CPUs' time, 0 to 1, NaN for an empty window.
-
-    Attributes
-    ----------
-    network_cpu_ns, network_cpu_max_ns : int, int or None
-        CPU time of hardirqs, softirqs, polls and kernel threads that is network, and with what may
-        be (shared and inter-processor interrupts). The second is None, of a CPU NA, and its share
-        NaN, where nothing was recorded or has a known owner.
-    network_cpu_share, network_cpu_max_share : float
-        The same of the time of all CPUs.
-    unknown_cpu_share : float
-        What has no known owner; where that is not 0 the others are lower bounds.
-    cpu_ns : int
-        CPUs x window.
-    recorded_share, owned_share : float or None
-        As in coverages().
-    softirqs_missing, interrupts_missing : int
-        Network softirqs, and interrupts that are network or may be, that the kernel counted on
-        these CPUs and the recording has not: no figure has their time.
-    kworkers_ns : int
-        What kworkers and threads of Wi-Fi drivers ran themselves, tunnels' work among it: whether
-        that was networking no event says. Where is_open, nobody knows the upper end for it.
-    not_recorded : tuple of str
-        Events of interrupts, softirqs and switches that were not; without softirqs nobody knows the
-        cost.
-    by_cpu : dict of int to CpuCost
-        The first four figures of each CPU, with window_ns and unknown_share, most network_cpu_ns
-        first.
-    of_cpus : pandas.DataFrame
-        The same, a row per CPU (index cpu).
-    """
+class NetworkCost(NamedTuple):
+    """What network_cost() returns, without pandas; by_cpu: most network_cpu_ns first."""
 
     network_cpu_ns: int
     network_cpu_max_ns: int | None
@@ -94,11 +53,6 @@ class NetworkCost:
     kworkers_ns: int
     not_recorded: tuple[str, ...]
     by_cpu: dict[int, CpuCost]
-    part_names: ClassVar[tuple[str, ...]] = (
-        *("network_cpu_ns", "network_cpu_max_ns", "network_cpu_share", "network_cpu_max_share"),
-        *("unknown_cpu_share", "cpu_ns", "recorded_share", "owned_share"),
-        *("softirqs_missing", "interrupts_missing", "kworkers_ns", "not_recorded", "of_cpus"),
-    )
 
     @property
     def is_open(self) -> bool:
@@ -111,26 +65,31 @@ class NetworkCost:
     @property
     def window_ns(self) -> int:
         """How long it is of."""
-        return max((one.window_ns for one in self.by_cpu.values()), default=0)
-
-    @cached_property
-    def of_cpus(self) -> "pd.DataFrame":
-        """By CPU what by_cpu has, as a table (index: cpu)."""
-        import pandas as pd
-
-        index = pd.Index(list(self.by_cpu), name="cpu", dtype="int64")
-        rows = pd.DataFrame([asdict(one) for one in self.by_cpu.values()], index=index)
-        return rows.astype({"network_cpu_max_ns": "Int64"})
+        return max((cpu.window_ns for cpu in self.by_cpu.values()), default=0)
 
 
 @question(topic="stolen_time", rows=0)
-def network_cost(timeline: Timeline) -> NetworkCost:
+def network_cost(timeline: Timeline) -> Answer:
     """What networking cost in all, and each CPU: whoever was current, and idle CPUs too.
 
-    Times in ns and shares of CPU time, in all and by CPU.
+    A row per CPU, most first. Where unknown_cpu_share is not 0 the other figures are lower bounds.
+    network_cpu_max_ns is NA where nothing was recorded or has a known owner. kworkers_ns may be
+    network too, as tunnels' work is: no event says so.
 
     Source: the timeline's sums, and completeness().
     """
+    import pandas as pd
+
+    cost = cost_of(timeline)
+    index = pd.Index(list(cost.by_cpu), name="cpu", dtype="int64")
+    rows = pd.DataFrame(list(cost.by_cpu.values()), index, CpuCost._fields)
+    figures = cost._asdict()
+    del figures["by_cpu"]
+    return Answer(of_cpus=rows, **figures, lines=cost_words(timeline, cost))
+
+
+def cost_of(timeline: Timeline) -> NetworkCost:
+    """network_cost() without pandas."""
     rows = timeline.owned_by()
     busy = [
         row for row in rows if row.context in INTERRUPT_CONTEXTS or row.cost_class == "scheduled"
@@ -142,9 +101,7 @@ def network_cost(timeline: Timeline) -> NetworkCost:
     some = bool(timeline.recorded and timeline.owned)
 
     def cost(cpus: list[int]) -> CpuCost:
-        low, high, unowned = (
-            sum(part.get(cpu, 0) for cpu in cpus) for part in (least, most, unknown)
-        )
+        low, high, unowned = (sum(ns.get(cpu, 0) for cpu in cpus) for ns in (least, most, unknown))
         whole = len(cpus) * timeline.duration_ns
         known = some and unowned < whole
         nan = float("nan")
@@ -158,31 +115,26 @@ def network_cost(timeline: Timeline) -> NetworkCost:
         )
 
     cpus = timeline.summary["cpus"]
-    by_cpu = {cpu: cost([cpu]) for cpu in cpus}
-    lacking = [one for one in missing(timeline) if one.network]
-    softirqs = sum(one.least for one in lacking if one.kind == "softirq")
-    every = asdict(cost(cpus))
+    lacking = [counter for counter in missing(timeline) if counter.network]
+    softirqs = sum(counter.least for counter in lacking if counter.kind == "softirq")
+    every = cost(cpus)
     return NetworkCost(
-        cpu_ns=every.pop("window_ns"),
-        unknown_cpu_share=every.pop("unknown_share"),
-        **every,
-        recorded_share=timeline.recorded,
-        owned_share=timeline.owned,
+        every.network_cpu_ns,
+        every.network_cpu_max_ns,
+        every.network_cpu_share,
+        every.network_cpu_max_share,
+        every.unknown_share,
+        every.window_ns,
+        timeline.recorded,
+        timeline.owned,
         softirqs_missing=softirqs,
-        interrupts_missing=sum(one.least for one in lacking) - softirqs,
-        kworkers_ns=sum(row.ns for row in rows if row.context == "task" and _may_carry(row.comm)),
+        interrupts_missing=sum(counter.least for counter in lacking) - softirqs,
+        kworkers_ns=sum(
+            row.ns for row in rows if row.context == "task" and row.comm.startswith(_MAY_CARRY)
+        ),
         not_recorded=tuple(unrecorded(timeline.capture, *_EVENTS)),
-        by_cpu=dict(sorted(by_cpu.items(), key=lambda one: -one[1].network_cpu_ns)),
+        by_cpu={cpu: cost([cpu]) for cpu in sorted(cpus, key=lambda cpu: -least.get(cpu, 0))},
     )
-
-
-def _may_carry(comm: str | None) -> bool:
-    return comm is not None and comm.startswith(_MAY_CARRY)
-
-
-@network_cost.figures
-def _lines(answer: "Answer") -> dict[str, list[str]]:
-    return {"lines": cost_words(answer.timeline, answer.result)}
 
 
 def cost_words(timeline: Timeline, cost: NetworkCost, alone: bool = True) -> list[str]:
@@ -191,11 +143,11 @@ def cost_words(timeline: Timeline, cost: NetworkCost, alone: bool = True) -> lis
     if not during:
         return network_words(cost, alone=alone)
     whole = capture.whole if cpus is None else capture.timeline(cpus=cpus)
-    return network_words(cost, during, network_cost(whole), alone)
+    return network_words(cost, during, cost_of(whole), alone)
 
 
 def network_words(
-    cost: NetworkCost, during: str = "", trace: "NetworkCost | None" = None, alone: bool = True
+    cost: NetworkCost, during: str = "", trace: NetworkCost | None = None, alone: bool = True
 ) -> list[str]:
     """The first sentences of a headline: how much is unknown where that is a lot, then the cost.
 
@@ -217,13 +169,11 @@ def network_words(
     sure = coverage_words(cost.recorded_share, cost.owned_share)
     used = share_between(cost.network_cpu_share, cost.network_cpu_max_share) if known else ""
     if not known or (counted and not used):
-        why = [counted]
+        nothing = "nothing of it has a known owner" if not known else ""
         if not cost.recorded_share:
-            why = ["nothing of it was recorded", counted]
-        elif not known:
-            why = ["nothing of it has a known owner", counted]
-        said = ", and ".join(filter(None, why))
-        return [*lines, f"How much networking used of {whole} is not known: {said} ({sure})."]
+            nothing = "nothing of it was recorded"
+        why = ", and ".join(filter(None, (nothing, counted)))
+        return [*lines, f"How much networking used of {whole} is not known: {why} ({sure})."]
     if not used and cost.unknown_cpu_share > 0:
         whole += " that has a known owner"
     text = f"{opening(during if alone else '', cost.window_ns)} used"
@@ -231,15 +181,14 @@ def network_words(
     times = between(cost.network_cpu_ns, cost.network_cpu_max_ns)
     if times:
         text += f", {times} of {duration(cost.cpu_ns)}"
-    rows = {cpu: one for cpu, one in cost.by_cpu.items() if one.network_cpu_max_ns}
-    if rows and len(cost.by_cpu) > 1:
-        listed = [
-            f"{share_between(one.network_cpu_share, one.network_cpu_max_share)} of CPU {cpu}"
-            for cpu, one in list(rows.items())[:_NAMED]
+    if len(cost.by_cpu) > 1:
+        parts = [
+            f"{share_between(of_cpu.network_cpu_share, of_cpu.network_cpu_max_share)} of CPU {cpu}"
+            for cpu, of_cpu in cost.by_cpu.items()
+            if of_cpu.network_cpu_max_ns
         ]
-        rest = list(rows)[_NAMED:]
-        more = [f"{len(rest)} more"] if rest else []
-        text += f": {', '.join([*listed, *more])}"
+        rest = [f"{len(parts[_NAMED:])} more"] if parts[_NAMED:] else []
+        text += f": {', '.join([*parts[:_NAMED], *rest])}" if parts else ""
     if alone:
         text += f" ({'; '.join(filter(None, (sure, counted)))})"
     if cost.not_recorded:
@@ -276,12 +225,11 @@ def _or_more(cost: NetworkCost) -> str:
 
 def missing_words(cost: NetworkCost) -> str:
     """What the kernel counted and no figure has; "" for nothing."""
-    counts = (
-        (cost.softirqs_missing, "network softirq"),
-        (
-            cost.interrupts_missing,
-            "interrupt that may be network",
-            "interrupts that may be network",
-        ),
-    )
-    return " and ".join(plural(*one) for one in counts if one[0])
+    softirqs, interrupts = cost.softirqs_missing, cost.interrupts_missing
+    counts = []
+    if softirqs:
+        counts.append(plural(softirqs, "network softirq"))
+    if interrupts:
+        kind = "that may be network"
+        counts.append(plural(interrupts, f"interrupt {kind}", f"interrupts {kind}"))
+    return " and ".join(counts)

@@ -6,7 +6,7 @@ from ..errors import ArgumentError
 from ..timeline.by import By
 from ..timeline.task import ALL, Task, require_task
 from ..timeline.task_groups import named, recorded_victim, with_forked
-from .stolen import losses
+from .losses import losses
 
 if TYPE_CHECKING:
     from ..answers.answer import Answer
@@ -49,11 +49,11 @@ def _recorders(timeline: "Timeline") -> set[str]:
     for row in timeline.owned_by():
         if row.comm is not None and row.tid is not None:
             tids.setdefault(row.comm, set()).add(row.tid)
-    found = set(_RECORDERS)
+    recorders = set(_RECORDERS)
     if _KIT in tids:
         kit = with_forked(timeline, tids[_KIT])
-        found |= {comm for comm, own in tids.items() if own <= kit}
-    return found
+        recorders |= {comm for comm, tasks in tids.items() if tasks <= kit}
+    return recorders
 
 
 def asked_or_chosen(timeline: "Timeline", victim: Task | None, by: By | None = None) -> Task | None:

@@ -115,6 +115,7 @@ def lives_columns(timeline: "Timeline", name: str) -> dict[str, list[Any]]:
 
 def lives(timeline: "Timeline") -> "pd.DataFrame":
     """A row per task and name: when it was there, and what it did; columns: lives_of()."""
+    # Here, for the command line's sake: it imports pandas.
     from ..frames import to_frame
 
     return to_frame(lives_of(timeline)["lives"]).astype({"comm": "str"})

@@ -12,7 +12,7 @@ from netcost_analysis.answers.registry import questions
 from netcost_analysis.display.figures import figures
 from netcost_analysis.errors import no_such
 from netcost_analysis.questions.accounting import estimates
-from netcost_analysis.questions.stolen import stolen
+from support.asked import stolen
 from support.host import ROOT
 from support.perfdata import tracepoints as t
 from support.robbed import robbed, written
@@ -33,8 +33,8 @@ def test_the_list_has_every_question(netcost: Netcost) -> None:
 def test_a_table_has_the_functions_figures(netcost: Netcost) -> None:
     told = netcost("ask", "stolen", NIC, "--by", "tid", "--json").json
     found = stolen(package.open_capture(NIC).timeline(window="auto"), by="tid")
-    assert set(told) == set(found._fields)
-    for name, frame in found._asdict().items():
+    assert set(told) == set(vars(found))
+    for name, frame in vars(found).items():
         frame = frame.reset_index(drop=name != "victims")
         assert [row["stolen_ns"] for row in told[name]] == list(frame["stolen_ns"])
         assert set(told[name][0]) == set(frame.columns)

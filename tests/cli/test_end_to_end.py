@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.stolen import stolen
+from support.asked import stolen
 from support.host import ROOT
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
@@ -91,11 +91,12 @@ BY_SOFTIRQ = {"NET_RX": 33_000, "TIMER": 6_000}
 
 def test_the_package_adds_up_the_story(path: Path) -> None:
     timeline = netcost.open_capture(path).timeline()
-    table, by_softirq, by_device = stolen(timeline)
+    lost = stolen(timeline)
+    table, by_softirq = lost.victims, lost.by_softirq
     row = table.loc["openssl"]
     softirqs = by_softirq[by_softirq["comm"] == "openssl"].set_index("action")
     assert softirqs["stolen_ns"].to_dict() == BY_SOFTIRQ
-    assert by_device.to_dict("records") == [
+    assert lost.by_device.to_dict("records") == [
         {"comm": "openssl", "device": "eth0", "stolen_ns": 32_000, "stolen_max_ns": 32_000}
     ]
     assert {name: int(row[name]) for name in ROBBED} == ROBBED

@@ -104,8 +104,8 @@ def test_a_name_of_digits(netcost: Netcost, path: str, words: tuple[str, ...]) -
 
 def test_names_and_tids_in_python(path: str) -> None:
     timeline = open_capture(path).timeline()
-    assert timeline.ask.stolen_time.headline(victim="7").figures["victim"] == "7"
-    assert timeline.ask.stolen_time.headline(victim=600).figures["victim"] == "7 (600)"
+    assert timeline.ask.stolen_time.headline(victim="7")["victim"] == "7"
+    assert timeline.ask.stolen_time.headline(victim=600)["victim"] == "7 (600)"
 
 
 def test_a_report_of_a_tid(

@@ -11,7 +11,7 @@ import pytest
 
 import netcost_analysis
 from netcost_analysis._native import Capture
-from netcost_analysis.questions.stolen import stolen
+from support.asked import stolen
 from support.native_tables import Answer, assert_conserved
 from support.perfdata import Recording, cpu, recording
 from support.perfdata import happenings as h

@@ -9,8 +9,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.questions.devices import device_lines
-from netcost_analysis.questions.ledger import ledger
-from netcost_analysis.questions.stolen import stolen
+from support.asked import ledger, stolen
 from support.device_bundles import bundle, link, net_dev
 from support.native_tables import Answer
 from support.perfdata import Cpu, Recording, cpu

@@ -7,7 +7,7 @@ from hypothesis import given
 
 import netcost_analysis
 from netcost_analysis.questions.lifetimes import NAMES
-from netcost_analysis.questions.stolen_time import lifetimes, waited_for
+from support.asked import lifetimes, waited_for
 from support.examples import examples
 from support.host import Fresh
 from support.narrator import recordings

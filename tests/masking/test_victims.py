@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from netcost_analysis import CaptureError, mask, open_capture
-from netcost_analysis.questions.stolen import stolen
 from support import corpus
+from support.asked import stolen
 from support.native_tables import events
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h

@@ -9,7 +9,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.questions.completeness.unrecorded import note_of
 from netcost_analysis.questions.lifetimes import KNOWN
-from netcost_analysis.questions.network_cost import network_words
+from netcost_analysis.questions.network_cost import cost_of, network_words
 from support import retold, thinned
 from support.asked import (
     completeness,
@@ -218,7 +218,7 @@ def test_device_interrupts_that_the_kernel_counted(tmp_path: Path, beside: Range
     assert new["price", "eth0", "ns_per_packet"] is None
     cost = network_cost(line)
     assert (cost.softirqs_missing, cost.interrupts_missing) == (0, 6)
-    assert "or more of" in network_words(cost)[0]
+    assert "or more of" in network_words(cost_of(line))[0]
     for fact in (f"6 {thief}", "CPU 0", "longest 1.00 µs"):
         assert fact in note_of(line)[0]
 

@@ -9,8 +9,8 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.answers.registry import questions
-from netcost_analysis.questions.stolen import stolen
 from support import thinned
+from support.asked import stolen
 from support.host import ROOT
 from support.kept import Kept
 from support.thinned import Row, without

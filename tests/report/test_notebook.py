@@ -11,11 +11,9 @@ import pytest
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.display.tables import share_between
 from netcost_analysis.questions.accounting import estimates
-from netcost_analysis.questions.ledger import ledger
-from netcost_analysis.questions.stolen import stolen
-from netcost_analysis.questions.stolen_time import effective_share, episodes, handovers
 from netcost_analysis.questions.tracing_overhead import corrected_stolen
 from netcost_analysis.units import duration, share
+from support.asked import effective_share, episodes, handovers, ledger, stolen
 from support.doctored import doctored
 from support.host import ROOT
 from support.kept import kept

@@ -2,7 +2,7 @@
 
 import pytest
 
-from netcost_analysis.questions.stolen import losses
+from netcost_analysis.questions.losses import losses
 from netcost_analysis.timeline.task import Group
 from support.host import ROOT
 from support.kept import kept

@@ -9,7 +9,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.questions.accounting import cpu_accounts
-from netcost_analysis.questions.stolen import stolen
+from support.asked import stolen
 from support.host import SAMPLES
 
 PACKED = ".netcost.tar.zst"

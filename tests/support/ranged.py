@@ -13,11 +13,8 @@ from netcost_analysis import CaptureError, Timeline
 from netcost_analysis.capture.requires import unrecorded
 from netcost_analysis.questions.completeness.unrecorded import note_of
 from netcost_analysis.questions.devices import device_cost, device_time
-from netcost_analysis.questions.ledger import ledger
-from netcost_analysis.questions.network_cost import network_cost
-from netcost_analysis.questions.stolen import stolen
-from netcost_analysis.questions.stolen_time import effective_share, lifetimes
 from netcost_analysis.timeline.by import By
+from support.asked import effective_share, ledger, lifetimes, network_cost, stolen
 
 Range = tuple[float, float] | None
 Ranges = dict[tuple[str, ...], Range]

@@ -7,8 +7,8 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis import CaptureError
-from netcost_analysis.questions.network_cost import network_cost
 from netcost_analysis.timeline.window import Named
+from support.asked import network_cost
 from support.doctored import doctored
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h

@@ -14,7 +14,7 @@ from ...timeline.task import comm_of, label_of
 from ...timeline.task_groups import recorded_victim
 from ...units import absent
 from ..got_shares import by_work_share, ticks_share, traced_share, undisturbed_share
-from ..stolen import losses
+from ..losses import losses
 from .counts import NAN, counted
 from .fitting import hidden_ns
 

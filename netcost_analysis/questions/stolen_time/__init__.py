@@ -6,27 +6,23 @@ longest episodes of it (episodes), against what a monitor shows (effective_share
 and NAPI's threads took over (handovers), and how long each task was there (lifetimes).
 """
 
+from ..ledger_tables import ledger
 from ..lifetimes import lifetimes
-from ..network_cost import NetworkCost, network_cost
+from ..network_cost import network_cost
 from ..stolen import stolen
 from ..waited_for import waited_for
 from .cgroups import cgroups
 from .cost_classes import cost_classes
 from .effective_share import effective_share
-from .episodes import Episodes, episodes
-from .example import Example, example
-from .handovers import Handovers, handovers
+from .episodes import episodes
+from .example import example
+from .handovers import handovers
 from .headline import headline
-from .ledger_table import ledger
 from .over_time import over_time
 from .rolling_stolen import rolling_stolen
 from .thieves import queues, thieves
 
 __all__ = [
-    "Episodes",
-    "Example",
-    "Handovers",
-    "NetworkCost",
     "cgroups",
     "cost_classes",
     "effective_share",

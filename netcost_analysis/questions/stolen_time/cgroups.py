@@ -1,24 +1,20 @@
 """Per cgroup, a container's or a service's, where its tasks' time on CPU went."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...errors import LackingError
 from ...timeline.cgroups import cgroups_of
 from ...timeline.timeline import Timeline
-from ..stolen import losses
+from ..losses import losses
 
-if TYPE_CHECKING:
-    from ...answers.answer import Answer
-
-_TIMES = (
+_FIGURES = (
     *("on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns", "stolen_network_ns"),
-    *("stolen_network_max_ns", "displaced_ns"),
+    *("stolen_network_max_ns", "displaced_ns", "stolen_share", "stolen_max_share"),
 )
-# In words.
-_SHOWN = 5
 
 
 def _known(timeline: Timeline) -> None:
@@ -30,39 +26,29 @@ def _known(timeline: Timeline) -> None:
         )
 
 
-@question(check=_known, columns=("cgroup", "tasks", "stolen_share", *_TIMES[:3]))
-def cgroups(timeline: Timeline) -> pd.DataFrame:
+@question(
+    check=_known, columns=("cgroup", "tasks", "stolen_share", "on_cpu_ns", "task_ns", "stolen_ns")
+)
+def cgroups(timeline: Timeline) -> Answer:
     """Per cgroup, where its tasks' time on CPU went.
 
     - timeline: The window and the CPUs in question, of a bundle.
 
-    A row per cgroup, falling by stolen_max_ns: cgroup (its path, None for tasks that no list has),
-    tasks (int64, that had a CPU), on_cpu_ns, task_ns, stolen_ns, stolen_max_ns, stolen_network_ns,
-    stolen_network_max_ns, displaced_ns (as in stolen(), sums over its tasks), stolen_share,
-    stolen_max_share (of on_cpu_ns).
-
-    A cgroup's tasks are its own, without those of cgroups in it. A task that was forked while it
-    was recorded is in its parent's; one that was moved meanwhile in the one it was in before.
+    A row per cgroup, falling by stolen_max_ns; None for tasks that no list has. A cgroup's tasks
+    are its own, without those of cgroups in it. A task that was forked while it was recorded is in
+    its parent's; one that was moved meanwhile in the one it was in before.
 
     Source: stolen() by task; the bundle's settings/tasks, before and after.
     """
-    of = cgroups_of(timeline.capture)
-    lost = losses(timeline, "tid")
+    cgroup_of, lost = cgroups_of(timeline.capture), losses(timeline, "tid")
     tasks: dict[str | None, list[Any]] = {}
     for victim in lost.victims:
-        tasks.setdefault(of.get(victim[0]), []).append(victim)
-    found = []
-    for path, of_tasks in tasks.items():
-        whole = lost.together(of_tasks)
-        times = {name: whole[name] for name in (*_TIMES, "stolen_share", "stolen_max_share")}
-        found.append({"cgroup": path, "tasks": len(of_tasks), **times})
-    columns = ["cgroup", "tasks", *_TIMES, "stolen_share", "stolen_max_share"]
-    frame = pd.DataFrame(found, columns=columns)
-    return frame.sort_values("stolen_max_ns", ascending=False, kind="stable", ignore_index=True)
-
-
-@cgroups.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    # rows: of those that lost most. others: how many more there are.
-    rows = answer.frame.to_dict("records")
-    return {"rows": rows[:_SHOWN], "others": len(rows[_SHOWN:])}
+        tasks.setdefault(cgroup_of.get(victim[0]), []).append(victim)
+    rows = []
+    for path, victims in tasks.items():
+        together = lost.together(victims)
+        figures = {name: together[name] for name in _FIGURES}
+        rows.append({"cgroup": path, "tasks": len(victims), **figures})
+    frame = pd.DataFrame(rows, columns=["cgroup", "tasks", *_FIGURES])
+    frame = frame.sort_values("stolen_max_ns", ascending=False, kind="stable", ignore_index=True)
+    return Answer(frame)

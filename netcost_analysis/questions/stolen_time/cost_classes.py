@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.owners import INTERRUPT_CONTEXTS
@@ -14,8 +15,6 @@ from ...timeline.timeline import Timeline
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...answers.answer import Answer
-
 # In the order they are told: its own, what was taken, what it did for the network, the rest.
 CLASSES = (
     *("own", "stolen", "stolen_or_synchronous", "synchronous", "scheduled"),
@@ -24,21 +23,18 @@ CLASSES = (
 
 
 @question(inputs=("displaced",))
-def cost_classes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
+def cost_classes(timeline: Timeline, by: By = "comm") -> Answer:
     """Where all CPU time went, by victim, cost class and whether it was network.
 
     - by: What tells victims apart; "device" is as "comm".
 
-    A row per victim, cost_class and is_network that occurs; victims by falling time, classes in the
-    order of CLASSES. cost_class is also "own" (an ordinary task's own time), "idle", "unknown", and
-    "displaced" (what it waited off CPU for scheduled network work). is_network: yes, no or unknown;
-    None for own, idle and unknown. ns (int64). on_cpu_share: of the victim's time on CPU; NaN for
-    idle CPUs, for displaced time and without sched_switch.
+    A row per victim, cost_class and is_network that occurs; victims by falling time. cost_class is
+    also "own" (an ordinary task's own time), "idle", "unknown", and "displaced" (what it waited off
+    CPU for scheduled network work), which has no rows where waits are not known. The idle tasks and
+    time whose task is unknown are victims here, "(idle)" and "(unknown)", without tid. So ns adds
+    up to CPUs x window but for displaced, and per victim to its on_cpu_ns.
 
-    Source: the timeline's sums, and displaced. The idle tasks and time whose task is unknown are
-    victims here, "(idle)" and "(unknown)", without tid. So ns adds up to CPUs x window but for
-    displaced, and per victim to its on_cpu_ns. displaced has no rows where waits are not known:
-    without sched_switch, or where the CPUs' clocks disagree.
+    Source: the timeline's sums, and displaced.
     """
     check_by(by)
     displaced = None if timeline.missing["displaced"] else rows(timeline, "displaced")[0]
@@ -72,10 +68,10 @@ def cost_classes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     total = frame.groupby(keys, dropna=False)["ns"].transform("sum")
     frame = frame.assign(total=-total, order=order)
     frame = frame.sort_values(["total", *keys, "order", "is_network"], kind="stable")
-    return frame.drop(columns=["total", "order"]).reset_index(drop=True)
+    return Answer(frame.drop(columns=["total", "order"]).reset_index(drop=True))
 
 
-def _by_comm(answer: "Answer") -> list[dict[str, Any]]:
+def _by_comm(answer: Answer) -> list[dict[str, Any]]:
     anyone = answer.frame.get("comm", pd.Series(dtype=object)).isin(["(idle)", "(unknown)"])
     return [{}] if "tid" not in answer.frame and not anyone.all() else []
 
@@ -85,7 +81,7 @@ def _by_comm(answer: "Answer") -> list[dict[str, Any]]:
     height=3.4,
     panels=_by_comm,
 )
-def _bars(ax: "Axes", answer: "Answer") -> None:
+def _bars(ax: "Axes", answer: Answer) -> None:
     from .plots import classes
 
     line = answer.timeline

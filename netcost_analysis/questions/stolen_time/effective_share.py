@@ -1,26 +1,25 @@
 """What a victim effectively had, beside what a monitor shows of it."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...display.tables import plain
 from ...frames import to_frame
 from ...timeline.aggregates import Aggregate, Plain
 from ...timeline.by import By, victim_keys
-from ...timeline.lives import LIVES
-from ...timeline.owners import known_if, of_its_own, of_tasks, per_victim
+from ...timeline.lives import LIVES, lives_of
+from ...timeline.owners import known_if, of_tasks, per_victim
 from ...timeline.task import row_name
 from ...timeline.timeline import Timeline
-from ..stolen import by_victim, losses
-from .lives import lived_by, twice_of
+from ..losses import losses
+from .lives import lived_by
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ...answers.answer import Answer
 
 _TICK = "irq_vectors:local_timer_entry"
 _TICKS = Aggregate(lambda timeline: Plain("ticks"))
@@ -29,38 +28,22 @@ _TICKS = Aggregate(lambda timeline: Plain("ticks"))
 @question(
     inputs=(LIVES, _TICKS),
     columns=(
-        "comm",
-        "effective_share",
-        "monitor_share",
-        "overcharged_share",
-        "on_cpu_ns",
+        *("comm", "effective_share", "monitor_share", "overcharged_share", "on_cpu_ns"),
         "task_ns",
     ),
 )
-def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
+def effective_share(timeline: Timeline, by: By = "comm") -> Answer:
     """The share of a CPU that each victim effectively had, against what a monitor shows.
 
     - by: What tells victims apart; "device" is as "comm".
 
-    A row per victim, indexed and ordered as stolen() is. Times are ns (Int64); shares are of its
-    lifetime as lifetimes() has it (of a CPU: of the window), one CPU being 1, NaN where unknown. A
-    share's _max_ is its upper end.
-
-    - on_cpu_ns, task_ns, monitor_ns: as in stolen(); lifetime_ns, lifetime_max_ns: as in
-      lifetimes().
-    - monitor_share, monitor_max_share: what `top` shows as %CPU. monitor_from: "counted", of
-      the bundle's victim over all of the capture, by the kernel itself (accounts: task_stat);
-      else "traced", from monitor_ns; None where the share is NaN. monitor_of_ns: what these
-      shares are of: counted, the wall time of its run, of which the recording may be a part;
-      else its lifetime.
-    - effective_share, effective_max_share: what the task itself ran, with softirqs of its own
-      sending and receiving, and of ksoftirqd and its like the network work that they are for;
-      the second adds what may have been that.
-    - overcharged_share, overcharged_max_share: what it is charged for and did not have, of its
-      lifetime; below 0 where its own softirqs are not charged.
-    - ticks, softirq_ticks: timer interrupts that found it current, and those of them that
-      interrupted a softirq: what the kernel's sampling sees; softirq_ticks_share: of ticks. NA
-      and NaN where local_timer was not recorded.
+    A row per victim, in the order of stolen(). Shares are of its lifetime as lifetimes() has it (of
+    a CPU: of the window), one CPU being 1. monitor_from "counted" is what the kernel itself counted
+    of the bundle's victim (accounts: task_stat), over its run, monitor_of_ns, of which the
+    recording may be a part; "traced" is monitor_ns. effective_share is what the task itself ran,
+    with softirqs of its own sending and receiving, and of ksoftirqd and its like the network work
+    that they are for. overcharged_share is below 0 where its own softirqs are not charged.
+    softirq_ticks are what the kernel's sampling sees.
 
     Source: stolen(), the sums and lives; hardirqs and softirqs for the ticks.
     """
@@ -77,8 +60,7 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     monitor = _float(frame["monitor_ns"]) - twice
     surely = (rows["context"] == "task") | rows["cost_class"].isin(["scheduled", "synchronous"])
     perhaps = (rows["context"] == "unknown") | (rows["cost_class"] == "stolen_or_synchronous")
-    own = by_victim(filter(of_its_own, timeline.owned_by(by)), by)
-    ran = pd.Series([own.get(one, 0) for one in frame.index], index=frame.index) - twice
+    ran = per_victim(_of_its_own(rows), keys, frame.index) - twice
     # What nobody recorded is of what it ran itself: no more than that.
     taken = lost["stolen_unrecorded_ns"].clip(upper=ran)
     least = per_victim(rows[surely], keys, frame.index) - twice - taken
@@ -109,17 +91,18 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     frame["monitor_from"] = frame["monitor_from"].where(frame["monitor_share"].notna(), None)
     ticks = ["ticks", "softirq_ticks"]
     known = not unrecorded(timeline.capture, _TICK)
-    if not known:
-        counted = pd.DataFrame(0, index=frame.index, columns=ticks)
-    else:
+    frame[ticks] = pd.NA
+    if known:
         counted = to_frame(_TICKS(timeline)["ticks"]).astype({"comm": object})
         counted = counted.groupby(keys, dropna=False)[ticks].sum()
-        counted = counted.reindex(frame.index, fill_value=0)
-    for name in ticks:
-        frame[name] = known_if(known, counted[name])
+        frame[ticks] = counted.reindex(frame.index, fill_value=0)
+    frame = frame.astype(dict.fromkeys(ticks, "Int64"))
     seen = _float(frame["ticks"])
     frame["softirq_ticks_share"] = _float(frame["softirq_ticks"]) / seen.where(seen > 0)
-    return frame
+    victim = row_name(timeline, timeline.victim)
+    has_row = keys == ["comm"] and victim in frame.index
+    row = {name: plain(value) for name, value in frame.loc[victim].items()} if has_row else None
+    return Answer(frame, of_victim=row, victim=victim)
 
 
 def _twice(timeline: Timeline, lived: pd.DataFrame, keys: list[str]) -> "pd.Series[int]":
@@ -127,12 +110,17 @@ def _twice(timeline: Timeline, lived: pd.DataFrame, keys: list[str]) -> "pd.Seri
     if timeline.cpus is None or "cpu" in keys or timeline.missing["on_cpu"]:
         return lived["twice_ns"].fillna(0).astype("int64")
     of_task = ["tid", "comm"]
-    stays = twice_of(timeline)
+    stays = to_frame(lives_of(timeline)["twice"]).astype({"comm": object})
     there = stays[stays["cpu"].isin(timeline.cpus)].groupby(of_task)["twice_ns"].sum()
     # As in a life: before its first event on a CPU a task is said to have run itself.
-    own = by_victim(filter(of_its_own, timeline.owned_by()), "tid")
-    there = there.clip(upper=pd.Series([own.get(one, 0) for one in there.index], there.index))
+    own = per_victim(_of_its_own(of_tasks(timeline.sums_by_thief())), of_task, there.index)
+    there = there.clip(upper=own)
     return there.groupby(keys).sum().reindex(lived.index, fill_value=0).astype("int64")
+
+
+def _of_its_own(rows: pd.DataFrame) -> pd.DataFrame:
+    # In which a task ran itself, but for network work that it is for.
+    return rows[(rows["context"] == "task") & (rows["cost_class"] != "scheduled")]
 
 
 def _counted(timeline: Timeline, frame: pd.DataFrame, by: By) -> None:
@@ -156,18 +144,7 @@ def _float(values: "pd.Series[int]") -> "pd.Series[float]":
     return values.astype("Float64").astype("float64")
 
 
-@effective_share.figures
-def _of_the_victim(answer: "Answer") -> dict[str, Any]:
-    # row: the timeline's victim's, None where nobody ran, or not asked for by name.
-    timeline, shares = answer.timeline, answer.frame
-    victim = row_name(timeline, timeline.victim)
-    if shares.index.names != ["comm"] or victim not in shares.index:
-        return {"row": None}
-    row = shares.loc[[str(victim)]].iloc[0]
-    return {"victim": victim, "row": {str(name): plain(one) for name, one in row.items()}}
-
-
-def _known(answer: "Answer") -> list[dict[str, Any]]:
+def _known(answer: Answer) -> list[dict[str, str]]:
     by_comm = answer.frame.index.names == ["comm"]
     return [{}] if by_comm and answer.frame["monitor_share"].notna().any() else []
 
@@ -175,8 +152,7 @@ def _known(answer: "Answer") -> list[dict[str, Any]]:
 @effective_share.plot(
     title="What a monitor shows of tasks, and what they had", height=2.9, panels=_known
 )
-def _dots(ax: "Axes", answer: "Answer") -> None:
+def _dots(ax: "Axes", answer: Answer) -> None:
     from .plots import monitor
 
-    line = answer.timeline
-    monitor(ax, answer.frame, row_name(line, line.victim))
+    monitor(ax, answer.frame, answer["victim"])

@@ -1,10 +1,10 @@
 """The longest episodes of interrupts on top of a task, in which it did not run."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...frames import to_frame
 from ...timeline.aggregates import Aggregate
@@ -13,39 +13,17 @@ from ...timeline.owners import known_if, thief_labels
 from ...timeline.task import Group, Task, label_of
 from ...timeline.timeline import Timeline
 from ..batches.common import plain
-from ..victim import asked_or_chosen, victim_of
+from ..victim import asked_or_chosen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...answers.answer import Answer
-
 # From an interrupt's exit to the entry of the softirq it raised, and from one softirq to the next:
 # 0.6 to 8 us in the sample data, the slowest of them emulated.
 GAP_NS = 10_000
-_BARS, _PARTS = 8, 3
+_BARS = 8
 # Of what native takes.
 _LARGEST = 2**63 - 1
-
-
-@dataclass(frozen=True)
-class Episodes:
-    """The longest episodes; columns: docs/columns.md.
-
-    Attributes
-    ----------
-    episodes : DataFrame
-        A row per episode, the longest first.
-    parts : DataFrame
-        A row per episode and thief, the largest first, with the episode's number in the index of
-        episodes.
-    total : int
-        How many there were.
-    """
-
-    episodes: pd.DataFrame
-    parts: pd.DataFrame
-    total: int
 
 
 class Longest(NamedTuple):
@@ -80,26 +58,32 @@ LONGEST = Aggregate(_longest, is_later=True)
 )
 def episodes(
     timeline: Timeline, victim: Task | None = None, most: int = 20, gap_ns: int = GAP_NS
-) -> Episodes:
+) -> Answer:
     """The longest episodes of interrupts on top of one task, in which it did not run.
 
     - most: How many of them.
     - gap_ns: So much of the task's own time between two interrupts may be part of an episode; 0 for
       none.
 
-    episodes, a row for each, and parts, a row per episode and thief.
+    episodes: a row for each, the longest first; parts: a row per episode and thief, the largest
+    first. An episode is as much of one CPU's time, without a break, as is stolen or
+    stolen_or_synchronous on top of one task, or that task's own, no longer than gap_ns, between two
+    of these, up to the entry of a softirq that had been raised before (or whose raise is not
+    known). From an interrupt's exit to the softirq's entry, and from one softirq to the next, no
+    event tells the kernel from the task.
 
-    Source: segments, softirqs and polls. An episode is as much of one CPU's time, without a break,
-    as is stolen or stolen_or_synchronous on top of one task, or that task's own, no longer than
-    gap_ns, between two of these, up to the entry of a softirq that had been raised before (or whose
-    raise is not known). From an interrupt's exit to the softirq's entry, and from one softirq to
-    the next, no event tells the kernel from the task.
+    Source: segments, softirqs and polls.
     """
-    found = LONGEST(timeline, _longest(timeline, victim, most, gap_ns))
-    told = {name: plain(to_frame(table)) for name, table in found.items()}
-    frame, parts = _described(told["episodes"], told["parts"])
-    frame = counted_if(not timeline.missing["polls"], frame)
-    return Episodes(frame, parts, int(told["total"]["episodes"].iloc[0]))
+    wanted = _longest(timeline, victim, most, gap_ns)
+    tables = {name: plain(to_frame(table)) for name, table in LONGEST(timeline, wanted).items()}
+    frame, parts = _described(tables["episodes"], tables["parts"])
+    return Answer(
+        episodes=counted_if(not timeline.missing["polls"], frame),
+        parts=parts,
+        total=int(tables["total"]["episodes"].iloc[0]),
+        victim=label_of(timeline, asked_or_chosen(timeline, victim)),
+        capture_start_ns=timeline.capture.start_ns,
+    )
 
 
 def _described(rows: pd.DataFrame, owners: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -128,23 +112,7 @@ def counted_if(polled: bool, frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(polls=polls, packets=packets)
 
 
-@episodes.figures
-def _longest_one(answer: "Answer") -> dict[str, Any]:
-    # first: the longest, None where there is none; parts: its largest, with their ns.
-    found: Episodes = answer.result
-    parts = found.parts[found.parts["episode"] == 0].head(_PARTS)
-    rows = found.episodes.to_dict("records")
-    return {
-        "victim": label_of(answer.timeline, victim_of(answer)),
-        "total": found.total,
-        "first": rows[0] if rows else None,
-        "parts": list(zip(parts["thief"], parts["ns"], strict=True)),
-        "any_cut": bool(found.episodes["cut"].any()),
-        "origin_ns": answer.start_ns,
-    }
-
-
-def _any(answer: "Answer") -> list[dict[str, Any]]:
+def _any(answer: Answer) -> list[dict[str, Any]]:
     return [{}] if len(answer.frame) else []
 
 
@@ -153,7 +121,7 @@ def _any(answer: "Answer") -> list[dict[str, Any]]:
     height=lambda answer: 1.2 + 0.28 * min(len(answer.frame), _BARS),
     panels=_any,
 )
-def _bars(ax: "Axes", answer: "Answer") -> None:
+def _bars(ax: "Axes", answer: Answer) -> None:
     from .plots import longest as draw
 
     draw(ax, answer.frame, answer.start_ns, _BARS)

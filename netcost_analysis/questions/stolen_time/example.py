@@ -1,23 +1,21 @@
 # One interrupt as an example: which, and everything around it.
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...timeline.kinds import kinds_of
 from ...timeline.reading import rows, window_of
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
-from ..victim import one_asked_or_chosen, victim_of
+from ..victim import one_asked_or_chosen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ...answers.answer import Answer
 
 # Of what is shown, how much is the time before and after.
 _MARGIN = 0.3
@@ -36,91 +34,50 @@ _TABLES = {
 }
 
 
-@dataclass(frozen=True)
-class Example:
-    """One interrupt and a short window around it; columns: docs/columns.md.
-
-    cpu and times are None, and tables empty, where no interrupt was seen from its entry to its
-    exit.
-
-    Attributes
-    ----------
-    segments, softirqs, polls : DataFrame
-        Of the window, on all CPUs, as the timeline has them.
-    cpu : int or None
-        The interrupt's.
-    start_ns, end_ns : int or None
-        The window.
-    first_ns, last_ns : int or None
-        From the interrupt that began it to the softirq's exit.
-    others : tuple of int
-        CPUs shown beside it, busiest with interrupts first.
-    example_of : str
-        Which softirq this is: "stolen" (a NET_RX with a poll, on top of the victim), "its own" (of
-        another class), "another's" (of another task), "without poll" (a NET_RX), "no NET_RX" (of
-        another kind), or "interrupt", no softirq at all.
-    comm : str or None
-        The task that it ran on top of.
-    cut : bool
-        Whether it reaches out of the timeline's window: its times are then of the part inside.
-    """
-
-    segments: pd.DataFrame
-    softirqs: pd.DataFrame
-    polls: pd.DataFrame
-    cpu: int | None = None
-    start_ns: int | None = None
-    end_ns: int | None = None
-    first_ns: int | None = None
-    last_ns: int | None = None
-    others: tuple[int, ...] = ()
-    example_of: str = ""
-    comm: str | None = None
-    cut: bool = False
-
-    @property
-    def within(self) -> pd.DataFrame:
-        """The segments of that CPU from first_ns to last_ns."""
-        rows = self.segments[self.segments["cpu"] == self.cpu]
-        return rows[(rows["start_ns"] >= self.first_ns) & (rows["end_ns"] <= self.last_ns)]
-
-
 @question(
     inputs=("softirqs", "hardirqs"),
     main="segments",
     columns=("cpu", "start_ns", "end_ns", "context", "comm"),
     rows=0,
 )
-def example(timeline: Timeline, victim: Task | None = None) -> Example:
+def example(timeline: Timeline, victim: Task | None = None) -> Answer:
     """One typical interrupt of a victim, with everything around it.
 
-    The interrupt, and the tables of a short window around it.
+    segments, softirqs and polls of a short window around it, on all CPUs; kinds: what had its CPU
+    from first_ns to last_ns. Of the victim's stolen NET_RX softirqs with a poll it is the one of
+    median length, in mid-capture among equals; where there is none the next best, and example_of
+    says which; where no softirq was recorded a hardirq or vector. Tables are empty, and times
+    unknown, where no interrupt was seen from its entry to its exit.
 
     Source: softirqs and hardirqs, of a large capture those of a part from its middle; one more pass
-    for the window's tables. Of the victim's stolen NET_RX softirqs with a poll it is the one of
-    median length, in mid-capture among equals; where there is none the next best, and example_of
-    says which; where no softirq was recorded a hardirq or vector.
+    for the window's tables.
     """
     victim = one_asked_or_chosen(timeline, victim)
-    part = timeline.excerpt
+    part, capture = timeline.excerpt, timeline.capture
+    known = {
+        "victim": label_of(timeline, victim),
+        "not_recorded": unrecorded(capture, *_SOFTIRQS, "napi:napi_poll"),
+        "silent": [event for event in _SOFTIRQS if not capture.info["events"].get(event)],
+        "looked_at_ns": None if part is timeline else part.duration_ns,
+        "looked_from_ns": part.offset_ns,
+    }
     softirqs, hardirqs = rows(part, "softirqs", "hardirqs")
-    chosen = choose(_inside(softirqs, part), victim) or choose(softirqs, victim)
-    if chosen:
+    irqs = hardirqs.dropna(subset=["entry_ns", "exit_ns"])
+    if chosen := choose(_inside(softirqs, part), victim) or choose(softirqs, victim):
         row, what = chosen
         first = _began(hardirqs, row, int(row["entry_ns"]))
-    else:
-        irqs = hardirqs.dropna(subset=["entry_ns", "exit_ns"])
+    elif len(irqs):
         inside = _inside(irqs, part)
         irqs = inside if len(inside) else irqs
-        if not len(irqs):
-            segments, softirqs, polls = (
-                pd.DataFrame(columns=list(names)) for names in _TABLES.values()
-            )
-            return Example(segments, softirqs, polls)
         own = irqs[:0] if victim is None else rows_of(irqs, victim)
         row, what = typical(own if len(own) else irqs), "interrupt"
         first = int(row["entry_ns"])
-    return _around(part, row, first, what)
+    else:
+        tables = {name: pd.DataFrame(columns=list(names)) for name, names in _TABLES.items()}
+        names = ("cpu", "start_ns", "end_ns", "first_ns", "last_ns")
+        nothing = dict.fromkeys(names)
+        return Answer(**tables, **nothing, others=[], example_of="", comm=None, cut=False, **known)
+    return Answer(**_around(part, row, first), example_of=what, **known)
 
 
 def _inside(irqs: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
@@ -170,98 +127,64 @@ def _began(hardirqs: pd.DataFrame, row: "pd.Series[Any]", entry: int) -> int:
     return int(near["entry_ns"].min()) if len(near) else entry
 
 
-def _around(timeline: Timeline, row: "pd.Series[Any]", first: int, what: str) -> Example:
-    window, cpu = window_of(timeline), int(row["cpu"])
+def _around(timeline: Timeline, row: "pd.Series[Any]", first: int) -> dict[str, Any]:
+    # From the interrupt that began it to the softirq's exit, and a margin on both sides; cut where
+    # the timeline's window is.
+    window, cpu, origin = window_of(timeline), int(row["cpu"]), timeline.capture.start_ns
     whole = first, int(row["exit_ns"])
     first, last = max(whole[0], window.start_ns), min(whole[1], window.end_ns)
-    comm = None if pd.isna(row["comm"]) else str(row["comm"])
-    origin = timeline.capture.start_ns
     margin = max(int((last - first) * _MARGIN), _LEAST_MARGIN_NS)
     start, end = max(first - margin, window.start_ns), min(last + margin, window.end_ns)
     near = timeline.capture.timeline((start - origin) / 1e9, (end - origin) / 1e9)
-    around = rows(near, *_TABLES, are_few=True)
-    segments, softirqs, polls = (
-        table[list(names)] for table, names in zip(around, _TABLES.values(), strict=True)
+    tables = {
+        name: table[list(_TABLES[name])]
+        for name, table in zip(_TABLES, rows(near, *_TABLES, are_few=True), strict=True)
+    }
+    segments = tables["segments"]
+    ns = (segments["end_ns"] - segments["start_ns"]).rename("ns")
+    is_interrupt = ~segments["context"].isin(["task", "idle", "unknown"])
+    busy = ns[is_interrupt].groupby(segments["cpu"]).sum()
+    busy = busy.sort_values(ascending=False, kind="stable")
+    is_within = (
+        (segments["cpu"] == cpu) & (segments["start_ns"] >= first) & (segments["end_ns"] <= last)
     )
-    busy = _interrupts(segments)
-    order = (busy["end_ns"] - busy["start_ns"]).groupby(busy["cpu"]).sum()
-    order = order.sort_values(ascending=False, kind="stable")
-    others = tuple(int(number) for number in order.index if number != cpu)[:_NEIGHBOURS]
-    seen = (segments, softirqs, polls, cpu, start, end, first, last, others, what, comm)
-    return Example(*seen, cut=(first, last) != whole)
-
-
-@example.totals
-def _totals(answer: "Answer") -> dict[str, Any]:
-    # in_all: when the interrupt began, what it took in all; kinds: of that CPU by kind, both from
-    # the first interrupt to the last's end. Nothing where none was seen.
-    found = answer.result
-    if found.first_ns is None or found.last_ns is None:
-        return {}
-    within = found.within
-    ns = (within["end_ns"] - within["start_ns"]).groupby(kinds_of(within)).sum()
-    total = {
-        "at_ns": found.first_ns - answer.start_ns,
-        "span_ns": found.last_ns - found.first_ns,
-        "interrupted_ns": int(ns.drop(["task", "idle", "unknown"], errors="ignore").sum()),
-    }
-    return {"in_all": total, "kinds": ns.rename("ns").rename_axis("segment_kind").reset_index()}
-
-
-@example.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    # parts: ns by kind; cpu None for none.
-    # looked_at_ns, offset_ns: of a large capture the stretch it was chosen from.
-    found, timeline = answer.result, answer.timeline
-    part = timeline.excerpt
-    figures: dict[str, Any] = {
-        "cpu": found.cpu,
-        "example_of": found.example_of,
-        "cut": found.cut,
-        "comm": found.comm or "an unnamed task",
-        "victim": label_of(timeline, victim_of(answer)),
-        "unseen": unrecorded(timeline.capture, *_SOFTIRQS),
-        "silent": [one for one in _SOFTIRQS if not timeline.capture.info["events"].get(one)],
-        "looked_at_ns": None if part is timeline else part.duration_ns,
-        "looked_from_ns": part.offset_ns,
-        "polls_unseen": bool(unrecorded(timeline.capture, "napi:napi_poll")),
-    }
-    if "in_all" not in answer.parts:
-        return figures
-    kinds = answer.tables["kinds"]
-    return figures | {
-        **answer.parts["in_all"],
-        "parts": dict(zip(kinds["segment_kind"], kinds["ns"], strict=True)),
-        "scheduled": bool((_interrupts(found.within)["cost_class"] == "scheduled").any()),
+    scheduled = segments["cost_class"] == "scheduled"
+    kinds = ns[is_within].groupby(kinds_of(segments).rename("segment_kind")).sum()
+    return {
+        **tables,
+        "cpu": cpu,
+        "start_ns": start,
+        "end_ns": end,
+        "first_ns": first,
+        "last_ns": last,
+        "others": [int(number) for number in busy.index if number != cpu][:_NEIGHBOURS],
+        "comm": None if pd.isna(row["comm"]) else str(row["comm"]),
+        "cut": (first, last) != whole,
+        "in_all": {
+            "at_ns": first - origin,
+            "span_ns": last - first,
+            "interrupted_ns": int(ns[is_within & is_interrupt].sum()),
+        },
+        "kinds": kinds.reset_index(),
+        "is_scheduled": bool((scheduled & is_within & is_interrupt).any()),
     }
 
 
-def _interrupts(segments: pd.DataFrame) -> pd.DataFrame:
-    return segments[~segments["context"].isin(["task", "idle", "unknown"])]
-
-
-def _seen(answer: "Answer") -> list[dict[str, Any]]:
-    return [] if answer.result.cpu is None else [{}]
+def _title(answer: Answer) -> str:
+    comm = answer["comm"] or "an unnamed task"
+    return f"Interrupts, polls, softirqs and task on CPU {answer['cpu']}, on top of {comm}"
 
 
 @example.plot(
-    title=lambda answer: (
-        f"Interrupts, polls, softirqs and task on CPU {answer.result.cpu}, on top of "
-        f"{answer.figures['comm']}"
-    ),
-    height=lambda answer: 3.1 + 0.55 * len(answer.result.others),
-    panels=_seen,
+    title=_title,
+    height=lambda answer: 3.1 + 0.55 * len(answer["others"]),
+    panels=lambda answer: [] if answer["cpu"] is None else [{}],
 )
-def _lanes(ax: "Axes", answer: "Answer") -> None:
+def _lanes(ax: "Axes", answer: Answer) -> None:
     from ...plots.lanes import lanes
 
-    one: Example = answer.result
-    assert one.cpu is not None
-    assert one.start_ns is not None
-    assert one.end_ns is not None
-    assert one.first_ns is not None
-    assert one.last_ns is not None
-    segments = one.segments.assign(kind=kinds_of(one.segments))
-    window = (one.start_ns, one.end_ns)
-    taken = (one.first_ns, one.last_ns, answer.figures["interrupted_ns"])
-    lanes(ax, segments, one.softirqs, one.polls, one.cpu, window, taken, one.others)
+    segments = answer["segments"].assign(kind=kinds_of(answer["segments"]))
+    window = (answer["start_ns"], answer["end_ns"])
+    taken = (answer["first_ns"], answer["last_ns"], answer["in_all"]["interrupted_ns"])
+    tables = (segments, answer["softirqs"], answer["polls"])
+    lanes(ax, *tables, answer["cpu"], window, taken, tuple(answer["others"]))

@@ -1,33 +1,31 @@
 """What was handed over to kernel threads: when, why, for how long, and who waited meanwhile."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...frames import to_frame
 from ...spans import spans_of
 from ...timeline.aggregates import Aggregate
 from ...timeline.lives import LIVES, everywhere, lives_of
+from ...timeline.owners import known_if
 from ...timeline.reading import once
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import limits_of
 from ..stolen import loss_of
 from .episodes import counted_if
-from .threads import STAYS, THREADS, WAKE_NS, handovers_of, stays_of
-from .waiting import displaced_in
+from .threads import STAYS, THREADS, WAKE_NS, displaced_in, handovers_of, stays_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..._native import ArrowTable
-    from ...answers.answer import Answer
 
-_THREADS, _LANES, _TASKS = 3, 8, 7
-# Less, and it is told in the tables only.
-_LEAST_WAIT_NS = 100_000
+_LANES, _TASKS = 8, 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,146 +65,73 @@ def _handed_over(timeline: Timeline) -> HandedOver:
 _HANDED_OVER = Aggregate(_handed_over, on=everywhere, is_later=True)
 
 
-class Totals(NamedTuple):
-    # Sums over hand-overs, and of one victim's waits in them.
-    # polls, packets: None where of any they are unknown. waits: in how many it waited; waited_ns,
-    # waited_most_ns: in all, and in one; behind_others_ns: behind threads that were handed nothing.
-    network_ns: int
-    polls: int | None
-    packets: int | None
-    waits: int
-    waited_ns: int
-    waited_most_ns: int
-    behind_others_ns: int
-
-
-@dataclass(frozen=True)
-class Handovers:
-    """When kernel threads had network work, and who waited meanwhile; columns: docs/columns.md.
-
-    Attributes
-    ----------
-    handovers : DataFrame
-        A row per hand-over, in order of time.
-    displaced : DataFrame
-        A row per hand-over and task that waited, runnable, on that CPU meanwhile, with the number
-        of the hand-over in the index of handovers. Empty where nobody did, and where the CPUs'
-        clocks disagree.
-    """
-
-    handovers: pd.DataFrame
-    displaced: pd.DataFrame
-
-    def totals(self, victim: Task | None, displaced_ns: int | None = None) -> Totals:
-        """What all hand-overs come to, and the victim's part.
-
-        Parameters
-        ----------
-        victim : int or str, optional
-            By comm or tid.
-        displaced_ns : int, optional
-            Its waits for any kernel thread's network work.
-
-        Returns
-        -------
-        Totals
-            Sums.
-        """
-        frame = self.handovers
-        known = frame[["polls", "packets"]].notna().all()
-        polls, packets = (
-            int(frame[name].sum()) if known[name] else None for name in ("polls", "packets")
-        )
-        waits = self.displaced[:0] if victim is None else rows_of(self.displaced, victim)
-        own = waits.groupby("handover")["ns"].sum()
-        waited = int(own.sum())
-        return Totals(
-            network_ns=int(frame["network_ns"].sum()),
-            polls=polls,
-            packets=packets,
-            waits=len(own),
-            waited_ns=waited,
-            waited_most_ns=int(own.max()) if len(own) else 0,
-            behind_others_ns=(displaced_ns or 0) - waited,
-        )
-
-
 @question(
     needs=("sched:sched_switch", ("softirqs", "polls")),
     inputs=(LIVES, STAYS, _HANDED_OVER),
     columns=(
-        *(
-            "handover",
-            "comm",
-            "start_ns",
-            "network_ns",
-            "displaced_all_ns",
-            "wake_reason",
-            "packets",
-        ),
+        *("handover", "comm", "start_ns", "network_ns", "displaced_all_ns", "wake_reason"),
+        "packets",
     ),
 )
-def handovers(timeline: Timeline) -> Handovers:
+def handovers(timeline: Timeline) -> Answer:
     """Each time ksoftirqd, or a thread of NAPI's, had network work.
 
-    handovers, a row per hand-over, and displaced, a row per hand-over and task that waited.
+    handovers: a row per hand-over, in order of time; displaced: a row per hand-over and task that
+    waited for that CPU meanwhile, none where the CPUs' clocks disagree. A hand-over begins when
+    such a thread is woken and ends when it goes back to sleep: all its stays on the CPU in between,
+    those after a preemption too. Those without network work are left out. All work of NAPI's own
+    threads (threaded NAPI, backlog threads) is handed over from the start, and wake_reason says so.
 
-    Source: slices; then segments, softirqs, hardirqs, polls, migrations and slices. A hand-over
-    begins when such a thread is woken and ends when it goes back to sleep: all its stays on the CPU
-    in between, those after a preemption too. Those without network work are left out. All work of
-    NAPI's own threads (threaded NAPI, backlog threads) is handed over from the start, and
-    wake_reason says so.
+    Source: slices; then segments, softirqs, hardirqs, polls, migrations and slices.
     """
-    across = not timeline.missing["clocks"]
-    wanted = _handed_over(timeline)
     # Who waited for one of some CPUs may have come back on another.
-    found = {name: to_frame(table) for name, table in _HANDED_OVER(timeline).items()}
-    sums = spans_of(found["held"], group="cpu")
-    limits = limits_of(timeline.capture)
-    worked, frame = handovers_of(wanted.stays.join(found["stays"]), sums, limits)
+    tables = {name: to_frame(table) for name, table in _HANDED_OVER(timeline).items()}
+    held = spans_of(tables["held"], group="cpu")
+    stays = _handed_over(timeline).stays.join(tables["stays"])
+    worked, frame = handovers_of(stays, held, limits_of(timeline.capture))
     frame = counted_if(not timeline.missing["polls"], frame)
-    frame["displaced_all_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
-    frame["displaced_tasks"] = frame["displaced_all_ns"]
-    waits = found["waits"].astype({"comm": object})
-    if not across:
-        return Handovers(frame, displaced_in(worked, waits[:0], sums))
+    waits = tables["waits"].astype({"comm": object})
     waits = waits.drop_duplicates(["cpu", "tid", "start_ns", "end_ns"])
-    pairs = displaced_in(worked, waits, sums)
-    group = pairs.groupby("handover")["ns"]
+    across = not timeline.missing["clocks"]
+    displaced = displaced_in(worked, waits if across else waits[:0], held)
+    group = displaced.groupby("handover")["ns"]
     for name, values in (("displaced_all_ns", group.sum()), ("displaced_tasks", group.size())):
-        frame[name] = values.reindex(frame.index, fill_value=0).astype("Int64")
-    pairs = pairs.sort_values(["handover", "ns"], ascending=[True, False], kind="stable")
-    return Handovers(frame, pairs.reset_index(drop=True))
+        frame[name] = known_if(across, values.reindex(frame.index, fill_value=0))
+    displaced = displaced.sort_values(["handover", "ns"], ascending=[True, False], kind="stable")
+    victim = timeline.victim
+    reasons = frame["wake_reason"].value_counts().rename("handover_count")
+    return Answer(
+        handovers=frame,
+        displaced=displaced.reset_index(drop=True),
+        by_reason=reasons.reset_index(),
+        in_all=_totals(timeline, victim, frame, displaced),
+        threads=list(frame["comm"].value_counts().index),
+        victim=label_of(timeline, victim),
+        capture_start_ns=timeline.capture.start_ns,
+    )
 
 
-@handovers.totals
-def _totals(answer: "Answer") -> dict[str, Totals]:
-    timeline, victim = answer.timeline, answer.timeline.victim
-    waited_ns = None if victim is None else loss_of(timeline, victim).row["displaced_ns"]
-    return {"in_all": answer.result.totals(victim, waited_ns)}
-
-
-@handovers.figures
-def _of_the_victim(answer: "Answer") -> dict[str, Any]:
-    # longest: the longest one's row, None where there is none; wake_reasons: how often each.
-    frame, victim, total = answer.frame, answer.timeline.victim, answer.parts["in_all"]
-    reasons = frame["wake_reason"].value_counts()
-    longest = frame.iloc[int(frame["wall_ns"].argmax())].to_dict() if len(frame) else None
+def _totals(
+    timeline: Timeline, victim: Task | None, frame: pd.DataFrame, displaced: pd.DataFrame
+) -> dict[str, int | None]:
+    # Sums over hand-overs, and the victim's waits in them. polls, packets: None where of any they
+    # are unknown. behind_others_ns: behind threads that were handed nothing.
+    waits = displaced[:0] if victim is None else rows_of(displaced, victim)
+    own = waits.groupby("handover")["ns"].sum()
+    waited_for_all_ns = None if victim is None else loss_of(timeline, victim).row["displaced_ns"]
+    known = frame[["polls", "packets"]].notna().all()
     return {
-        "victim": label_of(answer.timeline, victim),
-        "handovers": len(frame),
-        "threads": list(frame["comm"].value_counts().index[:_THREADS]),
-        "wake_reasons": {str(one): int(many) for one, many in reasons.items()},
-        "longest": longest,
-        "waits_known": bool(frame["displaced_all_ns"].notna().all()),
-        "total": total,
-        "behind_others_ns": total.behind_others_ns,
-        "others_worth_saying": total.behind_others_ns >= _LEAST_WAIT_NS,
-        "origin_ns": answer.start_ns,
+        "network_ns": int(frame["network_ns"].sum()),
+        "polls": int(frame["polls"].sum()) if known["polls"] else None,
+        "packets": int(frame["packets"].sum()) if known["packets"] else None,
+        "waits": len(own),
+        "waited_ns": int(own.sum()),
+        "waited_most_ns": int(own.max()) if len(own) else 0,
+        "behind_others_ns": (waited_for_all_ns or 0) - int(own.sum()),
     }
 
 
-def _any(answer: "Answer") -> list[dict[str, Any]]:
+def _any(answer: Answer) -> list[dict[str, Any]]:
     return [{}] if len(answer.frame) else []
 
 
@@ -215,7 +140,7 @@ def _any(answer: "Answer") -> list[dict[str, Any]]:
     height=lambda answer: 1.0 + 0.26 * min(answer.frame["comm"].nunique(), _LANES),
     panels=_any,
 )
-def _when(ax: "Axes", answer: "Answer") -> None:
+def _when(ax: "Axes", answer: Answer) -> None:
     from .plots import when
 
     summary = answer.timeline.summary
@@ -223,7 +148,7 @@ def _when(ax: "Axes", answer: "Answer") -> None:
     when(ax, answer.frame, window, answer.start_ns)
 
 
-def _waiting(answer: "Answer") -> list[dict[str, Any]]:
+def _waiting(answer: Answer) -> list[dict[str, Any]]:
     return [{}] if len(answer.tables["displaced"]) else []
 
 
@@ -233,7 +158,7 @@ def _waiting(answer: "Answer") -> list[dict[str, Any]]:
     height=lambda answer: 1.0 + 0.26 * min(answer.tables["displaced"]["comm"].nunique(), _TASKS),
     panels=_waiting,
 )
-def _waited(ax: "Axes", answer: "Answer") -> None:
+def _waited(ax: "Axes", answer: Answer) -> None:
     from .plots import waited
 
     waited(ax, answer.tables["displaced"])

@@ -1,27 +1,24 @@
 # The answer of the report: whose CPU time, how much of it was taken, by what.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
-from ...capture.requires import unrecorded
 from ...timeline.owners import INTERRUPT_CONTEXTS, of_tasks
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import absent
 from ..beyond_trace import beyond_trace
 from ..first_words import first_words
-from ..network_cost import INTERRUPTS, network_cost
-from ..stolen import loss_of, monitor_ends, shares_of
-from ..victim import one_asked_or_chosen, victim_of
+from ..losses import shares_of
+from ..network_cost import cost_of
+from ..stolen import loss_of, monitor_ends
+from ..victim import one_asked_or_chosen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ...answers.answer import Answer
 
 # Of the time on CPU: less than this waited is left to the tables.
 _WORTH_SAYING = 0.005
@@ -33,18 +30,33 @@ PARTS = (
 
 
 @question(columns=("part", "ns", "share"), shares=("share",), rows=0)
-def headline(timeline: Timeline, victim: Task | None = None) -> pd.DataFrame:
+def headline(timeline: Timeline, victim: Task | None = None) -> Answer:
     """How much of a victim's time on CPU packet processing took, and which devices did.
 
-    A row per part of its time on CPU, a partition of it: part (own, stolen_network,
-    stolen_maybe_network, stolen_other, stolen_or_synchronous, synchronous, scheduled, unknown, in
-    that order, those that occur), ns (int64), share (of them all; NaN without sched_switch). Empty
-    where no task was seen.
+    A row per part of its time on CPU that occurs, a partition of it: ns adds up to the victim's
+    on_cpu_ns of stolen(), where that is known. Empty where no task was seen. of_victim: its row of
+    stolen(); beyond: what else is known of it; beyond_trace: of its work.
 
-    Source: the timeline's sums. ns adds up to the victim's on_cpu_ns of stolen(), where that is
-    known.
+    Source: the timeline's sums.
     """
-    return parts_of(timeline, one_asked_or_chosen(timeline, victim))
+    victim = one_asked_or_chosen(timeline, victim)
+    frame, cost = parts_of(timeline, victim), cost_of(timeline)
+    known = {
+        "victim": label_of(timeline, victim),
+        "window_ns": timeline.duration_ns,
+        "not_recorded": cost.not_recorded,
+    }
+    if victim is None:
+        return Answer(frame, of_victim=None, **known)
+    row, work = loss_of(timeline, victim).row, beyond_trace(timeline, victim)
+    return Answer(
+        frame,
+        beyond=beyond(row, monitor_ends(timeline, row)),
+        beyond_trace=work,
+        lines=first_words(timeline, victim, cost, work),
+        of_victim=row,
+        **known,
+    )
 
 
 def parts_of(timeline: Timeline, victim: Task | None) -> pd.DataFrame:
@@ -66,92 +78,35 @@ def parts_of(timeline: Timeline, victim: Task | None) -> pd.DataFrame:
     return frame.assign(share=frame["ns"] / whole)
 
 
-@dataclass(frozen=True)
-class Beyond:
-    # What the headline says of a victim beyond its row of stolen().
-    # task_min_share, task_share: of its time on CPU, what it ran itself; NaN where that is unknown.
-    # unseen_ns, unrecorded_ns: what else may have been its time, what the kernel counted and no
-    # event shows; each 0 where that is too little to be said. undercharged_ns: what of its time on
-    # CPU a monitor leaves out; overcharged_ns: what it shows that the victim did not run; None
-    # where a monitor's is unknown.
-    task_min_share: float
-    task_share: float
-    unseen_ns: int
-    unrecorded_ns: int
-    undercharged_ns: int | None
-    overcharged_ns: int | None
-
-
-def beyond(row: "Mapping[str, Any] | pd.Series[Any]") -> Beyond:
-    # row: of stolen(), the victim's.
-    shares = dict(shares_of(row))
-    whole = 0 if absent(row["on_cpu_ns"]) else int(row["on_cpu_ns"])
-
-    def worth(ns: Any) -> int:
-        ns = 0 if absent(ns) else int(ns)
-        return ns if ns >= _WORTH_SAYING * whole else 0
-
-    shown = row["monitor_ns"]
-    known = not absent(shown)
-    return Beyond(
-        task_min_share=shares["task_min"],
-        task_share=shares["task"],
-        unseen_ns=worth(row["unknown_max_ns"] - row["unknown_ns"]) if whole else 0,
-        unrecorded_ns=worth(row["stolen_unrecorded_ns"]),
-        undercharged_ns=whole - int(shown) if known else None,
-        overcharged_ns=int(shown) - int(row["task_ns"]) if known else None,
-    )
-
-
-@headline.totals
-def _totals(answer: "Answer") -> dict[str, Any]:
-    # beyond: what else is known of the victim; beyond_trace: of its work. Nothing where nobody ran.
-    timeline = answer.timeline
-    victim = victim_of(answer)
-    if victim is None:
-        return {}
+def beyond(row: dict[str, Any], shown_ends: tuple[int, int] | None) -> dict[str, Any]:
+    # What is known of a victim beside its row of stolen(): shares of its time on CPU, NaN where
+    # that is unknown; times that are too little to be said are 0; None what a monitor leaves out
+    # and shows too much where it is not known what it shows.
+    shares = shares_of(row)
+    whole = 0 if absent(row["on_cpu_ns"]) else row["on_cpu_ns"]
+    shown, least = row["monitor_ns"], _WORTH_SAYING * whole
+    unseen_ns = row["unknown_max_ns"] - row["unknown_ns"] if whole else 0
+    unrecorded_ns = row["stolen_unrecorded_ns"]
+    low, high = shown_ends or (None, None)
     return {
-        "beyond": beyond(loss_of(timeline, victim).row),
-        "beyond_trace": beyond_trace(timeline, victim),
+        "task_min_share": shares["task_min"],
+        "task_share": shares["task"],
+        "unseen_ns": unseen_ns if unseen_ns >= least else 0,
+        "unrecorded_ns": unrecorded_ns if unrecorded_ns >= least else 0,
+        "undercharged_ns": None if shown is None else whole - shown,
+        "overcharged_ns": None if shown is None else shown - row["task_ns"],
+        "shown_min_ns": low,
+        "shown_max_ns": high,
     }
-
-
-@headline.figures
-def _figures(answer: "Answer") -> dict[str, Any]:
-    # row: of stolen(), None where nobody ran. unseen: events of interrupts that were not recorded.
-    timeline = answer.timeline
-    victim = victim_of(answer)
-    unseen = unrecorded(timeline.capture, *INTERRUPTS)
-    figures: dict[str, Any] = {
-        "victim": label_of(timeline, victim),
-        "row": None,
-        "unseen": unseen,
-        "blind": len(unseen) == len(INTERRUPTS),
-        "window_ns": timeline.duration_ns,
-    }
-    if victim is None:
-        return figures
-    cost, found = network_cost(timeline), answer.parts["beyond_trace"]
-    row = loss_of(timeline, victim).row
-    return figures | {
-        "row": row,
-        "beyond": answer.parts["beyond"],
-        "first": first_words(timeline, victim, cost, found),
-        "monitor": monitor_ends(timeline, row),
-    }
-
-
-def _told(answer: "Answer") -> "list[dict[str, Any]]":
-    return [{}] if answer.figures["victim"] is not None else []
 
 
 @headline.plot(
-    title=lambda answer: f"Where the CPU time of {answer.figures['victim']} went",
+    title=lambda answer: f"Where the CPU time of {answer['victim']} went",
     height=2.6,
-    panels=_told,
+    panels=lambda answer: [] if answer["victim"] is None else [{}],
 )
-def _bar(ax: "Axes", answer: "Answer") -> None:
+def _bar(ax: "Axes", answer: Answer) -> None:
     from ...plots.answer import answer as draw
 
-    row = answer.figures["row"]
-    draw(ax, answer.frame, answer.figures["victim"], row["monitor_ns"], row["displaced_ns"] or 0)
+    row = answer["of_victim"]
+    draw(ax, answer.frame, answer["victim"], row["monitor_ns"], row["displaced_ns"] or 0)

@@ -4,9 +4,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...frames import to_frame
-from ...timeline.lives import lives_of
-
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
 
@@ -23,15 +20,6 @@ def lived_by(timeline: "Timeline", by: str) -> pd.DataFrame:
         return whole.assign(twice_ns=0)
     keys = ["tid", "comm"] if by == "tid" else ["comm"]
     if timeline.missing["on_cpu"]:
-        index = (
-            pd.MultiIndex.from_arrays([[]] * 2, names=keys)
-            if by == "tid"
-            else pd.Index([], name="comm")
-        )
-        return pd.DataFrame(columns=names, index=index, dtype="Int64")
+        none = pd.DataFrame(columns=[*keys, *names]).set_index(keys)
+        return none.astype("Int64")
     return timeline.lives.groupby(keys)[names].sum().astype("Int64")
-
-
-def twice_of(timeline: "Timeline") -> pd.DataFrame:
-    """What each task is shown of itself on two CPUs at once: tid, comm, cpu, twice_ns (int64)."""
-    return to_frame(lives_of(timeline)["twice"]).astype({"comm": object})

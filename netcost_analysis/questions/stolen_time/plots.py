@@ -49,28 +49,35 @@ def classes(ax: Axes, rows: pd.DataFrame, victim: str | None = None, most: int =
     wide = wide.reindex(names)
     extent = int(wide.sum(axis=1).max()) if len(wide) else 1
     divisor, unit = time_unit(extent)
-    left = np.zeros(len(wide))
-    handles = []
-    for name in (*_PARTS, "displaced"):
-        if name not in wide or not wide[name].sum():
-            continue
-        away = name == "displaced"
-        plain: dict[str, Any] = {
-            "color": PART.get(name),
-            "edgecolor": FAINT,
-            "hatch": HATCH if name == "unknown" else None,
-            "linewidth": 0.5,
-        }
-        look = WAITED if away else plain
-        values = wide[name].to_numpy() / divisor
-        ax.barh(range(len(wide)), values, _BAR, left=left, **look)
-        left = left + values
-        label = "waited for it, off CPU" if away else PART_NAMES[name]
-        handles.append(Patch(label=label, **_patch(look)))
+    looks = {
+        name: {"facecolor": PART[name], "edgecolor": FAINT, "linewidth": 0.5} for name in _PARTS
+    }
+    looks["unknown"]["hatch"] = HATCH
+    looks["displaced"] = {
+        ("facecolor" if name == "color" else name): value for name, value in WAITED.items()
+    }
+    labels = {**PART_NAMES, "displaced": "waited for it, off CPU"}
+    _, handles = _stacked(ax, wide / divisor, looks, labels)
     label_rows(ax, [printable(name) for name in names], beyond=0.6)
     ax.set_xlim(0, max(extent / divisor, 1e-9))
     ax.set_xlabel(f"CPU time, {unit}")
     legend_above(ax, handles, 4)
+
+
+def _stacked(
+    ax: Axes, rows: pd.DataFrame, looks: dict[str, dict[str, Any]], labels: dict[str, str]
+) -> "tuple[pd.Series[float], list[Patch]]":
+    # A bar for each row, of those of its columns that looks has, in its order. Returns how long the
+    # bars are, and what a legend shows.
+    left = pd.Series(0.0, index=range(len(rows)))
+    handles = []
+    for name, look in looks.items():
+        if name in rows and rows[name].sum():
+            values = rows[name].to_numpy(dtype="float64")
+            ax.barh(range(len(rows)), values, _BAR, left=left, **look)
+            left = left + values
+            handles.append(Patch(label=labels[name], **look))
+    return left, handles
 
 
 def _in_order(lost: "pd.Series[int]", victim: str | None, most: int) -> list[str]:
@@ -118,41 +125,27 @@ def longest(ax: Axes, frame: pd.DataFrame, origin_ns: int, most: int = 10) -> No
     # frame: episodes of episodes(). origin_ns: what times count from.
     rows = frame.head(most)
     divisor, unit = time_unit(int(rows["wall_ns"].max()) if len(rows) else 1)
-    left = np.zeros(len(rows))
-    handles = []
-    for kind in STACKED:
-        values = rows[KIND_COLUMNS[kind]].to_numpy() / divisor
-        if not values.sum():
-            continue
-        ax.barh(
-            range(len(rows)),
-            values,
-            _BAR,
-            left=left,
-            color=KIND[kind],
-            edgecolor=FAINT,
-            linewidth=0.4,
-        )
-        left = left + values
-        handles.append(Patch(facecolor=KIND[kind], label=KIND_NAMES[kind]))
+    looks = {
+        KIND_COLUMNS[kind]: {"facecolor": KIND[kind], "edgecolor": FAINT, "linewidth": 0.4}
+        for kind in STACKED
+    }
+    labels = {KIND_COLUMNS[kind]: KIND_NAMES[kind] for kind in STACKED}
+    times = rows[list(looks)].astype("float64") / divisor
+    left, handles = _stacked(ax, times, looks, labels)
     names = []
     row: Any
     for place, row in enumerate(rows.itertuples()):
         at = (row.start_ns - origin_ns) / 1e9
         names.append(f"{short(row.comm, _NAME_LENGTH)}, CPU {row.cpu}, at {at:.6f} s")
-        text = duration(row.wall_ns) + _packets(row.packets)
+        text = duration(row.wall_ns)
+        if pd.notna(row.packets) and row.packets:
+            text += f", {plural(int(row.packets), 'packet')}"
         _beside(ax, text, left[place], place)
     label_rows(ax, names, beyond=0.6)
-    ax.set_xlim(0, max(left.max(initial=0), 1e-9) * 1.22)
+    ax.set_xlim(0, max(left.max() if len(left) else 0, 1e-9) * 1.22)
     ax.set_xlabel(f"without running in between, {unit}")
     ax.grid(axis="x")
     legend_above(ax, handles, 3)
-
-
-def _packets(packets: Any) -> str:
-    if pd.isna(packets) or not packets:
-        return ""
-    return f", {int(packets):,} packet{'' if packets == 1 else 's'}"
 
 
 def when(ax: Axes, frame: pd.DataFrame, window: tuple[int, int], origin_ns: int) -> None:
@@ -200,7 +193,3 @@ def waited(ax: Axes, displaced: pd.DataFrame, most: int = 6) -> None:
 
 def _beside(ax: Axes, text: str, x: float, row: int) -> None:
     ax.annotate(text, (x, row), xytext=(6, 0), textcoords="offset points", va="center")
-
-
-def _patch(look: dict[str, Any]) -> dict[str, Any]:
-    return {("facecolor" if name == "color" else name): value for name, value in look.items()}

@@ -1,10 +1,9 @@
 """How a loss changes while the capture goes on: windows that roll over it."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 import numpy as np
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...errors import ArgumentError
 from ...timeline.by import By, check_by, victim_keys
@@ -14,10 +13,7 @@ from ...timeline.owners import of_tasks, sums_by_thief, within_figures
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import round_width
-from ..victim import asked_or_chosen, victim_of
-
-if TYPE_CHECKING:
-    from ...answers.answer import Answer
+from ..victim import asked_or_chosen
 
 _MEASURES = (
     *("on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns", "stolen_network_ns"),
@@ -32,11 +28,7 @@ _UNKNOWN = 0.1
 @question(
     inputs=(LIVES,),
     columns=(
-        "start_ns",
-        "end_ns",
-        "stolen_cpu_share",
-        "stolen_share",
-        "stolen_ns",
+        *("start_ns", "end_ns", "stolen_cpu_share", "stolen_share", "stolen_ns"),
         "on_cpu_ns",
     ),
 )
@@ -46,7 +38,7 @@ def rolling_stolen(
     step_ns: int | None = None,
     by: By | None = None,
     victim: Task | None = None,
-) -> pd.DataFrame:
+) -> Answer:
     """What was stolen in windows that roll over the timeline.
 
     - window_ns: Width of a window, a multiple of step_ns. None: five steps.
@@ -57,43 +49,50 @@ def rolling_stolen(
     - victim: A task by tid or comm; ALL for every task. None: the timeline's (Timeline.victim), by
       CPU every task.
 
-    A row per window: start_ns, end_ns, the victim's keys (for by), and
+    A row per window. hardirq_ns, vector_ns, poll_ns, network_outside_polls_ns, other_softirq_ns and
+    nmi_ns are parts of stolen_max_ns; unknown_cpu_share is of the window's CPU time. lifetime_ns is
+    how much of it the victim surely was there, of a group the sum over its tasks; NA of all tasks
+    together. Windows begin on multiples of step_ns on the capture's clock; the first and the last
+    are cut where the timeline is.
 
-    - on_cpu_ns, task_ns (Int64, NA without sched_switch), stolen_ns, stolen_max_ns,
-      stolen_network_ns, stolen_network_max_ns, synchronous_ns, scheduled_ns, unknown_ns
-      (int64);
-    - hardirq_ns, vector_ns, poll_ns, network_outside_polls_ns, other_softirq_ns, nmi_ns: parts
-      of stolen_max_ns;
-    - stolen_share, stolen_max_share (of on_cpu_ns), stolen_cpu_share, stolen_cpu_max_share (of
-      the window, one CPU being 1), unknown_cpu_share (of the window's CPU time, what has no
-      known owner);
-    - lifetime_ns (Int64): how much of it the victim surely was there, of a group the sum over
-      its tasks; NA of all tasks together and without sched_switch.
-
-    Source: sums(step_ns), the steps of a window added up; lives. Windows begin on multiples of
-    step_ns on the capture's clock; the first and the last are cut where the timeline is.
+    Source: sums(step_ns), the steps of a window added up; lives.
     """
     victim = asked_or_chosen(timeline, victim, by)
     step, window = _widths(timeline, window_ns, step_ns)
-    keys = [] if by is None else victim_keys(_checked(by))
-    if not timeline.duration_ns:
+    frame = windows(timeline, window, step, by, victim)
+    comparable = frame if by is None else frame[:0]
+    comparable = usual(comparable[comparable["stolen_cpu_share"].notna()])
+    some = len(comparable) >= 2 and comparable["stolen_cpu_share"].max()
+    widths = comparable["end_ns"] - comparable["start_ns"]
+    return Answer(
+        frame,
+        width_ns=int(widths.median()) if some else None,
+        extremes=_extremes(comparable if some else comparable[:0]),
+        victim=label_of(timeline, victim),
+        capture_start_ns=timeline.capture.start_ns,
+    )
+
+
+def windows(
+    timeline: Timeline, window: int, step: int, by: By | None, victim: Task | None
+) -> pd.DataFrame:
+    # The rows of rolling_stolen().
+    if by is not None:
+        check_by(by)
+    keys = [] if by is None else victim_keys(by)
+    if timeline.duration_ns:
+        sums = timeline.sums(step)
+        edges = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
+        frame = rolled(_measured(sums, by, victim), keys, step, window, edges)
+        frame["unknown_cpu_share"] = unknown_in(sums, frame, step)
+        frame["lifetime_ns"] = _lived(timeline, frame, keys, victim)
+    else:
         frame = rolled(_measured(timeline.sums(), by, victim), keys, step, window, (0, 0))
-        return frame.assign(unknown_cpu_share=float("nan"), lifetime_ns=pd.array([], dtype="Int64"))
-    sums = timeline.sums(step)
-    rows = _measured(sums, by, victim)
-    edges = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
-    frame = rolled(rows, keys, step, window, edges)
-    frame["unknown_cpu_share"] = unknown_in(sums, frame, step)
-    frame["lifetime_ns"] = _lived(timeline, frame, keys, victim)
+        frame = frame.assign(unknown_cpu_share=float("nan"), lifetime_ns=0)
     if timeline.missing["on_cpu"]:
         frame[["on_cpu_ns", "task_ns"]] = pd.NA
         frame[["stolen_share", "stolen_max_share"]] = float("nan")
-    return frame.astype({"on_cpu_ns": "Int64", "task_ns": "Int64"})
-
-
-def _checked(by: By) -> By:
-    check_by(by)
-    return by
+    return frame.astype({"on_cpu_ns": "Int64", "task_ns": "Int64", "lifetime_ns": "Int64"})
 
 
 def _widths(timeline: Timeline, window_ns: int | None, step_ns: int | None) -> tuple[int, int]:
@@ -148,7 +147,7 @@ def _measured(sums: pd.DataFrame, by: By | None, victim: Task | None) -> pd.Data
     rows = rows_of(rows, victim)
     what = {**within_figures(rows), "unknown_ns": rows["context"] == "unknown"}
     kind = kinds_of(rows).where(what["stolen_max_ns"])
-    what |= {name: kind == one for one, name in KIND_COLUMNS.items()}
+    what |= {column: kind == name for name, column in KIND_COLUMNS.items()}
     return rows.assign(**{name: rows["ns"].where(mask, 0) for name, mask in what.items()})
 
 
@@ -186,27 +185,6 @@ def rolled(
     return frame
 
 
-def largest_change(frame: pd.DataFrame) -> "tuple[pd.Series, pd.Series] | None":
-    # The two windows, one beginning where the other ends, whose stolen_cpu_share differs most.
-    # frame: of rolling_stolen, of one victim or of all. Returns the earlier one and the later one,
-    # None where no window begins at the end of another.
-    pairs = frame.merge(
-        frame[["start_ns", "stolen_cpu_share"]],
-        left_on="end_ns",
-        right_on="start_ns",
-        suffixes=("", "_next"),
-    )
-    if not len(pairs):
-        return None
-    change = (pairs["stolen_cpu_share_next"] - pairs["stolen_cpu_share"]).abs()
-    if not change.notna().any():
-        return None
-    pair = pairs.iloc[int(change.argmax())]
-    earlier = frame[frame["start_ns"] == pair["start_ns"]].iloc[0]
-    later = frame[frame["start_ns"] == pair["end_ns"]].iloc[0]
-    return earlier, later
-
-
 def usual(frame: pd.DataFrame) -> pd.DataFrame:
     # The windows that can be compared: the victim was there throughout, and most is known.
     # frame: of rolling_stolen, of one victim or of all. Of these the ones in which it had at least
@@ -220,47 +198,28 @@ def usual(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[known & (ran >= ran[ran > 0].median() / 2)]
 
 
-class Spread(NamedTuple):
-    # stolen_max_share over usual windows: its 10th and 90th percentile, and the most.
-    low_share: float
-    high_share: float
-    most_share: float
-
-
-def spread(frame: pd.DataFrame) -> Spread | None:
-    # How much the share taken varies from window to window; None for few, or where nothing was.
+def spread(frame: pd.DataFrame) -> dict[str, float] | None:
+    # How much stolen_max_share varies over usual windows: its 10th and 90th percentile, and the
+    # most. None for few, or where nothing was stolen.
     shares = usual(frame)["stolen_max_share"].dropna()
     if len(shares) < 5 or not shares.max():
         return None
     low, high = shares.quantile([0.1, 0.9])
-    return Spread(float(low), float(high), float(shares.max()))
+    return {"low_share": low, "high_share": high, "most_share": shares.max()}
 
 
-@rolling_stolen.totals
-def _extremes(answer: "Answer") -> dict[str, Any]:
-    # extremes: the windows with most and least stolen of those that compare, and the two before and
-    # after the largest change; none where nothing was. width_ns: the windows' median.
-    frame = answer.frame[answer.frame["stolen_cpu_share"].notna()]
-    rows = usual(frame) if answer.options.get("by") is None else frame[:0]
-    found: dict[str, pd.Series[Any]] = {}
-    width_ns = None
-    if len(rows) >= 2 and rows["stolen_cpu_share"].max():
-        shares = rows["stolen_cpu_share"]
-        found = {"most": rows.iloc[int(shares.argmax())], "least": rows.iloc[int(shares.argmin())]}
-        found |= dict(zip(("before", "after"), largest_change(rows) or (), strict=False))
-        width_ns = int((rows["end_ns"] - rows["start_ns"]).median())
-    extremes = pd.DataFrame(list(found.values()), columns=frame.columns)
-    extremes.insert(0, "extreme", list(found))
-    return {"width_ns": width_ns, "extremes": extremes.reset_index(drop=True)}
-
-
-@rolling_stolen.figures
-def _of_one(answer: "Answer") -> dict[str, Any]:
-    # most, least, before, after: those of extremes, None without.
-    rows = {row["extreme"]: row for row in answer.tables["extremes"].to_dict("records")}
-    return {
-        "victim": label_of(answer.timeline, victim_of(answer)),
-        "width_ns": answer.parts["width_ns"],
-        "origin_ns": answer.start_ns,
-        **{name: rows.get(name) for name in ("most", "least", "before", "after")},
-    }
+def _extremes(frame: pd.DataFrame) -> pd.DataFrame:
+    # The windows with most and least stolen, and those before and after the largest change: two of
+    # which one begins where the other ends.
+    if not len(frame):
+        return pd.DataFrame(columns=["extreme", *frame.columns])
+    shares = frame.set_index("start_ns")["stolen_cpu_share"]
+    places = {"most": int(shares.argmax()), "least": int(shares.argmin())}
+    change = (frame["end_ns"].map(shares) - frame["stolen_cpu_share"]).abs()
+    if change.notna().any():
+        before = int(change.argmax())
+        places["before"] = before
+        places["after"] = int(np.searchsorted(frame["start_ns"], frame["end_ns"].iloc[before]))
+    rows = frame.iloc[list(places.values())].reset_index(drop=True)
+    rows.insert(0, "extreme", list(places))
+    return rows

@@ -4,33 +4,31 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import kinds_of
 from ...timeline.owners import INTERRUPT_CONTEXTS, is_device, of_tasks
-from ...timeline.reading import once, rows
+from ...timeline.reading import rows
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
-from ..victim import asked_or_chosen, not_by_cpu, victim_of
+from ..victim import asked_or_chosen, not_by_cpu
 from .episodes import GAP_NS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...answers.answer import Answer
-
 _STOLEN = ("stolen", "stolen_or_synchronous")
 # Of the NET_RX that polled an instance alone, so many must show the line.
 _LEAST_SHARE = 0.05
-_QUEUES, _BARS = 4, 9
+_BARS = 9
 
 
 @question(
     inputs=("softirqs", "hardirqs", "polls"),
     columns=("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network"),
 )
-@once
-def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> pd.DataFrame:
+def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> Answer:
     """What took a victim's time, most first, down to device and queue.
 
     - by: What tells victims apart; "device" is as "comm".
@@ -38,24 +36,20 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
       CPU there is none but ALL.
 
     A row per victim and thief that took time; victims by falling loss, and so the thieves of each.
-    The victim's keys, thief (as in the ledger), context, device (None where it has none), queue,
-    irq (Int64, of a hardirq or of the queue's line), napi (UInt64, NA but for polls), is_network,
-    stolen_ns and stolen_max_ns (int64: for certain, and with what may have been the victim's own),
-    segments (how many), stolen_share, stolen_max_share (of the victim's time on CPU, NaN without
-    sched_switch).
+    An interrupt line is a queue. A NAPI instance belongs to the line that raises the softirqs it is
+    polled in (queues). The backlog, which has no device, is a queue for each CPU. queue is None
+    where none of that holds. Per victim stolen_max_ns adds up to that of stolen(), but for what no
+    event shows.
 
     Source: the timeline's sums; for queues softirqs, hardirqs and polls, of a large capture those
-    of a part from its middle. An interrupt line is a queue. A NAPI instance belongs to the line
-    that raises the softirqs it is polled in (queues). The backlog, which has no device, is a queue
-    for each CPU. queue is None where none of that holds. Per victim stolen_max_ns adds up to that
-    of stolen().
+    of a part from its middle.
     """
     check_by(by)
     not_by_cpu(by, victim)
     victim = asked_or_chosen(timeline, victim, by)
-    keys, lines = victim_keys(by), queues(timeline)
-    by_thief = timeline.sums_by_thief(by).assign(napi=timeline.sums()["napi"])
-    tasks = of_tasks(rows_of(by_thief, victim))
+    keys, lines = victim_keys(by), queues(timeline).frame
+    sums = timeline.sums_by_thief(by).assign(napi=timeline.sums()["napi"])
+    tasks = of_tasks(rows_of(sums, victim))
     taken = tasks[tasks["context"].isin(INTERRUPT_CONTEXTS) & tasks["cost_class"].isin(_STOLEN)]
     line_of = lines.astype({"napi": object}).set_index("napi")
     napi = taken["napi"].astype(object)
@@ -88,7 +82,11 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
     loss = -frame.groupby(keys, dropna=False)["stolen_max_ns"].transform("sum")
     order = frame.assign(loss=loss, most=-frame["stolen_max_ns"])
     index = order.sort_values(["loss", *keys, "most"], kind="stable").index
-    return frame.astype(dict.fromkeys(totals, "int64")).loc[index].reset_index(drop=True)
+    frame = frame.astype(dict.fromkeys(totals, "int64")).loc[index].reset_index(drop=True)
+    # Of tasks by number, or of several, the frame alone tells.
+    about = None if by == "tid" else victim
+    own = frame[:0] if about is None else frame
+    return Answer(frame, by_thief=by_thief(own), **by_queue(own), victim=label_of(timeline, about))
 
 
 def by_thief(rows: pd.DataFrame) -> pd.DataFrame:
@@ -117,64 +115,35 @@ def by_queue(rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _victim(answer: "Answer") -> Task | None:
-    # Of whom words and pictures are: of tasks by number, or of several, the frame alone tells.
-    return None if answer.options.get("by") == "tid" else victim_of(answer)
-
-
-@thieves.totals
-def _totals(answer: "Answer") -> dict[str, Any]:
-    # Of one victim: by_thief(), and what by_queue() returns.
-    rows = answer.frame[:0] if _victim(answer) is None else answer.frame
-    return {"by_thief": by_thief(rows), **by_queue(rows)}
-
-
-@thieves.figures
-def _queues_of(answer: "Answer") -> dict[str, Any]:
-    # queues, nobodys: with their ns.
-    victim, parts = _victim(answer), answer.parts
-    queues, nobodys = parts["queues"], parts["nobodys"]
-    named = list(zip(queues["queue"], queues["stolen_max_ns"], strict=True))
-    return {
-        "victim": victim if victim is None else label_of(answer.timeline, victim),
-        "thieves": parts["by_thief"],
-        "queues": named[:_QUEUES],
-        "queues_more": len(named[_QUEUES:]),
-        "with_polls": parts["with_polls"],
-        "nobodys": list(zip(nobodys["device"], nobodys["stolen_max_ns"], strict=True)),
-    }
-
-
-def _any(answer: "Answer") -> list[dict[str, Any]]:
-    return [{}] if len(answer.figures["thieves"]) else []
+def _any(answer: Answer) -> list[dict[str, Any]]:
+    return [{}] if len(answer["by_thief"]) else []
 
 
 @thieves.plot(
-    title=lambda answer: f"What took time from {answer.figures['victim']}, most first",
-    height=lambda answer: 1.3 + 0.26 * min(len(answer.figures["thieves"]), _BARS),
+    title=lambda answer: f"What took time from {answer['victim']}, most first",
+    height=lambda answer: 1.3 + 0.26 * min(len(answer["by_thief"]), _BARS),
     panels=_any,
 )
-def _bars(ax: "Axes", answer: "Answer") -> None:
+def _bars(ax: "Axes", answer: Answer) -> None:
     from ...plots.answer import thieves as draw
 
-    draw(ax, answer.figures["thieves"])
+    draw(ax, answer["by_thief"])
 
 
 @question(inputs=("softirqs", "hardirqs", "polls"))
-def queues(timeline: Timeline) -> pd.DataFrame:
+def queues(timeline: Timeline) -> Answer:
     """Which interrupt line each NAPI instance is polled for.
 
-    A row per NAPI instance whose line is known: napi, device, irq, name (of the line), softirqs
-    (int64, how many show it). Empty where no interrupt raised a softirq that polled.
-
-    Source: softirqs, hardirqs and polls, of a large capture those of a part from its middle. A
-    NET_RX shows a line where a hardirq raised it (where no raise was recorded: where it began
-    within 10 us of a hardirq's exit) and it polled one instance alone. A line and an instance
+    A row per NAPI instance whose line is known; empty where no interrupt raised a softirq that
+    polled. A NET_RX shows a line where a hardirq raised it (where no raise was recorded: where it
+    began within 10 us of a hardirq's exit) and it polled one instance alone. A line and an instance
     belong together where each is the other's in more than half of these, and 5 % of the NET_RX that
     polled the instance alone show it. A line that several instances share, or an instance that
     several lines raise, is left out.
+
+    Source: softirqs, hardirqs and polls, of a large capture those of a part from its middle.
     """
-    return lines_of(*rows(timeline.excerpt, "softirqs", "hardirqs", "polls"))
+    return Answer(lines_of(*rows(timeline.excerpt, "softirqs", "hardirqs", "polls")))
 
 
 def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
@@ -188,12 +157,12 @@ def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame
     lines = lines.sort_values("entry_ns", kind="stable")
     if len(raised):
         raised = raised[["cpu", "ordinal", "raise_ns"]].astype("int64").sort_values("raise_ns")
-        found = pd.merge_asof(raised, lines, left_on="raise_ns", right_on="entry_ns", by="cpu")
-        found = found[found["exit_ns"] >= found["raise_ns"]]
+        shown = pd.merge_asof(raised, lines, left_on="raise_ns", right_on="entry_ns", by="cpu")
+        shown = shown[shown["exit_ns"] >= shown["raise_ns"]]
     else:
         # One of them proves nothing; that most do, and for one line, is what counts.
         began = polled[["cpu", "ordinal", "entry_ns"]].astype("int64").sort_values("entry_ns")
-        found = pd.merge_asof(
+        shown = pd.merge_asof(
             began.rename(columns={"entry_ns": "began_ns"}),
             lines.sort_values("exit_ns", kind="stable"),
             left_on="began_ns",
@@ -201,7 +170,7 @@ def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame
             by="cpu",
             tolerance=GAP_NS,
         )
-        found = found[found["irq"].notna()]
+        shown = shown[shown["irq"].notna()]
     of_softirq = polls[polls["softirq_ordinal"].notna() & polls["napi"].notna()]
     of_softirq = pd.DataFrame(
         {
@@ -212,7 +181,7 @@ def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame
         }
     ).drop_duplicates()
     alone = of_softirq[~of_softirq.duplicated(["cpu", "ordinal"], keep=False)]
-    pairs = found.merge(alone, on=["cpu", "ordinal"])
+    pairs = shown.merge(alone, on=["cpu", "ordinal"])
     counts = pairs.groupby(["napi", "device", "irq", "name"], dropna=False).size()
     frame = counts.rename("softirqs").reset_index()
     # Two of thousands are coincidence: on PREEMPT_RT raises are the irq threads' own.

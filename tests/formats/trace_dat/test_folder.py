@@ -9,7 +9,7 @@ from hypothesis import given
 
 import netcost_analysis
 from netcost_analysis._native import Capture, CaptureError
-from netcost_analysis.questions.stolen_time import lifetimes
+from support.asked import lifetimes
 from support.examples import examples
 from support.host import Fresh
 from support.live import EVENTS

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import netcost_analysis
-from netcost_analysis.questions.network_cost import network_words
+from netcost_analysis.questions.network_cost import cost_of, network_words
 from netcost_analysis.timeline.task import ALL
 from support.asked import (
     cost_classes,
@@ -154,7 +154,7 @@ def test_what_networking_cost(tmp_path: Path) -> None:
     assert got.network_cpu_share == pytest.approx(0.15)
     assert got.unknown_cpu_share == pytest.approx(0.2)
     assert got.of_cpus["network_cpu_ns"].to_dict() == {0: 300, 1: 0}
-    unknown, used = network_words(got)
+    unknown, used = network_words(cost_of(line))
     assert "20.0 %" in unknown
     for figure in ("used 15.0 %", "300 ns", "2.00 µs", "80.0 % recorded", "100 % of"):
         assert figure in used
@@ -180,7 +180,7 @@ def test_what_networking_cost_is_a_sum_of_classes(name: str) -> None:
 def test_nothing_seen_is_not_nothing_used(tmp_path: Path) -> None:
     formats = tuple(one for one in t.FORMATS if "softirq" not in one.name)
     line = netcost_analysis.open_capture(written(tmp_path, *two(), formats=formats)).timeline()
-    words = network_words(network_cost(line))
+    words = network_words(cost_of(line))
     for token in ("irq:softirq_entry and irq:softirq_exit", "not recorded"):
         assert token in words[-1]
     assert "%" not in words[-1]
@@ -193,7 +193,7 @@ def test_what_kworkers_did_of_it_nobody_knows(tmp_path: Path, until: int, is_ope
     kworker = h.Task(90, "kworker/1:2")
     idle, end = h.idle(1), h.Waking(1_000, UDPSINK)
     other = cpu(1, h.Switch(100, kworker), h.Switch(until, idle), end, task=idle)
-    cost = network_cost(netcost_analysis.open_capture(written(tmp_path, one, other)).timeline())
+    cost = cost_of(netcost_analysis.open_capture(written(tmp_path, one, other)).timeline())
     assert (cost.kworkers_ns, cost.is_open) == (until - 100, is_open)
     words = " ".join(network_words(cost))
     assert ("or more" in words) == ("kworkers ran" in words) == is_open
@@ -233,7 +233,7 @@ def test_the_first_lines_are_of_the_victim_and_then_of_all_cpus(
 def test_nothing_recorded_is_not_nothing_used(netcost: Netcost, tmp_path: Path) -> None:
     path = written(tmp_path, *two())
     capture = netcost_analysis.open_capture(path)
-    got = network_cost(capture.timeline(5e-7, 8e-7, cpus=[1]))
+    got = cost_of(capture.timeline(5e-7, 8e-7, cpus=[1]))
     assert (got.recorded_share, got.network_cpu_ns, got.network_cpu_max_ns) == (0, 0, None)
     assert pd.isna(got.network_cpu_max_share)
     (words,) = network_words(got)
@@ -246,9 +246,9 @@ def test_nothing_recorded_is_not_nothing_used(netcost: Netcost, tmp_path: Path) 
     out = netcost("ask", "network_cost", str(path), *window).out
     assert "network_cpu_max_ns: unknown" in out
     # CPU 0 was recorded, and had no network then: of CPU 1 that is not said.
-    both = network_cost(capture.timeline(5e-7, 8e-7))
+    both = cost_of(capture.timeline(5e-7, 8e-7))
     assert both.network_cpu_max_ns == 0
-    assert both.of_cpus["network_cpu_max_ns"].isna().to_dict() == {0: False, 1: True}
+    assert [cpu.network_cpu_max_ns is None for cpu in both.by_cpu.values()] == [False, True]
     for token in ("used nothing", "known owner (50.0"):
         assert token in network_words(both)[-1]
 
@@ -257,7 +257,7 @@ def test_nothing_recorded_is_not_nothing_used(netcost: Netcost, tmp_path: Path) 
 def test_nothing_owned_is_not_nothing_used(tmp_path: Path) -> None:
     told = (h.Waking(0, UDPSINK), h.SoftirqExit(500, NET_RX), h.Waking(1_000, UDPSINK))
     capture = netcost_analysis.open_capture(written(tmp_path, cpu(0, *told, task=OPENSSL)))
-    got = network_cost(capture.timeline(1e-7, 4e-7))
+    got = cost_of(capture.timeline(1e-7, 4e-7))
     assert (got.recorded_share, got.owned_share, got.network_cpu_max_ns) == (1, 0, None)
     (words,) = network_words(got)
     for token in ("CPU 0", "not known", "has a known", "100 % recorded", "0.0 % of"):
@@ -267,7 +267,7 @@ def test_nothing_owned_is_not_nothing_used(tmp_path: Path) -> None:
 # The fourth NET_RX was counted and no event tells of it: around it, there is no figure.
 def test_counted_and_not_recorded_is_not_at_least_nothing(tmp_path: Path) -> None:
     line = opened(tmp_path, robbed(silent=SILENT)).capture.timeline(16.25e-6, 19.5e-6)
-    got = network_cost(line)
+    got = cost_of(line)
     assert (got.network_cpu_max_ns, got.softirqs_missing) == (0, 5)
     words = network_words(got)[-1]
     for token in ("CPU 0", "not known", "5 network softirqs", "100 % recorded", "100 % of"):

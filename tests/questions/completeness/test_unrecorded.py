@@ -80,7 +80,6 @@ def test_what_it_ran_itself_is_the_range_that_goes_with_it(tmp_path: Path) -> No
     assert high - low == len(SILENT) * 1_400
     told = between(low, high)
     assert " – " in told
-    assert told in repr(matrix)
     assert told in line.ask.stolen_time.ledger()._repr_html_()
     row = stolen(line).victims.loc["openssl"]
     assert (row["task_min_ns"], row["task_ns"]) == (low, high)

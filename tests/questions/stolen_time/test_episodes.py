@@ -3,6 +3,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -20,7 +21,7 @@ from support.printed import printed
 from support.told import NET_RX, OPENSSL, RCU, UDPSINK
 
 
-def found(path: Path, *cpus: Cpu, **options: object) -> netcost.Episodes:
+def found(path: Path, *cpus: Cpu, **options: object) -> Any:
     known = tuple(one.first_task for one in cpus)
     file = recording(*cpus, known=known).write(path / "perf.data")
     line = netcost.open_capture(file).timeline()

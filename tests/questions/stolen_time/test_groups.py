@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.ledger import ledger_of
 from netcost_analysis.questions.lifetimes import lives_together
-from netcost_analysis.questions.stolen import Losses, loss_of, losses, shares_of
+from netcost_analysis.questions.losses import Losses, losses, shares_of
+from netcost_analysis.questions.stolen import loss_of
 from netcost_analysis.timeline.owners import Victim
 from netcost_analysis.timeline.task import Group
-from support.asked import ledger, stolen
+from support.asked import stolen
 from support.kept import kept
 from support.perfdata import cpu
 from support.perfdata import happenings as h
@@ -48,12 +50,10 @@ def test_tasks_of_one_name_are_as_the_name(tmp_path: Path) -> None:
 
 def test_the_others_of_a_table_are_laid_once_too(tmp_path: Path, netcost: Netcost) -> None:
     line = turns(tmp_path, *(f"worker-{number}" for number in range(8)))
-    matrix = ledger(line)
-    for count in range(len(matrix.victims)):
-        rest = matrix.gathered(count).columns[-1]
-        if len(rest.victims) < 2:
-            continue
-        row = losses(line).together(rest.victims)
+    matrix = ledger_of(line, "comm")
+    for count in range(len(matrix.victims) - 1):
+        rest = matrix.gathered(count)[1][-1]
+        row = losses(line).together(matrix.victims[count:])
         assert rest.stolen == (
             *(row["stolen_ns"], row["stolen_max_ns"]),
             *(row["stolen_share"], row["stolen_max_share"]),

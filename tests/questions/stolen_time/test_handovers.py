@@ -3,6 +3,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from support.told import KSOFTIRQD, NAPI_THREAD, NET_RX, OPENSSL, RCU, UDPSINK
 MS = 1_000_000
 
 
-def found(path: Path, *cpus: Cpu, **settings: object) -> netcost.Handovers:
+def found(path: Path, *cpus: Cpu, **settings: object) -> Any:
     tasks = (OPENSSL, UDPSINK, KSOFTIRQD, NAPI_THREAD)
     file = recording(*cpus, known=tasks, **settings).write(path / "perf.data")
     return handovers(netcost.open_capture(file).timeline())
@@ -148,12 +149,19 @@ def test_what_was_handed_over_is_a_run_of_softirq_runs(sample: str) -> None:
     assert ((rows["wake_reason"] == "rounds") == (rows["rounds"] == 10)).all()
 
 
-@pytest.mark.parametrize("sample", BUSY)
-def test_who_waited_is_what_the_ledger_says(sample: str) -> None:
-    timeline = kept(sample).timeline()
+TCP = "stolen-time-tcp.netcost.tar.zst"
+QUIET = "quiet-interface.netcost.tar.zst"
+
+
+@pytest.mark.parametrize(
+    ("sample", "cpus"),
+    [*((name, None) for name in BUSY), (QUIET, [0]), (TCP, [1]), (TCP, None)],
+)
+def test_who_waited_is_what_the_ledger_says(sample: str, cpus: list[int] | None) -> None:
+    timeline = kept(sample).timeline(cpus=cpus)
     got = handovers(timeline)
     mine = got.displaced.groupby("tid")["ns"].sum()
-    theirs = timeline.displaced.groupby("tid")["ns"].sum()
+    theirs = stolen(timeline, by="tid").victims["displaced_ns"].groupby("tid").sum()
     assert mine.to_dict() == theirs[theirs > 0].to_dict()
     assert got.handovers["displaced_all_ns"].sum() == mine.sum()
 

@@ -30,7 +30,7 @@ def test_a_victim_that_ends_is_no_change(tmp_path: Path) -> None:
     assert got["lifetime_ns"].tolist() == [500] * 26 + [450, 350]
     told = line.ask.stolen_time.rolling_stolen(window_ns=500, step_ns=100, victim="openssl")
     for name in ("most", "least", "before", "after"):
-        assert told.figures[name]["stolen_cpu_share"] == 0.1
+        assert told.tables["extremes"].set_index("extreme")["stolen_cpu_share"][name] == 0.1
     assert told.words.count("10.0 %") == 4
     every = rolling_stolen(line, 500, 100, by="comm", victim=ALL)
     assert (

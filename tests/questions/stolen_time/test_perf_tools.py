@@ -1,17 +1,15 @@
 # What perf's own reports say of the same recordings: perf sched timehist of who waited, perf kwork
-# of softirq time. And hand-overs beside the ledger's displaced time, task by task.
+# of softirq time.
 
 import re
 
 import pytest
 
 import netcost_analysis as netcost
-from support.asked import cost_classes, handovers, stolen
+from support.asked import cost_classes, handovers
 from support.host import SAMPLES, require_tool
-from support.kept import kept
 from support.oracle import perf_kwork, run
 
-TCP = "stolen-time-tcp.netcost.tar.zst"
 TOP = SAMPLES / "stolen-time-top.netcost.tar.zst"
 # "27638.020406 [0000]  perf[26002]   0.039      0.034      0.052      R ": when the stay ended.
 STAY = re.compile(
@@ -68,14 +66,3 @@ def test_network_softirqs_take_as_long_by_perf_kwork(top: netcost.Timeline) -> N
     kinds = [*taken["cost_class"].unique(), "scheduled", "from_idle"]
     network = classes[classes["cost_class"].isin(kinds) & (classes["is_network"] == "yes")]
     assert 0.99 * theirs < network["ns"].sum() <= theirs
-
-
-@pytest.mark.parametrize(
-    ("name", "cpus"),
-    [("nic-stolen-time", None), ("quiet-interface.netcost.tar.zst", [0]), (TCP, [1]), (TCP, None)],
-)
-def test_displaced_is_the_ledgers_task_by_task(name: str, cpus: list[int] | None) -> None:
-    line = kept(name).timeline(cpus=cpus)
-    found = handovers(line).displaced.groupby("tid")["ns"].sum()
-    known = stolen(line, by="tid").victims["displaced_ns"].groupby("tid").sum()
-    assert found.to_dict() == {tid: ns for tid, ns in known.items() if ns}

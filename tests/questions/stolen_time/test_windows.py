@@ -7,7 +7,6 @@ import pytest
 
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.stolen_time.rolling_stolen import (
-    largest_change,
     spread,
     unknown_in,
     usual,
@@ -50,9 +49,9 @@ def test_windows_roll(tmp_path: Path) -> None:
     assert one["stolen_share"].tolist() == pytest.approx([0.35, 0.1, 0.125])
     by = rolling_stolen(line, 200, 100, by="comm", victim=ALL).set_index(["comm", "start_ns"])
     assert by.loc[("udpsink", origin + 200), "on_cpu_ns"] == 40
-    change = largest_change(got)
-    assert change is not None
-    assert [row["stolen_ns"] for row in change] == [70, 20]
+    answer = line.ask.stolen_time.rolling_stolen(window_ns=100, step_ns=100, victim=ALL)
+    extremes = answer.tables["extremes"].set_index("extreme")["stolen_ns"]
+    assert extremes.to_dict() == {"most": 70, "least": 0, "before": 70, "after": 0}
 
 
 # What is unknown from 100 to 200 is half of the windows that hold it.
@@ -97,7 +96,8 @@ def test_the_spread_is_of_windows_that_can_be_compared() -> None:
         }
     )
     assert len(usual(frame)) == 11
-    assert spread(frame) == pytest.approx((0.001, 0.009, 0.010))
+    shares = {"low_share": 0.001, "high_share": 0.009, "most_share": 0.010}
+    assert spread(frame) == pytest.approx(shares)
     assert spread(frame[:4]) is None
     assert spread(frame.assign(stolen_max_share=0.0)) is None
 

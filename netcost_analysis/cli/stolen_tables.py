@@ -1,0 +1,147 @@
+# netcost stolen's tables: who lost how much, where one task's time went, and how it lived.
+
+from typing import TYPE_CHECKING, Any
+
+from ..display.tables import Table, between, share_between
+from ..timeline.owners import by_total, summed
+from ..timeline.task import Group, Task
+from ..units import absent, duration, plural, share
+from .stolen_json import lives_of, waits_of
+from .table import show
+
+if TYPE_CHECKING:
+    from ..capture.accounting import Accounting
+    from ..questions.stolen import Loss
+    from ..timeline.timeline import Timeline
+
+ROWS = 12
+_HOLDERS = 3
+_COLUMNS = (
+    *("on CPU", "itself", "stolen", "share", "of it network", "of it own"),
+    *("own traffic", "scheduled", "displaced", "no known owner", "monitor says"),
+)
+# What a narrow terminal shows first.
+MAIN = ("task", "stolen", "share", "on CPU", "itself", "displaced", "of it network", "scheduled")
+
+
+def overview(
+    timeline: "Timeline",
+    service: "Loss | None",
+    victims: "list[Loss]",
+    rest: dict[str, Any] | None,
+) -> Table:
+    # rest: of the victims behind the first ones, as one.
+    rows = [[f"{service.comm}, the service", *_cells(timeline, service.row)]] if service else []
+    rows += [[loss.comm, *_cells(timeline, loss.row)] for loss in victims[:ROWS]]
+    if rest:
+        rows.append([plural(len(victims[ROWS:]), "other"), *_cells(timeline, rest)])
+    header = ["task", *_COLUMNS]
+    # A column of blanks says nothing, nor does a monitor of whom nothing is known.
+    kept = [i for i in range(len(header)) if i == 0 or any(row[i] for row in rows)]
+    if all(loss.row["monitor_ns"] is None for loss in victims):
+        kept = [i for i in kept if i != len(_COLUMNS)]
+    return Table([header[i] for i in kept], [[row[i] for i in kept] for row in rows])
+
+
+def _cells(timeline: "Timeline", row: dict[str, Any]) -> list[str]:
+    from ..questions.stolen import monitor_ends
+
+    def figure(low: str, high: str | None = None) -> str:
+        ends = row[low], row[high or low]
+        return duration(ends[1]) if high is None and ends[1] is None else between(*ends)
+
+    known = row["on_cpu_ns"] is not None
+    return [
+        figure("on_cpu_ns"),
+        figure("task_min_ns", "task_ns") if known else figure("task_ns"),
+        figure("stolen_ns", "stolen_max_ns"),
+        ""
+        if absent(row["stolen_share"])
+        else share_between(row["stolen_share"], row["stolen_max_share"]),
+        figure("stolen_network_ns", "stolen_network_max_ns"),
+        figure("stolen_own_ns", "stolen_own_max_ns"),
+        *map(figure, ("synchronous_ns", "scheduled_ns", "displaced_ns")),
+        figure("unknown_ns", "unknown_max_ns"),
+        between(*(monitor_ends(timeline, row) or ("", ""))),
+    ]
+
+
+def detail(timeline: "Timeline", loss: "Loss", regime: "Accounting | None") -> Table:
+    from ..questions.losses import share_of, shares_of
+    from ..questions.stolen import monitor_ends, own_ends
+
+    row = loss.row
+    shares = shares_of(row)
+
+    def part(name: str, low: str, high: str | None = None) -> list[str]:
+        high = high or low
+        of = "" if absent(shares[high]) else share_between(shares[low], shares[high])
+        return [name, between(row[f"{low}_ns"], row[f"{high}_ns"]) or "0", of]
+
+    rows = []
+    if not absent(row["on_cpu_ns"]):
+        rows += [part("on CPU", "on_cpu"), part("ran itself", "task_min", "task")]
+    rows.append(part("stolen", "stolen", "stolen_max"))
+    rows.append(part("  network", "stolen_network", "stolen_network_max"))
+    if not absent(row["stolen_own_ns"]):
+        rows.append(part("  of its own traffic", "stolen_own", "stolen_own_max"))
+    for context in ("hardirq", "vector", "nmi"):
+        if row[f"stolen_{context}_ns"]:
+            rows.append(part(f"  by {context}", f"stolen_{context}"))
+    for kind, key in (("softirq", "action"), ("device", "device")):
+        for one in loss.parts[f"by_{kind}"]:
+            ends = one["stolen_ns"], one["stolen_max_ns"]
+            of = share_between(*(share_of(ns, row["on_cpu_ns"]) for ns in ends))
+            rows.append([f"  by {kind} {one[key]}", between(*ends), of])
+    if row["stolen_unrecorded_ns"]:
+        most = between(0, row["stolen_unrecorded_ns"])
+        rows.append(part("  by interrupts not recorded, expected", "stolen_unrecorded_expected"))
+        rows.append(["    and at most", most, share_between(0, shares["stolen_unrecorded"])])
+    own, whole = own_ends(row), row["on_cpu_ns"]
+    rows += [
+        ["synchronous", between(*own) or "0", share_between(*(share_of(ns, whole) for ns in own))],
+        part("scheduled (work of kernel threads, their own part too)", "scheduled"),
+        part("no known owner", "unknown", "unknown_max"),
+        ["displaced (waited, off CPU)", duration(row["displaced_ns"]), ""],
+    ]
+    shown = monitor_ends(timeline, row)
+    says = f"a monitor says ({regime.regime if regime else 'accounting not recorded'})"
+    of = share_between(*(share_of(end, whole) for end in shown)) if shown and whole else ""
+    rows.append([says, between(*shown) or "0" if shown else "unknown", of])
+    return Table(["", "time", "of its time on CPU"], rows)
+
+
+def show_life(timeline: "Timeline", victim: Task) -> None:
+    from ..questions.lifetimes import lives_together, parts_of_life
+    from ..questions.losses import share_of
+    from ..questions.stolen import loss_of
+    from ..timeline.lives import everywhere
+
+    # Of a tid, those of all its names.
+    found = lives_of(timeline, victim)
+    lives = list(found.values())
+    if not lives:
+        return
+    unrecorded_ns = loss_of(everywhere(timeline), victim).row["stolen_unrecorded_ns"]
+    row = lives_together(lives, unrecorded_ns)
+    there = between(row["lifetime_ns"], row["lifetime_max_ns"])
+    if isinstance(victim, Group):
+        row["tasks"] = len({tid for tid, _ in found})
+    tasks = f" ({plural(row['tasks'], 'task')}, their sum)" if row["tasks"] > 1 else ""
+    if len(lives) > 1 and not isinstance(victim, Group):
+        tasks = f" (under {len(lives)} names, their sum)"
+    # Of many tasks that come and go, what they were absent for says nothing.
+    absent_for = f"; absent for {duration(row['absent_ns'])}" if row["tasks"] == 1 else ""
+    every = "" if timeline.cpus is None else ", on all recorded CPUs"
+    print(f"\nIts lifetime{tasks}{every}: {there}{absent_for}\n")
+    rows = [[part, duration(ns), share(of)] for part, ns, of in parts_of_life(row)]
+    waits = summed((one["holder_comm"], one["ns"]) for one in waits_of(timeline, victim) or [])
+    rows += [
+        [
+            f"of its waits: for {holder}",
+            duration(waits[holder]),
+            share(share_of(waits[holder], row["lifetime_max_ns"])),
+        ]
+        for holder in by_total(waits)[:_HOLDERS]
+    ]
+    show(Table(["", "time", "of its lifetime"], rows))
