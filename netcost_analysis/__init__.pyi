@@ -42,8 +42,6 @@ from .questions.batches import KernelLimits as KernelLimits
 from .questions.batches import NetRxTotals as NetRxTotals
 from .questions.comparison import Changes as Changes
 from .questions.comparison import CostTree as CostTree
-from .questions.completeness import Completeness as Completeness
-from .questions.completeness import Coverages as Coverages
 from .questions.ledger import Ledger as Ledger
 from .questions.network_cost import NetworkCost as NetworkCost
 from .questions.stolen_time import Episodes as Episodes

@@ -224,7 +224,7 @@ def test_a_folder_given_is_read_instead_of_the_bundles(tmp_path: Path) -> None:
 def test_a_packed_configuration(tmp_path: Path) -> None:
     (tmp_path / "config.gz").write_bytes(gzip.compress(b"# x\nCONFIG_IRQ_TIME_ACCOUNTING=y\n"))
     apart = bare(NIC, kernel_config=tmp_path / "config.gz")
-    assert apart.ask("recording").result.regime == "irq_time"
+    assert apart.ask("recording")["regime"] == "irq_time"
 
 
 def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:

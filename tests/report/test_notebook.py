@@ -114,7 +114,7 @@ def test_hand_overs_and_shares_are_those_of_the_package(told: tuple[Capture, str
 
 def test_the_cost_of_looking_is_that_of_the_package(told: tuple[Capture, str]) -> None:
     capture, page = told
-    figures = corrected_stolen(capture.timeline(window="auto"))
+    figures = corrected_stolen(capture.timeline(window="auto")).frame
     row = figures[(figures["comm"] == "openssl") & (figures["figure"] == "task_ns")].iloc[0]
     low, high = duration(row["corrected_low_ns"]), duration(row["corrected_high_ns"])
     assert re.search(rf"<td>{low}</td>\s*<td>{high}</td>", page)
