@@ -78,7 +78,7 @@ def test_the_table_is_what_the_ledger_says(told: tuple[Capture, str]) -> None:
 def test_the_three_estimates_are_those_of_the_package(told: tuple[Capture, str]) -> None:
     capture, page = told
     assert capture.bundle
-    rows = estimates(capture.bundle, capture.victim_timeline())
+    rows = estimates(capture.bundle, capture.victim_timeline()).frame
     gap = rows["got_share"]["traced"] - rows["got_share"]["work"]
     assert f"{abs(100 * gap):.1f} points" in page
     assert share(rows["lost_share"]["traced"]) in page
