@@ -106,12 +106,12 @@ def _tables(place: Path, one: Found) -> Iterator[tuple[str, list[dict[str, Any]]
     about = answer("recording")
     if about is None:
         raise CaptureError(lacking[0])
-    recording = about.result
+    recording = about.parts
     recorded_at, recorded_by = _when(capture, one)
     identity = {
         "path": one.path,
-        "hostname": recording.hostname,
-        "kernel": recording.kernel or _kernel(capture),
+        "hostname": recording["hostname"],
+        "kernel": recording["kernel"] or _kernel(capture),
         "recorded_at": recorded_at,
     }
     yield "answers", [identity | _in_all(answer)]
@@ -120,16 +120,16 @@ def _tables(place: Path, one: Found) -> Iterator[tuple[str, list[dict[str, Any]]
     about_it = {
         "recorded_by": recorded_by,
         "lacking": "; ".join(lacking) or None,
-        "arch": recording.arch,
-        "format": recording.format,
-        "clock": recording.clock,
-        "cpus": len(recording.cpus),
-        "duration_ns": recording.duration_ns,
-        "events": recording.event_count,
-        "lost_events": recording.lost_events,
-        "state": recording.state,
-        "recorded_share": recording.recorded_share,
-        "owned_share": recording.owned_share,
+        "arch": recording["arch"],
+        "format": recording["format"],
+        "clock": recording["clock"],
+        "cpus": len(recording["cpus"]),
+        "duration_ns": recording["duration_ns"],
+        "events": recording["event_count"],
+        "lost_events": recording["lost_events"],
+        "state": recording["state"],
+        "recorded_share": recording["recorded_share"],
+        "owned_share": recording["owned_share"],
     }
     yield "captures", [{**_identity(one), **identity, **about_it}]
 

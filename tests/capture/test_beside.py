@@ -30,7 +30,10 @@ OF_THE_MANIFEST = {
     ("ledger", "notes"),
     # With which tool and settings it was recorded, and so what an event cost.
     *(("event_cost", ""), ("tracing_cost", ""), ("tracing_cost", "in_all")),
-    *(("network_overhead", ""), ("corrected_stolen", "")),
+    *(("network_overhead", ""), ("corrected_stolen", ""), ("tracing_cost", "costs")),
+    ("network_overhead", "of_victim"),
+    # What was run beside it, and how it would be recorded again.
+    *(("estimates", "run"), ("unanswered", "next_command"), ("unanswered", "has_load")),
 }
 
 
