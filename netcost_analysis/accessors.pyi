@@ -7,7 +7,6 @@ import pandas as pd
 from .export.dataset import Exported
 from .export.perfetto import PerfettoTrace
 from .questions.accessors import ComparisonAsk, ExperimentAsk, FleetAsk, RecordingAsk
-from .questions.completeness.coverages import Coverages
 from .timeline.task import Task
 from .timeline.timeline import Timeline
 from .timeline.window import Named
@@ -64,5 +63,5 @@ class OfFleet:
     ask: FleetAsk
 
 class OfAnswer:
-    coverage: Coverages | None
+    coverage: dict[str, Any] | None
     def view(self, row: int = 0) -> TimelineWidget: ...

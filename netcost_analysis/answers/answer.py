@@ -334,4 +334,7 @@ class Rows(Sequence[dict[str, Any]]):
 def _told(part: Any) -> Any:
     import pandas as pd
 
-    return Rows(part) if isinstance(part, pd.DataFrame) else part
+    if not isinstance(part, pd.DataFrame):
+        return part
+    # What names a row is told with it.
+    return Rows(part.reset_index() if any(part.index.names) else part)

@@ -232,7 +232,9 @@ class Ask:
         # What is asked of a bundle as well is asked of its victim's run.
         bundle = self._capture.bundle if "Bundle" in asked.sources else None
         if bundle is not None and bundle.victim and self._whole.has_victims_run:
-            return self._capture.victim_timeline()
+            run = self._capture.victim_timeline()
+            run.given_victim = self._whole.given_victim
+            return run
         return self._whole
 
     def _shown(self) -> "Table":

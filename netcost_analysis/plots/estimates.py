@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ..units import share
+from ..units import absent, share
 from .marks import label_rows
 from .palette import FAINT, HATCH, INK, TASK, UNKNOWN
 
@@ -17,15 +17,12 @@ _NAMES = {
 
 
 def estimates(ax: Axes, rows: pd.DataFrame) -> None:
-    """Draw the estimates of the share of wall time that the victim got.
-
-    rows: as victim.estimates returns it: index ticks, work, traced; column got_share (0 to 1, NaN
-    where the bundle cannot say).
-    """
-    names = [name for name in _NAMES if name in rows.index]
+    """Draw the estimates of the share of wall time that the victim got. rows: of estimates."""
+    shares = rows["got_share"].astype(float)
+    names = [name for name in _NAMES if name in shares.index]
     for place, name in enumerate(names):
-        got = float(rows["got_share"].loc[name])
-        if got != got:
+        got = float(shares[name])
+        if absent(got):
             ax.text(1, place, "the bundle cannot say", va="center", color=FAINT)
             continue
         ax.barh(place, 100 * got, 0.6, color=TASK, edgecolor=FAINT, linewidth=0.5)
@@ -39,8 +36,7 @@ def estimates(ax: Axes, rows: pd.DataFrame) -> None:
             color=INK,
             fontweight="bold",
         )
-    shares = rows["got_share"].astype(float)
-    if {"traced", "work"} <= set(rows.index) and shares["traced"] > shares["work"]:
+    if {"traced", "work"} <= set(names) and shares["traced"] > shares["work"]:
         place, width = names.index("work"), 100 * float(shares["traced"] - shares["work"])
         left = 100 * float(shares["work"])
         ax.barh(

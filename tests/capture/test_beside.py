@@ -30,7 +30,10 @@ OF_THE_MANIFEST = {
     ("ledger", "notes"),
     # With which tool and settings it was recorded, and so what an event cost.
     *(("event_cost", ""), ("tracing_cost", ""), ("tracing_cost", "in_all")),
-    *(("network_overhead", ""), ("corrected_stolen", "")),
+    *(("network_overhead", ""), ("corrected_stolen", ""), ("tracing_cost", "costs")),
+    ("network_overhead", "of_victim"),
+    # What was run beside it, and how it would be recorded again.
+    *(("estimates", "run"), ("unanswered", "next_command"), ("unanswered", "has_load")),
 }
 
 
@@ -224,7 +227,7 @@ def test_a_folder_given_is_read_instead_of_the_bundles(tmp_path: Path) -> None:
 def test_a_packed_configuration(tmp_path: Path) -> None:
     (tmp_path / "config.gz").write_bytes(gzip.compress(b"# x\nCONFIG_IRQ_TIME_ACCOUNTING=y\n"))
     apart = bare(NIC, kernel_config=tmp_path / "config.gz")
-    assert apart.ask("recording").result.regime == "irq_time"
+    assert apart.ask("recording")["regime"] == "irq_time"
 
 
 def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:

@@ -224,7 +224,7 @@ def test_a_sample_answers_the_same(tmp_path: Path, temporary: dict[str, str]) ->
     assert done.returncode == 0, done.stderr
     mask(SAMPLES / "hidden-cost", tmp_path / "masked.netcost.tar.zst")
     runs = [
-        hidden_cost(open_experiment(path)).runs.select_dtypes("number")
+        hidden_cost(open_experiment(path))["runs"].select_dtypes("number")
         for path in (SAMPLES / "hidden-cost", whole, tmp_path / "masked.netcost.tar.zst")
     ]
     assert runs[0].equals(runs[1])

@@ -188,7 +188,7 @@ def test_what_is_asked_of_a_bundle_is_asked_of_its_victims_run(netcost: Netcost)
     told = netcost("ask", "estimates", path, "--json").json
     capture = package.open_capture(path)
     assert capture.bundle
-    rows = estimates(capture.bundle, capture.victim_timeline())
+    rows = estimates(capture.bundle, capture.victim_timeline()).frame
     assert [row["got_share"] for row in told] == list(rows["got_share"])
 
 

@@ -78,7 +78,7 @@ def assert_rolled(bundle: Path) -> Capture:
     assert begins[CPU] - gap["end_ns"] < 50_000_000
     assert manifest["lost_events"] == 0
     assert "different times" in manifest["notes"][-1]
-    for verdict in (manifest["completeness"]["verdict"], computed(capture).verdict):
+    for verdict in (manifest["completeness"]["verdict"], computed(capture).verdict.verdict):
         assert "lost" not in verdict
     return capture
 
@@ -140,7 +140,7 @@ def test_rings_that_reach_back_are_compared_with_the_counters(
     verdict = manifest_of(bundle)["completeness"]
     rows = {(row["name"], row["cpu"]): row for row in verdict["rows"]}
     assert rows["NET_RX", CPU]["counted"] > 100
-    ours = {(row.counter, row.cpu): row for row in computed(open_capture(bundle)).listed}
+    ours = {(row.counter, row.cpu): row for row in computed(open_capture(bundle)).rows}
     for key, row in rows.items():
         assert (row["counted"], row["recorded"]) == ours[key][3:5]
     if tool == "tracefs":

@@ -168,8 +168,8 @@ def test_it_answers_the_same(tmp_path: Path) -> None:
     sums = other.timeline().sums()
     assert other.bundle.victim_comm in set(sums["comm"])
     assert (
-        estimates(one.bundle, one.timeline())["got_share"].tolist()
-        == estimates(other.bundle, other.timeline())["got_share"].tolist()
+        estimates(one.bundle, one.timeline()).frame["got_share"].tolist()
+        == estimates(other.bundle, other.timeline()).frame["got_share"].tolist()
     )
     assert other.bundle.before.stat.equals(one.bundle.before.stat)
     assert other.bundle.kernel_config == one.bundle.kernel_config

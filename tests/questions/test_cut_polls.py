@@ -33,7 +33,7 @@ def told(timeline: netcost.Timeline) -> dict[str, Any]:
     times = timeline.ask.devices.device_time().frame
     own = times[times["device"] == "eth0"]
     sizes = timeline.ask.batches.poll_sizes().frame
-    covered = timeline.ask.completeness.coverages().result.of_cpus
+    covered = timeline.ask.completeness.coverages()["of_cpus"]
     return {
         **{name: int(own[name].fillna(0).sum()) for name in COUNTS},
         "sized": int(sizes["polls"].sum()),

@@ -197,7 +197,7 @@ def test_raises_that_nobody_counted(tmp_path: Path, beside: Ranges) -> None:
 
 def test_device_interrupts_that_the_kernel_counted(tmp_path: Path, beside: Ranges) -> None:
     line = counted(tmp_path, some((h.IrqEntry, h.IrqExit)))
-    assert "32" in completeness(line.capture).verdict
+    assert "32" in completeness(line.capture).why
     new = ranges(line)
     assert untrue(beside, new) == {}
     # Six of 24, a microsecond each.

@@ -76,7 +76,7 @@ def test_the_table_is_what_the_ledger_says(told: tuple[Capture, str]) -> None:
 def test_the_three_estimates_are_those_of_the_package(told: tuple[Capture, str]) -> None:
     capture, page = told
     assert capture.bundle
-    rows = estimates(capture.bundle, capture.victim_timeline())
+    rows = estimates(capture.bundle, capture.victim_timeline()).frame
     gap = rows["got_share"]["traced"] - rows["got_share"]["work"]
     assert f"{abs(100 * gap):.1f} points" in page
     assert share(rows["lost_share"]["traced"]) in page
@@ -112,7 +112,7 @@ def test_hand_overs_and_shares_are_those_of_the_package(told: tuple[Capture, str
 
 def test_the_cost_of_looking_is_that_of_the_package(told: tuple[Capture, str]) -> None:
     capture, page = told
-    figures = corrected_stolen(capture.timeline(window="auto"))
+    figures = corrected_stolen(capture.timeline(window="auto")).frame
     row = figures[(figures["comm"] == "openssl") & (figures["figure"] == "task_ns")].iloc[0]
     low, high = duration(row["corrected_low_ns"]), duration(row["corrected_high_ns"])
     assert re.search(rf"<td>{low}</td>\s*<td>{high}</td>", page)

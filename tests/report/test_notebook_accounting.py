@@ -11,7 +11,7 @@ from netcost_analysis.questions.accounting import accounts, hidden_cost_predicti
 from netcost_analysis.units import duration, share
 from support.doctored import doctored
 from support.host import ROOT
-from support.kept import kept, kept_calibration, kept_hidden_cost
+from support.kept import kept, kept_calibration, kept_hidden_ns
 from support.perfdata import recording
 from support.perfdata import tracepoints as t
 from support.robbed import robbed
@@ -25,14 +25,13 @@ def test_the_figures_are_the_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(netcost, "open_experiment", lambda _: kept_calibration())
     told = told_by(SCRIPT, monkeypatch, path=str(SAMPLE), experiment="hidden-cost")
     page = told.text
-    hidden = kept_hidden_cost()
-    table = accounts(kept("veth-stolen-time"), hidden.hidden_ns)
+    table = accounts(kept("veth-stolen-time"), kept_hidden_ns()).frame
     for column in ("got_share", "residual_share"):
         for name, value in table[column].dropna().items():
             assert f"<td>{share(value)}</td>" in page, f"{column} of {name}"
-    assert f"<strong>{duration(hidden.hidden_ns)}</strong>" in page
+    assert f"<strong>{duration(kept_hidden_ns())}</strong>" in page
     predictions = hidden_cost_predictions(kept_calibration())
-    for error in predictions.error_table["mean_absolute_error_share"]:
+    for error in predictions.frame["mean_absolute_error_share"]:
         assert f"<td>{share(error)}</td>" in page
     assert re.findall(r"24 \w+ runs\b.(\d\d)", page) == ["24", "23"]
     assert len(told.pictures) == 6

@@ -110,7 +110,7 @@ def test_the_sweep_has_mpstat_and_no_baseline() -> None:
         assert capture.bundle is not None
         assert capture.bundle.baseline is None
         if capture.bundle.victim is not None:
-            kinds = cpu_accounts(capture).loc["mpstat"]
+            kinds = cpu_accounts(capture).frame.loc["mpstat"]
             shares = kinds[["tasks_share", "irq_share", "soft_share", "idle_share"]]
             assert shares.notna().all(), path.name
     assert "No baseline" in said()["datapath-sweep"]

@@ -6,11 +6,11 @@ from typing import Any
 import pandas as pd
 
 import netcost_analysis as netcost
-from netcost_analysis import questions
+from netcost_analysis.questions.accounting import accounts as accounts_of
 
 
 def accounts(folder: Path, **given: float) -> pd.DataFrame:
-    return questions.accounting.accounts(netcost.open_capture(folder), **given)  # type: ignore[arg-type]
+    return accounts_of(netcost.open_capture(folder), **given).frame  # type: ignore[arg-type]
 
 
 def rows(frame: pd.DataFrame) -> dict[Any, dict[str, Any]]:

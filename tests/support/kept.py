@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from netcost_analysis import Fleet, HiddenCost, Timeline, compare, open_fleet
+from netcost_analysis import Answer, Fleet, Timeline, compare, open_fleet
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.opening.experiment import Experiment, open_experiment
@@ -102,5 +102,9 @@ def kept_calibration() -> Experiment:
 
 
 @cache
-def kept_hidden_cost() -> HiddenCost:
+def kept_hidden_cost() -> Answer:
     return hidden_cost(kept_calibration())
+
+
+def kept_hidden_ns() -> float:
+    return float(kept_hidden_cost().frame["value"]["hidden_ns"])

@@ -1,9 +1,10 @@
 """Where the time of the victim's CPU went, by /proc/stat, by mpstat and by the trace."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...parsers.mpstat import KINDS as PRINTED
 from ...snapshots.mpstat_times import intervals_within
@@ -14,120 +15,80 @@ from .side_by_side import bundle_of, ran
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...answers.answer import Answer
     from ...capture.capture import Capture
     from ...timeline.timeline import Timeline
 
 KINDS = ("tasks", "irq", "soft", "idle", "steal", "unknown")
-# The contexts of the trace that the kernel's kinds stand for.
+# Of the trace's contexts, and of the kernel's kinds by /proc/stat and mpstat.
 _CONTEXTS = {
-    "tasks": ("task",),
-    "irq": ("hardirq", "vector", "nmi"),
-    "soft": ("softirq", "poll"),
-    "idle": ("idle",),
-    "unknown": ("unknown",),
+    "task": "tasks",
+    "hardirq": "irq",
+    "vector": "irq",
+    "nmi": "irq",
+    "softirq": "soft",
+    "poll": "soft",
+    "idle": "idle",
+    "unknown": "unknown",
 }
 
 
 @question(check=bundle_of, columns=("account", *(f"{kind}_share" for kind in KINDS)))
-def cpu_accounts(capture: "Capture") -> pd.DataFrame:
+def cpu_accounts(capture: "Capture") -> Answer:
     """Where the time of the victim's CPU went by three accounts of the same run.
 
-    - capture: Of a bundle with a victim.
-
-    A row per account (index: cpu_stat, mpstat, traced). Shares of its time, 0 to 1: tasks_share
-    (user, nice and system), irq_share, soft_share (softirqs), idle_share (with iowait),
-    steal_share, unknown_share (the trace's alone). NaN where the bundle cannot say, and for a
-    victim that was not pinned.
-
-    Source: cpu_stat is of the time between the snapshots before and after, mpstat of whole
-    intervals within the run, traced of the run. A trace has no steal: whatever was paused has it.
+    A row per account; NaN where the bundle cannot say, and for a victim that was not pinned. Only
+    the trace has time that is unknown, and it has no steal: whatever was paused has it. Source:
+    cpu_stat is of the time between the snapshots before and after, mpstat of whole intervals within
+    the run, traced of the run.
     """
     timeline, bundle, _ = ran(capture)
-    ticks = counted(bundle).shares
     inside = intervals_within(bundle)
-    seen = {kind: float(inside[f"{kind}_share"].mean()) for kind in PRINTED} if len(inside) else {}
+    printed = {kind: float(inside[f"{kind}_share"].mean()) for kind in PRINTED if len(inside)}
+    user = ("usr", "nice", "sys", "guest", "gnice")
     rows = {
-        "cpu_stat": _kinds(ticks, ("user", "nice", "system"), "irq", "softirq"),
-        "mpstat": _kinds(
-            seen,
-            ("usr", "nice", "sys", "guest", "gnice"),
-            *("irq", "soft"),
-        ),
-        "traced": _traced(timeline if bundle.victim_cpu is not None else None),
+        "cpu_stat": _kinds(counted(bundle).shares, ("user", "nice", "system"), "softirq"),
+        "mpstat": _kinds(printed, user, "soft"),
+        "traced": {} if timeline is None or bundle.victim_cpu is None else _traced(timeline),
     }
-    frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(KINDS), dtype=float)
-    return frame.add_suffix("_share").rename_axis("account")
+    index = pd.Index(rows, name="account")
+    frame = pd.DataFrame(list(rows.values()), index=index, columns=list(KINDS), dtype=float)
+    frame = frame.add_suffix("_share")
+    both = frame["irq_share"] + frame["soft_share"]
+    by_stat, traced = float(both["cpu_stat"]), float(both["traced"])
+    known = both[["cpu_stat", "traced"]].notna().all()
+    in_all = {
+        "counted_share": by_stat if known else None,
+        "traced_share": traced if known else None,
+        "more": by_stat > traced + AIM_SHARE,
+    }
+    return Answer(frame, in_all=in_all)
 
 
-def _kinds(shares: dict[str, float], tasks: tuple[str, ...], irq: str, softirq: str) -> list[float]:
+def _kinds(shares: dict[str, float], tasks: tuple[str, ...], softirq: str) -> dict[str, float]:
     if softirq not in shares:
-        return [NAN] * len(KINDS)
-    return [
-        sum(shares.get(kind, 0.0) for kind in tasks),
-        shares[irq],
-        shares[softirq],
-        shares.get("idle", NAN) + shares.get("iowait", 0.0),
-        shares.get("steal", NAN),
-        NAN,
-    ]
-
-
-def _traced(timeline: "Timeline | None") -> list[float]:
-    if timeline is None:
-        return [NAN] * len(KINDS)
-    sums = timeline.sums()
-    spent = sums.groupby(sums["context"].astype(object))["ns"].sum()
-    total = float(spent.sum())
-    if not total:
-        return [NAN] * len(KINDS)
-    found = {
-        kind: sum(float(spent.get(context, 0)) for context in contexts) / total
-        for kind, contexts in _CONTEXTS.items()
+        return {}
+    return {
+        "tasks": sum(shares.get(kind, 0.0) for kind in tasks),
+        "irq": shares["irq"],
+        "soft": shares[softirq],
+        "idle": shares.get("idle", NAN) + shares.get("iowait", 0.0),
+        "steal": shares.get("steal", NAN),
     }
-    return [found.get(kind, NAN) for kind in KINDS]
 
 
-class Interrupts(NamedTuple):
-    """Interrupts and softirqs together, as shares of the CPU; more: /proc/stat has AIM_SHARE more.
-
-    None and False where not both are known.
-    """
-
-    counted_share: float | None
-    traced_share: float | None
-    more: bool
-
-
-@cpu_accounts.figures
-def _figures(answer: "Answer") -> Interrupts:
-    total: Interrupts = answer.parts["in_all"]
-    return total
-
-
-@cpu_accounts.totals
-def _totals(answer: "Answer") -> dict[str, Interrupts]:
-    return {"in_all": interrupts(answer)}
-
-
-def interrupts(answer: "Answer") -> Interrupts:
-    both = (answer.frame["irq_share"] + answer.frame["soft_share"]).dropna().astype(float)
-    if not {"cpu_stat", "traced"} <= set(both.index):
-        return Interrupts(None, None, False)
-    counted, traced = float(both["cpu_stat"]), float(both["traced"])
-    return Interrupts(counted, traced, counted > traced + AIM_SHARE)
-
-
-def _height(answer: "Answer") -> float:
-    return 1.1 + 0.36 * int(answer.frame["tasks_share"].notna().sum())
+def _traced(timeline: "Timeline") -> dict[str, float]:
+    sums = timeline.sums()
+    spent = sums.groupby(sums["context"].astype(object).map(_CONTEXTS))["ns"].sum()
+    total = float(spent.sum())
+    return {kind: spent.get(kind, 0) / total for kind in _CONTEXTS.values()} if total else {}
 
 
 @cpu_accounts.plot(
     title="The CPU's time by kind, by each account",
-    height=_height,
+    height=lambda answer: 1.1 + 0.36 * int(answer.frame["tasks_share"].notna().sum()),
     panels=lambda answer: [{}] if answer.frame["tasks_share"].notna().any() else [],
 )
-def _bars(ax: "Axes", answer: "Answer") -> None:
+def _bars(ax: "Axes", answer: Answer) -> None:
     from .plots import cpu_kinds
 
     cpu_kinds(ax, answer.frame)

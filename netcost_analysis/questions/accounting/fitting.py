@@ -15,12 +15,11 @@ QUANTITIES = (
 
 
 def wide(runs: pd.DataFrame) -> pd.DataFrame:
-    """A row per bundle of its two runs with the load, as calibration_runs returns runs.
+    """A row per bundle of its two runs with the load: runs as calibration_runs returns them.
 
-    Columns: condition, repeat, then of the traced run and, with ``untraced_`` before it, of the
-    untraced one: lost (1 - by_work_share), ticks (1 - by_ticks_share), traced (1 - by_trace_share),
-    others, interrupts, packets, events (each per second), steal. Rate 0 has no untraced one, hence
-    NaN.
+    Of the traced run and, with ``untraced_`` before it, of the untraced one: what was lost by work,
+    ticks and trace, others' share, interrupts, packets and events a second, steal. Rate 0 has no
+    untraced one, hence NaN.
     """
     names = {
         "cpu_interrupts_per_s": "interrupts",
@@ -44,14 +43,11 @@ def fit(table: pd.DataFrame, weights: Floats | None = None) -> pd.DataFrame:
     """The quantities that explain the runs of a table, by least squares without a constant.
 
     table: as wide returns it. weights: a row for each fit and a column for each bundle, how often
-    it counts; None for one fit in which each counts once. Returns a row per fit, columns
-    QUANTITIES, in ns and events. NaN where nothing tells.
+    it counts; None for one fit in which each counts once. A row per fit; NaN where nothing tells.
 
-    - hidden_ns: what was lost beyond traced time, per interrupt of the traced runs.
-    - event_ns: what the traced run lost more than the untraced one, for the interrupts that each
-      had, per event recorded.
-    - traced_interrupt_ns, traced_packet_ns: traced loss but for other tasks' time, by both.
-    - events_per_interrupt, events_per_packet: recorded events likewise.
+    hidden_ns is of what was lost beyond traced time; event_ns of what the traced run lost more than
+    the untraced one, for the interrupts that each had; what an interrupt and a packet take of
+    traced time, and make of events, is fitted by both, without other tasks' time.
     """
     if weights is None:
         weights = np.ones((1, len(table)))
@@ -76,18 +72,16 @@ def hidden_ns(hidden: Floats, interrupts: Floats, weights: Floats | None = None)
     """The hidden cost of an interrupt, in ns: of one run its quotient, of several their slope.
 
     hidden: of each run what was lost beyond traced time, as a share of the victim's CPU.
-    interrupts: how many a second the kernel counted there. weights: as for fit. Returns a row per
-    fit, of one column; NaN where nothing tells.
+    interrupts: how many a second the kernel counted there. weights: as for fit.
     """
     weights = np.ones((1, len(hidden))) if weights is None else weights
     return 1e9 * coefficients(interrupts[:, None], hidden, weights)
 
 
 def by_rate(table: pd.DataFrame) -> pd.DataFrame:
-    """The hidden cost at each rate alone, where there is a load at all.
+    """The hidden cost at each rate alone, where there is a load at all; table: of wide.
 
-    table: as wide returns it. Returns a row per condition: condition, hidden_ns,
-    cpu_interrupts_per_s (the mean), point_ns (what a percentage point of work is for each of them).
+    point_ns is what a percentage point of work is for each interrupt.
     """
     loaded = table[table["untraced_lost"].notna()]
     rows = [
@@ -102,8 +96,7 @@ def by_rate(table: pd.DataFrame) -> pd.DataFrame:
 def intervals(table: pd.DataFrame) -> pd.DataFrame:
     """Each quantity with its interval of 95 %: bundles drawn again with replacement, seeded.
 
-    table: as wide returns it. Returns a row per quantity (index): value, low, high; NaN for the
-    interval of fewer than three bundles.
+    table: as wide returns it. Fewer than three bundles have no interval.
     """
     frame = pd.DataFrame({"value": fit(table).iloc[0], "low": np.nan, "high": np.nan})
     if len(table) >= 3:

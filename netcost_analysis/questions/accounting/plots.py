@@ -1,5 +1,4 @@
-# The accounts of a victim's time, what lies between them, and how well it is predicted. Each draws
-# on an Axes from the frames of this package alone.
+# The accounts of a victim's time, what lies between them, and how well it is predicted.
 
 import numpy as np
 import pandas as pd
@@ -38,15 +37,13 @@ _PREDICTORS = {
     "counted": "counters × traced price",
     "counted_and_hidden": "counters × traced price and hidden cost",
 }
+_MARKERS = {"ticks": "o", "traced": "s", "hidden": "^"}
 # Room for a label outside a bar, in per cent of the axis.
 _SHORT = 14
 
 
 def accounts(ax: Axes, table: pd.DataFrame) -> None:
-    """Draw what each account says the victim got, with a line at what its work says.
-
-    table: as side_by_side.accounts returns it; what the bundle cannot say is left out.
-    """
+    """Draw what each account says the victim got, with a line at what its work says."""
     known = table["got_share"].dropna()
     names = [name for name in NAMES if name in known.index]
     for place, name in enumerate(names):
@@ -77,32 +74,26 @@ def accounts(ax: Axes, table: pd.DataFrame) -> None:
 def cpu_kinds(ax: Axes, table: pd.DataFrame) -> None:
     """Draw where the CPU's time went by each account, stacked. table: of cpu_accounts."""
     shown = table.dropna(subset=["tasks_share"])
-    for place, (_, row) in enumerate(shown.iterrows()):
-        left = 0.0
-        for kind, color in _KIND_COLORS.items():
-            width = 100 * float(row[f"{kind}_share"])
-            if not width > 0:
-                continue
-            hatch = HATCH if kind == "unknown" else None
-            ax.barh(place, width, 0.62, left=left, color=color, edgecolor=FAINT, linewidth=0.5,
-                    hatch=hatch)  # fmt: skip
-            left += width
-    names = [_ACCOUNTS[str(name)] for name in shown.index]
-    label_rows(ax, names)
+    widths = 100 * shown[[f"{kind}_share" for kind in _KIND_COLORS]].fillna(0)
+    lefts = widths.cumsum(axis=1) - widths
+    patches = []
+    for column, (kind, color) in zip(widths, _KIND_COLORS.items(), strict=True):
+        width, left = widths[column].to_numpy(), lefts[column].to_numpy()
+        drawn = np.flatnonzero(width > 0)
+        hatch = HATCH if kind == "unknown" else None
+        ax.barh(drawn, width[drawn], 0.62, left[drawn], color=color, edgecolor=FAINT,
+                linewidth=0.5, hatch=hatch)  # fmt: skip
+        if (width > 0.3).any():
+            patches.append(Patch(color=color, label=_KIND_NAMES.get(kind, kind)))
+    label_rows(ax, [_ACCOUNTS[str(name)] for name in shown.index])
     ax.set_xlim(0, 100)
     ax.set_xlabel("share of the CPU's time, %")
     ax.spines["left"].set_visible(False)
-    seen = [kind for kind in _KIND_COLORS if (shown[f"{kind}_share"] > 0.003).any()]
-    patches = [Patch(color=_KIND_COLORS[kind], label=_KIND_NAMES.get(kind, kind)) for kind in seen]
-    legend_above(ax, patches, len(seen))
+    legend_above(ax, patches, len(patches))
 
 
 def gap(ax: Axes, runs: pd.DataFrame, coefficients: pd.DataFrame) -> None:
-    """Draw what traced runs lost beyond traced time over their interrupts, and the line fitted.
-
-    runs: as calibration_runs returns them. coefficients: as intervals returns them: the line of
-    hidden_ns, with its interval shaded.
-    """
+    """Draw what traced runs lost beyond traced time over their interrupts, and the line fitted."""
     traced = runs[runs["run"] == "load_traced"]
     points = 100 * (traced["by_trace_share"] - traced["by_work_share"])
     thousand = traced["cpu_interrupts_per_s"] / 1000
@@ -132,12 +123,13 @@ def gap(ax: Axes, runs: pd.DataFrame, coefficients: pd.DataFrame) -> None:
 def predicted(ax: Axes, table: pd.DataFrame, run: str) -> None:
     """Draw predicted against measured loss of runs that were not learnt from, five points shaded.
 
-    table: as predictions returns it, of one way of leaving out. run: load_traced or load.
+    run: load_traced or load.
     """
     shown = table[table["run"] == run]
     top, most = 5.0, 1.0
     for predictor, rows in shown.groupby("predictor", sort=False):
-        color, marker = ESTIMATE[_role(str(predictor))], "os^"[_ROLES.index(_role(str(predictor)))]
+        role = _role(str(predictor))
+        color, marker = ESTIMATE[role], _MARKERS[role]
         lost, said = 100 * rows["lost_share"], 100 * rows["predicted_share"]
         ax.plot(lost, said, marker, color=color, markersize=5, alpha=0.8, linestyle="none",
                 label=_PREDICTORS[str(predictor)])  # fmt: skip
@@ -154,9 +146,6 @@ def predicted(ax: Axes, table: pd.DataFrame, run: str) -> None:
     ax.legend(loc="upper left", fontsize=8.5)
 
 
-_ROLES = ("ticks", "traced", "hidden")
-
-
 def _role(predictor: str) -> str:
     # Its colour: ticks, what tracepoints enclose, or that with the hidden cost.
     if predictor == "ticks":
@@ -165,10 +154,7 @@ def _role(predictor: str) -> str:
 
 
 def prediction_errors(ax: Axes, table: pd.DataFrame) -> None:
-    """Draw each prediction's error as a point, a row for each predictor and kind of run.
-
-    table: as predictions returns it, of one way of leaving out.
-    """
+    """Draw each prediction's error as a point, a row for each predictor and kind of run."""
     rows = list(table.groupby(["run", "predictor"], sort=False))
     names = []
     for place, ((run, predictor), part) in enumerate(rows):

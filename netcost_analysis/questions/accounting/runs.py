@@ -1,7 +1,7 @@
 """The runs of a calibration: the same victim alone and robbed, with tracing and without."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import pandas as pd
@@ -17,7 +17,7 @@ from .side_by_side import wall_s
 if TYPE_CHECKING:
     from ...opening.experiment import Experiment
 
-COLUMNS = (
+_COLUMNS = (
     *("bundle", "condition", "repeat", "run", "wall_s", "blocks_per_s", "by_work_share"),
     *("by_ticks_share", "by_trace_share", "others_share", "cpu_interrupts_per_s", "packets_per_s"),
     *("events_per_s", "steal_share"),
@@ -27,36 +27,16 @@ _READ: "WeakKeyDictionary[Experiment, pd.DataFrame]" = WeakKeyDictionary()
 
 
 def calibration_runs(experiment: "Experiment") -> pd.DataFrame:
-    """Each run of the victim in an experiment of capture/lab/hidden-cost.
+    """A row per run of the victim in an experiment of capture/lab/hidden-cost.
 
-    Returns a row per run: bundle, condition (the rate of datagrams, with the number sent at a time
-    where that is not 1), repeat, run (idle, idle_traced, load, load_traced), wall_s, blocks_per_s,
-    by_work_share (of the blocks per second of the same bundle's idle run), by_ticks_share (user
-    time by times(2) over wall time), by_trace_share and others_share (the victim's own segments,
-    and other tasks', over wall time; NaN for runs without a trace), and of the victim's CPU
-    cpu_interrupts_per_s, packets_per_s (by the kernel's counters, so of every run), events_per_s
-    (recorded; 0 for runs without a trace) and steal_share. A run at rate 0 has no load run of its
-    own. Raises CaptureError for an experiment without such runs.
+    condition: the rate of datagrams, with the number sent at a time where that is not 1. run: idle,
+    idle_traced, load or load_traced; a run at rate 0 has no load run of its own. What is by_trace
+    or others' is NaN for runs without a trace; interrupts and packets, by the kernel's counters,
+    are of every run. Raises CaptureError for an experiment without such runs.
     """
     if experiment not in _READ:
         _READ[experiment] = _read(experiment)
     return _READ[experiment].copy()
-
-
-class Noise(NamedTuple):
-    """How far by_work_share is from 1 in traced runs without a load: how many, mean and most."""
-
-    runs: int
-    mean_share: float
-    most_share: float
-
-
-def noise(runs: pd.DataFrame) -> Noise:
-    """How far the measure goes from one run to the next when nothing happens. runs: as above."""
-    idle = (runs["condition"] == "0") & (runs["run"] == "load_traced")
-    shares = runs[(runs["run"] == "idle_traced") | idle]["by_work_share"].dropna()
-    off = (shares - 1).abs()
-    return Noise(len(off), float(off.mean()), float(off.max()))
 
 
 def calibration_steps(experiment: "Experiment") -> pd.DataFrame:
@@ -85,7 +65,8 @@ def _read(experiment: "Experiment") -> pd.DataFrame:
         rows += [head | run for run in _runs(experiment.capture(str(step["bundle"])))]
     if not rows:
         raise CaptureError(f"{experiment.path} has no run in its table")
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    frame = pd.DataFrame(rows, columns=list(_COLUMNS))
+    return frame.astype({"by_work_share": float, "by_ticks_share": float})
 
 
 def _runs(capture: Capture) -> Iterator[dict[str, Any]]:
@@ -102,42 +83,31 @@ def _runs(capture: Capture) -> Iterator[dict[str, Any]]:
 
 
 def _run(kind: str, run: Bundle, capture: Capture | None, idle: Bundle) -> dict[str, Any]:
-    counts = counted(run)
-    work, ticks = work_against(run, idle), ticks_share(run)
+    counts, own = counted(run), run.speed_runs
+    asked_s = sum(one.asked_s for one in own)
+    traced = {"by_trace_share": NAN, "others_share": NAN, "events_per_s": 0.0}
     return {
         "run": kind,
         "wall_s": wall_s(run),
-        "blocks_per_s": _blocks_per_s(run),
-        "by_work_share": NAN if work is None else work,
-        "by_ticks_share": NAN if ticks is None else ticks,
+        "blocks_per_s": sum(one.blocks for one in own) / asked_s if own else NAN,
+        "by_work_share": work_against(run, idle),
+        "by_ticks_share": ticks_share(run),
         "cpu_interrupts_per_s": counts.interrupts_per_s,
         "packets_per_s": counts.packets_per_s,
         "steal_share": counts.steal_share,
-        **_of_trace(capture, run),
+        **(traced if capture is None else _of_trace(capture, run)),
     }
 
 
-def _blocks_per_s(run: Bundle) -> float:
-    runs = run.speed_runs
-    return sum(one.blocks for one in runs) / sum(one.asked_s for one in runs) if runs else NAN
-
-
-def _of_trace(capture: Capture | None, run: Bundle) -> dict[str, float]:
-    if capture is None:
-        return {"by_trace_share": NAN, "others_share": NAN, "events_per_s": 0.0}
+def _of_trace(capture: Capture, run: Bundle) -> dict[str, float]:
     timeline = capture.victim_timeline()
     own, sums = traced_share(run, timeline), timeline.sums()
     tasks = sums[sums["context"] == "task"]["ns"].sum() / (timeline.duration_ns or NAN)
+    # Of the CPU and the window that the timeline is of.
+    start_ns, end_ns = timeline.summary["start_ns"], timeline.summary["end_ns"]
+    events = event_count(capture, start_ns, end_ns, timeline.summary["cpus"])
     return {
         "by_trace_share": NAN if own is None else own,
         "others_share": NAN if own is None else float(tasks) - own,
-        "events_per_s": _events_per_s(capture, timeline.summary),
+        "events_per_s": events / ((end_ns - start_ns) / 1e9 or NAN),
     }
-
-
-def _events_per_s(capture: Capture, window: dict[str, Any]) -> float:
-    # Of the CPU and the window that the timeline is of.
-    start_ns, end_ns = window["start_ns"], window["end_ns"]
-    count = event_count(capture, start_ns, end_ns, window["cpus"])
-    seconds = (end_ns - start_ns) / 1e9
-    return count / seconds if seconds else NAN

@@ -1,10 +1,12 @@
-"""What each account says that the victim got, and what is to be said of it."""
+"""What each account says that the victim got, and how fine its steps are."""
 
-import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..._native import CaptureError
+from ...capture.manifest import Victim
 from ...errors import LackingError
+from ...parsers.proc_text import parse_schedstat, parse_task_files
+from ...snapshots.counters import readings
 from ...snapshots.mpstat_times import intervals_within
 from ...snapshots.service import service_cgroup_ran, service_work
 from ...timeline.of_capture import no_victim
@@ -13,17 +15,29 @@ from ..got_shares import (
     by_work_share,
     charged,
     charged_by,
+    charged_share,
+    threads_ran,
     ticks_share,
     times_of_its_own,
     traced_share,
 )
-from .counts import NAN, Counted
-from .run_time import Row, of_growth
+from .counts import NAN, Counted, seconds_between
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
+    from ...snapshots.service import Growth
     from ...timeline.timeline import Timeline
+
+
+class Row(NamedTuple):
+    # One account: the share it says the victim got, a step of its counter as such a share, the
+    # steal of its interval, what it was read from; and the share that it was charged for alone.
+    got: float = NAN
+    resolution: float = NAN
+    steal: float = NAN
+    source: str = ""
+    charged: float = NAN
 
 
 def bundle_of(capture: "Capture") -> "Bundle":
@@ -61,31 +75,76 @@ def times(bundle: "Bundle") -> Row:
     return Row(_or_nan(ticks_share(bundle)), 1 / USER_HZ / asked, source=source)
 
 
-def _charged(bundle: "Bundle") -> tuple[float, float, str]:
-    user, system, source = charged(bundle)
-    return _or_nan(user), _or_nan(system), source
-
-
 def task_stat(bundle: "Bundle") -> Row:
-    user, system, source = _charged(bundle)
+    source = f"utime + stime {charged(bundle)[2]}: what top shows"
     # Each of the two is rounded down to a tick.
-    step = 2 / USER_HZ / wall_s(bundle)
-    return Row(
-        (user + system) / wall_s(bundle), step, source=f"utime + stime {source}: what top shows"
-    )
+    return Row(_or_nan(charged_share(bundle)), 2 / USER_HZ / wall_s(bundle), source=source)
 
 
 def system(bundle: "Bundle") -> Row:
     # Not what it got: what it was charged for and, where it only computes, did not have.
-    _, system, source = _charged(bundle)
+    _, system_s, source = charged(bundle)
     wall = wall_s(bundle)
-    return Row(charged=system / wall, resolution=1 / USER_HZ / wall, source=f"stime {source}")
+    return Row(NAN, 1 / USER_HZ / wall, NAN, f"stime {source}", _or_nan(system_s) / wall)
 
 
-def top_share(bundle: "Bundle") -> float | None:
-    """What top showed of the bundle's victim: utime + stime over its wall time; None if unknown."""
-    shown = task_stat(bundle).got if bundle.victim else NAN
-    return None if math.isnan(shown) else shown
+def schedstat(bundle: "Bundle") -> Row:
+    """The scheduler's run time of the victim, by the last reading of its own while it ran."""
+    victim = bundle.victim or Victim()
+    if victim.attached is not None:
+        source = "run time of its threads in schedstat over the time between the readings"
+        return _of_growth(threads_ran(bundle), source)
+    start, end, pid = victim.start_ns, victim.end_ns, victim.pid
+    if start is None or end is None or pid is None:
+        return _cpu_schedstat(bundle)
+    for reading in reversed(readings(bundle, "victim", sides=False)):
+        run_ns = parse_task_files(reading.text).run_ns
+        at = (reading.begin_ns + reading.end_ns) / 2
+        if not start < at <= end:
+            continue
+        if len(run_ns) > 1:
+            # A shell and its children, of which some may have come and gone.
+            break
+        ran_ns = run_ns.get(pid)
+        if ran_ns is not None:
+            # When within the reading its file was read, nobody knows.
+            step = (reading.end_ns - reading.begin_ns) / (at - start)
+            where = "run time in /proc/PID/schedstat, at the last sample of the run"
+            got = min(ran_ns / (at - start), 1.0)
+            return Row(got, step, source=f"{where}, over its wall time")
+    return _cpu_schedstat(bundle)
+
+
+def _cpu_schedstat(bundle: "Bundle") -> Row:
+    # Without samples of the task: what all tasks ran on its CPU, where the kernel has SCHEDSTATS.
+    source = "run time of the tasks of its CPU in /proc/schedstat"
+    seconds = seconds_between(bundle.before, bundle.after, "schedstat")
+    try:
+        columns = [
+            parse_schedstat(bundle.text(f"{side}/schedstat") or "")["run_ns"]
+            for side in ("before", "after")
+        ]
+    except CaptureError:
+        return Row(source=source)
+    first, last = (float(column.get(bundle.victim_cpu, NAN)) for column in columns)
+    if not last >= first:
+        return Row(source=source)
+    # When within each reading its file was read, nobody knows.
+    reads = [side.reads.get("schedstat") for side in (bundle.before, bundle.after)]
+    step = sum(end - begin for begin, end in filter(None, reads)) / 2e9 / seconds
+    got = min((last - first) / 1e9 / seconds, 1.0)
+    return Row(got, step if all(reads) else NAN, source=source)
+
+
+def _of_growth(grown: "Growth | None", source: str) -> Row:
+    # Seconds that were run between two readings, as a share of the time between them.
+    if grown is None:
+        return Row(source=source)
+    return Row(grown.per_s, grown.error_s / grown.seconds, source=source)
+
+
+def cgroup_stat(bundle: "Bundle") -> Row:
+    return _of_growth(service_cgroup_ran(bundle), "usage of its cgroup in cpu.stat, as accounted")
 
 
 def cpu_stat(counts: Counted) -> Row:
@@ -101,44 +160,24 @@ def mpstat(bundle: "Bundle") -> Row:
     if not len(inside):
         return Row(source=f"{source}: there is none")
     seconds = float((inside["end_ns"] - inside["start_ns"]).sum()) / 1e9
-    got = inside["usr_share"] + inside["nice_share"]
-    return Row(
-        float(got.mean()), 1 / USER_HZ / seconds, float(inside["steal_share"].mean()), source
-    )
+    got = float((inside["usr_share"] + inside["nice_share"]).mean())
+    return Row(got, 1 / USER_HZ / seconds, float(inside["steal_share"].mean()), source)
 
 
 def traced(bundle: "Bundle", timeline: "Timeline | None") -> Row:
-    step = NAN
-    if timeline is not None and timeline.duration_ns:
-        step = float(timeline.summary["resolution_ns"]) / timeline.duration_ns
     source = "the victim's own segments over wall time"
-    return Row(_own(bundle, timeline), step, source=source)
-
-
-def _own(bundle: "Bundle", timeline: "Timeline | None") -> float:
-    return NAN if timeline is None else _or_nan(traced_share(bundle, timeline))
-
-
-def hidden(
-    bundle: "Bundle", timeline: "Timeline | None", counts: Counted, hidden_ns: float | None
-) -> Row:
-    traced = _own(bundle, timeline)
-    lost = counts.interrupts_per_s * (hidden_ns or 0) / 1e9
-    source = f"traced less {hidden_ns or 0:,.0f} ns for each of its CPU's interrupts"
-    return Row(traced - lost, source=source)
-
-
-def cgroup_stat(bundle: "Bundle") -> Row:
-    return of_growth(service_cgroup_ran(bundle), "usage of its cgroup in cpu.stat, as accounted")
+    if timeline is None or not timeline.duration_ns:
+        return Row(source=source)
+    step = float(timeline.summary["resolution_ns"]) / timeline.duration_ns
+    return Row(_or_nan(traced_share(bundle, timeline)), step, source=source)
 
 
 def work(bundle: "Bundle") -> Row:
+    source, step = "blocks per second against the baseline's", NAN
     if bundle.victim and bundle.victim.attached:
-        done = service_work(bundle)
-        step = done.error_s / done.seconds if done else NAN
         source = "CPU time of the baseline for as much work, by the number that --work printed"
-        return Row(_or_nan(by_work_share(bundle)), step, source=source)
-    blocks = sum(run.blocks for run in bundle.speed_runs)
-    step = 1 / blocks if blocks else NAN
-    source = "blocks per second against the baseline's"
+        if done := service_work(bundle):
+            step = done.error_s / done.seconds
+    elif blocks := sum(run.blocks for run in bundle.speed_runs):
+        step = 1 / blocks
     return Row(_or_nan(by_work_share(bundle)), step, source=source)

@@ -136,7 +136,7 @@ def _events_per(run: Run, unit: Unit) -> float:
 @once
 def _price(run: Run) -> int:
     # Where an event's cost is a range only, its lower end: the upper one is of cold caches.
-    cost = chosen(event_cost(run.captures[0]))
+    cost = chosen(event_cost(run.captures[0]).frame)
     return int(cost["event_low_ns"] if absent(cost["event_ns"]) else cost["event_ns"])
 
 

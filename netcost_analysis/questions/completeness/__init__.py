@@ -7,15 +7,12 @@ tasks' losses is in unrecorded.py.
 
 from .caveats import caveats
 from .completeness import completeness
-from .coverages import Coverages, coverages
-from .known import Completeness
+from .coverages import coverages
 from .provenance import provenance
 from .recording import recording
 from .unanswered import unanswered
 
 __all__ = [
-    "Completeness",
-    "Coverages",
     "caveats",
     "completeness",
     "coverages",

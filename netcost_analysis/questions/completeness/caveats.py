@@ -1,7 +1,8 @@
 """What a reader has to know before using the figures."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.manifest import Manifest
 from .unrecorded import note_of
@@ -11,29 +12,11 @@ if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
 
 
-class Caveats(NamedTuple):
-    """What limits the figures.
-
-    notes: of the timeline, the capture, and what the kernel counted and no event shows. state: of
-    the recording's completeness (complete, incomplete, unknown; None for a bare recording),
-    why: in words, None where it is complete. lost_events: how many. recorder_notes: what its maker
-    has to say. record_command: the command that recorded it, None where it is not known.
-    """
-
-    notes: tuple[str, ...]
-    state: str | None
-    why: str | None
-    lost_events: int
-    recorder_notes: tuple[str, ...]
-    record_command: str | None
-
-
 @question(rows=0)
-def caveats(timeline: "Timeline") -> Caveats:
+def caveats(timeline: "Timeline") -> Answer:
     """What a reader has to know before using the figures: what is missing, doubtful, estimated.
 
-    notes, state, why, lost_events, recorder_notes, record_command.
-
+    notes are those of the timeline and the capture, and what the kernel counted and no event shows.
     Source: the notes of ledger, capture and recorder, and the recording's verdict.
     """
     capture = timeline.capture
@@ -43,11 +26,11 @@ def caveats(timeline: "Timeline") -> Caveats:
     if found is not None and found.state == "incomplete":
         notes += note_of(timeline)
     command = manifest.record_command or " ".join(capture.info.get("cmdline") or ())
-    return Caveats(
-        tuple(dict.fromkeys(notes)),
-        found.state if found else None,
-        found.why if found else None,
-        capture.info["lost_events"],
-        tuple(manifest.notes),
-        command or None,
+    return Answer(
+        notes=tuple(dict.fromkeys(notes)),
+        state=found.state if found else None,
+        why=found.why if found else None,
+        lost_events=capture.info["lost_events"],
+        recorder_notes=tuple(manifest.notes),
+        record_command=command or None,
     )

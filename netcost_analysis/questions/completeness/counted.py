@@ -1,10 +1,14 @@
 # What the host's counters grew by between before/ and after/, and when each of them was read.
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
+    from ...parsers.host import ByCpu
 
+# By counter and CPU (None: the host).
+Counts = dict[tuple[str, int | None], int]
 # Beyond what 64 bits hold no counter is one.
 _MOST = 1 << 63
 
@@ -26,9 +30,9 @@ class Window(NamedTuple):
 
 
 class Counted(NamedTuple):
-    # A file of counters: when it was read, and by counter and CPU (None: the host) the growth.
+    # A file of counters: when it was read, and by how much each grew.
     window: Window
-    growth: dict[tuple[str, int | None], int]
+    growth: Counts
 
 
 # Of /proc, as the folders before/ and after/ call them.
@@ -69,18 +73,15 @@ def interrupts(bundle: "Bundle") -> Counted | None:
 def packets(bundle: "Bundle") -> Counted | None:
     """Packets that went up the stack, by CPU."""
     window = window_of(bundle, "net_softnet_stat")
-    before, after = bundle.before.softnet_stat, bundle.after.softnet_stat
-    if window is None or not {"processed"} <= set(before) & set(after):
+    sides = bundle.before.softnet_stat, bundle.after.softnet_stat
+    if window is None or not all("processed" in side for side in sides):
         return None
-    growth: dict[tuple[str, int | None], int] = {}
-    # A stranger's file may name a CPU twice.
-    first, last = (
-        dict(zip(side.index.tolist(), side["processed"].tolist(), strict=True))
-        for side in (before, after)
+    # A row of all CPUs together has none.
+    before, after = (
+        {("packets", cpu if isinstance(cpu, int) else None): count for cpu, count in side.items()}
+        for side in (side["processed"].to_dict() for side in sides)
     )
-    for cpu in (one for one in first if one in last):
-        _add(growth, "packets", cpu if isinstance(cpu, int) else None, first[cpu], last[cpu])
-    return Counted(window, growth)
+    return Counted(window, _growth(before, after))
 
 
 def switches(bundle: "Bundle") -> Counted | None:
@@ -89,29 +90,28 @@ def switches(bundle: "Bundle") -> Counted | None:
     before, after = (side.context_switches for side in (bundle.before, bundle.after))
     if window is None or before is None or after is None:
         return None
-    growth: dict[tuple[str, int | None], int] = {}
-    _add(growth, "ctxt", None, before, after)
-    return Counted(window, growth)
+    return Counted(window, _growth({("ctxt", None): before}, {("ctxt", None): after}))
 
 
 def _by_cpu(bundle: "Bundle", file: str) -> Counted | None:
     window = window_of(bundle, file)
     if window is None:
         return None
-    growth: dict[tuple[str, int | None], int] = {}
-    before, after = (side.by_cpu(file) for side in (bundle.before, bundle.after))
+    before, after = (_counts(side.by_cpu(file)) for side in (bundle.before, bundle.after))
+    return Counted(window, _growth(before, after))
+
+
+def _counts(table: "ByCpu") -> Counts:
     # Of a CPU that a stranger's file names twice, the first.
-    first, last = ({cpu: side.cpus.index(cpu) for cpu in side.cpus} for side in (before, after))
-    for name in (one for one in before.lines if one in after.lines):
-        for cpu in (one for one in first if one in last):
-            counts = before.lines[name][first[cpu]], after.lines[name][last[cpu]]
-            _add(growth, name, cpu, *counts)
-    return Counted(window, growth)
+    places = {cpu: table.cpus.index(cpu) for cpu in table.cpus}
+    return {
+        (name, cpu): counts[place]
+        for name, counts in table.lines.items()
+        for cpu, place in places.items()
+    }
 
 
-def _add(
-    growth: dict[tuple[str, int | None], int], name: str, cpu: int | None, first: int, last: int
-) -> None:
+def _growth(before: Mapping[tuple[str, int | None], int], after: Counts) -> Counts:
     # A counter that went backwards is of a CPU or line that was made anew, or came round.
-    if 0 <= int(first) <= int(last) < _MOST:
-        growth[name, cpu] = int(last) - int(first)
+    both = ((key, first, after[key]) for key, first in before.items() if key in after)
+    return {key: last - first for key, first, last in both if 0 <= first <= last < _MOST}

@@ -1,43 +1,16 @@
 """How much of a timeline is known: three coverages, recorded, owned and timed. Never one word."""
 
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..._native import CaptureError
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...coverage import lost_of_cpus
 from ...timeline.aggregates import Grouped, in_window
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...answers.answer import Answer
     from ...timeline.timeline import Timeline
-
-
-@dataclass(frozen=True)
-class Coverages:
-    """How much of a timeline is known: three shares, 0 to 1, None where there is nothing to share.
-
-    Attributes
-    ----------
-    recorded_share : float or None
-        Of the CPUs' window, what is without loss.
-    owned_share : float or None
-        Of what was recorded, what has a known owner.
-    timed_share : float or None
-        Of the packets of polls, those of polls whose time is known; None also without polls.
-    of_cpus : pandas.DataFrame
-        A row per CPU (index cpu): window_ns, lost_ns, unowned_ns (int64; the last holds the one
-        before), packets, timed_packets (Int64, NA without polls).
-    """
-
-    recorded_share: float | None
-    owned_share: float | None
-    timed_share: float | None
-    of_cpus: "pd.DataFrame"
-
 
 _POLLS = Grouped(
     "polls",
@@ -49,13 +22,11 @@ _POLLS = Grouped(
 
 
 @question(inputs=(_POLLS,))
-def coverages(timeline: "Timeline") -> Coverages:
+def coverages(timeline: "Timeline") -> Answer:
     """How much of the timeline was recorded, has a known owner, and how many packets were timed.
 
-    recorded_share, owned_share, timed_share (0 to 1), of_cpus.
-
-    Source: the losses of Capture.info, the timeline's sums, its polls. Gaps that overlap count
-    once.
+    A share of nothing is None. Source: the losses of Capture.info, the timeline's sums, its polls.
+    Gaps that overlap count once.
     """
     import pandas as pd
 
@@ -68,7 +39,7 @@ def coverages(timeline: "Timeline") -> Coverages:
     frame["lost_ns"] = pd.Series(lost, dtype="int64").reindex(cpus, fill_value=0)
     sums = timeline.sums()
     unknown = sums[sums["context"] == "unknown"].groupby("cpu")["ns"].sum()
-    frame["unowned_ns"] = unknown.reindex(cpus, fill_value=0).astype("int64")
+    frame["unowned_ns"] = unknown.reindex(cpus, fill_value=0)
     polls = _POLLS(timeline).frame.copy()
     polls["timed_packets"] = polls["packets"] * polls["is_timed"]
     counts = polls.groupby("cpu")[["packets", "timed_packets"]].sum().reindex(cpus, fill_value=0)
@@ -76,15 +47,20 @@ def coverages(timeline: "Timeline") -> Coverages:
     packets = counts.astype("Int64")
     frame = frame.join(packets if known else packets.mask(packets.notna()))
     polled = int(frame["packets"].sum()) if known else 0
-    timed = int(frame["timed_packets"].sum()) / polled if polled else None
-    return Coverages(timeline.recorded, timeline.owned, timed, frame)
+    return Answer(
+        recorded_share=timeline.recorded,
+        owned_share=timeline.owned,
+        timed_share=int(frame["timed_packets"].sum()) / polled if polled else None,
+        of_cpus=frame,
+    )
 
 
-def of_answer(answer: "Answer") -> Coverages | None:
-    """How much was recorded, has an owner and was timed; None where no timeline was asked.
+def of_answer(answer: Answer) -> dict[str, Any] | None:
+    """coverages() of what an answer is of, by name; None where no timeline was asked.
 
     None of a timeline without a ledger as well.
     """
     with suppress(CaptureError):
-        return coverages(answer.sources["Timeline"]) if "Timeline" in answer.sources else None
+        if "Timeline" in answer.sources:
+            return coverages(answer.sources["Timeline"]).parts
     return None

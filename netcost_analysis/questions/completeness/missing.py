@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .completeness import completeness
+from .completeness import all_compared
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
@@ -17,7 +17,7 @@ def network_missing(capture: "Capture", cpu: int | None = None) -> float:
     # The share that is proved missing, of a CPU or of all; 0 where nothing was counted.
     rows = [
         row
-        for row in completeness(capture).listed
+        for row in all_compared(capture).rows
         if row.what == "softirq" and row.counter in _NETWORK and cpu in (None, row.cpu)
     ]
     counted = sum(row.counted for row in rows)

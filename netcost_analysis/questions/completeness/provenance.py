@@ -1,9 +1,10 @@
 """What figures are of, and what made them."""
 
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..._native import __version__
+from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.checksum import checksum, checksum_of_all
 
@@ -14,35 +15,15 @@ if TYPE_CHECKING:
 _LIBRARIES = ("pandas", "numpy", "scipy", "matplotlib")
 
 
-class Provenance(NamedTuple):
-    """What figures are of, and what made them.
-
-    path; sha256: of the file, or of a folder's recording (None for standard input, and for a
-    recording that is a folder itself). experiment, experiment_sha256: of its file, or of what
-    sha256sum prints of the files of its folder in the order of their names; None where none was
-    given. netcost, python: their versions; libraries: others, with theirs.
-    """
-
-    path: str
-    sha256: str | None
-    experiment: str | None
-    experiment_sha256: str | None
-    netcost: str
-    python: str
-    libraries: tuple[str, ...]
-
-
 @question(rows=0)
-def provenance(capture: "Capture", experiment: "Experiment | None" = None) -> Provenance:
+def provenance(capture: "Capture", experiment: "Experiment | None" = None) -> Answer:
     """What these figures are of, and what made them: a checksum, and versions.
 
-    - experiment: What else figures are of.
-
-    path, sha256, experiment, experiment_sha256, netcost, python, libraries.
-
-    Source: the capture's files, and the installed versions.
+    sha256 is of the file, or of a folder's recording; of standard input, and of a recording that is
+    a folder itself, there is none. That of an experiment's folder is of what sha256sum prints of
+    its files in the order of their names. Source: the capture's files, and the installed versions.
     """
-    return Provenance(
+    return Answer(
         path=capture.path,
         sha256=checksum(capture),
         experiment=str(experiment.path) if experiment else None,

@@ -2,16 +2,17 @@
 # task's own time on CPU they may have been.
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
 
 from ...timeline.by import By
-from ...timeline.owners import Owned, Victim, summed, thief_label, victim_index, victim_of
+from ...timeline.owners import Owned, Victim, summed, thief_label, victim_of
+from ...timeline.reading import once
 from ...units import duration
-from .completeness import VECTORS, of_interrupts
-from .known import Row
+from .completeness import VECTORS, frame_of, of_interrupts
+from .verdicts import Row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +39,6 @@ class Lengths(NamedTuple):
 
 # By CPU, kind and counter the longest, the sum, and of how many that is.
 Recorded = dict[tuple[int, str, str], tuple[int, int, int]]
-# Of a window it takes a pass over the whole capture.
-_recorded: "WeakKeyDictionary[Capture, Recorded]" = WeakKeyDictionary()
 
 
 class Missing(NamedTuple):
@@ -54,21 +53,15 @@ class Missing(NamedTuple):
     least: int
     each: Lengths | None
 
-    @property
-    def expected_ns(self) -> float:
-        """All of them, were they as long as those recorded; 0 where none was."""
-        return self.least * self.each.mean_ns if self.each else 0.0
-
 
 @dataclass(frozen=True)
 class Unrecorded:
     """How much of each victim's own time may have been what the trace has not.
 
-    by: how victims are told apart; own: by CPU how long each ran itself; missing: network first;
-    window_ns: how long any of them can have run on a CPU; trace_ns: how long the whole trace is.
+    own: by CPU how long each ran itself; missing: network first; window_ns: how long any of them
+    can have run on a CPU; trace_ns: how long the whole trace is.
     """
 
-    by: By
     own: dict[int, dict[Victim, int]]
     missing: list[Missing]
     window_ns: int
@@ -95,15 +88,6 @@ class Unrecorded:
         """The thieves of whom any victim may have lost any."""
         return [name for name in self.thieves if any(of[name] for of in self.each.values())]
 
-    @cached_property
-    def ns(self) -> "pd.DataFrame":
-        """int64, a row for each victim that may have lost any, a column for each thief."""
-        import pandas as pd
-
-        rows = [[taken[thief] for thief in self.thieves] for taken in self.each.values()]
-        index = victim_index(list(self.each), self.by)
-        return pd.DataFrame(rows, index=index, columns=self.thieves, dtype="int64")
-
     def of(self, *victims: Victim) -> dict[str, int]:
         """By thief, of several victims as one: what is missing on a CPU is missing once."""
         if len(victims) == 1:
@@ -124,7 +108,8 @@ class Unrecorded:
         ns, network = 0.0, 0.0
         for one in self.missing:
             own = sum(self.own[one.cpu].get(victim, 0) for victim in victims)
-            hit = one.expected_ns * min(own, self.window_ns) / max(self.trace_ns, 1)
+            each_ns = one.each.mean_ns if one.each else 0.0
+            hit = one.least * each_ns * min(own, self.window_ns) / max(self.trace_ns, 1)
             ns += hit
             network += hit * one.network
         return round(ns), round(network)
@@ -147,25 +132,25 @@ def proved_softirqs(capture: "Capture") -> "pd.DataFrame | None":
     # The rows of completeness() that prove softirqs missing. A bare recording has no counters.
     if capture.bundle is None:
         return None
-    rows = of_interrupts(capture).rows
-    return rows[(rows["what"] == "softirq") & (rows["missing_least"] > 0)]
+    return frame_of(row for row in _proved(capture) if row.what == "softirq")
 
 
 def _proved(capture: "Capture") -> list[Row]:
     if capture.bundle is None:
         return []
-    rows = of_interrupts(capture).listed
+    rows = of_interrupts(capture).rows
     return [row for row in rows if row.what in _KINDS and row.missing_least > 0]
 
 
 def missing(timeline: "Timeline", by: By = "comm") -> list[Missing]:
     """What is proved missing on the timeline's CPUs, most first; by: as thieves are named."""
+    # The CPUs take a pass, which nothing missing needs.
     proved = _proved(timeline.capture)
-    if proved:
-        proved = [row for row in proved if row.cpu in timeline.summary["cpus"]]
+    proved = proved and [row for row in proved if row.cpu in timeline.summary["cpus"]]
     if not proved:
         return []
-    recorded, rows = _lengths(timeline), timeline.owned_by(by)
+    # A window may hold none of what the whole recording has.
+    recorded, rows = _lengths(_whole(timeline)), timeline.owned_by(by)
     return [
         Missing(
             int(row.cpu or 0),
@@ -209,24 +194,20 @@ def _each(recorded: Recorded, cpu: int, kind: str, counter: str) -> Lengths | No
     return Lengths(max(longest), sum(sums) / max(sum(counts), 1))
 
 
-def _lengths(timeline: "Timeline") -> Recorded:
-    # Of the whole recording: a window may hold none.
-    capture = timeline.capture
-    if capture not in _recorded:
-        found: Recorded = {}
-        columns = _whole(timeline).columns("longest")
-        for cpu, context, irq, name, ns, sum_ns, count in zip(*columns.values(), strict=True):
-            kind, counter = {
-                "softirq": ("softirq", name),
-                "hardirq": ("irq", str(irq)),
-                "vector": ("vector", _line(name)),
-            }[context]
-            if counter is not None:
-                place = (cpu, kind, counter)
-                most, whole, number = found.get(place, (0, 0, 0))
-                found[place] = (max(ns, most), whole + sum_ns, number + count)
-        _recorded[capture] = found
-    return _recorded[capture]
+@once
+def _lengths(whole: "Timeline") -> Recorded:
+    found: Recorded = {}
+    columns = whole.columns("longest")
+    for cpu, context, irq, name, ns, sum_ns, count in zip(*columns.values(), strict=True):
+        kind, counter = {
+            "softirq": ("softirq", name),
+            "hardirq": ("irq", str(irq)),
+            "vector": ("vector", _line(name)),
+        }[context]
+        if counter is not None:
+            most, total_ns, number = found.get((cpu, kind, counter), (0, 0, 0))
+            found[cpu, kind, counter] = (max(ns, most), total_ns + sum_ns, number + count)
+    return found
 
 
 def _whole(timeline: "Timeline") -> "Timeline":
@@ -241,10 +222,9 @@ def unrecorded_ns(timeline: "Timeline", by: By) -> Unrecorded:
     itself is said to have run on that CPU.
     """
     order = sorted(missing(timeline, by), key=lambda one: not one.network)
-    cpus = dict.fromkeys(one.cpu for one in order)
-    own = {cpu: _own_on(timeline, cpu, by) for cpu in cpus}
+    own = {cpu: _own_on(timeline, cpu, by) for cpu in dict.fromkeys(one.cpu for one in order)}
     trace_ns = _whole(timeline).duration_ns if order else timeline.duration_ns
-    return Unrecorded(by, own, order, timeline.duration_ns, trace_ns)
+    return Unrecorded(own, order, timeline.duration_ns, trace_ns)
 
 
 def _own_on(timeline: "Timeline", cpu: int, by: By) -> dict[Victim, int]:
@@ -261,32 +241,31 @@ def _own_on(timeline: "Timeline", cpu: int, by: By) -> dict[Victim, int]:
 def note_of(timeline: "Timeline") -> list[str]:
     """What a reader of the ranges has to know of interrupts that are missing; empty if none is."""
     return [
-        f"{found}; the upper ends of what a task lost assume that each was as long as the longest "
-        "recorded of its kind on that CPU, and that all of them interrupted that task"
-        for found in _counted(timeline)
+        f"{counted}; the upper ends of what a task lost assume that each was as long as the "
+        "longest recorded of its kind on that CPU, and that all of them interrupted that task"
+        for counted in _counted(missing(timeline))
     ]
 
 
 def lower_ends_of(timeline: "Timeline") -> list[str]:
     """The same for a reader of figures that have no range."""
     return [
-        f"{found}; a time or count of interrupts, softirqs, polls or packets without an upper end "
-        "is a lower bound"
-        for found in _counted(timeline)
+        f"{counted}; a time or count of interrupts, softirqs, polls or packets without an upper "
+        "end is a lower bound"
+        for counted in _counted(missing(timeline))
     ]
 
 
-def _counted(timeline: "Timeline") -> list[str]:
-    found = missing(timeline)
-    if not found:
-        return []
-    named = [_named(one) for one in found[:_MAX_NAMED]]
-    more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
-    kinds = {"softirqs" if one.kind == "softirq" else "interrupts" for one in found}
-    return [
-        f"the kernel counted {' and '.join(sorted(kinds))} that no event of the recording shows: "
-        f"{', '.join(named)}{more}"
-    ]
+def _counted(missing: list[Missing]) -> Iterable[str]:
+    # One sentence at most.
+    if missing:
+        kinds = {"softirqs" if one.kind == "softirq" else "interrupts" for one in missing}
+        named = ", ".join(map(_named, missing[:_MAX_NAMED]))
+        more = len(missing) - _MAX_NAMED
+        yield (
+            f"the kernel counted {' and '.join(sorted(kinds))} that no event of the recording "
+            f"shows: {named}{f' and {more} more' if more > 0 else ''}"
+        )
 
 
 def _named(one: Missing) -> str:

@@ -3,8 +3,8 @@
 
 from typing import TYPE_CHECKING
 
-from .completeness import completeness, of_interrupts, verdict_of, written
-from .known import Verdict
+from .completeness import all_compared, of_interrupts, verdict_of, written
+from .verdicts import Verdict
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
@@ -17,7 +17,7 @@ def verdict(capture: "Capture") -> Verdict | None:
     record = capture.bundle.manifest.completeness
     if record is not None and record.state != "unknown":
         return verdict_of(record)
-    return completeness(capture).without_rows
+    return all_compared(capture).verdict
 
 
 def quick_verdict(capture: "Capture") -> str | None:
@@ -27,7 +27,7 @@ def quick_verdict(capture: "Capture") -> str | None:
     """
     if capture.bundle is None:
         return None
-    found = of_interrupts(capture)
+    found = of_interrupts(capture).verdict
     if written(capture) is not None or found.state == "unknown":
         return found.verdict
     if found.state == "complete":

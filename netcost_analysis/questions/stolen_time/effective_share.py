@@ -125,12 +125,13 @@ def _of_its_own(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _counted(timeline: Timeline, frame: pd.DataFrame, by: By) -> None:
     # What the kernel counted of the bundle's victim goes before what the trace says it would.
-    from ..accounting.side_by_side import top_share, wall_s
+    from ..accounting.side_by_side import wall_s
+    from ..got_shares import charged_share
 
     bundle = timeline.capture.bundle
     if bundle is None or by == "cpu" or not timeline.has_victims_run:
         return
-    pid, shown = bundle.victim and bundle.victim.pid, top_share(bundle)
+    pid, shown = bundle.victim and bundle.victim.pid, charged_share(bundle)
     tids = of_tasks(timeline.sums()).astype({"comm": object}).groupby("comm")["tid"].unique()
     if shown is None or list(tids.get(bundle.victim_comm, ())) != [pid]:
         return

@@ -1,14 +1,17 @@
 # What tracing took from the victim of netcost-record --calibrate, which runs it four times: alone
 # and under the load, each untraced and traced.
 
-from math import sqrt
+from math import isfinite, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ...display.templates import as_text, render
+from ...opening.opening import open_capture
+from ...spans import Floats
 from ...stats.resampling import reach
+from .counts import event_count
 from .loads import Compared, compared, load_of
 
 if TYPE_CHECKING:
@@ -30,53 +33,44 @@ _WORTH_SAYING = 0.001
 _WHY = Path(__file__).with_name("event_cost_reason.md")
 
 
-class Calibrated(NamedTuple):
-    # One pair of runs. cpu: the victim's, where it was measured; None where it was not pinned. ns,
-    # low, high: of an event. why: how it was got, or why it is of no use.
-    pair: str
+class Cost(NamedTuple):
+    # A row of event_cost.
+    source: str
+    event_ns: float | None
+    event_low_ns: float
+    event_high_ns: float
+    measured_events: int | None
     cpu: int | None
-    ns: float
-    low: float
-    high: float
-    events: int
     usable: bool
     why: str
 
 
-def calibrated(capture: "Capture") -> list[Calibrated]:
+def calibrated(capture: "Capture") -> list[Cost]:
     # The pair under load first: it has most events, so most to see. Empty without a calibration.
-    from ...opening.opening import open_capture
-
     bundle = capture.bundle
     folders = bundle.manifest.calibration if bundle else None
     if bundle is None or folders is None:
         return []
     runs = {name: bundle.run(getattr(folders, name)) for name in _RUNS}
-    idle = runs["idle"]
+    idle, idle_traced, load = runs.values()
     if idle is None or not idle.speed_runs:
         return []
-    full = rates(idle.speed_runs)
-    lost: dict[str, np.ndarray[Any, Any]] = {}
-    counted: dict[str, tuple[int, float]] = {}
-    loads: tuple[float, Compared] | None = None
-    traced = runs["idle_traced"]
-    if traced is not None and traced.speed_runs:
-        lost["idle"] = shares_lost(full, full, rates(traced.speed_runs))
-        counted["idle"] = events_on(open_capture(traced.path))
-    cpu = bundle.victim_cpu
-    if runs["load"] is not None and bundle.speed_runs:
-        untraced = rates(runs["load"].speed_runs)
-        lost["load"] = shares_lost(full, untraced, rates(bundle.speed_runs))
-        counted["load"] = events_on(capture)
+    full, cpu = rates(idle.speed_runs), bundle.victim_cpu
+    found, noise = [], None
+    if idle_traced is not None and idle_traced.speed_runs:
+        lost = shares_lost(full, full, rates(idle_traced.speed_runs))
+        if len(lost):
+            noise = abs(float(lost.mean()))
+            found = _judged("idle", lost, open_capture(idle_traced.path), cpu)
+    if load is not None and bundle.speed_runs:
+        untraced = rates(load.speed_runs)
+        lost = shares_lost(full, untraced, rates(bundle.speed_runs))
         to_load = shares_lost(full, full, untraced)
-        taken = float(to_load.mean()) if len(to_load) else 0.0
-        loads = taken, compared(load_of(runs["load"], cpu), load_of(bundle, cpu))
-    noise = abs(float(lost["idle"].mean())) if len(lost.get("idle", ())) else None
-    return [
-        judged(pair, lost[pair], *counted[pair], *beside)._replace(cpu=cpu)
-        for pair, beside in (("load", (noise, loads)), ("idle", (None, None)))
-        if pair in lost and len(lost[pair]) and counted[pair][0]
-    ]
+        if len(lost):
+            taken = float(to_load.mean()) if len(to_load) else 0.0
+            loads = taken, compared(load_of(load, cpu), load_of(bundle, cpu))
+            found = _judged("load", lost, capture, cpu, noise, loads) + found
+    return found
 
 
 def rates(runs: "list[SpeedRun]") -> Rates:
@@ -84,30 +78,36 @@ def rates(runs: "list[SpeedRun]") -> Rates:
     return {run.work: run.per_s for run in runs if run.blocks}
 
 
-def shares_lost(full: Rates, untraced: Rates, traced: Rates) -> "np.ndarray[Any, Any]":
+def shares_lost(full: Rates, untraced: Rates, traced: Rates) -> Floats:
     # Of each block size: how much of the victim's full pace was lost to tracing, 1 being a CPU.
     keys = [key for key in traced if key in untraced and full.get(key)]
     return np.array([(untraced[key] - traced[key]) / full[key] for key in keys])
 
 
-def events_on(capture: "Capture") -> tuple[int, float]:
-    # Events on the victim's CPU while it ran, and how long that was, s.
-    from .counts import event_count
-
-    timeline = capture.victim_timeline()
-    start, end = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
-    events = event_count(capture, start, end, timeline.summary["cpus"])
-    return events, (end - start) / 1e9
+def _judged(
+    pair: str,
+    lost: Floats,
+    traced: "Capture",
+    cpu: int | None,
+    noise: float | None = None,
+    loads: tuple[float, Compared] | None = None,
+) -> list[Cost]:
+    # judged() of the events on the victim's CPU while it ran; nothing where there were none.
+    summary = traced.victim_timeline().summary
+    start, end = int(summary["start_ns"]), int(summary["end_ns"])
+    events = event_count(traced, start, end, summary["cpus"])
+    cost = judged(pair, lost, events, (end - start) / 1e9, noise, loads) if events else None
+    return [cost._replace(cpu=cpu)] if cost else []
 
 
 def judged(
     pair: str,
-    lost: "np.ndarray[Any, Any]",
+    lost: Floats,
     events: int,
     seconds: float,
     noise: float | None,
     loads: tuple[float, Compared] | None = None,
-) -> Calibrated:
+) -> Cost:
     # lost: shares of a CPU. noise: how much two runs differ that should hardly, None where unknown.
     # loads: what the victim lost to the untraced load, as a share of a CPU, and how the traced one
     # differed; None where there was no load.
@@ -117,32 +117,28 @@ def judged(
         width = reach(len(lost)) * float(lost.std()) / sqrt(len(lost))
     else:
         width = float("inf") if noise is None else max(noise, _LEAST_NOISE)
-    less, more = explained(loads)
+    # What the loads' difference may have taken, at least and at most: what a packet took from the
+    # victim untraced, times the packets that there were more or less.
+    taken, differ, refused, less, more = 0.0, [], None, 0.0, 0.0
+    if loads is not None:
+        taken, differ, refused = max(loads[0], 0.0), loads[1].differ, loads[1].refused
+        less, more = taken * loads[1].low, taken * loads[1].high
     low = max(mean - more - width, 0.0) * each
     # Without an end the published one must do.
-    high = max(mean - less + (width if np.isfinite(width) else 0.0), 0.0) * each
-    refused = (loads[1].refused if loads else None) or implausible(mean * each, low, high)
-    differ = loads[1].differ if loads else []
+    high = max(mean - less + (width if isfinite(width) else 0.0), 0.0) * each
+    refused = refused or implausible(mean * each, low, high)
     said = {
         "lost_share": mean,
         "events": events,
         "sizes": len(lost),
-        "noise_share": width if np.isfinite(width) else None,
+        "noise_share": width if isfinite(width) else None,
         "loads_share": more - less if differ and more - less >= _WORTH_SAYING else None,
         "differ": differ,
         "refused": refused,
     }
     why = as_text(render(_WHY, said))
-    return Calibrated(pair, None, mean * each, low, high, events, refused is None, why)
-
-
-def explained(loads: tuple[float, Compared] | None) -> tuple[float, float]:
-    # What the loads' difference may have taken from the victim, at least and at most, as a share of
-    # a CPU: what a packet took from it untraced, times the packets that there were more or less.
-    if loads is None:
-        return 0.0, 0.0
-    taken, of = max(loads[0], 0.0), loads[1]
-    return taken * of.low, taken * of.high
+    source = f"calibration, {pair}"
+    return Cost(source, mean * each, low, high, events, None, refused is None, why)
 
 
 def implausible(ns: float, low: float, high: float) -> str | None:
@@ -152,6 +148,4 @@ def implausible(ns: float, low: float, high: float) -> str | None:
     if max(low, ns) > PUBLISHED_NS[1]:
         # The recorder's own work on another CPU, its caches, a host that was not quiet.
         return "too high"
-    if high < _LEAST_NS:
-        return "too low"
-    return None
+    return "too low" if high < _LEAST_NS else None

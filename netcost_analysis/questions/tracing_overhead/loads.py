@@ -3,9 +3,9 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd
-
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ...capture.bundle import Bundle
 
 # Further apart than this, what a packet costs is no constant either: batches grow with the rate.
@@ -23,27 +23,18 @@ class Rate(NamedTuple):
         return (self.low + self.high) / 2
 
 
-class Load(NamedTuple):
-    # None where it was not counted, or never grew.
-    packets: Rate | None
-    net_rx: Rate | None
+# By what was counted, "packets/s" first; without what was not, or never grew.
+Load = dict[str, Rate]
 
 
 class Compared(NamedTuple):
     # low, high: by how much the traced run's load may have differed from the untraced one's, as a
     # share of the latter; 0 lies between. refused: why the two are not comparable, "loads unknown"
-    # or "loads differ", else None. differ: the rates that do.
+    # or "loads differ", else None. differ: the rates that do, of either run.
     low: float
     high: float
     refused: str | None
-    differ: "list[Rates]"
-
-
-class Rates(NamedTuple):
-    # A second, of either run.
-    what: str
-    untraced: float
-    traced: float
+    differ: list[dict[str, Any]]
 
 
 def load_of(bundle: "Bundle", cpu: int | None) -> Load:
@@ -51,25 +42,28 @@ def load_of(bundle: "Bundle", cpu: int | None) -> Load:
 
     cpu: the victim's, None where it was not pinned.
     """
-    before, after = bundle.before, bundle.after
-    packets: Any = pd.Series(dtype=float)
-    net_rx: Any = pd.Series(dtype=float)
-    if "processed" in before.softnet_stat and "processed" in after.softnet_stat:
-        packets = after.softnet_stat["processed"] - before.softnet_stat["processed"]
-    if "NET_RX" in before.softirqs.index and "NET_RX" in after.softirqs.index:
-        net_rx = after.softirqs.loc["NET_RX"] - before.softirqs.loc["NET_RX"]
-    return Load(
-        _rate(bundle, "net_softnet_stat", packets, cpu), _rate(bundle, "softirqs", net_rx, cpu)
-    )
+    sides = bundle.before, bundle.after
+    processed = [side.softnet_stat.get("processed") for side in sides]
+    net_rx = [side.softirqs.T.get("NET_RX") for side in sides]
+    rates = {
+        "packets/s": _rate(bundle, "net_softnet_stat", processed, cpu),
+        "NET_RX/s": _rate(bundle, "softirqs", net_rx, cpu),
+    }
+    return {what: rate for what, rate in rates.items() if rate}
 
 
-def _rate(bundle: "Bundle", file: str, growth: "pd.Series[float]", cpu: int | None) -> Rate | None:
+def _rate(
+    bundle: "Bundle", file: str, counts: "list[pd.Series[float] | None]", cpu: int | None
+) -> Rate | None:
+    # counts: by CPU, before and after.
+    before, after = counts
     first, last = bundle.before.reads.get(file), bundle.after.reads.get(file)
-    growth = growth.dropna()
-    if first is None or last is None or last[0] <= first[1] or (growth < 0).any():
+    if before is None or after is None or first is None or last is None or last[0] <= first[1]:
         return None
-    own = float(growth.get(cpu, 0.0))
-    count = own or float(growth.sum())
+    growth = (after - before).dropna()
+    if (growth < 0).any():
+        return None
+    count = float(growth.get(cpu, 0.0)) or float(growth.sum())
     if not count:
         return None
     return Rate(count / (last[1] - first[0]) * 1e9, count / (last[0] - first[1]) * 1e9)
@@ -77,24 +71,17 @@ def _rate(bundle: "Bundle", file: str, growth: "pd.Series[float]", cpu: int | No
 
 def compared(untraced: Load, traced: Load) -> Compared:
     """How the loads of the two runs differ, and whether they can be compared at all."""
-    pairs = [
-        (what, first, second)
-        for what, first, second in (
-            ("packets/s", untraced.packets, traced.packets),
-            ("NET_RX/s", untraced.net_rx, traced.net_rx),
-        )
-        if first and second
-    ]
+    pairs = {what: (rate, traced[what]) for what, rate in untraced.items() if what in traced}
     if not pairs:
         return Compared(0.0, 0.0, "loads unknown", [])
     ends = [0.0]
-    for _, first, second in pairs:
+    for first, second in pairs.values():
         ends += [second.low / first.high - 1, second.high / first.low - 1]
     # The load is packets; in how many softirqs they came may be tracing's own doing.
-    refused = "loads differ" if _apart(*pairs[0][1:]) > _MAX_APART else None
+    refused = "loads differ" if _apart(*next(iter(pairs.values()))) > _MAX_APART else None
     differ = [
-        Rates(what, first.middle, second.middle)
-        for what, first, second in pairs
+        {"what": what, "untraced": first.middle, "traced": second.middle}
+        for what, (first, second) in pairs.items()
         if _apart(first, second) >= _WORTH_SAYING
     ]
     return Compared(min(ends), max(ends), refused, differ)

@@ -1,11 +1,14 @@
 # Why each account can be wrong, on the kernel that kept it, and what words go by.
 
 import json
+import math
+import re
 from pathlib import Path
 
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.display.templates import as_text
 from support.account_rows import accounts, rows
 from support.doctored import counters, doctored
 
@@ -15,9 +18,9 @@ def test_system_time_has_interrupts_by_the_kernels_configuration(tmp_path: Path)
     configs = {"TICK_CPU_ACCOUNTING": True, "IRQ_TIME_ACCOUNTING": False, "NONE": None}
     for config, has_interrupts in configs.items():
         (folder / "kernel_config").write_text(f"CONFIG_{config}=y\n")
-        figures = netcost.open_capture(folder).ask.accounting.accounts().figures
-        assert figures["system_share"] == pytest.approx(0.24)
-        assert figures["with_interrupts"] is has_interrupts
+        answer = netcost.open_capture(folder).ask.accounting.accounts()
+        assert answer.frame["lost_share"]["system"] == pytest.approx(0.24)
+        assert answer["in_all"]["with_interrupts"] is has_interrupts
 
 
 def test_steal_is_beside_every_account_and_said_with_it(tmp_path: Path) -> None:
@@ -88,29 +91,30 @@ def test_a_run_longer_than_what_openssl_timed_is_said(tmp_path: Path) -> None:
 def test_the_figures_of_the_words_are_those_of_the_accounts(tmp_path: Path) -> None:
     ask = netcost.open_capture(doctored(tmp_path / "b")).ask.accounting
     answer = ask.accounts()
-    figures = answer.figures
-    assert (figures["victim"], figures["work_share"]) == ("openssl", pytest.approx(0.6))
-    named = {one.name: round(one.share, 9) for one in figures["named"]}
-    assert named == {"task_stat": 0.99, "times": 0.75, "traced": 0.85}
-    assert figures["farthest"] == ("task_stat", pytest.approx(0.39))
+    words = re.findall(
+        r"(?:got|shows|says|disturbed: \w+ h|about) \D*?([\d.]+) %", as_text(answer.words)
+    )
+    assert words == ["60.0", "99.0", "75.0", "85.0", "57.0"]
+    in_all = answer["in_all"]
+    assert (in_all["comm"], in_all["farthest"]) == ("openssl", "task_stat")
     # 0.95 of a CPU did 1000 blocks.
-    assert figures["baseline_share"] == pytest.approx(0.95)
-    assert figures["undisturbed_share"] == pytest.approx(0.95 * 0.6)
+    assert in_all["baseline_share"] == pytest.approx(0.95)
+    assert in_all["undisturbed_share"] == pytest.approx(0.95 * 0.6)
     answer.plot()
-    doubts = ask.account_reasons().figures
-    assert (doubts["steal_share"], doubts["price"]) == (pytest.approx(0.02), None)
+    reasons = ask.account_reasons()
+    assert (reasons["steal_max_share"], reasons["price"]) == (pytest.approx(0.02), None)
     kinds = ask.cpu_accounts()
-    assert kinds.figures["counted_share"] == pytest.approx(0.22)
-    assert kinds.figures["traced_share"] == pytest.approx(174 / 1160)
+    assert kinds["in_all"]["counted_share"] == pytest.approx(0.22)
+    assert kinds["in_all"]["traced_share"] == pytest.approx(174 / 1160)
     kinds.plot()
 
 
 def test_without_a_baseline_the_words_compare_with_nothing(tmp_path: Path) -> None:
     ask = netcost.open_capture(doctored(tmp_path / "b", baseline=None)).ask.accounting
-    figures = ask.accounts().figures
-    assert (figures["work_share"], figures["farthest"]) == (None, None)
-    assert "no baseline" in ask.accounts().words
-    assert ask.account_reasons().figures["missing"] == ["work"]
+    answer = ask.accounts()
+    assert answer["in_all"]["farthest"] is None
+    assert "no baseline" in answer.words
+    assert "nothing for: work done" in ask.account_reasons().words
 
 
 def test_steal_of_nothing_is_not_steal_that_nobody_counted(tmp_path: Path) -> None:
@@ -121,9 +125,9 @@ def test_steal_of_nothing_is_not_steal_that_nobody_counted(tmp_path: Path) -> No
     (folder / "after").rmdir()
     counters(folder / "after", 3 * 10**9, stat, 20_000)
     ask = netcost.open_capture(folder).ask.accounting
-    assert ask.account_reasons().figures["steal_share"] == 0
+    assert ask.account_reasons()["steal_max_share"] == 0
     for side in ("before", "after"):
         (folder / side / "stat").unlink()
     (folder / "mpstat.json").unlink()
     ask = netcost.open_capture(folder).ask.accounting
-    assert ask.account_reasons().figures["steal_share"] is None
+    assert math.isnan(ask.account_reasons()["steal_max_share"])

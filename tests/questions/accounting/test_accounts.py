@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis import CaptureError, questions
-from netcost_analysis.questions.accounting import estimates
+from netcost_analysis import CaptureError
 from support.account_rows import accounts, got, rows
+from support.asked import accounts as accounts_of
 from support.asked import cpu_accounts
 from support.doctored import counters, doctored, mpstat
 from support.host import SAMPLES
@@ -63,7 +63,7 @@ def test_system_time_has_a_row_of_its_own(tmp_path: Path) -> None:
 # Of the samples it is what is in their files.
 def test_system_time_of_a_sample() -> None:
     capture = netcost.open_capture(SAMPLES / "veth-stolen-time")
-    table = questions.accounting.accounts(capture)
+    table = accounts_of(capture)
     assert rows(table)["system"]["lost_share"] == pytest.approx(0.49 / 2.007249)
     shown = rows(table)["task_stat"]["got_share"]
     assert shown == pytest.approx((1.51 + 0.49) / 2.007249)
@@ -160,7 +160,7 @@ def cpu_line(text: str, cpu: int) -> list[int]:
 def test_samples_agree_with_their_files(sample: netcost.Capture) -> None:
     bundle = sample.bundle
     assert bundle
-    table = questions.accounting.accounts(sample)
+    table = accounts_of(sample)
     cpu = json.loads(bundle.text("manifest.json") or "")["victim"]["cpu"]
     before, after = (cpu_line(bundle.text(f"{at}/stat") or "", cpu) for at in ("before", "after"))
     grown = [b - a for a, b in zip(before, after, strict=True)]
@@ -206,8 +206,8 @@ def test_mpstat_agrees_with_proc_stat_of_its_own_interval(sample: netcost.Captur
 def test_the_three_estimates_are_rows_of_the_table() -> None:
     capture = netcost.open_capture(SAMPLES / "veth-stolen-time")
     assert capture.bundle
-    three = estimates(capture.bundle, capture.victim_timeline())["got_share"]
-    table = questions.accounting.accounts(capture)["got_share"]
+    three = capture.ask.accounting.estimates().frame["got_share"]
+    table = accounts_of(capture)["got_share"]
     assert three["ticks"] == table["times"]
     assert three["work"] == table["work"]
     assert three["traced"] == table["traced"]

@@ -8,7 +8,7 @@ import pytest
 
 from netcost_analysis import CaptureError, open_capture, parse_openssl_speed
 from netcost_analysis.capture.manifest import Victim
-from netcost_analysis.questions.accounting import estimates
+from netcost_analysis.questions.accounting.estimates import estimated
 from support.doctored import doctored
 
 OPENSSL_1 = """\
@@ -83,11 +83,11 @@ def test_processes_of_multi_are_summed() -> None:
 
 
 def test_several_processes_are_compared_with_as_many() -> None:
-    made = estimates(bundle(MULTI, MULTI, command="openssl speed", pid=7), timeline(1900))
+    made = estimated(bundle(MULTI, MULTI, command="openssl speed", pid=7), timeline(1900))
     assert made["got_share"].to_dict() == pytest.approx({"ticks": 2, "work": 2, "traced": 1.9})
     assert made["lost_share"].to_dict() == pytest.approx({"ticks": 0, "work": 0, "traced": 0.05})
     alone = MULTI.replace("Forked", "").replace("+DT:sha256:1:16\n+DT", "+DT", 1)
-    made = estimates(bundle(MULTI, alone, command="openssl speed", pid=7), timeline(1900))
+    made = estimated(bundle(MULTI, alone, command="openssl speed", pid=7), timeline(1900))
     assert made["got_share"].isna().to_dict() == {"ticks": False, "work": True, "traced": False}
 
 
@@ -123,25 +123,25 @@ LOADED = "Doing sha256 for 4s on 1024 size blocks: 600 sha256's in 2.00s\n"
 IDLE = "Doing sha256 for 2s on 1024 size blocks: 1000 sha256's in 2.00s\n"
 
 
-def test_three_estimates() -> None:
-    made = estimates(bundle(LOADED, IDLE, command="openssl speed", pid=7), timeline(400))
+def test_three_estimated() -> None:
+    made = estimated(bundle(LOADED, IDLE, command="openssl speed", pid=7), timeline(400))
     assert made["got_share"].to_dict() == pytest.approx({"ticks": 0.5, "work": 0.3, "traced": 0.4})
     assert made["lost_share"].to_dict() == pytest.approx({"ticks": 0.5, "work": 0.7, "traced": 0.6})
 
 
 def test_each_estimate_is_absent_without_its_source() -> None:
-    assert estimates(bundle("", IDLE), timeline(400))["got_share"].isna().all()
-    made = estimates(bundle(LOADED, command="openssl"), timeline(400, switches=False))
+    assert estimated(bundle("", IDLE), timeline(400))["got_share"].isna().all()
+    made = estimated(bundle(LOADED, command="openssl"), timeline(400, switches=False))
     assert made["got_share"].isna().to_dict() == {"ticks": False, "work": True, "traced": True}
 
 
 def test_work_compares_only_the_same_work() -> None:
     other = IDLE.replace("1024", "8192")
-    assert pd.isna(estimates(bundle(LOADED, other), timeline(1)).loc["work", "got_share"])
+    assert pd.isna(estimated(bundle(LOADED, other), timeline(1)).loc["work", "got_share"])
 
 
 def test_another_victim_has_its_times_in_the_manifest() -> None:
-    made = estimates(bundle("", user_s=1.5, wall_s=2.0, command="stress", pid=7), timeline(400))
+    made = estimated(bundle("", user_s=1.5, wall_s=2.0, command="stress", pid=7), timeline(400))
     assert made.loc["ticks", "got_share"] == 0.75
     assert made.loc["traced", "got_share"] == 0.4
 
@@ -149,18 +149,18 @@ def test_another_victim_has_its_times_in_the_manifest() -> None:
 @pytest.mark.parametrize(("comm", "tid"), [("openssl", 8), ("taskset", 7)])
 def test_the_victim_is_found_by_name_or_by_pid(comm: str, tid: int) -> None:
     victim = bundle("", command="/usr/bin/openssl speed sha256", pid=7)
-    assert estimates(victim, timeline(400, comm, tid)).loc["traced", "got_share"] == 0.4
+    assert estimated(victim, timeline(400, comm, tid)).loc["traced", "got_share"] == 0.4
 
 
 def test_a_shells_children_are_the_victim_too() -> None:
     # sh (7) started a program (11) that the samples found below it.
     sampled = "@ 1 100 200\n7 schedstat 1 2 3\n11 schedstat 400 2 3\n11 stat 11 (x) S\n"
-    made = estimates(
+    made = estimated(
         bundle("", sampled=sampled, command="sh ./bench", pid=7), timeline(400, "b", 11)
     )
     assert made.loc["traced", "got_share"] == 0.4
     # What wrote openssl's results is openssl, sampled or not.
-    made = estimates(bundle(LOADED, command="sh ./bench", pid=7), timeline(400, "openssl", 11))
+    made = estimated(bundle(LOADED, command="sh ./bench", pid=7), timeline(400, "openssl", 11))
     assert made.loc["traced", "got_share"] == 0.4
 
 
@@ -172,11 +172,11 @@ def test_a_shells_children_are_the_victim_too() -> None:
     ],
 )
 def test_elapsed_time_is_no_time_of_its_own(output: str, command: str) -> None:
-    made = estimates(bundle(output, IDLE, command=command, user_s=3.0, wall_s=4.0), timeline(400))
+    made = estimated(bundle(output, IDLE, command=command, user_s=3.0, wall_s=4.0), timeline(400))
     assert made.loc["ticks", "got_share"] == 0.75
     assert made.loc["work", "got_share"] == 0.3
     assert pd.isna(
-        estimates(bundle(output, command=command), timeline(1)).loc["ticks", "got_share"]
+        estimated(bundle(output, command=command), timeline(1)).loc["ticks", "got_share"]
     )
 
 
@@ -211,9 +211,9 @@ def test_no_price_where_pauses_cannot_be_excluded(
     path = doctored(tmp_path / "b", host={"virtualization": virtualization})
     (path / "kernel_config").write_text(f"CONFIG_PARAVIRT_TIME_ACCOUNTING={asks}\n")
     (path / "after" / "stat").write_text(f"cpu0 250 0 12 50 5 0 64 {steal} 0 0\n")
-    gap = asked(path).figures["gap"]
-    assert (gap.may_be_paused, pd.isna(gap.hidden_each_ns)) == (paused, paused)
-    assert gap.gap_share == pytest.approx(0.25)
+    gap = asked(path)["gap"]
+    assert (gap["may_be_paused"], pd.isna(gap["hidden_each_ns"])) == (paused, paused)
+    assert gap["gap_share"] == pytest.approx(0.25)
     beyond = open_capture(path).ask.stolen_time.headline().parts["beyond_trace"]
     assert beyond.may_be_paused == paused
 
@@ -221,15 +221,19 @@ def test_no_price_where_pauses_cannot_be_excluded(
 # 85 % traced, 60 % by work: 25 points of 1.16 ms, and of a second with 10,000 interrupts.
 def test_the_gap_is_divided_by_interrupts(tmp_path: Path) -> None:
     answer = asked(doctored(tmp_path / "b"))
-    gap = answer.figures["gap"]
-    assert gap.gap_share == pytest.approx(0.25)
-    assert gap.hidden_each_ns == pytest.approx(25_000)
-    assert (gap.ns, gap.cpu_interrupts_per_s) == (pytest.approx(290_000), pytest.approx(10_000))
-    figures = answer.figures
+    assert answer["gap"] == pytest.approx(
+        {
+            "gap_share": 0.25,
+            "ns": 290_000,
+            "cpu_interrupts_per_s": 10_000,
+            "hidden_each_ns": 25_000,
+            "may_be_paused": False,
+        }
+    )
     # Whose they are is said where the page is about another task: test_notebook_bundles.py.
-    assert (figures["other"], figures["lacks"]) == (None, None)
-    shares = ("ticks_residual_share", "work_lost_share", "traced_lost_share")
-    assert [figures[name] for name in shares] == pytest.approx([0.15, 0.4, 0.15])
+    assert (answer["run"]["other_task"], answer["run"]["lacks"]) == (None, None)
+    assert answer.frame["residual_share"]["ticks"] == pytest.approx(0.15)
+    assert answer.frame["lost_share"][["work", "traced"]].tolist() == pytest.approx([0.4, 0.15])
     answer.plot()
 
 
@@ -240,26 +244,26 @@ def test_what_is_missing_is_known(tmp_path: Path) -> None:
         "result": {"victim": {"command": "./mine -x"}},
     }.items():
         answer = asked(doctored(tmp_path / lacks, **changes))
-        assert (answer.figures["lacks"], answer.figures["gap"]) == (lacks, None)
+        assert (answer["run"]["lacks"], answer["gap"]) == (lacks, None)
         assert "--victim-cpu 0`" in answer.words
 
 
 def test_a_trace_that_is_not_the_run_says_so(tmp_path: Path) -> None:
     victim = json.loads((doctored(tmp_path / "a") / "manifest.json").read_text())["victim"]
     answer = asked(doctored(tmp_path / "b", victim=victim | {"start_ns": None}))
-    figures = answer.figures
-    assert (figures["run_known"], figures["wall_s"]) == (False, 2)
-    assert figures["trace_ns"] == answer.timeline.duration_ns
+    run = answer["run"]
+    assert (run["run_known"], run["wall_s"]) == (False, 2)
+    assert run["trace_ns"] == answer.timeline.duration_ns
 
 
 def test_the_trace_of_a_part_of_the_run_says_so(tmp_path: Path) -> None:
     window = {"start_ns": 201_000, "end_ns": 801_000}
     path = doctored(tmp_path / "b", window=window)
     answer = asked(path)
-    assert (answer.figures["trace_ns"], answer.figures["run_known"]) == (600_000, True)
+    assert (answer["run"]["trace_ns"], answer["run"]["run_known"]) == (600_000, True)
     # What was not recorded is no time that the victim did not have.
     whole = asked(doctored(tmp_path / "whole"))
-    assert whole.figures["trace_ns"] is None
+    assert whole["run"]["trace_ns"] is None
     got = answer.frame["got_share"]
     assert got["traced"] == pytest.approx(whole.frame["got_share"]["traced"], abs=0.1)
     assert got["work"] == whole.frame["got_share"]["work"]

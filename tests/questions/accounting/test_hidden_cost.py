@@ -11,13 +11,15 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis import CaptureError
+from netcost_analysis.display.templates import as_text
 from netcost_analysis.opening.experiment import open_experiment
 from netcost_analysis.questions.accounting.fitting import fit, wide
 from netcost_analysis.questions.accounting.runs import calibration_runs
+from netcost_analysis.units import duration
 from support.asked import accounts, hidden_cost, hidden_cost_predictions
 from support.doctored import doctored
 from support.host import ROOT
-from support.kept import kept_calibration, kept_hidden_cost
+from support.kept import kept_calibration, kept_hidden_cost, kept_hidden_ns
 
 SAMPLE = ROOT / "sample-data" / "hidden-cost"
 HELD_OUT: tuple[Literal["rate", "repeat", "both"], ...] = ("rate", "repeat", "both")
@@ -28,28 +30,28 @@ def rows(frame: pd.DataFrame) -> dict[Any, dict[str, Any]]:
 
 
 # The sentence on one bundle and the calibration divide by the same interrupts: the kernel's count.
-def test_a_bundles_own_gap_is_the_calibrations_of_it_alone(hidden: netcost.HiddenCost) -> None:
+def test_a_bundles_own_gap_is_the_calibrations_of_it_alone(hidden: netcost.Answer) -> None:
     name = "20000-pps-2.netcost.tar.zst"
     capture = netcost.open_capture(SAMPLE / name)
     answer = capture.ask.accounting.estimates()
-    found = answer.figures["gap"]
-    runs = wide(hidden.runs)
+    found = answer["gap"]
+    runs = wide(hidden["runs"])
     alone = runs[[str(bundle).startswith("20000-pps-2") for bundle in runs.index]]
     assert len(alone) == 1
-    assert found.hidden_each_ns == pytest.approx(fit(alone)["hidden_ns"].item())
-    assert found.cpu_interrupts_per_s == pytest.approx(alone["interrupts"].item())
+    assert found["hidden_each_ns"] == pytest.approx(fit(alone)["hidden_ns"].item())
+    assert found["cpu_interrupts_per_s"] == pytest.approx(alone["interrupts"].item())
 
 
 @pytest.fixture(scope="module")
-def hidden() -> netcost.HiddenCost:
+def hidden() -> netcost.Answer:
     return kept_hidden_cost()
 
 
-def test_the_runs_of_the_sample_are_those_of_its_files(hidden: netcost.HiddenCost) -> None:
+def test_the_runs_of_the_sample_are_those_of_its_files(hidden: netcost.Answer) -> None:
     series = open_experiment(SAMPLE)
     name = "20000-pps-3"
     bundle = series.bundle(name)
-    runs = rows(hidden.runs[hidden.runs["bundle"] == name].set_index("run"))
+    runs = rows(hidden["runs"][hidden["runs"]["bundle"] == name].set_index("run"))
     assert list(runs) == ["idle", "idle_traced", "load", "load_traced"]
     for run, folder in {
         "idle": "baseline/",
@@ -80,19 +82,19 @@ def test_the_runs_of_the_sample_are_those_of_its_files(hidden: netcost.HiddenCos
     )
 
 
-def test_the_hidden_cost_of_the_sample_is_numpys(hidden: netcost.HiddenCost) -> None:
-    traced = hidden.runs[hidden.runs["run"] == "load_traced"]
+def test_the_hidden_cost_of_the_sample_is_numpys(hidden: netcost.Answer) -> None:
+    traced = hidden["runs"][hidden["runs"]["run"] == "load_traced"]
     gap = traced["by_trace_share"] - traced["by_work_share"]
     slope, *_ = np.linalg.lstsq(
         traced["cpu_interrupts_per_s"].to_numpy()[:, None], gap.to_numpy(), rcond=None
     )
-    assert hidden.hidden_ns == pytest.approx(1e9 * slope[0])
+    assert kept_hidden_ns() == pytest.approx(1e9 * slope[0])
     # With a constant, too, it is of that size.
     line = np.polyfit(traced["cpu_interrupts_per_s"], gap, 1)
-    assert 1e9 * line[0] == pytest.approx(hidden.hidden_ns, rel=0.15)
+    assert 1e9 * line[0] == pytest.approx(kept_hidden_ns(), rel=0.15)
     assert abs(line[1]) < 0.02
-    low, high = hidden.untraced_hidden_ns
-    assert 0 < low < high == hidden.hidden_ns
+    low, high = hidden["untraced_low_ns"], hidden["untraced_high_ns"]
+    assert 0 < low < high == kept_hidden_ns()
 
 
 def test_it_predicts_runs_of_the_sample_that_it_has_not_seen() -> None:
@@ -112,55 +114,51 @@ def test_it_predicts_runs_of_the_sample_that_it_has_not_seen() -> None:
         assert counted["mean_absolute_error_share"] < 0.3 * alone["mean_absolute_error_share"]
 
 
-def test_it_is_in_no_figure_of_the_trace(hidden: netcost.HiddenCost) -> None:
+def test_it_is_in_no_figure_of_the_trace(hidden: netcost.Answer) -> None:
     capture = open_experiment(SAMPLE).capture("40000-pps-1")
     assert capture.bundle
     assert capture.bundle.victim
-    row = rows(hidden.runs.set_index(["bundle", "run"]))["40000-pps-1", "load_traced"]
+    row = rows(hidden["runs"].set_index(["bundle", "run"]))["40000-pps-1", "load_traced"]
     timeline = capture.victim_timeline()
     # openssl, and taskset that became it.
     owner = f"(comm == 'openssl' or tid == {capture.bundle.victim.pid}) and context == 'task'"
     own = timeline.sums().query(owner)["ns"].sum()
     assert row["by_trace_share"] == own / timeline.duration_ns
-    table = rows(accounts(capture, hidden.hidden_ns))
+    table = rows(accounts(capture, kept_hidden_ns()))
     assert table["traced"]["got_share"] == row["by_trace_share"]
 
 
-def test_a_sample_of_another_day_is_predicted_as_well(hidden: netcost.HiddenCost) -> None:
+def test_a_sample_of_another_day_is_predicted_as_well(hidden: netcost.Answer) -> None:
     # The same machine hours before, another recorder, both CPUs recorded.
     capture = netcost.open_capture(ROOT / "sample-data" / "veth-stolen-time")
-    table = rows(accounts(capture, hidden.hidden_ns))
+    table = rows(accounts(capture, kept_hidden_ns()))
     assert abs(table["traced"]["residual_share"]) > 0.1
     assert abs(table["traced_and_hidden"]["residual_share"]) < 0.05
 
 
-def test_the_figures_are_those_of_the_table(hidden: netcost.HiddenCost) -> None:
+def test_the_figures_are_those_of_the_table(hidden: netcost.Answer) -> None:
     ask = kept_calibration().ask.accounting
     answer = ask.hidden_cost()
-    pd.testing.assert_frame_equal(answer.frame, hidden.coefficients)
-    figures = answer.figures
-    interval = hidden.coefficients.loc["hidden_ns"]
-    assert [figures[name] for name in ("value", "low", "high")] == [
-        hidden.hidden_ns,
-        interval["low"],
-        interval["high"],
-    ]
+    pd.testing.assert_frame_equal(answer.frame, hidden.frame)
+    value, low, high = hidden.frame.loc["hidden_ns"]
+    words = as_text(answer.words)
+    assert f"took {duration(value)} beyond" in words
+    assert f"(95 % interval {duration(low)} to {duration(high)})" in words
     by_rate = {
         str(rate): 1e9 * float((part["gap"] * part["x"]).sum() / (part["x"] ** 2).sum())
-        for rate, part in hidden.runs[hidden.runs["run"] == "load_traced"]
+        for rate, part in hidden["runs"][hidden["runs"]["run"] == "load_traced"]
         .assign(gap=lambda runs: runs["by_trace_share"] - runs["by_work_share"])
         .assign(x=lambda runs: runs["cpu_interrupts_per_s"])
         .groupby("condition")
         if rate != "0"
     }
-    lowest, highest = (end(by_rate, key=by_rate.__getitem__) for end in (min, max))
-    spread = answer.figures["spread"]
-    assert (spread.lowest, spread.highest) == (lowest, highest)
-    assert spread.lowest_ns == pytest.approx(by_rate[lowest])
-    assert spread.highest_ns == pytest.approx(by_rate[highest])
-    assert not figures["disturbed"]
+    assert answer["by_rate"].set_index("condition")["hidden_ns"].to_dict() == pytest.approx(by_rate)
+    for end in (min, max):
+        rate = end(by_rate, key=by_rate.__getitem__)
+        assert f"{duration(by_rate[rate])} ({rate})" in words
+    assert not answer["disturbed_runs"]
     judged = ask.hidden_cost_predictions()
-    assert judged.figures["farthest"].bundle == "80000x16-pps-2"
+    assert judged["farthest"]["bundle"].tolist() == ["80000x16-pps-2"]
     for answered in (answer, judged):
         for picture in answered.question.pictures.values():
             assert picture.panels(answered)
@@ -168,27 +166,27 @@ def test_the_figures_are_those_of_the_table(hidden: netcost.HiddenCost) -> None:
 
 
 def test_a_disturbed_calibration_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = kept_hidden_cost().runs.copy()
+    runs = kept_hidden_cost()["runs"].copy()
     runs.loc[runs["run"] == "load_traced", "others_share"] = [0.2] + [0.0] * 27
     monkeypatch.setitem(calibration_runs.__globals__["_READ"], kept_calibration(), runs)
-    figures = kept_calibration().ask.accounting.hidden_cost().figures
-    assert (figures["disturbed"], figures["others_max_share"]) == (1, 0.2)
+    answer = kept_calibration().ask.accounting.hidden_cost()
+    assert (answer["disturbed_runs"], answer["others_max_share"]) == (1, 0.2)
 
 
 def test_a_price_is_taken_for_such_a_host_only(tmp_path: Path) -> None:
     own = netcost.open_capture(ROOT / "sample-data" / "veth-stolen-time").ask.accounting
     table = own.accounts(calibration=kept_calibration()).frame
-    given = accounts(own.accounts().capture, kept_hidden_cost().hidden_ns)
+    given = accounts(own.accounts().capture, kept_hidden_ns())
     assert table["got_share"]["traced_and_hidden"] == given["got_share"]["traced_and_hidden"]
-    figures = own.account_reasons(calibration=kept_calibration()).figures
-    assert figures["price"].same_host
-    assert figures["tools"] == ["perf", "tracefs"]
+    price = own.account_reasons(calibration=kept_calibration())["price"]
+    assert price["same_host"]
+    assert price["tools"] == ["perf", "tracefs"]
     other = netcost.open_capture(doctored(tmp_path / "b")).ask.accounting
     answer = other.account_reasons(calibration=kept_calibration())
     assert "traced_and_hidden" not in answer.frame.index
-    assert not answer.figures["price"].same_host
+    assert not answer["price"]["same_host"]
     none = open_experiment(ROOT / "sample-data" / "io-sizes")
-    refused = other.account_reasons(calibration=none).figures["price"].refused
+    refused = other.account_reasons(calibration=none)["price"]["refused"]
     assert "io-sizes is no" in refused
 
 

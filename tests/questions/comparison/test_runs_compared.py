@@ -17,7 +17,7 @@ def test_each_run_is_named_by_its_checksum(tmp_path: Path) -> None:
         trace = (tmp_path / name / "trace.perf.data").read_bytes()
         assert row.sha256 == hashlib.sha256(trace).hexdigest()
         provenance = open_capture(tmp_path / name).ask.completeness.provenance()
-        assert row.sha256 == provenance.result.sha256
+        assert row.sha256 == provenance["sha256"]
         assert row.path == str(tmp_path / name)
         assert row.load == COMMAND
         assert (row.kernel, row.cpu_model, row.recorder) == ("6.18.0", "EPYC", "perf 6.1.187")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.completeness.known import Row, judged
+from netcost_analysis.questions.completeness.verdicts import Row, judged
 from support.asked import completeness
 from support.completeness import named, row
 from support.counted_beside import BEFORE, beside
@@ -26,15 +26,15 @@ def busy(number: int, count: int, *more: h.Happening, task: h.Task = OPENSSL) ->
     return cpu(number, *sorted(happened, key=lambda one: one.at), task=task)
 
 
-def known(folder: Path, files: dict[str, Any], *cpus: Cpu, **settings: Any) -> netcost.Completeness:
+def known(folder: Path, files: dict[str, Any], *cpus: Cpu, **settings: Any) -> Any:
     return completeness(netcost.open_capture(bundle(folder, files, *cpus, **settings).path))
 
 
 def test_what_a_count_proves_is_missing(tmp_path: Path) -> None:
     files = beside(2, softirqs={("NET_RX", 0): 10, ("NET_RX", 1): 20, ("RCU", 1): 1})
     found = known(tmp_path, files, busy(0, 10), busy(1, 8))
-    assert named(found.verdict) == [("60", "NET_RX", "1"), ("100", "RCU", "1")]
-    assert (found.state, found.reason, found.lost_events) == ("incomplete", None, 0)
+    assert named(found.why) == [("60", "NET_RX", "1"), ("100", "RCU", "1")]
+    assert (found.state, found.lost_events) == ("incomplete", 0)
     missing = row(found, "NET_RX", 1)
     assert (missing["what"], missing["counted"], missing["recorded"]) == ("softirq", 20, 8)
     assert (missing["missing_least"], missing["missing_most"]) == (12, 12)
@@ -54,7 +54,7 @@ def test_counters_that_may_have_grown_before_and_after_prove_nothing(tmp_path: P
     found = known(
         tmp_path, beside(1, softirqs={("NET_RX", 0): 3, ("TIMER", 0): 2}), busy(0, 3, *outside)
     )
-    assert (found.verdict, found.state) == ("complete", "complete")
+    assert (found.why, found.state) == (None, "complete")
     timer = row(found, "TIMER", 0)
     assert (timer["counted"], timer["recorded"], timer["recorded_inside"]) == (2, 2, 0)
     assert (timer["missing_least"], timer["missing_most"]) == (0, 2)
@@ -83,7 +83,7 @@ def test_interrupts_of_one_handler_and_vectors(tmp_path: Path) -> None:
         "IWI": "IRQ work interrupts",
     }
     found = known(tmp_path, beside(1, interrupts=grown, names=names), busy(0, 1, *inside))
-    assert named(found.verdict) == [("75", "32", "0"), ("50", "LOC", "0")]
+    assert named(found.why) == [("75", "32", "0"), ("50", "LOC", "0")]
     # CAL counts call_function as well, which is not recorded here.
     assert set(found.rows["counter"]) == {"32", "LOC", "RES"}
     assert found.rows.set_index("counter")["what"].to_dict() == {
@@ -112,11 +112,11 @@ def test_switches_are_the_hosts(tmp_path: Path) -> None:
     for cpus in ("0", None):
         files["manifest.json"] = {**manifest, "cpus": cpus}
         found = known(tmp_path / str(cpus), files, switched)
-        assert found.verdict == "complete"
+        assert found.state == "complete"
         assert set(found.rows["cpu"].dropna()) == {0}
     files["manifest.json"] = {**manifest, "cpus": "all"}
     found = known(tmp_path / "all", files, switched)
-    assert named(found.verdict) == [("75", "switches", ""), ("100", "NET_RX", "1")]
+    assert named(found.why) == [("75", "switches", ""), ("100", "NET_RX", "1")]
     assert row(found, "ctxt")["recorded"] == 2
 
 
@@ -124,7 +124,7 @@ def test_what_cannot_be_compared_is_unknown(tmp_path: Path) -> None:
     files = beside(1, softirqs={("NET_RX", 0): 5})
     one = busy(0, 1)
     bare = recording(one, known=(OPENSSL,)).write(tmp_path / "perf.data")
-    assert completeness(netcost.open_capture(bare)).verdict.startswith("unknown: no counters")
+    assert completeness(netcost.open_capture(bare)).why.startswith("no counters")
     cases: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         "known times": ({}, {}),
         "not CLOCK_MONOTONIC": (files, {"clock": None}),
@@ -137,16 +137,14 @@ def test_what_cannot_be_compared_is_unknown(tmp_path: Path) -> None:
     for place, (says, (some, settings)) in enumerate(cases.items()):
         found = known(tmp_path / str(place), some, one, **settings)
         assert found.state == "unknown", says
-        assert found.reason is not None
-        assert says in found.reason
-        assert found.verdict == f"unknown: {found.reason}"
+        assert says in found.why
         assert not len(found.rows)
 
 
 def test_a_counter_that_began_anew_is_not_compared(tmp_path: Path) -> None:
     files = beside(2, softirqs={("NET_RX", 0): -500, ("NET_RX", 1): 1})
     found = known(tmp_path, files, busy(0, 1), busy(1, 1))
-    assert found.verdict == "complete"
+    assert found.state == "complete"
     assert set(found.rows["cpu"]) == {1}
 
 
@@ -173,22 +171,26 @@ def test_counters_of_a_stranger_are_compared_or_not(tmp_path: Path) -> None:
 def test_losses_that_are_known_come_first(tmp_path: Path) -> None:
     files = beside(1, softirqs={("NET_RX", 0): 10})
     found = known(tmp_path, files, busy(0, 4, h.Lost(50_000, 5)))
-    assert found.verdict.startswith("lost 5 events;")
-    assert named(found.verdict) == [("60", "NET_RX", "0")]
+    assert found.why.startswith("lost 5 events;")
+    assert named(found.why) == [("60", "NET_RX", "0")]
     assert (found.state, found.lost_events) == ("incomplete", 5)
     # More losses than what is missing: they explain it.
     found = known(tmp_path / "many", files, busy(0, 4, h.Lost(50_000, 86_172)))
-    assert (found.verdict, found.state) == ("lost 86,172 events", "incomplete")
+    assert (found.why, found.state) == ("lost 86,172 events", "incomplete")
     assert row(found, "NET_RX", 0)["missing_least"] == 6
     # They are known without any counters.
     found = known(tmp_path / "bare", {}, busy(0, 4, h.Lost(50_000, 1)))
-    assert (found.verdict, found.state) == ("lost 1 event", "incomplete")
-    assert found.reason is not None
+    assert found.why.startswith("lost 1 event; no counters")
+    assert found.state == "incomplete"
+
+
+def line(rows: list[Row], some_lost: bool = False) -> str:
+    return judged(rows, 0, some_lost).verdict.verdict
 
 
 def test_three_are_named_and_shares_are_never_rounded_to_all() -> None:
     rows = [Row("softirq", "NET_RX", number, 1_000, number, number) for number in range(1, 6)]
-    verdict = judged(rows, 0).verdict
+    verdict = line(rows)
     assert named(verdict) == [("99", "NET_RX", number) for number in "123"]
     assert verdict.endswith(" and 2 more")
     # As capture/lib/missing.awk writes them.
@@ -200,10 +202,10 @@ def test_three_are_named_and_shares_are_never_rounded_to_all() -> None:
         (10_000, 9_990, "0.1"),
     ):
         [row] = [Row("vector", "LOC", 0, counted, recorded, 0)]
-        assert named(judged([row], 0).verdict) == [(share, "LOC", "0")]
+        assert named(line([row])) == [(share, "LOC", "0")]
     [row] = [Row("vector", "LOC", 0, 10_000, 9_991, 0)]
-    assert "under 0.1 %" in judged([row], 0).verdict
-    assert "unknown number" in judged([], 0, some_lost=True).verdict
+    assert "under 0.1 %" in line([row])
+    assert "unknown number" in line([], some_lost=True)
 
 
 RECORD = {
@@ -231,7 +233,7 @@ RECORD = {
 def test_what_the_recorder_wrote_is_taken(tmp_path: Path) -> None:
     manifest = {"netcost_bundle": 1, "trace": "trace.perf.data", "completeness": RECORD}
     found = known(tmp_path, {"manifest.json": manifest}, busy(0, 1))
-    assert (found.verdict, found.state) == (RECORD["verdict"], "incomplete")
+    assert (found.why, found.state) == (RECORD["verdict"], "incomplete")
     assert row(found, "NET_RX", 1)[["missing_least", "missing_most"]].tolist() == [536, 538]
     assert row(found, "ctxt")["missing_most"] == 2
 
@@ -252,8 +254,8 @@ def test_a_record_that_is_none_is_computed_anew(tmp_path: Path) -> None:
     for place, record in enumerate(records):
         manifest = {"netcost_bundle": 1, "trace": "trace.perf.data", "completeness": record}
         files = beside(1, softirqs={("NET_RX", 0): 4}) | {"manifest.json": manifest}
-        verdict = known(tmp_path / str(place), files, busy(0, 2)).verdict
-        assert named(verdict) == [("50", "NET_RX", "0")], record
+        found = known(tmp_path / str(place), files, busy(0, 2))
+        assert named(found.why) == [("50", "NET_RX", "0")], record
 
 
 def test_only_what_counters_count_is_read_and_in_one_pass(

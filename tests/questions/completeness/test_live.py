@@ -3,11 +3,9 @@
 from pathlib import Path
 
 import pytest
-from pandas.testing import assert_frame_equal
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.completeness import completeness
-from netcost_analysis.questions.completeness.completeness import computed
+from netcost_analysis.questions.completeness.completeness import computed, written
 from support.host import require_root_tracing
 from support.kit.record import RECORD, ended, manifest_of
 
@@ -24,12 +22,10 @@ def test_host_and_package_agree(tool: str, tmp_path: Path) -> None:
     words = ["--tool", tool, "--profile", "stolen", "--duration", "1", "--load", LOAD]
     done = ended([RECORD, "-o", folder, *words], env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
     assert done.returncode == 0, done.stderr
-    capture, written = netcost.open_capture(folder), manifest_of(folder)["completeness"]
-    told, found = completeness(capture), computed(capture)
-    assert told.verdict == written["verdict"]
-    assert (found.verdict, found.state) == (told.verdict, told.state)
-    columns = [name for name in found.rows if not name.startswith("missing")]
-    order = ["what", "counter", "cpu"]
-    both = [one.rows[columns].sort_values(order, ignore_index=True) for one in (told, found)]
-    assert_frame_equal(*both)
-    assert {"softirq", "packets", "switches"} <= set(found.rows["what"])
+    capture, record = netcost.open_capture(folder), manifest_of(folder)["completeness"]
+    told, found = written(capture), computed(capture)
+    assert told is not None
+    assert found.verdict[:2] == told.verdict[:2] == (record["verdict"], record["state"])
+    # Of equally many missing the order may be another.
+    assert set(found.rows) == set(told.rows)
+    assert {"softirq", "packets", "switches"} <= {row.what for row in found.rows}

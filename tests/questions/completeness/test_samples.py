@@ -40,7 +40,7 @@ def test_perf_misses_softirqs_here_and_not_in_older_kernels() -> None:
     here = completeness(netcost.open_capture(SAMPLES / "veth-stolen-time"))
     assert row(here, "NET_RX", 1)["missing_least"] == 42
     older = netcost.open_capture(SAMPLES / "nic-guest" / "6.1-nic-1-flows.netcost.tar.zst")
-    assert completeness(older).verdict == "complete"
+    assert completeness(older).state == "complete"
 
 
 # CPU 1 lacks 3,122 switches of the host's: there 3,201 times a task is switched out that was never
@@ -48,7 +48,7 @@ def test_perf_misses_softirqs_here_and_not_in_older_kernels() -> None:
 def test_switches_that_the_counter_has_are_missing_in_the_chain() -> None:
     capture = netcost.open_capture(SAMPLES / "quiet-interface.netcost.tar.zst")
     found = completeness(capture)
-    assert named(found.verdict) == [("4.6", "switches", "")]
+    assert named(found.why) == [("4.6", "switches", "")]
     broken = 0
     for _, rows in capture.events("sched:sched_switch").groupby("common_cpu"):
         rows = rows.sort_values("time_ns", kind="stable")

@@ -53,7 +53,7 @@ def test_the_truth_lies_in_the_range(tmp_path: Path) -> None:
 
 def test_what_is_missing_on_an_idle_cpu_costs_the_other_nothing(tmp_path: Path) -> None:
     line = opened(tmp_path, robbed(), robbed(1, h.idle(1), SILENT))
-    assert named(completeness(line.capture).verdict) == [("25", "NET_RX", "1")]
+    assert named(completeness(line.capture).why) == [("25", "NET_RX", "1")]
     got = stolen(line).victims
     assert not got["stolen_unrecorded_ns"].any()
     (note,) = note_of(line)

@@ -10,10 +10,12 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis import questions
+from netcost_analysis.display.templates import as_text
 from netcost_analysis.errors import AbsentError
 from netcost_analysis.questions.tracing_overhead import counts
 from netcost_analysis.timeline import timeline as timelines
 from netcost_analysis.timeline.task import ALL
+from netcost_analysis.units import share
 from support.asked import corrected_stolen, event_cost, tracing_cost
 from support.calibrated import told
 from support.host import SAMPLES
@@ -189,20 +191,23 @@ def test_a_result_that_is_much_tracing_is_warned_of() -> None:
     assert own.loc["stolen_ns", "doubtful"] == "yes"
     assert own.loc["task_ns", "doubtful"] == "perhaps"
     overhead = line.ask.tracing_overhead
-    beside = overhead.network_overhead(victim="openssl").figures
+    [beside] = overhead.network_overhead(victim="openssl")["of_victim"].to_dict("records")
     network = own.loc["stolen_network_ns"]
-    assert (beside["doubtful"], beside["surely"], beside["ns"]) == ("yes", True, network["ns"])
-    assert beside["share"] == network["cost_low_share"]
+    for name in ("doubtful", "ns", "cost_low_share"):
+        assert beside[name] == network[name]
     answer = overhead.corrected_stolen(victim="openssl")
     assert (answer.frame["comm"] == "openssl").all()
     # The task that the bundle names is whom it is about without a victim.
     assert answer.words == overhead.corrected_stolen().words
-    doubts = answer.figures
-    assert doubts["victim"] == "openssl"
-    surely, perhaps = (dict(doubts[name]) for name in ("surely", "perhaps"))
-    assert surely["stolen"] == own.loc["stolen_ns", "cost_low_share"]
-    assert surely["stolen, network"] == network["cost_low_share"]
-    assert perhaps["on CPU"] == own.loc["on_cpu_ns", "cost_high_share"]
+    doubts = answer["doubts"].set_index("figure")["doubtful"].to_dict()
+    assert doubts == {
+        "on_cpu_ns": "perhaps",
+        "task_ns": "perhaps",
+        "stolen_ns": "yes",
+        "stolen_network_ns": "yes",
+    }
+    for end, figure in (("low", "stolen_network_ns"), ("high", "on_cpu_ns")):
+        assert share(own.loc[figure, f"cost_{end}_share"]) in answer.words
 
 
 # Its interrupts are perhaps network, and none surely.
@@ -212,23 +217,24 @@ def test_what_may_be_network_is_told_of_where_nothing_surely_is() -> None:
     assert "stolen_network_ns" not in own.index
     least = own.loc["stolen_network_max_ns", "cost_low_share"]
     overhead = line.ask.tracing_overhead
-    beside = overhead.network_overhead(victim="openssl").figures
-    assert (beside["surely"], beside["share"]) == (False, least)
-    doubts = dict(overhead.corrected_stolen(victim="openssl").figures["surely"])
-    assert doubts["stolen, perhaps network"] == least
+    beside = overhead.network_overhead(victim="openssl")
+    assert beside["of_victim"]["cost_low_share"].tolist() == [least]
+    for token in ("may have taken", f"at least {share(least)}"):
+        assert token in as_text(beside.words)
+    doubts = overhead.corrected_stolen(victim="openssl")["doubts"].set_index("figure")
+    assert doubts.loc["stolen_network_max_ns", "cost_low_share"] == least
 
 
 def test_a_result_with_little_tracing_in_it_is_not_warned_of() -> None:
     line = kept("stolen-time-top.netcost.tar.zst").timeline()
     overhead = line.ask.tracing_overhead
-    little = overhead.network_overhead(victim="openssl").figures
-    assert (little["doubtful"], little["limit_share"]) == ("no", 0.05)
+    assert "no more than 5.0 %" in as_text(overhead.network_overhead(victim="openssl").words)
     assert overhead.corrected_stolen(victim="openssl").words.strip() == ""
     costs = overhead.tracing_cost()
-    total = costs.figures["in_all"]
+    total = costs["in_all"]
     whole = 2 * line.duration_ns
-    assert total.share == pytest.approx(costs.frame["cost_ns"].sum() / whole)
-    assert total.low_share < total.share
+    assert total["share"] == pytest.approx(costs.frame["cost_ns"].sum() / whole)
+    assert total["low_share"] < total["share"]
 
 
 def test_a_victim_is_a_name_or_a_tid() -> None:
@@ -238,10 +244,11 @@ def test_a_victim_is_a_name_or_a_tid() -> None:
     tid = int(whole.loc[whole["comm"] == "openssl", "tid"].iloc[0])
     own = overhead.corrected_stolen(victim=tid)
     assert set(own.frame["tid"]) == {tid}
-    assert own.figures["victim"] == "openssl"
     # It was taskset before it was openssl.
+    assert set(own["doubts"]["comm"]) == {"openssl"}
     network = own.frame[(own.frame["figure"] == "stolen_network_ns") & (own.frame["ns"] > 10**6)]
-    assert [overhead.network_overhead(victim=tid).figures["ns"]] == network["ns"].tolist()
+    beside = overhead.network_overhead(victim=tid)["of_victim"]
+    assert beside["ns"].tolist() == network["ns"].tolist()
     for unknown in ("opensl", 10**8):
         with pytest.raises(AbsentError, match="no task"):
             overhead.corrected_stolen(victim=unknown)
@@ -271,5 +278,4 @@ def test_a_large_capture_is_counted_in_part(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_caveats_leave_it_to_one_place(tmp_path: Path) -> None:
     capture = bundle(tmp_path / "b")
     assert "an event" not in capture.ask.completeness.caveats().words
-    figures = capture.ask.tracing_overhead.tracing_cost().figures
-    assert (figures["event_ns"], figures["low_ns"], figures["high_ns"]) == (None, 300, 3_700)
+    assert "300 ns an event" in capture.ask.tracing_overhead.tracing_cost().words
