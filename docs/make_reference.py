@@ -80,7 +80,7 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def of_topic(topic: str) -> list[Question[Any, Any]]:
+def of_topic(topic: str) -> list[Question[Any]]:
     return [one for one in questions().values() if one.topic == topic]
 
 
@@ -89,7 +89,7 @@ def _about(topic: str) -> str:
     return (inspect.getdoc(package) or "").partition("\n")[0]
 
 
-def _row(one: Question[Any, Any]) -> str:
+def _row(one: Question[Any]) -> str:
     cells = [
         f"[`{one.name}`](../{_file(one)})",
         one.summary,
@@ -100,7 +100,7 @@ def _row(one: Question[Any, Any]) -> str:
     return "| " + " | ".join(cells).replace("  ", " ") + " |"
 
 
-def _file(one: Question[Any, Any]) -> str:
+def _file(one: Question[Any]) -> str:
     # Where it is computed.
     return f"{one.function.__module__.replace('.', '/')}.py"
 
@@ -139,7 +139,7 @@ def _classes(of: str) -> Iterator[str]:
     )
 
 
-def _method(one: Question[Any, Any]) -> str:
+def _method(one: Question[Any]) -> str:
     given = [
         f"{name}: {_annotation(value.annotation)} = ..." for name, value in one.parameters.items()
     ]

@@ -2,10 +2,7 @@
 
 from lint.rows import read_directly
 from lint.suite import sentences
-from lint.words import MODULES, PACKAGE, PLACE, computed, picking
-
-from netcost_analysis.answers.question import Question
-from netcost_analysis.answers.registry import questions
+from lint.words import MODULES, PACKAGE, PLACE, computed
 
 COMPUTED = [
     *("f'{a / b}'", "f'{100 * a:.1f} points'", "a - b", "a + b", "-a", "x = rows['ns'].sum()"),
@@ -31,20 +28,6 @@ READ = [
 def test_arithmetic_is_found_and_joining_is_none() -> None:
     assert not [code for code in COMPUTED if not list(computed(code))]
     assert not [code for code in JOINED if list(computed(code))]
-
-
-def words() -> object:
-    return listed(), questions()["device_flags"]
-
-
-def listed() -> list[str]:
-    return []
-
-
-def test_what_figures_call_is_found() -> None:
-    picked = picking(words)
-    assert {"words", "listed"} <= {one.__name__ for one in picked}
-    assert not any(isinstance(one, Question) for one in picked)
 
 
 def test_what_makes_words_is_found() -> None:

@@ -60,17 +60,9 @@ class Answer(Pictures, OfAnswer):
     refusal: CaptureError | None = None
 
     def __init__(self, frame: "pd.DataFrame | None" = None, /, **parts: Any) -> None:
-        self._result: Any = self
         self._given = parts if frame is None else {"": frame, **parts}
         self.sources: dict[str, Any] = {}
         self.options: dict[str, Any] = {}
-
-    @property
-    def result(self) -> Any:
-        """What the question's function returned."""
-        if self.refusal is not None:
-            raise self.refusal
-        return self._result
 
     def __getitem__(self, name: str) -> Any:
         """A table or figure by its name."""
@@ -114,28 +106,23 @@ class Answer(Pictures, OfAnswer):
 
     @cached_property
     def parts(self) -> dict[str, Any]:
-        """Everything in it, by name: those of a dataclass or named tuple, else itself under "".
+        """Everything in it, by name; "" is the frame of a question that gave it no name."""
+        if self.refusal is not None:
+            raise self.refusal
+        import pandas as pd
 
-        Behind these what is computed of all its rows, as `in_all`.
-        """
-        of = self.question.totals_of
-        return self._own | (_typed(parts(of(self))) if of else {})
-
-    @cached_property
-    def _own(self) -> dict[str, Any]:
-        _ = self.result
-        return _typed(self._given)
+        return {
+            name: typed(part) if isinstance(part, pd.DataFrame) else part
+            for name, part in self._given.items()
+        }
 
     @cached_property
     def tables(self) -> "dict[str, pd.DataFrame]":
         """Its tables, by name; the only one of a question that has no other under its name."""
-        return self._tables_of(self.parts)
-
-    def _tables_of(self, named: dict[str, Any]) -> "dict[str, pd.DataFrame]":
         import pandas as pd
 
         found = {}
-        for name, part in named.items():
+        for name, part in self.parts.items():
             if isinstance(part, pd.Series):
                 part = typed(part.to_frame(part.name or name))
             if isinstance(part, pd.DataFrame):
@@ -147,15 +134,14 @@ class Answer(Pictures, OfAnswer):
         """The table that answers the question; of single figures one row."""
         import pandas as pd
 
-        tables = self._tables_of(self._own)
-        if not tables:
-            return typed(pd.DataFrame([self._own]))
-        return tables[self.question.main or next(iter(tables))]
+        if not self.tables:
+            return typed(pd.DataFrame([self.parts]))
+        return self.tables[self.question.main or next(iter(self.tables))]
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the figures has to know: its own notes, else those of the timeline."""
-        own = self._own.get(_NOTES) if self.refusal is None else None
+        own = self.parts.get(_NOTES) if self.refusal is None else None
         if own is None and "Timeline" in self.sources:
             # Of a capture without a ledger nothing is to be noted of one.
             with suppress(CaptureError):
@@ -166,22 +152,13 @@ class Answer(Pictures, OfAnswer):
         return tuple(dict.fromkeys((*whole, *(own or ()))))
 
     @cached_property
-    def figures(self) -> dict[str, Any]:
-        """What its words say, by name: tables as rows, the frame as ``rows``."""
-        of = self.question.figures_of
-        return (
-            parts(of(self))
-            if of
-            else {name or "rows": _told(one) for name, one in self.parts.items()}
-        )
-
-    @cached_property
     def words(self) -> str:
         """What it says, as Markdown; names out of the capture are escaped."""
         if self.refusal is not None:
             return f"> {escaped(str(self.refusal))}.\n"
         template = self.question.template
-        said = render(template, self.figures) if template.is_file() else ""
+        told = {name or "rows": _told(part) for name, part in self.parts.items()}
+        said = render(template, told) if template.is_file() else ""
         if not said.strip() and not len(self.frame):
             said = f"> Nothing to show: {self.question.name} has no rows here.\n"
         if self.in_window or not said:
@@ -268,15 +245,6 @@ class Answer(Pictures, OfAnswer):
         return "\n\n".join(part for part in (words, self._table_plain()) if part)
 
 
-def answer_of(result: Any) -> Answer:
-    """The answer that a question's function returned, or one that holds what it returned."""
-    if isinstance(result, Answer):
-        return result
-    found = Answer(**parts(result))
-    found._result = result
-    return found
-
-
 def refused(refusal: CaptureError) -> Answer:
     """No answer, and why."""
     found = Answer()
@@ -302,15 +270,6 @@ def parts(result: Any) -> dict[str, Any]:
     if hasattr(result, "_asdict"):
         return dict(result._asdict())
     return result if isinstance(result, dict) else {"": result}
-
-
-def _typed(named: dict[str, Any]) -> dict[str, Any]:
-    import pandas as pd
-
-    return {
-        name: typed(part) if isinstance(part, pd.DataFrame) else part
-        for name, part in named.items()
-    }
 
 
 class Rows(Sequence[dict[str, Any]]):

@@ -10,7 +10,7 @@ from ..capture.requires import MissingEventsError
 from ..errors import ArgumentError, LackingError
 from ..timeline.aggregates import together
 from ..timeline.reading import first_pass, fits
-from .answer import Answer, about, answer_of, refused
+from .answer import Answer, about, refused
 from .form import SOURCES
 from .question import Question
 from .registry import TOPICS, listed, no_question, questions, questions_of
@@ -133,7 +133,7 @@ class Ask:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *TOPICS]
 
-    def _missing(self, asked: Question[Any, Any]) -> tuple[str, str]:
+    def _missing(self, asked: Question[Any]) -> tuple[str, str]:
         # What is missing for an answer here, and why, in a sentence; "" where nothing is.
         try:
             self._sources(asked)
@@ -146,7 +146,7 @@ class Ask:
             return "files", str(error)
         return self._unaccountable(asked)
 
-    def _unaccountable(self, asked: Question[Any, Any]) -> tuple[str, str]:
+    def _unaccountable(self, asked: Question[Any]) -> tuple[str, str]:
         # Why the capture's CPU time is not known, or not as the question needs it. What is asked of
         # something else first makes do without.
         if asked.sources[0] != "Timeline":
@@ -176,7 +176,7 @@ class Ask:
         frame["asked_of"] = [one.asked_of for one in questions().values()]
         return frame
 
-    def _answer(self, asked: Question[Any, Any], options: dict[str, Any]) -> Answer:
+    def _answer(self, asked: Question[Any], options: dict[str, Any]) -> Answer:
         unknown = set(options) - set(asked.parameters)
         if unknown:
             known = ", ".join(asked.parameters) or "none"
@@ -188,12 +188,12 @@ class Ask:
         sources: dict[str, Any] = {self._kind: self._source}
         try:
             sources = self._sources(asked)
-            answer = answer_of(asked(*sources.values(), **options))
+            answer = asked(*sources.values(), **options)
         except CaptureError as error:
             answer = refused(error)
         return about(answer, asked, self._source, sources, options)
 
-    def _sources(self, asked: Question[Any, Any]) -> dict[str, Any]:
+    def _sources(self, asked: Question[Any]) -> dict[str, Any]:
         # What the question is asked of, by type, in the order of its arguments.
         if asked.asked_of != self._own:
             how = _HOW.get(asked.asked_of) or (
@@ -228,7 +228,7 @@ class Ask:
             asked.check(sources[asked.sources[0]])
         return sources
 
-    def _timeline(self, asked: Question[Any, Any]) -> "Timeline":
+    def _timeline(self, asked: Question[Any]) -> "Timeline":
         # What is asked of a bundle as well is asked of its victim's run.
         bundle = self._capture.bundle if "Bundle" in asked.sources else None
         if bundle is not None and bundle.victim and self._whole.has_victims_run:
@@ -257,7 +257,7 @@ class Topic:
     def __init__(self, ask: Ask, name: str) -> None:
         self._ask, self._name = ask, name
 
-    def _own(self) -> dict[str, Question[Any, Any]]:
+    def _own(self) -> dict[str, Question[Any]]:
         return questions_of(self._name)
 
     def __getattr__(self, name: str) -> "Callable[..., Answer]":
@@ -288,7 +288,7 @@ class Topic:
         return "\n".join([f"Questions about {TOPICS[self._name]}", *lines])
 
 
-def _named(names: "Iterable[str]") -> "Iterator[Question[Any, Any]]":
+def _named(names: "Iterable[str]") -> "Iterator[Question[Any]]":
     for name in names:
         known = questions_of(name) if name in TOPICS else questions()
         if name not in TOPICS and name not in known:

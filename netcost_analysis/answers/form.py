@@ -69,8 +69,6 @@ class Form:
         self.columns, self.shares = columns, shares
         self.main, self.rows = main, rows
         self.pictures: dict[str, Picture] = {}
-        self.totals_of: Of | None = None
-        self.figures_of: Of | None = None
         self.table_of: Of | None = None
         self.text_of: Of | None = None
 
@@ -127,16 +125,6 @@ class Form:
         return Path(str(sys.modules[self.function.__module__].__file__)).with_name(
             f"{self.name}.md"
         )
-
-    def totals(self, of: Of) -> Of:
-        """Declare what computes further parts of an answer, of its tables: named as by a dict."""
-        self.totals_of = of
-        return of
-
-    def figures(self, of: Of) -> Of:
-        """Declare what picks the figures of the words: a dataclass, named tuple or dict."""
-        self.figures_of = of
-        return of
 
     def table(self, of: Of) -> Of:
         """Declare what shows its table as HTML, where rows of the frame are not what to show."""

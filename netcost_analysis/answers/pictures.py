@@ -28,8 +28,8 @@ class Pictures:
     question: Form
 
     @property
-    def result(self) -> Any:
-        """What the question's function returned."""
+    def parts(self) -> dict[str, Any]:
+        """Everything in it, by name."""
         raise NotImplementedError
 
     def plot(self, ax: "Axes | None" = None, **panel: Any) -> "Axes":
@@ -73,7 +73,7 @@ class Pictures:
         return [*super().__dir__(), *(f"plot_{name}" for name in self.question.pictures if name)]
 
     def _plot(self, name: str, ax: "Axes | None", panel: dict[str, Any]) -> "Axes":
-        _ = self.result
+        _ = self.parts
         picture = self.question.pictures.get(name)
         if picture is None:
             raise CaptureError(f"{self.question.name} has no plot: the answer is its frame")

@@ -1,20 +1,19 @@
 """A question, declared where it is computed: what it needs, and how its answer is shown.
 
 >>> @question(needs=("napi:napi_poll",), columns=("device", "work", "polls"))
-... def poll_sizes(timeline: Timeline) -> pd.DataFrame:
+... def poll_sizes(timeline: Timeline) -> Answer:
 ...     '''Packets per poll: how often each size occurred.'''
 
 What it is asked of is its first arguments, by their types; its parameters are the others. From the
 declaration come ``timeline.ask.batches.poll_sizes()``, ``netcost ask poll_sizes``, the error for
-missing events, the table that ``capture.ask`` shows, and docs/questions.md. Beside it stand, in the
-same file, ``@poll_sizes.totals`` (what is computed of all its rows), ``@poll_sizes.figures`` (what
-of it its words say: it picks, and computes nothing), ``@poll_sizes.plot()`` (its pictures), and, in
-a file of its name ending ``.md``, the words: a template that formats the figures.
+missing events, the table that ``capture.ask`` shows, and docs/questions.md. Beside it stand its
+pictures, ``@poll_sizes.plot()``, and, in a file of its name ending ``.md``, its words: a template
+that formats the answer's parts. CONTRIBUTING.md says how to write one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, update_wrapper
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec
 
 from .._native import CaptureError
 from ..capture.requires import Group, Need, require
@@ -29,10 +28,9 @@ if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
 Given = ParamSpec("Given")
-Result = TypeVar("Result")
 
 
-class Question(Form, Generic[Given, Result]):
+class Question(Form, Generic[Given]):
     """A question; calling it computes the answer's tables.
 
     needs: the tracepoints and facts (timeline/facts.py) without which it has no answer, within a
@@ -45,7 +43,7 @@ class Question(Form, Generic[Given, Result]):
 
     def __init__(
         self,
-        function: Callable[Given, Result],
+        function: Callable[Given, Answer],
         *,
         topic: str | None,
         needs: tuple[Need, ...],
@@ -65,7 +63,7 @@ class Question(Form, Generic[Given, Result]):
         self.grouped = tuple(one for one in inputs if not isinstance(one, str))
         self.may_be_0 = may_be_0
 
-    def __call__(self, *given: Given.args, **named: Given.kwargs) -> Result:
+    def __call__(self, *given: Given.args, **named: Given.kwargs) -> Answer:
         """Raises MissingEventsError for a capture without what the question needs.
 
         ArgumentError for a number, as a width or how many, that is not above 0.
@@ -81,13 +79,11 @@ class Question(Form, Generic[Given, Result]):
                 together(timeline, self.grouped)
             if self.tables:
                 preload(timeline, self.tables)
-        result: Result = self.function(*given, **named)
-        if isinstance(result, Answer):
-            bound = self.signature.bind(*given, **named).arguments
-            kinds = dict(zip(self.signature.parameters, self.sources, strict=False))
-            sources = {kind: bound.pop(name) for name, kind in kinds.items()}
-            about(result, self, next(iter(sources.values())), sources, bound)
-        return result
+        answer = self.function(*given, **named)
+        bound = self.signature.bind(*given, **named).arguments
+        kinds = dict(zip(self.signature.parameters, self.sources, strict=False))
+        sources = {kind: bound.pop(name) for name, kind in kinds.items()}
+        return about(answer, self, next(iter(sources.values())), sources, bound)
 
     def check_numbers(self, given: Mapping[str, Any]) -> None:
         """Raises ArgumentError for a number, as a width or how many, that is not above 0."""
@@ -130,10 +126,10 @@ def question(
     main: str | None = None,
     rows: int = 8,
     may_be_0: tuple[str, ...] = (),
-) -> Callable[[Callable[Given, Result]], Question[Given, Result]]:
+) -> Callable[[Callable[Given, Answer]], Question[Given]]:
     """Declare a function as a question. The arguments are the attributes of Question."""
 
-    def declare(function: Callable[Given, Result]) -> Question[Given, Result]:
+    def declare(function: Callable[Given, Answer]) -> Question[Given]:
         return Question(
             function,
             topic=topic,

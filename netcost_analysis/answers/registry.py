@@ -31,16 +31,16 @@ TOPICS = {
 
 
 @cache
-def questions() -> dict[str, Question[Any, Any]]:
+def questions() -> dict[str, Question[Any]]:
     """Every question, by name: topics in reading order, in each by name."""
-    found: dict[str, Question[Any, Any]] = {}
+    found: dict[str, Question[Any]] = {}
     for topic in TOPICS:
         found |= questions_of(topic)
     return found
 
 
 @cache
-def questions_of(topic: str) -> dict[str, Question[Any, Any]]:
+def questions_of(topic: str) -> dict[str, Question[Any]]:
     """Those of a topic. The others are not imported: that takes longer than many an answer."""
     home = load(f"questions.{topic}")
     here = [one for one in vars(home).values() if isinstance(one, Question)]

@@ -45,13 +45,7 @@ _TYPES: dict[str, Any] = {
 
 
 def interfaces(bundle: "Bundle") -> "pd.DataFrame":
-    """What is known of each network interface of the recorded host, before and after recording.
-
-    A row per network namespace and device; link_kind is NA for hardware. A state that changed while
-    recording is NA, as is what was not recorded; promiscuity and addresses are the greater of both.
-    Sources: before/ and after/ of ip_link.json, settings/ip_addr.json, settings/queues,
-    settings/ethtool/DEVICE/driver, net_dev.
-    """
+    """What is known of each interface of the recorded host; columns.toml."""
     found = known_interfaces(bundle)
     if not len(found):
         raise CaptureError(

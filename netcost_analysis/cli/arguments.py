@@ -57,7 +57,7 @@ class _Many(Type):
         return tuple(self.of.convert(one, param, ctx) for one in str(value).split(","))
 
 
-def options(question: "Question[Any, Any]") -> list[click.Option]:
+def options(question: "Question[Any]") -> list[click.Option]:
     """An option for each parameter that a shell can set; what is not given is None."""
     return [_option(one) for name, one in question.parameters.items() if name in question.options]
 

@@ -157,7 +157,7 @@ def _chosen(answers: dict[str, Any], columns: tuple[str, ...], main: str | None)
     return {name: frame.set_index(keys) if keys else frame}
 
 
-def _question(name: str) -> "Question[Any, Any]":
+def _question(name: str) -> "Question[Any]":
     from ..answers.registry import no_question, questions
 
     known = questions()

@@ -87,7 +87,7 @@ class WriteUp:
         # Few recordings have samples of functions: that others have none is nothing to write of.
         self.answers = {name: one for name, one in answers.items() if _lacks(one) != "samples"}
         if not self.is_of_samples:
-            _ = self.answers["changes"].result
+            _ = self.answers["changes"].parts
         self.commands = [shell(command), *recorders(comparison, experiments)]
 
     @property

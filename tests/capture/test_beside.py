@@ -209,9 +209,9 @@ def test_of_another_victim_a_bundle_says_nothing(tmp_path: Path) -> None:
 def test_a_verdict_on_other_counters_is_not_taken(tmp_path: Path) -> None:
     written_down = {"verdict": "complete", "state": "complete", "rows": [], "lost_events": 0}
     folder = doctored(tmp_path / "b", completeness=written_down)
-    assert open_capture(folder).ask("completeness").figures["state"] == "complete"
+    assert open_capture(folder).ask("completeness")["state"] == "complete"
     given = open_capture(folder, before=folder / "before", after=folder / "after")
-    assert given.ask("completeness").figures["state"] != "complete"
+    assert given.ask("completeness")["state"] != "complete"
 
 
 def test_a_folder_given_is_read_instead_of_the_bundles(tmp_path: Path) -> None:

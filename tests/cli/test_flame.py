@@ -104,7 +104,7 @@ def test_what_interrupts_were_off_in_is_a_frame(netcost: Netcost, tmp_path: Path
     lines = [line.rpartition(" ") for line in target.read_text().splitlines()]
     off = [(path, int(value)) for path, _, value in lines if "interrupts_off:" in path]
     assert all(path.rpartition(";")[2].startswith("interrupts_off:") for path, _ in off)
-    parts = open_capture(SAMPLE).ask.functions.components().result.components
+    parts = open_capture(SAMPLE).ask.functions.components()["components"]
     weights = parts.set_index("component")["weight"]
     assert sum(value for _, value in off) == weights["interrupts off"]
     assert sum(int(value) for _, _, value in lines) == weights.sum()

@@ -22,7 +22,6 @@ RULES = (
     scripts.profiles_hold_pairs_and_known_events,
     suite.no_test_asserts_a_sentence,
     words.words_compute_nothing,
-    words.figures_are_picked,
     words.templates_compute_nothing,
     words.templates_point_at_no_place_of_a_page,
 )

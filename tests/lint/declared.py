@@ -61,7 +61,6 @@ def questions_are_whole() -> Iterator[str]:
                 value.default is not value.empty for value in one.parameters.values()
             ),
             "an event without its system": all(":" in event for event in events_of(one.groups)),
-            "figures without a template": one.template.is_file() or one.figures_of is None,
             "no sentence": one.summary.endswith("."),
         }
         function = inspect.unwrap(one.function)

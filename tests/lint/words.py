@@ -3,16 +3,11 @@
 # figures of a template picks them: what is computed of an answer's rows is a part of the answer.
 
 import ast
-import inspect
 import re
-import textwrap
 from collections.abc import Iterator
-from typing import Any
 
 from jinja2 import nodes
 
-from netcost_analysis.answers.question import Question
-from netcost_analysis.answers.registry import questions
 from netcost_analysis.display.templates import environment
 from support.host import ROOT
 
@@ -126,48 +121,6 @@ def words_compute_nothing() -> Iterator[str]:
     for path in MODULES:
         for line, code in computed(path.read_text()):
             yield f"{path.relative_to(ROOT)}:{line}: {code}"
-
-
-def figures_are_picked() -> Iterator[str]:
-    for one in questions().values():
-        for picked in picking(one.figures_of) if one.figures_of else ():
-            first = inspect.getsourcelines(picked)[1] - 1
-            path = str(inspect.getsourcefile(picked)).removeprefix(f"{ROOT}/")
-            for line, code in computed(source_of(picked)):
-                yield f"{path}:{first + line}: {code}"
-
-
-# The question's function that picks figures, and what it names of its own topic's modules, and so
-# on; not what it is annotated with, nor other questions, whose answers are to be read.
-def picking(of: Any) -> list[Any]:
-    home = of.__module__.rpartition(".")[0]
-    found: list[Any] = []
-    left = [of]
-    while left:
-        one = left.pop()
-        one = one if isinstance(one, Question) else inspect.unwrap(one)
-        code = inspect.isfunction(one) or inspect.isclass(one)
-        if one in found or not code or one.__module__.rpartition(".")[0] != home:
-            continue
-        found.append(one)
-        module = inspect.getmodule(one)
-        left += [getattr(module, name) for name in read_in(one) if hasattr(module, name)]
-    return found
-
-
-# The names that are read in code, but for annotations.
-def read_in(one: Any) -> Iterator[str]:
-    left: list[ast.AST] = [ast.parse(source_of(one))]
-    while left:
-        node = left.pop()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node.id
-        annotations = {id(getattr(node, name, None)) for name in ("annotation", "returns")}
-        left += [one for one in ast.iter_child_nodes(node) if id(one) not in annotations]
-
-
-def source_of(one: Any) -> str:
-    return textwrap.dedent(inspect.getsource(one))
 
 
 # Of the filters these compute. "first", "join", "length" and their like choose and write.

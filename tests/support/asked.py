@@ -16,8 +16,6 @@ def __getattr__(name: str) -> Callable[..., Any]:
         # In the order in which they are declared.
         named = dict(zip(questions()[name].parameters, given, strict=False))
         answer = of.ask(name, **named, **options)
-        if answer.result is not answer:
-            return answer.result
         return answer.parts.get("", SimpleNamespace(**answer.parts))
 
     asked.__name__ = name

@@ -8,8 +8,6 @@ suspicious and why; interfaces and device_lines say what is known of the interfa
 interrupt lines that serve them.
 """
 
-from ...answers.question import question
-from ...capture import links
 from .assumed_rates import assumed_rates
 from .device_cost import device_cost
 from .device_flags import device_flags
@@ -21,8 +19,7 @@ from .device_time import device_time
 from .device_time_series import device_time_series
 from .device_totals import device_totals
 from .device_traffic import device_traffic
-
-interfaces = question(topic="devices")(links.interfaces)
+from .interfaces import interfaces
 
 __all__ = [
     "assumed_rates",

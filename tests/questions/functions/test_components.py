@@ -224,4 +224,4 @@ def test_a_capture_without_the_kernels_names_is_refused(tmp_path: Path) -> None:
     capture = capture_of(tmp_path / "r", stack(SEND), names=False)
     for ask in (capture.ask.functions.components, capture.ask.functions.functions):
         with pytest.raises(CaptureError, match="kernel's functions"):
-            ask().result  # noqa: B018
+            ask().parts  # noqa: B018
