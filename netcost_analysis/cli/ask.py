@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _ON_A_TERMINAL = 40
 _NOTES = "notes"
+# Parts that are sentences.
+_SAID = ("lines", "paragraph")
 
 
 def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -142,8 +144,10 @@ def command(
 
 
 def shown_parts(answer: "Answer") -> dict[str, Any]:
-    # What is printed of an answer, by name, its main table first; a series as a table.
-    names = sorted(answer.parts, key=lambda name: name != answer.question.main)
+    # What is printed of an answer, by name, its main table first; a series as a table. Sentences
+    # stand above as its words.
+    known = (name for name in answer.parts if name not in _SAID)
+    names = sorted(known, key=lambda name: name != answer.question.main)
     return {name: answer.tables.get(name, answer.parts[name]) for name in names}
 
 
