@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 import click
 
 from ..timeline.task import ALL
-from .main import COUNT
+from .options import COUNT
 
 if TYPE_CHECKING:
     from inspect import Parameter

@@ -7,7 +7,7 @@ import click
 
 from .arguments import TASK
 from .fail_if import conclude, condition_option
-from .main import json_option, output_option
+from .options import json_option, output_option
 from .report import EXTRA
 
 if TYPE_CHECKING:

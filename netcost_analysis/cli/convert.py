@@ -9,7 +9,7 @@ from ..export.perfetto import SUFFIXES
 from ..timeline.task import Task
 from ..units import printable
 from .arguments import TASK
-from .main import Part, capture_arguments, json_option, opened, print_json, window_options
+from .options import Part, capture_arguments, json_option, opened, print_json, window_options
 from .table import say, show
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import click
 
 from ..units import printable
 from .ask import plain_answer
-from .main import (
+from .options import (
     Part,
     capture_arguments,
     json_option,

@@ -10,7 +10,7 @@ from ..capture.recorder import has_samples
 from ..capture.within import require_cpus, within
 from ..units import plural
 from .event_names import Names
-from .main import (
+from .options import (
     COUNT,
     Part,
     capture_arguments,

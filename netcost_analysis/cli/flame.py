@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .main import COUNT, capture_arguments, opened, output_option
+from .options import COUNT, capture_arguments, opened, output_option
 from .sampled import names_options, wants_user
 
 if TYPE_CHECKING:

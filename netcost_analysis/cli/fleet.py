@@ -2,7 +2,7 @@
 
 import click
 
-from .main import COUNT, json_option, print_json
+from .options import COUNT, json_option, print_json
 
 
 @click.command("fleet", short_help="Ask many captures on Dask; keep the answers as Parquet.")

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from .ask import plain_answer
-from .main import json_option, output_option, path_argument, print_json
+from .options import json_option, output_option, path_argument, print_json
 from .sweep import page, text_of
 
 NOTEBOOK = "fleet"

@@ -7,7 +7,7 @@ import click
 
 from ..display.tables import Table, share_between
 from ..units import absent, printable, share
-from .main import Part, capture_arguments, json_option, opened, print_json, window_options
+from .options import Part, capture_arguments, json_option, opened, print_json, window_options
 from .sampled import names_options, wants_user
 from .table import by_importance, left_out, say, show, wide_option
 

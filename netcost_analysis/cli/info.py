@@ -8,7 +8,7 @@ import click
 
 from ..capture.recorder import clock, is_perf, mappings, recorder
 from ..units import duration, elapsed, plural, printable, ranges, share, were
-from .main import (
+from .options import (
     beside_options,
     capture_arguments,
     json_option,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from ..timeline.by import By
-from .main import (
+from .options import (
     Part,
     beside_options,
     capture_arguments,

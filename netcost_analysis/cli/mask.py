@@ -2,7 +2,7 @@
 
 import click
 
-from .main import json_option, print_json
+from .options import json_option, print_json
 
 
 @click.command("mask", short_help="Replace names and addresses in a recording or bundle.")

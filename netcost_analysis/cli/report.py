@@ -8,7 +8,7 @@ import click
 
 from ..timeline.window import NAMED, Named
 from .arguments import TASK
-from .main import (
+from .options import (
     beside_options,
     capture_arguments,
     given_beside,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import click
 
-from .main import given_beside, keep_beside
+from .options import given_beside, keep_beside
 
 
 def names_options(function: Callable[..., None]) -> Callable[..., None]:

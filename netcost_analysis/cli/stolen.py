@@ -9,7 +9,7 @@ from ..units import printable
 from .arguments import TASK
 from .fail_if import Condition, Judged, conclude, condition_option
 from .ledger import victim_fields, window_fields
-from .main import (
+from .options import (
     Part,
     beside_options,
     capture_arguments,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .ask import plain_answer
-from .main import json_option, output_option, path_argument, print_json
+from .options import json_option, output_option, path_argument, print_json
 from .report import EXTRA
 from .table import by_importance, fitting
 

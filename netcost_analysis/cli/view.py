@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..units import printable
-from .main import Part, capture_arguments, opened, output_option, window_options
+from .options import Part, capture_arguments, opened, output_option, window_options
 from .table import say
 
 if TYPE_CHECKING:
