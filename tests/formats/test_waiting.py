@@ -26,14 +26,14 @@ SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 # What handles signals is in place when this line is out; then it waits.
 PROGRAM = """
 import sys
-from netcost_analysis.capture import bundle, capture
+from netcost_analysis.capture import bundle, recording
 from netcost_analysis.cli import main as cli
 known = bundle.bundle_at
 def told(path):
     sys.stderr.write("begins\\n")
     return known(path)
 bundle.bundle_at = told
-capture.bundle_at = told
+recording.bundle_at = told
 sys.argv[:1] = ["netcost", "info"]
 cli.main()
 """
