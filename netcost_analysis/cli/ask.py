@@ -8,7 +8,7 @@ import click
 
 from ..units import plural, printable
 from .arguments import options
-from .main import (
+from .options import (
     Part,
     beside_options,
     capture_arguments,
