@@ -280,5 +280,5 @@ def test_what_was_not_recorded_is_its_own_or_stolen(tmp_path: Path, beside: Rang
     assert row["own_ns"] <= low <= high <= row["own_ns"] + row["stolen_unrecorded_ns"]
     assert row[[*KNOWN, "unaccounted_ns"]].sum() == row["lifetime_max_ns"]
     told = line.capture.timeline(victim="openssl").ask.stolen_time.lifetimes()
-    assert told.figures["victim"] == "openssl"
+    assert told["victim"] == "openssl"
     assert "or stolen" in told.words

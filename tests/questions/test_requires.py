@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.answers.answer import Answer
 from netcost_analysis.answers.question import question
 from netcost_analysis.answers.registry import questions
 from netcost_analysis.capture.requires import (
@@ -108,15 +109,15 @@ def test_the_table_says_beforehand_who_is_refused(tmp_path: Path, without: objec
 
 def test_any_of_some_events_is_enough(tmp_path: Path) -> None:
     @question(topic="batches", needs=("napi:napi_poll", ("interrupts", "softirqs", "my:event")))
-    def some(timeline: netcost.Timeline) -> int:
-        return 1
+    def some(timeline: netcost.Timeline) -> Answer:
+        return Answer(number=1)
 
     def line(*formats: object) -> netcost.Timeline:
         path = recording(robbed(), formats=formats).write(tmp_path / "perf.data")
         return netcost.open_capture(path).timeline()
 
-    assert some(line(t.NAPI_POLL, t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT)) == 1
-    assert some(line(t.NAPI_POLL, t.IRQ_HANDLER_ENTRY, t.IRQ_HANDLER_EXIT)) == 1
+    assert some(line(t.NAPI_POLL, t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT))["number"] == 1
+    assert some(line(t.NAPI_POLL, t.IRQ_HANDLER_ENTRY, t.IRQ_HANDLER_EXIT))["number"] == 1
     with pytest.raises(MissingEventsError) as refused:
         some(line(t.SOFTIRQ_EXIT))
     assert refused.value.profile == "light"

@@ -34,7 +34,7 @@ def test_what_a_capture_lacks_is_said_without_a_guard(tmp_path: Path) -> None:
     assert line in repr(answer)
     assert "poll_costs needs napi:napi_poll" in answer._repr_html_()
     assert isinstance(answer.notes, tuple)
-    for face in ("frame", "tables", "result", "parts"):
+    for face in ("frame", "tables", "parts"):
         with pytest.raises(netcost.CaptureError, match="napi:napi_poll"):
             getattr(answer, face)
     with pytest.raises(netcost.CaptureError, match="napi:napi_poll"):

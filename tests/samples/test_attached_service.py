@@ -19,9 +19,9 @@ def test_its_accounts_agree() -> None:
     service = answer.parts["in_all"]["service"]
     # Its programs are over before any reading of threads: to those it had 2 % of its CPU.
     assert got.isna()["schedstat"]
-    assert 0.9 < service.baseline_cpu_share <= 1
+    assert 0.9 < service["baseline_cpu_share"] <= 1
     assert 0 < got["work"] < got["traced"] < got["task_stat"] <= 1
-    assert answer.frame["lost_share"]["work"] == pytest.approx(1 - service.work_share)
+    assert answer.frame["lost_share"]["work"] == pytest.approx(1 - service["work_share"])
 
 
 def test_it_is_the_first_row(netcost: Netcost) -> None:

@@ -293,6 +293,6 @@ def test_the_page_counts_gaps_that_overlap_once(tmp_path: Path) -> None:
     unknown = int(sums.loc[sums["context"] == "unknown", "ns"].sum())
     assert int((gaps["end_ns"] - gaps["start_ns"]).sum()) > unknown
     told = line.ask.stolen_time.over_time()
-    assert told.figures["cpus"] == [0]
+    assert told["cpus"] == [0]
     of_cpu = sums[(sums["context"] == "unknown") & (sums["cpu"] == 0)]["ns"].sum()
-    assert told.figures["lost_ns"] == of_cpu == unknown
+    assert told["lost_ns"] == of_cpu == unknown

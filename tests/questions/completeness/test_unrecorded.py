@@ -235,7 +235,7 @@ def test_what_is_complete_or_bare_is_not_dwelt_on(
     line = opened(tmp_path / "b", robbed(), robbed(1, UDPSINK))
     assert "verdict    complete" in run("info", str(tmp_path / "b")).out
     assert "is missing" in run("stolen", str(tmp_path / "b")).out
-    assert line.ask.completeness.caveats().figures["state"] == "complete"
+    assert line.ask.completeness.caveats()["state"] == "complete"
     assert "lower bounds" not in line.ask.completeness.caveats().words
     bare = str(tmp_path / "b" / "trace.perf.data")
     assert "verdict" not in run("info", bare).out

@@ -32,7 +32,7 @@ def test_json_of_wrong_types_is_unknown(tmp_path: Path) -> None:
         files: dict[str, Any] = {"before/net_dev": net_dev(eth0=(1, 1, 0, 0))}
         files |= {f"{side}/{name}": content for side in ("before", "after") for name in names}
         told = bundle(tmp_path / str(at), {**full_stamps(), **files})
-        row = interfaces(told).set_index("device").loc["eth0"]
+        row = interfaces(told).frame.set_index("device").loc["eth0"]
         assert pd.isna(row["mtu"])
         assert pd.isna(row["promiscuity"])
         assert len(device_saturation(told).frame)
@@ -45,7 +45,7 @@ def test_json_that_is_none_is_one_line(tmp_path: Path) -> None:
     ):  # fmt: skip
         told = bundle(tmp_path / str(at), {**full_stamps(), "before/ip_link.json": content})
         with pytest.raises(netcost.CaptureError, match=says) as error:
-            interfaces(told)
+            interfaces(told).frame
         assert "\n" not in str(error.value)
 
 
@@ -82,7 +82,7 @@ def test_what_ip_says_becomes_facts(tmp_path: Path) -> None:
             "before/settings/ethtool/eth0/driver": "driver: ice\nbus-info: 0000:01:00.0\n",
         },
     )
-    known = interfaces(told).set_index("device")
+    known = interfaces(told).frame.set_index("device")
     eth0 = known.loc["eth0"]
     assert (eth0["addresses"], eth0["link_local_addresses"]) == (1, 1)
     assert (eth0["rx_queues"], eth0["rps"], eth0["threaded"]) == (2, True, True)
@@ -120,9 +120,9 @@ def test_frames_for_others_have_grown_where_both_ends_are_known(
             files["before/ip_link.json"] = [before]
         return bundle(tmp_path / folder, {**full_stamps(), **files})
 
-    value = interfaces(told("same"))["otherhost_dropped"].iloc[0]
+    value = interfaces(told("same")).frame["otherhost_dropped"].iloc[0]
     assert (None if pd.isna(value) else value) == grown
-    again = interfaces(told("anew", ifindex=8))["otherhost_dropped"].iloc[0]
+    again = interfaces(told("anew", ifindex=8)).frame["otherhost_dropped"].iloc[0]
     assert pd.isna(again) or first is None
 
 
@@ -148,7 +148,7 @@ def test_what_changed_meanwhile_and_what_is_no_address(tmp_path: Path) -> None:
             "before/settings/ip_addr.json": [{"ifname": "eth0", "addr_info": [local, routed]}],
         },
     )
-    known = interfaces(told).set_index("device")
+    known = interfaces(told).frame.set_index("device")
     # It had a carrier in between.
     assert pd.isna(known.loc["docker0", "carrier"])
     assert known.loc["docker1", "carrier"] == False  # noqa: E712
@@ -161,7 +161,7 @@ def test_ip_beside_a_naive_reading_of_its_file() -> None:
     told = opened(SAMPLES / "quiet-interface.netcost.tar.zst").capture.bundle
     assert told
     listed = json.loads(told.text("before/ip_link.json") or "")
-    known = interfaces(told).set_index("device")
+    known = interfaces(told).frame.set_index("device")
     assert set(known.index) == {one["ifname"] for one in listed}
     for one in listed:
         assert known.loc[one["ifname"], "mac"] == one["address"]

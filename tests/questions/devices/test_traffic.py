@@ -140,7 +140,7 @@ def test_namespaces_are_kept_apart(tmp_path: Path) -> None:
     )
     frame = device_traffic(told).frame
     assert dict(zip(frame["namespace"], frame["rx_packets"], strict=True)) == {"blue": 7, ".": 9}
-    known = interfaces(told).set_index("namespace")["addresses"]
+    known = interfaces(told).frame.set_index("namespace")["addresses"]
     assert known.loc["."] == 1
     assert pd.isna(known.loc["blue"])
 

@@ -73,7 +73,7 @@ def test_without_any_capture(tmp_path: Path) -> None:
     for name in ("by_host", "outliers", "trend", "fleet_poll_sizes"):
         answer = fleet.ask(name)
         assert isinstance(answer.refusal, CaptureError)
-    assert [one["captures"] for one in fleet.ask.fleet.unreadable().figures["by_kind"]] == [1]
+    assert fleet.ask.fleet.unreadable()["by_kind"]["captures"].tolist() == [1]
 
 
 def test_a_fleet_is_no_recording(fleet: netcost.Fleet) -> None:

@@ -21,7 +21,7 @@ FINDINGS = {"gain", "no gain", "not applicable", "unknown"}
 
 def victims(timeline: netcost.Timeline) -> list[str]:
     # The timeline's own, and those that lost most.
-    lost = netcost.questions.stolen_time.stolen(timeline).victims
+    lost = netcost.questions.stolen_time.stolen(timeline)["victims"]
     return list(dict.fromkeys([str(timeline.victim), *map(str, lost.index[:2])]))
 
 

@@ -56,7 +56,7 @@ def test_events_cost_the_time_after_them(tmp_path: Path) -> None:
 def test_what_is_left_without_them(tmp_path: Path) -> None:
     line = bundle(tmp_path / "b", CHECKED.format(200)).timeline()
     got = corrected_stolen(line).set_index("figure")
-    losses = questions.stolen.stolen(line).victims.loc["openssl"]
+    losses = questions.stolen.stolen(line)["victims"].loc["openssl"]
     for figure, row in got.iterrows():
         assert row["ns"] == losses[str(figure)]
     # irq entry and raise: 200 of 500 ns... the softirq's entry: 200 of 1,400.
@@ -160,7 +160,7 @@ def test_events_are_those_that_perf_prints(name: str) -> None:
     by_tid = tracing_cost(line, by="tid")["events"].groupby("tid").sum()
     [tid] = [
         tid
-        for tid, comm in questions.stolen.stolen(line, by="tid").victims.index
+        for tid, comm in questions.stolen.stolen(line, by="tid")["victims"].index
         if comm == "openssl"
     ][:1]
     # The event of a switch is of the task that leaves, and its cost of the one that comes.
@@ -172,7 +172,7 @@ def test_figures_are_stolens_and_bounds_are_in_order() -> None:
     line = kept("stolen-time-top.netcost.tar.zst").timeline()
     for by in ("comm", "tid", "cpu", "device"):
         got = corrected_stolen(line, by, ALL)  # type: ignore[arg-type]
-        losses = questions.stolen.stolen(line, by).victims  # type: ignore[arg-type]
+        losses = questions.stolen.stolen(line, by)["victims"]  # type: ignore[arg-type]
         keys = [name for name in ("cpu", "tid", "comm") if name in losses.index.names]
         for figure, rows in got.groupby("figure"):
             known = losses[str(figure)]
