@@ -45,7 +45,7 @@ def test_json_that_is_none_is_one_line(tmp_path: Path) -> None:
     ):  # fmt: skip
         told = bundle(tmp_path / str(at), {**full_stamps(), "before/ip_link.json": content})
         with pytest.raises(netcost.CaptureError, match=says) as error:
-            interfaces(told).frame
+            interfaces(told)
         assert "\n" not in str(error.value)
 
 
