@@ -12,7 +12,7 @@ import netcost_analysis as netcost
 from netcost_analysis.answers.answer import about
 from netcost_analysis.answers.registry import questions
 from netcost_analysis.display.templates import as_text, render
-from netcost_analysis.rate_curve import explained
+from netcost_analysis.questions.batches.rate_curve import explained
 from netcost_analysis.units import duration, share
 from support import told_notebook
 from support.asked import (
