@@ -217,7 +217,7 @@ def test_counts_are_a_range_or_one() -> None:
     row = {"cpu": 0, "squeezes_low": 3, "squeezes_high": 3, "with_polls": 2_500, "by_budget": 3}
     row |= {"by_time_low": 1_000, "by_time_high": 2_000}
     told = {"by_cpu": [row], "against_softnet": []}
-    text = as_text(render(squeezes.template, told))
+    text = as_text(render(questions()["squeezes"].template, told))
     assert re.findall(r"[\d,]+\d|\d", text.partition("CPU 0")[2])[:5] == [
         *("3", "2,500", "3", "1,000", "2,000"),
     ]
