@@ -108,8 +108,8 @@ def test_the_accounts_of_it_agree(attached: "tuple[Path, Service]") -> None:
     assert frame["got_share"]["schedstat"] == pytest.approx(frame["got_share"]["traced"], abs=0.15)
     assert frame["got_share"]["traced"] < frame["got_share"]["schedstat"] + 0.03
     service = answer.parts["in_all"]["service"]
-    assert service.with_load
-    assert frame["lost_share"]["work"] == pytest.approx(1 - service.work_share)
+    assert service["with_load"]
+    assert frame["lost_share"]["work"] == pytest.approx(1 - service["work_share"])
     # By hand.
     rates = []
     for of in (bundle, bundle / "baseline", bundle / "afterwards"):
@@ -120,8 +120,8 @@ def test_the_accounts_of_it_agree(attached: "tuple[Path, Service]") -> None:
             line = next(line for line in stamp.splitlines() if line.startswith("work "))
             at.append(sum(map(int, line.split()[1:])) / 2)
         rates.append((grown[1] - grown[0]) / (at[1] - at[0]))
-    assert service.work_share == pytest.approx(rates[0] / rates[1])
-    assert service.afterwards_share == pytest.approx(rates[2] / rates[1])
+    assert service["work_share"] == pytest.approx(rates[0] / rates[1])
+    assert service["afterwards_share"] == pytest.approx(rates[2] / rates[1])
 
 
 def test_it_is_one_victim_of_several_names(

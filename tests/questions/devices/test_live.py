@@ -72,7 +72,7 @@ def test_frames_for_another_host_are_counted(namespace: str, tmp_path: Path) -> 
     while dropped(namespace) < 250 and time.monotonic() < deadline:
         time.sleep(0.1)
     snapshot(namespace, tmp_path / "b" / "after")
-    known = interfaces(told).set_index("device")
+    known = interfaces(told).frame.set_index("device")
     assert known.loc["vb", "otherhost_dropped"] == 250
     carried = device_totals(told).frame.set_index("device")
     assert carried.loc["vb", "rx_packets"] >= 250
