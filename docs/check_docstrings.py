@@ -1,5 +1,5 @@
-# Whether what is public has a docstring in numpydoc's form: the names of __init__.pyi, the public
-# methods and properties of those that are classes; and whether a question's has no sections, which
+# What is public has a docstring in numpydoc's form: the names of __init__.pyi, and the public
+# methods and properties of those that are classes. A question's docstring has no sections: they
 # would repeat its signature, its declaration and columns.toml. `make lint` runs it.
 
 import ast

@@ -1,1 +1,1 @@
-"""A question and its answer: one mechanism each for what is declared, asked and shown."""
+"""How a question is declared, how it is asked, and how its answer is shown."""

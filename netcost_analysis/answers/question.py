@@ -68,7 +68,8 @@ class Question(Form, Generic[Given]):
 
         ArgumentError for a number, as a width or how many, that is not above 0.
         """
-        self.check_numbers(self.signature.bind(*given, **named).arguments)
+        options = self.signature.bind(*given, **named).arguments
+        self.check_numbers(options)
         if self.needs:
             self.require(given[0])
         if self.tables or self.grouped:
@@ -80,10 +81,9 @@ class Question(Form, Generic[Given]):
             if self.tables:
                 preload(timeline, self.tables)
         answer = self.function(*given, **named)
-        bound = self.signature.bind(*given, **named).arguments
         kinds = dict(zip(self.signature.parameters, self.sources, strict=False))
-        sources = {kind: bound.pop(name) for name, kind in kinds.items()}
-        return about(answer, self, next(iter(sources.values())), sources, bound)
+        sources = {kind: options.pop(name) for name, kind in kinds.items()}
+        return about(answer, self, next(iter(sources.values())), sources, options)
 
     def check_numbers(self, given: Mapping[str, Any]) -> None:
         """Raises ArgumentError for a number, as a width or how many, that is not above 0."""

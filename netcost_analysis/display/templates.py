@@ -169,5 +169,5 @@ def as_text(markdown: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    """HTML with control characters, of which it knows none, spelled out: names are strangers'."""
+    """HTML with control characters spelled out: a stranger's names may hold some."""
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)

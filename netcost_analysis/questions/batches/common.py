@@ -2,16 +2,12 @@
 
 import pandas as pd
 
-from ...display import tables, templates
 from ...stats.histogram import Histogram, spread_of
 from ...timeline.group import KNOWN, Where
 
 # Softirqs that were seen from entry to exit; NET_RX of them.
 WHOLE: Where = {"entry_ns": KNOWN, "exit_ns": KNOWN}
 NET_RX: Where = {"action": "NET_RX", **WHOLE}
-
-records = tables.listed
-called = templates.called
 
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:

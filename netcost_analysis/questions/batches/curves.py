@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from .common import records
+from ...display.tables import listed
 
 # A step is called flat where the share grows by less than the fifth root of the rate's growth.
 _FLAT = 0.8
@@ -31,7 +31,7 @@ def curves_of(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [
         {
             "name": str(name),
-            "steps": records(rows[rows["share_growth"].notna()]),
+            "steps": listed(rows[rows["share_growth"].notna()]),
             "misses": _misses(rows),
         }
         for name, rows in table.groupby("curve", sort=False)
@@ -45,7 +45,7 @@ def _misses(curve: pd.DataFrame) -> dict[str, Any] | None:
     if not len(known):
         return None
     error = (known["expected_share"] / known["receive_share"] - 1).abs()
-    (worst,) = records(known.iloc[[int(error.argmax())]])
+    (worst,) = listed(known.iloc[[int(error.argmax())]])
     others = float(curve.loc[curve["bundle"] != worst["bundle"], "batch_mean"].max())
     is_beyond = worst["batch_mean"] > 2 * others
     return {
@@ -77,9 +77,9 @@ def bend(curves: pd.DataFrame) -> dict[str, Any] | None:
     return {
         "full": int(full.sum()),
         "steps": steps,
-        "flat": records(flat),
+        "flat": listed(flat),
         "flat_steps": len(flat),
-        "slowest": next(iter(records(steps.nlargest(1, "flatness"))), None),
+        "slowest": next(iter(listed(steps.nlargest(1, "flatness"))), None),
         "still": len(still),
         "still_growth": float((still["share_growth"] / still["rate_growth"]).mean()),
         "grown": len(grown),
@@ -100,7 +100,7 @@ def condition(steps: pd.DataFrame) -> dict[str, Any] | None:
     packet, around, times = prices.values()
     growth = SEEN[1] / SEEN[0]
     off = (steps["rate_per_s"] / SEEN[0] - 1).abs()
-    (near,) = records(steps.iloc[[int(off.argmin())]])
+    (near,) = listed(steps.iloc[[int(off.argmin())]])
     is_near, costs_times = bool(off.min() < _NEAR and near["batch_mean"]), 0.0
     if is_near:
         in_full_batches = growth * (packet + around / FULL)

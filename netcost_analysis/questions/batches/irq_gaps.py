@@ -6,10 +6,11 @@ import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...display.tables import listed
 from ...timeline.aggregates import Grouped
 from ...timeline.group import KNOWN
 from ...timeline.timeline import Timeline
-from .common import records, rounded_spread
+from .common import rounded_spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,6 +65,6 @@ def _gaps(ax: "Axes", answer: Answer) -> None:
     shown = _shown(answer)
     labels = [
         f"{row['name']}{' (' + row['device'] + ')' if row['device'] else ''}, CPU {row['cpu']}"
-        for row in records(shown)
+        for row in listed(shown)
     ]
     spreads(ax, shown, labels, "from one interrupt to the next of that line")

@@ -10,12 +10,12 @@ import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...display.tables import listed
 from ...display.templates import as_text, render
 from ...stats.line import Line, Parts, line_of
 from ...stats.resampling import Floats, Ints, middle
 from ...timeline.by import DeviceBy, check_by
 from ...timeline.timeline import Timeline
-from .common import records
 from .paired import INPUTS
 from .poll_sizes import TIMED, mean_batch, times_by_work
 from .poll_sums import NO_WORK, Gathered, gathered
@@ -182,7 +182,7 @@ def packet_ns(around: float, fixed: Cost, marginal: Cost, size: float) -> Cost:
 
 def _with_polls(answer: Answer, rows: pd.DataFrame) -> list[dict[str, Any]]:
     keys = ["device", "cpu"] if rows["cpu"].notna().any() else ["device"]
-    return [panel for panel in records(rows[keys]) if len(_of_panel(answer, **panel))]
+    return [panel for panel in listed(rows[keys]) if len(_of_panel(answer, **panel))]
 
 
 def _of_panel(answer: Answer, device: str, cpu: int | None = None) -> pd.DataFrame:

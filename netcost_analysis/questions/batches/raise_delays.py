@@ -6,11 +6,12 @@ import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...display.tables import listed
 from ...stats.histogram import narrowed
 from ...timeline.aggregates import Grouped
 from ...timeline.group import KNOWN
 from ...timeline.timeline import Timeline
-from .common import records, rounded_spread
+from .common import rounded_spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,6 +65,6 @@ def _delays(ax: "Axes", answer: Answer) -> None:
     rows = _shown(answer)
     labels = [
         f"{row['action']}, by {row['origin']}{', in a thread' if row['in_kthread'] else ''}"
-        for row in records(rows)
+        for row in listed(rows)
     ]
     spreads(ax, rows, labels, "from raise to entry")

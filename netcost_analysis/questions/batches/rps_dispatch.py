@@ -37,8 +37,3 @@ def rps_dispatch(timeline: Timeline) -> Answer:
     counted, _ = readings_of(timeline)
     table["received_rps"] = pd.NA if counted is None else counted["received_rps"]
     return Answer(with_missing(table.reset_index(), proved_softirqs(timeline.capture)))
-
-
-def are_dispatches(net_rx: pd.DataFrame) -> "pd.Series[bool]":
-    # Of rows of NET_RX. What an interrupt raised and polled nothing had been polled already.
-    return (net_rx["polls"] == 0) & net_rx["origin"].isin(["task", "softirq", "mixed"])

@@ -9,11 +9,10 @@ import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...display.templates import as_text, render
+from ...display.templates import as_text, called, render
 from ...timeline.owners import by_total, summed
 from ...timeline.task import Task, label_of
 from ...timeline.timeline import Timeline
-from ..batches.common import called
 from ..batches.paired import INPUTS
 from ..processes.deferral import not_deferred
 from ..victim import one_asked_or_chosen
