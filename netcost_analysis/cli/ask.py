@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..units import plural, printable
+from .answer_output import plain_part, print_parts, shown_parts, with_index
 from .arguments import options
 from .options import (
     Part,
@@ -19,19 +20,10 @@ from .options import (
     print_json,
     window_options,
 )
-from .table import by_importance, columns_option, left_out, say, show, wide_option, with_columns
+from .table import columns_option, say, show, wide_option, with_columns
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..answers.answer import Answer
-    from ..answers.form import Form
     from ..answers.question import Question
-
-_ON_A_TERMINAL = 40
-_NOTES = "notes"
-# Parts that are sentences.
-_SAID = ("lines", "paragraph")
 
 
 def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -143,19 +135,11 @@ def command(
         print(f"note: {NO_WINDOW}", file=sys.stderr)
 
 
-def shown_parts(answer: "Answer") -> dict[str, Any]:
-    # What is printed of an answer, by name, its main table first; a series as a table. Sentences
-    # stand above as its words.
-    known = (name for name in answer.parts if name not in _SAID)
-    names = sorted(known, key=lambda name: name != answer.question.main)
-    return {name: answer.tables.get(name, answer.parts[name]) for name in names}
-
-
 def _chosen(answers: dict[str, Any], columns: tuple[str, ...], main: str | None) -> dict[str, Any]:
     # The answer with these columns of its one table.
     name = _one_table(answers, "--columns", main)
     whole = answers[name]
-    frame = with_columns(_with_index(whole).rename(columns=str), columns)
+    frame = with_columns(with_index(whole).rename(columns=str), columns)
     # The unit of a matrix is that of all but its keys.
     keys = [key for key in whole.index.names if key in columns] if whole.columns.name else []
     return {name: frame.set_index(keys) if keys else frame}
@@ -189,114 +173,7 @@ def _write(answers: dict[str, Any], output: str, main: str | None) -> None:
     from ..display.export import write_csv, write_parquet
     from ..files import replacing
 
-    frame = _with_index(answers[_one_table(answers, "-o", main)])
+    frame = with_index(answers[_one_table(answers, "-o", main)])
     with replacing(output) as draft:
         (write_csv if draft.suffix == ".csv" else write_parquet)(frame, draft)
     print(f"{plural(len(frame), 'row')} in {output}")
-
-
-def _with_index(frame: Any) -> Any:
-    return frame.reset_index(drop=all(name is None for name in frame.index.names))
-
-
-def plain_answer(answer: "Answer") -> dict[str, Any]:
-    # An answer among others as JSON has it: its parts by name; where there is none, why.
-    if answer.refusal is not None:
-        return {"why_not": str(answer.refusal)}
-    name = answer.question.name
-    return {
-        part or name: plain_part(answer.tables.get(part, of)) for part, of in answer.parts.items()
-    }
-
-
-def plain_part(part: Any) -> Any:
-    # A part of an answer as JSON has it.
-    import pandas as pd
-
-    from ..answers.answer import parts
-    from ..display.export import rows
-    from ..display.tables import plain
-
-    if isinstance(part, pd.DataFrame):
-        return rows(_with_index(part))
-    # A part may have parts of its own, as the limits of squeezes().
-    if "" not in (named := parts(part)):
-        part = named
-    if isinstance(part, list | tuple):
-        return [plain_part(one) for one in part]
-    if isinstance(part, dict):
-        return {str(name): plain_part(one) for name, one in part.items()}
-    return plain(part) if _is_scalar(part) else str(part)
-
-
-def _is_scalar(part: Any) -> bool:
-    import pandas as pd
-
-    return bool(pd.api.types.is_scalar(part))
-
-
-def print_parts(answer: "Answer", answers: dict[str, Any], wide: bool) -> None:
-    import pandas as pd
-
-    from ..display.templates import as_text
-
-    question, start_ns = answer.question, answer.start_ns
-
-    for name, part in answers.items():
-        if isinstance(part, pd.DataFrame):
-            _print_table(question, name, part, start_ns, wide)
-        # Notes stand below, with those of the timeline.
-        elif name != _NOTES:
-            say(f"{name}: {printable(str(_figure(question, name, part)))}")
-    if not len(answer.frame):
-        say(as_text(answer.words))
-
-
-def _print_table(
-    question: "Form", name: str, frame: "pd.DataFrame", start_ns: int, wide: bool
-) -> None:
-    from ..display.figures import figures, heading
-    from ..schema import is_instant
-
-    most = _ON_A_TERMINAL if sys.stdout.isatty() else None
-    if name or not len(frame):
-        print(f"\n{name or 'answer'}:" if len(frame) else f"{name or 'answer'}: no rows")
-    missing = 0
-    columns = 1
-    if len(frame) or not name:
-        # By their own names, which docs/columns.md defines; but of instants, shown in seconds.
-        own = map(str, (*frame.index.names, *frame.columns))
-        names = {one: heading(one, start_ns) if is_instant(one) else one for one in own}
-        table = figures(frame, start_ns, most, names, shares=question.shares)
-        columns = len(table.header)
-        main = [names[one] for one in question.columns if one in names]
-        missing = show(table, by_importance(table, main), wide)
-    cut = most is not None and len(frame) > most
-    rows = f"the first {most} of {len(frame):,} rows: a pipe or -o gets all" if cut else ""
-    left_out(missing, columns, rows)
-
-
-def _figure(question: "Form", name: str, value: Any, inside: bool = False) -> Any:
-    import pandas as pd
-
-    from ..answers.answer import parts
-    from ..display.figures import figures
-
-    # Rows within figures are many columns each.
-    rows = [value] if inside and isinstance(value, dict) else value
-    if isinstance(rows, pd.DataFrame) or (isinstance(rows, list | tuple) and _holds_rows(rows)):
-        return f"{plural(len(rows), 'row')}, which --json prints"
-    if "" not in (named := parts(value)):
-        said = [f"{one} {_figure(question, one, of, True)}" for one, of in named.items()]
-        return "; ".join(said)
-    if isinstance(value, list | tuple):
-        return "; ".join(map(str, value)) or "none"
-    table = figures(pd.DataFrame({name: [value]}), shares=question.shares)
-    return table.rows[0][0] or "unknown"
-
-
-def _holds_rows(values: "list[Any] | tuple[Any, ...]") -> bool:
-    # And no figures by name, as a named tuple has.
-    from ..answers.answer import parts
-
-    return "" in parts(values) and any("" not in parts(one) for one in values)

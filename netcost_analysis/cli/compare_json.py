@@ -147,7 +147,7 @@ def schema() -> bytes:
 
 def _fields(written: "WriteUp", judged: Sequence[Judged]) -> dict[str, Any]:
     from ..display.templates import as_text
-    from .ask import plain_part
+    from .answer_output import plain_part
 
     answers = written.answers
     changes, tree = answers["changes"], answers["cost_tree"]

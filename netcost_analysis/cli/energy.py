@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..units import printable
-from .ask import plain_answer
+from .answer_output import plain_answer
 from .options import (
     Part,
     capture_arguments,

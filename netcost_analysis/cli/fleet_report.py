@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from .ask import plain_answer
+from .answer_output import plain_answer
 from .options import json_option, output_option, path_argument, print_json
 from .sweep import page, text_of
 

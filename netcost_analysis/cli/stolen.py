@@ -59,9 +59,8 @@ def command(
     from ..questions.completeness.words import quick_verdict
     from ..questions.first_words import first_words
     from ..questions.ledger_tables import NO_TASK
-    from ..questions.losses import losses
+    from ..questions.losses import losses, preload
     from ..questions.network_cost import cost_of, cost_words
-    from ..questions.one_pass import read_for_stolen
     from ..questions.stolen import Loss, loss_of
     from ..timeline.task_groups import attached, named
     from .stolen_tables import MAIN, ROWS, detail, overview, show_life
@@ -70,14 +69,14 @@ def command(
     victim = None if victim == ALL else victim
     timeline = part.timeline(capture, "auto", victim)
     victim = named(timeline, victim)
-    read_for_stolen(timeline, lives=as_json or victim is not None)
+    preload(timeline, lives=as_json or victim is not None)
     service, rest = None, None
     if victim is None:
         lost = losses(timeline)
-        everyone = [Loss(name, row, lost.taken_from([name])) for name, row in lost.rows().items()]
-        if lost.victims[ROWS:]:
-            rest = lost.together(lost.victims[ROWS:])
-        group = timeline.victim if attached(timeline) else None
+        everyone = [Loss(name, row, lost.taken_from([name])) for name, row in lost.rows.items()]
+        if others := list(lost.rows)[ROWS:]:
+            rest = lost.together(others)
+        group = timeline.victim if attached(capture) else None
         if isinstance(group, Group):
             service = group, loss_of(timeline, group)
     else:

@@ -28,7 +28,7 @@ def lives_of(timeline: "Timeline", victim: Task | None) -> dict[Any, dict[str, A
     """The rows of lifetimes(), of a tid one for each of its names."""
     from ..questions.lifetimes import lived
 
-    rows = lived(timeline, by_of(victim)).rows().items()
+    rows = lived(timeline, by_of(victim)).items()
     return {one: row for one, row in rows if is_of(one, victim)}
 
 

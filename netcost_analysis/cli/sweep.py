@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .ask import plain_answer
+from .answer_output import plain_answer
 from .options import json_option, output_option, path_argument, print_json
 from .report import EXTRA
 from .table import by_importance, fitting

@@ -146,7 +146,7 @@ def traced_share(bundle: "Bundle", timeline: "Timeline") -> float | None:
 def own_ns(bundle: "Bundle", timeline: "Timeline") -> int | None:
     """What the victim and its children ran on the timeline's CPUs; None where it is not there."""
     rows = [row for row in timeline.owned_by() if row.context == "task"]
-    service = attached(timeline) if bundle.victim and bundle.victim.attached else None
+    service = attached(timeline.capture) if bundle.victim and bundle.victim.attached else None
     if service is not None:
         own = [row.ns for row in rows if row.tid in service.tids]
     else:

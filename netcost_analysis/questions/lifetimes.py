@@ -8,7 +8,7 @@ from ..answers.question import question
 from ..errors import ArgumentError
 from ..timeline.by import By, check_by
 from ..timeline.lives import LIVES, everywhere, lives_columns
-from ..timeline.owners import PerVictim, lives_by, of_its_own
+from ..timeline.owners import Victim, lives_by, of_its_own, victims_frame
 from ..timeline.task import row_name
 from ..timeline.timeline import Timeline
 from .losses import by_victim, losses
@@ -66,10 +66,10 @@ def lifetimes(timeline: Timeline, by: By = "comm") -> Answer:
 
     lives = lived(timeline, by)
     victim = row_name(timeline, timeline.victim)
-    row = lives.rows().get(victim) if by in ("comm", "device") else None
+    row = lives.get(victim) if by in ("comm", "device") else None
     life = parts_of_life(row) if row else []
     return Answer(
-        lives.frame,
+        victims_frame(lives, _COLUMNS, by),
         life=pd.DataFrame(life, columns=["life_part", "ns", "lifetime_share"]),
         of_victim=row,
         victim=victim,
@@ -77,7 +77,7 @@ def lifetimes(timeline: Timeline, by: By = "comm") -> Answer:
     )
 
 
-def lived(timeline: Timeline, by: By = "comm") -> PerVictim:
+def lived(timeline: Timeline, by: By = "comm") -> dict[Victim, dict[str, int]]:
     """lifetimes() without pandas."""
     check_by(by)
     if by == "cpu":
@@ -88,12 +88,11 @@ def lived(timeline: Timeline, by: By = "comm") -> PerVictim:
     names = ("tasks", "lifetime_ns", "lifetime_max_ns", "twice_ns", "waited_ns", "asleep_ns")
     of_life = {name: lives_by(lives, by, name) for name in names}
     rows = {}
-    for victim, lost in losses(whole, by).rows().items():
+    for victim, lost in losses(whole, by).rows.items():
         if victim in of_life["tasks"]:
             life = {name: ns[victim] for name, ns in of_life.items()}
             rows[victim] = _closed(life, lost, own.get(victim, 0), window_ns)
-    columns = {name: [row[name] for row in rows.values()] for name in _COLUMNS}
-    return PerVictim(by, list(rows), columns)
+    return rows
 
 
 def _closed(

@@ -1,15 +1,15 @@
 """What each victim lost, of the sums. Without pandas, for the command line's sake."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..capture.accounting import Accounting
 from ..timeline.by import By, check_by
-from ..timeline.lives import lives_columns
+from ..timeline.lives import everywhere, lives_columns
 from ..timeline.owners import (
     INTERRUPT_CONTEXTS,
     Owned,
-    PerVictim,
     Victim,
     by_total,
     is_device,
@@ -22,15 +22,16 @@ from ..timeline.timeline import Timeline
 from ..units import absent
 from .completeness.completeness import of_interrupts_ahead
 from .completeness.unrecorded import Unrecorded, unrecorded_ns
-from .one_pass import OWNERS
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# Events that may name the owner of a softirq's traffic.
+_OWNERS = ("net:netif_receive_skb", "sock:sk_data_ready")
 _STOLEN = ("stolen", "stolen_or_synchronous")
 # The tables of stolen() beside that of victims, and what they call whatever took time.
 PART_COLUMNS = {"by_softirq": "action", "by_device": "device"}
-_COLUMNS = (
+FIGURES = (
     *("on_cpu_ns", "task_min_ns", "task_ns", "stolen_ns", "stolen_or_synchronous_ns"),
     *("stolen_unrecorded_ns", "stolen_unrecorded_expected_ns", "stolen_max_ns", "stolen_share"),
     *("stolen_max_share", "stolen_network_ns", "stolen_network_max_ns", "stolen_own_ns"),
@@ -43,34 +44,19 @@ _SHARES = ("stolen", "stolen_max", "stolen_network", "stolen_network_max")
 Ends = tuple[dict[Victim, int], dict[Victim, int]]
 
 
-class Losses(PerVictim):
+@dataclass(frozen=True)
+class Losses:
     """What stolen() returns, without pandas.
 
-    parts: by table and name what that took from each victim, for certain and at most, first what
-    took most from everybody. missing: what no event shows; nobodys_ns: time whose task is unknown.
+    rows: the columns by name, of one victim after the other. parts: by table and name what that
+    took from each victim, for certain and at most, first what took most from everybody. missing:
+    what no event shows; nobodys_ns: time whose task is unknown.
     """
 
-    masked = (
-        *("on_cpu_ns", "task_min_ns", "task_ns", "displaced_ns", "monitor_ns"),
-        *("stolen_own_ns", "stolen_own_max_ns"),
-    )
-
-    def __init__(
-        self,
-        by: By,
-        rows: dict[Victim, dict[str, Any]],
-        parts: dict[str, dict[str, Ends]],
-        missing: Unrecorded,
-        nobodys_ns: int,
-    ) -> None:
-        columns = {name: [row[name] for row in rows.values()] for name in _COLUMNS}
-        super().__init__(by, list(rows), columns)
-        self._rows, self.parts = rows, parts
-        self.missing, self.nobodys_ns = missing, nobodys_ns
-
-    def rows(self) -> dict[Victim, dict[str, Any]]:
-        """The columns by name, of one victim after the other."""
-        return self._rows
+    rows: dict[Victim, dict[str, Any]]
+    parts: dict[str, dict[str, Ends]]
+    missing: Unrecorded
+    nobodys_ns: int
 
     def together(self, victims: Sequence[Victim]) -> dict[str, Any]:
         """Several victims as one row; what is unknown of one is unknown of all.
@@ -78,11 +64,11 @@ class Losses(PerVictim):
         Upper ends do not add up where each lays the same time on its victim: what no event shows,
         and time whose task is not known.
         """
-        rows = [self._rows[victim] for victim in victims]
+        rows = [self.rows[victim] for victim in victims]
         if len(rows) == 1:
             return rows[0]
         total: dict[str, Any] = {}
-        for name in _COLUMNS:
+        for name in FIGURES:
             values = [row[name] for row in rows]
             total[name] = None if None in values else sum(values)
         unrecorded, network = self.missing.total(*victims)
@@ -109,6 +95,20 @@ class Losses(PerVictim):
             columns = (PART_COLUMNS[part], "stolen_ns", "stolen_max_ns")
             tables[part] = [dict(zip(columns, row, strict=True)) for row in rows if row[-1]]
         return tables
+
+
+def preload(timeline: Timeline, lives: bool) -> None:
+    """Read in one pass what losses() takes, and with lives what lifetimes() and waited_for() do."""
+    capture, whole = timeline.capture, everywhere(timeline)
+    of_interrupts_ahead(capture)
+    events = capture.header.get("events") or ()
+    names_owners = any(event["name"] in _OWNERS for event in events) and capture.is_small
+    packets = ("softirqs", "polls") if names_owners else ()
+    # Most captures have some time of which nobody knows whose it was: whose it may have been lives
+    # tell. Of a large one what they go by is read when it is known that they are needed.
+    timeline.read("displaced", *packets, for_lives=lives or capture.is_small)
+    if lives and whole is not timeline:
+        whole.read("displaced", *packets, for_lives=True)
 
 
 def losses(timeline: Timeline, by: By = "comm") -> Losses:
@@ -166,7 +166,7 @@ def losses(timeline: Timeline, by: By = "comm") -> Losses:
             row["monitor_ns"] = None
         for name in _SHARES:
             row[f"{name}_share"] = share_of(row[f"{name}_ns"], row["on_cpu_ns"])
-        lost[victim] = {name: row[name] for name in _COLUMNS}
+        lost[victim] = {name: row[name] for name in FIGURES}
     # A poll runs inside NET_RX; with busy polling it has no segment at all.
     softirqs = [
         ("NET_RX" if row.context == "poll" else row.name or "unnamed", row)
@@ -175,7 +175,7 @@ def losses(timeline: Timeline, by: By = "comm") -> Losses:
     ]
     devices = [(str(row.device), row) for row in taken if is_device(row.device)]
     parts = {"by_softirq": _by_name(softirqs, by), "by_device": _by_name(devices, by)}
-    return Losses(by, lost, parts, missing, timeline.nobodys_ns)
+    return Losses(lost, parts, missing, timeline.nobodys_ns)
 
 
 def _by_name(named: list[tuple[str, Owned]], by: By) -> dict[str, Ends]:
@@ -226,7 +226,7 @@ def share_of(ns: int | None, whole_ns: int | None) -> float:
 def _own(timeline: Timeline, by: By) -> dict[Victim, tuple[int, int]] | None:
     # What worked on each victim's own traffic, at least and at most; None where nothing tells.
     counts = timeline.capture.info["events"]
-    if not any(counts.get(event) for event in OWNERS):
+    if not any(counts.get(event) for event in _OWNERS):
         return None
     from .processes.traffic import own_stolen
 

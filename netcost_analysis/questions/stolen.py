@@ -7,11 +7,12 @@ from ..answers.answer import Answer
 from ..answers.question import question
 from ..capture.requires import unrecorded
 from ..timeline.by import By, victim_keys
+from ..timeline.owners import victims_frame
 from ..timeline.task import Group, Task, by_of, is_of, no_such_task
 from ..timeline.task_groups import named
 from ..timeline.timeline import Timeline
 from ..units import absent
-from .losses import PART_COLUMNS, losses
+from .losses import FIGURES, PART_COLUMNS, losses
 from .network_cost import INTERRUPTS
 
 if TYPE_CHECKING:
@@ -51,11 +52,11 @@ def stolen(timeline: Timeline, by: By = "comm") -> Answer:
     for part, column in PART_COLUMNS.items():
         rows = [
             {**dict(zip(keys, victim if by == "tid" else [victim], strict=True)), **row}
-            for victim in lost.victims
+            for victim in lost.rows
             for row in lost.taken_from([victim])[part]
         ]
         parts[part] = pd.DataFrame(rows, columns=[*keys, column, "stolen_ns", "stolen_max_ns"])
-    return Answer(victims=lost.frame, **parts)
+    return Answer(victims=victims_frame(lost.rows, FIGURES, by), **parts)
 
 
 class Loss(NamedTuple):
@@ -70,7 +71,7 @@ def loss_of(timeline: Timeline, victim: Task) -> Loss:
     """What one task lost, of a tid under all of its names together; AbsentError for none."""
     victim = named(timeline, victim) or victim
     lost = losses(timeline, by_of(victim))
-    rows = {name: row for name, row in lost.rows().items() if is_of(name, victim)}
+    rows = {name: row for name, row in lost.rows.items() if is_of(name, victim)}
     if not rows:
         raise no_such_task(timeline, victim)
     # Of its names that which it had longest.

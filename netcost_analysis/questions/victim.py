@@ -33,7 +33,7 @@ def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | No
         wanted = named(timeline, wanted)
         require_task(timeline, wanted)
         return wanted
-    names = [str(name) for name in losses(timeline).victims]
+    names = [str(name) for name in losses(timeline).rows]
     if (recorded := recorded_victim(timeline, names)) is not None:
         return recorded
     recorders = _recorders(timeline)
@@ -51,7 +51,7 @@ def _recorders(timeline: "Timeline") -> set[str]:
             tids.setdefault(row.comm, set()).add(row.tid)
     recorders = set(_RECORDERS)
     if _KIT in tids:
-        kit = with_forked(timeline, tids[_KIT])
+        kit = with_forked(timeline.capture, tids[_KIT])
         recorders |= {comm for comm, tasks in tids.items() if tasks <= kit}
     return recorders
 

@@ -1,28 +1,21 @@
 # Tasks by cgroup, as the bundle's snapshots of all tasks before and after the recording know it.
 
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from ..errors import AbsentError, no_such
+from .reading import once
 from .task_events import forks_of
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
 
-_KNOWN: "WeakKeyDictionary[Capture, dict[int, str]]" = WeakKeyDictionary()
 
-
+@once
 def cgroups_of(capture: "Capture") -> dict[int, str]:
     """By tid the path of its cgroup; empty where no snapshot tells.
 
     A task that was forked while it was recorded is in its parent's, unless it is in a snapshot.
     """
-    if capture not in _KNOWN:
-        _KNOWN[capture] = _cgroups(capture)
-    return _KNOWN[capture]
-
-
-def _cgroups(capture: "Capture") -> dict[int, str]:
     from ..parsers.tasks import parse_tasks
 
     bundle = capture.bundle

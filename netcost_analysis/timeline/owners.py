@@ -2,9 +2,9 @@
 # frames. Only the latter need pandas, and it is imported where one is made.
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..schema import column
 from ..units import absent
 from .by import By, victim_keys
 
@@ -106,37 +106,18 @@ def victim_index(victims: Sequence[Victim], by: By) -> "pd.Index":
     return pd.MultiIndex.from_arrays([tids, comms], names=names)
 
 
-class PerVictim:
-    """A value per victim in each of several columns, without pandas.
+def victims_frame(
+    rows: Mapping[Victim, Mapping[str, Any]], names: Sequence[str], by: By
+) -> "pd.DataFrame":
+    """These figures of each victim as a frame, each in the type that columns.toml declares."""
+    import pandas as pd
 
-    victims: in their order; columns: by name, a list of int, of float where "share" is in the name
-    (NaN where it is not known), and None where a column of masked is not known.
-    """
-
-    masked: tuple[str, ...] = ()
-
-    def __init__(self, by: By, victims: list[Victim], columns: dict[str, list[Any]]) -> None:
-        self.by, self.victims, self.columns = by, victims, columns
-
-    @cached_property
-    def frame(self) -> "pd.DataFrame":
-        """A row per victim; the columns of masked as Int64."""
-        import pandas as pd
-
-        def column(name: str) -> Any:
-            kind = "Int64" if name in self.masked else "float64" if "share" in name else "int64"
-            return pd.array(self.columns[name], dtype=kind)  # type: ignore[call-overload]
-
-        index = victim_index(self.victims, self.by)
-        return pd.DataFrame({name: column(name) for name in self.columns}, index=index)
-
-    def rows(self) -> dict[Victim, dict[str, Any]]:
-        """The columns by name, of one victim after the other."""
-        rows = zip(*self.columns.values(), strict=True)
-        return {
-            victim: dict(zip(self.columns, row, strict=True))
-            for victim, row in zip(self.victims, rows, strict=True)
-        }
+    types = {name: declared.dtype for name in names if (declared := column(name))}
+    made = {
+        name: pd.array([row[name] for row in rows.values()], dtype=types[name])  # type: ignore[call-overload]
+        for name in names
+    }
+    return pd.DataFrame(made, index=victim_index(list(rows), by))
 
 
 def lives_by(lives: Mapping[str, list[Any]], by: By, name: str) -> dict[Victim, int]:

@@ -57,19 +57,8 @@ class Tables:
     def read(self, *tables: str, for_lives: bool = False) -> Self:
         """Compute these tables, those not yet there, and no other, however large they are.
 
-        load() computes more of a small capture at once, for what is asked next.
-
-        Parameters
-        ----------
-        *tables : str
-            As load() takes them.
-        for_lives : bool
-            When tasks were there is asked next: what tells of them is read in the same pass.
-
-        Returns
-        -------
-        Timeline
-            This one.
+        load() computes more of a small capture at once, for what is asked next. for_lives: read
+        what tells when tasks began and ended in the same pass.
         """
         self._share()
         missing = self._missing(tables)
@@ -107,18 +96,7 @@ class Tables:
         return [table for table in tables if table not in self._tables]
 
     def holds(self, *tables: str) -> bool:
-        """Whether tables have been computed, and are in memory.
-
-        Parameters
-        ----------
-        *tables : str
-            As load() takes them.
-
-        Returns
-        -------
-        bool
-            True where load() of them takes no pass.
-        """
+        """Whether tables are in memory, so that load() of them takes no pass."""
         return not self._missing(tables)
 
     def _pass(
@@ -174,22 +152,7 @@ class Tables:
     def arrow_batches(
         self, *tables: str, rows: int = MOST_ROWS, of: "Amount | None" = None
     ) -> "Iterator[dict[str, ArrowTable]]":
-        """The same as batches() as Arrow, without pandas: for exports.
-
-        Parameters
-        ----------
-        *tables : str
-            As batches() takes them.
-        rows : int
-            The same.
-        of : Amount, optional
-            How much there is to read, for whoever watches.
-
-        Returns
-        -------
-        iterator of dict
-            Table name to an Arrow table, by the Arrow PyCapsule interface.
-        """
+        """batches() as Arrow tables by name, without pandas; of: how much there is to read."""
         unknown = set(tables) - set(STREAMED)
         if unknown or not tables:
             named = ", ".join(sorted(unknown)) or "named"
@@ -228,34 +191,15 @@ class Tables:
         return min(max(self.capture.start_ns + since, -LAST_NS), LAST_NS)
 
     def table(self, name: str) -> "ArrowTable":
-        """A table as Arrow, without pandas.
-
-        Parameters
-        ----------
-        name : str
-            As columns() takes it.
-
-        Returns
-        -------
-        object
-            An Arrow table, by the Arrow PyCapsule interface.
-        """
+        """A table as Arrow, named as for columns()."""
         self.load(*({name} & set(TABLES)))
         return self._tables[name]
 
     def columns(self, name: str) -> dict[str, list[Any]]:
-        """A table's columns as plain lists: for small ones, without pandas.
+        """A small table's columns as lists of int, bool, str and None, without pandas.
 
-        Parameters
-        ----------
-        name : str
-            One of load()'s, "sums", "irqs", or "longest": by CPU and interrupt or softirq the own
-            time that the longest had in the window.
-
-        Returns
-        -------
-        dict
-            Column name to its values: int, bool, str and None.
+        name: one of load()'s, "sums", "irqs", or "longest": by CPU and interrupt or softirq the own
+        time that the longest had in the window.
         """
         return _native.columns(self.table(name))
 
@@ -277,16 +221,7 @@ class Tables:
     def owned_by(self, by: By = "comm") -> "list[Owned]":
         """The sums as plain rows, kept: what ledger() and stolen() add up.
 
-        Parameters
-        ----------
-        by : str
-            How thieves are named: by "device" all that is a device's is called as it is, else each
-            by what it is.
-
-        Returns
-        -------
-        list of Owned
-            A row per owner, with its ns.
+        by: how thieves are named: by "device" all that a device did has the device's name.
         """
         from .owners import owned
 

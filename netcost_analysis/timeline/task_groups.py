@@ -1,10 +1,10 @@
 # Several tasks as one victim: those of a service that was attached to, of a cgroup, of a container.
 
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from .cgroups import container, tasks_in
 from .owners import summed
+from .reading import once
 from .task import Group, Task
 from .task_events import forks_of
 
@@ -24,7 +24,7 @@ def named(timeline: "Tables", task: Task | None) -> Task | None:
         # A name may be anything.
         return task
     kind, _, name = task.partition(":")
-    service = attached(timeline)
+    service = attached(timeline.capture)
     bundle = timeline.capture.bundle
     of = bundle.victim.attached if bundle and bundle.victim else None
     if service is not None and (task == service or (of and task == f"container:{of.container}")):
@@ -37,26 +37,17 @@ def named(timeline: "Tables", task: Task | None) -> Task | None:
     return task
 
 
-# Whoever came of them takes a pass to know.
-_ATTACHED: "WeakKeyDictionary[Capture, Group | None]" = WeakKeyDictionary()
-
-
-def attached(timeline: "Tables") -> Group | None:
+@once
+def attached(capture: "Capture") -> Group | None:
     """The tasks of the service that the bundle was recorded of; None for any other victim."""
-    capture = timeline.capture
-    if capture not in _ATTACHED:
-        _ATTACHED[capture] = _attached(timeline)
-    return _ATTACHED[capture]
-
-
-def _attached(timeline: "Tables") -> Group | None:
-    bundle = timeline.capture.bundle
+    bundle = capture.bundle
     of = bundle.victim.attached if bundle and bundle.victim else None
     if bundle is None or of is None:
         return None
     pid = bundle.victim.pid if bundle.victim else None
     name = f"process:{pid}" if of.to == "process" else f"cgroup:{of.cgroup}"
-    return Group(name, with_forked(timeline, service_tids(bundle)), of.comm or name)
+    # Who came of them takes a pass to know.
+    return Group(name, with_forked(capture, service_tids(bundle)), of.comm or name)
 
 
 def service_tids(bundle: "Bundle") -> set[int]:
@@ -70,10 +61,10 @@ def service_tids(bundle: "Bundle") -> set[int]:
     return tids
 
 
-def with_forked(timeline: "Tables", tids: "Iterable[int]") -> frozenset[int]:
+def with_forked(capture: "Capture", tids: "Iterable[int]") -> frozenset[int]:
     """Tasks, with all that came of them while it was recorded."""
     found = set(tids)
-    for parent, child in forks_of(timeline.capture):
+    for parent, child in forks_of(capture):
         if parent in found:
             found.add(child)
     return frozenset(found)
@@ -88,7 +79,7 @@ def recorded_victim(timeline: "Tables", names: "Sequence[str]") -> Task | None:
     if bundle is None or bundle.victim is None:
         return None
     rows = [row for row in timeline.owned_by() if row.of_task]
-    service = attached(timeline)
+    service = attached(timeline.capture)
     if service is not None:
         called = [row.comm for row in rows if row.tid in service.tids]
         # Where its tasks are all that have their name, that says the same.

@@ -18,7 +18,7 @@ from netcost_analysis.answers.answer import Answer
 from netcost_analysis.answers.ask import Ask
 from netcost_analysis.answers.registry import TOPICS, questions
 from netcost_analysis.capture.capture import Capture
-from netcost_analysis.cli.ask import plain_part, print_parts, shown_parts
+from netcost_analysis.cli.answer_output import plain_part, print_parts, shown_parts
 from netcost_analysis.export.dataset import TABLES
 from netcost_analysis.schema import column, columns
 from netcost_analysis.timeline import reading

@@ -108,7 +108,7 @@ def _other_task(timeline: "Timeline") -> str | None:
     # The task in question where it is not the bundle's victim. Without a ledger it is unknown who
     # lost anything.
     with suppress(CaptureError):
-        names = [str(name) for name in losses(timeline).victims]
+        names = [str(name) for name in losses(timeline).rows]
         recorded, given = recorded_victim(timeline, names), timeline.given_victim
         whole = timeline if given is None else timeline.capture.whole
         asked = timeline.victim if given is None else named(whole, given)

@@ -185,7 +185,7 @@ def victim_of(run: Run, given: Task | None = None) -> Task | None:
     capture = run.captures[0]
     if given:
         return named(capture.timeline(), given)
-    return attached(capture.timeline()) or (capture.bundle.victim_comm if capture.bundle else None)
+    return attached(capture) or (capture.bundle.victim_comm if capture.bundle else None)
 
 
 def task_of(run: Run, end: str, comparison: Comparison) -> Task | None:

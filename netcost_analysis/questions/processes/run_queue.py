@@ -9,11 +9,10 @@ from ...answers.question import question
 from ...frames import to_frame
 from ...stats.histogram import Histogram, spread_of
 from ...timeline.by import TaskBy, check_by, victim_keys
-from ...timeline.lives import LIVES, lives_of
+from ...timeline.lives import LIVES, lived_by, lives_of
 from ...timeline.owners import plain_names
 from ...timeline.reading import once
 from ...timeline.timeline import Timeline
-from ..stolen_time.lives import lived_by
 from .endpoints import endpoints
 
 if TYPE_CHECKING:

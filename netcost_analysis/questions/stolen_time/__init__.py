@@ -18,8 +18,7 @@ from .episodes import episodes
 from .example import example
 from .handovers import handovers
 from .headline import headline
-from .over_time import over_time
-from .rolling_stolen import rolling_stolen
+from .rolling_stolen import over_time, rolling_stolen
 from .thieves import queues, thieves
 
 __all__ = [

@@ -42,7 +42,7 @@ def cgroups(timeline: Timeline) -> Answer:
     """
     cgroup_of, lost = cgroups_of(timeline.capture), losses(timeline, "tid")
     tasks: dict[str | None, list[Any]] = {}
-    for victim in lost.victims:
+    for victim in lost.rows:
         tasks.setdefault(cgroup_of.get(victim[0]), []).append(victim)
     rows = []
     for path, victims in tasks.items():

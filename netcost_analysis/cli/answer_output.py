@@ -1,0 +1,143 @@
+# An answer as commands print it: each of its parts as a table or a line, or all of them as JSON.
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..display.tables import Table
+from ..units import plural, printable
+from .table import by_importance, left_out, say, show
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..answers.answer import Answer
+    from ..answers.form import Form
+
+_ON_A_TERMINAL = 40
+_NOTES = "notes"
+# Parts that are sentences.
+_SENTENCES = ("lines", "paragraph")
+
+
+def shown_parts(answer: "Answer") -> dict[str, Any]:
+    # What is printed of an answer, by name, its main table first; a series as a table. Sentences
+    # stand above as its words.
+    known = (name for name in answer.parts if name not in _SENTENCES)
+    names = sorted(known, key=lambda name: name != answer.question.main)
+    return {name: answer.tables.get(name, answer.parts[name]) for name in names}
+
+
+def with_index(frame: Any) -> Any:
+    return frame.reset_index(drop=all(name is None for name in frame.index.names))
+
+
+def plain_answer(answer: "Answer") -> dict[str, Any]:
+    # An answer among others as JSON has it: its parts by name; where there is none, why.
+    if answer.refusal is not None:
+        return {"why_not": str(answer.refusal)}
+    name = answer.question.name
+    return {
+        part or name: plain_part(answer.tables.get(part, of)) for part, of in answer.parts.items()
+    }
+
+
+def plain_part(part: Any) -> Any:
+    # A part of an answer as JSON has it.
+    import pandas as pd
+
+    from ..answers.answer import parts
+    from ..display.export import rows
+    from ..display.tables import plain
+
+    if isinstance(part, pd.DataFrame):
+        return rows(with_index(part))
+    # A part may have parts of its own, as the limits of squeezes().
+    if "" not in (named := parts(part)):
+        part = named
+    if isinstance(part, list | tuple):
+        return [plain_part(one) for one in part]
+    if isinstance(part, dict):
+        return {str(name): plain_part(one) for name, one in part.items()}
+    return plain(part) if _is_scalar(part) else str(part)
+
+
+def _is_scalar(part: Any) -> bool:
+    import pandas as pd
+
+    return bool(pd.api.types.is_scalar(part))
+
+
+def print_parts(answer: "Answer", answers: dict[str, Any], wide: bool) -> None:
+    import pandas as pd
+
+    from ..answers.answer import parts
+    from ..display.templates import as_text
+
+    question, start_ns = answer.question, answer.start_ns
+    for name, part in answers.items():
+        if isinstance(part, pd.DataFrame):
+            _print_table(question, name, part, start_ns, wide)
+        elif "" not in parts(part):
+            # Figures by name.
+            rows = [[key, _text(question, key, value)] for key, value in _flat(part)]
+            print(f"\n{name}:")
+            show(Table(["figure", "value"], rows, left={0, 1}))
+        # Notes stand below, with those of the timeline.
+        elif name != _NOTES:
+            say(f"{name}: {printable(_text(question, name, part))}")
+    if not len(answer.frame):
+        say(as_text(answer.words))
+
+
+def _print_table(
+    question: "Form", name: str, frame: "pd.DataFrame", start_ns: int, wide: bool
+) -> None:
+    from ..display.figures import figures, heading
+    from ..schema import is_instant
+
+    most = _ON_A_TERMINAL if sys.stdout.isatty() else None
+    if name or not len(frame):
+        print(f"\n{name or 'answer'}:" if len(frame) else f"{name or 'answer'}: no rows")
+    missing = 0
+    columns = 1
+    if len(frame) or not name:
+        # By their own names, which docs/columns.md defines; but of instants, shown in seconds.
+        own = map(str, (*frame.index.names, *frame.columns))
+        names = {one: heading(one, start_ns) if is_instant(one) else one for one in own}
+        table = figures(frame, start_ns, most, names, shares=question.shares)
+        columns = len(table.header)
+        main = [names[one] for one in question.columns if one in names]
+        missing = show(table, by_importance(table, main), wide)
+    cut = most is not None and len(frame) > most
+    rows = f"the first {most} of {len(frame):,} rows: a pipe or -o gets all" if cut else ""
+    left_out(missing, columns, rows)
+
+
+def _flat(figures: Any, above: str = "") -> Iterator[tuple[str, Any]]:
+    # Figures by name, those within others as "limits.budget".
+    from ..answers.answer import parts
+
+    for name, value in parts(figures).items():
+        if "" in parts(value):
+            yield f"{above}{name}", value
+        else:
+            yield from _flat(value, f"{above}{name}.")
+
+
+def _text(question: "Form", name: str, value: Any) -> str:
+    import pandas as pd
+
+    from ..answers.answer import parts
+    from ..display.figures import figures
+
+    is_list = isinstance(value, list | tuple)
+    if isinstance(value, pd.DataFrame) or (is_list and any("" not in parts(one) for one in value)):
+        return f"{plural(len(value), 'row')}, which --json prints"
+    if is_list:
+        return "; ".join(map(str, value)) or "none"
+    if value == "":
+        return "none"
+    name = name.rpartition(".")[2]
+    table = figures(pd.DataFrame({name: [value]}), shares=question.shares)
+    return table.rows[0][0] or "unknown"
