@@ -1,8 +1,8 @@
 # Events and samples as tables for a reader.
 
 import sys
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..display.export import rows
 from ..display.tables import Table
@@ -10,8 +10,6 @@ from .table import fitting, width
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from .event_names import Names
 
 # What of a sample is shown as one column, behind all others.
 _OF_CHAINS = ("callchain", "kernel_frames", "symbols", "dsos", "stack")
@@ -21,6 +19,33 @@ _STACK = "caller"
 _SELDOM = {"common_type", "common_flags", "common_preempt_count"}
 # Addresses and bit fields; counts, sizes and ids are decimal.
 _HEX = {"ip", "addr", "phys_addr", "data_src", "transaction"}
+
+
+class Names(NamedTuple):
+    """What functions are called.
+
+    kernel: by address. programs: by the number of a sample's stack and address, for the same
+    address is another function in another process.
+    """
+
+    kernel: Mapping[int, str]
+    programs: Mapping[tuple[int, int], str] = {}
+
+    def put_in(self, samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The samples with names, as a text has them."""
+        for row in samples:
+            stack = row.get("stack", -1)
+            chain, inside = row.get("callchain") or [], row.get("kernel_frames") or 0
+            row["symbols"] = [
+                self.kernel.get(address) if place < inside else self.programs.get((stack, address))
+                for place, address in enumerate(chain)
+            ]
+            if "ip" in row:
+                address, mode = row["ip"], row.get("cpu_mode", "kernel")
+                known = self.programs.get((stack, address)) if mode == "user" else None
+                known = self.kernel.get(address) if mode == "kernel" else known
+                row["ip"] = known or address
+        return samples
 
 
 def event_table(frame: "pd.DataFrame", start_ns: int) -> Table:

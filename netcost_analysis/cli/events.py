@@ -9,7 +9,7 @@ import click
 from ..capture.recorder import has_samples
 from ..capture.within import require_cpus, within
 from ..units import plural
-from .event_names import Names
+from .event_text import Names
 from .options import (
     COUNT,
     Part,

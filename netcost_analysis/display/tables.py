@@ -1,9 +1,11 @@
 # Tables for a reader: text and HTML from one description; a terminal's are in cli_table.
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import zip_longest
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from ..units import absent, duration, printable, ranges, share
@@ -12,6 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# Between a figure and its unit.
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|[nµm]?s|pp)(?!\w))")
+_TIED = "\N{NO-BREAK SPACE}"
 _LEFT = ' style="text-align:left"'
 
 
@@ -137,3 +142,15 @@ def questions_table(rows: "pd.DataFrame", topics: Mapping[str, str]) -> Table:
         above = topic
     heading = [{"why": "missing"}.get(name, name) for name in columns]
     return Table(heading, cells, strong=heads, left=set(range(len(columns))))
+
+
+def lines_of(text: str, width: int, hang: str = "") -> list[str]:
+    """A line as lines of at most so many characters, all but the first behind hang."""
+    lines = wrap(
+        _UNIT.sub(_TIED, text),
+        width,
+        subsequent_indent=hang,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(_TIED, " ") for line in lines]

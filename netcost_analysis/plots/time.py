@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from ..timeline.kinds import KIND_COLUMNS
+from ..timeline.owners import KIND_COLUMNS
 from .marks import STACKED, legend_above
 from .palette import FAINT, HATCH, KIND, KIND_NAMES, PART, PART_NAMES, time_unit
 

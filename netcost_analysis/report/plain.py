@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..display.metrics import chance, judged, moved, quantity, signed_duration
-from ..display.tables import Table
+from ..display.tables import Table, lines_of
 from ..display.templates import as_text, one_line
-from ..display.wrapping import lines_of
 from ..questions.comparison.cost_tree import branches, left_out
 from ..units import absent, duration, plural
 

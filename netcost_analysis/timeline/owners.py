@@ -13,6 +13,15 @@ if TYPE_CHECKING:
 
 # Contexts that run on top of whatever task is current.
 INTERRUPT_CONTEXTS = ("hardirq", "vector", "softirq", "poll", "nmi")
+# The kinds of kinds_of that interrupts have, and what their time is called as a column.
+KIND_COLUMNS = {
+    "hardirq": "hardirq_ns",
+    "vector": "vector_ns",
+    "poll": "poll_ns",
+    "softirq": "network_outside_polls_ns",
+    "softirq_other": "other_softirq_ns",
+    "nmi": "nmi_ns",
+}
 _THIEF_KEYS = ["context", "id", "name", "device"]
 NOBODY = "(unknown)"
 # The backlog's NAPI instance has no netdev; the kernel writes NO_DEV (trace/events/napi.h).
@@ -169,6 +178,17 @@ def within_figures(rows: "pd.DataFrame") -> dict[str, "pd.Series[bool]"]:
         "synchronous_ns": inside & (rows["cost_class"] == "synchronous"),
         "scheduled_ns": rows["cost_class"] == "scheduled",
     }
+
+
+def kinds_of(rows: "pd.DataFrame") -> "pd.Series[str]":
+    """What ran in each row of segments or sums, in the classes that pictures tell apart.
+
+    rows: with columns context and is_network. Returns the context, with "softirq_other" for a
+    softirq that is no network's, or not for certain; same index.
+    """
+    context = rows["context"].astype(object)
+    network = rows["is_network"].astype(object) == "yes"
+    return context.where(~((context == "softirq") & ~network), "softirq_other")
 
 
 def per_victim(rows: "pd.DataFrame", keys: list[str], index: "pd.Index") -> "pd.Series[int]":

@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..plots.palette import KIND, KIND_NAMES, PART
-from ..timeline.kinds import kinds_of
-from ..timeline.owners import of_tasks, sums_by_thief, within_figures
+from ..timeline.owners import kinds_of, of_tasks, sums_by_thief, within_figures
 from ..units import duration, ranges, share
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from matplotlib.patches import StepPatch
 from netcost_analysis import plots
 from netcost_analysis.plots.palette import ESTIMATE
 from netcost_analysis.questions.stolen_time.headline import PARTS
-from netcost_analysis.timeline.kinds import KIND_COLUMNS
+from netcost_analysis.timeline.owners import KIND_COLUMNS
 from support.colours import DEFICIENT, lab
 
 

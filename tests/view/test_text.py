@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.timeline.kinds import kinds_of
+from netcost_analysis.timeline.owners import kinds_of
 from netcost_analysis.units import share
 from netcost_analysis.view.text import lanes
 from support.kept import kept

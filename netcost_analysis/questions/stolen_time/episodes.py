@@ -8,8 +8,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...frames import to_frame
 from ...timeline.aggregates import Aggregate
-from ...timeline.kinds import KIND_COLUMNS, kinds_of
-from ...timeline.owners import known_if, thief_labels
+from ...timeline.owners import KIND_COLUMNS, kinds_of, known_if, thief_labels
 from ...timeline.task import Group, Task, label_of
 from ...timeline.timeline import Timeline
 from ..batches.common import plain

@@ -8,7 +8,7 @@ import pandas as pd
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import unrecorded
-from ...timeline.kinds import kinds_of
+from ...timeline.owners import kinds_of
 from ...timeline.reading import rows, window_of
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline

@@ -20,7 +20,7 @@ from ...plots.palette import (
     printable,
     time_unit,
 )
-from ...timeline.kinds import KIND_COLUMNS
+from ...timeline.owners import KIND_COLUMNS
 from ...units import absent, duration, plural
 
 _LOST = ("stolen", "stolen_or_synchronous", "displaced")

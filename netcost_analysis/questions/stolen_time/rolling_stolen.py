@@ -10,9 +10,8 @@ from ...answers.question import question
 from ...coverage import lost_of_cpus
 from ...errors import ArgumentError
 from ...timeline.by import By, check_by, victim_keys
-from ...timeline.kinds import KIND_COLUMNS, kinds_of
 from ...timeline.lives import LIVES
-from ...timeline.owners import of_tasks, sums_by_thief, within_figures
+from ...timeline.owners import KIND_COLUMNS, kinds_of, of_tasks, sums_by_thief, within_figures
 from ...timeline.reading import rows
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline

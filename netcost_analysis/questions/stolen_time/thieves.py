@@ -7,8 +7,7 @@ import pandas as pd
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...timeline.by import By, check_by, victim_keys
-from ...timeline.kinds import kinds_of
-from ...timeline.owners import INTERRUPT_CONTEXTS, is_device, of_tasks
+from ...timeline.owners import INTERRUPT_CONTEXTS, is_device, kinds_of, of_tasks
 from ...timeline.reading import rows
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline

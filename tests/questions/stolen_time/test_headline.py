@@ -8,7 +8,7 @@ import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.stolen_time.example import choose
 from netcost_analysis.questions.stolen_time.headline import beyond, parts_of
-from netcost_analysis.timeline.kinds import KIND_COLUMNS
+from netcost_analysis.timeline.owners import KIND_COLUMNS
 from netcost_analysis.units import duration
 from support.asked import rolling_stolen, stolen
 from support.kept import kept

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from netcost_analysis.plots import style, thieves
 from netcost_analysis.questions.stolen_time import plots
-from netcost_analysis.timeline.kinds import KIND_COLUMNS
+from netcost_analysis.timeline.owners import KIND_COLUMNS
 
 NUMBER = re.compile(r"\d+\.\d+")
 LONG = "a-name-that-is-far-too-long-for-an-axis"

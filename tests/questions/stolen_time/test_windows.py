@@ -11,7 +11,7 @@ from netcost_analysis.questions.stolen_time.rolling_stolen import (
     unknown_in,
     usual,
 )
-from netcost_analysis.timeline.kinds import KIND_COLUMNS
+from netcost_analysis.timeline.owners import KIND_COLUMNS
 from netcost_analysis.timeline.task import ALL
 from support.asked import rolling_stolen, stolen
 from support.interrupted import told
