@@ -161,30 +161,31 @@ def beyond_words(beyond: BeyondTrace) -> list[str]:
     if beyond.hidden_share is None or low is None or high is None:
         why = f"How much of that lost work interrupts took is not known: {beyond.untraced}."
         return [first, why]
-    lost, taken = (
-        share(part) or "nothing" for part in (beyond.traced_lost_share, beyond.interrupts_share)
-    )
-    traced = f"By the trace it ran {lost} less than undisturbed"
-    traced += f" (interrupts on top of it had {taken})"
+    lost = beyond.traced_lost_share or 0.0
+    shown = f"{points(lost)} points" if lost > 0 else "none"
+    taken = share(beyond.interrupts_share) or "nothing"
+    traced = f"The trace shows {shown} of that: interrupts on top of it had {taken} of its run"
     if beyond.baseline_share is not None:
         return [first, f"{traced}."]
     if high < 0:
         return [
             first,
-            f"{traced}. Its work shows {points(-beyond.hidden_share)} points less than that "
-            f"({points(-high)} to {points(-low)}): its baseline was slowed by what no trace shows.",
+            f"{traced}, which is {points(-beyond.hidden_share)} points ({points(-high)} to "
+            f"{points(-low)}) more than its work lost: something that no trace shows slowed its "
+            "baseline.",
         ]
-    rest = f"{points(beyond.hidden_share, sign=True)} points"
-    rest += f" ({points(low, sign=True)} to {points(high, sign=True)})"
     if low <= 0:
+        rest = f"{points(beyond.hidden_share, sign=True)} points"
+        rest += f" ({points(low, sign=True)} to {points(high, sign=True)})"
         return [first, f"{traced}; the difference, {rest}, cannot be told from 0."]
-    hidden = f"{rest}, {duration(beyond.hidden_ns)} of its run of {duration(beyond.run_ns)}"
-    paused = ", pauses by this guest's host (it has no clock of them)"
-    causes = "entry and exit of interrupts, cold caches"
-    causes += f"{paused if beyond.may_be_paused else ''} and tracing itself"
+    rest = f"{points(beyond.hidden_share)} points ({points(low)} to {points(high)})"
+    run = f"{duration(beyond.hidden_ns)} of its run of {duration(beyond.run_ns)}"
+    pauses = ", pauses of this guest by its host" if beyond.may_be_paused else ""
+    causes = f"interrupt entry and exit, cold caches{pauses}, and tracing itself"
     return [
         first,
-        f"{traced}; the other {hidden}, are hidden cost: {causes}, which no tracepoint encloses.",
+        f"{traced}. The other {rest}, {run}, are hidden cost, which no tracepoint encloses: "
+        f"{causes}.",
     ]
 
 
