@@ -164,7 +164,7 @@ def beyond_words(beyond: BeyondTrace) -> list[str]:
     lost = beyond.traced_lost_share or 0.0
     shown = f"{points(lost)} points" if lost > 0 else "none"
     taken = share(beyond.interrupts_share) or "nothing"
-    traced = f"The trace shows {shown} of that: interrupts on top of it had {taken} of its run"
+    traced = f"The trace shows {shown} of that (interrupts on top of it had {taken} of its run)"
     if beyond.baseline_share is not None:
         return [first, f"{traced}."]
     if high < 0:
