@@ -42,7 +42,7 @@ def test_tasks_of_one_name_are_as_the_name(tmp_path: Path) -> None:
     assert together.row == by_name.row
     assert together.row["stolen_unrecorded_ns"] == len(SILENT) * 1_400
     # As the sum over them it would be more than is missing at all.
-    each = losses(line, "tid").rows()
+    each = losses(line, "tid").rows
     assert sum(row["stolen_unrecorded_ns"] for row in each.values()) > 3 * len(SILENT) * 1_400
     lives = [{"stolen_unrecorded_ns": 5_000, "own_ns": 7_000}] * 3
     assert lives_together(lives, 9_000) == {"stolen_unrecorded_ns": 9_000, "own_ns": 27_000}
@@ -60,7 +60,7 @@ def test_the_others_of_a_table_are_laid_once_too(tmp_path: Path, netcost: Netcos
         )
         assert rest.task is not None
         assert rest.task[:2] == (row["task_min_ns"], row["task_ns"])
-    all_of_them = losses(line).together(losses(line).victims)
+    all_of_them = losses(line).together(list(losses(line).rows))
     assert all_of_them["stolen_unrecorded_ns"] == len(SILENT) * 1_400
 
 
@@ -70,22 +70,21 @@ def test_a_group_is_bounded_by_its_tasks(name: str) -> None:
     if line.missing["on_cpu"]:
         pytest.skip("no task has a time on CPU")
     lost = losses(line, "tid")
-    rows = lost.rows()
     by_name: dict[str, list[Victim]] = {}
-    for victim in lost.victims:
+    for victim in lost.rows:
         by_name.setdefault(victim[1], []).append(victim)
     by_comm = stolen(line).victims
     for comm, tasks in by_name.items():
-        _bounded(lost, rows, tasks)
+        _bounded(lost, tasks)
         got = lost.together(tasks)
         for figure in ("stolen_max_ns", "task_min_ns", "stolen_network_max_ns", "on_cpu_ns"):
             assert got[figure] == by_comm.loc[comm, figure], (comm, figure)
-    _bounded(lost, rows, lost.victims)
+    _bounded(lost, list(lost.rows))
 
 
-def _bounded(lost: Losses, rows: dict[Victim, dict[str, int]], tasks: list[Victim]) -> None:
+def _bounded(lost: Losses, tasks: list[Victim]) -> None:
     got = lost.together(tasks)
-    each = [rows[task] for task in tasks]
+    each = [lost.rows[task] for task in tasks]
     for figure in ("stolen_unrecorded_ns", "stolen_max_ns", "stolen_network_max_ns"):
         most = [row[figure] for row in each]
         assert max(most) <= got[figure] <= sum(most)
