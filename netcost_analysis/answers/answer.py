@@ -46,14 +46,14 @@ class Answer(Pictures, OfAnswer):
     question : Question
         What was asked.
     asked : Capture, Timeline, Bundle, Experiment, Comparison or Fleet
-        Who was asked.
+        What was asked about.
     sources : dict
-        What of, by name of type.
+        The arguments that the question was asked of, by the name of their type.
     options : dict
         The arguments that were given.
     refusal : CaptureError or None
-        Why there is no answer, None where there is one; with it everything but a display, notes and
-        coverage raises it.
+        Why there is no answer; None where there is one. Without an answer all but the display,
+        notes and coverage raise it.
     """
 
     asked: Any
@@ -76,7 +76,7 @@ class Answer(Pictures, OfAnswer):
 
     @property
     def whole(self) -> "Timeline":
-        """The timeline that was asked, be the question of a victim's run; or all of the capture."""
+        """The timeline that was asked, whatever window the question took; or all of the capture."""
         timeline: Timeline = self.asked if "Timeline" in self._kinds else self.asked.whole
         return timeline
 
@@ -97,7 +97,7 @@ class Answer(Pictures, OfAnswer):
 
     @property
     def start_ns(self) -> int:
-        """What its instants count from when shown: the capture's start; 0 of several."""
+        """What instants count from when shown: the capture's start; 0 for several captures."""
         if self.question.asked_of != "recording":
             return 0
         if self.bundle is not None and self.bundle.has_no_trace:
@@ -106,7 +106,7 @@ class Answer(Pictures, OfAnswer):
 
     @cached_property
     def parts(self) -> dict[str, Any]:
-        """Everything in it, by name; "" is the frame of a question that gave it no name."""
+        """Everything in it by name; "" is a frame without a name."""
         if self.refusal is not None:
             raise self.refusal
         import pandas as pd
@@ -118,7 +118,7 @@ class Answer(Pictures, OfAnswer):
 
     @cached_property
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Its tables, by name; the only one of a question that has no other under its name."""
+        """Its tables by name; a frame without a name has the question's name."""
         import pandas as pd
 
         found = {}
@@ -131,7 +131,7 @@ class Answer(Pictures, OfAnswer):
 
     @cached_property
     def frame(self) -> "pd.DataFrame":
-        """The table that answers the question; of single figures one row."""
+        """The table that answers the question; one row where there are only figures."""
         import pandas as pd
 
         if not self.tables:
@@ -140,10 +140,10 @@ class Answer(Pictures, OfAnswer):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the figures has to know: its own notes, else those of the timeline."""
+        """What a reader of the figures has to know: its own notes, else the timeline's."""
         own = self.parts.get(_NOTES) if self.refusal is None else None
         if own is None and "Timeline" in self.sources:
-            # Of a capture without a ledger nothing is to be noted of one.
+            # A capture without a ledger has no notes about one.
             with suppress(CaptureError):
                 own = (*self.timeline.notes, *self.timeline.lower_ends)
         elif own is None and {"Capture", "Bundle"} & self.sources.keys() and self.bundle:
@@ -153,7 +153,7 @@ class Answer(Pictures, OfAnswer):
 
     @cached_property
     def words(self) -> str:
-        """What it says, as Markdown; names out of the capture are escaped."""
+        """What it says, as Markdown; names from the capture are escaped."""
         if self.refusal is not None:
             return f"> {escaped(str(self.refusal))}.\n"
         template = self.question.template
@@ -167,7 +167,7 @@ class Answer(Pictures, OfAnswer):
 
     @property
     def in_window(self) -> bool:
-        """Whether it is of the window and CPUs that were asked: some are of a whole capture."""
+        """Whether it covers the window and CPUs that were asked; some cover the whole capture."""
         return "Timeline" in self.sources or "Timeline" not in self._kinds or self.asked.is_whole
 
     @property
@@ -176,7 +176,7 @@ class Answer(Pictures, OfAnswer):
 
     @cached_property
     def _table(self) -> "Table":
-        # As many rows as a page shows, of the columns that it shows.
+        # The rows and columns that a page shows.
         frame, main = self.frame, self.question.columns
         if main:
             frame = frame[[name for name in main if name in frame.columns]]
@@ -255,16 +255,16 @@ def refused(refusal: CaptureError) -> Answer:
 def about(
     answer: Answer, question: Form, asked: Any, sources: dict[str, Any], options: dict[str, Any]
 ) -> Answer:
-    """An answer, told what was asked and whom."""
+    """Fill in what was asked, and of what."""
     answer.question, answer.asked = question, asked
     answer.sources, answer.options = sources, options
     return answer
 
 
 def parts(result: Any) -> dict[str, Any]:
-    """A result by its parts' names: those of a dataclass, named tuple or dict, else under ""."""
+    """The named parts of a dataclass, named tuple or dict; anything else under ""."""
     if is_dataclass(result) and not isinstance(result, type):
-        # One whose tables are made on first use names them.
+        # One that makes its tables on first use names them.
         names = getattr(result, "part_names", None) or [field.name for field in fields(result)]
         return {name: getattr(result, name) for name in names}
     if hasattr(result, "_asdict"):
@@ -273,7 +273,7 @@ def parts(result: Any) -> dict[str, Any]:
 
 
 class Rows(Sequence[dict[str, Any]]):
-    """A table's rows as templates take them: each a dict of plain scalars, made when it is read."""
+    """A table's rows for templates: each a dict of plain scalars, made when it is read."""
 
     def __init__(self, frame: "pd.DataFrame") -> None:
         self._frame = frame
@@ -295,5 +295,5 @@ def _told(part: Any) -> Any:
 
     if not isinstance(part, pd.DataFrame):
         return part
-    # What names a row is told with it.
+    # A row keeps the index that names it.
     return Rows(part.reset_index() if any(part.index.names) else part)

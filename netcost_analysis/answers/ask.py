@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..display.tables import Table
     from ..timeline.timeline import Timeline
 
-# It reads the whole file too, and no timeline.
+# It hashes the whole file and needs no timeline.
 _HASHED = "provenance"
 _ARTICLES = {
     "recording": "a recording",
@@ -40,15 +40,15 @@ _HOW = {
 
 
 class Ask:
-    """The questions that what was opened can be asked: ``ask.TOPIC.QUESTION()`` is an Answer.
+    """The questions about what was opened: ``ask.TOPIC.QUESTION()`` is an Answer.
 
-    Shown by itself it is the table of them, with what is missing for those that this capture cannot
-    answer; ``ask.table`` is that as a DataFrame, and ``ask("QUESTION")`` the answer to one by name.
+    ``ask`` itself shows the table of questions, with what is missing for those that this capture
+    cannot answer; ``ask.table`` is that as a DataFrame. ``ask("QUESTION")`` answers one by name.
 
     Parameters
     ----------
     source : Capture, Timeline, Experiment, Comparison or Fleet
-        What is asked; of a recording without a trace its Bundle.
+        What is asked; the Bundle of a recording without a trace.
     """
 
     def __init__(self, source: Any) -> None:
@@ -64,13 +64,13 @@ class Ask:
 
     @cached_property
     def _whole(self) -> "Timeline":
-        """The timeline that is asked: all of a capture, kept, so that its tables are made once."""
+        """The timeline that is asked; all of a capture, kept so that its tables are made once."""
         timeline: Timeline = self._source if self._kind == "Timeline" else self._source.whole
         return timeline
 
     @property
     def _own(self) -> str:
-        """Whom its questions are asked: of Question.asked_of."""
+        """What its questions are asked of, as Question.asked_of."""
         alone = ("Experiment", "Comparison", "Fleet")
         return self._kind.lower() if self._kind in alone else "recording"
 
@@ -102,8 +102,7 @@ class Ask:
     def prepare(self, *names: str) -> None:
         """Read a large recording once for several questions.
 
-        Each of them is answered the same, and faster, after it; without it each reads the recording
-        for itself.
+        The answers are the same. Without it each question reads the recording by itself.
 
         Parameters
         ----------
@@ -134,7 +133,7 @@ class Ask:
         return [*super().__dir__(), *TOPICS]
 
     def _missing(self, asked: Question[Any]) -> tuple[str, str]:
-        # What is missing for an answer here, and why, in a sentence; "" where nothing is.
+        # What is missing for an answer, and why in a sentence; "" where nothing is.
         try:
             self._sources(asked)
         except MissingEventsError as error:
@@ -147,8 +146,8 @@ class Ask:
         return self._unaccountable(asked)
 
     def _unaccountable(self, asked: Question[Any]) -> tuple[str, str]:
-        # Why the capture's CPU time is not known, or not as the question needs it. What is asked of
-        # something else first makes do without.
+        # Why the capture's CPU time is not known, or not as the question needs it. Questions that
+        # are first asked of something else do without.
         if asked.sources[0] != "Timeline":
             return "", ""
         try:
@@ -183,7 +182,7 @@ class Ask:
             raise ArgumentError(
                 f"{asked.name} has no parameter {', '.join(sorted(unknown))}; it has {known}"
             )
-        # What is no number is wrong whatever the recording lacks.
+        # A wrong number is refused whatever the recording lacks.
         asked.check_numbers(options)
         sources: dict[str, Any] = {self._kind: self._source}
         try:
@@ -194,7 +193,7 @@ class Ask:
         return about(answer, asked, self._source, sources, options)
 
     def _sources(self, asked: Question[Any]) -> dict[str, Any]:
-        # What the question is asked of, by type, in the order of its arguments.
+        # The arguments that the question is asked of, by type and in order.
         if asked.asked_of != self._own:
             how = _HOW.get(asked.asked_of) or (
                 f", and {self._source.path} is {_ARTICLES[self._own]}: "
@@ -229,7 +228,7 @@ class Ask:
         return sources
 
     def _timeline(self, asked: Question[Any]) -> "Timeline":
-        # What is asked of a bundle as well is asked of its victim's run.
+        # A question about a bundle is about its victim's run.
         bundle = self._capture.bundle if "Bundle" in asked.sources else None
         if bundle is not None and bundle.victim and self._whole.has_victims_run:
             run = self._capture.victim_timeline()
@@ -240,7 +239,7 @@ class Ask:
     def _shown(self) -> "Table":
         from ..display.tables import questions_table
 
-        # Of a recording what it can be asked, of an experiment likewise.
+        # Only questions that this kind of source can be asked.
         rows = self.table
         return questions_table(rows[rows["asked_of"] == self._own], TOPICS)
 
@@ -294,5 +293,5 @@ def _named(names: "Iterable[str]") -> "Iterator[Question[Any]]":
         if name not in TOPICS and name not in known:
             raise ArgumentError(no_question(name))
         of = known.values() if name in TOPICS else (known[name],)
-        # What is asked of an experiment, say, has no rows.
+        # Questions about experiments, for one, read no rows.
         yield from (one for one in of if "Timeline" in one.sources)

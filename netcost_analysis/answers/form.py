@@ -1,4 +1,4 @@
-"""How a question is asked and shown, as declared beside it: parameters, words, pictures."""
+"""How a question is asked and shown: its parameters, words and pictures."""
 
 import inspect
 import sys
@@ -11,12 +11,12 @@ from typing import Any
 from ..schema import column
 
 Panel = Mapping[str, Any]
-# Of an answer: for its words, its table, its pictures.
+# A function of an answer.
 Of = Callable[[Any], Any]
 
 # What a question can be asked of, by the types of its first arguments.
 SOURCES = ("Timeline", "Capture", "Bundle", "Experiment", "Comparison", "Fleet")
-# Those that are asked alone; all others are parts of one recording.
+# Sources that stand alone; all others are parts of one recording.
 _ALONE: dict[tuple[str, ...], str] = {
     ("Experiment",): "experiment",
     ("Comparison",): "comparison",
@@ -31,10 +31,10 @@ class Picture:
     """A picture of an answer.
 
     name: "" for plot(), else of plot_NAME(). draw: draws it on Axes: draw(ax, answer, **panel).
-    title: what it shows, for readers who do not see it. height: inches, of a page's width. panels:
-    the arguments of each picture to show: one without any, none where there is nothing to draw, or
-    several as one for each device. choices: those that may be asked for besides, as further
-    devices. title and height may be functions of the answer and a panel.
+    title: what it shows, for readers who do not see it. height: inches at a page's width. panels:
+    the arguments of each picture that a page shows: a single {} without arguments, none where there
+    is nothing to draw, or one for each device, say. choices: further ones that may be asked for.
+    title and height may be functions of the answer and a panel.
     """
 
     name: str
@@ -48,10 +48,10 @@ class Picture:
 class Form:
     """What a question is called, what it is asked of and how its answer is shown.
 
-    name; topic: the folder of its module; function; columns: those that a narrow table keeps,
-    the most important first; shares: columns that are shares and not called so; main: the name of
-    the part that is an answer's frame, None for its first table; rows: how many of the frame a page
-    shows; pictures, by name.
+    topic: the folder of its module. columns: those that a narrow table keeps, the most important
+    first. shares: columns that are shares without saying so in their name. main: the part that is
+    the answer's frame, None for its first table. rows: how many rows of the frame a page shows.
+    pictures: by name.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Form:
 
     @cached_property
     def documentation(self) -> str:
-        """Its documentation, and what the columns are that its table shows first."""
+        """Its documentation, with the definitions of the columns that its table shows first."""
         text = inspect.getdoc(self.function) or ""
         declared = [one for name in self.columns if (one := column(name))]
         if not declared:
@@ -89,12 +89,12 @@ class Form:
 
     @cached_property
     def signature(self) -> inspect.Signature:
-        """That of the function."""
+        """The function's signature."""
         return inspect.signature(self.function)
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
-        """What it is asked of, in the order of its arguments: of SOURCES."""
+        """The types that it is asked of (SOURCES), in the order of its arguments."""
         empty = inspect.Parameter.empty
         return tuple(
             _type_name(one.annotation)
@@ -104,35 +104,35 @@ class Form:
 
     @property
     def asked_of(self) -> str:
-        """Whom it is asked: "recording", "experiment", "comparison" or "fleet"."""
+        """What it is asked of: "recording", "experiment", "comparison" or "fleet"."""
         return _ALONE.get(self.sources, "recording")
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """Its other arguments, by name."""
+        """Its other arguments by name."""
         own = list(self.signature.parameters.items())[len(self.sources) :]
         return dict(own)
 
     @property
     def options(self) -> dict[str, Any]:
-        """Those that a shell can set, with what they are unless given."""
+        """The parameters that a shell can set, with their defaults."""
         named = self.parameters.items()
         return {name: one.default for name, one in named if isinstance(one.default, _PLAIN)}
 
     @property
     def template(self) -> Path:
-        """Where its words are, if it has any."""
+        """The file with its words, if it has any."""
         return Path(str(sys.modules[self.function.__module__].__file__)).with_name(
             f"{self.name}.md"
         )
 
     def table(self, of: Of) -> Of:
-        """Declare what shows its table as HTML, where rows of the frame are not what to show."""
+        """Declare a function that shows its table as HTML instead of rows of the frame."""
         self.table_of = of
         return of
 
     def text(self, of: Of) -> Of:
-        """Declare what shows its table as text, where a column has figures of several units."""
+        """Declare a function that shows its table as text, for a column of several units."""
         self.text_of = of
         return of
 
@@ -145,7 +145,7 @@ class Form:
         panels: Callable[[Any], Sequence[Panel]] = lambda _: ({},),
         choices: Callable[[Any], Sequence[Panel]] = lambda _: (),
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """Declare a picture; its parts are those of Picture."""
+        """Declare a picture; the arguments are the attributes of Picture."""
 
         def declare(draw: Callable[..., None]) -> Callable[..., None]:
             self.pictures[name] = Picture(name, draw, title, height, panels, choices)
@@ -155,7 +155,7 @@ class Form:
 
 
 def each(column: str) -> Callable[[Any], Sequence[Panel]]:
-    """Panels, or choices, of a picture: one for each value of a column of the answer's frame."""
+    """Panels or choices of a picture: one for each value of a column of the frame."""
     return lambda answer: [{column: str(one)} for one in answer.frame[column].dropna().unique()]
 
 

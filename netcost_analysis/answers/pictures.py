@@ -1,4 +1,4 @@
-"""The pictures of an answer: on a user's Axes, or as a page has them."""
+"""The pictures of an answer: on a user's Axes, or as a page shows them."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ _SHARPNESS = 2
 
 
 class Pictures:
-    """What Answer is to matplotlib."""
+    """The part of Answer that draws."""
 
     question: Form
 
@@ -40,8 +40,7 @@ class Pictures:
         ax : matplotlib.axes.Axes, optional
             Where; a new figure of a page's width unless given.
         **panel : object
-            Which of several, as ``device="eth0"``; without it the first, of several that it
-            fits the first.
+            Which of several pictures, as ``device="eth0"``; the first unless given.
 
         Returns
         -------
@@ -53,9 +52,9 @@ class Pictures:
         CaptureError
             Where there is nothing to draw.
         ArgumentError
-            Where pictures are not told apart by this.
+            For an argument that does not tell its pictures apart.
         AbsentError
-            For a device, or the like, that the answer has not.
+            For a device, say, that the answer does not have.
         """
         return self._plot("", ax, panel)
 
@@ -86,7 +85,7 @@ class Pictures:
         return ax
 
     def _panel(self, picture: Picture, wanted: dict[str, Any]) -> dict[str, Any]:
-        # The first that has what is wanted: what is drawn of anything else looks like an answer.
+        # Never another panel than the one asked for: it would look like the answer.
         more = picture.choices(self) if wanted else ()
         known = [dict(one) for one in (*picture.panels(self), *more)]
         if not known:
@@ -130,7 +129,7 @@ class Pictures:
 
 
 def _paper(**size: Any) -> "Figure":
-    # A figure that pyplot, which takes long to import, neither keeps nor shows.
+    # Without pyplot, which takes long to import and would keep the figure.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -157,7 +156,7 @@ def _png(figure: "Figure") -> bytes:
 
 @contextmanager
 def _without_letters() -> Iterator[None]:
-    # A task may have a name that the font has no letters for.
+    # The font may lack letters of a task's name.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")
         yield

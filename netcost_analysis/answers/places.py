@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Columns that say where, and when it begins and ends or how long it took: the first that there is.
+# Columns that say where, when it begins, and when it ends or how long it took: the first found.
 _CPU = ("cpu", "dest_cpu")
 _BEGIN = ("start_ns", "entry_ns", "time_ns")
 _END, _LENGTH = ("end_ns", "exit_ns"), ("wall_ns",)
 
 
 def places(frame: "pd.DataFrame", rows: int) -> list[str]:
-    """For a report's timeline, where each of the first rows is: "BEGIN_NS END_NS CPU", or ""."""
+    """Where each of the first rows is in a report's timeline: "BEGIN_NS END_NS CPU", or ""."""
     if not any(name in frame.columns for name in _BEGIN):
         return []
     found = map(place, frame.head(rows).to_dict("records"))
@@ -27,7 +27,7 @@ def places(frame: "pd.DataFrame", rows: int) -> list[str]:
 
 
 def place(values: Mapping[Any, Any]) -> tuple[int, int, int | None] | None:
-    """When a row begins and ends, and on which CPU; None where it says no time."""
+    """When a row begins and ends, and on which CPU; None for a row without a time."""
 
     def first(names: tuple[str, ...]) -> int | None:
         return next((int(values[name]) for name in names if not absent(values.get(name))), None)

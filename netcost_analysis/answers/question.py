@@ -4,11 +4,11 @@
 ... def poll_sizes(timeline: Timeline) -> Answer:
 ...     '''Packets per poll: how often each size occurred.'''
 
-What it is asked of is its first arguments, by their types; its parameters are the others. From the
-declaration come ``timeline.ask.batches.poll_sizes()``, ``netcost ask poll_sizes``, the error for
-missing events, the table that ``capture.ask`` shows, and docs/questions.md. Beside it stand its
-pictures, ``@poll_sizes.plot()``, and, in a file of its name ending ``.md``, its words: a template
-that formats the answer's parts. CONTRIBUTING.md says how to write one.
+The types of its first arguments say what it is asked of; the other arguments are its parameters.
+From the declaration come ``timeline.ask.batches.poll_sizes()``, ``netcost ask poll_sizes``, the
+error for missing events, the table that ``capture.ask`` shows, and docs/questions.md. Its pictures,
+``@poll_sizes.plot()``, stand beside it; its words are a template, ``poll_sizes.md``, that formats
+the answer's parts. CONTRIBUTING.md says how to write one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,12 +33,12 @@ Given = ParamSpec("Given")
 class Question(Form, Generic[Given]):
     """A question; calling it computes the answer's tables.
 
-    needs: the tracepoints and facts (timeline/facts.py) without which it has no answer, within a
-    tuple any of them; check: raises CaptureError where its first argument lacks what only its files
-    show, and is quick; seen: raises CaptureError where a timeline's events, which capture.ask does
-    not read, show nothing that it is about; inputs: the groups of rows (timeline/aggregates.py),
-    and the tables whose rows it reads (timeline/reading.py); may_be_0: of its integer parameters
-    those that 0 is no mistake of. Its other attributes are those of Form.
+    needs: the tracepoints and facts (timeline/facts.py) without which it has no answer; any one of
+    a tuple is enough. check: a quick function that raises CaptureError where files beside the trace
+    are missing. seen: raises CaptureError where a timeline's events, which capture.ask does not
+    read, show nothing that the question is about. inputs: the aggregates (timeline/aggregates.py)
+    and the tables (timeline/reading.py) that it reads. allow_zero: integer parameters for which 0
+    is valid. Its other attributes are those of Form.
     """
 
     def __init__(
@@ -73,8 +73,8 @@ class Question(Form, Generic[Given]):
         if self.needs:
             self.require(given[0])
         if self.tables or self.grouped:
-            # All that it and what it builds on read, in one pass each. A single aggregate may be
-            # another, by what was given.
+            # Read everything that it and the questions it calls need in one pass. What a single
+            # aggregate is may depend on the arguments.
             timeline: Any = next(one for one in given if hasattr(one, "load"))
             if len(self.grouped) > 1:
                 together(timeline, self.grouped)
@@ -89,7 +89,7 @@ class Question(Form, Generic[Given]):
         """Raises ArgumentError for a number, as a width or how many, that is not above 0."""
         for name, value in given.items():
             kind = str(getattr(self.parameters.get(name), "annotation", ""))
-            # A task is one by number, or by name.
+            # A task is given by number or by name.
             if value is None or "int" not in kind or "str" in kind:
                 continue
             for number in value if isinstance(value, Sequence) else (value,):
@@ -99,13 +99,13 @@ class Question(Form, Generic[Given]):
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """The tracepoints that its needs come to: of each group one alternative."""
+        """The tracepoints that it needs, as groups of alternatives."""
         return groups(self.needs)
 
     def require(self, source: Any) -> None:
         """Raises CaptureError where a capture, or a timeline, lacks what it needs.
 
-        Of a capture the headers tell; a timeline knows also what only the events show.
+        A capture's headers say what was recorded; only a timeline knows what the events show.
         """
         require(source, self.name, *self.groups)
         for fact in self.needs:

@@ -1,4 +1,4 @@
-"""Every question by its name and topic; a topic is imported when one of its own is asked."""
+"""Every question by name and topic; a topic is imported when one of its questions is asked."""
 
 from difflib import get_close_matches
 from functools import cache
@@ -41,7 +41,7 @@ def questions() -> dict[str, Question[Any]]:
 
 @cache
 def questions_of(topic: str) -> dict[str, Question[Any]]:
-    """Those of a topic. The others are not imported: that takes longer than many an answer."""
+    """The questions of a topic; importing all topics takes longer than many an answer."""
     home = load(f"questions.{topic}")
     here = [one for one in vars(home).values() if isinstance(one, Question)]
     return {one.name: one for one in sorted(here, key=lambda one: one.name)}
@@ -57,7 +57,7 @@ def listed() -> "pd.DataFrame":
 
 
 def no_question(name: str, topic: str | None = None) -> str:
-    """The line about a question that there is not, with those near it."""
+    """The line about an unknown question, with the nearest names."""
     known = [one.name for one in questions().values() if topic in (None, one.topic)]
     near = get_close_matches(name, known, n=3) or known[:5]
     return f"no question {name!r}; near it: {', '.join(near)} (netcost ask --list has all)"

@@ -1,5 +1,5 @@
-# What a bundle knows of its victim's loss beyond the trace: its work against the baseline's, and
-# what of that loss the trace does not show. Without pandas, for the command line's sake.
+# What a victim lost by its work, against a baseline, and how much of that its trace does not show.
+# Without pandas, which the command line does not wait for.
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from ..capture.bundle import Bundle
     from ..timeline.timeline import Timeline
 
-# Runs of the same thing differ by so much: the 28 idle pairs of sample-data/hidden-cost by 0.8 % in
-# the median, 1.2 % in the standard deviation.
+# Repeated runs differ by this much: the 28 idle pairs of sample-data/hidden-cost by 0.8 % in the
+# median, 1.2 % in standard deviation.
 _LEAST_NOISE = 0.012
 
 
 class BeyondTrace(NamedTuple):
-    """What the bundle's victim lost by its work, and what of that its trace does not show.
+    """What the bundle's victim lost by its work, and how much of that its trace does not show.
 
-    Shares are of what it does undisturbed: of a service what it did before the recording. What the
-    trace does not tell, for the reason untraced, is None. noise_share: by how much its work may be
-    off. baseline_share: of the time that its baseline had its CPU, None where that was about all:
-    less is no measure. interrupts_share: what of its run those on top of it had. hidden_share is
-    the rest, hidden_ns the same of run_ns, its run. may_be_paused: it was a guest that does not
-    know when its host ran others.
+    Shares are of what it does undisturbed; for a service, of what it did before the recording.
+    untraced: why figures from the trace are None. noise_share: by how much its work may be off.
+    baseline_share: the share of time that the baseline had its CPU, None where that was about all;
+    a disturbed baseline is no measure. interrupts_share: the share of its run that interrupts on
+    top of it had. hidden_share: what remains; hidden_ns: the same in time of its run, run_ns.
+    may_be_paused: it ran in a guest that does not know when its host ran others.
     """
 
     victim: str
@@ -48,9 +48,9 @@ class BeyondTrace(NamedTuple):
 
 
 def beyond_trace(timeline: "Timeline", victim: Task | None) -> BeyondTrace | None:
-    """Of the bundle's victim, where that is the task in question and the timeline has all its run.
+    """For the bundle's victim, where that is the task in question and its whole run is covered.
 
-    None where the bundle does not know its work and a baseline's.
+    None where the bundle lacks its work or a baseline's.
     """
     bundle = timeline.capture.bundle
     work = work_share(bundle) if bundle and bundle.victim else None
@@ -62,7 +62,7 @@ def beyond_trace(timeline: "Timeline", victim: Task | None) -> BeyondTrace | Non
     if recorded is None or (asked is not None and asked != own):
         return None
     if isinstance(recorded, Group) and victim is not None and not isinstance(victim, Group):
-        # All tasks of that name, or one of them, and not the service.
+        # All tasks of a name, or one task, are not the service.
         return None
     service = bundle.victim.attached is not None
     noise = _noise(bundle, work)
@@ -88,8 +88,8 @@ def beyond_trace(timeline: "Timeline", victim: Task | None) -> BeyondTrace | Non
 
 
 def _noise(bundle: "Bundle", work: float) -> float:
-    # By what the ratio of two runs' work may be off: runs of the same thing, the readings' own
-    # time, how far sizes of a block differ, by how much a service's work was another afterwards.
+    # By how much the ratio of two runs' work may be off: repeated runs, the time that readings
+    # take, differences between block sizes, and between a service's work before and after.
     baseline, later = bundle.baseline, bundle.afterwards
     if baseline is None:
         return _LEAST_NOISE
@@ -110,9 +110,9 @@ def _noise(bundle: "Bundle", work: float) -> float:
 
 
 class _Traced(NamedTuple):
-    # Shares of the victim's run: what it ran itself by the trace, what of that may have been
-    # interrupts that were not recorded, what has no known owner on its CPUs. stolen: what
-    # interrupts on top of it had. run_ns: its length.
+    # Shares of the victim's run. got: what it ran itself by the trace; unrecorded: how much of that
+    # may have been interrupts that were not recorded; unknown: time without a known owner on its
+    # CPUs; stolen: what interrupts on top of it had. run_ns: its length.
     got: float
     stolen: float
     unrecorded: float
@@ -121,7 +121,7 @@ class _Traced(NamedTuple):
 
 
 def _traced(bundle: "Bundle", timeline: "Timeline", recorded: Task) -> _Traced | str:
-    # Else why not.
+    # Or why there is nothing.
     victim, window = bundle.victim or Victim(), bundle.manifest.window
     start, end = victim.start_ns, victim.end_ns
     if start is None or end is None or end <= start:
@@ -132,7 +132,7 @@ def _traced(bundle: "Bundle", timeline: "Timeline", recorded: Task) -> _Traced |
         return "sched:sched_switch was not recorded"
     if (window.start_ns or 0) > start or (window.end_ns or end) < end:
         return "the trace is of a part of its run"
-    # It may have been there before and after, and what is not known then is not of its run.
+    # Unknown time before and after its run does not count.
     if timeline.window.of != "victim":
         timeline = timeline.capture.timeline(window="victim")
     own = own_ns(bundle, timeline)
@@ -155,7 +155,7 @@ def _traced(bundle: "Bundle", timeline: "Timeline", recorded: Task) -> _Traced |
 
 
 def beyond_words(beyond: BeyondTrace) -> list[str]:
-    """The same in sentences."""
+    """In sentences."""
     first = _by_work(beyond)
     low, high = beyond.hidden_low_share, beyond.hidden_high_share
     if beyond.hidden_share is None or low is None or high is None:

@@ -1,5 +1,5 @@
-# What an answer about a victim begins with: what networking took from it, what it got, and how sure
-# that is. Without pandas and templates, for the command line's sake.
+# The first sentences about a victim: what networking took from it, what it got, and how sure that
+# is. Without pandas and templates, which the command line does not wait for.
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,19 +20,18 @@ if TYPE_CHECKING:
     from .network_cost import NetworkCost
 
 _THIEVES = 3
-# Its polls are their devices'.
+# Its polls count as their devices.
 _OUTSIDE = {"NET_RX": "NET_RX outside polls"}
-# Of the time on CPU: less than this waited is left to the tables.
+# A shorter wait, as a share of the time on CPU, is left to the tables.
 _WORTH_SAYING = 0.005
 
 
 def first_words(
     timeline: "Timeline", victim: Task | None, cost: "NetworkCost", beyond: "BeyondTrace | None"
 ) -> list[str]:
-    """Four sentences about a victim, as it lost time to networking in a timeline.
+    """Sentences about what a victim lost to networking in a timeline.
 
-    cost: of network_cost(); beyond: of beyond_trace(). Nothing where nobody ran, or neither
-    interrupts nor softirqs were recorded.
+    None where nobody ran, or neither interrupts nor softirqs were recorded.
     """
     unseen = tuple(event for event in INTERRUPTS if event in cost.not_recorded)
     if victim is None or len(unseen) == len(INTERRUPTS):
@@ -52,7 +51,7 @@ def first_words(
 def _taken(timeline: "Timeline", victim: Task) -> str:
     row, name = loss_of(timeline, victim).row, label_of(timeline, victim)
     during, window_ns = timeline.window.during, timeline.duration_ns
-    # Whoever's run it is has been named.
+    # The window may have named it already.
     its = "its" if comm_of(timeline, victim) in during else f"{name}'s"
     begin = opening(during, window_ns)
     took = between(row["stolen_network_ns"], row["stolen_network_max_ns"])
@@ -80,7 +79,7 @@ def _range(timeline: "Timeline", victim: Task, row: dict[str, Any], of: str) -> 
     victims = list(dict.fromkeys(name for name in ran if is_of(name, victim)))
     if victims:
         expected, most = low + missing.expected(*victims)[1], missing.total(*victims)[1]
-        # Where only what was counted and not recorded makes it a range.
+        # The range comes only from what was counted and not recorded.
         if low and duration(high - most) == duration(low) != duration(high):
             of_whole = share(share_of(expected, row["on_cpu_ns"]))
             at_most = f"at most {duration(high)}, {share(shares[1])}"

@@ -1,4 +1,4 @@
-"""What the victim got, as a share of wall time: by its clock, by its work and by the trace."""
+"""The victim's share of wall time by its own clock, by its work and by the trace."""
 
 from typing import TYPE_CHECKING
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 # /proc and times(2) count in USER_HZ, which is 100 on every architecture but alpha, whatever
 # CONFIG_HZ is (include/asm-generic/param.h).
 USER_HZ = 100
-# A baseline that had its CPU for less than all but this was disturbed.
+# A baseline that lacked its CPU for more than this was disturbed.
 _DISTURBED = 0.03
-# Ticks and the scheduler's clock differ by this much of what a service had, and by a few ticks,
-# without programs that no reading saw.
+# Ticks and the scheduler's clock differ by this share of what a service had, and by a few ticks,
+# even if no program escaped the readings.
 _UNSEEN, _FEW_TICKS = 0.2, 0.05
 _ELAPSED = "measure elapsed time instead of user CPU time"
 
 
 def times_of_its_own(bundle: "Bundle") -> "list[SpeedRun]":
-    # The results whose time is times(2)'s: under -elapsed it is wall time, which says nothing.
+    # Results timed by times(2); with -elapsed the time is wall time, which says nothing.
     words = ((bundle.victim or Victim()).command or "").split()
     elapsed = "-elapsed" in words or _ELAPSED in (bundle.victim_output or "")
     return [] if elapsed else bundle.speed_runs
@@ -34,8 +34,8 @@ def times_of_its_own(bundle: "Bundle") -> "list[SpeedRun]":
 def ticks_share(bundle: "Bundle") -> float | None:
     """The victim's user time over wall time as times(2) has it; None where the bundle has none.
 
-    What openssl says of itself; for other victims, and under -elapsed, what netcost-record saw; of
-    a service the share of its processes, by /proc/PID/stat.
+    What openssl prints; for other victims, and with -elapsed, what netcost-record measured; for a
+    service the share of its processes by /proc/PID/stat.
     """
     runs = times_of_its_own(bundle)
     if runs:
@@ -47,7 +47,7 @@ def ticks_share(bundle: "Bundle") -> float | None:
 
 
 def work_share(bundle: "Bundle") -> float | None:
-    """Work per second against the baseline's, the mean over kinds of work, each against itself.
+    """Work per second relative to the baseline, the mean over kinds of work.
 
     None without a baseline, or results of the same work.
     """
@@ -55,7 +55,7 @@ def work_share(bundle: "Bundle") -> float | None:
 
 
 def work_against(bundle: "Bundle", baseline: "Bundle") -> float | None:
-    # As work_share, against a baseline that another bundle has.
+    # As work_share(), against another bundle's baseline.
     idle = baseline.work_rates
     ratios = [rate / idle[key] for key, rate in bundle.work_rates.items() if idle.get(key)]
     return sum(ratios) / len(ratios) if ratios else None
@@ -64,10 +64,10 @@ def work_against(bundle: "Bundle", baseline: "Bundle") -> float | None:
 def baseline_got(bundle: "Bundle") -> float | None:
     """The share of wall time that the baseline had its CPU for, None where that was about all.
 
-    What the baseline did not have is missing from all that is measured against it.
+    Everything measured against a baseline lacks what the baseline lacked.
     """
     if bundle.victim and bundle.victim.attached:
-        # Nobody says how much of a CPU a service wants.
+        # Nobody knows how much of a CPU a service wants.
         return None
     alone = charged_share(bundle.baseline) if bundle.baseline else None
     return alone if alone is not None and alone < 1 - _DISTURBED else None
@@ -81,10 +81,10 @@ def charged_share(bundle: "Bundle") -> float | None:
 
 
 def charged(bundle: "Bundle") -> tuple[float | None, float | None, str]:
-    """Seconds of user and of system time, and where they are from."""
+    """Seconds of user and of system time, and their source."""
     stats = parse_victim_stat(bundle.text("victim_stat") or "")
     if "ended" in stats:
-        # The shell's that waited for it: its children's times are the victim's.
+        # Of the shell that waited for it: its children's times are the victim's.
         ended = stats["ended"]
         parts = [ended.child_user_ticks / USER_HZ, ended.child_system_ticks / USER_HZ]
         return parts[0], parts[1], "of /proc/PID/stat over wall time"
@@ -93,7 +93,7 @@ def charged(bundle: "Bundle") -> tuple[float | None, float | None, str]:
 
 
 def charged_by(bundle: "Bundle") -> str:
-    """Where times of the manifest are from."""
+    """The source of the manifest's times."""
     of_service = bundle.victim is not None and bundle.victim.attached is not None
     return "of its processes' /proc/PID/stat" if of_service else "by times(2)"
 
@@ -101,10 +101,9 @@ def charged_by(bundle: "Bundle") -> str:
 def undisturbed_share(bundle: "Bundle") -> float | None:
     """What the victim has of a CPU where nothing takes it, which its work is compared with.
 
-    Of a program that was started to compute 1 for each of its processes; of a service what its
-    threads ran in its baseline, more than 1 on several CPUs, None where that is not known. Of one
-    that starts programs which are over before they are read, what its processes and all that they
-    waited for were charged.
+    For a program that computes: 1 for each of its processes. For a service: what its threads ran in
+    its baseline, more than 1 on several CPUs, None where that is unknown. For a service that starts
+    programs too short to be read: what its processes and those they waited for were charged.
     """
     if bundle.victim is None or bundle.victim.attached is None:
         return float(max((run.processes for run in bundle.speed_runs), default=1))
@@ -115,10 +114,10 @@ def undisturbed_share(bundle: "Bundle") -> float | None:
 
 
 def threads_ran(bundle: "Bundle") -> "Growth | None":
-    """Seconds that a service's threads ran; None where that is not known, or is far from all.
+    """Seconds that a service's threads ran; None where that is unknown or far from all.
 
-    A program that begins and ends between two readings is in the times of the process that waited
-    for it, and in no reading of a thread.
+    A program that begins and ends between two readings counts in the process that waited for it,
+    and in no reading of a thread.
     """
     ran, charged = service_ran(bundle), charged_share(bundle)
     if ran is None or charged is None:
@@ -127,15 +126,15 @@ def threads_ran(bundle: "Bundle") -> "Growth | None":
 
 
 def by_work_share(bundle: "Bundle") -> float | None:
-    """What the victim got of a CPU by its work: as much as its baseline took for that."""
+    """What the victim got of a CPU by its work: as much as its baseline needed for it."""
     work, whole = work_share(bundle), undisturbed_share(bundle)
     return None if work is None or whole is None else work * whole
 
 
 def traced_share(bundle: "Bundle", timeline: "Timeline") -> float | None:
-    """The segments of the victim and its children over the timeline.
+    """The victim's and its children's share of the timeline.
 
-    None where switches were not recorded, or it is not there.
+    None where switches were not recorded, or it did not run.
     """
     if timeline.missing["on_cpu"] or not timeline.duration_ns:
         return None
@@ -144,26 +143,26 @@ def traced_share(bundle: "Bundle", timeline: "Timeline") -> float | None:
 
 
 def own_ns(bundle: "Bundle", timeline: "Timeline") -> int | None:
-    """What the victim and its children ran on the timeline's CPUs; None where it is not there."""
+    """What the victim and its children ran on the timeline's CPUs; None where they did not run."""
     rows = [row for row in timeline.owned_by() if row.context == "task"]
     service = attached(timeline.capture) if bundle.victim and bundle.victim.attached else None
     if service is not None:
         own = [row.ns for row in rows if row.tid in service.tids]
     else:
-        # The recorded pid may be a shell's or taskset's that became the victim, or its parent's.
+        # The recorded pid may be a shell or taskset that became the victim, or its parent.
         comms, pids = _comms(bundle), victim_pids(bundle)
         own = [row.ns for row in rows if row.comm in comms or row.tid in pids]
     return sum(own) if own else None
 
 
 def _comms(bundle: "Bundle") -> set[str]:
-    # What wrote openssl's results is openssl, whatever script started it.
+    # Openssl's results are from openssl, whatever script started it.
     comms = {bundle.victim_comm} if bundle.victim_comm else set()
     return comms | {"openssl"} if bundle.speed_runs else comms
 
 
 def victim_pids(bundle: "Bundle") -> set[int]:
-    # The victim's, and those of its children that a sample found.
+    # The victim's pid, and those of its children that a reading found.
     from ..parsers.proc_text import parse_task_files
     from ..snapshots.counters import readings
 

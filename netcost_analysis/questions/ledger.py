@@ -32,7 +32,7 @@ _NAMED = 3
 
 
 class Cell(NamedTuple):
-    """A time, from and to, and both as shares of a time on CPU; NaN where that is unknown."""
+    """A time at least and at most, and both as shares of a time on CPU; NaN where unknown."""
 
     ns: int
     max_ns: int
@@ -41,9 +41,9 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """One victim, or several as one; on_cpu_ns and task, what it ran itself: None where unknown.
+    """One victim, or several as one.
 
-    thieves: a cell for each; stolen: all of them.
+    task: what it ran itself; it and on_cpu_ns are None where unknown. stolen: the thieves' sum.
     """
 
     name: str
@@ -57,10 +57,10 @@ class Column(NamedTuple):
 class Ledger:
     """The matrix as plain integers, without pandas.
 
-    victims: falling by what each lost; seen: the thieves that events show, falling by what each
-    took; least, most: of a victim and one of them, for certain and at most; on_cpu, ran: by victim,
-    with what it ran itself, None without sched_switch; elsewhere: by cost class and thief, of no
-    victim; unrecorded: what no event shows, which follows in thieves.
+    victims: those who lost most first. seen: the thieves that events show, the largest first.
+    least, most: what a thief took from a victim at least and at most. on_cpu, ran: time on CPU
+    (None without sched_switch) and time that the victim itself ran. elsewhere: time by cost class
+    and thief that was taken from no victim. unrecorded: what no event shows.
     """
 
     victims: list[Victim]
@@ -74,13 +74,13 @@ class Ledger:
 
     @property
     def thieves(self) -> list[str]:
-        """What ran, and what was counted and is in no event."""
+        """What ran, then what was counted and is in no event."""
         return [*self.seen, *(f"{thief}, not recorded" for thief in self.unrecorded.possible)]
 
     def taken(self, *victims: Victim) -> list[tuple[int, int]]:
-        """By thief, at least and at most, of several victims as one.
+        """What each thief took at least and at most from several victims as one.
 
-        What no event shows is laid on all of them once.
+        What no event shows is laid on them once.
         """
         seen = []
         for thief in self.seen:
@@ -91,7 +91,7 @@ class Ledger:
         return [*seen, *((0, unseen[thief]) for thief in self.unrecorded.possible)]
 
     def gathered(self, victims: int, thieves: int | None = None) -> tuple[list[str], list[Column]]:
-        """The first victims and thieves; the others in one more, a single one as it is."""
+        """The first victims and thieves, and all others as one more."""
         names = self.thieves
         kinds = _groups(names, len(names) if thieves is None else thieves)
         columns = []
@@ -109,7 +109,7 @@ class Ledger:
         return rows, columns
 
     def elsewhere_lines(self) -> list[str]:
-        """What interrupts and kthreads took from nobody, or did for the task: a line per class."""
+        """What interrupts and kthreads took from no task, or did for the task: a line per class."""
         lines = []
         for cost_class, taken in self.elsewhere.items():
             most = sorted(taken.items(), key=lambda thief: -thief[1])[:_NAMED]
@@ -127,7 +127,7 @@ def _cell(whole_ns: int | None, ends: Iterable[tuple[int, int]]) -> Cell:
 
 
 def _groups(items: list[Any], most: int) -> list[list[Any]]:
-    # A single other has a place of its own.
+    # A single other keeps its own name.
     kept = len(items) if len(items) <= most + 1 else most
     rest = items[kept:]
     return [[item] for item in items[:kept]] + ([rest] if rest else [])

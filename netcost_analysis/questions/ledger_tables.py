@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
 NO_TASK = "No task was seen in the window."
-# Of a page's table.
+# Of the table on a page.
 _VICTIMS, _THIEVES = 4, 14
 
 
 def ledger_table(matrix: Ledger, width: int = 132) -> Table:
-    # Thieves down, victims across: thieves have the long names. As many victims as the width takes,
-    # those who lost most first; the others share the last column.
+    # Thieves down, since they have the long names, victims across: as many as fit, those who lost
+    # most first; the others share the last column.
     known = matrix.on_cpu is not None
     for count in range(min(len(matrix.victims), 8), -1, -1):
         thieves, columns = matrix.gathered(count)
@@ -46,7 +46,7 @@ def _cells(column: Column) -> list[tuple[str, str]]:
 
 
 def cell_text(cell: Cell) -> tuple[str, str]:
-    # A time and its share of the time on CPU; no share where that is unknown.
+    # A time and its share of the time on CPU, which may be unknown.
     return between(cell.ns, cell.max_ns), share_between(cell.share, cell.max_share)
 
 
@@ -56,7 +56,7 @@ def ledger_title(timeline: "Timeline") -> str:
 
 
 def ledger_footer(matrix: Ledger, timeline: "Timeline", verdict: str | None) -> str:
-    # What stands below the table. verdict: on the recording's completeness, None where unknown.
+    # The lines below the table. verdict: on the recording's completeness, None where unknown.
     lines = [f"  {line}" for line in matrix.elsewhere_lines()]
     if lines:
         lines = ["", "Not stolen from a task:", *lines]
@@ -68,8 +68,7 @@ def ledger_footer(matrix: Ledger, timeline: "Timeline", verdict: str | None) -> 
 
 @ledger.table
 def _html(answer: "Answer") -> str:
-    # As a page shows it: the many small ones as one, and a shading that grows with the share of the
-    # victim's time on CPU.
+    # For a page: small thieves as one, shaded by their share of the victim's time on CPU.
     matrix = ledger_of(answer.timeline, answer.options.get("by", "comm"))
     if not matrix.victims:
         return ""

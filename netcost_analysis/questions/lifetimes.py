@@ -13,7 +13,7 @@ from ..timeline.task import row_name
 from ..timeline.timeline import Timeline
 from .losses import by_victim, losses
 
-# What a life is made of, but for what is unknown.
+# The parts of a lifetime, except what is unknown.
 KNOWN = (
     *("own_ns", "stolen_unrecorded_ns", "stolen_ns", "stolen_or_synchronous_ns"),
     *("synchronous_ns", "scheduled_ns", "displaced_ns", "waited_others_ns", "asleep_ns"),
@@ -30,7 +30,7 @@ NAMES = {
     "asleep_ns": "asleep",
     "unaccounted_ns": "unknown",
 }
-# In their order.
+# In this order.
 _COLUMNS = (
     *("tasks", "lifetime_ns", "lifetime_max_ns", "absent_ns", "stolen_unrecorded_ns", "own_ns"),
     *("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_ns", "displaced_ns"),
@@ -98,14 +98,14 @@ def lived(timeline: Timeline, by: By = "comm") -> dict[Victim, dict[str, int]]:
 def _closed(
     life: Mapping[str, int], lost: Mapping[str, Any], own_ns: int, window_ns: int
 ) -> dict[str, int]:
-    # A row of lifetimes(). life: of the table lives; lost: of stolen(); own_ns: what it ran itself.
+    # A row of lifetimes(). life: its row of the table lives; lost: of stolen(); own_ns: ran itself.
     ran = own_ns - life["twice_ns"]
     row = {name: life[name] for name in ("tasks", "lifetime_ns", "lifetime_max_ns")}
     row["absent_ns"] = row["tasks"] * window_ns - row["lifetime_max_ns"]
     row["stolen_unrecorded_ns"] = min(lost["stolen_unrecorded_ns"], ran)
     row["own_ns"] = ran - row["stolen_unrecorded_ns"]
     row |= {name: lost[name] for name in _TAKEN}
-    # Where the CPUs' clocks disagree neither it nor any other wait is known.
+    # Where the CPUs' clocks disagree no wait is known.
     row["displaced_ns"] = lost["displaced_ns"] or 0
     row["waited_others_ns"] = max(life["waited_ns"] - row["displaced_ns"], 0)
     row["asleep_ns"] = life["asleep_ns"]
@@ -114,8 +114,8 @@ def _closed(
 
 
 def lives_together(rows: Sequence[Mapping[str, int]], unrecorded_ns: int) -> dict[str, int]:
-    # Rows of lifetimes() as one, as those of a task that had several names. unrecorded_ns: of
-    # stolen() for them as one victim, for what no event shows is laid on each of them.
+    # Rows of lifetimes() as one, for a task with several names. unrecorded_ns: of stolen() for them
+    # as one victim, since what no event shows is laid on each of them.
     row = {name: sum(row[name] for row in rows) for name in rows[0]}
     twice = max(row["stolen_unrecorded_ns"] - unrecorded_ns, 0)
     row["stolen_unrecorded_ns"] -= twice
@@ -124,7 +124,7 @@ def lives_together(rows: Sequence[Mapping[str, int]], unrecorded_ns: int) -> dic
 
 
 def parts_of_life(row: Mapping[str, Any]) -> list[tuple[str, int, float]]:
-    # A victim's life as a partition: in words, ns, share (of lifetime_max_ns). row: of lifetimes().
-    # Parts that did not occur are left out; shares add up to 1.
+    # A row of lifetimes() as a partition: what, ns, and share of lifetime_max_ns. Parts that did
+    # not occur are left out; shares add up to 1.
     parts = ((words, int(row[name])) for name, words in NAMES.items())
     return [(words, ns, ns / int(row["lifetime_max_ns"])) for words, ns in parts if ns > 0]

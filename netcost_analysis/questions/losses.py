@@ -1,4 +1,4 @@
-"""What each victim lost, of the sums. Without pandas, for the command line's sake."""
+"""What each victim lost, from the sums, without pandas."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Events that may name the owner of a softirq's traffic.
 _OWNERS = ("net:netif_receive_skb", "sock:sk_data_ready")
 _STOLEN = ("stolen", "stolen_or_synchronous")
-# The tables of stolen() beside that of victims, and what they call whatever took time.
+# The other tables of stolen(), and their column that names what took time.
 PART_COLUMNS = {"by_softirq": "action", "by_device": "device"}
 FIGURES = (
     *("on_cpu_ns", "task_min_ns", "task_ns", "stolen_ns", "stolen_or_synchronous_ns"),
@@ -40,7 +40,7 @@ FIGURES = (
     *("displaced_ns", "unknown_ns", "unknown_max_ns", "monitor_ns"),
 )
 _SHARES = ("stolen", "stolen_max", "stolen_network", "stolen_network_max")
-# ns by victim, for certain and at most.
+# ns by victim, at least and at most.
 Ends = tuple[dict[Victim, int], dict[Victim, int]]
 
 
@@ -48,9 +48,9 @@ Ends = tuple[dict[Victim, int], dict[Victim, int]]
 class Losses:
     """What stolen() returns, without pandas.
 
-    rows: the columns by name, of one victim after the other. parts: by table and name what that
-    took from each victim, for certain and at most, first what took most from everybody. missing:
-    what no event shows; nobodys_ns: time whose task is unknown.
+    rows: each victim's figures. parts: by table and thief what it took from each victim, at least
+    and at most, the largest thief first. missing: what no event shows. nobodys_ns: time whose task
+    is unknown.
     """
 
     rows: dict[Victim, dict[str, Any]]
@@ -59,10 +59,10 @@ class Losses:
     nobodys_ns: int
 
     def together(self, victims: Sequence[Victim]) -> dict[str, Any]:
-        """Several victims as one row; what is unknown of one is unknown of all.
+        """Several victims as one row; a figure unknown for one is unknown for all.
 
-        Upper ends do not add up where each lays the same time on its victim: what no event shows,
-        and time whose task is not known.
+        Upper ends do not add up where the same time is laid on each victim in turn: what no event
+        shows, and time whose task is unknown.
         """
         rows = [self.rows[victim] for victim in victims]
         if len(rows) == 1:
@@ -85,7 +85,7 @@ class Losses:
         return total | {f"{name}_share": shares[name] for name in _SHARES}
 
     def taken_from(self, victims: Iterable[Victim]) -> dict[str, list[dict[str, Any]]]:
-        """By table the rows of by_softirq and by_device, of some victims as one, without keys."""
+        """The rows of by_softirq and by_device for some victims as one, without keys."""
         victims, tables = list(victims), {}
         for part, names in self.parts.items():
             rows = (
@@ -104,18 +104,18 @@ def preload(timeline: Timeline, lives: bool) -> None:
     events = capture.header.get("events") or ()
     names_owners = any(event["name"] in _OWNERS for event in events) and capture.is_small
     packets = ("softirqs", "polls") if names_owners else ()
-    # Most captures have some time of which nobody knows whose it was: whose it may have been lives
-    # tell. Of a large one what they go by is read when it is known that they are needed.
+    # Most captures have time without a known owner; lifetimes say whose it may have been. For a
+    # large capture they are read only once it is known that they are needed.
     timeline.read("displaced", *packets, for_lives=lives or capture.is_small)
     if lives and whole is not timeline:
         whole.read("displaced", *packets, for_lives=True)
 
 
 def losses(timeline: Timeline, by: By = "comm") -> Losses:
-    """stolen() without pandas, but where packets name owners."""
+    """stolen() without pandas, which it needs only where packets name owners."""
     check_by(by)
     of_interrupts_ahead(timeline.capture)
-    # First: its pass brings the sums too.
+    # First, since its pass brings the sums too.
     waited = _waited(timeline, by)
     rows, missing = timeline.owned_by(by), unrecorded_ns(timeline, by)
     unseen, own = _unseen(timeline, by), _own(timeline, by)
@@ -142,7 +142,7 @@ def losses(timeline: Timeline, by: By = "comm") -> Losses:
     }
     sums = {name: by_victim(summed_rows, by) for name, summed_rows in summands.items()}
     on_cpu, seen = sums["on_cpu_ns"], sums["stolen_max_ns"]
-    # By what was seen: what may be missing is laid on each in turn.
+    # By what events show: what may be missing is laid on each in turn.
     victims = sorted(
         dict.fromkeys([*on_cpu, *seen, *(waited or ())]),
         key=lambda victim: (-seen.get(victim, 0), -on_cpu.get(victim, 0)),
@@ -167,7 +167,7 @@ def losses(timeline: Timeline, by: By = "comm") -> Losses:
         for name in _SHARES:
             row[f"{name}_share"] = share_of(row[f"{name}_ns"], row["on_cpu_ns"])
         lost[victim] = {name: row[name] for name in FIGURES}
-    # A poll runs inside NET_RX; with busy polling it has no segment at all.
+    # A poll runs inside NET_RX; with busy polling NET_RX has no segment.
     softirqs = [
         ("NET_RX" if row.context == "poll" else row.name or "unnamed", row)
         for row in taken
@@ -192,7 +192,7 @@ def _by_name(named: list[tuple[str, Owned]], by: By) -> dict[str, Ends]:
 
 
 def _waited(timeline: Timeline, by: By) -> dict[Victim, int] | None:
-    # How long each victim waited for scheduled network work; None where that is not known.
+    # How long each victim waited for scheduled network work; None where that is unknown.
     waits = displaced_waits(timeline)
     if waits is None or by != "cpu":
         return None if waits is None else lives_by(waits, by, "ns")
@@ -200,10 +200,10 @@ def _waited(timeline: Timeline, by: By) -> dict[Victim, int] | None:
 
 
 def shares_of(row: "Mapping[str, Any] | pd.Series[Any]") -> dict[str, float]:
-    """Each time of a victim of stolen() as a share of its time on CPU; NaN where that is unknown.
+    """Each time of a row of stolen() as a share of its time on CPU; NaN where that is unknown.
 
-    row: by column. Returns them under the columns' names without "_ns". What may have been its time
-    on CPU besides is added to that for the share of unknown_max.
+    The shares have the columns' names without "_ns". For unknown_max the time on CPU includes what
+    may have been the victim's.
     """
     shares = {
         name.removesuffix("_ns"): share_of(ns, row["on_cpu_ns"])
@@ -224,7 +224,7 @@ def share_of(ns: int | None, whole_ns: int | None) -> float:
 
 
 def _own(timeline: Timeline, by: By) -> dict[Victim, tuple[int, int]] | None:
-    # What worked on each victim's own traffic, at least and at most; None where nothing tells.
+    # Interrupt time for each victim's own traffic, at least and at most; None where unknown.
     counts = timeline.capture.info["events"]
     if not any(counts.get(event) for event in _OWNERS):
         return None
@@ -236,7 +236,7 @@ def _own(timeline: Timeline, by: By) -> dict[Victim, tuple[int, int]] | None:
 
 
 def _unseen(timeline: Timeline, by: By) -> dict[Victim, int]:
-    # What each victim may have had of the time whose task is not known.
+    # What each victim may have had of the time whose task is unknown.
     nobodys = [row for row in timeline.owned_by(by) if row.tid is None]
     whole = sum(row.ns for row in nobodys)
     if by == "cpu":
@@ -244,11 +244,11 @@ def _unseen(timeline: Timeline, by: By) -> dict[Victim, int]:
     if timeline.missing["on_cpu"] or not whole:
         return {}
     if by != "tid" and timeline.recorded not in (None, 1):
-        # Tasks of any name may have lived within what was lost.
+        # A task of any name may have run while events were lost.
         return {victim_of(row, by): whole for row in timeline.owned_by(by) if row.tid}
-    # Only here: it takes the table of stays, and most captures lost nothing.
+    # Only here, since it needs the table of lifetimes and most captures lost nothing.
     unseen = lives_by(lives_columns(timeline, "lives"), by, "unseen_ns")
-    # The sum over the tasks of a name can be more than was lost at all.
+    # The sum over the tasks of a name can exceed what was lost.
     return {victim: min(ns, whole) for victim, ns in unseen.items()}
 
 
@@ -258,9 +258,8 @@ def by_victim(rows: Iterable[Owned], by: By) -> dict[Victim, int]:
 
 
 def _charged(row: Owned, regime: Accounting) -> bool:
-    # Whether the kernel charges a segment to the task that was current. NMIs are charged under
-    # every regime, as are polls of NAPI's own kthreads: those run with bottom halves off but not in
-    # softirq context.
+    # Whether the kernel charges a segment to the current task. Every regime charges NMIs, and polls
+    # of NAPI's own kthreads, which run with bottom halves off but not in softirq context.
     if row.context in ("hardirq", "vector"):
         return regime.hardirq
     polled = row.context == "poll" and not row.comm.startswith(("napi/", "backlog_napi/"))

@@ -1,4 +1,4 @@
-"""What networking cost in all, on which CPUs: what a headline begins with."""
+"""What networking cost in all and on each CPU."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ SOFTIRQS = ("irq:softirq_entry", "irq:softirq_exit")
 INTERRUPTS = ("irq:irq_handler_entry", "irq:irq_handler_exit", *SOFTIRQS)
 _EVENTS = (
     *INTERRUPTS,
-    # Without it the time of kernel threads has no name.
+    # Without it the time of kernel threads has no owner.
     "sched:sched_switch",
 )
 # Kernel threads that encrypt, forward and send for some devices, beside whatever else they do.
@@ -27,7 +27,7 @@ _NAMED = 4
 
 
 class CpuCost(NamedTuple):
-    """What networking cost a CPU, or several; None and NaN where nothing of it is known."""
+    """What networking cost one CPU or several; None and NaN where nothing is known."""
 
     network_cpu_ns: int
     network_cpu_max_ns: int | None
@@ -56,7 +56,7 @@ class NetworkCost(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether kworkers ran for longer than the range is wide, and than 5 % of its upper end."""
+        """Whether kworkers ran longer than the range is wide and than 5 % of its upper end."""
         high = self.network_cpu_max_ns
         return high is not None and self.kworkers_ns > max(
             high - self.network_cpu_ns, _WORTH_SAYING * high
@@ -64,7 +64,7 @@ class NetworkCost(NamedTuple):
 
     @property
     def window_ns(self) -> int:
-        """How long it is of."""
+        """The length of the window."""
         return max((cpu.window_ns for cpu in self.by_cpu.values()), default=0)
 
 
@@ -138,7 +138,7 @@ def cost_of(timeline: Timeline) -> NetworkCost:
 
 
 def cost_words(timeline: Timeline, cost: NetworkCost, alone: bool = True) -> list[str]:
-    """What it was, and of a window that is somebody's run what it was in the whole trace."""
+    """The cost in words; for the window of a run also the cost in the whole trace."""
     during, capture, cpus = timeline.window.during, timeline.capture, timeline.cpus
     if not during:
         return network_words(cost, alone=alone)
@@ -149,10 +149,10 @@ def cost_words(timeline: Timeline, cost: NetworkCost, alone: bool = True) -> lis
 def network_words(
     cost: NetworkCost, during: str = "", trace: NetworkCost | None = None, alone: bool = True
 ) -> list[str]:
-    """The first sentences of a headline: how much is unknown where that is a lot, then the cost.
+    """The cost in sentences, after how much is unknown where that is a lot.
 
-    during: whose run it is of, in words; trace: the cost in all of the recording then. alone: no
-    first_words() stand before it, which say what the window is and how sure it is.
+    during: whose run the window is, in words; trace: the cost in the whole recording then. alone:
+    without first_words() before it, which name the window and the coverage.
     """
     lines = unknown_words(cost) if alone else []
     known = cost.network_cpu_max_ns is not None
@@ -205,14 +205,14 @@ def network_words(
 
 
 def opening(during: str, window_ns: int) -> str:
-    """How a sentence about a window begins; during: whose run it is, "" for nobody's."""
+    """How a sentence about a window begins; during: whose run it is, "" for none."""
     if not during:
         return "Networking"
     return f"{during[0].upper()}{during[1:]}, {duration(window_ns)}, networking"
 
 
 def unknown_words(cost: NetworkCost) -> list[str]:
-    """What a reader has to know first: that much of CPU time has no known owner."""
+    """The sentence that much of CPU time has no known owner, where that is so."""
     if cost.network_cpu_max_ns is None or cost.unknown_cpu_share <= WORTH_SAYING_FIRST:
         return []
     unknown = f"The owner of {share(cost.unknown_cpu_share)} of CPU time is unknown"
@@ -224,7 +224,7 @@ def _or_more(cost: NetworkCost) -> str:
 
 
 def missing_words(cost: NetworkCost) -> str:
-    """What the kernel counted and no figure has; "" for nothing."""
+    """What the kernel counted and no figure includes; "" for nothing."""
     softirqs, interrupts = cost.softirqs_missing, cost.interrupts_missing
     counts = []
     if softirqs:

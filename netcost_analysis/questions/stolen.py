@@ -68,13 +68,13 @@ class Loss(NamedTuple):
 
 
 def loss_of(timeline: Timeline, victim: Task) -> Loss:
-    """What one task lost, of a tid under all of its names together; AbsentError for none."""
+    """What one task lost, a tid under all of its names; AbsentError for an unknown task."""
     victim = named(timeline, victim) or victim
     lost = losses(timeline, by_of(victim))
     rows = {name: row for name, row in lost.rows.items() if is_of(name, victim)}
     if not rows:
         raise no_such_task(timeline, victim)
-    # Of its names that which it had longest.
+    # The name that it had longest.
     longest = max(rows, key=lambda name: rows[name]["on_cpu_ns"] or 0)
     whole = lost.together(list(rows))
     comm = longest if by_of(victim) == "comm" else longest[1]

@@ -42,7 +42,7 @@ def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | No
 
 
 def _recorders(timeline: "Timeline") -> set[str]:
-    # Names of recorders, and of what netcost-record alone started; in a bundle that is a load.
+    # Names of recorders and of what only netcost-record started, which in a bundle is a load.
     if timeline.capture.bundle is not None:
         return set(_RECORDERS)
     tids: dict[str, set[int]] = {}
@@ -57,8 +57,8 @@ def _recorders(timeline: "Timeline") -> set[str]:
 
 
 def asked_or_chosen(timeline: "Timeline", victim: Task | None, by: By | None = None) -> Task | None:
-    # The victim that a question was given, for None the timeline's; None for ALL, and where no task
-    # ran. by: what victims are told apart by; CPUs are all of them. AbsentError for no task.
+    # The victim that a question was given, or the timeline's; None for ALL, by CPU, and where no
+    # task ran. AbsentError for an unknown task.
     if victim == ALL or (victim is None and by == "cpu"):
         return None
     victim = named(timeline, victim)
@@ -67,25 +67,25 @@ def asked_or_chosen(timeline: "Timeline", victim: Task | None, by: By | None = N
 
 
 def not_by_cpu(by: By, victim: Task | None) -> None:
-    # For shares of a victim's time, which on one CPU is no victim's.
+    # Shares of a victim's time make no sense by CPU.
     if by == "cpu" and victim not in (None, ALL):
         raise ArgumentError("by='cpu' has no victim; choose comm or tid")
 
 
 def one_asked_or_chosen(timeline: "Timeline", victim: Task | None) -> Task | None:
-    # The same for what is about one task.
+    # The same for questions about one task.
     if victim == ALL:
         raise ArgumentError("this is about one task: choose it by comm or tid")
     return asked_or_chosen(timeline, victim)
 
 
 def asked_or_given(timeline: "Timeline", victim: Task | None) -> Task | None:
-    # The same for what is about all tasks unless the question, or the timeline, was given a victim.
+    # The same for questions about all tasks unless a victim was given.
     given = timeline.given_victim if victim is None else victim
     return None if given is None else asked_or_chosen(timeline, given)
 
 
 def victim_of(answer: "Answer") -> Task | None:
-    # Whom an answer is about, None for several.
+    # The victim that an answer is about, None for several.
     victim, by = answer.options.get("victim"), answer.options.get("by")
     return asked_or_chosen(answer.timeline, victim, by)

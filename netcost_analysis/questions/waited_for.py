@@ -12,7 +12,7 @@ from ..timeline.task import row_name
 from ..timeline.timeline import Timeline
 from .losses import share_of
 
-# Who has a CPU of which nobody is known to have it.
+# The holder of a CPU without a known owner.
 _NOBODY = "(unknown)"
 
 
@@ -56,7 +56,7 @@ def holders(timeline: Timeline, by: By = "comm") -> dict[str, list[Any]]:
     victims = zip(*(held[name] for name in victim_keys(by)), strict=True)
     pairs = zip(victims, held["holder_comm"], strict=True)
     ns_of = summed(zip(pairs, held["ns"], strict=True))
-    # What nobody is known to have had comes behind, where it is as much.
+    # Of equal times the unknown holder comes last.
     order = sorted(ns_of, key=lambda pair: (-ns_of[pair], pair[1] is None, pair[0], pair[1] or ""))
     lived = lives_by(lives_columns(timeline, "lives"), by, "lifetime_max_ns")
     names = victim_keys(by)

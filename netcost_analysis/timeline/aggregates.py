@@ -1,4 +1,4 @@
-"""What questions have native make of a timeline's rows: the aggregates of several are one pass.
+"""Aggregates that native computes of a timeline's rows: those of several questions in one pass.
 
 >>> sizes = Grouped("polls", by=("device", "work"), sums=("self_ns",))
 >>> sizes(timeline).frame
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from .timeline import Timeline
 
 Wanted = TypeVar("Wanted")
-# By what was asked: the groups of a grouping, of others the tables.
+# By what was asked: the Groups of a Grouping, the tables of any other.
 _kept: "WeakKeyDictionary[Timeline, dict[Any, Any]]" = WeakKeyDictionary()
 
 
 class Aggregate(Generic[Wanted]):
     """One of native's aggregates; calling it with a timeline computes it, once.
 
-    of: what is asked of one, None if that is not known in advance; on: of which timeline's rows;
-    is_later: it depends on other aggregates of the same timeline, which are computed first.
+    of: makes what native is asked for, None where that is not known in advance. on: the timeline
+    whose rows are aggregated. is_later: it depends on other aggregates, which are computed first.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Aggregate(Generic[Wanted]):
         return computed(self.on(timeline), of)[0]
 
     def take(self, timeline: "Timeline", wanted: Wanted) -> Any:
-        """What calling it returns, kept no longer: for much that is asked about once."""
+        """As a call, without keeping the result: for something large that is needed once."""
         found = self(timeline, wanted)
         del _kept[self.on(timeline)][wanted]
         return found
@@ -57,7 +57,7 @@ class Plain(NamedTuple):
 
 
 class Grouped(Aggregate[Grouping]):
-    """Rows by what they have in common.
+    """Rows grouped by what they have in common.
 
     Parameters are those of Grouping; edges and where may be functions of the timeline.
     """
@@ -90,11 +90,11 @@ class Grouped(Aggregate[Grouping]):
 
 
 def computed(timeline: "Timeline", *wanted: Any) -> list[Any]:
-    """Several aggregates, those that are not known in one pass."""
+    """Several aggregates; those not yet known are computed in one pass."""
     kept = _kept.setdefault(timeline, {})
     missing = [one for one in dict.fromkeys(wanted) if one not in kept]
     if missing:
-        # Whoever asks wants the sums, too; rows of few events are kept where waits are followed.
+        # The sums are wanted next; a small capture's rows are kept when waits are followed.
         first_pass(timeline, with_waits=timeline.capture.is_small)
     for one, tables in zip(missing, aggregates(timeline, missing), strict=True):
         kept[one] = grouped(one, tables) if isinstance(one, Grouping) else tables
@@ -114,7 +114,7 @@ def together(timeline: "Timeline", asked: Iterable[Aggregate[Any]]) -> None:
         for one in every:
             if one.is_later is not is_later:
                 continue
-            # The question that asks for it says why there is none.
+            # The question that needs it says why there is none.
             with suppress(CaptureError, AbsentError):
                 if (of := one.of(timeline)) is not None:
                     wanted.setdefault(one.on(timeline), []).append(of)
@@ -123,5 +123,5 @@ def together(timeline: "Timeline", asked: Iterable[Aggregate[Any]]) -> None:
 
 
 def in_window(column: str) -> "Callable[[Timeline], dict[str, Range]]":
-    """Rows whose time is counted in the timeline: windows that meet add up."""
+    """Rows whose time lies in the timeline's window; windows that meet add up."""
     return lambda timeline: {column: window_of(timeline).range}

@@ -1,4 +1,4 @@
-# Tasks by cgroup, as the bundle's snapshots of all tasks before and after the recording know it.
+# Tasks by cgroup, from the bundle's snapshots of all tasks before and after the recording.
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @once
 def cgroups_of(capture: "Capture") -> dict[int, str]:
-    """By tid the path of its cgroup; empty where no snapshot tells.
+    """Each tid's cgroup path; empty without a snapshot.
 
     A task that was forked while it was recorded is in its parent's, unless it is in a snapshot.
     """
@@ -32,9 +32,9 @@ def cgroups_of(capture: "Capture") -> dict[int, str]:
 
 
 def tasks_in(capture: "Capture", path: str) -> set[int]:
-    """Those of a cgroup and of those in it.
+    """The tasks of a cgroup and of the cgroups below it.
 
-    Raises AbsentError where there is none, with those that are near it.
+    Raises AbsentError, with the nearest names, where there is none.
     """
     of, inner = cgroups_of(capture), path.rstrip("/") + "/"
     found = {tid for tid, one in of.items() if one == path.rstrip("/") or one.startswith(inner)}
@@ -44,7 +44,7 @@ def tasks_in(capture: "Capture", path: str) -> set[int]:
 
 
 def container(capture: "Capture", name: str) -> str:
-    """The cgroup of a container: that with a folder that is called so, or begins with its identity.
+    """The cgroup of a container: a folder with its name, or whose name begins with its id.
 
     Raises AbsentError for none or several.
     """
@@ -64,7 +64,7 @@ def container(capture: "Capture", name: str) -> str:
     raise _absent("container", name, of)
 
 
-# Of a container's identity: twelve digits are shown, as a rule.
+# Digits of a container's id; tools usually show twelve.
 _LEAST_OF_ID = 6
 
 

@@ -1,7 +1,7 @@
-"""What a timeline can tell, fact by fact, and why it cannot where it cannot.
+"""What a timeline can tell, fact by fact, and otherwise why not.
 
-One table says what each fact takes: tracepoints, other facts, and what only the events themselves
-show, as clocks that agree. Questions name facts and tracepoints as what they need.
+One table says what each fact needs: tracepoints, other facts, and what only the events themselves
+show, such as clocks that agree. Questions need facts and tracepoints.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class Fact(NamedTuple):
-    # needs: tracepoints and facts, all of them; within a tuple any of them. check: of a timeline
-    # that has those, why it still does not know, "" where it does.
+    # needs: all of these tracepoints and facts; any one of a tuple. check: why a timeline that has
+    # them still does not know the fact, "" where it does.
     needs: tuple[Need, ...] = ()
     check: "Callable[[Tables], str]" = lambda _: ""
 
@@ -25,18 +25,18 @@ def _switches(timeline: "Tables") -> str:
 
 
 def _clocks(timeline: "Tables") -> str:
-    # Only a pass that follows waits compares them.
+    # Only a pass that follows waits compares clocks.
     if "clocks" not in timeline.summary["missing"]:
         timeline.load("displaced")
     return str(timeline.summary["missing"]["clocks"])
 
 
 FACTS = {
-    # Softirqs, devices' interrupts, NAPI polls: what they took.
+    # The time of softirqs, device interrupts and NAPI polls.
     "softirqs": Fact(("irq:softirq_entry", "irq:softirq_exit")),
     "interrupts": Fact(("irq:irq_handler_entry", "irq:irq_handler_exit")),
     "polls": Fact(("napi:napi_poll",)),
-    # That something ran on top of a task at all.
+    # Whether anything ran on top of a task.
     "interrupted": Fact(
         (
             (
@@ -45,21 +45,21 @@ FACTS = {
             ),
         )
     ),
-    # How long a task had a CPU, and so every share of that.
+    # How long a task had a CPU, and shares of that.
     "on_cpu": Fact(("sched:sched_switch",), _switches),
-    # Whether times of two CPUs can be compared. Not where the clock is each CPU's own (ftrace's
-    # local, perf's) and wake-ups recorded before their cause, or the host's clocksource, show that
-    # the CPUs disagree.
+    # Whether times of two CPUs can be compared: not where each CPU has its own clock (ftrace's
+    # local, perf's) and the host's clocksource, or wake-ups before their cause, show that these
+    # clocks disagree.
     "clocks": Fact((), _clocks),
-    # How long a task was runnable without a CPU; of that, for network work in a kernel thread:
-    # without softirqs nobody knows what ksoftirqd did while it had the CPU.
+    # How long a task was runnable without a CPU, and how long of that for network work in a
+    # kernel thread. Without softirqs nobody knows what ksoftirqd did.
     "waits": Fact(("on_cpu", "clocks")),
     "displaced": Fact(("on_cpu", "softirqs", "clocks")),
 }
 
 
 def groups(needs: tuple[Need, ...]) -> tuple[Group, ...]:
-    """The tracepoints that needs come to: of each group one alternative has to be recorded."""
+    """The tracepoints that needs stand for: one alternative of each group has to be recorded."""
     found: list[Group] = []
     for need in needs:
         if isinstance(need, tuple):
@@ -72,7 +72,7 @@ def groups(needs: tuple[Need, ...]) -> tuple[Group, ...]:
 
 
 def _events(need: str) -> Iterator[str]:
-    # All that an alternative takes.
+    # Everything that an alternative needs.
     if need not in FACTS:
         yield need
         return
@@ -81,11 +81,11 @@ def _events(need: str) -> Iterator[str]:
 
 
 class Missing(Mapping[str, str]):
-    """By fact, why a timeline does not know it, "" where it does.
+    """Why a timeline does not know a fact, "" where it does.
 
     Facts: softirqs, interrupts, polls (recorded), interrupted (whether anything on top of a task
     was), on_cpu (how long a task had a CPU), clocks (whether times of two CPUs compare), waits,
-    displaced. Each is found out when it is asked for; clocks, waits and displaced may take a pass.
+    displaced. Each is computed when it is asked for; clocks, waits and displaced may take a pass.
     """
 
     def __init__(self, timeline: "Tables") -> None:

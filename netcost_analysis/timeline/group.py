@@ -1,6 +1,6 @@
-"""A timeline's rows by what they have in common: counts, sums, and how often each length occurred.
+"""A timeline's rows grouped: counts, sums, and how often each length occurred.
 
-Native goes through the rows and keeps a cell for each group: memory grows with these alone.
+Native keeps a cell for each group, so memory grows with the groups alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 ROWS = ("polls", "softirqs", "hardirqs", "slices", "segments", "migrations")
 _LEAST, _MOST = -(2**63), 2**63 - 1
-# Rows that are taken at once: some megabytes.
+# Rows of a batch: some megabytes.
 _AT_ONCE = 100_000
-# What a column is to have: from, to, both included and None for no bound; or a text.
+# The values that a column must have: from, to, both included, None for no bound; or a text.
 Range = tuple[int | None, int | None]
 Where = Mapping[str, Range | str]
 # As a user may write it.
 Having = Mapping[str, Range | str | bool]
 # Columns, each with values in rising order.
 Edges = tuple[tuple[str, tuple[int, ...]], ...]
-# Of a column: any value, but not none.
+# Any value but null.
 KNOWN: Range = (None, None)
 
 
@@ -38,11 +38,11 @@ class Grouping(NamedTuple):
     """The rows of a table, the columns that group them, and what is counted of each group.
 
     rows: one of ROWS. by: columns. block: a column of times and a width; the number of the block is
-    one more key. edges: columns, each with values in rising order; a key, NAME_place, says how many
+    one more key. edges: columns, each with values in rising order; the key NAME_place says how many
     of them the row's value has reached. A grouping has up to 6 keys. sums: columns to add up; a
-    null adds nothing. known: columns whose known values are counted. ends: columns whose least and
-    most value is told. lengths: the column whose values are told apart and counted. where: the
-    values that a row must have, by column.
+    null adds nothing. known: columns whose known values are counted. ends: columns of which the
+    least and the most value are kept. lengths: a column whose values are counted one by one.
+    where: the values that a row must have, by column.
     """
 
     rows: str
@@ -77,12 +77,11 @@ class Grouping(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """What a grouping comes to.
+    """The result of a grouping.
 
-    frame: a row a group, in the order of its keys, nulls last: the keys, how many rows, under the
-    name of these, each of the sums (of work it is packets, of self_ns it is ns), NAME_known, and
-    NAME_least and NAME_most.
-    Polls without a device have NO_DEVICE. counted: lengths, or None where none was asked for.
+    frame: a row per group, in the order of its keys, nulls last: the keys, the number of rows under
+    the name of the rows, each sum (packets for work, ns for self_ns), NAME_known, NAME_least and
+    NAME_most. Polls without a device have NO_DEVICE. counted: lengths, None unless asked for.
     """
 
     frame: "pd.DataFrame"
@@ -90,7 +89,7 @@ class Groups(NamedTuple):
 
     @property
     def lengths(self) -> "Histogram":
-        """How often which value occurred, by the keys. Raises ValueError unless asked for."""
+        """How often each value occurred, by the keys. Raises ValueError unless asked for."""
         if self.counted is None:
             raise ArgumentError("no lengths were asked for")
         return self.counted
@@ -107,7 +106,7 @@ def asked(
     lengths: str | None,
     where: Having | None,
 ) -> Grouping:
-    """Check what a user wrote. Raises ArgumentError where it is no grouping."""
+    """The grouping that a user wrote. Raises ArgumentError where it is none."""
     if rows not in ROWS:
         raise ArgumentError(no_such("rows to group", str(rows), ROWS))
     for name, columns in {"by": by, "sums": sums, "known": known, "ends": ends}.items():
@@ -160,10 +159,10 @@ def _places(edges: "Mapping[str, Sequence[int]]") -> Edges:
 
 
 def aggregates(timeline: "Tables", wanted: "Sequence[Any]") -> "list[dict[str, ArrowTable]]":
-    """What a pass makes of rows, several aggregates in one pass: of each its tables, by name.
+    """Compute several aggregates in one pass: the tables of each, by name.
 
-    wanted: groupings, and what else native knows by the names of its fields (aggregates.rs).
-    The rows of a small capture are kept: what is asked next takes no pass.
+    wanted: groupings and other aggregates, which native knows by their fields (aggregates.rs). The
+    rows of a small capture are kept, so that the next ones take no pass.
     """
     if not wanted:
         return []
@@ -174,7 +173,7 @@ def aggregates(timeline: "Tables", wanted: "Sequence[Any]") -> "list[dict[str, A
 
 
 def grouped(wanted: Grouping, tables: "Mapping[str, ArrowTable]") -> Groups:
-    """What a grouping comes to, of its tables."""
+    """The result of a grouping, from its tables."""
     import pandas as pd
 
     from ..frames import to_frame
@@ -196,7 +195,7 @@ def grouped(wanted: Grouping, tables: "Mapping[str, ArrowTable]") -> Groups:
 
 
 def _histogram(groups: "pd.DataFrame", by: list[str], lengths: "pd.DataFrame") -> "Histogram":
-    # groups: by their places in lengths, in the order that is wanted.
+    # groups: their places in lengths, in the order wanted.
     import pandas as pd
 
     from ..stats.histogram import Histogram

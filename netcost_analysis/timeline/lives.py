@@ -1,4 +1,4 @@
-"""When each task was there: what native cuts lives by, and what it makes of stays on CPUs."""
+"""Task lifetimes: what native needs to know to cut them, and the tables that it computes."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class StaysOf(NamedTuple):
-    """Native's aggregate `stays`: of tasks while their names begin so, else of tids, else of all.
+    """Native's aggregate `stays`: slices of tasks with such names, of these tids, or of all tasks.
 
-    A row each: cpu, tid, comm, in_ns, out_ns, wake_ns, wait_ns, prev_state, softirq_ns.
+    A row per slice: cpu, tid, comm, in_ns, out_ns, wake_ns, wait_ns, prev_state, softirq_ns.
     """
 
     names_begin: tuple[str, ...] | None = None
@@ -29,10 +29,10 @@ class StaysOf(NamedTuple):
 
 
 class TaskEvents(NamedTuple):
-    """Events that tell something of a task.
+    """Events about tasks.
 
-    table: None where there were none; tid, comm, cpu: which columns say whom, its name there, and
-    the CPU that it comes to, where it matters.
+    table: None where there were none. tid, comm, cpu: the columns with the task, its name, and the
+    CPU that it comes to, where it matters.
     """
 
     table: "ArrowTable | None"
@@ -43,14 +43,14 @@ class TaskEvents(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What lives are cut by; native's aggregate of stays takes it as it is.
+    """What native cuts lifetimes by.
 
-    sums: the table; window; counted: from when to when waits that end are counted; held: of which
-    CPUs holders are told; cpus: those recorded; born, died, woken: of events that were recorded, so
-    that none of a task means that it did not happen: the first that has its fields is taken; moved:
-    who came to other CPUs; of_bundle: the victim's tid, from when to when the bundle says that it
-    was there; all_cpus: none of the host's was left out; moves_known: all migrations were recorded;
-    has_moves: they were recorded at all; lost: events were lost.
+    sums: the table. counted: when waits have to end to be counted. held: the CPUs of which holders
+    are told. cpus: those recorded. born, died, woken: events that were recorded, so that no event
+    means that it did not happen; the first one that has its fields is taken. moved: tasks that came
+    to other CPUs. of_bundle: the victim's tid, and when the bundle says that it began and ended.
+    all_cpus: all CPUs of the host were recorded. moves_known: all migrations were recorded.
+    has_moves: some were. lost: events were lost.
     """
 
     sums: "ArrowTable"
@@ -70,7 +70,7 @@ class Facts:
 
 
 def everywhere(timeline: "Timeline") -> "Timeline":
-    """The timeline with all recorded CPUs: a life is not of one CPU."""
+    """The timeline with all recorded CPUs, which a task's lifetime needs."""
     return timeline if timeline.cpus is None else _of_all_cpus(timeline)
 
 
@@ -80,51 +80,50 @@ def _of_all_cpus(timeline: "Timeline") -> "Timeline":
 
 
 def lives_of(timeline: "Timeline") -> "dict[str, ArrowTable]":
-    """The tables of stays, of all recorded CPUs.
+    """The tables of task lifetimes, of all recorded CPUs.
 
-    lives: a row per task's number and name that had a CPU in the window: tid, comm;
-    lifetime_max_ns: the window, cut where it surely began and ended; lifetime_ns: without the ends
-    at which nobody knows whether it was there; on_cpu_ns; waited_ns (runnable without a CPU) and
-    asleep_ns, as far as they are known; unseen_ns: of the rest what it may have been on a CPU that
-    nobody is known to have had; twice_ns: of on_cpu_ns what it is shown on two CPUs at once, which
-    is in no lifetime: a CPU's time before its first event goes to whom that shows, also where that
-    one was still elsewhere; tasks: how many tasks had that number and name; begun_ns, done_ns: from
-    when to when it surely was there; null of a name that a task had for a part of a stay only.
+    lives: a row per tid and comm that had a CPU in the window. lifetime_max_ns: the window, cut
+    where the task surely began and ended; lifetime_ns: without the ends at which it may not have
+    been there; waited_ns (runnable without a CPU) and asleep_ns, as far as they are known;
+    unseen_ns: the part of the rest that it may have been on a CPU without a known owner; twice_ns:
+    the part of on_cpu_ns in which it is shown on two CPUs at once, which is in no lifetime (a CPU's
+    time before its first event goes to the task of that event, even if that still ran elsewhere);
+    tasks: how many tasks had that tid and comm; begun_ns, done_ns: when it surely was there, null
+    for a name that a task had for a part of a slice only.
 
-    twice: tid, comm (as the stay ended), cpu, twice_ns. renamed: stays before which a task had
-    another name: cpu, tid, in_ns, and comm, that name.
+    twice: tid, comm (as the slice ended), cpu, twice_ns. renamed: slices before which a task had
+    another name: cpu, tid, in_ns and comm, the former name.
 
-    waits: a row per tid, comm (as the wait began), cpu (that it then got) and waited_after
-    (run_queue()): how many waits that ended in the window, ns, and waited_ns, of ns what lies in
-    it; least and most. wait_lengths: how often which length occurred, or, where there are many, how
-    many in which bin; group is the row of waits.
+    waits: a row per tid, comm (as the wait began), cpu (that ended it) and waited_after (as in
+    run_queue()): the number of waits that ended in the window, their ns, and waited_ns, the part of
+    ns inside the window; least and most. wait_lengths: how often each length occurred, in bins
+    where there are many; group is the row of waits.
 
-    holders, of the timeline's CPUs: a row per tid, comm (as it waited) and holder_comm, who had the
-    CPU that it waited for: ns. holder_comm is "(idle)" of the idle task, and null where nobody is
-    known to have had the CPU, or which one it waited for: without migrations, where it had run on
-    another one.
+    holders, on the timeline's CPUs: ns per tid, comm (as it waited) and holder_comm, who had the
+    CPU that it waited for. holder_comm is "(idle)" for the idle task, and null where the CPU has no
+    known owner, or is itself unknown: without migrations, after it had run on another one.
     """
     found: dict[str, ArrowTable] = LIVES(timeline)
     return found
 
 
 def lives_columns(timeline: "Timeline", name: str) -> dict[str, list[Any]]:
-    """One of them as plain columns, without pandas."""
+    """One of these tables as plain columns, without pandas."""
     return columns(lives_of(timeline)[name])
 
 
 def lives(timeline: "Timeline") -> "pd.DataFrame":
-    """A row per task and name: when it was there, and what it did; columns: lives_of()."""
-    # Here, for the command line's sake: it imports pandas.
+    """The table lives of lives_of(): a row per task and name."""
+    # Imported here because it imports pandas.
     from ..frames import to_frame
 
     return to_frame(lives_of(timeline)["lives"]).astype({"comm": "str"})
 
 
 def lived_by(timeline: "Timeline", by: str) -> "pd.DataFrame":
-    """lifetime_ns, lifetime_max_ns (Int64) by victim, what shares of wall time are of; twice_ns.
+    """lifetime_ns, lifetime_max_ns and twice_ns by victim: what shares of wall time are of.
 
-    by: "comm", "tid" or "cpu", of which it is the window. No rows of tasks without sched_switch.
+    The lifetime of a CPU is the window. No rows of tasks without sched_switch.
     """
     import pandas as pd
 
@@ -142,9 +141,9 @@ def lived_by(timeline: "Timeline", by: str) -> "pd.DataFrame":
 
 @once
 def _facts(timeline: "Timeline") -> Facts:
-    """The facts of a timeline."""
+    """What native cuts the lifetimes of a timeline by."""
     whole = everywhere(timeline)
-    # A pass that follows waits gives what happened to tasks beside it.
+    # A pass that follows waits also gathers the events about tasks.
     whole.read("displaced", for_lives=True)
     capture, summary, lost = whole.capture, whole.summary, whole.recorded not in (None, 1)
     all_cpus = capture.info.get("nr_cpus") == len(capture.info["cpus"])
@@ -158,7 +157,7 @@ def _facts(timeline: "Timeline") -> Facts:
     is_moved = not unrecorded(capture, MIGRATED)
 
     def read(kinds: dict[str, TaskEvents]) -> list[TaskEvents]:
-        # What cannot be shown as a table tells nothing, not even that it did not happen.
+        # An event that cannot be read as a table tells nothing, not even that it did not happen.
         known = (one for one in kinds if told[one] is not None or not counts.get(one))
         return [
             kinds[name]._replace(table=told[name] if counts.get(name) else None) for name in known
@@ -176,7 +175,7 @@ def _facts(timeline: "Timeline") -> Facts:
         moved=read(moved),
         of_bundle=_of_bundle(capture),
         all_cpus=all_cpus,
-        # A CPU that lost events may have lost the migrations that it would have told of.
+        # A CPU that lost events may have lost migrations.
         moves_known=not lost and is_moved,
         has_moves=is_moved,
         lost=lost,
@@ -195,5 +194,5 @@ def _of_bundle(capture: "Capture") -> tuple[int, int, int] | None:
     pid, start, end = victim.pid, victim.start_ns, victim.end_ns
     if pid is None or start is None or end is None:
         return None
-    # A service was there before and is there after.
+    # A service was there before, and stays.
     return (pid, start, end) if start < end and victim.attached is None else None

@@ -1,4 +1,4 @@
-"""The timelines of a capture: of all of it, of a window, of the victim's run."""
+"""Timelines of a capture: of all of it, of a window, of the victim's run."""
 
 from typing import TYPE_CHECKING
 
@@ -34,8 +34,8 @@ def timeline(
     cpus : list of int, optional
         Those to include; every recorded one unless given.
     victim : int or str, optional
-        The task, by comm or tid, that questions about a victim are of unless they are given
-        one; one is chosen unless given (Timeline.victim).
+        The task, by comm or tid, that questions about a victim are about unless they are given
+        another; one is chosen unless given (Timeline.victim).
     window : {"trace", "victim", "load", "auto"}
         Instead of start_s and end_s: all of it, while the victim ran, or while the load did.
         "auto" is the victim's run, else the load's, else the trace.
@@ -88,17 +88,17 @@ def victim_timeline(capture: "Capture") -> Timeline:
 
 
 def no_victim(path: str) -> str:
-    """The line about a recording of which nobody knows whose loss was measured."""
+    """The line about a recording without a victim."""
     return (
         f"{path} has no victim: record one with --victim, or give what it wrote (--victim-output)"
     )
 
 
 def window_named(capture: "Capture", name: Named, victim: "Task | None" = None) -> Window:
-    """The part of that name. victim: the task in question, None for the bundle's or a chosen one.
+    """The window of that name. victim: the task in question, None for the bundle's or a chosen one.
 
-    A victim's run is what the bundle's manifest says; of another task, or where it does not say,
-    from when the task was first on a CPU until it was last on one. "auto": the bundle's victim's
+    A victim's run is what the bundle's manifest says; for another task, or without a manifest, from
+    when the task was first on a CPU until it was last on one. "auto": the bundle's victim's
     run, else its load's, else the trace.
     """
     if name not in NAMED:
@@ -110,7 +110,7 @@ def window_named(capture: "Capture", name: Named, victim: "Task | None" = None) 
             ran = (of(capture) for of in (_victims, _loads))
             return next((one for one in ran if isinstance(one, Window)), Window())
         except CaptureError:
-            # Whoever asks is told why by what he asks.
+            # The question will say why.
             return Window()
     if name == "load":
         found = _loads(capture) or (
@@ -123,7 +123,7 @@ def window_named(capture: "Capture", name: Named, victim: "Task | None" = None) 
     return found
 
 
-# None where the bundle has no such victim; a sentence where its run is no part of the recording.
+# None where the bundle has no such victim; a sentence where its run was not recorded.
 def _victims(capture: "Capture", asked: "Task | None" = None) -> Window | str | None:
     bundle = capture.bundle
     victim = bundle.victim if bundle else None
@@ -149,7 +149,7 @@ def _written_down(capture: "Capture", ran: "Load", of: str, during: str) -> Wind
         first = capture.start_ns
     except CaptureError as error:
         return str(error)
-    # With --trace-for a part of its run was recorded.
+    # With --trace-for only a part of its run was recorded.
     recorded, last = capture.bundle.manifest.window, first + capture.info["duration_ns"]
     start = max(ran.start_ns, recorded.start_ns or 0)
     end = ran.end_ns if recorded.end_ns is None else min(ran.end_ns, recorded.end_ns)
@@ -161,7 +161,7 @@ def _written_down(capture: "Capture", ran: "Load", of: str, during: str) -> Wind
 _STAYS = Grouping("slices", by=("tid", "comm"), ends=("in_ns", "out_ns"))
 
 
-# From its first stay on a CPU to its last. of_bundle: of the bundle's victim or of nobody.
+# From a task's first slice to its last. of_bundle: the bundle's victim or nobody.
 def _seen(capture: "Capture", asked: "Task | None", of_bundle: bool = False) -> Window | str | None:
     whole = capture.whole
     bundles = recorded_victim(whole, [row.comm for row in whole.owned_by()])

@@ -1,5 +1,5 @@
-# The sums read as victims and thieves: as plain rows, which ledger() and stolen() add up, and as
-# frames. Only the latter need pandas, and it is imported where one is made.
+# The sums as victims and thieves: as plain rows, which ledger() and stolen() add up, and as frames.
+# pandas is imported only where a frame is made.
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # Contexts that run on top of whatever task is current.
 INTERRUPT_CONTEXTS = ("hardirq", "vector", "softirq", "poll", "nmi")
-# The kinds of kinds_of that interrupts have, and what their time is called as a column.
+# The column for the time of each kind of interrupt that kinds_of() tells apart.
 KIND_COLUMNS = {
     "hardirq": "hardirq_ns",
     "vector": "vector_ns",
@@ -32,8 +32,8 @@ Victim = Any
 
 
 class Owned(NamedTuple):
-    # A row of the sums: the time that somebody had. tid: None where nobody knows whose it was, 0 of
-    # the idle tasks. thief: what ran, in words.
+    # A row of the sums. tid: None where the task is unknown, 0 for idle tasks. thief: what ran, in
+    # words.
     cpu: int
     tid: int | None
     comm: str
@@ -48,12 +48,12 @@ class Owned(NamedTuple):
 
     @property
     def of_task(self) -> bool:
-        # Whether it is part of a named task's time on CPU: the idle task is nobody's victim.
+        # Whether it is part of a known task's time on CPU; the idle task is no victim.
         return bool(self.tid)
 
 
 def owned(sums: Mapping[str, Sequence[Any]], by: By) -> list[Owned]:
-    """The sums as plain rows, in their order. sums: native's columns."""
+    """The sums as plain rows; sums: native's columns."""
     labels: dict[tuple[Any, ...], str] = {}
     names = ("cpu", "tid", "comm", *_THIEF_KEYS, "cost_class", "is_network", "ns")
     rows = []
@@ -79,7 +79,7 @@ def owned(sums: Mapping[str, Sequence[Any]], by: By) -> list[Owned]:
 
 
 def of_its_own(row: Owned) -> bool:
-    """Whether a task ran itself, but for network work that it is for."""
+    """Whether a task ran itself, other than a kernel thread's network work."""
     return row.of_task and row.context == "task" and row.cost_class != "scheduled"
 
 
@@ -91,7 +91,7 @@ def victim_of(row: Owned, by: By) -> Victim:
 
 
 def summed(rows: Iterable[tuple[Any, int]]) -> dict[Any, int]:
-    """ns by key, keys in the order in which they come first."""
+    """ns by key, in the order of each key's first row."""
     total: dict[Any, int] = {}
     for key, ns in rows:
         total[key] = total.get(key, 0) + ns
@@ -99,7 +99,7 @@ def summed(rows: Iterable[tuple[Any, int]]) -> dict[Any, int]:
 
 
 def by_total(total: Mapping[Any, int]) -> list[Any]:
-    """The keys, most ns first; those with as much by name."""
+    """The keys, most ns first, then by name."""
     return sorted(sorted(total), key=lambda key: -total[key])
 
 
@@ -152,12 +152,12 @@ def sums_by_thief(sums: "pd.DataFrame", by: By) -> "pd.DataFrame":
 
 
 def plain_names(names: "pd.Series[str]") -> "pd.Series[str]":
-    # Categories of different tables do not compare; and grouping would list those without rows.
+    # Categories of different tables do not compare, and grouping lists categories without rows.
     return names.astype(object).where(names.notna(), NOBODY)
 
 
 def of_tasks(rows: "pd.DataFrame") -> "pd.DataFrame":
-    # Rows that belong to a named task: what its time on CPU is made of.
+    # Rows of known tasks: what their time on CPU consists of.
     return rows[rows["tid"].notna() & (rows["tid"] != 0).fillna(False).astype(bool)]
 
 
@@ -197,7 +197,7 @@ def per_victim(rows: "pd.DataFrame", keys: list[str], index: "pd.Index") -> "pd.
 
 
 def known_if(known: bool, ns: "pd.Series[int]") -> "pd.Series[int]":
-    # As Int64: the values where they are known, NA throughout where they are not.
+    # As Int64; NA throughout where the values are not known.
     import pandas as pd
 
     return ns.astype("Int64") if known else pd.Series(pd.NA, index=ns.index, dtype="Int64")
@@ -208,7 +208,7 @@ def is_device(name: object) -> bool:
 
 
 def thief_labels(frame: "pd.DataFrame", by: By = "comm") -> "pd.Series[str]":
-    # What ran in each row, in words: one label per distinct (context, id, name, device).
+    # What ran in each row, in words.
     group = frame.groupby(_THIEF_KEYS, dropna=False, observed=True, sort=False)
     first = frame[~group.ngroup().duplicated()]
     numbers = group.ngroup()
@@ -227,8 +227,8 @@ def thief_labels(frame: "pd.DataFrame", by: By = "comm") -> "pd.Series[str]":
 
 
 def thief_label(context: str, id_: object, name: object, device: object, by: By = "comm") -> str:
-    # "eth0 poll", "irq 26 virtio2-input.0 (eth0)", "NET_RX", "local_timer"; by device "eth0" for
-    # all that is eth0's.
+    # "eth0 poll", "irq 26 virtio2-input.0 (eth0)", "NET_RX", "local_timer"; by device everything
+    # that eth0 did is "eth0".
     known_device = is_device(device)
     if by == "device" and known_device:
         return str(device)

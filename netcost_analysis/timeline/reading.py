@@ -1,10 +1,10 @@
 """How questions read rows of a timeline where no aggregate (aggregates.py) does.
 
-Sums by owner and time bin are Timeline.sums(), owned_by() and sums_by_thief(), sums of waits
-displaced_waits(). batches() are rows of some tables, one batch after the other: every row is in
-one, no earlier than it ends, with what native says of it as a whole; a timeline that fits into
-memory is one batch. rows() are all of a table, for what is small or a part of a capture. No
-question reads a table otherwise: tests/questions/test_inputs.py.
+Sums by owner and time bin are Timeline.sums(), owned_by() and sums_by_thief(); sums of waits are
+displaced_waits(). batches() yields the rows of some tables batch by batch: every row is in one
+batch, no earlier than it ends; a timeline that fits into memory is one batch. rows() returns all
+rows of a small table or of a part of a capture. Questions read tables in no other way
+(tests/questions/test_inputs.py).
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ Source = TypeVar("Source")
 Given = ParamSpec("Given")
 # Their tables take some 500 MB.
 _MOST_SEGMENTS = 3_000_000
-# Of a batch, over all tables: what pandas makes of one takes several times as much for a moment.
+# Rows of a batch over all tables; pandas takes several times its memory for a moment.
 _ROWS = 250_000
 
 
@@ -42,9 +42,9 @@ def preload(timeline: "Timeline", tables: tuple[str, ...]) -> None:
 
 
 class Window(NamedTuple):
-    """What of a capture a timeline is of: whatever happens is counted in one of those that meet.
+    """The part of a capture that a timeline covers; windows that meet count each event once.
 
-    goes_on: whether the recording does, behind it.
+    goes_on: whether the recording goes on behind it.
     """
 
     start_ns: int
@@ -53,22 +53,22 @@ class Window(NamedTuple):
 
     @property
     def range(self) -> tuple[int, int]:
-        """The first and the last time that is counted in it."""
+        """The first and the last time that count."""
         return self.start_ns, self.end_ns - self.goes_on
 
     def has(self, times: "pd.Series[int]") -> "pd.Series[bool]":
-        """What is counted in it: what happens at its very end is the next one's."""
+        """Which times count: an event at the very end belongs to the next window."""
         inclusive: Literal["left", "both"] = "left" if self.goes_on else "both"
         return times.between(self.start_ns, self.end_ns, inclusive=inclusive)
 
     def holds(self, rows: "pd.DataFrame") -> "pd.Series[bool]":
-        """Those that lie whole in it: of others it has a part of the time, and all the packets."""
+        """Rows that lie whole in it; of others it would have all packets and a part of the time."""
         began = (rows["start_ns"] >= self.start_ns).fillna(True)
         return self.has(rows["end_ns"]) & began.astype(bool)
 
 
 def window_of(timeline: "Timeline") -> Window:
-    """That of a timeline."""
+    """The bounds of a timeline."""
     summary, last = timeline.summary, timeline.capture.info["end_ns"]
     start_ns, end_ns = int(summary["start_ns"]), int(summary["end_ns"])
     goes_on = timeline.end_s is not None and last is not None and end_ns < last
@@ -76,24 +76,24 @@ def window_of(timeline: "Timeline") -> Window:
 
 
 def in_window(times: "pd.Series[int]", timeline: "Timeline") -> "pd.Series[bool]":
-    """Which times are counted in a timeline: windows that meet add up."""
+    """Which times count in a timeline; windows that meet add up."""
     return window_of(timeline).has(times)
 
 
 def first_pass(timeline: "Timeline", with_waits: bool) -> None:
-    """Have the first pass made, after which aggregates take one: sums, names, and perhaps waits."""
+    """Make the first pass, for sums, names and perhaps waits; aggregates then take one more."""
     timeline.load(*(("displaced",) if with_waits else ()))
 
 
 def displaced_waits(timeline: "Timeline") -> dict[str, list[Any]] | None:
     """Timeline.displaced as plain columns, without pandas; None where it is not known."""
-    # Waits are followed only where they are asked for; one pass brings the sums and the facts too.
+    # Waits are followed only when asked for; the same pass brings sums and facts.
     first_pass(timeline, with_waits=True)
     return None if timeline.missing["displaced"] else timeline.columns("displaced")
 
 
 def batches(timeline: "Timeline", *tables: str) -> "Iterator[tuple[pd.DataFrame, ...]]":
-    """The rows of some tables, a frame each, batch by batch."""
+    """The rows of some tables batch by batch, a frame for each table."""
     if fits(timeline):
         yield _whole(timeline, *tables)
         return
@@ -111,12 +111,12 @@ def _whole(timeline: "Timeline", *tables: str) -> "tuple[pd.DataFrame, ...]":
 def once(
     function: "Callable[Concatenate[Source, Given], State]",
 ) -> "Callable[Concatenate[Source, Given], State]":
-    """Keep what a function of a timeline or a bundle, and of parameters, returns: once for each."""
+    """Cache what a function of a timeline, capture or bundle returns, as long as that lives."""
     kept: WeakKeyDictionary[Source, dict[tuple[Any, ...], State]] = WeakKeyDictionary()
     parameters = signature(function)
 
     def of(source: Source, /, *given: Given.args, **named: Given.kwargs) -> State:
-        # One that is left out is asked for as its default.
+        # An argument that is left out is the same as its default.
         bound = parameters.bind(source, *given, **named)
         bound.apply_defaults()
         known, key = kept.setdefault(source, {}), (bound.args[1:], *sorted(bound.kwargs.items()))
@@ -129,9 +129,9 @@ def once(
 
 
 def rows(timeline: "Timeline", *tables: str, are_few: bool = False) -> "tuple[pd.DataFrame, ...]":
-    """All rows of some tables, for what pairs them: a frame each, by CPU and time.
+    """All rows of some tables, a frame each, by CPU and time.
 
-    are_few: so few, as of one interrupt, that no pass need count them before.
+    are_few: so few, as of one interrupt, that no pass has to count them first.
     """
     if are_few:
         timeline.read(*tables)
@@ -143,7 +143,7 @@ def rows(timeline: "Timeline", *tables: str, are_few: bool = False) -> "tuple[pd
 
 
 def added(sums: "pd.DataFrame | None", more: "pd.DataFrame") -> "pd.DataFrame":
-    """Sums by key, and more of them: by the keys of both, which are their index."""
+    """Add up two frames of sums by key, which is their index."""
     import pandas as pd
 
     if sums is None:

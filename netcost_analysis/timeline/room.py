@@ -12,11 +12,11 @@ from ..parsers.meminfo import parse_available_memory
 if TYPE_CHECKING:
     from .tables import Tables
 
-# Of the memory that there is.
+# Tables may take this part of the free memory.
 PART = 0.5
 _GIB = 2**30
-# Bytes of a row: by how much the peak of a process grows that makes a DataFrame of the table,
-# measured on a capture of 6.2 million segments. A slice has columns for softirqs by class.
+# Bytes of a row: by how much a process's peak grows as it makes a DataFrame of the table, measured
+# on a capture of 6.2 million segments. A slice has columns for softirqs by class.
 ROW_BYTES = {
     "segments": 70,
     "softirqs": 180,
@@ -26,7 +26,7 @@ ROW_BYTES = {
     "migrations": 150,
     "coverage": 100,
 }
-# What begins or ends a row; of a pair the one that was recorded more often counts.
+# Events that begin or end a row; of a pair the more frequent one counts.
 _ROW_EVENTS: dict[str, tuple[str, ...]] = {
     "softirqs": (r"irq:softirq_entry", r"irq:softirq_exit"),
     "hardirqs": (r"irq(_vectors)?:.*(?<!softirq)_entry", r"irq(_vectors)?:.*(?<!softirq)_exit"),
@@ -62,17 +62,16 @@ def _address_space() -> int | None:
 
 
 def rows_of(timeline: "Tables", table: str) -> int:
-    """How many rows a table has, of segments exactly: by sums and counts, without the table."""
+    """How many rows a table has, by sums and counts; exact for segments."""
     sums: dict[str, list[Any]] = timeline.columns("sums")
     pairs = zip(sums["context"], sums["segments"], strict=True)
-    # Where the record contradicts itself what is unknown may have no length, and so no segment.
+    # Unknown stretches without length, where the record contradicts itself, have no segment.
     unknown = int(timeline.summary["disagreements"])
     unknown += sum(int(segments) for context, segments in pairs if context == "unknown")
     segments = sum(map(int, sums["segments"]))
     if table not in _ROW_EVENTS:
         return unknown if table == "coverage" else segments
-    # A stretch that nobody can account for cuts a row in two. Of a window there are no counts, and
-    # what happens in it has a segment.
+    # An unaccounted stretch cuts a row in two. A window has no counts, but every row has a segment.
     return min(segments, _events(timeline, table) + unknown)
 
 
@@ -86,15 +85,15 @@ def _events(timeline: "Tables", table: str) -> int:
 
 
 def too_large(timeline: "Tables", tables: Iterable[str]) -> str | None:
-    """Why tables do not fit into memory, with the ways on; None where they do.
+    """Why tables do not fit into memory, and what to do; None where they fit.
 
-    They fit where what computing them takes is no more than PART of the memory that there is.
+    They fit where computing them takes no more than PART of the free memory.
     """
     tables = [table for table in tables if table in ROW_BYTES]
     free = available()
     if not tables or free is None:
         return None
-    # No table has more rows than twice the events; of small captures no further pass is needed.
+    # No table has more than two rows an event; small captures need no pass to know.
     most = 2 * timeline.capture.event_count + len(timeline.capture.info["cpus"])
     if most * sum(ROW_BYTES[table] for table in tables) <= PART * free:
         return None
@@ -115,7 +114,7 @@ def too_large(timeline: "Tables", tables: Iterable[str]) -> str | None:
 
 
 def require_room(timeline: "Tables", tables: Iterable[str]) -> None:
-    """Raises CaptureError for tables that do not fit into memory: too_large() says why."""
+    """Raises CaptureError for tables that do not fit into memory."""
     why = too_large(timeline, tables)
     if why is not None:
         raise CaptureError(why)

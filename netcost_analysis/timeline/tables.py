@@ -1,4 +1,4 @@
-"""The tables of a timeline, each computed by a pass of native's and kept."""
+"""The tables of a timeline, computed by native passes and kept."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -25,20 +25,20 @@ TABLES = (
     *("segments", "softirqs", "hardirqs", "polls", "slices", "migrations", "coverage"),
     "displaced",
 )
-# Those with a row per event of some kind, which native gives batch by batch: displaced has sums.
+# Tables with a row per event, which native can give batch by batch; displaced has sums.
 STREAMED = TABLES[:-1]
-# Every pass returns these, whatever else it was asked for.
+# Every pass returns these.
 _ALWAYS = ("sums", "irqs", "longest")
 # Rows of a batch: some 100 MB.
 MOST_ROWS = 1_000_000
-# What 64 bits of nanoseconds reach, and more seconds than they do.
+# The largest time that 64 bits hold, and more seconds than they hold.
 LAST_NS, _FAR_S = 2**63 - 1, 1e10
-# Those of a capture that somebody has: they share what they have read.
+# The live timelines of each capture, which share what they have read.
 _others: "WeakKeyDictionary[Capture, WeakSet[Tables]]" = WeakKeyDictionary()
 
 
 class Tables:
-    """What Timeline is, without pandas: a part of a capture, and what native has made of it."""
+    """Timeline without pandas: a part of a capture and its tables."""
 
     def __init__(self, capture: "Capture", window: Window, cpus: list[int] | None = None) -> None:
         self.capture, self.window, self.cpus = capture, window, cpus
@@ -51,11 +51,11 @@ class Tables:
         _others.setdefault(capture, WeakSet()).add(self)
 
     def load(self, *tables: str, allow_large: bool = False) -> Self:
-        """Timeline.load(), which says what it takes and raises."""
+        """Defined by Timeline."""
         raise NotImplementedError
 
     def read(self, *tables: str, for_lives: bool = False) -> Self:
-        """Compute these tables, those not yet there, and no other, however large they are.
+        """Compute these tables and no others, however large they are.
 
         load() computes more of a small capture at once, for what is asked next. for_lives: read
         what tells when tasks began and ended in the same pass.
@@ -64,7 +64,7 @@ class Tables:
         missing = self._missing(tables)
         if missing or self._summary is None:
             result = self._pass(missing, for_lives=for_lives)
-            # Those of a pass before stay: frames may have been made of them.
+            # Tables of an earlier pass stay, since frames may share their memory.
             self._tables = (
                 {name: result[name] for name in _ALWAYS} | result["tables"] | self._tables
             )
@@ -76,8 +76,7 @@ class Tables:
         return self
 
     def _share(self) -> None:
-        # What another timeline of the same has read: who asks the capture has one of its own. Of a
-        # small one a pass takes no time.
+        # Take what another timeline of the same part has read. For a small capture a pass is cheap.
         if self.capture.is_small:
             return
         others = (one for one in _others[self.capture] if one is not self and one._summary)
@@ -103,10 +102,10 @@ class Tables:
         self, tables: list[str], bin_ns: int | None = None, for_lives: bool = False
     ) -> dict[str, Any]:
         selection, counts = self.selection, self.capture.ahead.take()
-        # When tasks were there is asked of all CPUs' slices.
+        # Task lifetimes need the slices of all CPUs.
         has_lives = for_lives and self.cpus is None and self._task_events is None
         keep = has_lives and self.capture.is_small
-        # What tells of tasks is read to the end of the capture: a window's pass may end before.
+        # Events about tasks are read to the capture's end; a window's pass may end before.
         has_lives &= self.end_s is None or not self.capture.native.is_surveyed()
         tasks = task_events(self._absolute(self.end_s)) if has_lives else []
         with progress("computing the timeline") as advance:
@@ -127,7 +126,7 @@ class Tables:
 
     @property
     def task_events(self) -> "dict[str, ArrowTable | None]":
-        """By event what it tells of tasks (task_events.py), None where that is nothing."""
+        """What each event tells about tasks (task_events.py), None for nothing."""
         if self._task_events is None:
             tasks = task_events(self._absolute(self.end_s))
             with progress("reading the events") as advance:
@@ -137,7 +136,7 @@ class Tables:
 
     @property
     def selection(self) -> dict[str, Any]:
-        """What native is given to know of which part of the capture it is, and of what host."""
+        """The part of the capture and the facts about its host that native is given."""
         require_window(self.capture, self.start_s, self.end_s)
         recorded = self.capture.info["cpus"] if self.cpus else []
         for cpu in set(self.cpus or ()).difference(recorded):
@@ -171,7 +170,7 @@ class Tables:
             try:
                 yield from stream
             finally:
-                # Who stops early leaves no thread behind.
+                # Stopping early leaves no thread behind.
                 stream.close()
 
     @cached_property
@@ -186,7 +185,7 @@ class Tables:
     def _absolute(self, seconds: float | None) -> int | None:
         if seconds is None:
             return None
-        # Native clips to the capture; what is further than 64 bits reach is clipped here.
+        # Native clips to the capture; times beyond 64 bits are clipped here.
         since = round(min(max(seconds, -_FAR_S), _FAR_S) * 1e9)
         return min(max(self.capture.start_ns + since, -LAST_NS), LAST_NS)
 
@@ -205,7 +204,7 @@ class Tables:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is of all of the capture: no window, and every CPU."""
+        """Whether it covers all of the capture: no window, every CPU."""
         return self.start_s is None and self.end_s is None and not self.cpus
 
     @property

@@ -12,12 +12,10 @@ if TYPE_CHECKING:
 
     from .tables import Tables
 
-# All tasks of a comm, or the one of a tid. Whatever is no name is a tid: those out of a frame are
-# numpy's own integers.
+# All tasks of a comm, or one by tid. Anything but a str is a tid, such as numpy integers.
 Task = int | str
 
-# Every task, for a question about a victim; like kill's and perf_event_open's pid, for a task may
-# have any name.
+# Every task; a number, as for kill and perf_event_open, since a task may have any name.
 ALL = -1
 
 
@@ -45,7 +43,7 @@ class Group(str):
 
 
 def by_of(task: Task | None) -> By:
-    # What victims are told apart by, so that a task is some of them: those for which is_of().
+    # How to tell victims apart so that a task is the victims for which is_of() holds.
     return "comm" if _is_name(task) else "tid"
 
 
@@ -61,7 +59,7 @@ def is_of(victim: Victim, task: Task | None) -> bool:
 
 
 def require_task(timeline: "Tables", task: Task | None) -> None:
-    # A figure of a task that did not run would be 0, and pass for knowledge. None: any task.
+    # The figures of a task that did not run would be 0, which is wrong. None: any task.
     by, rows = by_of(task), timeline.owned_by()
     if task is not None and not any(
         row.of_task and is_of(victim_of(row, by), task) for row in rows
@@ -70,7 +68,7 @@ def require_task(timeline: "Tables", task: Task | None) -> None:
 
 
 def no_such_task(timeline: "Tables", task: Task) -> AbsentError:
-    # Names those there are that are near it, or that are called what was taken for a tid.
+    # Names the nearest tasks, and those named like the number that was given.
     rows = [row for row in timeline.owned_by() if row.of_task]
     by_name = _is_name(task)
     ns = summed((row.comm if by_name else str(row.tid), row.ns) for row in rows)
@@ -81,7 +79,7 @@ def no_such_task(timeline: "Tables", task: Task) -> AbsentError:
 
 
 def rows_of(rows: "pd.DataFrame", task: Task | None, prefix: str = "") -> "pd.DataFrame":
-    # Those of a task, in which columns of a prefix name tasks; None: all of them.
+    # The rows of a task, by the columns PREFIXtid and PREFIXcomm; None: all rows.
     if task is None:
         return rows
     if isinstance(task, Group):
@@ -98,7 +96,7 @@ def comm_of(timeline: "Tables", task: Task) -> str: ...
 @overload
 def comm_of(timeline: "Tables", task: Task | None) -> str | None: ...
 def comm_of(timeline: "Tables", task: Task | None) -> str | None:
-    # Its name; of a tid the one that it had longest.
+    # Its name; for a tid the name that it had longest.
     if isinstance(task, Group):
         return task.comm
     if task is None or isinstance(task, str):
@@ -108,7 +106,7 @@ def comm_of(timeline: "Tables", task: Task | None) -> str | None:
 
 
 def row_name(timeline: "Tables", task: Task | None) -> str | None:
-    # Under which name an answer by comm has a row of it; None where there is none of its alone.
+    # The name of its row in an answer by comm; None where no row is its alone.
     return None if isinstance(task, Group) else comm_of(timeline, task)
 
 
@@ -117,7 +115,7 @@ def label_of(timeline: "Tables", task: Task) -> str: ...
 @overload
 def label_of(timeline: "Tables", task: Task | None) -> str | None: ...
 def label_of(timeline: "Tables", task: Task | None) -> str | None:
-    # For words: "openssl", or of a tid "openssl (4711)".
+    # "openssl", or for a tid "openssl (4711)".
     name = comm_of(timeline, task)
     if isinstance(task, Group):
         return name

@@ -1,4 +1,4 @@
-# The events that tell when a task was there, as native gathers them beside the ledger's pass.
+# Events that tell when a task began and ended, which native gathers in the ledger's pass.
 
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 FORK, NEW = "sched:sched_process_fork", "sched:sched_wakeup_new"
 EXIT, MIGRATED = "sched:sched_process_exit", "sched:sched_migrate_task"
 WAKES = ("sched:sched_wakeup", "sched:sched_waking")
-# By event the fields that say whom, its name there, and the CPU that it comes to.
+# Each event's fields for the task, its name and the CPU that it comes to.
 _TOLD = {
     FORK: ("child_pid", "child_comm", None),
     NEW: ("pid", "comm", None),
@@ -16,7 +16,7 @@ _TOLD = {
     **dict.fromkeys(WAKES, ("pid", None, "target_cpu")),
     MIGRATED: ("pid", None, "dest_cpu"),
 }
-# Of these the last of each task tells all.
+# The last of these for each task is enough.
 _LAST = (*WAKES, MIGRATED)
 _LATEST_NS = 2**63 - 1
 
@@ -25,7 +25,7 @@ TaskEvent = tuple[str, str, str | None, str | None, int | None]
 
 
 def forks_of(capture: "Capture") -> list[tuple[int, int]]:
-    """The parent and the child of each fork, in the order of the file: a child before its own."""
+    """The parent and the child of each fork, in file order: a child before its own children."""
     fields = ["parent_pid", "child_pid"]
     if not capture.info["events"].get(FORK):
         return []
@@ -36,6 +36,6 @@ def forks_of(capture: "Capture") -> list[tuple[int, int]]:
 
 
 def task_events(end_ns: int | None) -> list[TaskEvent]:
-    """What native is to gather, up to a window's end."""
+    """The events that native gathers, up to a window's end."""
     end_ns = _LATEST_NS if end_ns is None else end_ns
     return [(name, *of, end_ns if name in _LAST else None) for name, of in _TOLD.items()]

@@ -1,4 +1,4 @@
-# Several tasks as one victim: those of a service that was attached to, of a cgroup, of a container.
+# Several tasks as one victim: those of an attached service, a cgroup or a container.
 
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def named(timeline: "Tables", task: Task | None) -> Task | None:
-    """A task as it is meant: the name of a group is its tasks, any other is itself."""
+    """The Group that a name such as cgroup:PATH means; any other task as it is."""
     if not isinstance(task, str) or isinstance(task, Group) or ":" not in task:
         return task
     if any(row.comm == task for row in timeline.owned_by()):
@@ -46,7 +46,7 @@ def attached(capture: "Capture") -> Group | None:
         return None
     pid = bundle.victim.pid if bundle.victim else None
     name = f"process:{pid}" if of.to == "process" else f"cgroup:{of.cgroup}"
-    # Who came of them takes a pass to know.
+    # Their descendants take a pass.
     return Group(name, with_forked(capture, service_tids(bundle)), of.comm or name)
 
 
@@ -62,7 +62,7 @@ def service_tids(bundle: "Bundle") -> set[int]:
 
 
 def with_forked(capture: "Capture", tids: "Iterable[int]") -> frozenset[int]:
-    """Tasks, with all that came of them while it was recorded."""
+    """Tasks and their descendants that were forked during the recording."""
     found = set(tids)
     for parent, child in forks_of(capture):
         if parent in found:
@@ -82,7 +82,7 @@ def recorded_victim(timeline: "Tables", names: "Sequence[str]") -> Task | None:
     service = attached(timeline.capture)
     if service is not None:
         called = [row.comm for row in rows if row.tid in service.tids]
-        # Where its tasks are all that have their name, that says the same.
+        # Where all tasks of its name are the service's, the name says the same.
         if len({*called}) == 1 and all(
             row.tid in service.tids for row in rows if row.comm == called[0]
         ):

@@ -50,7 +50,7 @@ def effective_share(timeline: Timeline, by: By = "comm") -> Answer:
     frame = lost[["on_cpu_ns", "task_ns", "monitor_ns"]].copy()
     lived = lived_by(timeline, by).reindex(frame.index)
     frame = frame.join(lived[["lifetime_ns", "lifetime_max_ns"]])
-    # Nobody has two CPUs at once.
+    # No task has two CPUs at once.
     rows = of_tasks(timeline.sums_by_thief(by))
     twice = _twice(timeline, lived, keys)
     shortest, longest = _float(frame["lifetime_ns"]), _float(frame["lifetime_max_ns"])
@@ -60,7 +60,7 @@ def effective_share(timeline: Timeline, by: By = "comm") -> Answer:
     surely = (rows["context"] == "task") | rows["cost_class"].isin(["scheduled", "synchronous"])
     perhaps = (rows["context"] == "unknown") | (rows["cost_class"] == "stolen_or_synchronous")
     ran = per_victim(_of_its_own(rows), keys, frame.index) - twice
-    # What nobody recorded is of what it ran itself: no more than that.
+    # What was not recorded counts as time it ran itself, so it is at most that.
     taken = lost["stolen_unrecorded_ns"].clip(upper=ran)
     least = per_victim(rows[surely], keys, frame.index) - twice - taken
     most = per_victim(rows[surely | perhaps], keys, frame.index) - twice
@@ -68,17 +68,17 @@ def effective_share(timeline: Timeline, by: By = "comm") -> Answer:
     frame["monitor_share"] = monitor / longest
     frame["monitor_from"] = "traced"
     frame["monitor_of_ns"] = frame["lifetime_max_ns"]
-    # Nobody runs for longer than it is there.
+    # No task runs longer than it is there.
     frame["monitor_max_share"] = ((monitor + unseen) / shortest).clip(upper=1)
     frame["effective_share"] = had / longest
     frame["effective_max_share"] = ((had_most + unseen) / shortest).clip(upper=1)
     _counted(timeline, frame, by)
-    # What it had unseen it was charged for as well, unless all of that was taken from it.
+    # Unseen time was charged to it too, unless all of it was stolen.
     least, most = monitor - had_most, monitor + unseen - had
     low = least / longest.where(least >= 0, shortest)
     high = (most / shortest.where(most >= 0, longest)).clip(upper=1)
-    # What the kernel counted has in it what nobody saw; and what it counted while the run was not
-    # recorded: that may be all of that time, or none.
+    # The kernel's count includes unseen time, and time of the run that was not recorded, all of
+    # which or none may have been charged.
     by_kernel = frame["monitor_from"] == "counted"
     run = _float(frame["monitor_of_ns"])
     counted_ns = frame["monitor_share"] * run
@@ -86,7 +86,7 @@ def effective_share(timeline: Timeline, by: By = "comm") -> Answer:
     most = (counted_ns / shortest).clip(upper=1)
     frame["overcharged_share"] = low.mask(by_kernel, least - frame["effective_max_share"])
     frame["overcharged_max_share"] = high.mask(by_kernel, most - frame["effective_share"])
-    # No figure, nobody who says it.
+    # Without a figure there is no source.
     frame["monitor_from"] = frame["monitor_from"].where(frame["monitor_share"].notna(), None)
     ticks = ["ticks", "softirq_ticks"]
     known = not unrecorded(timeline.capture, _TICK)
@@ -105,25 +105,25 @@ def effective_share(timeline: Timeline, by: By = "comm") -> Answer:
 
 
 def _twice(timeline: Timeline, lived: pd.DataFrame, keys: list[str]) -> "pd.Series[int]":
-    # What of its time on the timeline's CPUs each victim of lived_by() had on another at once.
+    # The part of each victim's time on the timeline's CPUs that it is also shown on another CPU.
     if timeline.cpus is None or "cpu" in keys or timeline.missing["on_cpu"]:
         return lived["twice_ns"].fillna(0).astype("int64")
     of_task = ["tid", "comm"]
     stays = to_frame(lives_of(timeline)["twice"]).astype({"comm": object})
     there = stays[stays["cpu"].isin(timeline.cpus)].groupby(of_task)["twice_ns"].sum()
-    # As in a life: before its first event on a CPU a task is said to have run itself.
+    # As in a lifetime: before its first event on a CPU a task counts as running itself.
     own = per_victim(_of_its_own(of_tasks(timeline.sums_by_thief())), of_task, there.index)
     there = there.clip(upper=own)
     return there.groupby(keys).sum().reindex(lived.index, fill_value=0).astype("int64")
 
 
 def _of_its_own(rows: pd.DataFrame) -> pd.DataFrame:
-    # In which a task ran itself, but for network work that it is for.
+    # Rows in which a task ran itself, other than a kernel thread's network work.
     return rows[(rows["context"] == "task") & (rows["cost_class"] != "scheduled")]
 
 
 def _counted(timeline: Timeline, frame: pd.DataFrame, by: By) -> None:
-    # What the kernel counted of the bundle's victim goes before what the trace says it would.
+    # The kernel's own count for the bundle's victim replaces what the trace predicts.
     from ..accounting.side_by_side import wall_s
     from ..got_shares import charged_share
 

@@ -17,18 +17,18 @@ from ..victim import asked_or_chosen
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# From an interrupt's exit to the entry of the softirq it raised, and from one softirq to the next:
-# 0.6 to 8 us in the sample data, the slowest of them emulated.
+# From an interrupt's exit to the entry of the softirq it raised, or from one softirq to the next:
+# 0.6 to 8 us in the samples, the slowest emulated.
 GAP_NS = 10_000
 _BARS = 8
-# Of what native takes.
+# The largest number that native takes.
 _LARGEST = 2**63 - 1
 
 
 class Longest(NamedTuple):
-    """Native's aggregate: the longest episodes of a task, of several, or of all (None).
+    """Native's aggregate: the longest episodes of a task, of several tasks, or of all (None).
 
-    bridge_ns: so much of the task's own time may be part of one.
+    bridge_ns: how much of the task's own time an episode may bridge.
     """
 
     victim: str | tuple[int, ...] | None
@@ -86,7 +86,7 @@ def episodes(
 
 
 def _described(rows: pd.DataFrame, owners: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    # owners: a row per episode and who took time in it, in the order of the first of each.
+    # owners: a row per episode and thief, in order of first occurrence.
     owners = owners.assign(thief=thief_labels(owners), kind=kinds_of(owners))
 
     def taken(some: pd.DataFrame) -> "pd.Series[int]":

@@ -17,9 +17,9 @@ from ..victim import one_asked_or_chosen
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Of what is shown, how much is the time before and after.
+# The share of the picture before and after it.
 _MARGIN = 0.3
-# An interrupt this much before a softirq's entry may still have raised it.
+# An interrupt this long before a softirq's entry may still have raised it.
 _REACH_NS = 1_000_000
 _LEAST_MARGIN_NS = 500
 _NEIGHBOURS = 3
@@ -81,16 +81,16 @@ def example(timeline: Timeline, victim: Task | None = None) -> Answer:
 
 
 def _inside(irqs: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
-    # Those that the window holds whole: of another there is a part.
+    # Those that lie whole in the window.
     window = window_of(timeline)
     whole = (irqs["entry_ns"] >= window.start_ns) & (irqs["exit_ns"] <= window.end_ns)
     return irqs[whole.fillna(False).astype(bool)]
 
 
 def choose(softirqs: pd.DataFrame, victim: Task | None) -> tuple["pd.Series[Any]", str] | None:
-    # A typical network softirq, of median length among those like it: stolen from the victim with a
+    # A typical network softirq, of median length among its like: stolen from the victim and with a
     # poll, else any with a poll, else any network softirq, else any. Returns its row and which of
-    # these it is, None where no softirq was seen from entry to exit.
+    # these it is; None where no softirq was seen from entry to exit.
     whole = softirqs[softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()]
     network = whole[whole["action"].astype(object) == "NET_RX"]
     polled = network[network["polls"] > 0]
@@ -107,14 +107,14 @@ def choose(softirqs: pd.DataFrame, victim: Task | None) -> tuple["pd.Series[Any]
 
 def typical(irqs: pd.DataFrame) -> "pd.Series[Any]":
     length = (irqs["exit_ns"] - irqs["entry_ns"]).astype("int64").to_numpy()
-    # Of several the one in mid-capture: what came before and after it is there to be shown.
+    # Of several the one in mid-capture, where something came before and after.
     entry = irqs["entry_ns"].astype("int64").to_numpy()
     middle = np.abs(entry - np.median(entry))
     return irqs.iloc[int(np.lexsort((middle, np.abs(length - np.median(length))))[0])]
 
 
 def _began(hardirqs: pd.DataFrame, row: "pd.Series[Any]", entry: int) -> int:
-    # The interrupt whose raise this is, or the softirq's own entry where none was recorded.
+    # When the interrupt that raised it began; the softirq's own entry where no raise was recorded.
     raised = row["raise_ns"]
     if pd.isna(raised):
         return entry
@@ -128,8 +128,8 @@ def _began(hardirqs: pd.DataFrame, row: "pd.Series[Any]", entry: int) -> int:
 
 
 def _around(timeline: Timeline, row: "pd.Series[Any]", first: int) -> dict[str, Any]:
-    # From the interrupt that began it to the softirq's exit, and a margin on both sides; cut where
-    # the timeline's window is.
+    # From the interrupt that raised it to the softirq's exit, with a margin on both sides, cut
+    # where the window ends.
     window, cpu, origin = window_of(timeline), int(row["cpu"]), timeline.capture.start_ns
     whole = first, int(row["exit_ns"])
     first, last = max(whole[0], window.start_ns), min(whole[1], window.end_ns)

@@ -30,11 +30,11 @@ _LANES, _TASKS = 8, 7
 
 @dataclass(frozen=True, eq=False)
 class HandedOver:
-    """Native's aggregate: what stays of threads were for, and who waited meanwhile.
+    """Native's aggregate: what threads' slices were for, and who waited meanwhile.
 
-    stays: of all threads; renamed: lives' table, none where the CPUs' clocks disagree; threads: how
-    their names begin; near_ns: how long before a wake-up what it was for may have ended; end_ns:
-    until when those wait who had not come back, None for nobody knows.
+    stays: of all threads. renamed: the table of lives_of(), None where the CPUs' clocks disagree.
+    threads: how their names begin. near_ns: how long before a wake-up its cause may have ended.
+    end_ns: until when tasks that did not come back waited, None where that is unknown.
     """
 
     stays: pd.DataFrame
@@ -57,11 +57,11 @@ def _handed_over(timeline: Timeline) -> HandedOver:
     )
 
 
-# Tables stays, a row for each of them: the polls that ended in it, their packets, and of how many
-# these are unknown; call_ns, rounds and on_comm of the run of softirqs that ended near before its
-# wake-up, null where none did or what the thread ran first was raised later; raised_ns, when that
-# was. held: when scheduled network work had the CPU in stays. waits, cut where the task was moved,
-# as far as they have time in common with a stay.
+# Its tables. stays, a row per slice: the polls that ended in it, their packets, and for how many
+# polls these are unknown; call_ns, rounds and on_comm of the run of softirqs that ended shortly
+# before its wake-up, null where none did or what the thread ran first was raised later; raised_ns:
+# when that was. held: when scheduled network work had the CPU in these slices. waits: those that
+# overlap a slice, cut where the task was moved.
 _HANDED_OVER = Aggregate(_handed_over, on=everywhere, is_later=True)
 
 
@@ -84,7 +84,7 @@ def handovers(timeline: Timeline) -> Answer:
 
     Source: slices; then segments, softirqs, hardirqs, polls, migrations and slices.
     """
-    # Who waited for one of some CPUs may have come back on another.
+    # A task that waited for one of these CPUs may have come back on another.
     tables = {name: to_frame(table) for name, table in _HANDED_OVER(timeline).items()}
     held = spans_of(tables["held"], group="cpu")
     stays = _handed_over(timeline).stays.join(tables["stays"])
@@ -114,8 +114,8 @@ def handovers(timeline: Timeline) -> Answer:
 def _totals(
     timeline: Timeline, victim: Task | None, frame: pd.DataFrame, displaced: pd.DataFrame
 ) -> dict[str, int | None]:
-    # Sums over hand-overs, and the victim's waits in them. polls, packets: None where of any they
-    # are unknown. behind_others_ns: behind threads that were handed nothing.
+    # Sums over hand-overs, and the victim's waits in them. polls, packets: None where any are
+    # unknown. behind_others_ns: waits behind threads to which nothing was handed over.
     waits = displaced[:0] if victim is None else rows_of(displaced, victim)
     own = waits.groupby("handover")["ns"].sum()
     waited_for_all_ns = None if victim is None else loss_of(timeline, victim).row["displaced_ns"]

@@ -27,7 +27,7 @@ _MEASURES = (
     *KIND_COLUMNS.values(),
 )
 _STEPS_IN_WINDOW = 5
-# A window of which so much is unknown cannot be compared with others.
+# A window with more unknown time cannot be compared with others.
 _UNKNOWN = 0.1
 
 
@@ -104,7 +104,7 @@ def windows(
 def _widths(timeline: Timeline, window_ns: int | None, step_ns: int | None) -> tuple[int, int]:
     step = step_ns
     if step is None:
-        # A window that was asked for is made of whole steps.
+        # A given window consists of whole steps.
         step = window_ns // _STEPS_IN_WINDOW if window_ns else round_width(timeline.duration_ns)
         if window_ns and (not step or window_ns % step):
             step = window_ns
@@ -115,7 +115,7 @@ def _widths(timeline: Timeline, window_ns: int | None, step_ns: int | None) -> t
 
 
 def unknown_in(sums: pd.DataFrame, frame: pd.DataFrame, step: int) -> "pd.Series[float]":
-    # Of each window the CPU time without a known owner, over all of it.
+    # The share of each window's CPU time without a known owner.
     every = sums.groupby("bin_ns")["ns"].sum()
     unknown = sums[sums["context"] == "unknown"].groupby("bin_ns")["ns"].sum()
     unknown = unknown.reindex(every.index, fill_value=0)
@@ -133,7 +133,7 @@ def unknown_in(sums: pd.DataFrame, frame: pd.DataFrame, step: int) -> "pd.Series
 def _lived(
     timeline: Timeline, frame: pd.DataFrame, keys: list[str], victim: Task | None
 ) -> "pd.Series[int]":
-    # How much of each window the victim was there.
+    # How long in each window the victim was there.
     if timeline.missing["on_cpu"] or ("comm" not in keys and victim is None):
         return pd.Series(pd.NA, index=frame.index, dtype="Int64")
     lives = timeline.lives[["tid", "comm", "begun_ns", "done_ns"]].dropna().astype({"comm": object})
@@ -168,13 +168,13 @@ def rolled(
     # A window longer than the timeline ends with it.
     window = min(window, max(end - first, step))
     steps = -(-window // step)
-    # A bin is part of each window that holds it: of as many windows as a window has steps.
+    # A bin is part of every window that holds it: as many as a window has steps.
     parts = [binned.assign(window=binned["bin_ns"] - number * step) for number in range(steps)]
     spread = pd.concat(parts) if parts else binned.assign(window=0)
     spread = spread[(spread["window"] >= first) & (spread["window"] <= last)]
     frame = spread.groupby(["window", *keys], dropna=False)[measures].sum()
     if not keys:
-        # A window in which no task ran is a window all the same.
+        # A window in which no task ran has a row too.
         every = pd.RangeIndex(first, last + 1, step, name="window") if end > start else frame.index
         frame = frame.reindex(every, fill_value=0)
     frame = frame.reset_index()
@@ -191,9 +191,8 @@ def rolled(
 
 
 def usual(frame: pd.DataFrame) -> pd.DataFrame:
-    # The windows that can be compared: the victim was there throughout, and most is known.
-    # frame: of rolling_stolen, of one victim or of all. Of these the ones in which it had at least
-    # half of its usual time; all, where nobody knows how long it was on a CPU.
+    # The windows that can be compared: the victim was there throughout and had at least half of its
+    # usual time, and most is known. All of them where its time on CPU is unknown.
     if not len(frame) or frame["on_cpu_ns"].isna().any():
         return frame
     width = frame["end_ns"] - frame["start_ns"]
@@ -204,8 +203,8 @@ def usual(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def spread(frame: pd.DataFrame) -> dict[str, float] | None:
-    # How much stolen_max_share varies over usual windows: its 10th and 90th percentile, and the
-    # most. None for few, or where nothing was stolen.
+    # The 10th and 90th percentile of stolen_max_share over usual windows, and the most; None for
+    # few windows, or where nothing was stolen.
     shares = usual(frame)["stolen_max_share"].dropna()
     if len(shares) < 5 or not shares.max():
         return None
@@ -214,8 +213,7 @@ def spread(frame: pd.DataFrame) -> dict[str, float] | None:
 
 
 def _extremes(frame: pd.DataFrame) -> pd.DataFrame:
-    # The windows with most and least stolen, and those before and after the largest change: two of
-    # which one begins where the other ends.
+    # The windows with most and least stolen, and the two adjacent windows with the largest change.
     if not len(frame):
         return pd.DataFrame(columns=["extreme", *frame.columns])
     shares = frame.set_index("start_ns")["stolen_cpu_share"]
@@ -256,7 +254,7 @@ def over_time(timeline: Timeline, victim: Task | None = None, bin_ns: int | None
     return Answer(
         frame,
         cpus=sorted(cpus),
-        # Overlaps are counted once.
+        # Overlaps count once.
         lost_ns=sum(lost_of_cpus(cpus, gaps.to_dict("records"), window).values()),
         spread=spread(frame) if known else None,
         gaps=gaps.reset_index(drop=True),
@@ -268,7 +266,7 @@ def over_time(timeline: Timeline, victim: Task | None = None, bin_ns: int | None
 
 
 def cpus_of(timeline: Timeline, victim: Task | None) -> list[int]:
-    # The CPUs on which a victim was seen, the one with most of its time first; None: any task.
+    # The CPUs on which a victim ran, the one with most of its time first; None: any task.
     own = rows_of(of_tasks(timeline.sums_by_thief()), victim)
     by_cpu = own.groupby("cpu")["ns"].sum().sort_values(ascending=False, kind="stable")
     return [int(cpu) for cpu in by_cpu.index]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _STOLEN = ("stolen", "stolen_or_synchronous")
-# Of the NET_RX that polled an instance alone, so many must show the line.
+# At least this share of the NET_RX that polled only one instance must show its line.
 _LEAST_SHARE = 0.05
 _BARS = 9
 
@@ -82,16 +82,14 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
     order = frame.assign(loss=loss, most=-frame["stolen_max_ns"])
     index = order.sort_values(["loss", *keys, "most"], kind="stable").index
     frame = frame.astype(dict.fromkeys(totals, "int64")).loc[index].reset_index(drop=True)
-    # Of tasks by number, or of several, the frame alone tells.
+    # Only about one victim is there more to say.
     about = None if by == "tid" else victim
     own = frame[:0] if about is None else frame
     return Answer(frame, by_thief=by_thief(own), **by_queue(own), victim=label_of(timeline, about))
 
 
 def by_thief(rows: pd.DataFrame) -> pd.DataFrame:
-    # A victim's thieves whatever their queue, most first.
-    # rows: of thieves(), its own. Returns a row per thief: thief, kind (of kinds_of), device,
-    # is_network, stolen_ns, stolen_max_ns, segments, stolen_share, stolen_max_share.
+    # A victim's rows of thieves() summed over queues: a row per thief, the largest first.
     keys = ["thief", "kind", "device", "is_network"]
     totals = ["stolen_ns", "stolen_max_ns", "segments", "stolen_share", "stolen_max_share"]
     own = rows.assign(kind=kinds_of(rows))
@@ -101,8 +99,8 @@ def by_thief(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_queue(rows: pd.DataFrame) -> dict[str, Any]:
-    # Of a victim stolen_max_ns that may be network's: queues, most first; with_polls, whether polls
-    # are in it; nobodys, of polls whose queue is not known, by device. rows: of thieves(), its own.
+    # A victim's stolen_max_ns that may be network's. queues: by queue, the largest first;
+    # with_polls: whether polls are in them; nobodys: polls without a known queue, by device.
     network = rows[rows["is_network"] != "no"]
     ns = network[network["queue"].notna()].groupby("queue")["stolen_max_ns"].sum()
     polls = network[network["context"] == "poll"]
@@ -159,7 +157,7 @@ def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame
         shown = pd.merge_asof(raised, lines, left_on="raise_ns", right_on="entry_ns", by="cpu")
         shown = shown[shown["exit_ns"] >= shown["raise_ns"]]
     else:
-        # One of them proves nothing; that most do, and for one line, is what counts.
+        # A single one proves nothing; most must agree on one line.
         began = polled[["cpu", "ordinal", "entry_ns"]].astype("int64").sort_values("entry_ns")
         shown = pd.merge_asof(
             began.rename(columns={"entry_ns": "began_ns"}),
@@ -183,7 +181,7 @@ def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame
     pairs = shown.merge(alone, on=["cpu", "ordinal"])
     counts = pairs.groupby(["napi", "device", "irq", "name"], dropna=False).size()
     frame = counts.rename("softirqs").reset_index()
-    # Two of thousands are coincidence: on PREEMPT_RT raises are the irq threads' own.
+    # A few of thousands are coincidence: on PREEMPT_RT the irq threads raise.
     every = frame["napi"].map(alone["napi"].value_counts())
     frame = frame[frame["softirqs"] >= every.astype("float64") * _LEAST_SHARE]
     for key in ("napi", "irq"):

@@ -1,5 +1,5 @@
-# The stays of ksoftirqd and of NAPI's threads, put together into stretches of work, what they were
-# woken for, and who waited, runnable, meanwhile.
+# Slices of ksoftirqd and of NAPI threads, joined into stretches of work: what they were woken for,
+# and who was runnable meanwhile.
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,20 +17,20 @@ from ..batches.paired import stopped_by
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
 
-# ktimers (timers on PREEMPT_RT) and vhost are scheduled as well, but the network's softirqs are not
-# handed over to them; irq threads run what is theirs from the start.
+# ktimers (timers on PREEMPT_RT) and vhost are scheduled too, but network softirqs are not handed
+# over to them; irq threads run their work from the start.
 THREADS = ("ksoftirqd/", "napi/", "backlog_napi/")
-# From the last softirq's exit, or the raise, to the wake-up: 3 us in the sample data, 15 emulated.
+# From the last softirq's exit, or the raise, to the wake-up: 3 us in the samples, 15 emulated.
 WAKE_NS = 50_000
-# Bits of prev_state above these say that the task was preempted (TASK_REPORT_MAX); it was 0x80 to
-# 0x1000 in kernels until 4.14 and is 0x100 since.
+# Higher bits of prev_state say that the task was preempted (TASK_REPORT_MAX, 0x100 since 4.14 and
+# 0x80 to 0x1000 before).
 _ASLEEP = 0xFF
 STAYS = Aggregate(lambda timeline: StaysOf(names_begin=THREADS), on=everywhere)
 
 
 @once
 def stays_of(timeline: "Timeline") -> pd.DataFrame:
-    """The stays of these threads on its CPUs, by tid and time."""
+    """The slices of these threads on the timeline's CPUs, by tid and time."""
     rows = to_frame(STAYS(timeline)["stays"])
     rows = rows[rows["cpu"].isin(timeline.summary["cpus"])].astype({"comm": object, "tid": "int64"})
     return rows.sort_values(["tid", "in_ns"], kind="stable", ignore_index=True)
@@ -39,8 +39,8 @@ def stays_of(timeline: "Timeline") -> pd.DataFrame:
 def handovers_of(
     rows: pd.DataFrame, held: Spans, limits: KernelLimits
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    # The stays of stretches with network work, with the number of theirs (handover), and those
-    # stretches. rows: of stays_of(), with the columns of native's.
+    # The slices of stretches with network work, numbered by stretch (handover), and these
+    # stretches. rows: of stays_of(), with native's columns.
     stays = rows.copy()
     spans = stays.rename(columns={"in_ns": "start_ns", "out_ns": "end_ns"})
     stays["network_ns"] = held_in(held, spans)
@@ -65,7 +65,7 @@ def _described(stays: pd.DataFrame, limits: KernelLimits) -> pd.DataFrame:
     for name in ("on_cpu_ns", "network_ns", "softirq_ns"):
         frame[name] = group[name].sum()
     frame["stays"] = group.size()
-    # Of the first stay alone, and of the last; NA too.
+    # Of the first slice alone, and of the last; may be NA.
     first = stays.drop_duplicates("handover").set_index("handover").loc[frame.index]
     frame["wake_ns"] = first["wake_ns"].astype("Int64")
     frame["wake_delay_ns"] = first["wait_ns"].astype("Int64")
@@ -91,26 +91,25 @@ def _wake_reason(comm: str, wake_ns: Any, call_ns: Any, raised_ns: Any, limit: s
         return "unknown"
     if pd.notna(call_ns):
         return limit
-    # raise_softirq_irqoff wakes it where no interrupt's exit would run the softirq.
+    # raise_softirq_irqoff wakes it where no interrupt exit would run the softirq.
     near = pd.notna(raised_ns) and 0 <= int(wake_ns) - int(raised_ns) <= WAKE_NS
     return "raise" if near else "unknown"
 
 
 def runnable(prev_state: "pd.Series[int]") -> "pd.Series[bool]":
-    # Whether a task that left its CPU still wanted it; False where that was not recorded.
+    # Whether a task that left its CPU was still runnable; False where that was not recorded.
     state = prev_state.astype("Int64")
     return ((state & _ASLEEP) == 0).fillna(False).astype(bool)
 
 
 def held_in(held: Spans, stretches: pd.DataFrame) -> Ints:
-    # How much of each stretch (cpu, start_ns, end_ns) its CPU was held by work, ns. held: by CPU.
+    # How long, in ns, work held the CPU in each stretch (cpu, start_ns, end_ns). held: by CPU.
     return held.within(*columns(stretches, "cpu", "start_ns", "end_ns"))
 
 
 def displaced_in(stays: pd.DataFrame, waits: pd.DataFrame, held: Spans) -> pd.DataFrame:
-    # Each wait against each stay that it overlaps.
-    # stays: cpu, in_ns, out_ns, and handover (a number), of a CPU in order and disjoint.
-    # Returns handover, tid, comm, ns: how much of the stay's held time lies in the wait, above 0.
+    # Each wait against each slice that it overlaps. stays: in order and disjoint on each CPU. ns of
+    # a row: how much of the slice's held time lies in the wait, if any.
     parts = []
     for cpu, some in waits.groupby("cpu"):
         on = stays[stays["cpu"] == cpu].sort_values("in_ns", kind="stable")
