@@ -52,12 +52,12 @@ _TAKEN = ("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_
 def lifetimes(timeline: Timeline, by: By = "comm") -> Answer:
     """How long each victim lived within the window, and what it did with that time.
 
-    - timeline: What is asked; the answer is of all recorded CPUs, whatever it chose.
+    - timeline: The answer covers all recorded CPUs, even those that the timeline leaves out.
     - by: What tells victims apart; "device" is as "comm".
 
     A row per victim that had a CPU, in the order of stolen(); figures are sums over its tasks. All
-    but tasks, lifetime_ns and absent_ns add up to lifetime_max_ns. What a task is shown on two CPUs
-    at once is once in own_ns.
+    but tasks, lifetime_ns and absent_ns add up to lifetime_max_ns. Time that a task is shown on two
+    CPUs at once counts once in own_ns.
 
     Source: the sums, slices and displaced, events of tasks that begin and end, what the bundle says
     of its victim.

@@ -70,11 +70,11 @@ class NetworkCost(NamedTuple):
 
 @question(topic="stolen_time", rows=0)
 def network_cost(timeline: Timeline) -> Answer:
-    """What networking cost in all, and each CPU: whoever was current, and idle CPUs too.
+    """What networking cost in all and on each CPU, whoever was current, idle CPUs included.
 
     A row per CPU, most first. Where unknown_cpu_share is not 0 the other figures are lower bounds.
-    network_cpu_max_ns is NA where nothing was recorded or has a known owner. kworkers_ns may be
-    network too, as tunnels' work is: no event says so.
+    network_cpu_max_ns is NA where nothing was recorded or has a known owner. kworkers_ns may
+    include network work, such as tunnels': no event tells.
 
     Source: the timeline's sums, and completeness().
     """

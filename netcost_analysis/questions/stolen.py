@@ -37,11 +37,11 @@ def stolen(timeline: Timeline, by: By = "comm") -> Answer:
     and stolen_max_ns of by_softirq (NET_RX with its polls) add up to stolen_max_ns; by_device is
     what can be laid at a device, its hardirqs and polls, across those parts.
 
-    unknown_ns is time in which it was current and what ran is unknown. unknown_max_ns adds what it
-    may have been on a CPU that nobody is known to have had, between its stays and while it was
-    there; by name all of that where events were lost, for tasks of that name may have lived there
-    unseen. Upper bounds of several victims do not add up. Where interrupts are not charged and
-    unknown_ns is not 0, monitor_ns is an upper bound.
+    unknown_ns is time in which the victim was current and what ran is unknown. unknown_max_ns adds
+    time on CPUs without a known owner, between the victim's slices, that may have been its; by name
+    it is all such time where events were lost, since tasks of that name may have run there unseen.
+    Upper bounds of several victims do not add up. Where interrupts are not charged and unknown_ns
+    is not 0, monitor_ns is an upper bound.
 
     Source: the timeline's sums; the counters beside the trace.
     """

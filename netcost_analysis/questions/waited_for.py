@@ -29,10 +29,10 @@ def waited_for(timeline: Timeline, by: By = "comm") -> Answer:
     - by: What tells victims apart; "device" is as "comm".
 
     A row per victim, under the name with which it began to wait, and holder: "(idle)" where the CPU
-    was being woken or switched, "(unknown)" where nobody is known to have had it, or which CPU it
-    waited for is not. That is known from its migrations; without sched_migrate_task where it ran
-    before on the CPU on which it ran then. What a victim waited for network work in kernel threads
-    is in it, under their names. Waits that had not ended are not.
+    was being woken or switched, "(unknown)" where the CPU or its owner is unknown. The CPU is known
+    from migrations; without sched_migrate_task only where the victim had run on the same CPU
+    before. Waits for network work in kernel threads are included, under the threads' names; waits
+    that had not ended are not.
 
     Source: slices and migrations.
     """

@@ -36,13 +36,13 @@ def effective_share(timeline: Timeline, by: By = "comm") -> Answer:
 
     - by: What tells victims apart; "device" is as "comm".
 
-    A row per victim, in the order of stolen(). Shares are of its lifetime as lifetimes() has it (of
-    a CPU: of the window), one CPU being 1. monitor_from "counted" is what the kernel itself counted
-    of the bundle's victim (accounts: task_stat), over its run, monitor_of_ns, of which the
-    recording may be a part; "traced" is monitor_ns. effective_share is what the task itself ran,
-    with softirqs of its own sending and receiving, and of ksoftirqd and its like the network work
-    that they are for. overcharged_share is below 0 where its own softirqs are not charged.
-    softirq_ticks are what the kernel's sampling sees.
+    A row per victim, in the order of stolen(). Shares are of its lifetime as in lifetimes() (for a
+    CPU: of the window); 1 is one CPU. monitor_from "counted" is what the kernel itself counted for
+    the bundle's victim (accounts: task_stat) over its run, monitor_of_ns, of which the recording
+    may be a part; "traced" is monitor_ns. effective_share is what the task itself ran, with
+    softirqs for its own sending and receiving; for ksoftirqd and its like also their network work.
+    overcharged_share is below 0 where its own softirqs are not charged. softirq_ticks are the ticks
+    that hit a softirq.
 
     Source: stolen(), the sums and lives; hardirqs and softirqs for the ticks.
     """

@@ -79,8 +79,8 @@ def handovers(timeline: Timeline) -> Answer:
     handovers: a row per hand-over, in order of time; displaced: a row per hand-over and task that
     waited for that CPU meanwhile, none where the CPUs' clocks disagree. A hand-over begins when
     such a thread is woken and ends when it goes back to sleep: all its stays on the CPU in between,
-    those after a preemption too. Those without network work are left out. All work of NAPI's own
-    threads (threaded NAPI, backlog threads) is handed over from the start, and wake_reason says so.
+    those after a preemption too. Stretches without network work are left out. All work of NAPI's
+    own threads (threaded NAPI, backlog threads) is handed over from the start; wake_reason says so.
 
     Source: slices; then segments, softirqs, hardirqs, polls, migrations and slices.
     """
