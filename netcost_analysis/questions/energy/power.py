@@ -7,16 +7,7 @@ import pandas as pd
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.bundle import Bundle
-from .metered import (
-    domains_of,
-    idle_watts,
-    joules_of,
-    metered,
-    require_energy,
-    seconds_of,
-    source_of,
-    split,
-)
+from .meters import domains_of, idle_watts, metered, require_energy, source_of, split, totals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,14 +31,18 @@ def power(bundle: Bundle) -> Answer:
     intervals = found.frame
     keys = ["source", "domain", "zone"]
     by_zone = [
-        {**dict(zip(keys, names, strict=True)), **_used(zone)}
+        dict(zip(keys, names, strict=True)) | _used(zone)
         for names, zone in intervals.groupby(keys, sort=False)
     ]
     by_domain = []
     for domain in domains_of(intervals):
         best = source_of(intervals, domain)
-        named = {"domain": domain, "source": best["source"].iloc[0]}
-        by_domain.append({**named, "zones": best["zone"].nunique(), **_used(best)})
+        named = {
+            "domain": domain,
+            "source": best["source"].iloc[0],
+            "zones": best["zone"].nunique(),
+        }
+        by_domain.append(named | _used(best))
     return Answer(
         power=pd.DataFrame(by_zone),
         over_time=intervals,
@@ -59,8 +54,8 @@ def power(bundle: Bundle) -> Answer:
 def _used(intervals: pd.DataFrame) -> dict[str, Any]:
     # Of one zone, or of all zones of a domain, which were metered at the same time.
     floor, number = idle_watts([intervals])
-    seconds = seconds_of(intervals) / intervals["zone"].nunique()
-    return {**split(joules_of(intervals), seconds, floor), "idle_intervals": number}
+    joules, seconds = totals(intervals)
+    return split(joules, seconds / intervals["zone"].nunique(), floor) | {"idle_intervals": number}
 
 
 def _timing_notes(intervals: pd.DataFrame) -> list[str]:

@@ -1,4 +1,4 @@
-# What the energy counters of a recording said: in a span of time, and while its CPUs idled.
+# What the energy meters of a recording counted: in a span of time, and while its CPUs idled.
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,9 +10,10 @@ from ..._native import CaptureError
 from ...capture.bundle import Bundle
 from ...snapshots.counters import counters
 from ...snapshots.energy import SOURCES, Energy, energy
+from ...stats.resampling import Floats
 from ...timeline.reading import once
 
-# What one usually asks about, the whole before its parts; others behind, as they come.
+# The whole before its parts; other domains follow, as they come.
 _DOMAINS = ("package", "cores", "uncore", "dram", "psys")
 # An interval with less of the CPUs' time busy is idle, and one that is shorter than this says
 # little: /proc/stat counts ticks.
@@ -26,7 +27,7 @@ _HOW = (
 
 @once
 def metered(bundle: Bundle) -> Energy:
-    # As parsers.energy has it, the best source first, with busy_cpu_share.
+    # As snapshots.energy has it, the best source first, with busy_cpu_share.
     found = energy(bundle)
     frame = found.frame.sort_values(
         "source", key=lambda names: names.map(SOURCES.index), kind="stable", ignore_index=True
@@ -46,25 +47,26 @@ def require_energy(bundle: Bundle) -> None:
     raise CaptureError(f"energy was not measured: {why}. {_HOW}")
 
 
-def busy_shares(bundle: Bundle, frame: pd.DataFrame) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    # Of all CPUs' time from each start_ns to end_ns, by /proc/stat; NaN where it was not read.
-    nothing = np.full(len(frame), np.nan)
+def busy_shares(bundle: Bundle, frame: pd.DataFrame) -> Floats:
+    # The busy share of all CPUs' time from each start_ns to end_ns, by /proc/stat; NaN where it was
+    # not read.
+    shares = np.full(len(frame), np.nan)
     ticks = counters(bundle, "stat") if len(frame) else pd.DataFrame()
     kinds = [name for name in ticks.columns[4:] if not name.startswith("guest")]
     if not {"idle", "iowait"} <= set(kinds):
-        return nothing
+        return shares
     of_all = ticks.groupby("at_ns")[kinds].sum(min_count=1).astype("float64").dropna()
     if len(of_all) < 2:
-        return nothing
+        return shares
     at, total = of_all.index.to_numpy("float64"), of_all.sum(axis=1).to_numpy()
     idle = of_all[["idle", "iowait"]].sum(axis=1).to_numpy()
     start, end = frame["start_ns"].to_numpy("float64"), frame["end_ns"].to_numpy("float64")
     passed, rested = (np.interp(end, at, of) - np.interp(start, at, of) for of in (total, idle))
     # The first and the last reading may lie up to a tenth of an interval inside it.
     margin = 0.1 * (end - start)
-    seen = (start >= at[0] - margin) & (end <= at[-1] + margin) & (passed > 0) & (rested >= 0)
-    share = 1 - np.divide(rested, passed, out=nothing.copy(), where=seen)
-    return np.asarray(np.clip(share, 0.0, 1.0))
+    known = (start >= at[0] - margin) & (end <= at[-1] + margin) & (passed > 0) & (rested >= 0)
+    shares[known] = np.clip(1 - rested[known] / passed[known], 0.0, 1.0)
+    return shares
 
 
 def source_of(frame: pd.DataFrame, domain: str) -> pd.DataFrame:
@@ -96,23 +98,21 @@ def idle_watts(parts: Sequence[pd.DataFrame]) -> tuple[float, int]:
         is_idle = (part["busy_cpu_share"] <= IDLE_BUSY) & (part["interval_ns"] >= _SHORTEST_NS)
         idle = part[is_idle]
         zones = max(idle["zone"].nunique(), 1)
-        joules += joules_of(idle)
-        seconds += seconds_of(idle) / zones
+        used, time = totals(idle)
+        joules += used
+        seconds += time / zones
         number += len(idle) // zones
     return (joules / seconds if seconds else float("nan")), number
 
 
-def joules_of(intervals: pd.DataFrame) -> float:
-    # By watts: turbostat's intervals have no joules.
-    return float((intervals["watts"] * (intervals["interval_ns"] / 1e9)).sum())
-
-
-def seconds_of(intervals: pd.DataFrame) -> float:
-    return float(intervals["interval_ns"].sum()) / 1e9
+def totals(intervals: pd.DataFrame) -> tuple[float, float]:
+    # Joules and seconds of all zones. Joules by watts: turbostat's intervals have no joules.
+    joules = (intervals["watts"] * (intervals["interval_ns"] / 1e9)).sum()
+    return float(joules), float(intervals["interval_ns"].sum()) / 1e9
 
 
 def split(joules: float, seconds: float, floor: float) -> dict[str, Any]:
-    # The energy of a time, and what of it is above the idle floor.
+    # The energy of a time, and how much of it is above the idle floor.
     watts = joules / seconds if seconds else float("nan")
     return {
         "metered_ns": round(seconds * 1e9),
