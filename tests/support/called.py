@@ -27,7 +27,7 @@ class Called:
     cpu: int = 0
 
 
-def write(folder: Path, *told: Called, attr: Attr = CLOCK, names: str | None = None) -> str:
+def write(folder: Path, *told: Called, attr: Attr = CLOCK) -> str:
     (folder / "kcore_dir").mkdir(parents=True)
     functions = list(dict.fromkeys(name for one in told for name in one.path if name != "user"))
     at = {name: BASE + SIZE * place for place, name in enumerate(functions)}
@@ -54,5 +54,5 @@ def write(folder: Path, *told: Called, attr: Attr = CLOCK, names: str | None = N
             )
     (folder / "data").write_bytes(write_file([attr], [], [*records, FinishedRound()]))
     text = "".join(f"{address:x} T {name}\n" for name, address in at.items())
-    (folder / "kcore_dir" / "kallsyms").write_text(names or text)
+    (folder / "kcore_dir" / "kallsyms").write_text(text)
     return str(folder)
