@@ -8,7 +8,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...opening.experiment import Experiment
 from ..io_steps import Step, require_steps, steps_of
-from .meters import (
+from .power import (
     IDLE_BUSY,
     domains_of,
     idle_watts,

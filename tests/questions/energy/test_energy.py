@@ -7,7 +7,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.energy.meters import busy_shares
+from netcost_analysis.questions.energy.power import busy_shares
 from netcost_analysis.snapshots.mpstat_times import mpstat_intervals
 from support.energy_bundles import (
     PACKETS,
