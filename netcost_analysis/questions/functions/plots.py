@@ -1,7 +1,7 @@
 # The pictures of this topic.
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,15 +17,16 @@ from .groups import GROUPS, INTERRUPT, IPI, MAJOR, NIC, OTHER, PATH, group_of, o
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
 _LIGHTER, _INTERVAL = "#8a8f96", "#444444"
-# Interrupts off by what ran without them: name, colour and hatch.
-_INTERRUPTS_OFF = (
+# The parts of a bar from below: name, colour and hatch. Interrupts off by what ran without them.
+_PARTS = [(group, COMPONENT_GROUPS[group], "") for group in (*GROUPS, OTHER)]
+_PARTS += [
     (f"{HIDDEN}: {IPI}", _LIGHTER, "////"),
     (f"{HIDDEN}: {INTERRUPT}", _LIGHTER, "...."),
     (f"{HIDDEN}: {PATH}", COMPONENT_GROUPS[HIDDEN], ""),
-)
+]
+_PARTS.sort(key=lambda part: [*GROUPS, OTHER].index(part[0].partition(":")[0]))
 # So many bars can be told apart.
 MOST = 16
 # Per cent: a lower part has no room for its figure.
@@ -47,12 +48,24 @@ def _by_part(rows: pd.DataFrame, keys: str | list[str], column: str) -> pd.DataF
     )
 
 
-def _order(there: "pd.Index[str]") -> list[tuple[str, str, str]]:
-    # The parts that there are, the lowest first: name, colour, hatch.
-    parts: list[tuple[str, str, str]] = []
-    for group in (*GROUPS, OTHER):
-        parts += _INTERRUPTS_OFF if group == HIDDEN else [(group, COMPONENT_GROUPS[group], "")]
-    return [part for part in parts if part[0] in there]
+def _stacked(
+    ax: "Axes", place: Any, by: pd.DataFrame, width: float, figures: bool, rows: bool = False
+) -> pd.DataFrame:
+    # Draws bars with a part for each column, as rows or upright; returns where the parts end.
+    parts = [part for part in _PARTS if part[0] in by]
+    ends = by[[name for name, _, _ in parts]].cumsum(axis=1)
+    for name, colour, hatch in parts:
+        size, end = by[name].to_numpy(), ends[name].to_numpy()
+        draw = ax.barh if rows else ax.bar
+        bars = draw(place, size, width, end - size, color=colour, label=name, hatch=hatch)
+        if not figures:
+            continue
+        texts = [f"{each:.0f}" if each >= _READ else "" for each in size]
+        labels = ax.bar_label(bars, texts, label_type="center", fontsize=8, color=ink_on(colour))
+        for label in labels if hatch else ():
+            # On a hatch a figure is not read.
+            label.set_bbox({"facecolor": colour, "edgecolor": "none", "pad": 0.8})
+    return ends
 
 
 def _legend(ax: "Axes", reverse: bool = False) -> None:
@@ -68,21 +81,12 @@ def shares_by_size(ax: "Axes", rows: pd.DataFrame, side: str) -> None:
     by = _by_part(rows[rows["io_side"] == side], "io_bytes", "path_share")
     # Repeats at one size are one bar.
     by = 100 * by.div(by.sum(axis=1), axis=0).fillna(0)
-    place, below = np.arange(len(by)), np.zeros(len(by))
-    tops: dict[str, NDArray[np.float64]] = {}
-    for name, colour, hatch in _order(by.columns):
-        share = by[name].to_numpy()
-        bars = ax.bar(place, share, bottom=below, color=colour, label=name, width=0.6, hatch=hatch)
-        texts = [f"{height:.0f}" if height >= _READ else "" for height in share]
-        labels = ax.bar_label(bars, texts, label_type="center", fontsize=8, color=ink_on(colour))
-        for label in labels if hatch else ():
-            # On a hatch a figure is not read.
-            label.set_bbox({"facecolor": colour, "edgecolor": "none", "pad": 0.8})
-        tops[name] = below = below + share
+    place = np.arange(len(by))
+    ends = _stacked(ax, place, by, 0.6, figures=True)
     marks = []
     for at, names in enumerate((NIC, MAJOR)):
         # These are the lowest.
-        top = np.max([np.zeros(len(by)), *(tops[name] for name in names if name in tops)], axis=0)
+        top = ends[[name for name in names if name in ends]].max(axis=1).fillna(0).to_numpy()
         beside = place + 0.33 + 0.05 * at
         ax.vlines(beside, 0, top, color=INK, linewidth=2.5 - at, capstyle="butt")
         marks.append(top)
@@ -114,11 +118,8 @@ def cost_by_size(ax: "Axes", rows: pd.DataFrame, sides: pd.DataFrame, per: str) 
     place = np.array(
         [sizes.index(size) + (0.2 if side == "receive" else -0.2) for size, side in shown]
     )
-    below = np.zeros(len(by))
-    for name, colour, hatch in _order(by.columns):
-        ax.bar(place, by[name], bottom=below, color=colour, label=name, width=0.36, hatch=hatch)
-        below = below + by[name].to_numpy()
-    tops = below
+    _stacked(ax, place, by, 0.36, figures=False)
+    tops = below = by.sum(axis=1).to_numpy()
     if per == "packet" and (repeats == 1).all():
         ends = sides.set_index(keys).loc[shown]
         low, high = (scale * ends[f"{column}{end}"].to_numpy() for end in ("_low", "_high"))
@@ -169,13 +170,7 @@ def grouped_shares(ax: "Axes", rows: pd.DataFrame, key: str, column: str, label:
         index=key, columns="group", values=column, aggfunc="sum", sort=False
     )
     by = 100 * by.fillna(0).iloc[::-1]
-    left = np.zeros(len(by))
-    for name in (name for name in (*GROUPS, OTHER) if name in by):
-        share, colour = by[name].to_numpy(), COMPONENT_GROUPS[name]
-        drawn = ax.barh(by.index, share, left=left, color=colour, label=name, height=0.7)
-        texts = [f"{width:.0f}" if width >= _READ else "" for width in share]
-        ax.bar_label(drawn, texts, label_type="center", fontsize=8, color=ink_on(colour))
-        left += share
+    _stacked(ax, by.index, by, 0.7, figures=True, rows=True)
     ax.set_xlabel(label)
     _legend(ax)
 
