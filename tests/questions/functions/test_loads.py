@@ -13,66 +13,39 @@ from netcost_analysis.errors import AbsentError
 from netcost_analysis.parsers.memory_areas import ram, virtual_areas
 from netcost_analysis.questions.functions.data_objects import data_objects
 from netcost_analysis.questions.functions.data_source import decoded
+from support import load_captures as made
 from support.examples import examples
 from support.kept import kept
-from support.load_captures import (
-    ALL_BITS,
-    ANONYMOUS,
-    DATA,
-    DEVICE,
-    DIRECT,
-    HEAP,
-    IOMEM,
-    L1,
-    L3_MODIFIED,
-    LIBRARY,
-    LOADS,
-    MAPPED,
-    MEMORY,
-    MODULE_DATA,
-    NOTHING,
-    PAGE,
-    PER_CPU,
-    STACK,
-    STORE,
-    TASK_STACK,
-    VMALLOCINFO,
-    Load,
-    kept_loads,
-    loads_of,
-    mapped,
-    source,
-    told_loads,
-)
+from support.load_captures import Load, loads_of, source
 from support.stacks import T
 
 OF_KERNEL, OF_TASK = "unknown, of the kernel", "unknown, of a task"
 # By address and physical address the kind of data, and its name.
 OBJECTS = (
-    (DIRECT + 0x2000, 0x2000, "slab or page", ""),
-    (DIRECT + 0xFEBC0000, 0xFEBC0000, "device registers", ""),
-    (STACK + 8, 0x5008, "kernel stack", ""),
-    (DEVICE + 8, 0xFEBC0008, "device registers", ""),
+    (made.DIRECT + 0x2000, 0x2000, "slab or page", ""),
+    (made.DIRECT + 0xFEBC0000, 0xFEBC0000, "device registers", ""),
+    (made.STACK + 8, 0x5008, "kernel stack", ""),
+    (made.DEVICE + 8, 0xFEBC0008, "device registers", ""),
     (0xFFFFC90000200010, 0, "vmalloc area", ""),
-    (PER_CPU + 8, 0, "per-CPU data", ""),
-    (PAGE + 8, 0x7008, "page structures", ""),
-    (MODULE_DATA, 0, "data of a module", "veth"),
-    (DATA + 4, 0, "data of the kernel", "net_hotdata"),
+    (made.PER_CPU + 8, 0, "per-CPU data", ""),
+    (made.PAGE + 8, 0x7008, "page structures", ""),
+    (made.MODULE_DATA, 0, "data of a module", "veth"),
+    (made.DATA + 4, 0, "data of the kernel", "net_hotdata"),
     (0xFFFFFE8000000000, 0, OF_KERNEL, ""),
     (2**64 - 1, 0, OF_KERNEL, ""),
-    (HEAP + 8, 0x8008, "heap of a task", ""),
-    (TASK_STACK + 8, 0, "stack of a task", ""),
-    (ANONYMOUS + 8, 0, "anonymous memory of a task", ""),
-    (LIBRARY + 8, 0, "program or library", "libc.so.6"),
-    (LIBRARY + 0x10000, 0, OF_TASK, ""),
+    (made.HEAP + 8, 0x8008, "heap of a task", ""),
+    (made.TASK_STACK + 8, 0, "stack of a task", ""),
+    (made.ANONYMOUS + 8, 0, "anonymous memory of a task", ""),
+    (made.LIBRARY + 8, 0, "program or library", "libc.so.6"),
+    (made.LIBRARY + 0x10000, 0, OF_TASK, ""),
     (0, 0, "unknown", ""),
     # One more load of the direct mapping says where that begins.
-    (DIRECT + 4096, 4096, "slab or page", ""),
+    (made.DIRECT + 4096, 4096, "slab or page", ""),
 )
 
 
 def test_loads_are_the_sum_of_their_parts() -> None:
-    answer = kept(kept_loads()).ask.functions.memory_loads()
+    answer = kept(made.kept_loads()).ask.functions.memory_loads()
     levels = answer.tables["memory_levels"]
     for frame in (answer.frame, levels):
         assert frame[["samples", "weight"]].sum().tolist() == [answer["loads"], 510]
@@ -83,8 +56,8 @@ def test_loads_are_the_sum_of_their_parts() -> None:
 
 def test_what_lies_at_an_address(tmp_path: Path) -> None:
     rows = [Load("tcp_v4_rcv", addr, phys=phys) for addr, phys, _, _ in OBJECTS]
-    capture = loads_of(tmp_path / "made", *rows, records=MAPPED)
-    found = data_objects(capture, capture.samples(LOADS.name))
+    capture = loads_of(tmp_path / "made", *rows, records=made.MAPPED)
+    found = data_objects(capture, capture.samples(made.LOADS.name))
     assert list(zip(found.kind, found.name, strict=True)) == [one[2:] for one in OBJECTS]
 
 
@@ -94,7 +67,7 @@ def test_without_areas_the_direct_mapping_is_told_by_physical_addresses(tmp_path
     rows = [
         Load("_copy_to_iter", base + 0x5000 + at, phys=0x5000 + at) for at in range(0, 4096, 64)
     ]
-    rows += [Load("_copy_to_iter", PAGE), Load("tcp_v4_rcv", STACK)]
+    rows += [Load("_copy_to_iter", made.PAGE), Load("tcp_v4_rcv", made.STACK)]
     answer = loads_of(tmp_path / "made", *rows, areas=False).ask.functions.memory_loads()
     counts = answer.frame.groupby("data_object")["samples"].sum().to_dict()
     assert counts == {"slab or page": 64, OF_KERNEL: 2}
@@ -104,16 +77,20 @@ def test_without_areas_the_direct_mapping_is_told_by_physical_addresses(tmp_path
 def test_hashed_addresses_say_nothing() -> None:
     line = "0x0000000030c7fc2a-0x00000000d47d6174   20480 dup_task_struct+0xca/0x100 vmap\n"
     assert virtual_areas(line) == ram("00000000-00000000 : System RAM\n") == []
-    assert len(virtual_areas(VMALLOCINFO)) == 4
-    assert [one.start for one in ram(IOMEM)] == [0x1000, 0x100000000]
+    assert len(virtual_areas(made.VMALLOCINFO)) == 4
+    assert [one.start for one in ram(made.IOMEM)] == [0x1000, 0x100000000]
     for text in ("", "\n\n", "0x-0x 1 a\n", "ffff : System RAM\n", "x" * 10_000):
         assert virtual_areas(text) == ram(text) == []
 
 
 def test_mappings_of_another_task_do_not_count(tmp_path: Path) -> None:
-    rows = [Load("tcp_v4_rcv", HEAP), Load("tcp_v4_rcv", HEAP, pid=700)]
+    rows = [Load("tcp_v4_rcv", made.HEAP), Load("tcp_v4_rcv", made.HEAP, pid=700)]
     # Of two mappings of one address the last; one that reaches beyond the last address.
-    records = [*MAPPED, mapped(500, HEAP, 0x10000, "/new"), mapped(700, 2**64 - 8, 2**63, "/far")]
+    records = [
+        *made.MAPPED,
+        made.mapped(500, made.HEAP, 0x10000, "/new"),
+        made.mapped(700, 2**64 - 8, 2**63, "/far"),
+    ]
     answer = loads_of(tmp_path / "made", *rows, records=records).ask.functions.memory_loads()
     counts = answer.frame.groupby("data_object")["samples"].sum().to_dict()
     assert counts == {"program or library": 1, OF_TASK: 1}
@@ -121,12 +98,12 @@ def test_mappings_of_another_task_do_not_count(tmp_path: Path) -> None:
 
 def test_hostile_words_and_periods(tmp_path: Path) -> None:
     rows = [
-        Load("tcp_v4_rcv", 2**64 - 1, ALL_BITS, 2**32 - 1, 2**64 - 1, phys=2**64 - 1),
-        Load("tcp_v4_rcv", STACK, ALL_BITS ^ 1, 0, 0),
-        Load("tcp_v4_rcv", 0, MEMORY, 2**32 - 1, 0, phys=2**64 - 1),
-        Load("tcp_v4_rcv", 2**63, MEMORY, 2**32 - 1, 2**64 - 1, phys=1),
+        Load("tcp_v4_rcv", 2**64 - 1, made.ALL_BITS, 2**32 - 1, 2**64 - 1, phys=2**64 - 1),
+        Load("tcp_v4_rcv", made.STACK, made.ALL_BITS ^ 1, 0, 0),
+        Load("tcp_v4_rcv", 0, made.MEMORY, 2**32 - 1, 0, phys=2**64 - 1),
+        Load("tcp_v4_rcv", 2**63, made.MEMORY, 2**32 - 1, 2**64 - 1, phys=1),
     ]
-    answer = loads_of(tmp_path / "made", *rows, records=MAPPED).ask.functions.memory_loads()
+    answer = loads_of(tmp_path / "made", *rows, records=made.MAPPED).ask.functions.memory_loads()
     assert answer["loads"] == 2
     assert answer.words
     only = loads_of(tmp_path / "zero", rows[2]).ask.functions.memory_loads()
@@ -137,23 +114,23 @@ def test_hostile_words_and_periods(tmp_path: Path) -> None:
 
 def test_what_samples_may_lack(tmp_path: Path) -> None:
     def asked(lacks: T, *loads: Load) -> object:
-        attr = replace(LOADS, sample_type=LOADS.sample_type & ~lacks)
-        made = loads_of(tmp_path / str(int(lacks)), *loads, attr=attr)
-        return made.ask.functions.memory_loads()
+        attr = replace(made.LOADS, sample_type=made.LOADS.sample_type & ~lacks)
+        capture = loads_of(tmp_path / str(int(lacks)), *loads, attr=attr)
+        return capture.ask.functions.memory_loads()
 
-    answer = asked(T.PHYS_ADDR | T.WEIGHT_STRUCT, *told_loads())
+    answer = asked(T.PHYS_ADDR | T.WEIGHT_STRUCT, *made.told_loads())
     assert answer["loads"] == 51
     assert answer.frame[["mean_latency_cycles", "latency_share"]].isna().all(axis=None)
     assert answer.frame["samples"].is_monotonic_decreasing
     assert "number" in answer.plot().get_xlabel()
     for lacks in (T.ADDR, T.DATA_SRC):
-        assert "--profile loads" in str(asked(lacks, *told_loads()).refusal)
-    assert "was a load" in str(asked(T(0), Load("tcp_v4_rcv", 0, NOTHING)).refusal)
+        assert "--profile loads" in str(asked(lacks, *made.told_loads()).refusal)
+    assert "was a load" in str(asked(T(0), Load("tcp_v4_rcv", 0, made.NOTHING)).refusal)
 
 
 def test_a_cpu_and_an_event() -> None:
-    ask = kept(kept_loads()).ask.functions
-    assert ask.memory_loads(cpu=0, event=LOADS.name)["loads"] == 51
+    ask = kept(made.kept_loads()).ask.functions
+    assert ask.memory_loads(cpu=0, event=made.LOADS.name)["loads"] == 51
     for asked in ({"cpu": 7}, {"event": "cycles"}):
         with pytest.raises(AbsentError):
             ask.memory_loads(**asked)
@@ -164,11 +141,11 @@ HIT = 0x02
 # result, snoop, TLB.
 UNKNOWN = "unknown, unknown, unknown, unknown, unknown"
 WORDS = {
-    L1: "load, L1, hit, none, hit",
-    L3_MODIFIED: "load, L3, hit, modified, hit",
-    MEMORY: "load, memory, hit, miss, miss",
-    STORE: "store, L1, hit, unknown, unknown",
-    NOTHING: UNKNOWN,
+    made.L1: "load, L1, hit, none, hit",
+    made.L3_MODIFIED: "load, L3, hit, modified, hit",
+    made.MEMORY: "load, memory, hit, miss, miss",
+    made.STORE: "store, L1, hit, unknown, unknown",
+    made.NOTHING: UNKNOWN,
     # "unknown L3": it missed there, and where it came from is not said.
     source(lvl=0x04, lvlnum=3): "load, L3, miss, unknown, unknown",
     source(lvl=HIT | 0x10, lvlnum=0xC): "load, line fill buffer, hit, unknown, unknown",
@@ -185,7 +162,7 @@ WORDS = {
     source(op=0): UNKNOWN,
     source(op=2 | 4): UNKNOWN,
     source(lvl=HIT | 4 | 0x08 | 0x20): "load, unknown, unknown, unknown, unknown",
-    ALL_BITS: UNKNOWN,
+    made.ALL_BITS: UNKNOWN,
     0: UNKNOWN,
 }
 
