@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..questions.functions.flame import Graph, Kind, Paths
 
 _FOLDED, _SPEEDSCOPE = ".folded", ".speedscope.json"
-# Of a path so much is in a title.
+# The longest name in a title.
 _NAME = 30
 
 
@@ -98,7 +98,7 @@ def _text(
     short = [_short(name) for name in names]
     if len(sides) == 1:
         [side] = sides
-        # Of what was not idle: an idle CPU has nothing to lose.
+        # An idle CPU has nothing to lose.
         busy = sum(side.kinds.values()) - side.kinds["idle"]
         stolen = f"stolen {share(side.kinds['stolen'] / busy)}" if busy else "all idle"
         counted = "CPU time" if unit == "ns" else unit

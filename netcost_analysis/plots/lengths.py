@@ -1,4 +1,4 @@
-# How long things take, as counts in the bins of stats.bins.
+# How long things take, as counts in the bins of stats.histogram.
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ..stats.bins import PARTS
+from ..stats.histogram import PARTS
 from .marks import legend_above, plain_log
 from .palette import KIND, path_colors, time_unit
 

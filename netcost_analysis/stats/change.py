@@ -11,10 +11,10 @@ from .resampling import CONFIDENCE, Floats, Ints
 _RESAMPLES = 2_000
 _PERMUTATIONS = 5_000
 _SEED = 14
-# Of a side: fewer repeats cannot show a difference between two conditions. Of six against six the
+# Fewer repeats of a side cannot show a difference between two conditions. With six against six the
 # most extreme of 924 orders has a chance of 0.2 %.
 LEAST_REPEATS = 6
-# Of a run: fewer blocks of time say nothing of its scatter.
+# Fewer blocks of time say nothing of a run's scatter.
 LEAST_BLOCKS = 8
 # The correlation of neighbouring blocks up to which they count as observations of their own.
 _UNLIKE = 0.1
@@ -52,8 +52,8 @@ class Side(NamedTuple):
 def blocks(*counts: Counts) -> tuple[Side, ...]:
     """Blocks of time that follow each other, as a side or several: as long as they must be.
 
-    Neighbours that are alike, for they share a burst or a cache, are one observation and not two:
-    the blocks of all sides are joined in pairs until neighbours are no more alike than others.
+    Neighbours that share a burst or a cache are one observation, not two: the blocks of all sides
+    are joined in pairs until neighbours are no more alike than others.
 
     counts: numerators and denominators of each side.
     """
@@ -79,7 +79,7 @@ def _pairs(values: Floats) -> Floats:
 
 
 def _alike(side: Side) -> float:
-    # How much what a block has too much goes with what the next one has.
+    # The correlation of neighbouring blocks.
     rest = side.numerator - side.value * side.denominator
     below = float((rest**2).sum())
     return float((rest[1:] * rest[:-1]).sum()) / below if below else 0.0
@@ -89,7 +89,7 @@ class Change(NamedTuple):
     """A figure of both sides, each with its interval; NaN where there is none.
 
     change, low, high: of the new side's over the base's, less 1, or of the difference. p: how often
-    the sides would be at least so far apart, were they alike.
+    sides that are alike would be at least so far apart.
     """
 
     base: float
@@ -111,7 +111,7 @@ class Change(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A figure of one side with its interval; NaN where there is none."""
+    """A figure with its interval; NaN where there is none."""
 
     value: float
     low: float
@@ -121,8 +121,7 @@ class Estimate(NamedTuple):
 def estimate(side: Side) -> Estimate:
     """The figure of one side, without an interval of fewer than LEAST_BLOCKS or LEAST_REPEATS."""
     count = len(side.numerator)
-    least = LEAST_REPEATS if side.of == "repeats" else LEAST_BLOCKS
-    if count < least:
+    if count < (LEAST_REPEATS if side.of == "repeats" else LEAST_BLOCKS):
         return Estimate(side.value, np.nan, np.nan)
     return combined(side.values, count)
 
@@ -130,7 +129,7 @@ def estimate(side: Side) -> Estimate:
 def change_of(base: Side, new: Side, relative: bool) -> Change:
     """How a figure changed: as a part of the base's where relative, else in its own unit.
 
-    Without intervals and p where a side has fewer than 2 observations.
+    Without intervals and p where a side has fewer than 2 observations, or the base is 0.
     """
 
     def between(one: Ints, other: Ints) -> Floats:
@@ -140,18 +139,12 @@ def change_of(base: Side, new: Side, relative: bool) -> Change:
         return found
 
     counts = len(base.numerator), len(new.numerator)
-    nothing = np.nan, np.nan
-    change = float(between(*map(np.arange, counts)))
-    if min(counts) < 2 or not np.isfinite(change):
-        # Of nothing there is no part.
-        change = change if np.isfinite(change) else np.nan
-        return Change(base.value, *nothing, new.value, *nothing, change, *nothing, np.nan)
-    return Change(
-        *(base.value, *_interval(base.values, counts[0])),
-        *(new.value, *_interval(new.values, counts[1])),
-        *(change, *_interval(between, *counts)),
-        _chance(base, new),
-    )
+    change = combined(between, *counts)
+    if min(counts) < 2 or not np.isfinite(change.value):
+        none, value = (np.nan, np.nan), change.value if np.isfinite(change.value) else np.nan
+        return Change(base.value, *none, new.value, *none, value, *none, np.nan)
+    sides = [combined(side.values, count) for side, count in zip((base, new), counts, strict=True)]
+    return Change(*sides[0], *sides[1], *change, _chance(base, new))
 
 
 def combined(statistic: Callable[..., Floats], *counts: int) -> Estimate:
@@ -167,22 +160,20 @@ def combined(statistic: Callable[..., Floats], *counts: int) -> Estimate:
 
 
 def adjusted(chances: Floats) -> Floats:
-    """Chances of several figures, each as large as asking for all of them at once makes it.
+    """Chances of several figures, corrected for asking for all of them at once; NaN stays NaN.
 
     By Benjamini and Hochberg: where nothing changed, one of them or more is below 5 % in 5 % of
-    comparisons. NaN stays NaN.
+    comparisons.
     """
     from scipy import stats
 
-    known = np.isfinite(chances)
-    corrected = np.full(len(chances), np.nan)
-    if known.any():
-        corrected[known] = stats.false_discovery_control(chances[known], method="bh")
+    corrected, known = np.array(chances, dtype="float64"), np.isfinite(chances)
+    corrected[known] = stats.false_discovery_control(corrected[known], method="bh")
     return corrected
 
 
 def _interval(statistic: "Callable[..., Floats]", *counts: int) -> tuple[float, float]:
-    # Of what indices of observations are resampled for, one set of each count.
+    # Indices of observations are resampled, a set of each count.
     from scipy import stats
 
     with warnings.catch_warnings():
@@ -191,7 +182,7 @@ def _interval(statistic: "Callable[..., Floats]", *counts: int) -> tuple[float, 
         for method in ("BCa", "percentile"):
             low, high = stats.bootstrap(
                 tuple(np.arange(count) for count in counts),
-                lambda *which, axis: statistic(*which),
+                lambda *chosen, axis: statistic(*chosen),
                 n_resamples=_RESAMPLES,
                 vectorized=True,
                 confidence_level=CONFIDENCE,

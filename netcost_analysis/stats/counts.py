@@ -4,14 +4,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .shares import Z as _Z
-from .shares import wilson
+from .shares import Z, wilson
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Interval = tuple[NDArray[np.float64], NDArray[np.float64]]
-    Sides = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+    Floats = NDArray[np.float64]
+    Interval = tuple[Floats, Floats]
+    # A figure with the ends of its 95 % interval.
+    Figures = tuple[Floats, Floats, Floats]
 
 
 def share_interval(count: "ArrayLike", of: "ArrayLike") -> "Interval":
@@ -32,11 +33,26 @@ def count_interval(count: "ArrayLike") -> "Interval":
     G. Barker, The American Statistician 56 (2002) 85.
     """
     k = np.asarray(count, dtype=float)
-    middle, half = k + _Z**2 / 2, _Z * np.sqrt(k + _Z**2 / 4)
+    middle, half = k + Z**2 / 2, Z * np.sqrt(k + Z**2 / 4)
     return np.maximum(middle - half, 0), middle + half
 
 
-def difference_interval(base: "Sides", new: "Sides") -> "Interval":
+def equal_samples(
+    weight: "ArrayLike", squares: "ArrayLike", weight_of_none: float
+) -> "tuple[Floats, Floats]":
+    """How many samples of one weight would tell as much as samples of many, and that weight.
+
+    weight, squares: of groups of samples the sums of weights and of their squares. weight_of_none:
+    that weight for a group without samples.
+
+    Source: the effective sample size of L. Kish, Survey Sampling (1965).
+    """
+    total, known = np.asarray(weight, dtype=float), np.asarray(squares, dtype=float)
+    each = np.divide(known, total, out=np.full(len(total), weight_of_none), where=total > 0)
+    return np.divide(total, each, out=np.zeros(len(total)), where=each > 0), each
+
+
+def difference_interval(base: "Figures", new: "Figures") -> "Interval":
     """95 % interval of new - base, each a figure with the ends of its own 95 % interval.
 
     Source: the square-and-add method (MOVER), G. Y. Zou and A. Donner, Statistics in Medicine 27

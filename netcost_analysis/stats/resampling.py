@@ -3,6 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
+from .shares import Z
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 CONFIDENCE = 0.95
@@ -11,8 +13,8 @@ CONFIDENCE = 0.95
 def drawn(number: int, resamples: int, generator: np.random.Generator) -> Floats:
     """How often each of a number of observations is drawn, with replacement: a row per resample.
 
-    What is linear in the observations follows by a product of matrices, which scipy.stats.bootstrap
-    has no way to do: it hands out the observations themselves.
+    What is linear in the observations follows by a product of matrices. scipy.stats.bootstrap
+    cannot do that: it hands out the observations themselves.
     """
     even = np.full(number, 1 / number)
     return generator.multinomial(number, even, size=resamples).astype("float64")
@@ -24,9 +26,7 @@ def middle(values: Floats, outside: float = (1 - CONFIDENCE) / 2) -> tuple[float
     values: a figure of each; NaN of those that have none.
     """
     known = values[~np.isnan(values)]
-    if not len(known):
-        return float("nan"), float("nan")
-    low, high = np.quantile(known, [outside, 1 - outside])
+    low, high = np.quantile(known if len(known) else [np.nan], [outside, 1 - outside])
     return float(low), float(high)
 
 
@@ -35,22 +35,19 @@ def reach(number: int) -> float:
 
     number: 2 or more. Student's t, and what the standard deviation of few is too small by.
     """
-    # It takes a second to import, which commands that ask for no interval need not wait.
-    from scipy import stats
+    from scipy import special
 
-    quantile = stats.t.ppf((1 + CONFIDENCE) / 2, number - 1)
+    quantile = special.stdtrit(number - 1, (1 + CONFIDENCE) / 2)
     return float(quantile * np.sqrt(number / (number - 1)))
 
 
 def wider(number: int) -> float:
     """How many times as wide that interval is as the normal distribution has it."""
-    from scipy import stats
-
-    return reach(number) / float(stats.norm.ppf((1 + CONFIDENCE) / 2))
+    return reach(number) / Z
 
 
 def tail(number: int) -> float:
-    """The share of resamples beyond either end of that interval, did they follow the normal one."""
-    from scipy import stats
+    """The share of resamples beyond either end of that interval if they were normal."""
+    from scipy import special
 
-    return float(stats.norm.sf(reach(number)))
+    return float(special.ndtr(-reach(number)))

@@ -43,26 +43,19 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "package" / "dist" / "release" / "index.html"
 
 
+# Of each function its total and its own, as the page's table of functions has them.
 def shown(page: Path, folder: Path, profile: str) -> dict[str, tuple[str, str]]:
-    # Of each function its total and its own, as the page's table of functions has them.
     data = json.dumps(base64.b64encode(profile.encode()).decode())
     script = folder / "load.js"
     script.write_text(f'speedscope.loadFileFromBase64("x.speedscope.json", {data})')
-    browser = next(filter(None, map(shutil.which, BROWSERS)))
-    done = subprocess.run(
-        [
-            *(browser, "--headless", "--no-sandbox", "--enable-unsafe-swiftshader"),
-            *("--allow-file-access-from-files", f"--user-data-dir={folder / 'browser'}"),
-            *("--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=8000", "--dump-dom"),
-            f"file://{page}#view=sandwich&localProfilePath={script}",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert "<title>mine - speedscope</title>" in done.stdout, (
-        done.stdout[-500:] + done.stderr[-500:]
-    )
+    command = [
+        *(str(next(filter(None, map(shutil.which, BROWSERS)))), "--headless", "--no-sandbox"),
+        *("--enable-unsafe-swiftshader", "--allow-file-access-from-files", "--dump-dom"),
+        *(f"--user-data-dir={folder / 'browser'}", "--host-resolver-rules=MAP * ~NOTFOUND"),
+        *("--virtual-time-budget=8000", f"file://{page}#view=sandwich&localProfilePath={script}"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert "<title>mine - speedscope</title>" in done.stdout, done.stdout[-500:] + done.stderr
     words = [html.unescape(one) for one in re.findall(r">([^<>]+)<", done.stdout)]
     words = words[words.index("Symbol Name") + 1 :]
     share = re.compile(r"\S+ \([<\d.]+%\)")

@@ -1,22 +1,19 @@
-# Captures of samples with call chains whose functions have names, by kcore_dir/kallsyms.
+# Captures of samples by their call paths, outermost first, of several tasks.
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from support.perfdata import Attr, Comm, FinishedRound, Sample, SampleType, Where, write_file
-from support.perfdata.attr import TYPE_SOFTWARE
-from support.perfdata.sample import CONTEXT_KERNEL, CONTEXT_USER
+from support.perfdata import Attr, Comm, Sample
+from support.stacks import BASIC, TYPE_SOFTWARE, Stack, Symbols, T, capture_of, sample
 
-T = SampleType
-KINDS = T.IDENTIFIER | T.IP | T.TID | T.TIME | T.CPU | T.PERIOD | T.CALLCHAIN
+KINDS = BASIC | T.CALLCHAIN
 FLAGS = frozenset({"sample_id_all", "freq"})
 CLOCK = Attr("cpu-clock", 0, (10,), TYPE_SOFTWARE, KINDS, 1000, flags=FLAGS)
-BASE, USER = 0xFFFFFFFF81000000, 0x55D0C0DE0000
-SIZE = 64
+USER = 0x55D0C0DE0000
 
 
-# Samples of one path, outermost first; "user" frames are none of the kernel's.
+# Samples of one path; "user" frames are none of the kernel's.
 @dataclass(frozen=True)
 class Called:
     path: Sequence[str]
@@ -27,32 +24,16 @@ class Called:
     cpu: int = 0
 
 
-def write(folder: Path, *told: Called, attr: Attr = CLOCK, names: str | None = None) -> str:
-    (folder / "kcore_dir").mkdir(parents=True)
-    functions = list(dict.fromkeys(name for one in told for name in one.path if name != "user"))
-    at = {name: BASE + SIZE * place for place, name in enumerate(functions)}
-    records: list[Comm | Sample | FinishedRound] = [
-        Comm(tid, tid, comm) for tid, comm in {one.tid: one.comm for one in told}.items()
-    ]
-    time = 1_000_000
+def write(folder: Path, *told: Called, attr: Attr = CLOCK) -> str:
+    symbols, time = Symbols(), 1_000_000
+    tasks = {one.tid: one.comm for one in told}
+    records: list[Comm | Sample] = [Comm(tid, tid, comm) for tid, comm in tasks.items()]
     for one in told:
-        inside = [at[name] + 1 for name in reversed(one.path) if name != "user"]
-        outside = [USER + 16 * place for place in range(list(one.path).count("user"))]
-        chain = ([CONTEXT_KERNEL, *inside] if inside else []) + (
-            [CONTEXT_USER, *outside] if outside else []
-        )
+        frames = tuple(name for name in reversed(one.path) if name != "user")
+        user = tuple(USER + 16 * place for place in range(list(one.path).count("user")))
         for _ in range(one.times):
             time += 1_000_000
-            records.append(
-                Sample(
-                    Where(one.cpu, time, one.tid, one.tid),
-                    ip=(inside or outside)[0],
-                    callchain=tuple(chain),
-                    period=one.period,
-                    mode="kernel" if inside else "user",
-                )
-            )
-    (folder / "data").write_bytes(write_file([attr], [], [*records, FinishedRound()]))
-    text = "".join(f"{address:x} T {name}\n" for name, address in at.items())
-    (folder / "kcore_dir" / "kallsyms").write_text(names or text)
+            made = sample(Stack(frames, user, one.period, one.cpu, time), symbols)
+            records.append(replace(made, where=replace(made.where, pid=one.tid, tid=one.tid)))
+    capture_of(folder, *records, attrs=[attr], symbols=symbols)
     return str(folder)

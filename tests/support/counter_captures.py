@@ -1,19 +1,16 @@
 # Captures of several sampled events with known answers: no machine that tests run on has such
 # counters.
 
-import atexit
 import json
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from netcost_analysis import Capture, open_capture
 from support.device_bundles import bundle, net_dev
 from support.perfdata import Attr
 from support.perfdata.attr import TYPE_CACHE, TYPE_HARDWARE
-from support.stacks import CYCLES, Stack, capture_of, stack
+from support.stacks import CYCLES, Stack, capture_of, kept_folder, stack
 
 S, MS = 1_000_000_000, 1_000_000
 BEFORE, AFTER = (1 * S, 1 * S + MS), (3 * S, 3 * S + MS)
@@ -63,7 +60,8 @@ def told(*names: str) -> list[Stack]:
     ]
 
 
-def bundle_of(folder: Path, *stacks: Stack, attrs_: list[Attr]) -> Capture:
+# files: what else is in the bundle, or other texts of what is.
+def bundle_of(folder: Path, *stacks: Stack, attrs_: list[Attr], **files: str) -> Capture:
     capture_of(folder / "made", *stacks, attrs=attrs_)
     path, stamps = folder / "b", {"before": BEFORE, "after": AFTER}
     readings = {f"{side}/stamp": f"net_dev {at[0]} {at[1]}\n" for side, at in stamps.items()}
@@ -74,6 +72,7 @@ def bundle_of(folder: Path, *stacks: Stack, attrs_: list[Attr]) -> Capture:
             "before/net_dev": net_dev(eth0=(0, 10, 0, 0), lo=(0, 0, 0, 0)),
             "after/net_dev": net_dev(eth0=(2_500_000, 10 + PACKETS, 500, 5), lo=(9, 9, 9, 9)),
             **readings,
+            **files,
         },
     )
     (folder / "made").rename(path / "functions.perf.data")
@@ -85,11 +84,7 @@ def counted(folder: Path, *names: str) -> Capture:
     return bundle_of(folder, *told(*named), attrs_=attrs(*named))
 
 
-_folders = ExitStack()
-atexit.register(_folders.close)
-
-
 # For tests that ask every question of something that answers it: a path.
 @cache
 def kept_counters() -> str:
-    return str(counted(Path(_folders.enter_context(TemporaryDirectory()))).path)
+    return str(counted(kept_folder()).path)

@@ -1,18 +1,16 @@
 # Bundles with a processor's and an energy meter's counters, which no machine of the lab has: drawn
 # in the form in which netcost-record's sampler, perf and turbostat write them.
 
-import atexit
 import json
 from collections.abc import Mapping
-from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from netcost_analysis.opening.experiment import Experiment, open_experiment
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
+from support.stacks import kept_folder
 from support.told import IDLE, NET_RX, OPENSSL
 
 S = 1_000_000_000
@@ -25,13 +23,17 @@ ROUNDS, PACKETS = 160, 8
 ROUND_NS = 2_000_000
 
 
+def head(number: int, start_s: int = 1) -> str:
+    at = (start_s + number) * S
+    return f"@ {number + 1} {at} {at}\n"
+
+
 def energy_samples(watts: Mapping[str, tuple[float, ...]], start_s: int = 1) -> str:
     # watts: by "ZONE NAME" the power in each second.
     counters = dict.fromkeys(watts, RANGE_UJ - 15_000_000)
     text = ""
     for number in range(len(next(iter(watts.values()))) + 1):
-        at = (start_s + number) * S
-        text += f"@ {number + 1} {at} {at}\n"
+        text += head(number, start_s)
         for zone, each in watts.items():
             if number:
                 counters[zone] = round(counters[zone] + 1e6 * each[number - 1]) % RANGE_UJ
@@ -39,14 +41,13 @@ def energy_samples(watts: Mapping[str, tuple[float, ...]], start_s: int = 1) -> 
     return text
 
 
-def stat_samples(busy: tuple[float, ...] = BUSY, start_s: int = 1) -> str:
+def stat_samples(busy: tuple[float, ...] = BUSY) -> str:
     user, idle, text = 1_000, 5_000, ""
     for number in range(len(busy) + 1):
-        at = (start_s + number) * S
         if number:
             user += round(100 * busy[number - 1])
             idle += round(100 * (1 - busy[number - 1]))
-        text += f"@ {number + 1} {at} {at}\ncpu  0 0 0 0\n"
+        text += head(number) + "cpu  0 0 0 0\n"
         text += "".join(f"cpu{one} {user} 0 0 {idle} 0 0 0 0 0 0\n" for one in (0, 1))
     return text
 
@@ -55,8 +56,7 @@ def softnet(*packets: tuple[int, int]) -> str:
     # By second the packets of both CPUs.
     text = ""
     for number, each in enumerate(packets):
-        at = (1 + number) * S
-        text += f"@ {number + 1} {at} {at}\n"
+        text += head(number)
         for one, count in enumerate(each):
             words = [f"{count:08x}", *["00000000"] * 11, f"{one:08x}", "00000000", "00000000"]
             text += " ".join(words) + "\n"
@@ -85,37 +85,31 @@ def counted(cpus: Mapping[int, Mapping[str, Any]], seconds: int = 4, running: fl
     return "".join(f"{json.dumps(line)}\n" for line in lines)
 
 
-# A second's: CPU 1 does half as much for each cycle, and misses twice as often.
-COUNTERS: dict[int, dict[str, Any]] = {
-    0: {
-        "cycles": 2e9,
-        "instructions": 4e9,
-        "cache-misses": 4e6,
-        "LLC-load-misses": 2e6,
-        "branches": 8e8,
-        "branch-misses": 8e6,
-        "dTLB-load-misses": 1e6,
-        "stalled-cycles-frontend": 2e8,
-        "stalled-cycles-backend": 6e8,
-        "context-switches": 500,
-        "cpu-migrations": 20,
-        "page-faults": 300,
-    },
-    1: {
-        "cycles": 1e9,
-        "instructions": 1e9,
-        "cache-misses": 2e6,
-        "LLC-load-misses": 1e6,
-        "branches": 2e8,
-        "branch-misses": 4e6,
-        "dTLB-load-misses": 5e5,
-        "stalled-cycles-frontend": "<not supported>",
-        "stalled-cycles-backend": 5e8,
-        "context-switches": 100,
-        "cpu-migrations": 10,
-        "page-faults": 0,
-    },
+def perf_energy(*joules: float) -> str:
+    # Joules of the package in each second, of all CPUs together.
+    lines = [
+        counted({0: {"power/energy-pkg/": one}}, 1).replace("1.0,", f"{second}.0,", 1)
+        for second, one in enumerate(joules, 1)
+    ]
+    return "".join(lines).replace('"cpu": "0", ', "").replace('"unit": ""', '"unit": "Joules"')
+
+
+# Of CPU 0 and CPU 1 in a second: CPU 1 does half as much for each cycle, and misses twice as often.
+_EACH: dict[str, tuple[Any, Any]] = {
+    "cycles": (2e9, 1e9),
+    "instructions": (4e9, 1e9),
+    "cache-misses": (4e6, 2e6),
+    "LLC-load-misses": (2e6, 1e6),
+    "branches": (8e8, 2e8),
+    "branch-misses": (8e6, 4e6),
+    "dTLB-load-misses": (1e6, 5e5),
+    "stalled-cycles-frontend": (2e8, "<not supported>"),
+    "stalled-cycles-backend": (6e8, 5e8),
+    "context-switches": (500, 100),
+    "cpu-migrations": (20, 10),
+    "page-faults": (300, 0),
 }
+COUNTERS = {number: {name: each[number] for name, each in _EACH.items()} for number in (0, 1)}
 SOFTNET = tuple((1_000 * number, 100_000 * number) for number in range(5))
 ZONES = {
     "intel-rapl:0 package-0": WATTS,
@@ -189,7 +183,7 @@ def energy_experiment(folder: Path, sizes: tuple[int, ...] = (0, 64, 1024, 65536
         }
         # Each step takes as many cycles more for as many instructions.
         slower = {
-            number: {**own, "cycles": (1 + rank) * float(own["cycles"])}
+            number: {**own, "cycles": (1 + rank) * own["cycles"]}
             for number, own in COUNTERS.items()
         }
         files = {
@@ -207,13 +201,9 @@ def energy_experiment(folder: Path, sizes: tuple[int, ...] = (0, 64, 1024, 65536
     return open_experiment(folder)
 
 
-_folders = ExitStack()
-atexit.register(_folders.close)
-
-
 # For tests that ask every question of something that answers it: paths.
 @cache
 def kept_energy() -> tuple[str, str]:
-    folder = Path(_folders.enter_context(TemporaryDirectory()))
+    folder = kept_folder()
     energy_experiment(folder / "sizes")
     return str(energy_bundle(folder / "bundle")), str(folder / "sizes")

@@ -1,20 +1,14 @@
 # Captures of samples of loads with known answers: no machine that tests run on samples them.
 
-import atexit
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from netcost_analysis import Capture, open_capture
 from support.perfdata import Attr, Mmap, Record
 from support.perfdata.attr import TYPE_RAW
-from support.stacks import BASIC, Symbols, T, capture_of, sample, stack
-
-_folders = ExitStack()
-atexit.register(_folders.close)
+from support.stacks import BASIC, Symbols, T, capture_of, kept_folder, sample, stack
 
 
 # Of perf_event.h: what stands where in data_src.
@@ -77,7 +71,6 @@ class Load:
     period: int = 1
     phys: int = 0
     pid: int = 500
-    time_ns: int = 1
 
 
 def loads_of(
@@ -87,22 +80,20 @@ def loads_of(
     records: Sequence[Record] = (),
     areas: bool = True,
 ) -> Capture:
-    symbols = Symbols()
-    samples = [
-        replace(
-            sample(stack(one.path, time_ns=one.time_ns, period=one.period), symbols),
-            addr=one.addr,
-            data_src=one.data_src,
-            weight=(one.latency, 0, 0),
-            phys_addr=one.phys,
+    symbols, samples = Symbols(), []
+    for one in loads:
+        made = sample(stack(one.path, period=one.period), symbols)
+        samples.append(
+            replace(
+                made,
+                where=replace(made.where, pid=one.pid, tid=one.pid),
+                addr=one.addr,
+                data_src=one.data_src,
+                weight=(one.latency, 0, 0),
+                phys_addr=one.phys,
+            )
         )
-        for one in loads
-    ]
-    told = [
-        replace(made, where=replace(made.where, pid=one.pid, tid=one.pid))
-        for made, one in zip(samples, loads, strict=True)
-    ]
-    capture_of(folder, *records, *told, attrs=(attr,), symbols=symbols)
+    capture_of(folder, *records, *samples, attrs=(attr,), symbols=symbols)
     beside = folder / "kcore_dir"
     if areas:
         with (beside / "kallsyms").open("a") as file:
@@ -142,5 +133,4 @@ def told_loads() -> list[Load]:
 
 @cache
 def kept_loads() -> str:
-    folder = Path(_folders.enter_context(TemporaryDirectory())) / "loads"
-    return str(loads_of(folder, *told_loads(), records=MAPPED).path)
+    return str(loads_of(kept_folder() / "loads", *told_loads(), records=MAPPED).path)

@@ -1,9 +1,12 @@
 # Samples with call chains, described by the names of the functions in them: a folder as
 # `perf record --kcore` makes it.
 
+import atexit
 from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pandas as pd
 
@@ -87,6 +90,15 @@ def capture_of(
     if names:
         (folder / "kcore_dir" / "kallsyms").write_text(symbols.kallsyms())
     return open_capture(folder)
+
+
+_kept = ExitStack()
+atexit.register(_kept.close)
+
+
+# For what is asked by many tests of a process.
+def kept_folder() -> Path:
+    return Path(_kept.enter_context(TemporaryDirectory()))
 
 
 # How many samples each component has.

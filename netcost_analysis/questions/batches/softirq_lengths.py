@@ -6,7 +6,7 @@ import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...stats.bins import bins
+from ...stats.histogram import bins
 from ...timeline.aggregates import Grouped
 from ...timeline.timeline import Timeline
 from .common import WHOLE

@@ -9,7 +9,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...opening.experiment import Experiment
 from ..io_steps import require_steps, steps_of
-from .cpu_counters import by_cpu, counted, require_counters
+from .cpu_counters import by_cpu, counted_events, cpu_name, require_counters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ def counters_by_step(experiment: Experiment) -> Answer:
     """
     frames = []
     for step in steps_of(experiment):
-        if len(counted(step.bundle).frame):
+        if len(counted_events(step.bundle).frame):
             rows = by_cpu(step.bundle)
             size = pd.array([step.io_bytes] * len(rows), dtype="Int64")
             named = pd.DataFrame({"step": step.name, "io_bytes": size}, index=rows.index)
@@ -49,17 +49,31 @@ def counters_by_step(experiment: Experiment) -> Answer:
     return Answer(frame, ipc_ends=ends.reset_index(), measured_steps=frame["step"].nunique())
 
 
-def _curve(name: str, column: str, title: str) -> None:
+def _curve(name: str, column: str, title: str, label: str) -> None:
     @counters_by_step.plot(
         name,
         title=title,
         panels=lambda answer: [{}] if answer.frame[column].notna().any() else [],
     )
     def _plot(ax: "Axes", answer: Answer) -> None:
-        from .plots import over_size
+        from ...plots.palette import KIND
+        from ...plots.steps import over_steps
 
-        over_size(ax, answer.frame, column)
+        colors = [KIND[kind] for kind in ("softirq", "poll", "hardirq", "vector", "softirq_other")]
+        # The CPUs with most packets.
+        by_cpu = answer.frame.groupby("cpu", dropna=False)
+        packets = by_cpu["softnet_packets_per_s"].sum().nlargest(len(colors))
+        curves = [
+            (cpu_name(cpu), color, answer.frame[answer.frame["cpu"] == cpu])
+            for cpu, color in zip(sorted(packets.index), colors, strict=False)
+        ]
+        over_steps(ax, curves, column, label)
 
 
-_curve("", "ipc", "Instructions per cycle of each CPU over the steps")
-_curve("packets", "cycles_per_packet", "Cycles per packet of each CPU over the steps")
+_curve("", "ipc", "Instructions per cycle of each CPU over the steps", "instructions per cycle")
+_curve(
+    "packets",
+    "cycles_per_packet",
+    "Cycles per packet of each CPU over the steps",
+    "cycles per packet",
+)

@@ -12,11 +12,12 @@ from ...display.tables import listed
 from ...snapshots.counters import counters
 from ...snapshots.perf_stat import COUNTED, NOT_SUPPORTED, PerfStat, counted_in, plain_event
 from ...timeline.reading import once
+from ...units import absent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# By column what is divided by thousands of instructions.
+# The event of each column that is divided by thousands of instructions.
 _PER_1000 = {
     "cache_misses_per_1000": "cache-misses",
     "llc_misses_per_1000": "LLC-load-misses",
@@ -37,22 +38,24 @@ _PER_SECOND = {
     "page_faults_per_s": "page-faults",
 }
 _OF_PROCESSOR = ["cycles", "instructions", *_PER_1000.values(), "cache-references", "branches"]
-# Of a CPU with fewer packets there is no figure per packet.
+# A CPU with fewer packets has no figure per packet.
 _FEWEST_PACKETS = 100
+# A picture has so many CPUs at most.
+_MOST_CPUS = 24
 # groupby and unstack need a number for what perf added up over all CPUs.
 _ALL_CPUS = -1
 
 
 @once
-def counted(bundle: Bundle) -> PerfStat:
-    # As parsers.perf_stat has it; events by their plain names.
+def counted_events(bundle: Bundle) -> PerfStat:
+    # As snapshots.perf_stat has them; events by their plain names.
     found = counted_in(bundle, "counters")
     return PerfStat(found.frame.assign(event=found.frame["event"].map(plain_event)), found.notes)
 
 
 def require_counters(bundle: Bundle) -> None:
     # Raises CaptureError where perf stat counted nothing.
-    if not (counted(bundle).frame["outcome"] == COUNTED).any():
+    if not (counted_events(bundle).frame["outcome"] == COUNTED).any():
         raise CaptureError(
             "the processor's counters were not measured: netcost-record --profile light,counters "
             "has perf stat read them; virtual machines have few or none"
@@ -77,10 +80,10 @@ def cpu_counters(bundle: Bundle) -> Answer:
     softnet_stat counted as processed. Source: counters.jsonl (netcost-record --profile counters),
     samples/softnet_stat.
     """
-    rows, events_read = by_cpu(bundle), counted(bundle)
+    rows, counted = by_cpu(bundle), counted_events(bundle)
     by_ipc = rows[rows["ipc"].notna()].sort_values("ipc", kind="stable")
     with_packets = rows[rows["cycles_per_packet"].notna()]
-    events = events_read.frame.groupby("outcome")["event"].unique()
+    events = counted.frame.groupby("outcome")["event"].unique()
     unsupported = [
         event
         for event in events.get(NOT_SUPPORTED, [])
@@ -91,23 +94,23 @@ def cpu_counters(bundle: Bundle) -> Answer:
     return Answer(
         cpu_counters=rows,
         unsupported_events=tuple(unsupported),
-        notes=events_read.notes,
+        notes=counted.notes,
         least_running_share=float(rows["running_share"].min()),
-        lowest_ipc=_only(by_ipc.head(1)),
-        highest_ipc=_only(by_ipc.tail(1)),
-        busiest=_only(with_packets.nlargest(1, "softnet_packets_per_s")),
+        lowest_ipc=_first(by_ipc),
+        highest_ipc=_first(by_ipc.tail(1)),
+        busiest=_first(with_packets.nlargest(1, "softnet_packets_per_s")),
         virtualization=None if machine in ("", "none") else machine,
     )
 
 
-def _only(row: pd.DataFrame) -> dict[str, Any] | None:
-    return next(iter(listed(row)), None)
+def _first(rows: pd.DataFrame) -> dict[str, Any] | None:
+    return next(iter(listed(rows.head(1))), None)
 
 
 @once
 def by_cpu(bundle: Bundle) -> pd.DataFrame:
     # The rows of cpu_counters.
-    frame = counted(bundle).frame
+    frame = counted_events(bundle).frame
     frame = frame[frame["outcome"] == COUNTED]
     frame = frame.assign(cpu=frame["cpu"].fillna(_ALL_CPUS).astype("int64"))
     # On a hybrid processor several PMUs count an event in turn.
@@ -145,7 +148,7 @@ def _ratio(value: "pd.Series[float]", of: "pd.Series[float]") -> "pd.Series[floa
 
 
 def _packets(bundle: Bundle) -> pd.DataFrame:
-    # By CPU the packets that softnet_stat counted, and a second.
+    # For each CPU the packets that softnet_stat counted, and packets a second.
     frame = counters(bundle, "softnet_stat")
     if "processed" not in frame:
         return pd.DataFrame(columns=["packets", "per_s"], dtype="float64")
@@ -158,10 +161,19 @@ def _packets(bundle: Bundle) -> pd.DataFrame:
 
 @cpu_counters.plot(
     title="Instructions per cycle of each CPU",
-    height=lambda answer: 1.1 + 0.4 * min(len(answer.frame), 24),
+    height=lambda answer: 1.1 + 0.4 * min(len(answer.frame), _MOST_CPUS),
     panels=lambda answer: [{}] if answer.frame["ipc"].notna().any() else [],
 )
 def _plot(ax: "Axes", answer: Answer) -> None:
-    from .plots import ipc_by_cpu
+    from ...plots.marks import label_rows
+    from ...plots.palette import KIND
 
-    ipc_by_cpu(ax, answer.frame)
+    known = answer.frame[answer.frame["ipc"].notna()].head(_MOST_CPUS)
+    ax.barh(range(len(known)), known["ipc"], height=0.6, color=KIND["softirq"])
+    label_rows(ax, [cpu_name(cpu) for cpu in known["cpu"]])
+    ax.set_xlabel("instructions per cycle")
+    ax.grid(axis="x")
+
+
+def cpu_name(cpu: object) -> str:
+    return "all CPUs" if absent(cpu) else f"CPU {cpu}"

@@ -13,7 +13,7 @@ from ...timeline.owners import INTERRUPT_CONTEXTS
 from ...timeline.timeline import Timeline
 from ..batches.poll_sizes import COUNTED
 from .idle_wakeups import packets_of
-from .metered import domains_of, idle_watts, metered, require_energy, source_of, within
+from .power import domains_of, idle_watts, metered, require_energy, source_of, within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

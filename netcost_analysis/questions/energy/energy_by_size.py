@@ -8,7 +8,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...opening.experiment import Experiment
 from ..io_steps import Step, require_steps, steps_of
-from .metered import (
+from .power import (
     IDLE_BUSY,
     domains_of,
     idle_watts,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @question(
-    # Of the first recording alone: who opens all of a large one waits for seconds.
+    # Only the first recording: to open all of a large experiment takes seconds.
     check=lambda experiment: require_energy(require_steps(experiment)),
     rows=40,
     columns=(
@@ -82,7 +82,7 @@ def _ratio(watts: float, per_s: float) -> float:
 
 
 def _ends(frame: pd.DataFrame) -> pd.DataFrame:
-    # Of each domain the step whose gigabyte is cheapest, and dearest.
+    # For each domain the step whose gigabyte is cheapest, and that whose is dearest.
     by_cost = frame[frame["joules_per_gb"].notna()].sort_values("joules_per_gb", kind="stable")
     domains = by_cost.groupby("domain")
     least, most = (

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _KEYS = ["cpu", "waker", "woken_by"]
 _COUNTS = ["wakeups", "network_wakeups", "task_wakeups"]
-# From an interrupt on an idle CPU to its softirqs, or to the task that it woke, the idle task runs:
-# nine in ten such stretches last less than 10 µs in the samples, and no new interrupt ends them.
+# Between an interrupt on an idle CPU and its softirqs, or the task that it woke, it is idle again.
+# Nine in ten such stretches last less than 10 µs in the samples, and no new interrupt ends them.
 _GAP_NS = 20_000
 _TIMER = "local_timer"
 _IPIS = ("reschedule", "call_function", "call_function_single")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_OWNERS = 12
-# What woke a CPU: colours of what ran.
+# What woke a CPU has the colour of what ran.
 _WAKERS = {
     "network interrupt": KIND["softirq"],
     "IPI": KIND["vector"],

@@ -14,7 +14,7 @@ from ...stats.change import LEAST_REPEATS, Side, adjusted, blocks, change_of, re
 from ..samples.rules import APPLICATION, IDLE, components_of
 from ..samples.rules import rules as rules_of
 from ..samples.sampled import sampled
-from .moved import Direction, bundle_of, moved_while_sampled
+from .packet_components import Direction, bundle_of, packets_while_sampled
 from .profile import classified
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from ...comparison.run import Run
     from ...stats.resampling import Floats
 
-# Of a recording, over which samples are told apart in time.
+# Parts of a recording of equal time, into which its samples are put.
 _BLOCKS = 64
 _CERTAIN = 0.05
 
 
-class _Measured(NamedTuple):
-    # Of a run. weights: of each component, those in each block of time. packets, bytes: of these
-    # devices, this way.
+class _RunWeights(NamedTuple):
+    # A run. weights: a row for each component, a column for each block of time. packets, bytes: of
+    # these devices, this way.
     events: set[tuple[str, bool]]
     weights: "Floats"
     packets: int
@@ -73,13 +73,13 @@ def component_changes(
     permutation, p_adjusted for all components together (Benjamini, Hochberg). Options as those of
     packet_components(). Source: packet_components, of each recording.
     """
-    sides: dict[str, list[_Measured]] = {name: [] for name in comparison.sides}
+    sides: dict[str, list[_RunWeights]] = {name: [] for name in comparison.sides}
     for name, runs in comparison.sides.items():
         for run in runs.recorded:
-            measured = _measured(run, device, direction, event, rules)
+            weights = _run_weights(run, device, direction, event, rules)
             # Packets of one way are compared: that of the first.
-            direction = measured.direction
-            sides[name].append(measured)
+            direction = weights.direction
+            sides[name].append(weights)
     base, new = sides["base"], sides["new"]
     known = set[tuple[str, bool]]().union(*(run.events for run in (*base, *new)))
     if len(known) > 1:
@@ -117,15 +117,15 @@ def component_changes(
     )
 
 
-def _measured(
+def _run_weights(
     run: "Run", device: str | None, direction: Direction | None, event: str | None, own: str | None
-) -> _Measured:
+) -> _RunWeights:
     weights = np.zeros((len(components_of(rules_of(own))), _BLOCKS))
     events, devices, packets, size = set(), set(), 0, 0
     # Files of a rotated recording follow each other: their blocks are added up.
     for capture in run.captures:
         profile, classes = classified(capture, event, own)
-        moved = moved_while_sampled(profile, bundle_of(capture), device, direction)
+        moved = packets_while_sampled(profile, bundle_of(capture), device, direction)
         direction = moved.direction
         rows = profile.samples[profile.within(None, moved.start_ns, moved.end_ns)]
         length = max(moved.end_ns - moved.start_ns, 1)
@@ -137,11 +137,11 @@ def _measured(
         packets, size = packets + moved.packets, size + moved.bytes
     if not packets:
         raise CaptureError(f"{run.name} moved no packet while samples were taken")
-    return _Measured(events, weights, packets, size, devices, direction)
+    return _RunWeights(events, weights, packets, size, devices, direction)
 
 
 def _sides(
-    base: list[_Measured], new: list[_Measured], component: int, are_few: bool
+    base: list[_RunWeights], new: list[_RunWeights], component: int, are_few: bool
 ) -> tuple[Side, ...]:
     if not are_few:
         return tuple(
@@ -159,11 +159,11 @@ def _sides(
     )
 
 
-def _devices(side: list[_Measured]) -> str:
+def _devices(side: list[_RunWeights]) -> str:
     return ", ".join(sorted(set().union(*(run.devices for run in side))))
 
 
-def _packet_bytes(side: list[_Measured]) -> float:
+def _packet_bytes(side: list[_RunWeights]) -> float:
     return sum(run.bytes for run in side) / sum(run.packets for run in side)
 
 
@@ -179,7 +179,7 @@ def _plot(ax: "Axes", answer: Answer) -> None:
     colour = np.where(rows["change"] > 0, PART["stolen_network"], PART["synchronous"])
     colours = np.where(rows["differs"] == "yes", colour, "#d0d4d9").tolist()
     scale, unit = (1e-3, "µs") if answer["is_timed"] else (1.0, answer["sampled_event"])
-    bars(ax, rows, "change", scale, colours=colours)
+    label = f"{answer['new_name']} less {answer['base_name']} ({unit} a packet)"
+    bars(ax, rows, "change", label, scale, colours=colours)
     ax.axvline(0, color=FAINT, linewidth=0.8)
-    ax.set_xlabel(f"{answer['new_name']} less {answer['base_name']} ({unit} a packet)")
     ax.set_title(_TITLE)

@@ -65,6 +65,6 @@ _TITLE = "Share of the busy samples by component, with 95 % intervals of the sam
 def _plot(ax: "Axes", answer: Answer) -> None:
     from .plots import bars
 
-    bars(ax, answer.frame[answer.frame["busy_share"].notna()], "busy_share", 100)
-    ax.set_xlabel(f"share of the samples outside idle (%), event {answer['sampled_event']}")
+    label = f"share of the samples outside idle (%), event {answer['sampled_event']}"
+    bars(ax, answer.frame[answer.frame["busy_share"].notna()], "busy_share", label, 100)
     ax.set_title(_TITLE)

@@ -1,5 +1,5 @@
-# Where a packet's time goes over sizes of write and read, sending and receiving: document 001's
-# picture.
+# Where a packet's time goes over sizes of write and read, sending and receiving, as Liao and Bhuyan
+# (2012) drew it.
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +13,15 @@ from ...opening.experiment import Experiment
 from ...stats.counts import count_interval
 from ..samples.interrupts import HIDDEN, is_interrupt
 from .groups import MAJOR, NIC, group_of, is_aside
-from .moved import bundle_of
-from .packet_components import packet_components
+from .packet_components import bundle_of, packet_components
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _SIDES = {"transmit": "transmit_cpu", "receive": "receive_cpu"}
 KEYS = ["protocol", "io_bytes", "io_side", "measured_cpu"]
-_CARRIED = ("device", "packets", "packet_bytes", "gbit_per_s", "busy_cores", "cores_per_gbit")
-# Of what is on a packet's way, by column the groups of components.
+_OF_CPU = ("device", "packets", "packet_bytes", "gbit_per_s", "busy_cores", "cores_per_gbit")
+# By column groups of components: their share of what is on a packet's way.
 _SHARES: dict[str, tuple[str, ...]] = {
     "driver_share": ("driver",),
     "release_share": ("buffer release",),
@@ -86,7 +85,7 @@ def components_by_size(
             keys = dict(zip(KEYS, (name, int(step["io_bytes"]), side, cpu), strict=True))
             frame, together = _on_the_way(of_cpu)
             by_size.append(pd.concat([pd.DataFrame(keys, index=frame.index), frame], axis=1))
-            sides.append(keys | {name: of_cpu[name] for name in _CARRIED} | together)
+            sides.append(keys | {name: of_cpu[name] for name in _OF_CPU} | together)
     if len(sampled) > 1:
         raise CaptureError(
             f"the steps of {experiment.path} were sampled by different events: choose one"
@@ -176,5 +175,5 @@ def _plot_cost(
 
 
 def _of_protocol(rows: pd.DataFrame, protocol: str | None) -> pd.DataFrame:
-    # Of an experiment that names none all rows.
+    # All rows where the experiment names no protocol.
     return rows[rows["protocol"].isna() if protocol is None else rows["protocol"] == protocol]

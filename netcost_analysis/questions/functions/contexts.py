@@ -55,7 +55,7 @@ def context_of(profile: Profile) -> "NDArray[np.int8]":
 
 
 def _named(profile: Profile, patterns: tuple[str, ...]) -> "NDArray[np.bool_]":
-    # Of each frame whether it is one of these functions of the kernel.
+    # Whether each frame is one of these functions of the kernel.
     functions = profile.frames["function"].astype("category").cat
     is_named = np.array([*matching(patterns, list(functions.categories)), False])
     found: NDArray[np.bool_] = is_named[functions.codes] & profile.frames["in_kernel"].to_numpy()
@@ -63,11 +63,11 @@ def _named(profile: Profile, patterns: tuple[str, ...]) -> "NDArray[np.bool_]":
 
 
 def kinds(profile: Profile) -> "tuple[NDArray[np.int8], NDArray[np.int64]]":
-    """Of each sample its place among KINDS; of each stack where its interrupt entered.
+    """For each sample its place among KINDS; for each stack where its interrupt entered.
 
     The second are places in Profile.places: of the outermost frame of the interrupt that had not
-    returned, -1 for none. An interrupt on top of a softirq that the task runs itself is stolen,
-    as in the ledger.
+    returned, -1 for none. As in the ledger, an interrupt on top of a softirq that the task runs
+    itself is stolen.
     """
     # Frames are innermost first: what is before the first return is inside it.
     returns = np.flatnonzero(_named(profile, _RETURN)[profile.places])
@@ -100,7 +100,7 @@ def kinds(profile: Profile) -> "tuple[NDArray[np.int8], NDArray[np.int64]]":
 
 
 def _is(samples: pd.DataFrame, column: str, holds: Callable[[Any], bool]) -> "NDArray[np.bool_]":
-    # Of each sample whether that holds for a column's value; not where there is none.
+    # Whether that holds for each sample's value in a column; it does not where there is none.
     if column not in samples:
         return np.zeros(len(samples), dtype=bool)
     codes, values = samples[column].astype(object).factorize()
@@ -111,7 +111,7 @@ def _is(samples: pd.DataFrame, column: str, holds: Callable[[Any], bool]) -> "ND
 def _last(
     profile: Profile, patterns: tuple[str, ...], ends: "NDArray[np.int64]"
 ) -> "NDArray[np.int64]":
-    # Of each stack the place of its last frame before an end that is one of these functions, -1
+    # For each stack the place of the last frame before its end that is one of these functions, -1
     # where there is none.
     here = np.flatnonzero(_named(profile, patterns)[profile.places])
     last = np.append(here, -1)[np.searchsorted(here, ends) - 1]

@@ -9,42 +9,54 @@ from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...errors import LackingError
+from ...snapshots.perf_stat import plain_event
+from ...stats.counts import count_interval, equal_samples, ratio_interval, share_interval
+from ...stats.shares import effective
 from ..devices.device_traffic import comparable
+from ..samples.part import require_cpu
 from ..samples.rules import IDLE, UNCLASSIFIED
-from ..samples.sampled import sampled
-from .moved import Direction, Moved, check_direction, moved_while_sampled
-from .profile import profile_of
-from .sampled_events import (
-    CYCLES,
-    TIMES,
-    by_component,
-    per_packet,
-    plain,
-    ratio,
-    sampled_events,
-    shares,
-)
+from ..samples.sampled import TIMERS, events_of, sampled
+from .packet_components import Direction, Moved, check_direction, packets_while_sampled
+from .profile import classified, profile_of, sums
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ...capture.capture import Capture
+    from ...stats.counts import Figures
+    from ...stats.resampling import Floats
 
-# By column what is divided by what, times how many.
+_CYCLES = "cycles"
+# What time goes by: at least one event beside these is asked for.
+_TIMES = {_CYCLES, *TIMERS}
+# For each column the event that is divided, the event it is divided by, and a factor.
 _RATIOS = {
-    "ipc": ("instructions", CYCLES, 1),
+    "ipc": ("instructions", _CYCLES, 1),
     "cache_misses_per_1000": ("cache-misses", "instructions", 1000),
     "llc_misses_per_1000": ("LLC-load-misses", "instructions", 1000),
     "dtlb_misses_per_1000": ("dTLB-load-misses", "instructions", 1000),
-    "frontend_stalls_per_cycle": ("stalled-cycles-frontend", CYCLES, 1),
-    "backend_stalls_per_cycle": ("stalled-cycles-backend", CYCLES, 1),
-    "execution_stalls_per_cycle": ("cycle_activity.stalls_total", CYCLES, 1),
+    "frontend_stalls_per_cycle": ("stalled-cycles-frontend", _CYCLES, 1),
+    "backend_stalls_per_cycle": ("stalled-cycles-backend", _CYCLES, 1),
+    "execution_stalls_per_cycle": ("cycle_activity.stalls_total", _CYCLES, 1),
 }
 
 
+def _plain(event: str) -> str:
+    # Without modifiers and PMU; cpu-cycles is perf's other name of the same event.
+    name = plain_event(event)
+    return _CYCLES if name == "cpu-cycles" else name
+
+
+def _events(source: "Capture") -> list[str]:
+    # As perf names them, that which time goes by first. Only headers are read.
+    return sorted(
+        events_of(source), key=lambda name: (_plain(name) != _CYCLES, _plain(name) not in _TIMES)
+    )
+
+
 def _check(capture: "Capture") -> None:
-    found = sampled_events(sampled(capture))
-    if not {plain(name) for name in found} - TIMES:
+    found = _events(sampled(capture))
+    if not {_plain(name) for name in found} - _TIMES:
         raise LackingError(
             "samples of other events",
             f"of events only {', '.join(found)} was sampled: netcost-record --profile "
@@ -85,12 +97,12 @@ def counters_by_component(
     check_direction(direction)
     source = sampled(capture)
     counts = source.info["events"]
-    names = [name for name in sampled_events(source) if counts.get(name)]
+    names = [name for name in _events(source) if counts.get(name)]
     if not names:
         raise CaptureError("no sample was taken of any event: this host counted none of them")
     moved, notes = _moved(capture, source, names[0], device, direction)
-    window = (moved.start_ns, moved.end_ns) if moved else None
-    events = by_component(source, names, cpu, window, rules)
+    window = (moved.start_ns, moved.end_ns) if moved else (None, None)
+    events = _by_component(source, names, cpu, window, rules)
     packets = moved.packets if moved else None
     by_event = pd.concat(
         [_by_event(name, event, packets) for name, event in events.items()], ignore_index=True
@@ -108,7 +120,7 @@ def counters_by_component(
     ]
     # What no rule names leads to nothing that can be looked up.
     named = by_event["busy_share"].notna() & by_event["component"].ne(UNCLASSIFIED)
-    others = by_event[named & by_event["sampled_event"].ne(CYCLES)]
+    others = by_event[named & by_event["sampled_event"].ne(_CYCLES)]
     outside_idle = {
         name: event.sum().to_frame("all outside idle").T for name, event in busy.items()
     }
@@ -132,7 +144,7 @@ def _moved(
     device: str | None,
     direction: Direction | None,
 ) -> tuple[Moved | None, tuple[str, ...]]:
-    # What the device carried, else why that is not known.
+    # The packets of the device, else why they are not known.
     try:
         if capture.bundle is None:
             raise CaptureError("a recording without a bundle has no readings of net/dev")
@@ -141,11 +153,40 @@ def _moved(
                 f"the clock of the samples is {source.header['clock']}, that of net/dev is "
                 "CLOCK_MONOTONIC"
             )
-        return moved_while_sampled(profile_of(source, event), capture.bundle, device, direction), ()
+        return packets_while_sampled(
+            profile_of(source, event), capture.bundle, device, direction
+        ), ()
     except CaptureError as error:
         if device is not None:
             raise
         return None, (f"nothing is said per packet: {error}",)
+
+
+def _by_component(
+    source: "Capture",
+    names: list[str],
+    cpu: int | None,
+    window: tuple[int | None, int | None],
+    own: str | None,
+) -> dict[str, pd.DataFrame]:
+    # By plain name a table with a row per component: how many samples, the sum of their periods and
+    # that of the periods' squares. Events of several PMUs of one processor are one.
+    if cpu is not None:
+        require_cpu(cpu, {at for name in names for at in profile_of(source, name).samples["cpu"]})
+    events: dict[str, pd.DataFrame] = {}
+    for name in names:
+        profile, classes = classified(source, name, own)
+        chosen = profile.within(None, *window)
+        if cpu is not None:
+            # A rare event may have none.
+            chosen &= profile.samples["cpu"].eq(cpu).to_numpy(dtype=bool)
+        rows = profile.samples.loc[chosen]
+        component = classes.of_stack[rows["stack"].to_numpy()]
+        columns = sums(component, rows["period"], len(classes.components))
+        named = dict(zip(("samples", "weight", "squares"), columns, strict=True))
+        event, same = pd.DataFrame(named, index=classes.components), events.get(_plain(name))
+        events[_plain(name)] = event if same is None else same + event
+    return events
 
 
 def _columns(name: str, figures: tuple[Any, ...]) -> dict[str, Any]:
@@ -155,11 +196,11 @@ def _columns(name: str, figures: tuple[Any, ...]) -> dict[str, Any]:
 def _ratios(events: dict[str, pd.DataFrame]) -> pd.DataFrame:
     first = next(iter(events.values()))
     frame = pd.DataFrame({"component": first.index, "cycles_share": np.nan})
-    if CYCLES in events:
-        frame["cycles_share"] = shares(events[CYCLES])[0]
+    if _CYCLES in events:
+        frame["cycles_share"] = _shares(events[_CYCLES])[0]
     for name, (above, below, scale) in _RATIOS.items():
         known = above in events and below in events
-        figures = ratio(events[above], events[below], scale) if known else (np.nan,) * 3
+        figures = _ratio(events[above], events[below], scale) if known else (np.nan,) * 3
         frame = frame.assign(**_columns(name, figures))
     samples = np.sum([event["samples"] for event in events.values()], axis=0)
     order = np.argsort(-first["weight"].to_numpy(), kind="stable")
@@ -168,12 +209,44 @@ def _ratios(events: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 def _by_event(name: str, event: pd.DataFrame, packets: int | None) -> pd.DataFrame:
     frame = event[["samples", "weight"]].assign(
-        **_columns("busy_share", shares(event)),
-        **_columns("weight_per_packet", per_packet(event, packets)),
+        **_columns("busy_share", _shares(event)),
+        **_columns("weight_per_packet", _per_packet(event, packets)),
     )
     frame = frame.rename_axis("component").reset_index()
     frame.insert(0, "sampled_event", name)
     return frame[frame["samples"] > 0].sort_values("weight", ascending=False, kind="stable")
+
+
+def _equal_samples(event: pd.DataFrame) -> "tuple[Floats, Floats]":
+    weight, squares = float(event["weight"].sum()), float(event["squares"].sum())
+    return equal_samples(event["weight"], event["squares"], squares / weight if weight else 0.0)
+
+
+def _shares(event: pd.DataFrame) -> "Figures":
+    # Shares of what was outside idle; NaN for idle.
+    busy = event[event.index != IDLE].sum()
+    weight = np.where(event.index != IDLE, event["weight"], np.nan)
+    share = weight / (busy["weight"] or np.nan)
+    size = float(effective(busy["weight"], busy["squares"]))
+    return share, *share_interval(share * size, size)
+
+
+def _per_packet(event: pd.DataFrame, packets: int | None) -> "Figures":
+    # NaN for idle, and where nobody counted packets.
+    number = np.where(event.index != IDLE, float(packets or 0) or np.nan, np.nan)
+    size, each = _equal_samples(event)
+    low, high = count_interval(size)
+    return event["weight"].to_numpy() / number, low * each / number, high * each / number
+
+
+def _ratio(above: pd.DataFrame, below: pd.DataFrame, scale: int) -> "Figures":
+    # What one event sums to over the other; NaN where the other has no samples.
+    (size, each), (size_below, each_below) = _equal_samples(above), _equal_samples(below)
+    low, high = ratio_interval(size, size_below)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = scale * above["weight"] / below["weight"].where(below["weight"] > 0)
+        each = scale * each / each_below
+    return value.to_numpy(dtype=float), low * each, high * each
 
 
 @counters_by_component.plot(
@@ -184,8 +257,8 @@ def _plot(ax: "Axes", answer: Answer) -> None:
     from .plots import grouped_shares
 
     rows = answer["by_event"]
-    grouped_shares(ax, rows[rows["busy_share"].notna()], "sampled_event", "busy_share")
-    ax.set_xlabel("share of the event outside idle (%)")
+    rows = rows[rows["busy_share"].notna()]
+    grouped_shares(ax, rows, "sampled_event", "busy_share", "share of the event outside idle (%)")
 
 
 @counters_by_component.plot(
@@ -197,5 +270,4 @@ def _plot(ax: "Axes", answer: Answer) -> None:
 def _plot_ipc(ax: "Axes", answer: Answer) -> None:
     from .plots import bars
 
-    bars(ax, answer.frame[answer.frame["ipc"].notna()], "ipc")
-    ax.set_xlabel("instructions per cycle")
+    bars(ax, answer.frame[answer.frame["ipc"].notna()], "ipc", "instructions per cycle")

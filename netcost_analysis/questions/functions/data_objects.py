@@ -36,7 +36,7 @@ _DATA = "dDbBrRvVaA"
 
 
 class Objects(NamedTuple):
-    # Of each load; name: the file, module or symbol, "" where there is none.
+    # A value for each load. name: the file, module or symbol, "" where there is none.
     kind: "NDArray[Any]"
     name: "NDArray[Any]"
 
@@ -75,7 +75,7 @@ def _in_mappings(addresses: "Words", rows: pd.DataFrame) -> "NDArray[np.int64]":
 def _of_tasks(
     found: Objects, pids: "pd.Series[int]", addresses: "Words", mappings: pd.DataFrame
 ) -> None:
-    # Of several mappings of one address the last recorded counts.
+    # Where an address was mapped several times the last mapping counts.
     mappings = mappings.drop_duplicates(["pid", "address"], keep="last")
     by_pid = mappings.groupby("pid").indices
     user = np.flatnonzero((addresses > 0) & (addresses < _HIGH))
@@ -119,7 +119,7 @@ def _in_areas(addresses: "Words", areas: list[Area]) -> "NDArray[np.int64]":
 def _by_physical_address(
     found: Objects, source: "Capture", physical: "Words", addresses: "Words"
 ) -> None:
-    # In the direct mapping an address is the physical one and what the mapping begins at.
+    # In the direct mapping an address is the physical one plus the mapping's begin.
     base = addresses - physical
     known = (addresses >= _HIGH) & (physical > 0) & (base & _ALIGNED == 0) & (base >= _HIGH)
     if not known.any():

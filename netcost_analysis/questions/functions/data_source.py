@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"
 LOAD = "load"
 HIT, MISS = "hit", "miss"
-# Of a field its first bit and how many it has.
+# The first bit of each field, and how many it has.
 _OP, _LVL, _SNOOP, _TLB, _LVLNUM, _REMOTE = (0, 5), (5, 14), (19, 5), (26, 7), (33, 4), (37, 1)
 # The lowest bit of a field of flags: not available. Who sets it says nothing else.
 _NA = 1
@@ -53,7 +53,7 @@ _FAR = {"memory": "remote memory", **dict.fromkeys(("L2", "L3", "L4", "a cache")
 # Behind the caches of the CPU's own processor.
 BEHIND = ("memory", "remote memory", "persistent memory", "CXL memory", "memory-side cache")
 REMOTE = ("remote cache", "remote memory")
-# Of several the one that says most: what another core has changed, then what it has.
+# The one that says most comes first: what another core has changed, then what it has.
 _SNOOPS = {0x10: "modified", 0x04: HIT, 0x08: MISS, 0x02: "none"}
 
 

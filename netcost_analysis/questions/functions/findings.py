@@ -1,4 +1,4 @@
-# What document 001 found of a packet's work, beside what an experiment over sizes shows.
+# What Liao and Bhuyan found of a packet's work, beside what an experiment over sizes shows.
 
 import tomllib
 from collections.abc import Iterable
@@ -17,10 +17,10 @@ from .components_by_size import KEYS, check, components_by_size
 from .groups import PATH, off_part
 
 YES, NO, PART, OPEN, UNTESTED = "yes", "no", "in part", "cannot be told", "not tested"
-DOCUMENT = Path(__file__).with_name("findings.toml")
-# What a driver, too, may have done behind it.
+PAPER = Path(__file__).with_name("findings.toml")
+# Interrupts behind which a driver may have worked, too.
 _DEVICES = ("device interrupt", "interrupt")
-# Judged by a link of 10 Gbit/s, where only receiving is told of.
+# Judged for a link of 10 Gbit/s; the paper speaks of receiving only.
 _CORES, _LINK = "cores_per_gbit", 10
 
 Finding = dict[str, Any]
@@ -36,67 +36,61 @@ Finding = dict[str, Any]
     rows=40,
 )
 def findings(experiment: Experiment, event: str | None = None, rules: str | None = None) -> Answer:
-    """Which of document 001's findings hold here, which do not, and which cannot be tested.
+    """Which findings of Liao and Bhuyan (2012) hold here, which do not, and which cannot be tested.
 
     A row per finding, protocol and side; `verdicts`: what these come to. Ours are shares of what is
-    on a packet's way, as components_by_size() has them, from the lower end of the sampling's 95 %
-    interval to the upper end of what it would be with all interrupts off that may belong to it: on
-    the path's own work, or behind a device's interrupt. A finding holds where all of that meets the
-    figure, and not where none of it does. Receiving another CPU's interrupts, or the timer's, is in
-    the whole: a sender's RPS causes them, and the document's host had none;
-    `holds_without_interrupts` leaves them out. The document's figures are of its processing time;
-    of its text the abstract, introduction and beginnings of sections are at hand, which do not say
-    whether it received or sent, nor by which protocol, so each is judged.
+    on a packet's way, as components_by_size() has them. Each is a range. It begins at the lower end
+    of the sampling's 95 % interval, and ends at the upper end of what the share would be with all
+    interrupts off that may belong to it: on the path's own work, or behind a device's interrupt. A
+    finding holds where all of the range meets the figure, and does not hold where none of it does.
+    Receiving another CPU's interrupts, or the timer's, is in the whole: a sender's RPS causes them,
+    and the paper's host had none; `holds_without_interrupts` leaves them out. The paper's figures
+    are of its processing time. Its abstract, introduction and beginnings of sections were read;
+    these do not say whether it received or sent, nor by which protocol, so each is judged.
 
-    Source: components_by_size; G. Liao, L. Bhuyan, J. Parallel Distrib. Comput. 72 (2012).
+    Source: components_by_size; G. Liao, L. Bhuyan, Analyzing performance and power efficiency of
+    network processing over 10 GbE, J. Parallel Distrib. Comput. 72 (2012).
     """
     ours = components_by_size(experiment, event=event, rules=rules)
-    document = tomllib.loads(DOCUMENT.read_text(encoding="utf-8"))
+    paper = tomllib.loads(PAPER.read_text(encoding="utf-8"))
     sides = _with_ends(ours["by_size"], ours["sides"])
-    tested, verdicts = [], []
-    for finding in document["tested"]:
-        of_document = {
+    rows, verdicts = [], []
+    for finding in paper["tested"]:
+        of_paper = {
             "claim": finding["claim"],
             "document_place": finding["place"],
             "document_figure": finding["figure"],
         }
         judged = [
-            of_document | {"protocol": protocol, "io_side": side} | _judged(finding, rows)
-            for (protocol, side), rows in sides.groupby(
+            of_paper | {"protocol": protocol, "io_side": side} | _judged(finding, steps)
+            for (protocol, side), steps in sides.groupby(
                 ["protocol", "io_side"], dropna=False, sort=False
             )
             if finding["column"] != _CORES or side == "receive"
         ]
-        tested += judged
-        verdicts.append(of_document | _verdict(judged))
-    untested = [
-        {
-            "claim": finding["claim"],
-            "document_place": finding["place"],
-            "holds": UNTESTED,
-            "why": finding["why"],
-        }
-        for finding in document["untested"]
-    ]
+        rows += judged
+        verdicts.append(of_paper | _verdict(judged))
+    for finding in paper["untested"]:
+        of_paper = {"claim": finding["claim"], "document_place": finding["place"]}
+        rows.append(of_paper | {"holds": UNTESTED, "why": finding["why"]})
     return Answer(
-        findings=pd.DataFrame([*tested, *untested]),
+        findings=pd.DataFrame(rows),
         is_timed=ours["is_timed"],
         verdicts=pd.DataFrame(verdicts),
     )
 
 
 def _with_ends(by_size: pd.DataFrame, sides: pd.DataFrame) -> pd.DataFrame:
-    # With samples: how many the shares are of; and of interrupts off open_share, which may be any
-    # component's, and received_share, which is receiving interrupts.
+    # Adds samples, how many the shares are of, and two parts of interrupts off: open_share may be
+    # any component's, received_share is receiving interrupts.
     off = by_size["interrupts_off_in"]
     may = off.notna() & (off.map(off_part).eq(PATH) | off.isin(_DEVICES))
     rows = by_size.assign(open_share=by_size["path_share"].where(may, 0.0))
     by = rows.groupby(KEYS, dropna=False)[["samples", "open_share"]].sum().reset_index()
-    found = sides.merge(by, on=KEYS, how="left")
+    sides = sides.merge(by, on=KEYS, how="left")
     # Repeats at one size are added up: their shares are of as many runs.
-    found["open_share"] /= sides.groupby(KEYS, dropna=False)["packets"].transform("size")
-    received = (found["off_share"] - found["open_share"]).clip(0, 1)
-    return found.assign(received_share=received)
+    sides["open_share"] /= sides.groupby(KEYS, dropna=False)["packets"].transform("size")
+    return sides.assign(received_share=(sides["off_share"] - sides["open_share"]).clip(0, 1))
 
 
 def _judged(finding: Finding, rows: pd.DataFrame) -> dict[str, Any]:
@@ -108,7 +102,7 @@ def _judged(finding: Finding, rows: pd.DataFrame) -> dict[str, Any]:
     is_share = finding["column"] != _CORES
     scale = 100 if is_share else _LINK
     ends, verdicts = _each(finding, rows)
-    # Of the same work without the interrupts that another CPU sent for it, or a timer.
+    # The same work without the interrupts that another CPU sent for it, or a timer.
     rest = 1 - rows["received_share"]
     names = {finding["column"], finding.get("most"), "open_share"} & set(rows.columns)
     shares = {name: rows[name] / rest for name in names}
@@ -124,7 +118,7 @@ def _judged(finding: Finding, rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _each(finding: Finding, rows: pd.DataFrame) -> tuple[list[tuple[float, float]], list[str]]:
-    # At each size the ends of ours, and what they say.
+    # For each size the range of ours, and the verdict.
     ends, verdicts = [], []
     for row in rows.to_dict("records"):
         value = float(row[finding["column"]])
@@ -140,16 +134,16 @@ def _each(finding: Finding, rows: pd.DataFrame) -> tuple[list[tuple[float, float
 
 
 def _interval(share: float, row: dict[Any, Any]) -> tuple[float, float]:
-    # Of the sampling; and at the upper end with all that may belong to it.
-    counted = row["samples"]
-    low, _ = share_interval(share * counted, counted)
-    _, high = share_interval(min(share + row["open_share"], 1.0) * counted, counted)
-    # Of none a score interval begins at 0, but for its arithmetic.
+    # The interval of the sampling; at the upper end with all that may belong to the share.
+    samples = row["samples"]
+    low, _ = share_interval(share * samples, samples)
+    _, high = share_interval(min(share + row["open_share"], 1.0) * samples, samples)
+    # The score interval of no samples begins at 0, but for rounding.
     return round(float(low), 9), round(float(high), 9)
 
 
 def _whole(verdicts: Iterable[str]) -> str:
-    # Of all of them: what fails anywhere does not hold, but in part where it does elsewhere.
+    # What fails anywhere does not hold, or holds in part where it holds elsewhere.
     kinds = set(verdicts)
     if PART in kinds or {YES, NO} <= kinds:
         return PART
@@ -157,7 +151,7 @@ def _whole(verdicts: Iterable[str]) -> str:
 
 
 def _at_sizes(verdicts: list[str], sizes: "pd.Series[int]") -> str:
-    # At which sizes it is which; "" where it is the same at all.
+    # Which verdict is of which sizes; "" where it is the same at all.
     by: dict[str, dict[str, None]] = {}
     for verdict, size in zip(verdicts, sizes, strict=True):
         by.setdefault(verdict, {})[f"{size:,}"] = None
@@ -166,7 +160,7 @@ def _at_sizes(verdicts: list[str], sizes: "pd.Series[int]") -> str:
 
 
 def _verdict(judged: list[dict[str, Any]]) -> dict[str, Any]:
-    # What all protocols and sides of a finding come to.
+    # The verdict of a finding over all protocols and sides.
     sides: dict[str, list[str]] = {}
     for row in judged:
         protocol, side = row["protocol"], row["io_side"]

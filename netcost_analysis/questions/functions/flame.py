@@ -11,10 +11,9 @@ import pandas as pd
 from ..._native import CaptureError
 from ...plots.palette import printable
 from ..samples.interrupts import HIDDEN, is_interrupt
-from ..samples.rules import rules
-from ..samples.sampled import chosen_event, sampled
+from ..samples.sampled import sampled
 from .contexts import CONTEXTS, KINDS, context_of, kinds
-from .profile import Profile, classify, interrupts_off_in, profile_of, squares, weights
+from .profile import Classified, Profile, classified, interrupts_off_in, sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,9 +25,9 @@ Kind = Literal["stolen", "all"]
 USER, NO_NAME, LEFT_OUT = "user mode", "unknown function", "frames left out"
 # No task is called this: names have 15 characters.
 IDLE, SWAPPER = "idle: from idle, stolen from nobody", "idle: the idle task"
-# Of a longer path the outermost and the innermost are kept.
+# The outermost and the innermost frames of a longer path are kept.
 _DEPTH, _OUTER = 256, 128
-# Of a name so much is kept.
+# The longest name that is kept whole.
 _NAME = 120
 
 
@@ -43,6 +42,7 @@ class Paths:
     """
 
     profile: Profile
+    classes: Classified
     samples: int
     kinds: dict[str, int]
     labels: "NDArray[Any]"
@@ -66,27 +66,24 @@ def paths(
     stolen: those in interrupts, from the interrupt's entry inwards, under the task it ran on. all:
     every sample, without the idle loop's own unless `idle`. user: with functions of programs.
     """
-    source = sampled(capture)
-    profile = profile_of(source, chosen_event(source, event), kernel_only=False, user=user)
-    profile.require_names(source.path)
+    profile, classes = classified(capture, event, kernel_only=False, user=user)
+    path = sampled(capture).path
     of_sample, entry = kinds(profile)
-    taken = profile.within(cpu)
+    chosen = profile.within(cpu)
     periods = profile.samples["period"]
-    if periods[taken].fillna(1).astype("float64").sum() >= 2**62:
-        raise CaptureError(
-            f"{source.path}: what its samples stand for adds up to more than 64 bits"
-        )
-    by_kind = weights(of_sample[taken], periods[taken], len(KINDS))
-    times = profile.samples["time_ns"][taken].dropna()
+    if periods[chosen].fillna(1).astype("float64").sum() >= 2**62:
+        raise CaptureError(f"{path}: what its samples stand for adds up to more than 64 bits")
+    _, by_kind, _ = sums(of_sample[chosen], periods[chosen], len(KINDS))
+    times = profile.samples["time_ns"][chosen].dropna()
     if kind == "stolen":
-        taken &= np.isin(of_sample, [KINDS.index("stolen"), KINDS.index("from idle")])
+        chosen &= np.isin(of_sample, [KINDS.index("stolen"), KINDS.index("from idle")])
     elif not idle:
-        taken &= of_sample != KINDS.index("idle")
-    if not taken.any():
+        chosen &= of_sample != KINDS.index("idle")
+    if not chosen.any():
         where = " in an interrupt; --kind all has the others" if kind == "stolen" else ""
-        raise CaptureError(f"{source.path}: no sample of {profile.event}{where}")
-    if not periods[taken].fillna(1).any():
-        raise CaptureError(f"{source.path}: its samples of {profile.event} stand for nothing")
+        raise CaptureError(f"{path}: no sample of {profile.event}{where}")
+    if not periods[chosen].fillna(1).any():
+        raise CaptureError(f"{path}: its samples of {profile.event} stand for nothing")
     names = profile.samples.get("comm", pd.Series(None, profile.samples.index, dtype=object))
     codes, labels = names.astype(object).fillna("unknown task").factorize()
     # Idle tasks are called differently on each CPU.
@@ -98,16 +95,16 @@ def paths(
     if kind == "stolen":
         # From the interrupt's entry; a softirq of the idle task's own has none.
         ends = np.where(entry >= 0, entry + 1, ends)
-    pair, group = np.unique(stack[taken] * len(labels) + codes[taken], return_inverse=True)
+    pair, group = np.unique(stack[chosen] * len(labels) + codes[chosen], return_inverse=True)
     return Paths(
         profile,
-        int(taken.sum()),
-        {name: int(by_kind[at]) for at, name in enumerate(KINDS)},
+        classes,
+        int(chosen.sum()),
+        dict(zip(KINDS, by_kind.tolist(), strict=True)),
         labels[pair % len(labels)],
         pair // len(labels),
         ends[pair // len(labels)],
-        weights(group, periods[taken], len(pair)),
-        squares(group, periods[taken], len(pair)),
+        *sums(group, periods[chosen], len(pair))[1:],
         int(times.max() - times.min()) if len(times) else 0,
     )
 
@@ -132,9 +129,9 @@ class Graph:
 
     @cached_property
     def children(self) -> list[list[int]]:
-        """Of each node those below it, by their names."""
+        """For each node those below it, by their names."""
         found: list[list[int]] = [[] for _ in self.parent]
-        for node in sorted(range(1, len(self.parent)), key=lambda at: self.label(at)):
+        for node in sorted(range(1, len(self.parent)), key=self.label):
             found[self.parent[node]].append(node)
         return found
 
@@ -157,14 +154,13 @@ def graph(sides: Sequence[Paths]) -> Graph:
     names: dict[str, int] = {"all": 0}
     code = {name: names.setdefault(name, len(names)) for name in (USER, NO_NAME, LEFT_OUT)}
     parts = [_flat(side, names, code) for side in sides]
-    place = np.cumsum([0, *(len(part[0]) for part in parts)])
-    flat, context, lengths = (np.concatenate([part[at] for part in parts]) for at in range(3))
-    begins = np.concatenate([part[3] + at for part, at in zip(parts, place, strict=False)])
+    flat, context, lengths = (np.concatenate(column) for column in zip(*parts, strict=True))
+    begins = np.append(0, np.cumsum(lengths))[:-1]
 
     active, nodes = np.arange(len(lengths)), np.zeros(len(lengths), dtype="i8")
     zero, inherited, number = np.zeros(1, dtype="i8"), np.zeros(1, dtype="i1"), 1
     levels = [(zero, zero, zero)]
-    # Of each level which paths reach it, and at which node.
+    # For each level the paths that reach it, and their nodes there.
     reached = [(active, np.zeros_like(active))]
     for depth in range(int(lengths.max(initial=0))):
         active = active[lengths[active] > depth]
@@ -179,7 +175,7 @@ def graph(sides: Sequence[Paths]) -> Graph:
         levels.append((different % len(names), parent, np.full(len(different), depth + 1)))
         number += len(different)
 
-    side = np.repeat(np.arange(len(sides)), [len(part[2]) for part in parts])
+    side = np.repeat(np.arange(len(sides)), [len(one.stacks) for one in sides])
     weight, square = (
         np.concatenate([getattr(one, name) for one in sides]) for name in ("weights", "squares")
     )
@@ -194,20 +190,20 @@ def graph(sides: Sequence[Paths]) -> Graph:
 
 
 def _flat(side: Paths, names: dict[str, int], code: dict[str, int]) -> tuple["NDArray[Any]", ...]:
-    # Of all paths the names' numbers and contexts, outermost first; each one's length and begin.
+    # The numbers of the frames' names and their contexts, path after path, outermost first; and the
+    # length of each path.
     profile = side.profile
 
     def numbers(texts: Iterable[str]) -> "NDArray[np.int64]":
-        found = (names.setdefault(cleaned(text), len(names)) for text in texts)
+        found = (names.setdefault(_cleaned(text), len(names)) for text in texts)
         return np.fromiter(found, dtype="i8")
 
     labels = np.array(profile.labels, dtype=object)
     of_frame = np.where(labels == "", code[NO_NAME], 0)
     of_frame[labels != ""] = numbers(labels[labels != ""])
-    of_frame_context = context_of(profile)
-    off_names, off_in = interrupts_off_in(profile, classify(profile, rules()))
+    off_names, off_in = interrupts_off_in(profile, side.classes)
     begin = profile.begins[side.stacks]
-    # The kernel's frames are inside those of user mode, of which one is kept where they have no
+    # The kernel's frames are inside those of user mode. One of these is kept where they have no
     # names.
     inside = profile.frames["in_kernel"].to_numpy()
     kernel = np.append(0, np.cumsum(inside[profile.places]))
@@ -219,9 +215,8 @@ def _flat(side: Paths, names: dict[str, int], code: dict[str, int]) -> tuple["ND
     has_off = (off >= 0).astype("i8")
     full = 1 + np.where(nameless > 0, 1, in_user) + in_kernel + has_off
     lengths = np.minimum(full, _DEPTH)
-    begins = np.append(0, np.cumsum(lengths))[:-1]
     path = np.repeat(np.arange(len(lengths)), lengths)
-    depth = np.arange(int(lengths.sum())) - begins[path]
+    depth = np.arange(len(path)) - np.append(0, np.cumsum(lengths))[path]
     is_cut = (full > _DEPTH)[path]
     # How many frames are inside this one. Those of the outer part are counted from outside.
     within = np.where(is_cut & (depth > _OUTER), _DEPTH, full[path]) - 1 - depth - has_off[path]
@@ -229,17 +224,17 @@ def _flat(side: Paths, names: dict[str, int], code: dict[str, int]) -> tuple["ND
     is_named = (depth > nameless[path]) & ~is_off
     place = profile.places[np.where(is_named, begin[path] + within, 0)]
     flat = np.where(is_named, of_frame[place], code[USER])
-    context = np.where(is_named, of_frame_context[place], CONTEXTS.index("task"))
+    context = np.where(is_named, context_of(profile)[place], CONTEXTS.index("task"))
     is_root = depth == 0
     flat[is_root] = numbers(side.labels)
     is_idle = np.isin(side.labels, (IDLE, SWAPPER))
     context[is_root] = np.where(is_idle, CONTEXTS.index("idle"), CONTEXTS.index("task"))
     flat[is_cut & (depth == _OUTER)] = code[LEFT_OUT]
     flat[is_off] = numbers(f"{HIDDEN}: {name}" for name in off_names)[off[path[is_off]]]
-    # An interrupt's is in its colour; of a path, in that of the frame around it.
+    # Behind an interrupt it has that one's colour, else that of the frame around it.
     as_interrupt = np.array([_context_of(name) for name in off_names], dtype="i1")
     context[is_off] = as_interrupt[off[path[is_off]]]
-    return flat, context, lengths, begins
+    return flat, context, lengths
 
 
 def _context_of(off_in: str) -> int:
@@ -248,7 +243,7 @@ def _context_of(off_in: str) -> int:
     return CONTEXTS.index("vector") if is_interrupt(off_in) else -1
 
 
-def cleaned(name: str) -> str:
-    """A name as the formats can have it: no separator of theirs, nothing that does not print."""
+def _cleaned(name: str) -> str:
+    # A name without the formats' separators, and without what does not print.
     clean = " ".join(printable(name).replace(";", ":").split()) or "?"
     return clean if len(clean) <= _NAME else clean[: _NAME - 1] + "…"

@@ -1,11 +1,11 @@
-# What of two captures' samples changed, frame by frame with all that each called.
+# How the samples of two captures differ, frame by frame with all that each called.
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...stats.counts import count_interval, difference_interval
+from ...stats.counts import count_interval, difference_interval, equal_samples
 from ...units import fine_duration
 from ..completeness.counted import packets
 from .flame import Graph, Paths
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Change:
     """The new side's rate less the base's, of each node with all below it.
 
-    per: what rates are divided by. unit: "ns", or what was sampled. units: of each side how many of
-    `per` there were. rates: by side. change, change_low, change_high: the difference and its 95 %
+    per: what rates are divided by. unit: "ns", or what was sampled. units: how many of `per` each
+    side had. rates: by side. change, change_low, change_high: the difference and its 95 %
     interval, of the sampling alone.
     """
 
@@ -55,14 +55,12 @@ class Change:
 
 
 def change(graph: Graph, per: str, unit: str, units: tuple[float, float]) -> Change:
-    """The change of each node. units: of each side how many of `per` there were."""
+    """The change of each node. units: how many of `per` each side had."""
     sides = []
     for weight, square, number in zip(graph.weights, graph.squares, units, strict=True):
-        # How many samples of one weight would tell as much (Kish); of none, those of the whole.
-        mean = np.where(weight > 0, square / np.maximum(weight, 1), square[0] / max(weight[0], 1))
-        size = np.divide(weight, mean, out=np.zeros(len(weight)), where=mean > 0)
+        size, each = equal_samples(weight, square, float(square[0] / max(weight[0], 1)))
         low, high = count_interval(size)
-        sides.append((weight / number, low * mean / number, high * mean / number))
+        sides.append((weight / number, low * each / number, high * each / number))
     base, new = sides
     rates = np.array([base[0], new[0]])
     return Change(per, unit, units, rates, new[0] - base[0], *difference_interval(base, new))
@@ -76,18 +74,18 @@ def denominators(
     Packets where both hosts counted them, scaled from the counters' window to the samples'; else
     what of the samples is outside idle: seconds of a timer, 1,000 of another event.
     """
-    counted = [_packets(*both, cpu) for both in zip(captures, sides, strict=True)]
-    if all(counted):
-        return "packet", (counted[0], counted[1])
+    base, new = (_packets(*both, cpu) for both in zip(captures, sides, strict=True))
+    if base and new:
+        return "packet", (base, new)
     profile = sides[0].profile
-    busy = [max(sum(side.kinds.values()) - side.kinds["idle"], 1) for side in sides]
+    base, new = (max(sum(side.kinds.values()) - side.kinds["idle"], 1) for side in sides)
     if profile.is_timed:
-        return "second of busy CPU", (busy[0] / 1e9, busy[1] / 1e9)
-    return f"1,000 {profile.event} outside idle", (busy[0] / 1e3, busy[1] / 1e3)
+        return "second of busy CPU", (base / 1e9, new / 1e9)
+    return f"1,000 {profile.event} outside idle", (base / 1e3, new / 1e3)
 
 
 def _packets(capture: "Capture", side: Paths, cpu: int | None) -> float:
-    # That went up the stack while samples were taken; 0 where nobody counted.
+    # Packets that went up the stack while samples were taken; 0 where nobody counted.
     counted = packets(capture.bundle) if capture.bundle else None
     if counted is None:
         return 0

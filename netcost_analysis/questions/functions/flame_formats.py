@@ -19,12 +19,11 @@ from .flame_change import Change
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Frames narrower than this part of the picture are not drawn, and of more than so many the widest.
+# Frames narrower than this part of the picture are not drawn, and of too many only the widest.
 _NARROW, _MOST = 1 / 4000, 20_000
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
-_REST, NO_BREAK = "tasks too narrow to draw", "\xa0"
+_REST, _NO_BREAK = "tasks too narrow to draw", "\xa0"
 UNCHANGED = "#d9d9d9"
-# There is room for a line.
 _LEGEND = {
     "task": "task",
     "idle": "idle",
@@ -63,8 +62,8 @@ def speedscope(graph: Graph, names: list[str], unit: str) -> str:
             }
         )
     shared = {"frames": [{"name": name} for name in graph.names]}
-    said = {"$schema": _SCHEMA, "shared": shared, "profiles": profiles, "exporter": "netcost"}
-    return json.dumps(said, ensure_ascii=True) + "\n"
+    file = {"$schema": _SCHEMA, "shared": shared, "profiles": profiles, "exporter": "netcost"}
+    return json.dumps(file, ensure_ascii=True) + "\n"
 
 
 def svg(graph: Graph, title: str, subtitle: str, unit: str) -> str:
@@ -133,9 +132,9 @@ def _drawn(
     subtitle: str,
     legend: list[tuple[str, str]],
 ) -> str:
-    # inferno colours a function alike wherever it is called, and of a change only the innermost
-    # frame: each one's colour and title are put in afterwards. A frame is known by its depth and
-    # where it begins.
+    # inferno has one colour for a function wherever it is called, and of a change for the innermost
+    # frame alone. So each frame's colour and title are put in afterwards; a frame is known by its
+    # depth and where it begins.
     nodes = _order(graph)
     width = own.copy()
     for node in reversed(nodes[1:]):
@@ -156,23 +155,23 @@ def _drawn(
             begins[child] = place
             place += int(width[child])
         if rest:
-            # What stands behind a space is a number.
+            # inferno takes what follows a space for the number.
             names = [graph.label(at) for at in graph.path(node)] or [_REST]
-            lines.append(f"{';'.join(names).replace(' ', NO_BREAK)} {rest}")
+            lines.append(f"{';'.join(names).replace(' ', _NO_BREAK)} {rest}")
     text = flame_svg(lines, title, subtitle)
     rows = sorted({int(found[1]) for found in _FRAME.finditer(text)}, reverse=True)
     depths = {row: depth for depth, row in enumerate(rows)}
 
     def painted(match: re.Match[str]) -> str:
         node = node_at.get((depths[int(match[1])], int(match[3])))
-        color, told = (UNCHANGED, _REST) if node is None else paint(node)
+        color, title = (UNCHANGED, _REST) if node is None else paint(node)
         whole = match[0].replace(f'fill="{match[2]}"', f'fill="{color}"', 1)
         # inferno's script writes the root's name, and a page without scripts needs it too.
         name = graph.label(0) if node == 0 else ""
-        return f"<title>{escape(told)}</title>{whole.partition('</title>')[2]}{name}"
+        return f"<title>{escape(title)}</title>{whole.partition('</title>')[2]}{name}"
 
-    text = _FRAME.sub(painted, text).replace(NO_BREAK, " ")
-    # Its document type and remarks name pages of the web.
+    text = _FRAME.sub(painted, text).replace(_NO_BREAK, " ")
+    # Its document type and comments name pages of the web.
     text = re.sub(r"<!DOCTYPE[^>]*>|<!--.*?-->", "", text, flags=re.DOTALL)
     key = "".join(
         f'<tspan dx="14" fill="{color}">■</tspan><tspan dx="4">{escape(name)}</tspan>'
@@ -183,13 +182,13 @@ def _drawn(
 
 
 def _tint(color: str, name: str = "") -> str:
-    # Light enough for black letters; neighbours differ a little. Idle is light as it is.
+    # Light enough for black letters; neighbours differ a little. Idle's colour is light already.
     if color == KIND["idle"]:
         return color
     return on_white(color, 0.55 - 0.12 * (crc32(name.encode()) % 8) / 7)
 
 
 def on_white(color: str, part: float) -> str:
-    # A colour of which so much is left.
+    # A part of a colour, the rest white.
     parts = [int(color[at : at + 2], 16) for at in (1, 3, 5)]
     return "#" + "".join(f"{round(255 + (one - 255) * part):02x}" for one in parts)

@@ -59,19 +59,18 @@ def _plot(ax: "Axes", answer: Answer) -> None:
 
     rows = answer.frame[answer.frame["busy_share"].notna()][:MOST]
     names = rows["function"].astype(object).fillna("(no name)") + ", " + rows["component"]
-    bars(ax, rows, "busy_share", 100, names=names)
-    ax.set_xlabel("share of the samples outside idle (%)")
+    bars(ax, rows, "busy_share", "share of the samples outside idle (%)", 100, names)
     ax.set_title(_TITLE)
 
 
 _GRAPHS: "dict[Kind, str]" = {
-    "stolen": "Time in interrupts, under the task they ran on",
-    "all": "Time by call path, without idle",
+    "stolen": "Time in interrupts, under the task they ran on (flame graph)",
+    "all": "Time by call path, without idle (flame graph)",
 }
 
 
 def _graphs(answer: Answer) -> "list[dict[str, Kind]]":
-    # Of a whole recording: in interrupts where samples hit any, else of all.
+    # Only of a whole recording: of interrupts where samples hit any, else of all time.
     if len(answer.frame) and not {"start_s", "end_s"} & answer.options.keys():
         for kind in _GRAPHS:
             with suppress(CaptureError):
@@ -87,21 +86,17 @@ def _paths(answer: Answer, kind: "Kind") -> "Paths":
     return paths(answer.capture, kind, options.get("event"), options.get("cpu"), idle=False)
 
 
-def _graph_title(_: Answer, kind: "Kind") -> str:
-    return f"{_GRAPHS[kind]} (flame graph)"
-
-
 @functions.plot(
     "flame",
-    title=_graph_title,
+    title=lambda _, kind: _GRAPHS[kind],
     height=4.5,
     panels=_graphs,
     choices=lambda _: [{"kind": kind} for kind in _GRAPHS],
 )
 def _plot_flame(ax: "Axes", answer: Answer, kind: "Kind" = "all") -> None:
     from .flame import graph
-    from .flame_picture import flame
+    from .plots import flame
 
-    found = _paths(answer, kind)
-    flame(ax, graph([found]), found.profile.unit)
-    ax.set_title(_graph_title(answer, kind))
+    paths = _paths(answer, kind)
+    flame(ax, graph([paths]), paths.profile.unit)
+    ax.set_title(_GRAPHS[kind])

@@ -1,4 +1,4 @@
-# Components taken together as document 001 parts the work of a packet, and what is beside it.
+# Groups of components, as Liao and Bhuyan part the work of a packet, and what is beside it.
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pandas as pd
 
 from ..samples.interrupts import HIDDEN, is_interrupt
 
-# G. Liao, L. Bhuyan, J. Parallel Distrib. Comput. 72 (2012); and further groups of what is left.
+# G. Liao, L. Bhuyan, J. Parallel Distrib. Comput. 72 (2012); and groups of the rest.
 GROUPS = {
     "driver": ("driver rx", "driver tx"),
     "buffer release": ("buffer release",),
@@ -24,7 +24,7 @@ GROUPS = {
 OTHER = "other"
 # Not on a packet's way: what else runs on the host, the recorder's own programs among it.
 ASIDE = ("file system", "block devices", "memory management", "processes", "tracing")
-# What it found to be the largest, those of a NIC first.
+# What they found to be the largest, those of a NIC first.
 NIC = ("driver", "buffer release")
 MAJOR = (*NIC, "copy")
 # How interrupts off are drawn: by what ran without them.
@@ -33,7 +33,6 @@ _IPIS = ("call_function_single interrupt", "call_function interrupt", "reschedul
 
 
 def group_of(component: str) -> str:
-    # What a component is drawn as.
     return next((name for name, of in GROUPS.items() if component in of), OTHER)
 
 
@@ -43,7 +42,7 @@ def is_aside(rows: pd.DataFrame) -> "pd.Series[bool]":
 
 
 def off_part(name: Any) -> str:
-    # Of interrupts_off_in.
+    # The part of interrupts off that a name in interrupts_off_in belongs to.
     if name in _IPIS:
         return IPI
     return INTERRUPT if is_interrupt(name) else PATH

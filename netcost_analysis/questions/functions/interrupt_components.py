@@ -96,6 +96,5 @@ def _plot(ax: "Axes", answer: Answer) -> None:
         ", ".join(str(row[key]) for key in ("component", *_OF) if not absent(row[key]))
         for row in rows.to_dict("records")
     ]
-    bars(ax, rows, "hit_share", 100, names=names)
-    ax.set_xlabel("share of the samples in interrupt context (%)")
+    bars(ax, rows, "hit_share", "share of the samples in interrupt context (%)", 100, names)
     ax.set_title(_TITLE)

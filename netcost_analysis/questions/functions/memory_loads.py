@@ -1,6 +1,6 @@
 # Which loads were slow, of which data: samples with the data's address and where it came from.
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,15 +13,13 @@ from ...stats.counts import share_interval
 from ...stats.shares import effective
 from ...timeline.reading import once
 from ..samples.part import require_cpu
-from ..samples.sampled import sampled
+from ..samples.sampled import events_of, sampled
 from .data_objects import data_objects
 from .data_source import BEHIND, LOAD, MISS, REMOTE, decoded
 from .profile import classified, profile_of
-from .sampled_events import sampled_events
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from ...capture.capture import Capture
 
@@ -31,7 +29,7 @@ def _load_events(source: "Capture") -> list[str]:
     # Those whose samples say which data was accessed, and where that came from.
     return [
         name
-        for name in sampled_events(source)
+        for name in events_of(source)
         if {"addr", "data_src"} <= set(source.samples(name, 1).columns)
     ]
 
@@ -76,18 +74,17 @@ def memory_loads(
     if event is not None and event not in names:
         raise AbsentError(f"no samples of loads by {event}; there are {', '.join(names) or 'none'}")
     names = names if event is None else [event]
-    sampled_event = next((name for name in names if _accesses(source, name).is_load.any()), None)
+    sampled_event = next((name for name in names if _accesses(source, name)["is_load"].any()), None)
     if sampled_event is None:
         raise CaptureError(
             f"no sample of {', '.join(names)} says that it was a load: what they are of is unknown"
         )
-    rows, is_load = _accesses(source, sampled_event)
-    taken = np.ones(len(rows), dtype=bool)
+    rows = _accesses(source, sampled_event)
     if cpu is not None:
         require_cpu(cpu, set(rows["cpu"]))
-        taken = rows["cpu"].eq(cpu).to_numpy(dtype=bool)
+        rows = rows[rows["cpu"].eq(cpu).to_numpy(dtype=bool)]
     _, classes = classified(source, sampled_event, rules)
-    loads = rows[taken & is_load].reset_index(drop=True)
+    loads = rows[rows["is_load"]].reset_index(drop=True)
     components = np.array(classes.components, dtype=object)
     loads["component"] = components[classes.of_stack[loads["stack"]]]
     is_unknown = loads["data_object"].str.startswith("unknown")
@@ -104,33 +101,29 @@ def memory_loads(
         named_objects=_by_name(loads),
         sampled_event=sampled_event,
         loads=len(loads),
-        other_samples=int((taken & ~is_load).sum()),
+        other_samples=len(rows) - len(loads),
         unknown_object_share=float(unknown_weight / (loads["weight"].sum() or np.nan)),
         all_latency_cycles=latency,
         all_behind_caches_share=behind,
     )
 
 
-class _Accesses(NamedTuple):
-    # Samples of an event: of each what is summed, and whether it is a load.
-    rows: pd.DataFrame
-    is_load: "NDArray[np.bool_]"
-
-
 _SHARES = ["behind_caches_share", "remote_share", "modified_share", "dtlb_miss_share"]
 
 
 @once
-def _accesses(source: "Capture", event: str) -> _Accesses:
-    # The pass that keeps each stack once leaves out what only loads have; its rows are the same.
+def _accesses(source: "Capture", event: str) -> pd.DataFrame:
+    # For each sample what is summed, and whether it is a load. The pass that keeps each stack once
+    # leaves out what only loads have; its rows are the same.
     samples = source.samples(event)
-    said = decoded(samples["data_src"].to_numpy(dtype="u8"))
+    origin = decoded(samples["data_src"].to_numpy(dtype="u8"))
     objects = data_objects(source, samples)
-    level = said["memory_level"]
-    missed = level.eq("L3") & said["level_result"].eq(MISS)
+    level = origin["memory_level"]
+    missed = level.eq("L3") & origin["level_result"].eq(MISS)
     weight = samples["period"].fillna(1).to_numpy(dtype=float)
     latency = samples.get("weight", pd.Series(np.nan, index=samples.index)).to_numpy(dtype=float)
-    rows = said[["memory_level", "level_result"]].assign(
+    return origin[["memory_level", "level_result"]].assign(
+        is_load=origin["memory_op"].eq(LOAD).to_numpy(dtype=bool),
         cpu=samples["cpu"],
         stack=profile_of(source, event).samples["stack"],
         data_object=objects.kind,
@@ -140,10 +133,9 @@ def _accesses(source: "Capture", event: str) -> _Accesses:
         latency=weight * latency,
         behind_caches_share=weight * (level.isin(BEHIND) | missed),
         remote_share=weight * level.isin(REMOTE),
-        modified_share=weight * said["snoop"].eq("modified"),
-        dtlb_miss_share=weight * said["dtlb_result"].eq(MISS),
+        modified_share=weight * origin["snoop"].eq("modified"),
+        dtlb_miss_share=weight * origin["dtlb_result"].eq(MISS),
     )
-    return _Accesses(rows, said["memory_op"].eq(LOAD).to_numpy(dtype=bool))
 
 
 def _summed(loads: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -199,5 +191,4 @@ def _plot(ax: "Axes", answer: Answer) -> None:
         name, what = "load_share", "number"
     total = rows.groupby("data_object")[name].transform("sum")
     rows = rows.assign(total=total).sort_values("total", ascending=False, kind="stable")
-    grouped_shares(ax, rows, "data_object", name)
-    ax.set_xlabel(f"share of the loads' {what} (%)")
+    grouped_shares(ax, rows, "data_object", name, f"share of the loads' {what} (%)")

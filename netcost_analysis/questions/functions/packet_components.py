@@ -1,6 +1,6 @@
 # What each packet cost, by component: the weight of samples over the packets moved meanwhile.
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -8,20 +8,23 @@ import pandas as pd
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...errors import AbsentError, ArgumentError
 from ...stats.counts import count_interval
 from ..devices.device_traffic import carried, comparable
 from ..samples.interrupts import HIDDEN
 from ..samples.rules import IDLE
 from ..samples.sampled import sampled
-from .moved import Direction, Moved, moved_while_sampled
-from .profile import Classified, Profile, classified, interrupts_off_in
+from .profile import Profile, classified, interrupts_off_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
+
+Direction = Literal["rx", "tx"]
+# A host talks to itself where all devices but lo carried a smaller share of the packets.
+_HARDLY_ANY = 0.01
 
 
 def _check(capture: "Capture") -> None:
@@ -71,12 +74,31 @@ def packet_components(
     """
     _require_clock(sampled(capture))
     profile, classes = classified(capture, event, rules)
-    moved = moved_while_sampled(profile, bundle, device, direction)
-    taken = profile.within(cpu, moved.start_ns, moved.end_ns)
-    frame = per_packet(profile, classes, taken, moved)
+    moved = packets_while_sampled(profile, bundle, device, direction)
+    rows = profile.samples.loc[profile.within(cpu, moved.start_ns, moved.end_ns)]
+    names, off = interrupts_off_in(profile, classes)
+    stack = rows["stack"].to_numpy()
+    # Ties are in the order of the rules.
+    keys = pd.DataFrame({"component": classes.of_stack[stack], "interrupts_off_in": off[stack]})
+    keys["weight"] = rows["period"].fillna(1).to_numpy(dtype="i8")
+    by = keys.groupby(["component", "interrupts_off_in"])["weight"]
+    frame = by.agg(samples="size", weight="sum").reset_index()
+    frame = frame.sort_values("samples", ascending=False, kind="stable")
+    frame["component"] = np.array(classes.components, dtype=object)[frame["component"]]
+    frame["interrupts_off_in"] = np.array([*names, None], dtype=object)[frame["interrupts_off_in"]]
+    frame = frame[frame["component"] != IDLE].reset_index(drop=True)
+    frame["busy_share"] = frame["weight"] / (frame["weight"].sum() or np.nan)
+    packets = moved.packets or np.nan
+    low, high = count_interval(frame["samples"])
+    # What a sample stands for, on average in its component.
+    each = (frame["weight"] / frame["samples"]).to_numpy(dtype=float)
+    frame["weight_per_packet"] = frame["weight"] / packets
+    frame["weight_per_packet_low"] = low * each / packets
+    frame["weight_per_packet_high"] = high * each / packets
+    frame["weight_per_kib"] = frame["weight"] / ((moved.bytes / 1024) or np.nan)
+    frame["weight_unit"] = profile.unit
     # Idle is no component's cost, and a CPU is as busy as its samples outside it.
-    samples, cpus = int(taken.sum()), profile.samples.loc[taken, "cpu"].nunique()
-    busy = float(frame["samples"].sum() / samples * cpus) if samples else float("nan")
+    busy = frame["samples"].sum() / len(rows) * rows["cpu"].nunique() if len(rows) else np.nan
     rate = moved.bytes * 8 / (moved.end_ns - moved.start_ns or np.nan)
     return Answer(
         packet_components=frame,
@@ -89,39 +111,84 @@ def packet_components(
         packets=moved.packets,
         packet_bytes=float(moved.bytes / (moved.packets or np.nan)),
         gbit_per_s=float(rate),
-        busy_cores=busy,
+        busy_cores=float(busy),
         cores_per_gbit=float(busy / (rate or np.nan)),
         device_given=device is not None,
     )
 
 
-def per_packet(
-    profile: Profile, classes: Classified, taken: "NDArray[np.bool_]", moved: Moved
-) -> pd.DataFrame:
-    names, off = interrupts_off_in(profile, classes)
-    rows = profile.samples.loc[taken]
-    stack = rows["stack"].to_numpy()
-    # Ties are in the order of the rules.
-    keys = pd.DataFrame({"component": classes.of_stack[stack], "interrupts_off_in": off[stack]})
-    keys["weight"] = rows["period"].fillna(1).to_numpy(dtype="i8")
-    by = keys.groupby(["component", "interrupts_off_in"])["weight"].agg(["size", "sum"])
-    frame = by.rename(columns={"size": "samples", "sum": "weight"}).reset_index()
-    frame = frame.sort_values("samples", ascending=False, kind="stable")
-    components = np.array(classes.components, dtype=object)
-    frame["component"] = components[frame["component"]]
-    frame["interrupts_off_in"] = np.array([*names, None], dtype=object)[frame["interrupts_off_in"]]
-    frame = frame[frame["component"] != IDLE].reset_index(drop=True)
-    frame["busy_share"] = frame["weight"] / (frame["weight"].sum() or np.nan)
-    packets = moved.packets or np.nan
-    low, high = count_interval(frame["samples"])
-    # What a sample stands for, on average of the component's.
-    each = (frame["weight"] / frame["samples"]).to_numpy(dtype=float)
-    frame["weight_per_packet"] = frame["weight"] / packets
-    frame["weight_per_packet_low"] = low * each / packets
-    frame["weight_per_packet_high"] = high * each / packets
-    frame["weight_per_kib"] = frame["weight"] / ((moved.bytes / 1024) or np.nan)
-    frame["weight_unit"] = profile.unit
-    return frame
+class Moved(NamedTuple):
+    # Packets that a device carried one way, from one reading of net/dev to another. share: of those
+    # of all devices. others: the names of the other devices that carried any, most first.
+    device: str
+    direction: Direction
+    packets: int
+    bytes: int
+    start_ns: int
+    end_ns: int
+    share: float
+    others: tuple[str, ...]
+
+
+def bundle_of(capture: "Capture") -> "Bundle":
+    if capture.bundle is None:
+        raise CaptureError(f"{capture.path} is no bundle: nothing says how many packets there were")
+    return capture.bundle
+
+
+def packets_while_sampled(
+    profile: Profile, bundle: "Bundle", device: str | None, direction: Direction | None
+) -> Moved:
+    # From the reading before the recorded time to that after it, where samples were taken
+    # throughout; else over all readings that were taken while samples were.
+    check_direction(direction)
+    times = profile.samples["time_ns"]
+    if not len(times):
+        raise CaptureError(f"no sample of {profile.event} was taken")
+    first, last = int(times.min()), int(times.max())
+    before, after = (side.reads.get("net_dev") for side in (bundle.before, bundle.after))
+    if before and after and first <= before[0] < after[1] <= last:
+        first, last = before[0], after[1]
+    rows = carried(bundle, whole=True, within=(first, last))
+    names = list(dict.fromkeys(rows["device"]))
+    if device is not None and device not in names:
+        raise AbsentError(f"no device {device!r}; there are {', '.join(names)}")
+    ways = (direction,) if direction else get_args(Direction)
+    found = [moved for way in ways if (moved := _one_way(rows, device, way)) is not None]
+    if not found:
+        raise CaptureError(f"the counters of {device or 'every device'} went backwards")
+    return max(found, key=lambda moved: moved.bytes)
+
+
+def check_direction(direction: str | None) -> None:
+    if direction not in (None, *get_args(Direction)):
+        raise ArgumentError(f"direction={direction!r}: one of {', '.join(get_args(Direction))}")
+
+
+def _one_way(rows: pd.DataFrame, device: str | None, direction: Direction) -> Moved | None:
+    # None where its counters went backwards.
+    packets, size = f"{direction}_packets", f"{direction}_bytes"
+    rows = rows[rows[packets].notna() & rows[size].notna()]
+    rows = rows.sort_values(packets, ascending=False, kind="stable")
+    chosen = rows if device is None else rows[rows["device"] == device]
+    # A host's own traffic, by lo, is meant where there is hardly any other.
+    others = chosen[chosen["device"] != "lo"]
+    if int(others[packets].sum()) >= _HARDLY_ANY * int(chosen[packets].sum()) and len(others):
+        chosen = others
+    if chosen.empty:
+        return None
+    whole, row = int(rows[packets].sum()), chosen.iloc[0]
+    names = rows.loc[(rows[packets] > 0) & (rows["device"] != row["device"]), "device"]
+    return Moved(
+        str(row["device"]),
+        direction,
+        int(row[packets]),
+        int(row[size]),
+        int(row["start_ns"]),
+        int(row["end_ns"]),
+        int(row[packets]) / whole if whole else float("nan"),
+        tuple(names),
+    )
 
 
 def _title(answer: Answer) -> str:
@@ -136,6 +203,6 @@ def _plot(ax: "Axes", answer: Answer) -> None:
     rows = answer.frame[:MOST]
     off = f"{HIDDEN}: " + rows["interrupts_off_in"].astype(object)
     scale, unit = (1e-3, "µs") if answer["is_timed"] else (1.0, answer["sampled_event"])
-    bars(ax, rows, "weight_per_packet", scale, names=off.fillna(rows["component"]))
-    ax.set_xlabel(f"{unit} a packet, with 95 % intervals of the sampling")
+    label = f"{unit} a packet, with 95 % intervals of the sampling"
+    bars(ax, rows, "weight_per_packet", label, scale, off.fillna(rows["component"]))
     ax.set_title(_title(answer))

@@ -1,31 +1,41 @@
 # The pictures of this topic.
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from ...plots.palette import COMPONENT_GROUPS, INK, ink_on, printable
+from ...plots.marks import short
+from ...plots.palette import COMPONENT_GROUPS, INK, KIND, ink_on, printable
+from ...units import duration
 from ..samples.interrupts import HIDDEN
+from .contexts import CONTEXTS
+from .flame import Graph
+from .flame_formats import on_white
 from .groups import GROUPS, INTERRUPT, IPI, MAJOR, NIC, OTHER, PATH, group_of, off_part
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
 _LIGHTER, _INTERVAL = "#8a8f96", "#444444"
-# Interrupts off by what ran without them: name, colour and hatch.
-_INTERRUPTS_OFF = (
+# The parts of a bar from below: name, colour and hatch. Interrupts off by what ran without them.
+_PARTS = [(group, COMPONENT_GROUPS[group], "") for group in (*GROUPS, OTHER)]
+_PARTS += [
     (f"{HIDDEN}: {IPI}", _LIGHTER, "////"),
     (f"{HIDDEN}: {INTERRUPT}", _LIGHTER, "...."),
     (f"{HIDDEN}: {PATH}", COMPONENT_GROUPS[HIDDEN], ""),
-)
+]
+_PARTS.sort(key=lambda part: [*GROUPS, OTHER].index(part[0].partition(":")[0]))
 # So many bars can be told apart.
 MOST = 16
-# A lower part has no room for its figure.
+# Per cent: a lower part has no room for its figure.
 _READ = 4
 _SIDES = ("transmit", "receive")
+# Parts of a flame graph's width: what is narrower is not drawn, and what has room for a letter.
+_NARROW, _LETTER = 1 / 800, 1 / 175
+# A page has room for so many rows of frames.
+_MOST_DEEP = 26
 
 
 def _by_part(rows: pd.DataFrame, keys: str | list[str], column: str) -> pd.DataFrame:
@@ -38,12 +48,24 @@ def _by_part(rows: pd.DataFrame, keys: str | list[str], column: str) -> pd.DataF
     )
 
 
-def _order(there: "pd.Index[str]") -> list[tuple[str, str, str]]:
-    # Of the parts that there are, from below: name, colour, hatch.
-    parts: list[tuple[str, str, str]] = []
-    for group in (*GROUPS, OTHER):
-        parts += _INTERRUPTS_OFF if group == HIDDEN else [(group, COMPONENT_GROUPS[group], "")]
-    return [part for part in parts if part[0] in there]
+def _stacked(
+    ax: "Axes", place: Any, by: pd.DataFrame, width: float, figures: bool, rows: bool = False
+) -> pd.DataFrame:
+    # Draws bars with a part for each column, as rows or upright; returns where the parts end.
+    parts = [part for part in _PARTS if part[0] in by]
+    ends = by[[name for name, _, _ in parts]].cumsum(axis=1)
+    for name, colour, hatch in parts:
+        size, end = by[name].to_numpy(), ends[name].to_numpy()
+        draw = ax.barh if rows else ax.bar
+        bars = draw(place, size, width, end - size, color=colour, label=name, hatch=hatch)
+        if not figures:
+            continue
+        texts = [f"{each:.0f}" if each >= _READ else "" for each in size]
+        labels = ax.bar_label(bars, texts, label_type="center", fontsize=8, color=ink_on(colour))
+        for label in labels if hatch else ():
+            # On a hatch a figure is not read.
+            label.set_bbox({"facecolor": colour, "edgecolor": "none", "pad": 0.8})
+    return ends
 
 
 def _legend(ax: "Axes", reverse: bool = False) -> None:
@@ -54,26 +76,17 @@ def shares_by_size(ax: "Axes", rows: pd.DataFrame, side: str) -> None:
     """Draw what a side's work on packets is, a bar for each size.
 
     rows: by_size of one protocol. Beside each bar stand driver with buffer release, and both with
-    the copy, as document 001 has them.
+    the copy, as Liao and Bhuyan (2012) have them.
     """
     by = _by_part(rows[rows["io_side"] == side], "io_bytes", "path_share")
     # Repeats at one size are one bar.
     by = 100 * by.div(by.sum(axis=1), axis=0).fillna(0)
-    place, below = np.arange(len(by)), np.zeros(len(by))
-    tops: dict[str, NDArray[np.float64]] = {}
-    for name, colour, hatch in _order(by.columns):
-        share = by[name].to_numpy()
-        bars = ax.bar(place, share, bottom=below, color=colour, label=name, width=0.6, hatch=hatch)
-        texts = [f"{height:.0f}" if height >= _READ else "" for height in share]
-        labels = ax.bar_label(bars, texts, label_type="center", fontsize=8, color=ink_on(colour))
-        for label in labels if hatch else ():
-            # On a hatch a figure is not read.
-            label.set_bbox({"facecolor": colour, "edgecolor": "none", "pad": 0.8})
-        tops[name] = below = below + share
+    place = np.arange(len(by))
+    ends = _stacked(ax, place, by, 0.6, figures=True)
     marks = []
     for at, names in enumerate((NIC, MAJOR)):
         # These are the lowest.
-        top = np.max([np.zeros(len(by)), *(tops[name] for name in names if name in tops)], axis=0)
+        top = ends[[name for name in names if name in ends]].max(axis=1).fillna(0).to_numpy()
         beside = place + 0.33 + 0.05 * at
         ax.vlines(beside, 0, top, color=INK, linewidth=2.5 - at, capstyle="butt")
         marks.append(top)
@@ -105,11 +118,8 @@ def cost_by_size(ax: "Axes", rows: pd.DataFrame, sides: pd.DataFrame, per: str) 
     place = np.array(
         [sizes.index(size) + (0.2 if side == "receive" else -0.2) for size, side in shown]
     )
-    below = np.zeros(len(by))
-    for name, colour, hatch in _order(by.columns):
-        ax.bar(place, by[name], bottom=below, color=colour, label=name, width=0.36, hatch=hatch)
-        below = below + by[name].to_numpy()
-    tops = below
+    _stacked(ax, place, by, 0.36, figures=False)
+    tops = below = by.sum(axis=1).to_numpy()
     if per == "packet" and (repeats == 1).all():
         ends = sides.set_index(keys).loc[shown]
         low, high = (scale * ends[f"{column}{end}"].to_numpy() for end in ("_low", "_high"))
@@ -131,13 +141,14 @@ def bars(
     ax: "Axes",
     rows: pd.DataFrame,
     column: str,
+    label: str,
     scale: float = 1.0,
     names: Iterable[str] | None = None,
     colours: list[str] | None = None,
 ) -> None:
     """Draw a bar for each row of a column, the first on top, with its 95 % interval if it has one.
 
-    names: those of the components unless given; so are colours.
+    label: of the axis. names: those of the components unless given; so are colours.
     """
     place = np.arange(len(rows))[::-1]
     value = scale * rows[column].to_numpy(dtype=float)
@@ -150,19 +161,56 @@ def bars(
     texts = [printable(name) for name in (rows["component"] if names is None else names)]
     ax.set_yticks(place, texts, fontsize=8.5)
     ax.margins(y=0.01)
+    ax.set_xlabel(label)
 
 
-def grouped_shares(ax: "Axes", rows: pd.DataFrame, keys: str, column: str) -> None:
-    """Draw a bar for each of what keys has, the first on top, of shares by group of components."""
+def grouped_shares(ax: "Axes", rows: pd.DataFrame, key: str, column: str, label: str) -> None:
+    """Draw a bar for each value of a key, the first on top, of shares by group of components."""
     by = rows.assign(group=rows["component"].map(group_of)).pivot_table(
-        index=keys, columns="group", values=column, aggfunc="sum", sort=False
+        index=key, columns="group", values=column, aggfunc="sum", sort=False
     )
     by = 100 * by.fillna(0).iloc[::-1]
-    left = np.zeros(len(by))
-    for name in (name for name in (*GROUPS, OTHER) if name in by):
-        share, colour = by[name].to_numpy(), COMPONENT_GROUPS[name]
-        drawn = ax.barh(by.index, share, left=left, color=colour, label=name, height=0.7)
-        texts = [f"{width:.0f}" if width >= _READ else "" for width in share]
-        ax.bar_label(drawn, texts, label_type="center", fontsize=8, color=ink_on(colour))
-        left += share
+    _stacked(ax, by.index, by, 0.7, figures=True, rows=True)
+    ax.set_xlabel(label)
     _legend(ax)
+
+
+def flame(ax: "Axes", graph: Graph, unit: str) -> None:
+    """Draw one capture's flame graph, the outermost frames below, as netcost flame does.
+
+    unit: "ns", or what was sampled.
+    """
+    total, cut = int(graph.weights[0, 0]), ""
+    rows: list[int] = []
+    lefts: list[float] = []
+    widths: list[float] = []
+    colours: list[str] = []
+    waiting = [(0, 0.0)]
+    while waiting:
+        node, right = waiting.pop()
+        for child in graph.children[node]:
+            width, row = float(graph.weights[0, child]) / total, int(graph.depth[child]) - 1
+            left, right = right, right + width
+            if width < _NARROW:
+                continue
+            if row >= _MOST_DEEP:
+                cut = f"; deeper than {_MOST_DEEP} frames is not drawn"
+                continue
+            waiting.append((child, left))
+            rows.append(row)
+            lefts.append(left)
+            widths.append(width)
+            # Light enough for dark letters.
+            colours.append(on_white(KIND[CONTEXTS[graph.context[child]]], 0.5))
+            letters = int(width / _LETTER) - 1
+            if letters >= 3:
+                name, x, y = short(graph.label(child), letters), left + 0.002, row + 0.5
+                ax.text(x, y, name, fontsize=6.5, va="center", color=INK, clip_on=True)
+    ax.barh(rows, widths, 1, lefts, align="edge", color=colours, edgecolor="white", linewidth=0.5)
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, max(rows, default=0) + 1)
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
+    ax.set_xticks(np.linspace(0, 1, 5), [f"{share} %" for share in (0, 25, 50, 75, 100)])
+    whole = duration(total) if unit == "ns" else f"{total:,} {unit}"
+    ax.set_xlabel(f"of {whole}{cut}")

@@ -14,7 +14,7 @@ from ...progress import progress
 from ...timeline.reading import once
 from ..samples.interrupts import HIDDEN, off_in
 from ..samples.part import Asked, Part, Parts, require_cpu, require_names, search, window_ns
-from ..samples.rules import Rule, components_of, native_rules, rules
+from ..samples.rules import components_of, native_rules, rules
 from ..samples.sampled import chosen_event, is_text, is_timed, sampled
 from .text_stacks import text_stacks
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class Profile:
     """Samples of one event.
 
-    samples: a row per sample (Capture.samples without its chain), and stack. begins: of each stack
-    its first frame in places; its length is one more. places: of each frame of each stack, the
+    samples: a row per sample (Capture.samples without its chain), with stack. begins: of each stack
+    the place of its first frame, and at the end their number. places: of each frame of each stack,
     innermost first, a row of frames. frames: address, in_kernel, symbol, module, offset, function;
     where programs were asked for dso, build_id, file_offset, inlined.
     """
@@ -86,11 +86,6 @@ class Profile:
             for function, file in zip(functions, files, strict=True)
         ]
 
-    def require_names(self, path: str) -> None:
-        """Raises CaptureError where the kernel's frames have no names."""
-        known = bool(self.frames["symbol"].notna().any())
-        require_names(path, bool(self.in_kernel.any()), known)
-
     def within(
         self, cpu: int | None, start_ns: int | None = None, end_ns: int | None = None
     ) -> "NDArray[np.bool_]":
@@ -111,9 +106,9 @@ class Profile:
 def profile_of(
     capture: "Capture", event: str, kernel_only: bool = True, user: bool = False
 ) -> Profile:
-    # The samples of an event; of user mode only that it was, or all frames; user: with the files
-    # and functions of programs, for which files of this machine are read. Raises CaptureError where
-    # it has none, or they have no stacks.
+    # kernel_only: all of user mode is one frame without a name. user: with the files and functions
+    # of programs, for which files of this machine are read. Raises CaptureError where there are no
+    # samples of the event, or they have no stacks.
     if is_text(capture):
         return Profile(event, *text_stacks(capture, event))
     text = capture.kallsyms_beside()
@@ -150,9 +145,29 @@ class Classified:
     ended: "NDArray[np.int32]"
 
 
-def classify(profile: Profile, given: list[Rule]) -> Classified:
-    # Innermost first, the first frame that a rule names decides; of several rules the first.
-    told = _native.classify(
+def classified(
+    capture: "Capture",
+    event: str | None = None,
+    own: str | None = None,
+    kernel_only: bool = True,
+    user: bool = False,
+) -> tuple[Profile, Classified]:
+    # A capture's samples of functions, or those beside it, of an event. own: a file of a user's
+    # rules. Raises CaptureError where there are none, or the kernel's functions have no names.
+    source = sampled(capture)
+    profile = profile_of(source, chosen_event(source, event), kernel_only, user)
+    has_names = bool(profile.frames["symbol"].notna().any())
+    require_names(source.path, bool(profile.in_kernel.any()), has_names)
+    return profile, _classified(source, profile.event, own, kernel_only, user)
+
+
+@once
+def _classified(
+    source: "Capture", event: str, own: str | None, kernel_only: bool, user: bool
+) -> Classified:
+    # The innermost frame that a rule names decides; of several rules for it the first.
+    profile, given = profile_of(source, event, kernel_only, user), rules(own)
+    arrays = _native.classify(
         profile.begins.astype("<i8").tobytes(),
         profile.places.astype("<i4").tobytes(),
         profile.leaves.astype("<i4").tobytes(),
@@ -162,31 +177,15 @@ def classify(profile: Profile, given: list[Rule]) -> Classified:
         profile.is_timed,
         native_rules(given),
     )
-    kinds = zip(told, ("<i2", "<i4", "<i2", "<i4"), strict=True)
+    kinds = zip(arrays, ("<i2", "<i4", "<i2", "<i4"), strict=True)
     return Classified(components_of(given), *(np.frombuffer(of, kind) for of, kind in kinds))
-
-
-def classified(
-    capture: "Capture", event: str | None = None, own: str | None = None, user: bool = False
-) -> tuple[Profile, Classified]:
-    # A capture's samples of functions, or those beside it, of an event; own: a user's rules. Raises
-    # CaptureError where there are none, or the kernel's functions have no names.
-    source = sampled(capture)
-    profile = profile_of(source, chosen_event(source, event), user=user)
-    profile.require_names(source.path)
-    return profile, _classified(source, profile.event, own, user)
-
-
-@once
-def _classified(source: "Capture", event: str, own: str | None, user: bool) -> Classified:
-    return classify(profile_of(source, event, user=user), rules(own))
 
 
 def interrupts_off_in(
     profile: Profile, classes: Classified
 ) -> "tuple[list[str], NDArray[np.int16]]":
-    # What interrupts were off in, by name, and for each stack a place among the names, -1 where
-    # they were on.
+    # The names of what interrupts were off in, and for each stack a place among these, -1 where
+    # interrupts were on.
     hidden = classes.components.index(HIDDEN) if HIDDEN in classes.components else -1
     functions = profile.names["function"].to_numpy()
     is_off = np.flatnonzero(classes.of_stack == hidden)
@@ -200,25 +199,24 @@ def interrupts_off_in(
     return names.tolist(), of_stack
 
 
-def weights(group: "NDArray[Any]", periods: "pd.Series[Any]", number: int) -> "NDArray[np.int64]":
-    # What samples stand for, by group: exact, where floats of bincount would not be.
-    total = np.zeros(number, dtype="i8")
-    np.add.at(total, group, periods.fillna(1).to_numpy(dtype="i8"))
-    return total
-
-
-def squares(group: "NDArray[Any]", periods: "pd.Series[Any]", number: int) -> "NDArray[np.float64]":
-    # The sums of the squares of what samples stand for, by group.
-    known = periods.fillna(1).to_numpy(dtype=float)
-    return np.bincount(group, known**2, number).astype(float)
+def sums(
+    group: "NDArray[Any]", periods: "pd.Series[Any]", number: int
+) -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]":
+    # For each group how many samples, the sum of what they stand for, and that of its squares.
+    each = periods.fillna(1)
+    # Exact, where floats of bincount would not be.
+    weights = np.zeros(number, dtype="i8")
+    np.add.at(weights, group, each.to_numpy(dtype="i8"))
+    squares = np.bincount(group, each.to_numpy(dtype=float) ** 2, number).astype(float)
+    return np.bincount(group, minlength=number), weights, squares
 
 
 def parts_of_text(source: "Capture", asked: Asked, user: bool) -> Parts:
-    # What native sums up of other recordings: a part per stack.
-    profile, classes = classified(source, asked.event, asked.rules, user)
+    # As native sums up other recordings: a part per stack.
+    profile, classes = classified(source, asked.event, asked.rules, user=user)
     window = window_ns(source, asked.start_s, asked.end_s)
     rows = profile.samples.loc[profile.within(asked.cpu, *window), ["stack", "period"]]
-    stack, periods, number = rows["stack"].to_numpy(), rows["period"], len(profile.leaves)
+    number = len(profile.leaves)
     names, off = interrupts_off_in(profile, classes)
     functions = _texts(profile.frames["function"])
     leaf = profile.frames.iloc[profile.leaves]
@@ -230,9 +228,7 @@ def parts_of_text(source: "Capture", asked: Asked, user: bool) -> Parts:
         (classes.components[at] for at in classes.of_stack),
         (names[at] if at >= 0 else None for at in off),
         (functions[at] if at >= 0 else None for at in classes.decided_by),
-        np.bincount(stack, minlength=number).tolist(),
-        weights(stack, periods, number).tolist(),
-        squares(stack, periods, number).tolist(),
+        *(of.tolist() for of in sums(rows["stack"].to_numpy(), rows["period"], number)),
         strict=True,
     )
     return Parts(profile.event, classes.components, [Part(*values) for values in columns])

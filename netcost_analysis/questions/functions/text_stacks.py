@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from ...capture.capture import Capture
 
-# Of 64 bits; what is written without them is told by where it is.
+# The kernel's half of 64 bits. An address that is printed shorter is known by its file.
 _UPPER_HALF = 1 << 63
 _KERNEL, _GUEST = "[kernel", "[guest"
-# In brackets, and no module's.
+# Names in brackets that are no module's.
 _NO_MODULE = r"\[(?:kernel|guest|vdso|vsyscall|stack|heap|unknown|anon)"
 
 
@@ -64,13 +64,13 @@ def text_stacks(
 
 
 def _flat(values: "pd.Series[Any]") -> "pd.Series[str]":
-    # Of lists the elements, "" for none.
+    # The elements of all lists, "" for none.
     return pd.Series([one or "" for row in values for one in row], dtype=object).astype(str)
 
 
 def _frames(distinct: pd.DataFrame) -> pd.DataFrame:
-    # Of user mode nothing is known. A text has the distance from a function's start only where perf
-    # was told to write it.
+    # The first stands for user mode, of which nothing is known. A text has the distance from a
+    # function's start only where perf was told to write it.
     user = pd.DataFrame({"address": np.zeros(1, "u8"), "symbol": "", "module": ""})
     frames = pd.concat([user, distinct], ignore_index=True)
     names = frames[["symbol", "module"]].astype(object).replace("", None)

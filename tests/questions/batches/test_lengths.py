@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcost_analysis.stats.bins import bins
+from netcost_analysis.stats.histogram import bins
 from support.examples import examples
 from support.kept import kept
 

@@ -1,4 +1,5 @@
-# Whose work a sample is: the innermost function on its call path that a rule names.
+# Whose work a sample is: the innermost function on its call path that a rule names; and what
+# interrupts were off in, where a timer found them enabled again.
 
 from collections import Counter
 from dataclasses import replace
@@ -6,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from netcost_analysis import Capture
 from netcost_analysis._native import CaptureError
 from netcost_analysis.errors import ArgumentError
+from netcost_analysis.questions.samples.interrupts import interrupt_of
 from support.perfdata import Sample, Where
 from support.perfdata.records import KernelSymbol
 from support.perfdata.sample import CONTEXT_GUEST_KERNEL, CONTEXT_KERNEL, CONTEXT_USER
@@ -28,7 +31,9 @@ from support.stacks import (
 SEND = "tcp_sendmsg < inet_sendmsg < sock_sendmsg < __sys_sendto < do_syscall_64"
 RECEIVE = "tcp_recvmsg < inet_recvmsg < sock_recvmsg < __sys_recvfrom < do_syscall_64"
 SOFTIRQ = "net_rx_action < handle_softirqs < __irq_exit_rcu < sysvec_apic_timer_interrupt"
-
+IPI = "asm_sysvec_call_function_single"
+EXIT = "handle_softirqs+0x80 < __irq_exit_rcu < sysvec_call_function_single"
+HERE = Where(0, 1, 500, 500)
 
 # What any part of the kernel calls is work of who called it.
 BELONGS = (
@@ -55,6 +60,12 @@ BELONGS = (
     ("tcp_sendmsg < sock_write_iter < vfs_write < ksys_write", "TCP"),
     ("ext4_file_read_iter < vfs_read < ksys_read < do_syscall_64", "file system"),
     ("ksys_sync < __do_sys_sync < do_syscall_64", "file system"),
+    # The same work on a device, by who asked for it. A packet sent from within receiving is sent.
+    (f"dma_sync [e1000e] < dev_hard_start_xmit < __dev_queue_xmit < {SEND}", "driver tx"),
+    (f"dma_unmap [e1000e] < __napi_poll < {SOFTIRQ}", "driver rx"),
+    (f"veth_xdp_rx < {SOFTIRQ}", "driver rx"),
+    (f"veth_xmit [veth] < dev_hard_start_xmit < veth_poll [veth] < {SOFTIRQ}", "driver tx"),
+    (f"veth_poll [veth] < {SOFTIRQ}", "driver rx"),
 )
 
 
@@ -65,24 +76,8 @@ def test_a_sample_belongs_to_the_innermost_function_that_a_rule_names(tmp_path: 
     assert len(wanted) == len(BELONGS)
     assert set(rows.itertuples(index=False, name=None)) == wanted
     assert shares(capture) == Counter(component for _, component in BELONGS)
-
-
-# The same work on a device, by who asked for it.
-def test_what_names_a_device_alone_is_sending_or_receiving_by_the_path(tmp_path: Path) -> None:
-    sent = stack(f"dma_sync [e1000e] < dev_hard_start_xmit < __dev_queue_xmit < {SEND}")
-    got = stack(f"dma_sync [e1000e] < __napi_poll < {SOFTIRQ}")
-    assert shares(capture_of(tmp_path / "r", sent, got, got)) == {"driver rx": 2, "driver tx": 1}
-    leaves = ("veth_xdp_rx", "napi_consume_skb < free_old_xmit")
-    received = capture_of(tmp_path / "leaf", *(stack(f"{leaf} < {SOFTIRQ}") for leaf in leaves))
-    assert "driver tx" not in shares(received)
-
-
-# A packet sent from within receiving is sent; what receives it further in is not.
-def test_sending_and_receiving_are_told_by_what_is_outside(tmp_path: Path) -> None:
-    forwarded = stack(f"veth_xmit [veth] < dev_hard_start_xmit < veth_poll [veth] < {SOFTIRQ}")
-    polled = stack(f"veth_poll [veth] < {SOFTIRQ}")
-    found = shares(capture_of(tmp_path / "r", forwarded, polled, polled))
-    assert found == {"driver rx": 2, "driver tx": 1}
+    received = stack(f"napi_consume_skb < free_old_xmit < {SOFTIRQ}")
+    assert "driver tx" not in shares(capture_of(tmp_path / "leaf", received))
 
 
 # A timer's sample comes when interrupts are enabled again; that of a counter where it happened.
@@ -112,20 +107,52 @@ def test_a_timer_by_address_takes_the_place_with_most_of_the_samples(tmp_path: P
     assert shares(capture_of(tmp_path / "even", *working, attrs=[CLOCK])) == {"NAPI and softirq": 3}
 
 
-def test_what_the_compiler_made_of_a_function_is_it(tmp_path: Path) -> None:
-    endings = ("", ".isra.0", ".constprop.0.cold", ".part.0", ".llvm.12345", ".cold")
-    told = (stack(f"tcp_ack{ending} < {SEND}") for ending in endings)
-    rows = capture_of(tmp_path / "r", *told).ask.functions.functions().frame
-    assert rows[["function", "samples"]].values.tolist() == [["tcp_ack", len(endings)]]
-
-
-def test_frames_without_names_belong_to_who_called_them(tmp_path: Path) -> None:
-    capture = capture_of(
-        tmp_path / "r", stack(f"? < ? < {SEND}"), stack("?"), stack("? < unheard_of")
+# What interrupts were off in: all of that component, and nothing else.
+def off_in(capture: Capture) -> dict[str, int]:
+    found = capture.ask.functions.components()
+    columns = ["samples", "weight", "busy_share"]
+    whole = found["components"].query("component == 'interrupts off'")[columns].sum()
+    assert found["interrupts_off"][columns].sum().tolist() == pytest.approx(whole.tolist())
+    rows = found["interrupts_off"]
+    assert ("to receive it" in found.words) == (
+        "call_function_single interrupt" in set(rows.iloc[:, 0])
     )
-    assert shares(capture) == {"unclassified": 2, "TCP": 1}
-    assert capture.ask.functions.components()["unclassified_share"] == pytest.approx(2 / 3)
-    assert capture.ask.functions.functions().frame["function"].isna().all()
+    return dict(zip(rows["interrupts_off_in"], rows["samples"], strict=True))
+
+
+# Before any softirq ran it is of the interrupt, whatever that came upon. What a softirq does is no
+# interrupt's, nor what a task does; nor a softirq that a task runs.
+def test_what_is_found_behind_an_interrupt_is_its(tmp_path: Path) -> None:
+    told = [stack(f"{EXIT} < {IPI}{below}") for below in ("", f" < {SEND}", f" < memcpy < {SEND}")]
+    capture = capture_of(tmp_path / "r", *told, attrs=[CLOCK])
+    assert off_in(capture) == {"call_function_single interrupt": 3}
+    for at, (path, component) in enumerate(
+        (
+            (f"_raw_spin_unlock_irq < process_backlog < {EXIT} < {IPI}", "NAPI and softirq"),
+            (f"_raw_spin_unlock_irqrestore < skb_queue_tail < tcp_ack < {EXIT} < {IPI}", "socket"),
+            (f"_raw_spin_unlock_irqrestore < {SEND}", "TCP"),
+            (f"handle_softirqs+0x80 < do_softirq < __local_bh < {SEND}", "NAPI and softirq"),
+            (f"finish_task_switch+8 < __schedule < schedule < {SEND}", "scheduling"),
+        )
+    ):
+        capture = capture_of(tmp_path / str(at), stack(path), attrs=[CLOCK])
+        assert off_in(capture) == {component: 1}
+    # A counter interrupts wherever it is.
+    assert off_in(capture_of(tmp_path / "c", stack(f"{EXIT} < {IPI}"), stack(SEND))) == {}
+
+
+def test_names_are_those_of_vectors() -> None:
+    named = {
+        "asm_sysvec_call_function_single": "call_function_single interrupt",
+        "sysvec_call_function": "call_function interrupt",
+        "call_function_single_interrupt": "call_function_single interrupt",
+        "smp_apic_timer_interrupt": "local_timer interrupt",
+        "__sysvec_irq_work": "irq_work interrupt",
+        "do_IRQ": "device interrupt",
+        "xen_evtchn_do_upcall": "interrupt",
+        "el0t_64_irq_handler": "interrupt",
+    }
+    assert {function: interrupt_of(function) for function in named} == named
 
 
 # A program's own time, whatever its addresses are called in the kernel; called from there or not.
@@ -150,7 +177,7 @@ def test_samples_of_a_guest_are_not_named_after_the_hosts_kernel(
     symbols = Symbols()
     ip = symbols.address("tcp_ack")
     chain = (CONTEXT_GUEST_KERNEL, ip, ip + EACH) if with_chain else ()
-    one = Sample(Where(0, 1, 500, 500), ip=ip, mode=mode, callchain=chain)
+    one = Sample(HERE, ip=ip, mode=mode, callchain=chain)
     capture = capture_of(tmp_path / "r", one, stack("vfs_read"), symbols=symbols)
     assert shares(capture) == {"application": 1, "file descriptors": 1}
     names = capture.ask.functions.functions().frame["function"]
@@ -168,27 +195,23 @@ def test_samples_without_call_chains_are_told_by_where_they_are(tmp_path: Path) 
 def test_the_precise_address_is_the_innermost_frame(tmp_path: Path) -> None:
     symbols = Symbols()
     ips = [symbols.address(name) for name in ("vfs_read", "tcp_ack", "sock_sendmsg")]
-
-    def at(ip: int, mode: str, *chain: int) -> Sample:
-        return Sample(Where(0, 1, 500, 500), ip=ip, mode=mode, callchain=chain)
-
-    capture = capture_of(
-        tmp_path / "r",
-        at(ips[0], "kernel", CONTEXT_KERNEL, ips[1], ips[2]),
-        # It had just entered the kernel, or left it, when the interrupt came.
-        at(ips[0], "kernel", CONTEXT_USER, USER),
-        at(USER, "user", CONTEXT_KERNEL, ips[1], CONTEXT_USER, USER),
-        symbols=symbols,
+    # It had just entered the kernel, or left it, when the interrupt came.
+    told = (
+        (ips[0], "kernel", (CONTEXT_KERNEL, ips[1], ips[2])),
+        (ips[0], "kernel", (CONTEXT_USER, USER)),
+        (USER, "user", (CONTEXT_KERNEL, ips[1], CONTEXT_USER, USER)),
     )
+    samples = [Sample(HERE, ip=ip, mode=mode, callchain=chain) for ip, mode, chain in told]
+    capture = capture_of(tmp_path / "r", *samples, symbols=symbols)
     assert shares(capture) == {"file descriptors": 2, "application": 1}
 
 
 def test_a_window_and_a_cpu_choose_samples(tmp_path: Path) -> None:
     told = [stack(SEND, time_ns=10**9 * at, cpu=at % 2, period=at) for at in (1, 2, 3, 4)]
-    capture = capture_of(tmp_path / "r", *told)
+    ask = capture_of(tmp_path / "r", *told).ask.functions
 
     def weight(**asked: float) -> int:
-        return int(capture.ask.functions.components(**asked)["components"]["weight"].sum())
+        return int(ask.components(**asked).frame["weight"].sum())
 
     assert weight() == 10
     assert weight(cpu=0) == 6
@@ -203,11 +226,11 @@ def test_a_window_and_a_cpu_choose_samples(tmp_path: Path) -> None:
 def test_functions_of_bpf_are_named_by_the_recording(tmp_path: Path) -> None:
     address = NOWHERE + 0x4000_0000
     made = KernelSymbol(address, 64, "anything_at_all", where=Where(0, 1))
-    one = Sample(Where(0, 2, 500, 500), ip=address + 8, callchain=(CONTEXT_KERNEL, address + 8))
+    one = Sample(HERE, ip=address + 8, callchain=(CONTEXT_KERNEL, address + 8))
     capture = capture_of(tmp_path / "r", made, one, stack("vfs_read"))
     assert shares(capture) == {"XDP and BPF": 1, "file descriptors": 1}
-    [row] = capture.ask.functions.functions().frame.query("module == 'bpf'").to_dict("records")
-    assert row["function"] == "anything_at_all"
+    rows = capture.ask.functions.functions().frame.query("module == 'bpf'")
+    assert rows["function"].tolist() == ["anything_at_all"]
 
 
 def test_the_event_that_time_goes_by_is_taken_unless_another_is_named(tmp_path: Path) -> None:
@@ -221,7 +244,7 @@ def test_the_event_that_time_goes_by_is_taken_unless_another_is_named(tmp_path: 
 
 # Addresses alone name nothing, and would all be unclassified.
 def test_a_capture_without_the_kernels_names_is_refused(tmp_path: Path) -> None:
-    capture = capture_of(tmp_path / "r", stack(SEND), names=False)
-    for ask in (capture.ask.functions.components, capture.ask.functions.functions):
+    ask = capture_of(tmp_path / "r", stack(SEND), names=False).ask.functions
+    for asked in (ask.components, ask.functions):
         with pytest.raises(CaptureError, match="kernel's functions"):
-            ask().parts  # noqa: B018
+            asked().parts  # noqa: B018

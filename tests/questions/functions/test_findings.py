@@ -1,27 +1,35 @@
-# What document 001 found, judged: shares with what they leave open, over sizes and sides.
+# Where a packet's time goes over sizes of write and read: sums that agree, findings that are judged
+# by what sampling and interrupts off leave open, and pictures of the tables' figures.
 
 import re
+import shutil
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import netcost_analysis as netcost
 from netcost_analysis.questions.functions.findings import (
-    DOCUMENT,
     NO,
     OPEN,
+    PAPER,
     PART,
     UNTESTED,
     YES,
     _judged,
 )
+from netcost_analysis.questions.functions.groups import is_aside
+from support.host import SAMPLES
 from support.kept import kept_experiment
 
-SAID = tomllib.loads(DOCUMENT.read_text())
+FOUND = tomllib.loads(PAPER.read_text())
 DRIVER = {"column": "driver_share", "least": 0.26, "at": "every size"}
 COPY = {"column": "copy_share", "most": 0.34, "at": "every size"}
+MAJOR = {"column": "protocol_share", "most": "major_share", "at": "every size"}
+SIDE = ["protocol", "io_bytes", "io_side"]
 
 
 def judged(one: dict[str, Any], *shares: float, open_: float = 0.0, behind: float = 0.0) -> Any:
@@ -39,7 +47,6 @@ def judged(one: dict[str, Any], *shares: float, open_: float = 0.0, behind: floa
 
 
 def test_a_finding_holds_where_all_that_is_left_open_meets_it() -> None:
-    major = {"column": "protocol_share", "most": "major_share", "at": "every size"}
     for one, shares, open_, holds in (
         (DRIVER, (0.3, 0.4), 0, YES),
         (DRIVER, (0.1, 0.2), 0, NO),
@@ -55,64 +62,123 @@ def test_a_finding_holds_where_all_that_is_left_open_meets_it() -> None:
         (COPY, (0.01, 0.4), 0, PART),
         ({**DRIVER, "at": "the largest size"}, (0.1, 0.4), 0, YES),
         ({**DRIVER, "at": "the smallest size"}, (0.1, 0.4), 0, NO),
-        (major, (0.2,), 0, YES),
-        (major, (0.2,), 0.2, OPEN),
-        (major, (0.6,), 0.2, NO),
+        (MAJOR, (0.2,), 0, YES),
+        (MAJOR, (0.2,), 0.2, OPEN),
+        (MAJOR, (0.6,), 0.2, NO),
         (DRIVER, (np.nan,), 0, OPEN),
     ):
         assert judged(one, *shares, open_=open_)["holds"] == holds, (one, shares, open_)
 
 
-def test_received_interrupts_may_be_left_out() -> None:
-    found = judged(DRIVER, 0.2, behind=0.5)
-    assert (found["holds"], found["holds_without_interrupts"]) == (NO, YES)
-    assert judged(DRIVER, 0.2)["holds_without_interrupts"] == NO
-
-
-def test_ours_are_the_ends_over_all_sizes() -> None:
+def test_what_a_finding_is_judged_by() -> None:
+    # Received interrupts are left out of a second verdict.
+    for behind, without in ((0.5, YES), (0, NO)):
+        found = judged(DRIVER, 0.2, behind=behind)
+        assert (found["holds"], found["holds_without_interrupts"]) == (NO, without)
+    # Ours are the ends over all sizes.
     found = judged(DRIVER, 0.1, 0.3, open_=0.1)
     assert 9 < found["ours_low"] < 10
     assert 40 < found["ours_high"] < 41.1
     why = judged(DRIVER, 0.4, 0.1)["why"]
     assert re.findall(r"(yes|no) at (\d+)", why) == [("yes", "64"), ("no", "256")]
-
-
-def test_cpus_are_of_a_link() -> None:
-    one = {"column": "cores_per_gbit", "least": 0.2, "at": "the largest size"}
-    found = judged(one, 1.9, 0.21)
+    # CPUs are of a link of 10 Gbit/s.
+    found = judged({"column": "cores_per_gbit", "least": 0.2, "at": "the largest size"}, 1.9, 0.21)
     assert (found["ours_low"], found["ours_unit"]) == (pytest.approx(2.1), "CPUs")
-    assert found["holds"] == YES
-    assert found["holds_without_interrupts"] is None
-
-
-# What is judged by is what stands there.
-def test_bounds_are_the_documents_figures() -> None:
-    for one in SAID["tested"]:
+    assert (found["holds"], found["holds_without_interrupts"]) == (YES, None)
+    # Bounds are the paper's figures.
+    for one in FOUND["tested"]:
         bound, number = one.get("least", one.get("most")), re.search(r"(\d+) %", one["figure"])
         assert number is None or float(number[1]) == pytest.approx(100 * bound)
 
 
 def test_the_sample_is_judged_whole() -> None:
-    experiment = kept_experiment("io-sizes")
-    answer = experiment.ask.functions.findings()
-    rows = answer.frame
-    tested = rows[rows["holds"] != UNTESTED]
-    assert set(rows["claim"]) == {one["claim"] for kind in SAID.values() for one in kind}
+    ask = kept_experiment("io-sizes").ask.functions
+    answer = ask.findings()
+    assert set(answer.frame["claim"]) == {one["claim"] for kind in FOUND.values() for one in kind}
     # Two protocols, two sides; of cores, receiving alone.
-    assert len(tested) == 6 * 4 + 2
-    sides = experiment.ask.functions.components_by_size()["sides"]
-    assert {one["column"] for one in SAID["tested"]} <= set(sides)
-    verdicts = answer.tables["verdicts"].set_index("claim")["holds"]
+    assert (answer.frame["holds"] != UNTESTED).sum() == 6 * 4 + 2
+    assert {one["column"] for one in FOUND["tested"]} <= set(ask.components_by_size().frame)
+    driver, release = (
+        next(one["claim"] for one in FOUND["tested"] if one["column"] == column)
+        for column in ("driver_share", "release_share")
+    )
     # A veth has hardly a driver.
-    (driver,) = (one["claim"] for one in SAID["tested"] if one["column"] == "driver_share")
-    assert verdicts[driver] == NO
-    (release,) = (one["claim"] for one in SAID["tested"] if one["column"] == "release_share")
-    by = rows[rows["claim"] == release].set_index(["protocol", "io_side"])
-    assert by["holds_without_interrupts"]["udp", "receive"] == YES
-    assert (rows["holds"] == UNTESTED).sum() == len(SAID["untested"])
+    assert answer["verdicts"].set_index("claim")["holds"][driver] == NO
+    by = answer.frame.set_index(["claim", "protocol", "io_side"])
+    assert by["holds_without_interrupts"][release, "udp", "receive"] == YES
 
 
-def test_an_experiment_of_other_steps_is_refused() -> None:
-    ask = kept_experiment("hidden-cost").ask.functions
-    for answer in (ask.findings(), ask.components_by_size()):
-        assert "lacks io_bytes" in str(answer.refusal)
+# What is on a packet's way adds up, with interrupts off; the two sides have the same packets.
+def test_sizes_add_up() -> None:
+    answer = kept_experiment("io-sizes").ask.functions.components_by_size()
+    rows, sides = answer["by_size"], answer.frame.set_index(SIDE)
+    is_off = rows["component_group"].eq("interrupts off").astype(bool)
+    assert rows["interrupts_off_in"].notna().equals(is_off)
+    assert not is_aside(rows).any()
+    for part, column, whole in (
+        (rows, "path_share", pd.Series(1.0, sides.index)),
+        (rows, "weight_per_packet", sides["weight_per_packet"]),
+        (rows[is_off], "path_share", sides["off_share"]),
+    ):
+        assert part.groupby(SIDE)[column].sum().to_dict() == pytest.approx(whole.to_dict())
+    assert (sides["off_interrupt_share"] <= sides["off_share"]).all()
+    both = sides["driver_share"] + sides["release_share"]
+    assert sides["driver_release_share"].to_list() == pytest.approx(both.to_list())
+    assert sides["major_share"].to_list() == pytest.approx((both + sides["copy_share"]).to_list())
+    assert (sides["weight_per_packet_low"] < sides["weight_per_packet"]).all()
+    assert (sides["weight_per_packet_high"] > sides["weight_per_packet"]).all()
+    assert set(sides.groupby(SIDE[:2])["packets"].nunique()) == {1}
+    # What every packet of a size costs falls with more bytes in a write.
+    cost = sides["cores_per_gbit"].sort_index(level="io_bytes")
+    cost = cost.groupby(level=["protocol", "io_side"])
+    assert (cost.first() > cost.last()).all()
+    assert (sides["cores_per_gbit"] > 0).all()
+
+
+# The lab's first step, for the floor of the energy.
+def test_a_step_without_a_stream_has_no_sides(tmp_path: Path) -> None:
+    sample = SAMPLES / "io-sizes"
+    shutil.copy(sample / "experiment.json", tmp_path)
+    for name in ("tcp-64", "idle"):
+        shutil.copy(sample / "tcp-64.netcost.tar.zst", tmp_path / f"{name}.netcost.tar.zst")
+    head, row, *_ = (sample / "steps.tsv").read_text().splitlines()
+    idle = "idle\tnone\t0\t0\t1\t3.1\t0\t0\t0"
+    (tmp_path / "steps.tsv").write_text("\n".join([head, idle, row, ""]))
+    ask = netcost.open_experiment(tmp_path).ask.functions
+    assert set(ask.components_by_size().frame["io_bytes"]) == {64}
+    assert set(ask.findings().frame["protocol"].dropna()) == {"tcp"}
+
+
+# Bars are as high as the tables' figures, with their parts of interrupts off.
+def test_pictures_show_what_the_tables_say() -> None:
+    answer = kept_experiment("io-sizes").ask.functions.components_by_size()
+    titles, sides = set(), answer.frame.query("protocol == 'udp'")
+    for per, column in (("packet", "weight_per_packet"), ("KiB", "weight_per_kib")):
+        axes = answer.plot_cost(protocol="udp", per=per)
+        tops: dict[float, float] = {}
+        for bar in axes.patches:
+            place = round(bar.get_x() + bar.get_width() / 2, 3)
+            tops[place] = max(tops.get(place, 0), bar.get_y() + bar.get_height())
+        assert sorted(tops.values()) == pytest.approx(sorted(sides[column] / 1e3))
+        titles.add(axes.get_title(loc="left"))
+    axes = answer.plot(protocol="udp", io_side="receive")
+    assert max(bar.get_y() + bar.get_height() for bar in axes.patches) == pytest.approx(100)
+    rows = sides.query("io_side == 'receive'")
+    for label, nic, major in zip(
+        axes.get_xticklabels(), rows["driver_release_share"], rows["major_share"], strict=True
+    ):
+        assert f"driver + release {100 * nic:.0f}\nwith copy {100 * major:.0f}" in label.get_text()
+    assert any("another" in text.get_text() for text in axes.get_legend().get_texts())
+    titles |= {answer.plot(io_side=side).get_title(loc="left") for side in ("transmit", "receive")}
+    assert len(titles | {axes.get_title(loc="left")}) == 5
+
+
+def test_a_flame_graph_is_of_interrupts_where_there_are_any() -> None:
+    ask = netcost.open_capture(SAMPLES / "io-sizes/tcp-1024.netcost.tar.zst").ask.functions
+    assert "in interrupts" in ask.functions().plot_flame().get_title(loc="left")
+    axes = ask.functions().plot_flame(kind="all")
+    assert "without idle" in axes.get_title(loc="left")
+    assert any(text.get_text().startswith("interrupts off: call_f") for text in axes.texts)
+    # A part of the recording has none.
+    with pytest.raises(netcost.CaptureError, match="nothing to draw"):
+        ask.functions(start_s=1.0).plot_flame()

@@ -6,36 +6,31 @@ from collections import Counter
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import folded
-from netcost_analysis.questions.samples.rules import APPLICATION, UNCLASSIFIED, Rule
-from netcost_analysis.questions.samples.rules import rules as rules_of
 from support.examples import examples
 from support.stacks import CLOCK, CYCLES, USER, Stack, capture_of, stack
 
 NAMES = ("a", "ab", "abc.isra.0", "b [mod]", "bc [other]", "c+0x80", "c", "?")
-PATTERNS = ("a", "a*", "?b", "b*", "c", "*", "nothing")
-MODULES = ("mod", "o*", "none")
-patterns = st.lists(st.sampled_from(PATTERNS), max_size=2)
-
-
-def toml(rules: "list[dict[str, object]]") -> str:
-    # A list of strings is written as in JSON.
-    lines = [[f"{name} = {json.dumps(value)}" for name, value in rule.items()] for rule in rules]
-    return "".join("[[rule]]\n" + "\n".join(one) + "\n" for one in lines)
+PATTERNS = st.sampled_from(("a", "a*", "?b", "b*", "c", "*", "nothing"))
+MODULES = st.sampled_from(("mod", "o*", "none"))
+SEND = "tcp_sendmsg < inet_sendmsg < __sys_sendto"
+Rule = dict[str, Any]
 
 
 @st.composite
-def rule_of(draw: st.DrawFn) -> "dict[str, object]":
-    made: dict[str, object] = {"component": draw(st.sampled_from(["one", "two", "idle"]))}
-    made["functions"] = draw(st.lists(st.sampled_from(PATTERNS), min_size=1, max_size=2))
-    made["modules"] = draw(st.lists(st.sampled_from(MODULES), max_size=1))
+def rule_of(draw: st.DrawFn) -> Rule:
+    made: Rule = {"component": draw(st.sampled_from(["one", "two", "idle"]))}
+    made["functions"] = draw(st.lists(PATTERNS, min_size=1, max_size=2))
+    made["modules"] = draw(st.lists(MODULES, max_size=1))
     if draw(st.booleans()):
-        made["under"] = draw(st.lists(st.sampled_from(PATTERNS), min_size=1, max_size=2))
-        made["until"] = draw(patterns)
+        made["under"] = draw(st.lists(PATTERNS, min_size=1, max_size=2))
+        made["until"] = draw(st.lists(PATTERNS, max_size=2))
     return made
 
 
@@ -52,79 +47,76 @@ def parts(frame: str) -> tuple[str, str]:
     return ("" if frame == "?" else folded(name.partition("+")[0])), module.strip("[]")
 
 
-def one_of(name: str, patterns: "tuple[str, ...]") -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+def one_of(name: str, patterns: list[str]) -> bool:
+    return bool(name) and any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def names(rule: Rule, frame: str) -> bool:
-    name, module = parts(frame)
-    return bool(name) and (
-        one_of(name, rule.functions) or bool(module and one_of(module, rule.modules))
-    )
-
-
-def is_under(rule: Rule, path: tuple[str, ...]) -> bool:
-    for frame in path:
-        name = parts(frame)[0]
-        if one_of(name, rule.under):
+def names(rule: Rule, path: tuple[str, ...]) -> bool:
+    name, module = parts(path[0])
+    if not name or not (one_of(name, rule["functions"]) or one_of(module, rule["modules"])):
+        return False
+    for frame in path if "under" in rule else ():
+        if one_of(parts(frame)[0], rule["under"]):
             return True
-        if one_of(name, rule.until):
+        if one_of(parts(frame)[0], rule["until"]):
             return False
-    return False
+    return "under" not in rule
 
 
 def expected(one: Stack, rules: list[Rule]) -> str:
     if not one.frames:
-        return APPLICATION
-    for at, frame in enumerate(one.frames):
+        return "application"
+    for at in range(len(one.frames)):
         for rule in rules:
-            if names(rule, frame) and (not rule.under or is_under(rule, one.frames[at:])):
-                return rule.component
-    return UNCLASSIFIED
+            if names(rule, one.frames[at:]):
+                return str(rule["component"])
+    return "unclassified"
 
 
 @examples(25)
 @given(st.lists(stacks, min_size=1, max_size=8), st.lists(rule_of(), min_size=1, max_size=4))
-@example([Stack()], [{"component": "one", "functions": ["a"]}])
+@example([Stack()], [{"component": "one", "functions": ["a"], "modules": []}])
+@example(
+    [stack("a < b < c"), stack("a < c"), stack("a")],
+    [{"component": "one", "functions": ["a"], "modules": [], "under": ["c"], "until": ["b"]}],
+)
 def test_every_sample_is_in_one_component(
-    fresh: Callable[[], Path], told: list[Stack], described: "list[dict[str, object]]"
+    fresh: Callable[[], Path], told: list[Stack], rules: list[Rule]
 ) -> None:
     folder = fresh()
     own = folder / "own.toml"
-    own.write_text(toml(described))
-    rules = [rule for rule in rules_of(own) if not rule.timer]
-    # One has a name, or none could be told.
+    # A list of strings is written as in JSON.
+    lines = [[f"{name} = {json.dumps(value)}\n" for name, value in rule.items()] for rule in rules]
+    own.write_text("".join("[[rule]]\n" + "".join(rule) for rule in lines))
+    # One has a name, or none could be told; no rule of ours names any.
     told = [*told, stack("c")]
-    capture = capture_of(folder / "r", *told)
-    count: Counter[str] = Counter()
-    weight: Counter[str] = Counter()
+    ask = capture_of(folder / "r", *told).ask.functions
+    count, weight = Counter[str](), Counter[str]()
     for one in told:
         count[expected(one, rules)] += 1
         weight[expected(one, rules)] += one.period
-    found = capture.ask.functions.components(rules=str(own))
-    frame = found["components"]
-    assert dict(zip(frame["component"], frame["samples"], strict=True)) == dict(count)
-    assert dict(zip(frame["component"], frame["weight"], strict=True)) == dict(weight)
-    assert found["samples"] == len(told)
-    assert found["busy_samples"] == len(told) - count["idle"]
-    rows = capture.ask.functions.functions(rules=str(own)).frame
-    assert rows.groupby("component", observed=True)["samples"].sum().to_dict() == dict(count)
-    assert rows.groupby("component", observed=True)["weight"].sum().to_dict() == dict(weight)
+    answer = ask.components(rules=str(own))
+    for frame in (answer.frame, ask.functions(rules=str(own)).frame):
+        sums = frame.groupby("component", observed=True)[["samples", "weight"]].sum()
+        assert sums.to_dict() == {"samples": dict(count), "weight": dict(weight)}
+    assert answer["samples"] == len(told)
+    assert answer["busy_samples"] == len(told) - count["idle"]
 
 
-SEND = "tcp_sendmsg < inet_sendmsg < __sys_sendto"
+def rows(frame: pd.DataFrame) -> list[list[object]]:
+    return frame.astype(object).where(frame.notna(), None).values.tolist()
 
 
 # The same function works for whoever calls it.
 def test_a_function_has_a_row_for_each_component(tmp_path: Path) -> None:
-    told = [stack(f"memcpy < _copy_to_iter < {SEND}", period=3), stack(f"memcpy < {SEND}")]
-    capture = capture_of(
-        tmp_path / "r", *told, told[1], stack("veth_xmit [veth]"), Stack(user=(USER,))
-    )
-    rows = capture.ask.functions.functions().frame
-    found = rows[["function", "module", "component", "samples", "weight"]]
-    assert found.astype(object).where(found.notna(), None).values.tolist() == [
-        ["memcpy", None, "TCP", 2, 2],
+    told = [
+        stack(f"memcpy < _copy_to_iter < {SEND}", period=3),
+        *[stack(f"memcpy{ending} < {SEND}") for ending in ("", ".isra.0", ".part.0.cold")],
+        *(stack("veth_xmit [veth]"), Stack(user=(USER,))),
+    ]
+    frame = capture_of(tmp_path / "r", *told).ask.functions.functions().frame
+    assert rows(frame[["function", "module", "component", "samples", "weight"]]) == [
+        ["memcpy", None, "TCP", 3, 3],
         ["memcpy", None, "copy", 1, 3],
         ["veth_xmit", "veth", "driver rx", 1, 1],
         ["(user mode)", None, "application", 1, 1],
@@ -133,16 +125,14 @@ def test_a_function_has_a_row_for_each_component(tmp_path: Path) -> None:
 
 def test_shares_are_of_what_is_outside_idle(tmp_path: Path) -> None:
     told = [stack("default_idle")] * 6 + [stack(SEND)] * 3 + [Stack(user=(USER,))]
-    capture = capture_of(tmp_path / "r", *told)
-    found = capture.ask.functions.components()
-    shares = found["components"].set_index("component")["busy_share"]
-    assert shares["TCP"] == 0.75
-    assert shares["application"] == 0.25
-    assert shares.isna()["idle"]
-    assert (found["samples"], found["busy_samples"], found["kernel_samples"]) == (10, 4, 3)
-    ends = found["components"].set_index("component")[["busy_share_low", "busy_share_high"]]
-    # Wilson's interval of 3 of 4.
-    assert ends.loc["TCP"].round(4).tolist() == [0.3006, 0.9544]
+    answer = capture_of(tmp_path / "r", *told).ask.functions.components()
+    by = answer.frame.set_index("component")
+    # With Wilson's interval of 3 of 4.
+    shares = by.loc["TCP", ["busy_share", "busy_share_low", "busy_share_high"]]
+    assert [round(share, 4) for share in shares] == [0.75, 0.3006, 0.9544]
+    assert by["busy_share"]["application"] == 0.25
+    assert by["busy_share"].isna()["idle"]
+    assert (answer["samples"], answer["busy_samples"], answer["kernel_samples"]) == (10, 4, 3)
 
 
 # Samples that stand for different times tell less than as many that do not.
@@ -151,7 +141,7 @@ def test_unequal_weights_widen_the_interval(tmp_path: Path) -> None:
         told = [stack(SEND, period=one) for one in periods]
         told += [Stack(user=(USER,), period=one) for one in periods]
         capture = capture_of(tmp_path / str(periods[-1]), *told, attrs=[CYCLES])
-        row = capture.ask.functions.components()["components"].iloc[0]
+        row = capture.ask.functions.components().frame.iloc[0]
         assert row["busy_share"] == 0.5
         return float(row["busy_share_high"] - row["busy_share_low"])
 
@@ -159,31 +149,23 @@ def test_unequal_weights_widen_the_interval(tmp_path: Path) -> None:
 
 
 def test_what_no_rule_names_is_listed_with_its_path(tmp_path: Path) -> None:
-    told = [stack("memcpy < unheard_of")] * 2 + [
-        stack("unheard_of"),
-        stack("acme [acme]"),
-        stack("?"),
-    ]
-    capture = capture_of(
-        tmp_path / "r", *told, *[stack(SEND)] * 4, stack("default_idle"), attrs=[CLOCK]
-    )
-    found = capture.ask.functions.unclassified()
-    rows = found["unclassified"].astype(object)
-    assert rows.where(rows.notna(), None).values.tolist() == [
+    paths = ("memcpy < unheard_of", "memcpy < unheard_of", "unheard_of", "acme [acme]", "?")
+    told = [*map(stack, paths), *[stack(SEND)] * 4, stack("default_idle")]
+    answer = capture_of(tmp_path / "r", *told, attrs=[CLOCK]).ask.functions.unclassified()
+    assert rows(answer.frame) == [
         ["memcpy", None, 2, 2 / 9, "memcpy < unheard_of"],
         ["unheard_of", None, 1, 1 / 9, "unheard_of"],
         ["acme", "acme", 1, 1 / 9, "acme"],
         [None, None, 1, 1 / 9, "?"],
     ]
-    assert (found["kernel_samples"], found["unclassified_samples"]) == (9, 5)
+    assert (answer["kernel_samples"], answer["unclassified_samples"]) == (9, 5)
 
 
 def test_what_rules_of_two_components_name_is_listed(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text('[[rule]]\ncomponent = "mine"\nfunctions = ["tcp_send*"]\n')
-    capture = capture_of(tmp_path / "r", stack(SEND), stack(SEND), stack("vfs_read"))
-    found = capture.ask.functions.unclassified(rules=str(own))["claimed_twice"]
-    assert found.astype(object).values.tolist()[0][0] == "tcp_sendmsg"
-    [row] = found.to_dict("records")
-    assert (row["component"], row["further_components"], row["samples"]) == ("mine", "TCP", 2)
-    assert capture.ask.functions.unclassified()["claimed_twice"].empty
+    ask = capture_of(tmp_path / "r", stack(SEND), stack(SEND), stack("vfs_read")).ask.functions
+    [row] = ask.unclassified(rules=str(own))["claimed_twice"].to_dict("records")
+    named = ("function", "component", "further_components", "samples")
+    assert [row[name] for name in named] == ["tcp_sendmsg", "mine", "TCP", 2]
+    assert ask.unclassified()["claimed_twice"].empty

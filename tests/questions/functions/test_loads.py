@@ -1,104 +1,64 @@
-# Loads of memory by component and data, of described samples.
+# Loads of memory by component and data, of described samples; and perf's data_src, as the kernel's
+# drivers make it and as nobody should.
 
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from netcost_analysis.errors import AbsentError
+from netcost_analysis.parsers.memory_areas import ram, virtual_areas
+from netcost_analysis.questions.functions.data_objects import data_objects
+from netcost_analysis.questions.functions.data_source import decoded
+from support import load_captures as made
+from support.examples import examples
 from support.kept import kept
-from support.load_captures import (
-    ALL_BITS,
-    ANONYMOUS,
-    DATA,
-    DEVICE,
-    DIRECT,
-    HEAP,
-    IOMEM,
-    LIBRARY,
-    LOADS,
-    MAPPED,
-    MEMORY,
-    MODULE_DATA,
-    NOTHING,
-    PAGE,
-    PER_CPU,
-    STACK,
-    TASK_STACK,
-    VMALLOCINFO,
-    Load,
-    kept_loads,
-    loads_of,
-    mapped,
-    told_loads,
-)
+from support.load_captures import Load, loads_of, source
 from support.stacks import T
 
-# What the profile of the kit records is said where nothing of it was.
-HOW = "--profile loads"
 OF_KERNEL, OF_TASK = "unknown, of the kernel", "unknown, of a task"
-
-
-def test_loads_by_component_and_data() -> None:
-    answer = kept(kept_loads()).ask.functions.memory_loads()
-    assert (answer["loads"], answer["other_samples"]) == (51, 2)
-    rows = answer.frame.set_index(["component", "data_object"])
-    copy = rows.loc[("copy", "slab or page")]
-    assert (copy["samples"], copy["weight"]) == (10, 100)
-    assert copy["load_share"] == pytest.approx(10 / 51)
-    assert copy["mean_latency_cycles"] == 300
-    # 10 of 300 cycles, 20 of 100, 21 of 5.
-    assert copy["latency_share"] == pytest.approx(3_000 / 5_105)
-    assert (copy["behind_caches_share"], copy["dtlb_miss_share"]) == (1, 1)
-    release = rows.loc[("buffer release", "page structures")]
-    assert (release["modified_share"], release["behind_caches_share"]) == (1, 0)
-    assert rows.loc[("TCP", "kernel stack"), "mean_latency_cycles"] == 5
-    named = answer.tables["named_objects"].set_index("object_name")
-    assert named.loc["net_hotdata", "samples"] == 1
-    assert "slab or page" in answer.words
-    assert answer.plot().get_legend() is not None
+# By address and physical address the kind of data, and its name.
+OBJECTS = (
+    (made.DIRECT + 0x2000, 0x2000, "slab or page", ""),
+    (made.DIRECT + 0xFEBC0000, 0xFEBC0000, "device registers", ""),
+    (made.STACK + 8, 0x5008, "kernel stack", ""),
+    (made.DEVICE + 8, 0xFEBC0008, "device registers", ""),
+    (0xFFFFC90000200010, 0, "vmalloc area", ""),
+    (made.PER_CPU + 8, 0, "per-CPU data", ""),
+    (made.PAGE + 8, 0x7008, "page structures", ""),
+    (made.MODULE_DATA, 0, "data of a module", "veth"),
+    (made.DATA + 4, 0, "data of the kernel", "net_hotdata"),
+    (0xFFFFFE8000000000, 0, OF_KERNEL, ""),
+    (2**64 - 1, 0, OF_KERNEL, ""),
+    (made.HEAP + 8, 0x8008, "heap of a task", ""),
+    (made.TASK_STACK + 8, 0, "stack of a task", ""),
+    (made.ANONYMOUS + 8, 0, "anonymous memory of a task", ""),
+    (made.LIBRARY + 8, 0, "program or library", "libc.so.6"),
+    (made.LIBRARY + 0x10000, 0, OF_TASK, ""),
+    (0, 0, "unknown", ""),
+    # One more load of the direct mapping says where that begins.
+    (made.DIRECT + 4096, 4096, "slab or page", ""),
+)
 
 
 def test_loads_are_the_sum_of_their_parts() -> None:
-    answer = kept(kept_loads()).ask.functions.memory_loads()
+    answer = kept(made.kept_loads()).ask.functions.memory_loads()
     levels = answer.tables["memory_levels"]
     for frame in (answer.frame, levels):
-        assert frame["samples"].sum() == answer["loads"]
-        assert frame["weight"].sum() == 510
-    assert answer.frame["load_share"].sum() == pytest.approx(1)
-    assert answer.frame["latency_share"].sum() == pytest.approx(1)
+        assert frame[["samples", "weight"]].sum().tolist() == [answer["loads"], 510]
+    assert answer.frame[["load_share", "latency_share"]].sum().tolist() == pytest.approx([1, 1])
     by = levels.groupby("component", observed=True)["level_share"].sum()
     assert by.to_list() == pytest.approx([1] * len(by))
 
 
 def test_what_lies_at_an_address(tmp_path: Path) -> None:
-    for at, (addr, phys, kind, name) in enumerate(
-        (
-            (DIRECT + 0x2000, 0x2000, "slab or page", ""),
-            (DIRECT + 0xFEBC0000, 0xFEBC0000, "device registers", ""),
-            (STACK + 8, 0x5008, "kernel stack", ""),
-            (DEVICE + 8, 0xFEBC0008, "device registers", ""),
-            (0xFFFFC90000200010, 0, "vmalloc area", ""),
-            (PER_CPU + 8, 0, "per-CPU data", ""),
-            (PAGE + 8, 0x7008, "page structures", ""),
-            (MODULE_DATA, 0, "data of a module", "veth"),
-            (DATA + 4, 0, "data of the kernel", "net_hotdata"),
-            (0xFFFFFE8000000000, 0, OF_KERNEL, ""),
-            (2**64 - 1, 0, OF_KERNEL, ""),
-            (HEAP + 8, 0x8008, "heap of a task", ""),
-            (TASK_STACK + 8, 0, "stack of a task", ""),
-            (ANONYMOUS + 8, 0, "anonymous memory of a task", ""),
-            (LIBRARY + 8, 0, "program or library", "libc.so.6"),
-            (LIBRARY + 0x10000, 0, OF_TASK, ""),
-            (0, 0, "unknown", ""),
-        )
-    ):
-        # One load of the direct mapping says where that begins.
-        rows = [Load("tcp_v4_rcv", addr, phys=phys), Load("tcp_v4_rcv", DIRECT + 4096, phys=4096)]
-        capture = loads_of(tmp_path / str(at), rows[0], rows[1], rows[1], records=MAPPED)
-        answer = capture.ask.functions.memory_loads()
-        assert kind in set(answer.frame["data_object"])
-        assert (name in set(answer.tables["named_objects"]["object_name"])) == bool(name)
+    rows = [Load("tcp_v4_rcv", addr, phys=phys) for addr, phys, _, _ in OBJECTS]
+    capture = loads_of(tmp_path / "made", *rows, records=made.MAPPED)
+    found = data_objects(capture, capture.samples(made.LOADS.name))
+    assert list(zip(found.kind, found.name, strict=True)) == [one[2:] for one in OBJECTS]
 
 
 # Of a kernel that shows no addresses to anyone.
@@ -107,7 +67,7 @@ def test_without_areas_the_direct_mapping_is_told_by_physical_addresses(tmp_path
     rows = [
         Load("_copy_to_iter", base + 0x5000 + at, phys=0x5000 + at) for at in range(0, 4096, 64)
     ]
-    rows += [Load("_copy_to_iter", PAGE), Load("tcp_v4_rcv", STACK)]
+    rows += [Load("_copy_to_iter", made.PAGE), Load("tcp_v4_rcv", made.STACK)]
     answer = loads_of(tmp_path / "made", *rows, areas=False).ask.functions.memory_loads()
     counts = answer.frame.groupby("data_object")["samples"].sum().to_dict()
     assert counts == {"slab or page": 64, OF_KERNEL: 2}
@@ -115,22 +75,22 @@ def test_without_areas_the_direct_mapping_is_told_by_physical_addresses(tmp_path
 
 
 def test_hashed_addresses_say_nothing() -> None:
-    from netcost_analysis.parsers.memory_areas import ram, virtual_areas
-
     line = "0x0000000030c7fc2a-0x00000000d47d6174   20480 dup_task_struct+0xca/0x100 vmap\n"
-    assert virtual_areas(line) == []
-    assert len(virtual_areas(VMALLOCINFO)) == 4
-    hidden = "00000000-00000000 : System RAM\n"
-    assert ram(hidden) == []
-    assert [one.start for one in ram(IOMEM)] == [0x1000, 0x100000000]
+    assert virtual_areas(line) == ram("00000000-00000000 : System RAM\n") == []
+    assert len(virtual_areas(made.VMALLOCINFO)) == 4
+    assert [one.start for one in ram(made.IOMEM)] == [0x1000, 0x100000000]
     for text in ("", "\n\n", "0x-0x 1 a\n", "ffff : System RAM\n", "x" * 10_000):
         assert virtual_areas(text) == ram(text) == []
 
 
 def test_mappings_of_another_task_do_not_count(tmp_path: Path) -> None:
-    rows = [Load("tcp_v4_rcv", HEAP), Load("tcp_v4_rcv", HEAP, pid=700)]
+    rows = [Load("tcp_v4_rcv", made.HEAP), Load("tcp_v4_rcv", made.HEAP, pid=700)]
     # Of two mappings of one address the last; one that reaches beyond the last address.
-    records = [*MAPPED, mapped(500, HEAP, 0x10000, "/new"), mapped(700, 2**64 - 8, 2**63, "/far")]
+    records = [
+        *made.MAPPED,
+        made.mapped(500, made.HEAP, 0x10000, "/new"),
+        made.mapped(700, 2**64 - 8, 2**63, "/far"),
+    ]
     answer = loads_of(tmp_path / "made", *rows, records=records).ask.functions.memory_loads()
     counts = answer.frame.groupby("data_object")["samples"].sum().to_dict()
     assert counts == {"program or library": 1, OF_TASK: 1}
@@ -138,49 +98,85 @@ def test_mappings_of_another_task_do_not_count(tmp_path: Path) -> None:
 
 def test_hostile_words_and_periods(tmp_path: Path) -> None:
     rows = [
-        Load("tcp_v4_rcv", 2**64 - 1, ALL_BITS, 2**32 - 1, 2**64 - 1, phys=2**64 - 1),
-        Load("tcp_v4_rcv", STACK, ALL_BITS ^ 1, 0, 0),
-        Load("tcp_v4_rcv", 0, MEMORY, 2**32 - 1, 0, phys=2**64 - 1),
-        Load("tcp_v4_rcv", 2**63, MEMORY, 2**32 - 1, 2**64 - 1, phys=1),
+        Load("tcp_v4_rcv", 2**64 - 1, made.ALL_BITS, 2**32 - 1, 2**64 - 1, phys=2**64 - 1),
+        Load("tcp_v4_rcv", made.STACK, made.ALL_BITS ^ 1, 0, 0),
+        Load("tcp_v4_rcv", 0, made.MEMORY, 2**32 - 1, 0, phys=2**64 - 1),
+        Load("tcp_v4_rcv", 2**63, made.MEMORY, 2**32 - 1, 2**64 - 1, phys=1),
     ]
-    found = loads_of(tmp_path / "made", *rows, records=MAPPED).ask.functions.memory_loads()
-    assert found["loads"] == 2
-    assert found.words
-    only = loads_of(tmp_path / "zero", replace(rows[2])).ask.functions.memory_loads()
+    answer = loads_of(tmp_path / "made", *rows, records=made.MAPPED).ask.functions.memory_loads()
+    assert answer["loads"] == 2
+    assert answer.words
+    only = loads_of(tmp_path / "zero", rows[2]).ask.functions.memory_loads()
     assert only.frame["weight"].to_list() == [0]
     assert only.frame["load_share"].isna().all()
     assert only.words
 
 
-def test_without_physical_addresses_and_latencies(tmp_path: Path) -> None:
-    kind = LOADS.sample_type & ~T.PHYS_ADDR & ~T.WEIGHT_STRUCT
-    made = loads_of(tmp_path / "a", *told_loads(), attr=replace(LOADS, sample_type=kind))
-    answer = made.ask.functions.memory_loads()
+def test_what_samples_may_lack(tmp_path: Path) -> None:
+    def asked(lacks: T, *loads: Load) -> object:
+        attr = replace(made.LOADS, sample_type=made.LOADS.sample_type & ~lacks)
+        capture = loads_of(tmp_path / str(int(lacks)), *loads, attr=attr)
+        return capture.ask.functions.memory_loads()
+
+    answer = asked(T.PHYS_ADDR | T.WEIGHT_STRUCT, *made.told_loads())
     assert answer["loads"] == 51
-    assert answer.frame[["mean_latency_cycles", "latency_share"]].isna().all().all()
+    assert answer.frame[["mean_latency_cycles", "latency_share"]].isna().all(axis=None)
     assert answer.frame["samples"].is_monotonic_decreasing
     assert "number" in answer.plot().get_xlabel()
+    for lacks in (T.ADDR, T.DATA_SRC):
+        assert "--profile loads" in str(asked(lacks, *made.told_loads()).refusal)
+    assert "was a load" in str(asked(T(0), Load("tcp_v4_rcv", 0, made.NOTHING)).refusal)
 
 
-@pytest.mark.parametrize("missing", [T.ADDR, T.DATA_SRC])
-def test_samples_that_say_no_data_are_refused(tmp_path: Path, missing: T) -> None:
-    attr = replace(LOADS, sample_type=LOADS.sample_type & ~missing)
-    refusal = (
-        loads_of(tmp_path / "a", *told_loads(), attr=attr).ask.functions.memory_loads().refusal
-    )
-    assert HOW in str(refusal)
-    assert "mem-loads" in str(refusal)
-
-
-def test_no_load_among_the_samples(tmp_path: Path) -> None:
-    rows = [Load("tcp_v4_rcv", 0, NOTHING)]
-    refusal = loads_of(tmp_path / "a", *rows).ask.functions.memory_loads().refusal
-    assert "was a load" in str(refusal)
-
-
-def test_a_cpu_and_an_event(tmp_path: Path) -> None:
-    ask = loads_of(tmp_path / "a", *told_loads()).ask.functions
-    assert ask.memory_loads(cpu=0, event=LOADS.name)["loads"] == 51
-    for given in ({"cpu": 7}, {"event": "cycles"}):
+def test_a_cpu_and_an_event() -> None:
+    ask = kept(made.kept_loads()).ask.functions
+    assert ask.memory_loads(cpu=0, event=made.LOADS.name)["loads"] == 51
+    for asked in ({"cpu": 7}, {"event": "cycles"}):
         with pytest.raises(AbsentError):
-            ask.memory_loads(**given)
+            ask.memory_loads(**asked)
+
+
+HIT = 0x02
+# pebs_data_source of arch/x86/events/intel/ds.c, and perf_ibs_get_data_src of amd/ibs.c: op, level,
+# result, snoop, TLB.
+UNKNOWN = "unknown, unknown, unknown, unknown, unknown"
+WORDS = {
+    made.L1: "load, L1, hit, none, hit",
+    made.L3_MODIFIED: "load, L3, hit, modified, hit",
+    made.MEMORY: "load, memory, hit, miss, miss",
+    made.STORE: "store, L1, hit, unknown, unknown",
+    made.NOTHING: UNKNOWN,
+    # "unknown L3": it missed there, and where it came from is not said.
+    source(lvl=0x04, lvlnum=3): "load, L3, miss, unknown, unknown",
+    source(lvl=HIT | 0x10, lvlnum=0xC): "load, line fill buffer, hit, unknown, unknown",
+    source(lvl=HIT | 0x400, lvlnum=3, remote=1, snoop=0x10): (
+        "load, remote cache, hit, modified, unknown"
+    ),
+    source(lvl=HIT | 0x100, lvlnum=0xD, remote=1): "load, remote memory, hit, unknown, unknown",
+    source(lvl=HIT, lvlnum=9): "load, CXL memory, hit, unknown, unknown",
+    # Before Linux 4.14 there was no number.
+    source(lvl=HIT | 0x20): "load, L2, hit, unknown, unknown",
+    source(lvl=HIT | 0x80): "load, memory, hit, unknown, unknown",
+    source(lvl=HIT | 0x1000): "load, I/O, hit, unknown, unknown",
+    # Contradictions.
+    source(op=0): UNKNOWN,
+    source(op=2 | 4): UNKNOWN,
+    source(lvl=HIT | 4 | 0x08 | 0x20): "load, unknown, unknown, unknown, unknown",
+    made.ALL_BITS: UNKNOWN,
+    0: UNKNOWN,
+}
+
+
+def test_each_word_says_its_own() -> None:
+    rows = decoded(np.array(list(WORDS), dtype="u8")).itertuples(index=False, name=None)
+    assert dict(zip(WORDS, map(", ".join, rows), strict=True)) == WORDS
+    assert len(decoded(np.array([], dtype="u8"))) == 0
+
+
+# Reserved bits say nothing, and no word has no answer.
+@examples(40)
+@given(st.integers(0, 2**64 - 1))
+def test_any_word_is_decoded(word: int) -> None:
+    row, below = decoded(np.array([word, word & (1 << 46) - 1], dtype="u8")).to_numpy().tolist()
+    assert row == below
+    assert {type(part) for part in row} == {str}

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from netcost_analysis import Capture, CaptureError, mask, open_capture
-from support.perfdata import Fork, Mmap2, Record, Where
+from support.perfdata import Fork, Mmap2, Where
 from support.programs import Program, compiled
-from support.stacks import CYCLES, Stack, capture_of, stack
+from support.stacks import Stack, capture_of
 
 BASE = 0x7F0000000000
 HERE = Where(0, 1, 500, 500)
@@ -24,11 +24,13 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
     return compiled(tmp_path_factory.mktemp("program"))
 
 
-def mapped(program: Program, path: str | None = None, build_id: bytes | None = None) -> Mmap2:
-    # All of the file, from its beginning.
-    size = program.path.stat().st_size
-    name = str(program.path) if path is None else path
-    return Mmap2(500, BASE, size, name, HERE, build_id=build_id)
+# A sample in all of the program's file, mapped from its beginning.
+def sampled(
+    program: Program, folder: Path, path: object = None, build_id: bytes | None = None
+) -> Capture:
+    size, name = program.path.stat().st_size, str(program.path if path is None else path)
+    mapped = Mmap2(500, BASE, size, name, HERE, build_id=build_id)
+    return capture_of(folder, mapped, Stack(user=(BASE + program.inside,), time_ns=5))
 
 
 def frames(capture: Capture, search: "list[str] | None") -> pd.DataFrame:
@@ -36,22 +38,15 @@ def frames(capture: Capture, search: "list[str] | None") -> pd.DataFrame:
     return pa.table(found["frames"]).to_pandas()
 
 
-def one(program: Program, folder: Path, *records: Record) -> Capture:
-    return capture_of(folder, *records, Stack(user=(BASE + program.inside,), time_ns=5))
-
-
 def names(capture: Capture) -> list[tuple[object, object]]:
-    frame = capture.ask.functions.functions(user=True).frame
-    columns = (
-        frame[name].astype(object).where(frame[name].notna(), None) for name in ("function", "dso")
-    )
-    return list(zip(*columns, strict=True))
+    rows = capture.ask.functions.functions(user=True).frame[["function", "dso"]].astype(object)
+    return list(rows.where(rows.notna(), None).itertuples(index=False, name=None))
 
 
 def test_a_function_has_its_file_its_place_and_what_is_inlined(
     program: Program, tmp_path: Path
 ) -> None:
-    capture = one(program, tmp_path / "x", mapped(program, build_id=program.build_id))
+    capture = sampled(program, tmp_path / "x", build_id=program.build_id)
     found = frames(capture, [])
     assert found["symbol"].tolist() == ["mix", "outer"]
     assert found["inlined"].tolist() == [True, False]
@@ -59,12 +54,8 @@ def test_a_function_has_its_file_its_place_and_what_is_inlined(
     assert set(found["build_id"]) == {program.build_id.hex()}
     assert found["offset"].tolist()[1] == program.inside - program.offset
     assert names(capture) == [("outer", str(program.path))]
-    components = capture.ask.functions.components().frame
-    assert components["component"].tolist() == ["application"]
-
-
-def test_no_file_is_read_unless_it_is_asked_for(program: Program, tmp_path: Path) -> None:
-    capture = one(program, tmp_path / "x", mapped(program))
+    assert capture.ask.functions.components().frame["component"].tolist() == ["application"]
+    # No file is read unless it is asked for.
     found = frames(capture, None)
     assert found["symbol"].isna().all()
     assert found["dso"].tolist() == [str(program.path)]
@@ -73,12 +64,12 @@ def test_no_file_is_read_unless_it_is_asked_for(program: Program, tmp_path: Path
     assert frame["dso"].isna().all()
 
 
+# Where no build was recorded, as where masking left zeros, the file that is there is taken.
 def test_a_file_of_another_build_is_not_taken(program: Program, tmp_path: Path) -> None:
-    capture = one(program, tmp_path / "x", mapped(program, build_id=bytes(range(20))))
-    assert names(capture) == [(None, str(program.path))]
-    # Where none was recorded, as where masking left zeros, the file that is there is taken.
-    capture = one(program, tmp_path / "y", mapped(program, build_id=bytes(20)))
-    assert names(capture) == [("outer", str(program.path))]
+    builds = ((bytes(range(20)), None), (bytes(20), "outer"), (None, "outer"))
+    for number, (build_id, function) in enumerate(builds):
+        capture = sampled(program, tmp_path / str(number), build_id=build_id)
+        assert names(capture) == [(function, str(program.path))]
 
 
 @pytest.mark.parametrize("kind", ["build id", "path", "name"])
@@ -91,15 +82,10 @@ def test_a_folder_of_programs(program: Program, tmp_path: Path, kind: str) -> No
     }[kind]
     at.parent.mkdir(parents=True)
     shutil.copy(program.path, at)
-    record = mapped(program, "/opt/gone/program", program.build_id)
-    one(program, tmp_path / "x", record)
+    sampled(program, tmp_path / "x", "/opt/gone/program", program.build_id)
     assert names(open_capture(tmp_path / "x")) == [(None, "/opt/gone/program")]
     capture = open_capture(tmp_path / "x", symbols=given)
     assert names(capture) == [("outer", "/opt/gone/program")]
-
-
-def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:
-    capture_of(tmp_path / "x", stack("a"))
     with pytest.raises(CaptureError, match="nothing is no"):
         open_capture(tmp_path / "x", symbols=tmp_path / "nothing")
 
@@ -115,14 +101,14 @@ def test_a_path_that_leads_to_no_regular_file(program: Program, tmp_path: Path) 
     others = ["/dev/zero", "/dev/stdin", "/proc/kcore", "/proc/self/mem", "/", ""]
     others += ["[vdso]", "//anon", "../" * 20 + "etc/passwd", "/a\n\x1b[2J" * 400]
     for number, path in enumerate([*own, *others]):
-        capture = one(program, tmp_path / f"x{number}", mapped(program, path))
+        capture = sampled(program, tmp_path / f"x{number}", path)
         assert [function for function, _ in names(capture)] == [None]
 
 
 def test_damaged_programs_are_read_or_not(program: Program, tmp_path: Path) -> None:
     whole, draw = program.path.read_bytes(), random.Random(7)
     target = tmp_path / "program"
-    capture = one(program, tmp_path / "x", mapped(program, str(target)))
+    capture = sampled(program, tmp_path / "x", target)
     for _ in range(400):
         bytes_ = bytearray(whole)
         # Headers more often than the rest.
@@ -136,14 +122,12 @@ def test_damaged_programs_are_read_or_not(program: Program, tmp_path: Path) -> N
 # A process has what its parent had, and what is mapped later counts from then on.
 def test_the_file_is_that_of_the_process_at_the_time(tmp_path: Path) -> None:
     at, later = (Where(0, time, 500, 500) for time in (1, 20))
-    user = (BASE + 8,)
     capture = capture_of(
         tmp_path / "x",
         Mmap2(400, BASE, 4096, "/a", at),
         Fork(500, 400, 500, 400, 5, Where(0, 5, 400, 400)),
         Mmap2(500, BASE, 4096, "/b", later),
-        *(Stack(user=user, time_ns=time) for time in (2, 10, 30)),
-        attrs=[CYCLES],
+        *(Stack(user=(BASE + 8,), time_ns=time) for time in (2, 10, 30)),
     )
     found = capture.native.stacks("cycles", None, False, True, None)
     table = pa.table(found["frames"]).to_pandas()
@@ -154,7 +138,7 @@ def test_the_file_is_that_of_the_process_at_the_time(tmp_path: Path) -> None:
 
 
 def test_a_masked_copy_names_no_program(program: Program, tmp_path: Path) -> None:
-    one(program, tmp_path / "x", mapped(program, build_id=program.build_id))
+    sampled(program, tmp_path / "x", build_id=program.build_id)
     mask(tmp_path / "x" / "data", tmp_path / "masked")
     capture = open_capture(tmp_path / "masked", symbols=program.path.parent)
     [(function, dso)] = names(capture)

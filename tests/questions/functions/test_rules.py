@@ -1,10 +1,11 @@
 # A user's own file of rules, and what is wrong with one, each in a line.
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from netcost_analysis._native import CaptureError, folded
+from netcost_analysis._native import CaptureError
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.functions.groups import ASIDE, GROUPS
 from netcost_analysis.questions.samples.rules import OWN, read, rules
@@ -19,30 +20,10 @@ def test_a_users_rules_count_before_ours(tmp_path: Path) -> None:
     own.write_text(
         RULE + 'functions = ["tcp_ack"]\n\n[[rule]]\ncomponent = "vendor"\nmodules = ["acme_*"]\n'
     )
-    capture = capture_of(
-        tmp_path / "r",
-        stack(f"tcp_ack < {SEND}"),
-        stack(SEND),
-        stack(f"memcpy < acme_send [acme_net] < {SEND}"),
-    )
+    paths = (f"tcp_ack < {SEND}", SEND, f"memcpy < acme_send [acme_net] < {SEND}")
+    capture = capture_of(tmp_path / "r", *map(stack, paths))
     assert shares(capture, rules=str(own)) == {"ours": 1, "TCP": 1, "vendor": 1}
     assert shares(capture) == {"TCP": 3}
-
-
-@pytest.mark.parametrize(
-    ("until", "component"), [("", "ours"), ('until = ["handle_softirqs"]\n', "TCP")]
-)
-def test_until_ends_the_search_for_what_is_outside(
-    tmp_path: Path, until: str, component: str
-) -> None:
-    own = tmp_path / "own.toml"
-    own.write_text(RULE + f'functions = ["tcp_ack"]\nunder = ["tcp_sendmsg"]\n{until}')
-    capture = capture_of(tmp_path / "r", stack(f"tcp_ack < handle_softirqs < {SEND}"))
-    assert shares(capture, rules=str(own)) == {component: 1}
-    # Nothing is between them here.
-    direct = capture_of(tmp_path / "d", stack(f"tcp_ack < {SEND}"))
-    assert shares(direct, rules=str(own)) == {"ours": 1}
-    assert shares(capture_of(tmp_path / "n", stack("tcp_ack")), rules=str(own)) == {"TCP": 1}
 
 
 WRONG = (
@@ -68,20 +49,13 @@ WRONG = (
 
 def test_what_is_wrong_with_a_file_is_said_in_a_line(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
-    for text, said in WRONG:
-        own.write_text(text)
+    for text, why in (*WRONG, (b"\xff\xfe\x00", "own.toml is no")):
+        own.write_bytes(text if isinstance(text, bytes) else text.encode())
         with pytest.raises(CaptureError) as error:
             read(own)
-        assert said in str(error.value)
+        assert why in str(error.value)
         assert "own.toml" in str(error.value)
         assert "\n" not in str(error.value)
-
-
-def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
-    own = tmp_path / "own.toml"
-    own.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(CaptureError, match=r"own.toml is no"):
-        read(own)
     for missing in (tmp_path / "absent.toml", tmp_path):
         with pytest.raises(ArgumentError, match="no file of"):
             rules(missing)
@@ -115,32 +89,15 @@ def test_what_everyone_calls_is_named_by_no_rule() -> None:
             assert not [name for name, is_named in zip(named, naming, strict=True) if is_named]
 
 
-COMPONENTS = """driver rx; driver tx; NAPI and softirq; GRO; XDP and BPF; bridge; Open vSwitch;
-netfilter; IP and routing; UDP; TCP; socket; copy; allocation; buffer release; qdisc; timers;
-interrupts off; file descriptors;
-system call entry; scheduling; interrupt entry; hypervisor pauses; file system; vhost and tun;
-poll and epoll; idle"""
-
-
 # A pattern that names nothing but what others before it name does nothing: it was meant otherwise.
 def test_no_pattern_stands_twice() -> None:
-    seen: dict[tuple[str, str], str] = {}
-    for rule in read(OWN):
-        if rule.timer or rule.under:
-            continue
-        for pattern in rule.functions:
-            assert ("f", pattern) not in seen, f"{rule.place}: {pattern} is in {seen['f', pattern]}"
-            seen["f", pattern] = rule.place
-
-
-def test_names_are_folded() -> None:
-    endings = ["isra.0", "constprop.0.isra.0.cold", "part.12", "llvm.8172", "cfi_jt", "clone.3"]
-    for symbol in ("tcp_ack", "__pfx_tcp_ack", "__pfx_tcp_ack.cold"):
-        assert folded(symbol) == "tcp_ack"
-    for ending in endings:
-        assert folded(f"tcp_ack.{ending}") == "tcp_ack"
-    for symbol in ("bpf_prog_6deef7357e7b4530_main", ".isra", "__pfx_", "a.b"):
-        assert folded(symbol) == symbol
+    patterns = [
+        pattern
+        for rule in read(OWN)
+        if not rule.timer and not rule.under
+        for pattern in rule.functions
+    ]
+    assert [pattern for pattern, count in Counter(patterns).items() if count > 1] == []
 
 
 # What the pictures put together is what rules name: a name that none defines is in no picture.

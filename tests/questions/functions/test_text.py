@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from netcost_analysis import CaptureError, open_capture
+from netcost_analysis import open_capture
 from netcost_analysis.capture.capture import Capture
-from support.run_cli import Netcost
+from netcost_analysis.questions.functions.flame import graph, paths
+from netcost_analysis.questions.functions.flame_formats import folded
 from support.stacks import CLOCK, Stack, Symbols, capture_of, shares, stack
 
 SEND = "tcp_sendmsg < inet_sendmsg < __sys_sendto < do_syscall_64+0x20"
@@ -50,38 +51,30 @@ def read(folder: Path, told: list[Stack], chains: bool = True) -> Capture:
 
 
 def test_each_sample_is_where_that_of_the_perf_data_is(tmp_path: Path) -> None:
-    found = read(tmp_path / "t", TOLD)
+    capture = read(tmp_path / "t", TOLD)
     same = capture_of(tmp_path / "r", *TOLD, attrs=[CLOCK])
-    assert shares(found) == shares(same)
-    rows, others = (one.ask.functions.functions().frame for one in (found, same))
+    assert shares(capture) == shares(same)
+    rows, others = (one.ask.functions.functions().frame for one in (capture, same))
     assert rows.equals(others)
-    one, other = (one.ask.functions.components() for one in (found, same))
+    one, other = (one.ask.functions.components() for one in (capture, same))
     assert one["interrupts_off"].equals(other["interrupts_off"])
     assert (one["sampled_event"], one["is_timed"]) == ("cpu-clock:ppp", True)
+    # A text's frames of programs are one, without a name.
+    rows = capture.ask.functions.functions(user=True).frame
+    user = rows[rows["component"] == "application"]
+    assert user[["function", "dso"]].isna().all(axis=None)
+    assert (user["samples"].tolist(), rows["samples"].sum()) == ([1], len(TOLD))
+    # A window and a graph take it too.
+    part = capture.ask.functions.components(start_s=1.5, end_s=2.5).frame
+    assert part["component"].tolist() == ["copy"]
+    lines = "".join(folded(graph([paths(capture)])))
+    assert "interrupts_off:_call_function_single_interrupt 1\n" in lines
 
 
 def test_without_call_chains_they_are_told_by_where_they_are(tmp_path: Path) -> None:
     told = [stack("tcp_ack"), stack("memcpy"), Stack(user=USER[:1])]
     found = shares(read(tmp_path / "t", told, chains=False))
     assert found == {"TCP": 1, "unclassified": 1, "application": 1}
-
-
-# A text's frames of programs are one, without a name.
-def test_functions_of_programs_have_no_names(tmp_path: Path) -> None:
-    capture = read(tmp_path / "t", TOLD)
-    rows = capture.ask.functions.functions(user=True).frame
-    told = rows[rows["component"] == "application"]
-    assert told[["function", "dso"]].isna().all(axis=None)
-    assert (told["samples"].tolist(), rows["samples"].sum()) == ([1], len(TOLD))
-
-
-def test_windows_and_graphs_take_it_too(netcost: Netcost, tmp_path: Path) -> None:
-    path = read(tmp_path / "t", TOLD).path
-    found = netcost("functions", path, "--start", "1.5", "--end", "2.5", "--json").json
-    assert [row["component"] for row in found["components"]] == ["copy"]
-    target = tmp_path / "x.folded"
-    assert netcost("flame", path, "-o", str(target)).code == 0
-    assert "interrupts_off:_call_function_single_interrupt 1\n" in target.read_text()
 
 
 # Guests have kernels of their own; so has user mode places in brackets.
@@ -96,12 +89,8 @@ def test_what_is_no_module_of_this_kernel_is_none(tmp_path: Path, place: str) ->
 
 def test_names_that_are_not_there_are_asked_for(tmp_path: Path) -> None:
     refusal = read(tmp_path / "t", [stack("?")]).ask.functions.components().refusal
-    assert isinstance(refusal, CaptureError)
     assert "kernel's functions" in str(refusal)
-
-
-# One without samples says what it lacks, as before.
-def test_other_texts_have_none(tmp_path: Path) -> None:
+    # A text without samples says what it lacks.
     path = tmp_path / "trace.txt"
     path.write_text(
         "# tracer: nop\n#\n a-1 [000] d.h1. 1.000000: irq_handler_entry: irq=1 name=x\n"
