@@ -22,10 +22,8 @@ def stat(pid: int, comm: str, ticks: int) -> str:
 def test_described_steps_come_back(tmp_path: Path) -> None:
     steps = [Told(rate=1_000, batch=1), Told(), Told(rate=50_000, batch=8), Told("xdp")]
     found = sweep(tmp_path / "s", *steps).ask.sweep.by_rate()
-    rows = found.frame.set_index("step")
-    assert list(rows.index) == [step.name for step in steps]
-    for step in steps:
-        row = rows.loc[step.name]
+    assert list(found.frame["step"]) == [step.name for step in steps]
+    for step, row in zip(steps, found.frame.to_dict("records"), strict=True):
         each_ns = (AROUND_NS + step.poll_ns) / step.batch
         assert row["rate_per_s"] == pytest.approx(step.rate)
         assert row["network_ns_per_packet"] == pytest.approx(each_ns)
@@ -33,7 +31,7 @@ def test_described_steps_come_back(tmp_path: Path) -> None:
         assert row["victim_share"] == pytest.approx(1 - each_ns * step.rate / 1e9)
         assert row["batch_mean"] == step.batch
         assert (row["measured_cpu"], row["dropped_share"], row["reached_pps"]) == (0, 0, step.rate)
-    assert list(rows["curve"]) == ["bridge"] * 3 + ["xdp"]
+    assert list(found.frame["curve"]) == ["bridge"] * 3 + ["xdp"]
     ends = {one["curve"]: (one["first"], one["last"]) for one in found["curve_ends"]}
     rates = {name: tuple(one["offered"] for one in of) for name, of in ends.items()}
     assert rates == {"bridge": ("1000", "50000"), "xdp": ("10000", "10000")}
@@ -148,15 +146,14 @@ def test_daemons_are_part_of_the_price(tmp_path: Path) -> None:
 
 # ovs-vswitchd was asked for with --daemon; pidstat knows ovsdb-server.
 def test_the_daemons_of_a_sample() -> None:
-    experiment = kept_experiment("nic-guest-paths")
-    taken = daemons(experiment.bundle("6.12-openvswitch-1-flows")).set_index("comm")
-    assert list(taken.index) == ["ovs-vswitchd", "ovsdb-server"]
-    assert taken.loc["ovs-vswitchd", "rss_bytes"] == 49_276 * 1024
-    row = experiment.ask.sweep.by_rate().frame.set_index("data_path")
-    assert pd.isna(row.loc["bridge", "daemon_cpu_share"])
-    for name, total in (("cpu_share", "daemon_cpu_share"), ("rss_bytes", "daemon_rss_bytes")):
-        assert row.loc["openvswitch", total] == pytest.approx(taken[name].sum())
-    assert 0 < row.loc["openvswitch", "daemon_cpu_share"] < 1
+    rows = kept_experiment("nic-guest-paths").ask.sweep.by_rate().frame.set_index("data_path")
+    assert pd.isna(rows.loc["bridge", "daemon_cpu_share"])
+    assert 0 < rows.loc["openvswitch", "daemon_cpu_share"] < 1
+    taken = kept_experiment("nic-guest-paths").bundle("6.12-openvswitch-1-flows")
+    by_comm = daemons(taken).set_index("comm")["rss_bytes"]
+    assert list(by_comm.index) == ["ovs-vswitchd", "ovsdb-server"]
+    assert by_comm["ovs-vswitchd"] == 49_276 * 1024
+    assert rows.loc["openvswitch", "daemon_rss_bytes"] == by_comm.sum()
 
 
 # The events of XDP as native hands them over: no recording of the tests has a format of theirs.
