@@ -13,8 +13,16 @@ from ...frames import to_frame
 from ...progress import progress
 from ...timeline.reading import once
 from ..samples.interrupts import HIDDEN, off_in
-from ..samples.part import Asked, Part, Parts, require_cpu, require_names, search, window_ns
 from ..samples.rules import Rule, components_of, native_rules, rules
+from ..samples.sample_groups import (
+    Asked,
+    SampleGroup,
+    SampleGroups,
+    require_cpu,
+    require_names,
+    search,
+    window_ns,
+)
 from ..samples.sampled import chosen_event, is_text, is_timed, sampled
 from .text_stacks import text_stacks
 
@@ -213,7 +221,7 @@ def squares(group: "NDArray[Any]", periods: "pd.Series[Any]", number: int) -> "N
     return np.bincount(group, known**2, number).astype(float)
 
 
-def parts_of_text(source: "Capture", asked: Asked, user: bool) -> Parts:
+def groups_of_text(source: "Capture", asked: Asked, user: bool) -> SampleGroups:
     # What native sums up of other recordings: a part per stack.
     profile, classes = classified(source, asked.event, asked.rules, user)
     window = window_ns(source, asked.start_s, asked.end_s)
@@ -235,7 +243,9 @@ def parts_of_text(source: "Capture", asked: Asked, user: bool) -> Parts:
         squares(stack, periods, number).tolist(),
         strict=True,
     )
-    return Parts(profile.event, classes.components, [Part(*values) for values in columns])
+    return SampleGroups(
+        profile.event, classes.components, [SampleGroup(*values) for values in columns]
+    )
 
 
 def _texts(values: "pd.Series[Any]") -> list[str | None]:

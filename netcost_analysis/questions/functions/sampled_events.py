@@ -8,8 +8,8 @@ import pandas as pd
 
 from ...snapshots.perf_stat import plain_event
 from ...stats.counts import count_interval, ratio_interval, share_interval
-from ..samples.part import require_cpu
 from ..samples.rules import IDLE
+from ..samples.sample_groups import require_cpu
 from ..samples.sampled import TIMERS, events_of
 from .profile import classified, profile_of, squares, weights
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from netcost_analysis.questions.comparison.scheduled import Blocks, scheduled
+from netcost_analysis.questions.comparison.run_blocks import Blocks
+from netcost_analysis.questions.comparison.tasks import scheduled
 from support.asked import context_switches, run_queue
 from support.kept import kept
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from netcost_analysis import CaptureError
-from netcost_analysis.questions.sweep import measure
+from netcost_analysis.questions.sweep import step_figures
 from netcost_analysis.questions.sweep.steps import steps_of
 from netcost_analysis.snapshots.daemons import daemons
 from support.kept import kept_experiment
@@ -92,7 +92,7 @@ def test_drops_are_told_hop_by_hop(tmp_path: Path) -> None:
     lossy = {"received": 94_000, **dropped}
     found = sweep(tmp_path / "s", Told(), Told("xdp", columns=lossy)).ask.sweep.by_rate()
     drops = found.tables["drops"]
-    assert list(drops["hop"][:5]) == list(measure.HOPS)
+    assert list(drops["hop"][:5]) == list(step_figures.HOPS)
     of_xdp = drops[drops["curve"] == "xdp"].set_index("hop")
     assert list(of_xdp["dropped"]) == [0, 5_000, 900, 0, 100]
     assert of_xdp.loc["backlog", "dropped_per_s"] == 500
@@ -156,27 +156,19 @@ def test_the_daemons_of_a_sample() -> None:
     assert rows.loc["openvswitch", "daemon_rss_bytes"] == by_comm.sum()
 
 
-# The events of XDP as native hands them over: no recording of the tests has a format of theirs.
-def test_bulking_where_it_was_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = Told("xdp")
-    experiment = sweep(tmp_path / "s", told)
-    at = [START_NS + number * told.period_ns for number in range(told.rounds)]
-    flushes = pd.DataFrame({"time_ns": at, "sent": 15, "drops": 1})
-    events = {"xdp:xdp_devmap_xmit": flushes, "xdp:xdp_redirect": flushes[["time_ns"]]}
-    before = experiment.ask.sweep.by_rate().frame.iloc[0]
-    assert before[["flush_mean", "flush_dropped_share", "redirects_per_s"]].isna().all()
-    known = measure.unrecorded
-    monkeypatch.setattr(measure, "_events", lambda _, name: events[name])
-    monkeypatch.setattr(
-        measure,
-        "unrecorded",
-        lambda capture, *names: known(capture, *(one for one in names if one not in events)),
-    )
-    again = type(experiment)(experiment.path)
-    row = again.ask.sweep.by_rate().frame.iloc[0]
-    assert (row["flush_mean"], row["flush_dropped_share"]) == (16, 1 / 16)
-    assert row["redirects_per_s"] == pytest.approx(1e9 / told.period_ns)
-    assert pd.isna(row["redirect_errors_per_s"])
+def test_bulking_is_that_of_the_events() -> None:
+    experiment = kept_experiment("datapath-sweep")
+    name = "xdp-wire-to1-pinned-max"
+    row = experiment.ask.sweep.by_rate().frame.set_index("step").loc[name]
+    capture = experiment.capture(name)
+    assert capture.bundle is not None
+    victim = capture.bundle.victim
+    assert victim is not None
+    flushes = capture.events("xdp:xdp_devmap_xmit")
+    flushes = flushes[flushes["time_ns"].between(victim.start_ns, victim.end_ns)]
+    packets = (flushes["sent"] + flushes["drops"]).sum()
+    assert row["flush_mean"] == pytest.approx(packets / len(flushes), rel=1e-3)
+    assert row["flush_dropped_share"] == flushes["drops"].sum() / packets == 0
 
 
 def test_recordings_that_are_missing(tmp_path: Path) -> None:
