@@ -25,7 +25,7 @@ def bench_lines(comparison: "Comparison", observations: "Answer") -> Iterator[st
     for metric_unit in dict.fromkeys(_unit(*one) for one in wanted):
         of_unit = [said for one, said in wanted.items() if _unit(*one) == metric_unit]
         better = {_BETTER.get(said, "") for said in of_unit}
-        # Of metrics that share a unit benchstat knows one direction.
+        # benchstat knows one direction per unit, which metrics may share.
         if len(better) == 1 and (said := better.pop()):
             yield f"Unit {metric_unit} better={said}"
     for side, runs in comparison.sides.items():
@@ -42,22 +42,22 @@ def bench_lines(comparison: "Comparison", observations: "Answer") -> Iterator[st
 
 
 def _unit(per_unit: str, metric: str) -> str:
-    # A word. A share, and a figure of a table of steps, are a unit of their own. Seconds: benchstat
-    # makes them of nanoseconds but where these are 0, which would be another unit then.
+    # A word. A share, and a figure of a table of steps, has its metric as unit. benchstat turns ns
+    # into seconds except where they are 0, which would be another unit, so seconds are written.
     if per_unit.startswith("ns/"):
         return f"sec/{per_unit[3:]}"
     return re.sub(r"[^\w/]+", "-", "" if per_unit == "share" else per_unit) or _name(metric)
 
 
 def _name(metric: str) -> str:
-    # Behind "Benchmark" comes a capital letter, or what is none; within it no space, and a slash or
-    # an equals sign would be a part that benchstat splits off.
+    # No lower-case letter may follow "Benchmark". Spaces are not allowed, and benchstat splits
+    # names at a slash or an equals sign.
     words = re.sub(r"\W+", "_", metric)
     return words[:1].upper() + words[1:]
 
 
 def _keys(labels: list[str]) -> dict[str, str]:
-    # A configuration key: it begins with a lower-case letter, and has no space, colon or capital.
+    # Configuration keys begin with a lower-case letter and have no space, colon or capital.
     found: dict[str, str] = {}
     for name in dict.fromkeys(labels):
         key = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")

@@ -12,7 +12,7 @@ from .report import EXTRA
 
 if TYPE_CHECKING:
     from ..opening.experiment import Experiment
-    from .fail_if import Condition
+    from .fail_if import Threshold
 
 _Command = Callable[..., None]
 _SIDES = ("--base", "--new")
@@ -22,7 +22,7 @@ _CHOSEN = ("per", "primary", "victim", "client", "server")
 
 
 class _ManyPaths(click.Command):
-    # `--base A B --new C D`, as a shell's * gives them: click takes one word an option.
+    # Allows `--base A B --new C D`, as a shell's * gives them: click takes one word per option.
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         made: list[str] = []
@@ -34,7 +34,7 @@ class _ManyPaths(click.Command):
             if word.startswith("-") and word != "-":
                 side = word if word in _SIDES else ""
                 follows = args[place + 1 : place + 2]
-                # The option is written before each of its words; without any click complains.
+                # The option is repeated before each word. Without a word click complains.
                 made += [] if side and follows and not follows[0].startswith("-") else [word]
             else:
                 made += [side, word] if side else [word]
@@ -44,7 +44,7 @@ class _ManyPaths(click.Command):
 def _labels(
     _: click.Context, __: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, tuple[str, ...]]:
-    # Of a label that is given several times any of its values.
+    # A label that is given several times may have any of its values.
     found: dict[str, tuple[str, ...]] = {}
     for one in given:
         name, equals, value = one.partition("=")
@@ -100,7 +100,7 @@ def command(
     new_more: tuple[str, ...],
     output: str | None,
     bench: bool,
-    conditions: "tuple[Condition, ...]",
+    conditions: "tuple[Threshold, ...]",
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -153,7 +153,7 @@ def _opened(paths: set[str]) -> "dict[str, Experiment]":
 
 
 def _command(base: list[str], new: list[str], options: dict[str, Any]) -> list[str]:
-    # As a shell runs it again, from the same folder.
+    # The command that repeats it in the same folder.
     words = ["netcost", "compare"]
     if len(base) == 1 and len(new) <= 1:
         words += [_path(one) for one in (*base, *new)]
@@ -169,5 +169,5 @@ def _command(base: list[str], new: list[str], options: dict[str, Any]) -> list[s
 
 
 def _path(path: str) -> str:
-    # One that begins with a dash would be an option.
+    # A leading dash would make it an option.
     return f"./{path}" if path.startswith("-") else path

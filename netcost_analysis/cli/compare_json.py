@@ -10,7 +10,7 @@ from .._native import __version__
 from ..capture.checksum import checksum
 from ..report.identities import recorder
 from ..units import absent
-from .fail_if import Judged
+from .fail_if import Condition
 
 if TYPE_CHECKING:
     from ..comparison.run import Run
@@ -101,17 +101,6 @@ class CostTree(Struct, kw_only=True):
     moved: list[Moved]
 
 
-class Condition(Struct, kw_only=True):
-    """A condition of --fail-if. why_not: why it could not be judged, empty where it was."""
-
-    condition: str
-    value: float | None
-    low: float | None
-    high: float | None
-    met: bool
-    why_not: str
-
-
 class Document(Struct, kw_only=True):
     """A comparison. Fields may be added; those listed keep their meaning.
 
@@ -133,7 +122,7 @@ class Document(Struct, kw_only=True):
     commands: list[str] = field(default_factory=list)
 
 
-def document(written: "WriteUp", judged: Sequence[Judged]) -> bytes:
+def document(written: "WriteUp", judged: Sequence[Condition]) -> bytes:
     """The document as JSON, of which the types are checked."""
     made = msgspec.convert(_fields(written, judged), Document)
     return msgspec.json.format(msgspec.json.encode(made), indent=2)
@@ -145,7 +134,7 @@ def schema() -> bytes:
     return msgspec.json.format(msgspec.json.encode(made | msgspec.json.schema(Document))) + b"\n"
 
 
-def _fields(written: "WriteUp", judged: Sequence[Judged]) -> dict[str, Any]:
+def _fields(written: "WriteUp", judged: Sequence[Condition]) -> dict[str, Any]:
     from ..display.templates import as_text
     from .answer_output import plain_part
 

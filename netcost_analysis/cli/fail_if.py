@@ -1,4 +1,4 @@
-# --fail-if: a condition on a figure, for CI. It is met where all of the figure's range meets it.
+# --fail-if: a condition on a figure, for CI. It is met where the figure's whole range meets it.
 
 import re
 import sys
@@ -25,25 +25,22 @@ _CONDITION = re.compile(
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A condition and what came of it.
+class Condition:
+    """A condition of --fail-if. why_not: why it could not be judged, empty where it was."""
 
-    condition: as given. value, low, high: the figure, and its interval or range; None where there
-    is none. met: whether all of that is beyond the number. why_not: why nothing can be said, ""
-    where something can.
-    """
-
+    # value, low, high: the figure with its interval or range; None where there is none. met:
+    # whether the whole range is beyond the number.
     condition: str
     value: float | None
     low: float | None
     high: float | None
     met: bool
-    why_not: str = ""
+    why_not: str
 
 
 @dataclass(frozen=True)
-class Condition:
-    """A condition: `NAME > 5%`, or of a change `change(NAME) > 5%`."""
+class Threshold:
+    """What --fail-if takes: `NAME > 5%`, or of a change `change(NAME) > 5%`."""
 
     text: str
     name: str
@@ -52,7 +49,7 @@ class Condition:
     number: float
     in_percent: bool
 
-    def of_changes(self, changes: "pd.DataFrame") -> Judged:
+    def of_changes(self, changes: "pd.DataFrame") -> Condition:
         """Judge a row of `changes`. Raises ArgumentError for a metric that there is not."""
         rows = {row["metric"]: row for row in changes.to_dict("records")}
         if self.name not in rows:
@@ -72,7 +69,7 @@ class Condition:
             why = "the sides cannot be told apart"
         return self._judged(value, low, high, why)
 
-    def of_row(self, row: Mapping[str, Any]) -> Judged:
+    def of_row(self, row: Mapping[str, Any]) -> Condition:
         """Judge a figure of a row whose upper bound, if it has one, is beside it as NAME_max_UNIT.
 
         Raises ArgumentError for a figure that the row has not.
@@ -94,17 +91,17 @@ class Condition:
         if self.in_percent and not is_share:
             raise ArgumentError(f"{self.text!r}: {self.name} is no share, and has no %")
 
-    def _judged(self, value: Any, low: Any, high: Any, why_not: str) -> Judged:
+    def _judged(self, value: Any, low: Any, high: Any, why_not: str) -> Condition:
         def plain(one: Any) -> float | None:
             return None if absent(one) or abs(one) == float("inf") else float(one)
 
         beyond = _OPERATORS[self.operator]
         ends = (low, high)
         met = not why_not and all(beyond(one, self.number) for one in ends)
-        return Judged(self.text, plain(value), plain(low), plain(high), met, why_not)
+        return Condition(self.text, plain(value), plain(low), plain(high), met, why_not)
 
 
-def parsed(text: str) -> Condition:
+def parsed(text: str) -> Threshold:
     """A condition. Raises ArgumentError for what is none."""
     found = _CONDITION.fullmatch(text)
     if found is None:
@@ -115,13 +112,13 @@ def parsed(text: str) -> Condition:
     in_percent = bool(found["percent"])
     number = float(found["number"]) / (100 if in_percent else 1)
     name = found["changed"] or found["named"]
-    return Condition(text, name, bool(found["changed"]), found["operator"], number, in_percent)
+    return Threshold(text, name, bool(found["changed"]), found["operator"], number, in_percent)
 
 
 def condition_option(help_text: str) -> Callable[..., Any]:
     def read(
         _: click.Context, __: click.Parameter, given: tuple[str, ...]
-    ) -> tuple[Condition, ...]:
+    ) -> tuple[Threshold, ...]:
         return tuple(map(parsed, given))
 
     return click.option(
@@ -129,14 +126,13 @@ def condition_option(help_text: str) -> Callable[..., Any]:
     )
 
 
-def conclude(judged: Iterable[Judged]) -> None:
+def conclude(judged: Iterable[Condition]) -> None:
     """Say on standard error what is met and what cannot be judged; exit with 3 where any is met."""
     failed = False
     for one in judged:
         if one.why_not:
-            print(
-                f"netcost: not judged: {printable(one.condition)}: {one.why_not}", file=sys.stderr
-            )
+            text = f"not judged: {printable(one.condition)}: {one.why_not}"
+            print(f"netcost: {text}", file=sys.stderr)
         elif one.met:
             failed = True
             figure = f"{one.value:.4g} ({_end(one.low)} to {_end(one.high)})"

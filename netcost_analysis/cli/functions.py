@@ -13,7 +13,7 @@ from .table import by_importance, left_out, say, show, wide_option
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
-    from ..questions.samples.summed import Row
+    from ..questions.samples.component_sums import Row
 
 _ROWS = 20
 # In this order, on a terminal as many as fit it.
@@ -77,23 +77,23 @@ def command(
         _unclassified(capture, event, rules, wide, as_json)
         return
     from ..display.templates import one_line
-    from ..questions.samples.part import Asked
-    from ..questions.samples.parts import parts
+    from ..questions.samples.component_summary import component_summary
+    from ..questions.samples.component_sums import component_sums, function_sums
+    from ..questions.samples.grouping import grouped_samples
+    from ..questions.samples.sample_groups import Asked
     from ..questions.samples.sampled import sampled
-    from ..questions.samples.summed import functions_of, summed
-    from ..questions.samples.words import component_words
 
     window = part.timeline(capture)
     cpu = part.cpus[0] if part.cpus else None
     asked = Asked(cpu, event, window.start_s, window.end_s, rules)
     source, with_users = sampled(capture), wants_user(user)
-    found = summed(parts(source, asked))
-    rows = functions_of(parts(source, asked, with_users), with_users)
+    found = component_sums(grouped_samples(source, asked))
+    rows = function_sums(grouped_samples(source, asked, with_users), with_users)
     if as_json:
         tables = {name: found.pop(name) for name in ("components", "interrupts_off")}
         print_json(_plain(found | tables | {"functions": rows}))
         return
-    say(component_words(found, one_line, one_line))
+    say(component_summary(found, one_line, one_line))
     print()
     _show(found["components"], wide)
     _show(found["interrupts_off"], wide, "What interrupts were off in")

@@ -7,7 +7,7 @@ import click
 from ..timeline.task import ALL, Group, Task, by_of
 from ..units import printable
 from .arguments import TASK
-from .fail_if import Condition, Judged, conclude, condition_option
+from .fail_if import Condition, Threshold, conclude, condition_option
 from .ledger import victim_fields, window_fields
 from .options import (
     Part,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 def command(
     path: str,
     victim: Task | None,
-    conditions: tuple[Condition, ...],
+    conditions: tuple[Threshold, ...],
     wide: bool,
     part: Part,
     as_json: bool,
@@ -143,8 +143,8 @@ def command(
 
 
 def _judged(
-    timeline: "Timeline", task: Task | None, conditions: tuple[Condition, ...]
-) -> list[Judged]:
+    timeline: "Timeline", task: Task | None, conditions: tuple[Threshold, ...]
+) -> list[Condition]:
     from ..questions.stolen import loss_of
 
     if task is None:

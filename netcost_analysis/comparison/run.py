@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
 
-# Columns of a table of steps that say under what a run was made; other numbers were measured.
+# Columns of a table of steps that are conditions of a run; other numbers are measurements.
 CONDITIONS = (
     *("kernel", "nic", "data_path", "path", "steering", "destinations", "flows", "victim"),
     *("offered_pps", "pps", "burst", "io_bytes", "transmit_cpu", "receive_cpu"),
     *("network", "protocol", "skb_defer_max", "rps", "cpus", "load", "tracing"),
 )
-# Of a label, what only counts runs made alike.
+# Labels that only number repeats of a run.
 REPEATS = ("repeat", "step")
-# Of a column that shows that what a step switched did switch: no figure of the run.
+# Prefix of columns that verify a step's setting; not figures of the run.
 CONTROL = "control_"
 _NAMES = ("bundle", "folder", "started", "status", "completeness")
 
@@ -89,7 +89,7 @@ def label(value: object) -> str:
 
 
 def told_apart(row: Mapping[Any, Any]) -> tuple[dict[str, str], dict[str, float]]:
-    # The labels and the figures of a row: conditions and texts, and the other numbers.
+    # A row's labels (conditions and texts), and its figures (other numbers).
     labels: dict[str, str] = {}
     figures: dict[str, float] = {}
     for key, value in row.items():

@@ -56,7 +56,7 @@ class RunSet:
     def measured(self) -> tuple[Run, ...]:
         """Those of which figures were measured: without a recording where there are any such."""
         measured = tuple(run for run in self.runs if run.figures)
-        # Recording slows what is recorded.
+        # Recording slows a run.
         return tuple(run for run in measured if not run.is_recorded) or measured
 
     @cached_property
@@ -184,7 +184,7 @@ def _runs_of(source: Source) -> list[Run]:
 
 
 def _recordings_in(folder: Path) -> list[list[Path]]:
-    # Bundles, packed bundles and bare recordings, a rotated one's files together.
+    # Bundles, packed bundles and bare recordings; the files of a rotated one together.
     groups: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir()):
         bare = path.is_file() and (
@@ -208,7 +208,7 @@ def _recorded(
     labels: Mapping[str, str] | None = None,
     figures: Mapping[str, float] | None = None,
 ) -> Run:
-    # Its own labels, and those that its recording knows.
+    # The given labels, and those that the recording knows.
     capture = openers[0]()
     kernel = capture.header.get("os_release") or (
         capture.bundle and capture.bundle.manifest.host.kernel
@@ -218,7 +218,7 @@ def _recorded(
 
 
 def _of_steps(experiment: Experiment) -> list[Run]:
-    # A run per step; where a condition of repeats without a trace was recorded, one more for it.
+    # A run per step, and one for the recording of a condition whose repeats have no trace.
     steps = experiment.steps
     if not {"bundle", "folder"} & set(steps.columns):
         raise ArgumentError(f"{experiment.path} has no runs: its table names no bundle or folder")
@@ -238,8 +238,7 @@ def _of_steps(experiment: Experiment) -> list[Run]:
             condition = {key: text for key, text in labels.items() if key not in REPEATS}
             conditions.setdefault(name, condition)
         elif experiment.has(name):
-            # Its trace may have been left out, or not be readable; what was measured beside it
-            # stays.
+            # Its trace may be missing or unreadable; what was measured beside it is kept.
             with suppress(CaptureError):
                 opener = partial(experiment.capture, name)
                 known = _recorded(run.name, (opener,), labels, figures)
@@ -273,7 +272,7 @@ def _of_table(path: Path) -> list[Run]:
 
 
 def _beside(row: Mapping[Any, Any], folder: Path) -> dict[str, Any]:
-    # What a row gives beside its recording: the parameters of open_capture, files from the folder.
+    # The parameters of open_capture in a row; files are relative to the folder.
     given: dict[str, Any] = {}
     for name in Beside._fields:
         value = row.get(name)

@@ -15,7 +15,7 @@ from netcost_analysis.display.templates import (
     escaped,
     joined,
 )
-from netcost_analysis.questions.samples.words import component_words
+from netcost_analysis.questions.samples.component_summary import component_summary
 from netcost_analysis.units import printable
 
 # What is nothing but spaces is nobody's name.
@@ -84,7 +84,7 @@ def test_names_of_a_capture_are_escaped_in_a_paragraph() -> None:
         "interrupts_off": [{"busy_share": 0.1, "interrupts_off_in": hostile}],
         "unclassified_share": 0.01,
     }
-    said = component_words(parts, escaped, code)
+    said = component_summary(parts, escaped, code)
     assert said.count(escaped(hostile)) == 2
     assert said.count(code(hostile)) == 2
     assert hostile not in said.replace(code(hostile), "")

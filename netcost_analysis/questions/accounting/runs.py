@@ -10,7 +10,7 @@ from ..._native import CaptureError
 from ...capture.bundle import Bundle
 from ...capture.capture import Capture
 from ..got_shares import ticks_share, traced_share, work_against
-from ..tracing_overhead.counts import event_count
+from ..tracing_overhead.event_counts import event_count
 from .counts import NAN, counted
 from .side_by_side import wall_s
 

@@ -1,28 +1,29 @@
-# What limits the throughput of a comparison's base: who has no time to spare.
+# What limits the throughput of the base: the client, the server or a CPU that has no idle time.
 
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
+from ...stats.change import Change
 from ...stats.resampling import Floats
-from ...timeline.task import Task, rows_of
-from .measured import by_block, measured, scheduled_of, task_of, victim_of
+from ...timeline.task import rows_of
 from .metrics import network
+from .run_blocks import by_block, run_blocks
+from .tasks import of_task, scheduled_of, task_of, victim_of
 from .work import Unit, unit_of
 
-# Who is busy for this part of the time has none to spare.
+# Busy for this share of the time: no time to spare.
 SATURATED = 0.95
 ENDS = ("client", "server")
 
 
 class Times(NamedTuple):
-    # ns in each block of a run. had: a process had a CPU, of a CPU: all its time. softirq, net_rx:
-    # softirqs of the network in it. spare: it slept, or was idle; None where unknown. life: of
-    # these the time that it had, waited for and slept; of a CPU all.
+    # ns in each block of a run. had: the process was on a CPU; for a CPU, all of its time. softirq,
+    # net_rx: network softirqs within that. spare: the process slept, or the CPU was idle. life:
+    # time on a CPU, waiting for one and asleep; for a CPU, all of its time. None where unknown.
     had: Floats
     softirq: Floats
     net_rx: Floats
@@ -47,12 +48,12 @@ def require_work(comparison: Comparison) -> Unit:
 
 
 def times_of(run: Run, name: str, comparison: Comparison) -> Times | None:
-    # Of a candidate in a run; None where it is not in it.
-    own = measured(run)
+    # name: a candidate. None where the run does not have it.
+    recording = run_blocks(run)
     spare = life = None
     if name in ENDS:
         task = task_of(run, name, comparison)
-        rows = own.sums[:0] if task is None else rows_of(own.sums, task)
+        rows = recording.sums[:0] if task is None else rows_of(recording.sums, task)
         if not len(rows):
             return None
         had = _ns(run, rows)
@@ -61,32 +62,23 @@ def times_of(run: Run, name: str, comparison: Comparison) -> Times | None:
             waits = (of_task(run, task, what, "ns") for what in ("wake-up", "runnable"))
             life = had + sum(waits) + spare
     else:
-        rows = own.sums[own.sums["cpu"] == int(name.removeprefix("CPU "))]
+        rows = recording.sums[recording.sums["cpu"] == int(name.removeprefix("CPU "))]
         if not len(rows):
             return None
-        had = life = own.seconds * 1e9
+        had = life = recording.seconds * 1e9
         spare = _ns(run, rows[_is_spare(rows, run, comparison)])
     softirqs = rows[(network(rows) & rows["context"].isin(["softirq", "poll"])).to_numpy(bool)]
     received = softirqs[(softirqs["thief"] != "NET_TX").to_numpy(bool)]
     return Times(had, _ns(run, softirqs), _ns(run, received), spare, life)
 
 
-def of_task(run: Run, task: Task | None, what: str, column: str) -> Floats:
-    # count or ns of what the scheduler did to a task, in each block.
-    moves = scheduled_of(run)
-    assert moves is not None
-    rows = rows_of(moves[moves["what"] == what], task)
-    number = len(measured(run).seconds)
-    return np.bincount(rows["block"], rows[column], number).astype("float64")
-
-
 def _ns(run: Run, rows: pd.DataFrame) -> Floats:
-    own = measured(run)
-    return by_block(own, pd.Series(own.sums.index.isin(rows.index)))
+    recording = run_blocks(run)
+    return by_block(recording, pd.Series(recording.sums.index.isin(rows.index)))
 
 
 def _is_spare(rows: pd.DataFrame, run: Run, comparison: Comparison) -> "pd.Series[bool]":
-    # A victim's own time is a softirq's to take.
+    # Softirqs run before the victim, so its own time is spare time for them.
     victim = victim_of(run, comparison.victim)
     idle = rows["context"].isin(["idle", "unknown"])
     if victim is None:
@@ -95,13 +87,23 @@ def _is_spare(rows: pd.DataFrame, run: Run, comparison: Comparison) -> "pd.Serie
     return idle | ((rows["context"] == "task") & of_victim).astype(bool)
 
 
+def cost_columns(costs: Change) -> dict[str, float]:
+    return {
+        "base_ns_per_unit": costs.base,
+        "new_ns_per_unit": costs.new,
+        "difference_ns": costs.change,
+        "difference_low_ns": costs.low,
+        "difference_high_ns": costs.high,
+    }
+
+
 def candidates(comparison: Comparison) -> pd.DataFrame:
-    # Client and server where every run has both, else its CPUs; of those without time to spare the
-    # one that is most busy with the network is the bottleneck.
+    # Client and server where every run has both, else the CPUs. The bottleneck is the candidate
+    # without time to spare that spends most time in network softirqs.
     runs = [run for side in comparison.sides.values() for run in side.recorded]
     names: list[str] = list(ENDS)
     if any(task_of(run, end, comparison) is None for run in runs for end in ENDS):
-        cpus = [set(measured(run).sums["cpu"].unique()) for run in runs]
+        cpus = [set(run_blocks(run).sums["cpu"].unique()) for run in runs]
         names = [f"CPU {cpu}" for cpu in sorted(set.intersection(*cpus))]
     rows, softirq_ns = [], []
     for name in names:
@@ -116,19 +118,19 @@ def candidates(comparison: Comparison) -> pd.DataFrame:
     columns = ["candidate", *(f"{s}_{of}_share" for of in ("busy", "cpu") for s in ("base", "new"))]
     frame = pd.DataFrame(rows, columns=columns)
     is_saturated = frame["base_busy_share"] >= SATURATED
-    taken = pd.Series(softirq_ns, dtype="float64")[is_saturated]
-    limit = taken.idxmax() if len(taken) else None
+    saturated_ns = pd.Series(softirq_ns, dtype="float64")[is_saturated]
+    limit = saturated_ns.idxmax() if len(saturated_ns) else None
     return frame.assign(is_bottleneck=frame.index == limit)
 
 
 def _on_cpu(times: dict[Run, Times]) -> float:
-    passed_ns = sum(1e9 * measured(run).seconds.sum() for run in times)
+    passed_ns = sum(1e9 * run_blocks(run).seconds.sum() for run in times)
     had_ns = sum(float(one.had.sum()) for one in times.values())
     return had_ns / passed_ns if passed_ns else float("nan")
 
 
 def _busy(times: list[Times]) -> float:
-    # Of its life; NaN where that is not known.
+    # Share of its life; NaN where unknown.
     if not times or any(one.spare is None or one.life is None for one in times):
         return float("nan")
     spare, life = (sum(getattr(one, name).sum() for one in times) for name in ("spare", "life"))

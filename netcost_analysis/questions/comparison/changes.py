@@ -1,6 +1,6 @@
 # What changed from one run set to the other, metric by metric, and how sure that is.
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -11,10 +11,10 @@ from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...display.metrics import chance, judged, moved, quantity
 from ...display.tables import Table
-from ...stats.change import LEAST_REPEATS, adjusted, change_of
+from ...stats.change import adjusted
 from ...units import absent, plural
 from .comparability import findings, refusals
-from .metrics import VICTIM_SHARE, Observed, differs, observed, primary_name
+from .metrics import VICTIM_SHARE, change_columns, differs, has_few, observed, primary_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,18 +45,27 @@ def changes(comparison: Comparison) -> Answer:
             "the sides have no metric in common: each needs a recording, or figures in its steps"
         )
     first = primary_name(comparison, [one.metric.name for one in metrics])
-    # Unless one was named, what the network costs and what it leaves the victim.
+    # Unless a metric was named: what the network costs, and what it leaves the victim.
     primary = {first} if comparison.primary else {first, VICTIM_SHARE.name}
-    metrics.sort(key=lambda one: (one.metric.name != first, one.metric.name not in primary))
-    frame = pd.DataFrame([_row(one, one.metric.name in primary) for one in metrics])
+    rows = [
+        {
+            "metric": one.metric.name,
+            "per_unit": one.metric.unit,
+            **change_columns(one.base, one.new, one.metric.relative),
+            "is_primary": one.metric.name in primary,
+            "is_relative": one.metric.relative,
+            "better": one.metric.better,
+        }
+        for one in sorted(
+            metrics, key=lambda one: (one.metric.name != first, one.metric.name not in primary)
+        )
+    ]
+    frame = pd.DataFrame(rows)
     others = ~frame["is_primary"]
     frame["p_adjusted"] = frame["p_value"]
     frame.loc[others, "p_adjusted"] = adjusted(frame.loc[others, "p_value"].to_numpy("float64"))
     refused = refusals(comparison)
-    # Blocks of one run are no repeats, and say so themselves.
-    observations = frame[["base_observations", "new_observations"]].min(axis=1)
-    few = (frame["observed_in"] == "repeats") & (observations < LEAST_REPEATS)
-    frame["differs"] = "refused" if refused else differs(frame).mask(few, "too_few")
+    frame["differs"] = "refused" if refused else differs(frame).mask(has_few(frame), "too_few")
     better = frame.pop("better")
     is_better = (frame["change"] > 0) == (better == "more")
     judgeable = (frame["differs"] == "yes") & (better != "")
@@ -72,20 +81,6 @@ def changes(comparison: Comparison) -> Answer:
         compared=int(others.sum()),
         warnings=sum(one.severity == "warning" for one in findings(comparison)),
     )
-
-
-def _row(one: Observed, is_primary: bool) -> dict[str, Any]:
-    return {
-        "metric": one.metric.name,
-        "per_unit": one.metric.unit,
-        **change_of(one.base, one.new, one.metric.relative).columns,
-        "observed_in": one.base.of,
-        "base_observations": len(one.base.numerator),
-        "new_observations": len(one.new.numerator),
-        "is_primary": is_primary,
-        "is_relative": one.metric.relative,
-        "better": one.metric.better,
-    }
 
 
 def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
@@ -105,7 +100,7 @@ def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _layout(changes: pd.DataFrame) -> Table:
-    # A figure in the unit of its metric, which is another in each row.
+    # Each row has a unit of its own.
     rows = []
     for row in changes.to_dict("records"):
         base, new = (quantity(row[name], row["per_unit"]) for name in ("base", "new"))

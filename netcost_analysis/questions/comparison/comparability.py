@@ -1,4 +1,4 @@
-# Whether two run sets can be compared, by rule.
+# Whether two run sets can be compared: all rules applied.
 
 from collections.abc import Callable, Iterator
 
@@ -12,14 +12,14 @@ from . import rules_host, rules_load, rules_recording, rules_runs
 from .finding import SEVERITIES, Finding
 
 Rule = Callable[[Comparison], Iterator[Finding]]
-# What labels, manifests and headers tell.
+# Rules that need only labels, manifests and headers.
 RULES: tuple[Rule, ...] = (
     *(rules_host.processor, rules_host.clock_speed, rules_host.cpu_number, rules_host.governor),
     *(rules_host.settings, rules_load.load_command, rules_runs.labels),
     *(rules_recording.recorders, rules_recording.events),
     *(rules_load.confidence, rules_host.hypervisor, rules_host.unknown),
 )
-# What only the events tell.
+# Rules that need the events.
 MEASURED: tuple[Rule, ...] = (
     *(rules_load.packet_size, rules_load.packets_counted, rules_load.throughput),
     *(rules_recording.missing, rules_recording.tracing, rules_recording.coverage),
@@ -60,5 +60,5 @@ def findings(comparison: Comparison) -> list[Finding]:
 
 
 def refusals(comparison: Comparison) -> tuple[str, ...]:
-    # Why there is no verdict, whatever is asked of the two; empty where there is one.
+    # Why no question gives a verdict; empty where they do.
     return tuple(one.why for one in findings(comparison) if one.severity == "refused")

@@ -15,16 +15,17 @@ from ...display.metrics import signed_duration
 from ...display.tables import Table
 from ...timeline.owners import INTERRUPT_CONTEXTS
 from ...units import absent, duration, plural, signed_share
-from .measured import CONTEXTS, measured, process_contexts, require_tasks
+from .run_blocks import run_blocks
+from .tasks import CONTEXTS, process_contexts, require_tasks
 from .work import Unit, unit_of, units_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LEVELS = ("process_context", "cost_class", "thief")
-# What a task ran itself; what may be network, as inter-processor interrupts, at whosever cost.
+# What a task ran itself; what may be network, such as inter-processor interrupts.
 OWN, PERHAPS = "own", "perhaps_network"
-# Whose own time is part of what the work costs.
+# The processes whose own time is part of the cost of the work.
 ENDPOINTS = ("client", "server")
 # Branches of less than this part of the base's total are counted and not shown.
 _SMALL = 0.005
@@ -84,10 +85,10 @@ def cost_tree(comparison: Comparison) -> Answer:
 def _summed(
     comparison: Comparison, side: RunSet, unit: Unit
 ) -> tuple["pd.Series[int]", float, float]:
-    # ns by LEVELS, units of work, and the share of nobody's time, of all runs of a side.
+    # Over all runs of a side: ns by LEVELS, units of work, and the share of time without an owner.
     parts, done, nobody, total = [], 0.0, 0, 0
     for run in side.recorded:
-        rows = measured(run).sums.assign(process_context=process_contexts(run, comparison))
+        rows = run_blocks(run).sums.assign(process_context=process_contexts(run, comparison))
         total += int(rows["ns"].sum())
         nobody += int(rows.loc[rows["context"] == "unknown", "ns"].sum())
         done += float(units_of(run)[unit].sum())
@@ -135,7 +136,7 @@ def _branches_of(
 
 
 def moved_between(tree: pd.DataFrame) -> pd.DataFrame:
-    # What processes do less and others more, per unit of work, of cost_tree's branches.
+    # Per unit of work, what some processes do less of and others more.
     rows = tree[tree["level"] == 1]
     differences = rows["difference_ns"].to_numpy("float64")
     decrease, increase = (-differences).clip(min=0), differences.clip(min=0)
@@ -155,13 +156,13 @@ def moved_between(tree: pd.DataFrame) -> pd.DataFrame:
 
 
 def branches(tree: pd.DataFrame) -> tuple[list[tuple[str, Any]], int]:
-    # The rows of `cost_tree` that are worth a line, each with its own name; how many are not.
+    # The rows of `cost_tree` that are worth a line, each with its name; how many are not.
     shown, small = [], 0
     rows = tree.to_dict("records")
     for row in rows:
         at = row["level"]
         name = row[LEVELS[at - 1]] if at else "all"
-        # What a task ran itself has one branch, of the same name.
+        # The branch below "own" has the same name.
         if at > 1 and name == row[LEVELS[at - 2]]:
             continue
         per_unit = max(row["base_ns_per_unit"], row["new_ns_per_unit"])
@@ -213,7 +214,7 @@ def _plot(ax: "Axes", answer: Answer) -> None:
 
 
 def _drawn(tree: pd.DataFrame) -> pd.DataFrame:
-    # The branches that are worth a bar: the last level, of either side's more than a part.
+    # The branches that are worth a bar: leaves that are large enough on either side.
     leaves = tree[tree["level"] == len(LEVELS)]
     per_unit = leaves[["base_ns_per_unit", "new_ns_per_unit"]].max(axis=1)
     worth: pd.DataFrame = leaves[per_unit > _SMALL * tree["base_ns_per_unit"].iloc[0]]

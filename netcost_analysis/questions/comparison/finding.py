@@ -1,4 +1,4 @@
-# What a rule of comparability finds, and its sentence; the runs that rules are about.
+# What a rule of comparability returns, and its sentence.
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,9 +14,9 @@ _SENTENCES = Path(__file__).with_name("comparability_why.md")
 
 
 class Finding(NamedTuple):
-    # side: "base", "new", or "" for both; of_run: the name of one run, or "". found, limit: the
-    # figure that the rule rests on, and the one from which on it fires; NaN where it has none.
-    # figures: what the sentence says, by the names that comparability_why.md has for them.
+    # side: "base", "new", or "" for both. of_run: the name of one run, or "". found, limit: the
+    # figure that the rule rests on, and the limit that it exceeds; NaN where there is none.
+    # figures: what the sentence needs, by the names used in comparability_why.md.
     code: str
     severity: str
     side: str = ""
@@ -32,6 +32,18 @@ class Finding(NamedTuple):
         return as_text(render(_SENTENCES, known)).strip()
 
 
+def finding(
+    code: str,
+    severity: str,
+    side: str = "",
+    of_run: str = "",
+    found: float = float("nan"),
+    limit: float = float("nan"),
+    **figures: Any,
+) -> Finding:
+    return Finding(code, severity, side, of_run, found, limit, figures)
+
+
 def recorded(comparison: Comparison) -> Iterator[tuple[str, Run]]:
     # Each run that has a recording, with its side.
     return ((side, run) for side, runs in comparison.sides.items() for run in runs.recorded)
@@ -44,7 +56,8 @@ def unlike(
     fact: Callable[[Run], Any],
     figure: str = "values",
 ) -> Iterator[Finding]:
-    # A finding where recorded runs are not alike in this, as far as it is known (not None).
+    # A finding where this fact differs between recorded runs. None is unknown, and differs from
+    # nothing.
     values = {
         side: list(dict.fromkeys(one for one in map(fact, runs.recorded) if one is not None))
         for side, runs in comparison.sides.items()

@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,24 +15,25 @@ from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...errors import AbsentError, no_such
 from ...progress import each
-from ...stats.change import LEAST_REPEATS, Counts, Side, blocks, repeats
+from ...stats.change import LEAST_REPEATS, Counts, Side, blocks, change_of, repeats
 from ...stats.resampling import CONFIDENCE, Floats
 from ...timeline.facts import groups
 from ...timeline.reading import once
 from ...timeline.task import Task, rows_of
 from ..processes.skb_frees import EVENTS, freed
-from .measured import busiest, by_block, ends_of, measured, require_tasks, victim_of
+from .run_blocks import busiest, by_block, run_blocks
+from .tasks import client_of, require_tasks, victim_of
 from .work import Unit, throughput_of, unit_of, units_of
 
-# Of the rows of a run's sums, which count.
+# Selects rows of a run's sums.
 Rows = Callable[[pd.DataFrame], "pd.Series[bool]"]
-# What is above and below in each block of a run; None where it has none of it.
+# Numerator and denominator of a metric in each block of a run; None where the run lacks it.
 Counted = Callable[[Run], Counts | None]
 
 
 class Metric(NamedTuple):
-    # A metric: what one of it is (unit), whether more or less of it is better ("" for neither),
-    # whether its change is a part of the base's figure.
+    # unit: of a value. better: "more", "less", or "" for neither. relative: whether its change is
+    # given as a share of the base's value.
     name: str
     unit: str
     better: str = "less"
@@ -40,15 +41,11 @@ class Metric(NamedTuple):
 
 
 class Observed(NamedTuple):
-    # Both sides of a metric, as observations of the same kind.
+    # A metric on both sides, in observations of the same kind. runs: by side, each run that has it
+    # and its value there.
     metric: Metric
     base: Side
     new: Side
-
-
-class Primary(NamedTuple):
-    # The metric that a verdict is about. runs: by side each run that has it, with its figure.
-    observed: Observed
     runs: dict[str, list[tuple[Run, float]]]
 
 
@@ -64,7 +61,7 @@ def _in(*contexts: str) -> Rows:
     return lambda sums: network(sums) & sums["context"].isin(contexts)
 
 
-# CPU time divided by the work done.
+# CPU times, which are divided by the work done.
 TIMES: dict[str, Rows] = {
     "network_ns": network,
     "network_softirq_ns": _in("softirq", "poll"),
@@ -76,9 +73,9 @@ TIMES: dict[str, Rows] = {
     "busy_ns": lambda sums: ~sums["context"].isin(["idle", "unknown"]),
 }
 VICTIM_SHARE = Metric("victim_share", "share", "more", False)
-# The verdict is about the first of these that there is, unless another is named.
+# Unless a metric is named, the verdict is about the first of these that exists.
 _PRIMARY = ("network_ns_per_", "received_bits_per_second")
-# How figures of a table of steps are better; of others nobody knows.
+# Which direction is better, for figures in a table of steps.
 _BETTER = {
     "received_bits_per_second": "more",
     "sent_bits_per_second": "more",
@@ -86,30 +83,41 @@ _BETTER = {
     "received": "more",
     "unaccounted": "less",
 }
-# Counts over a whole step, which lasted as long as it lasted: rates are made of them.
+# Counts over a whole step. They grow with its length, so only rates made of them are compared.
 COUNTED = ("sent", "received", "received_bytes", "received_packets", "answered_packets", "seconds")
 
 
+@once
 def observed(comparison: Comparison) -> list[Observed]:
     # Every metric that both sides have.
     require_tasks(comparison)
-    found = _figures(comparison)
-    sides = [side.recorded for side in comparison.sides.values()]
-    if all(sides):
-        for run in each("reading the recordings", [*chain.from_iterable(sides)]):
-            measured(run)
-        for metric, counted in of_recordings(comparison, unit_of(comparison)):
-            known = [[counts for run in side if (counts := counted(run))] for side in sides]
-            if [*map(len, known)] == [*map(len, sides)]:
-                found.append(Observed(metric, *sides_of(known)))
-    return [one for one in found if _is_known(one.base.value, one.new.value)]
+    metrics = _figures(comparison)
+    sides = {name: side.recorded for name, side in comparison.sides.items()}
+    if all(sides.values()):
+        for run in each("reading the recordings", [*chain.from_iterable(sides.values())]):
+            run_blocks(run)
+        for metric, counted in _of_recordings(comparison, unit_of(comparison)):
+            counts = {name: [counted(run) for run in side] for name, side in sides.items()}
+            known = [[pair for pair in side if pair is not None] for side in counts.values()]
+            if [*map(len, known)] == [*map(len, counts.values())]:
+                runs = {
+                    name: [
+                        (run, float(above.sum() / below.sum()))
+                        for run, (above, below) in zip(sides[name], side, strict=True)
+                        if below.sum()
+                    ]
+                    for name, side in zip(sides, known, strict=True)
+                }
+                base, new = sides_of(known)
+                metrics.append(Observed(metric, base, new, runs))
+    return [one for one in metrics if _is_known(one.base.value, one.new.value)]
 
 
 def _is_known(*values: float) -> bool:
     return bool(np.isfinite(values).all()) and any(values)
 
 
-def of_recordings(comparison: Comparison, unit: Unit) -> list[tuple[Metric, Counted]]:
+def _of_recordings(comparison: Comparison, unit: Unit) -> list[tuple[Metric, Counted]]:
     return [
         *(
             (Metric(f"{name}_per_{unit}", f"ns/{unit}"), partial(_times, rows=rows, unit=unit))
@@ -120,67 +128,66 @@ def of_recordings(comparison: Comparison, unit: Unit) -> list[tuple[Metric, Coun
             for name in ("switches", "migrations")
         ),
         (VICTIM_SHARE, partial(own_time, task=comparison.victim)),
-        # It grows with the throughput: how it moved says nothing of better or worse.
+        # It grows with the throughput, so neither direction is better.
         (Metric("stolen_share", "share", "", False), _stolen),
-        (Metric("batch_mean", "packets", ""), lambda run: busiest(measured(run))),
-        # What of the work went from one to the other is neither better nor worse by itself.
-        (Metric("client_frees_share", "share", "", False), client_frees),
+        (Metric("batch_mean", "packets", ""), lambda run: busiest(run_blocks(run))),
+        # Work that moves between client and server is neither better nor worse.
+        (Metric("client_frees_share", "share", "", False), _client_frees),
     ]
 
 
 def _times(run: Run, rows: Rows, unit: Unit) -> Counts:
-    own = measured(run)
-    return by_block(own, rows(own.sums)), units_of(run)[unit]
+    recording = run_blocks(run)
+    return by_block(recording, rows(recording.sums)), units_of(run)[unit]
 
 
 def _counts(run: Run, name: str, unit: Unit) -> Counts | None:
-    counted = getattr(measured(run), name)
+    counted = getattr(run_blocks(run), name)
     return None if counted is None else (counted, units_of(run)[unit])
 
 
 def own_time(run: Run, task: Task | None = None) -> Counts | None:
-    # A task's own time over the time that passed: 1 is a CPU of its own. None: the bundle's victim.
+    # A task's own time over the time that passed: 1 is a whole CPU. task None: the bundle's victim.
     victim = victim_of(run, task)
     if victim is None:
         return None
-    own = measured(run)
-    of_victim = own.sums.index.isin(rows_of(own.sums, victim).index)
-    its_own = (own.sums["context"] == "task") & of_victim
-    return (by_block(own, its_own), own.seconds * 1e9) if its_own.any() else None
+    recording = run_blocks(run)
+    of_victim = recording.sums.index.isin(rows_of(recording.sums, victim).index)
+    its_own = (recording.sums["context"] == "task") & of_victim
+    return (by_block(recording, its_own), recording.seconds * 1e9) if its_own.any() else None
 
 
 def _stolen(run: Run) -> Counts:
-    # Of all tasks' time on a CPU, whoever they are.
-    own = measured(run)
-    on_cpu = (own.sums["tid"] > 0).fillna(False).astype(bool)
-    stolen = on_cpu & (own.sums["cost_class"] == "stolen").astype(bool)
-    return by_block(own, stolen), by_block(own, on_cpu)
+    # As a share of the time that any task was on a CPU.
+    recording = run_blocks(run)
+    on_cpu = (recording.sums["tid"] > 0).fillna(False).astype(bool)
+    stolen = on_cpu & (recording.sums["cost_class"] == "stolen").astype(bool)
+    return by_block(recording, stolen), by_block(recording, on_cpu)
 
 
 @once
-def client_frees(run: Run) -> Counts | None:
-    # Packets whose data was freed in the client's time, and all; None where that is not known.
-    client, timelines = ends_of(run).get("client"), run.timelines()
+def _client_frees(run: Run) -> Counts | None:
+    # Packets whose data the client freed, and all packets; None where unknown.
+    client, timelines = client_of(run), run.timelines()
     if client is None or any(unmet(one.capture, groups((EVENTS,))) for one in timelines):
         return None
-    parts = []
-    for timeline, of_file in zip(timelines, measured(run).files, strict=True):
-        counts = np.zeros((2, of_file.number))
+    number, files = len(run_blocks(run).seconds), run_blocks(run).files
+    counts = np.zeros((2, number))
+    for timeline, file in zip(timelines, files, strict=True):
         try:
             for frees in freed(timeline):
-                block = of_file.of(frees["time_ns"])
+                block = file.of(frees["time_ns"])
                 by_client = block[(frees["tid"] == client).to_numpy()]
-                counts += [np.bincount(one, minlength=of_file.number) for one in (by_client, block)]
+                counts += [np.bincount(one, minlength=number) for one in (by_client, block)]
         except CaptureError:
             return None
-        parts.append(counts)
-    above, below = np.hstack(parts)
+    above, below = counts
     return (above, below) if below.any() else None
 
 
 def sides_of(known: list[list[Counts]]) -> list[Side]:
-    # Of what is above and below in each block of each run of one side or several: repeats where all
-    # have enough of them, else all their blocks: of these runs, and no others.
+    # known: of each side, numerator and denominator of each run, block by block. Observations are
+    # repeats where all sides have enough, else blocks of time, which say nothing of other runs.
     if min(map(len, known)) >= LEAST_REPEATS:
         return [
             repeats(np.array([above.sum() / below.sum() for above, below in side]))
@@ -191,26 +198,22 @@ def sides_of(known: list[list[Counts]]) -> list[Side]:
 
 
 def _figures(comparison: Comparison) -> list[Observed]:
-    # What was measured of each repeat beside its recording, or without one.
-    sides = [side.measured for side in comparison.sides.values()]
-    if not all(sides):
+    # Figures of the table of steps.
+    sides = {name: side.measured for name, side in comparison.sides.items()}
+    if not all(sides.values()):
         return []
-    names = [
-        name
-        for name in sides[0][0].figures
-        if name not in COUNTED and all(name in run.figures for side in sides for run in side)
-    ]
-    return [
-        Observed(
-            Metric(name, "", _BETTER.get(name, "")),
-            *(repeats(np.array([run.figures[name] for run in side])) for side in sides),
-        )
-        for name in names
-    ]
+    runs = [*chain.from_iterable(sides.values())]
+    metrics = []
+    for name in runs[0].figures:
+        if name not in COUNTED and all(name in run.figures for run in runs):
+            values = {side: [(run, run.figures[name]) for run in of] for side, of in sides.items()}
+            base, new = (repeats(np.array([value for _, value in of])) for of in values.values())
+            metrics.append(Observed(Metric(name, "", _BETTER.get(name, "")), base, new, values))
+    return metrics
 
 
 def primary_name(comparison: Comparison, names: list[str]) -> str:
-    # Of the metrics that there are, the one that was named beforehand.
+    # The metric that was named beforehand, else the default.
     if comparison.primary is None:
         first = (name for wanted in _PRIMARY for name in names if name.startswith(wanted))
         return next(first, names[0])
@@ -219,30 +222,15 @@ def primary_name(comparison: Comparison, names: list[str]) -> str:
     return comparison.primary
 
 
-@once
-def primary(comparison: Comparison) -> Primary | None:
-    # None where the sides have no metric in common.
+def primary(comparison: Comparison) -> Observed | None:
+    # The metric that the verdict is about; None where the sides have no metric in common.
     metrics = {one.metric.name: one for one in observed(comparison)}
-    if not metrics:
-        return None
-    name = primary_name(comparison, list(metrics))
-    sides = comparison.sides.items()
-    if all(name in run.figures for _, side in sides for run in side.measured):
-        figures = {key: [(run, run.figures[name]) for run in side.measured] for key, side in sides}
-        if all(figures.values()):
-            return Primary(metrics[name], figures)
-    counted = {one.name: of for one, of in of_recordings(comparison, unit_of(comparison))}[name]
-    runs = {}
-    for key, side in sides:
-        counts = [(run, counted(run)) for run in side.recorded]
-        known = [(run, pair) for run, pair in counts if pair is not None and pair[1].sum()]
-        runs[key] = [(run, float(above.sum() / below.sum())) for run, (above, below) in known]
-    return Primary(metrics[name], runs)
+    return metrics[primary_name(comparison, list(metrics))] if metrics else None
 
 
 def throughputs(comparison: Comparison) -> tuple[str, list[Floats]] | None:
-    # The unit, and the units a second of each run of base and new: of those measured without a
-    # recording where there are any, for recording slows them. None where nobody counted.
+    # The unit, and units per second of each run of base and new. Recording slows a run, so runs
+    # without a recording are preferred. None where the work was not counted.
     sides = []
     for side in comparison.sides.values():
         runs = [run for run in side if not run.is_recorded] or list(side)
@@ -255,8 +243,24 @@ def throughputs(comparison: Comparison) -> tuple[str, list[Floats]] | None:
     return None
 
 
+def change_columns(base: Side, new: Side, relative: bool) -> dict[str, Any]:
+    # How a value changed, and how often it was observed.
+    return {
+        **change_of(base, new, relative).columns,
+        "observed_in": base.of,
+        "base_observations": len(base.numerator),
+        "new_observations": len(new.numerator),
+    }
+
+
+def has_few(rows: pd.DataFrame) -> "pd.Series[bool]":
+    # Too few repeats for a claim. Blocks of time claim nothing about other runs anyway.
+    observations = rows[["base_observations", "new_observations"]].min(axis=1)
+    return (rows["observed_in"] == "repeats") & (observations < LEAST_REPEATS)
+
+
 def differs(rows: pd.DataFrame) -> "pd.Series[str]":
-    # "yes" where the interval excludes no change, and the chance is small for all that were asked.
+    # "yes" where the interval excludes zero and the corrected chance is small.
     excludes = (rows["change_low"] > 0) | (rows["change_high"] < 0)
     apart = excludes & (rows["p_adjusted"] < 1 - CONFIDENCE)
     return apart.map({True: "yes", False: "no"})

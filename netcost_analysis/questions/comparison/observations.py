@@ -1,4 +1,4 @@
-# What each metric of a comparison was observed in: for whoever judges it by other means.
+# The observations of each metric, for other statistics.
 
 import numpy as np
 import pandas as pd
@@ -19,8 +19,8 @@ def observations(comparison: Comparison) -> Answer:
     ratio of their sums, and no mean of these values. Source: as `changes`.
     """
     values, spread = [], []
-    for metric, *sides in observed(comparison):
-        for name, side in zip(comparison.sides, sides, strict=True):
+    for metric, base, new, _ in observed(comparison):
+        for name, side in {"base": base, "new": new}.items():
             row = {"metric": metric.name, "per_unit": metric.unit, "side": name}
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratios = side.numerator / side.denominator
@@ -40,6 +40,5 @@ def observations(comparison: Comparison) -> Answer:
             )
     if not spread:
         raise CaptureError("the sides have no metric in common: nothing can be compared")
-    # In the order in which a reader takes them.
     columns = ["metric", "per_unit", "wanted", "side", "observed_in", "deviation_share"]
     return Answer(observations=pd.DataFrame(values), spread=pd.DataFrame(spread)[columns])

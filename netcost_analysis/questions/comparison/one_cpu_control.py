@@ -1,4 +1,4 @@
-# Document 003's control: is there still a change where client and server share one CPU?
+# Is there still a change where client and server share one CPU?
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,9 @@ from ...answers.question import question
 from ...comparison.run import CONDITIONS, CONTROL, REPEATS, label
 from ...errors import ArgumentError, no_such
 from ...opening.experiment import Experiment
-from ...stats.change import LEAST_REPEATS, Side, adjusted, change_of, combined, repeats
+from ...stats.change import Side, adjusted, combined, repeats
 from ...stats.resampling import Floats, Ints
-from .metrics import differs
+from .metrics import change_columns, differs, has_few
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,17 +89,19 @@ def one_cpu_control(
         if not all(key in figures_of for key in keys):
             continue
         sides = [repeats(figures_of[key].to_numpy("float64")) for key in keys]
-        named = _labels(rows.iloc[0], others)
-        changes += [_change(named, "two", *sides[:2]), _change(named, "one", *sides[2:])]
-        conditions.append({"labels": named, **_apart(sides)})
+        labels = _labels(rows.iloc[0], others)
+        for count, (before, after) in (("two", sides[:2]), ("one", sides[2:])):
+            row = {"labels": labels, "control": count, **change_columns(before, after, True)}
+            changes.append(row)
+        conditions.append({"labels": labels, **_apart(sides)})
     if not changes:
         raise CaptureError(f"{experiment.path}: no steps differ in {compared} and {control} alone")
     frame = pd.DataFrame(changes)
     frame["p_adjusted"] = adjusted(frame["p_value"].to_numpy("float64"))
-    few = frame[["base_observations", "new_observations"]].min(axis=1) < LEAST_REPEATS
-    frame["differs"] = differs(frame).mask(few, "too_few")
-    told = frame.to_dict("records")
-    for condition, on_two, on_one in zip(conditions, told[::2], told[1::2], strict=True):
+    frame["differs"] = differs(frame).mask(has_few(frame), "too_few")
+    frame = frame.drop(columns="observed_in")
+    judged = frame.to_dict("records")
+    for condition, on_two, on_one in zip(conditions, judged[::2], judged[1::2], strict=True):
         condition["verdict"] = _verdict(condition, on_two, on_one)
     verdicts = pd.DataFrame(conditions)
     counts = verdicts["verdict"].value_counts().rename("condition_count").reset_index()
@@ -116,12 +118,11 @@ def one_cpu_control(
 
 def _values(steps: pd.DataFrame, name: str, base: str | None, new: str | None) -> tuple[str, str]:
     known = [label(one) for one in sorted(steps[name].unique())]
-    given = [one for one in (base, new) if one is not None]
-    for value in given:
+    given = [None if one is None else label(one) for one in (base, new)]
+    for value in filter(None, given):
         _require_value(steps, name, value)
-    left = [one for one in known if one not in given]
-    first = label(base) if base is not None else left.pop(0) if left else ""
-    second = label(new) if new is not None else left[0] if left else ""
+    left = iter([one for one in known if one not in given])
+    first, second = (next(left, "") if one is None else one for one in given)
     if not first or not second or first == second:
         raise ArgumentError(f"two values of {name} are needed; there are {', '.join(known)}")
     return first, second
@@ -134,7 +135,7 @@ def _require_value(steps: pd.DataFrame, name: str, value: object) -> None:
 
 
 def _labels(row: "pd.Series[Any]", others: list[str]) -> str:
-    # Of a label with a value that says nothing by itself, its name too.
+    # A value such as "on" needs its label's name.
     return ", ".join(
         f"{name} {row[name]}" if row[name] in ("on", "off") or row[name].isdigit() else row[name]
         for name in others
@@ -142,7 +143,7 @@ def _labels(row: "pd.Series[Any]", others: list[str]) -> str:
 
 
 def _apart(sides: list[Side]) -> dict[str, float]:
-    # How much farther the figure went on one CPU. sides: of two CPUs base and new, of one likewise.
+    # Change on one CPU minus change on two. sides: base and new on two CPUs, then on one.
     def between(*which: Ints) -> Floats:
         values = [side.values(rows) for side, rows in zip(sides, which, strict=True)]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -153,21 +154,11 @@ def _apart(sides: list[Side]) -> dict[str, float]:
     return {"apart": apart.value, "apart_low": apart.low, "apart_high": apart.high}
 
 
-def _change(named: str, control: str, base: Side, new: Side) -> dict[str, Any]:
-    return {
-        "labels": named,
-        "control": control,
-        **change_of(base, new, True).columns,
-        "base_observations": len(base.numerator),
-        "new_observations": len(new.numerator),
-    }
-
-
 def _verdict(row: dict[str, Any], two: dict[Any, Any], one: dict[Any, Any]) -> str:
     if "too_few" in (two["differs"], one["differs"]):
         return "too few"
     if two["differs"] == "no" and (two["change_low"] > 0 or two["change_high"] < 0):
-        # Only for being one of many conditions it is none.
+        # Its interval excludes zero; only the correction for many conditions says "no".
         return "unknown"
     if two["differs"] == "no":
         return "nothing to explain" if one["differs"] == "no" else "on one CPU only"

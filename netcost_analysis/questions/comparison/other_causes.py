@@ -1,4 +1,4 @@
-# Migrations, switches, preemptions, wake-ups and utilisation: could they explain the change?
+# Whether migrations, switches, preemptions, wake-ups or utilisation explain the change.
 
 from collections.abc import Callable
 from functools import partial
@@ -14,17 +14,18 @@ from ...comparison.run import Run
 from ...stats.change import Change, Counts, adjusted, change_of
 from ...stats.resampling import CONFIDENCE, Floats
 from ..migration.migration_verdict import WORTH as WORTH_OF_TIME
-from .bottleneck import ENDS, SATURATED, candidates, of_task, require_work, times_of
+from .bottleneck import ENDS, SATURATED, candidates, cost_columns, require_work, times_of
 from .comparability import refusals
-from .measured import measured, scheduled_of, task_of
 from .metrics import sides_of
+from .run_blocks import run_blocks
+from .tasks import of_task, scheduled_of, task_of
 from .work import Unit, units_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Which events of the scheduler a suspect counts, and which of them have the time that it can have
-# cost. A voluntary switch costs all time until the task runs again.
+# By suspect: the scheduler's events that are counted, and those whose time it can have cost. A
+# voluntary switch costs all of the time until the task runs again.
 _CAUSES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "migrations": (("migration",), ("migration",)),
     "voluntary switches": (("voluntary",), ("asleep", "wake-up")),
@@ -32,7 +33,7 @@ _CAUSES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "wake-ups": (("wake-up",), ("wake-up",)),
     "utilisation": ((), ("asleep",)),
 }
-# A suspect that is less than this part of the change explains nothing of it.
+# A suspect below this share of the change does not explain it.
 WORTH = 0.05
 
 
@@ -82,7 +83,7 @@ def other_causes(comparison: Comparison) -> Answer:
     causes["p_adjusted"] = adjusted(causes["p_value"].to_numpy("float64"))
     to_explain = {
         "side": limit,
-        **_cost_columns(passed),
+        **cost_columns(passed),
         "p_value": passed.p,
         "is_change": differs,
     }
@@ -116,37 +117,27 @@ def _why_none(every: pd.DataFrame) -> str:
 
 
 def _passed(run: Run, unit: Unit) -> Counts:
-    return 1e9 * measured(run).seconds, units_of(run)[unit]
+    return 1e9 * run_blocks(run).seconds, units_of(run)[unit]
 
 
 def _changed(comparison: Comparison, counted: Callable[[Run], Counts]) -> Change:
-    # How far a ratio, counted block by block, went from base to new.
+    # The change of a ratio that is counted block by block.
     sides = comparison.sides.values()
     base, new = sides_of([[counted(run) for run in side.recorded] for side in sides])
     return change_of(base, new, False)
 
 
-def _cost_columns(costs: Change) -> dict[str, float]:
-    return {
-        "base_ns_per_unit": costs.base,
-        "new_ns_per_unit": costs.new,
-        "difference_ns": costs.change,
-        "difference_low_ns": costs.low,
-        "difference_high_ns": costs.high,
-    }
-
-
 def _row(comparison: Comparison, suspect: str, end: str, unit: Unit) -> dict[str, Any]:
-    # How often a suspect happened to the client or the server, and what it can have cost.
+    # How often this happened to the client or the server, and what it can have cost.
     counted, costing = _CAUSES[suspect]
 
     def total(run: Run, whats: tuple[str, ...], column: str) -> Floats:
         task = task_of(run, end, comparison)
         parts = (of_task(run, task, what, column) for what in whats)
-        return sum(parts, 0 * measured(run).seconds)
+        return sum(parts, 0 * run_blocks(run).seconds)
 
     def rate(run: Run) -> Counts:
-        seconds = measured(run).seconds
+        seconds = run_blocks(run).seconds
         if counted:
             return total(run, counted, "count"), seconds
         times = times_of(run, end, comparison)
@@ -163,21 +154,21 @@ def _row(comparison: Comparison, suspect: str, end: str, unit: Unit) -> dict[str
         "side": end,
         "per_unit": "1/s" if counted else "share",
         **_changed(comparison, rate).columns,
-        **_cost_columns(_changed(comparison, cost)),
+        **cost_columns(_changed(comparison, cost)),
         "each_ns": float(ns / count) if count else float("nan"),
     }
 
 
 def _is_recorded(comparison: Comparison, suspect: str) -> bool:
-    # Migrations have an event of their own; all else is in switches.
+    # Migrations have their own event; the others come from switches.
     runs = [run for side in comparison.sides.values() for run in side.recorded]
     if suspect == "migrations":
-        return all(measured(run).migrations is not None for run in runs)
+        return all(run_blocks(run).migrations is not None for run in runs)
     return all(scheduled_of(run) is not None for run in runs)
 
 
 def _explained(row: dict[str, Any], passed: Change, differs: bool) -> dict[str, Any]:
-    # By what part of the change, or of the base's time, a suspect of the bottleneck can have cost.
+    # The suspect's cost as a share of the change, or of the base's time, and the verdict.
     low, high = row["difference_low_ns"], row["difference_high_ns"]
     if row["base_ns_per_unit"] == row["new_ns_per_unit"] == 0:
         low = high = 0.0
@@ -188,15 +179,16 @@ def _explained(row: dict[str, Any], passed: Change, differs: bool) -> dict[str, 
         at_most, least = max(*ends, 0.0), min(ends)
     if of_time != of_time:
         verdict, reason = "unknown", "no interval"
+    elif not differs and of_time < WORTH_OF_TIME:
+        verdict, reason = "dismissed", "too little of the time"
     elif not differs:
-        is_little = of_time < WORTH_OF_TIME
-        verdict, reason = (
-            ("dismissed", "too little of the time") if is_little else ("unknown", "no change")
-        )
+        verdict, reason = "unknown", "no change"
     elif at_most < WORTH:
         verdict, reason = "dismissed", "too little" if at_most else "no more"
+    elif least >= WORTH:
+        verdict, reason = "kept", "enough"
     else:
-        verdict, reason = ("kept", "enough") if least >= WORTH else ("unknown", "uncertain")
+        verdict, reason = "unknown", "uncertain"
     return {
         "at_most_share": at_most,
         "least_share": least,

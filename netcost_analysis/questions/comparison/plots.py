@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-# A change by so much, of the base's figure, is beyond the picture.
+# Changes beyond this multiple of the base are drawn as arrows.
 _FAR = 2.0
 
 
 def relative_changes(ax: "Axes", changes: "pd.DataFrame", base_name: str, new_name: str) -> None:
     """Draw each relative change with its interval, the primary metric on top."""
     rows = changes[changes["is_relative"]].to_dict("records")
-    # A change by many times would leave no room for the others: it is an arrow with its figure.
+    # A very large change would squeeze the others, so it is an arrow with its value.
     within = [abs(row["change"]) for row in rows if abs(row["change"]) <= _FAR]
     reach = 100 * min(max([0.05, *(1.6 * change for change in within)]), _FAR)
     drawn = []
@@ -56,7 +56,6 @@ def branches_beside(ax: "Axes", leaves: "pd.DataFrame", names: tuple[str, str], 
     ax.xaxis.set_major_formatter(lambda value, _: duration(value))
     ax.set_xlabel(f"CPU time per {unit}")
     bars = [Patch(color=SIDE[side], label=name) for side, name in zip(SIDE, names, strict=True)]
-    # Above the picture, where no bar is.
     ax.legend(handles=bars, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
 
 

@@ -1,8 +1,8 @@
-# Rules of comparability: hosts that are not alike, or were not left alone.
+# Rules of comparability: hosts that differ, or were disturbed.
 
 from collections.abc import Callable, Iterator, Mapping
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,30 +13,31 @@ from ...parsers.clock_speed import cpu_mhz, scaling
 from ...snapshots.mpstat_times import mpstat_intervals
 from ...timeline.reading import once
 from ..completeness.completeness import recorded_cpus
-from .finding import Finding, recorded, unlike
-from .measured import measured, process_contexts
+from .finding import Finding, finding, recorded, unlike
+from .run_blocks import run_blocks
+from .tasks import process_contexts
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
 
-# Clocks that differ by more cannot be compared, or have to be thought of.
+# Clocks that differ by more are refused, or warned about.
 _SPEED_REFUSED, _SPEED_WARNED = 0.05, 0.01
-# Of the CPUs' time, what the hypervisor or a neighbour may have had.
+# Shares of the CPUs' time that the hypervisor and neighbours may have.
 _STOLEN, _NEIGHBOUR = 0.01, 0.05
-# Of the neighbours, those that a sentence names.
+# How many neighbours a sentence names.
 _NAMED = 3
 # TASK_COMM_LEN without its NUL.
 _COMM_LENGTH = 15
-# The columns of /proc/stat that make up a CPU's time; guest time is in user's, and steal the last.
+# The first columns of /proc/stat; guest time is part of user time, and steal is the last.
 _KINDS = 8
 
 
 class Host(NamedTuple):
-    # What is known of the host of a run, None for what is not. mhz: its clock as /proc/cpuinfo has
-    # it, of that moment where is_scaled; limit_mhz, governors: cpufreq's. cpus: how many were
-    # recorded. stolen_share: of their time, what the hypervisor gave to others while it was
-    # recorded. settings: sysctls, virtualization and clock source. command: of the load.
+    # What is known about a run's host; None where unknown. mhz: the clock in /proc/cpuinfo, at one
+    # moment only where is_scaled. limit_mhz, governors: from cpufreq. cpus: how many were recorded.
+    # stolen_share: the share of their time that the hypervisor took during the recording.
+    # settings: sysctls, virtualization and clock source. command: of the load.
     model: str | None = None
     mhz: float | None = None
     is_scaled: bool = False
@@ -50,7 +51,7 @@ class Host(NamedTuple):
 
 @once
 def host_of(run: Run) -> Host:
-    # Of a rotated recording what came with its first file.
+    # A rotated recording is described by its first file.
     if not run.is_recorded:
         return Host()
     capture = run.captures[0]
@@ -77,7 +78,7 @@ def host_of(run: Run) -> Host:
 
 
 def _cpus(capture: "Capture") -> int | None:
-    # None where its records cannot be walked.
+    # None where the records cannot be read.
     try:
         seen, bundle = len(capture.info["cpus"]), capture.bundle
         every = bundle.host_cpus if bundle and recorded_cpus(capture, bundle) is None else None
@@ -121,45 +122,41 @@ def clock_speed(comparison: Comparison) -> Iterator[Finding]:
     apart = max(speeds) / min(speeds) - 1 if speeds and min(speeds) > 0 else 0.0
     if apart <= _SPEED_WARNED:
         return
-    # What a scaled clock was at one moment is no proof of what it was later.
+    # A scaled clock changes: one moment proves nothing.
     moment = not limited and any(host.is_scaled for host in hosts)
     refused = apart > _SPEED_REFUSED and not moment
-    yield Finding(
-        "clock_speed",
-        "refused" if refused else "warning",
-        found=apart,
-        limit=_SPEED_REFUSED if refused else _SPEED_WARNED,
-        figures={"least": min(speeds), "most": max(speeds), "is_moment": moment},
-    )
+    severity, limit = ("refused", _SPEED_REFUSED) if refused else ("warning", _SPEED_WARNED)
+    speed: dict[str, Any] = {"least": min(speeds), "most": max(speeds), "is_moment": moment}
+    yield finding("clock_speed", severity, found=apart, limit=limit, **speed)
 
 
 def settings(comparison: Comparison) -> Iterator[Finding]:
-    # What no label says: net.core.skb_defer_max may differ where a label skb_defer_max does.
+    # Only what no label states: net.core.skb_defer_max may differ where a label skb_defer_max does.
     values: dict[str, set[str]] = {}
     for _, run in recorded(comparison):
         for name, value in host_of(run).settings.items():
             values.setdefault(name, set()).add(value)
     for name, some in values.items():
         if len(some) > 1 and name.rpartition(".")[2] not in comparison.differs:
-            yield Finding("settings", "warning", figures={"name": name, "values": sorted(some)})
+            yield finding("settings", "warning", name=name, values=sorted(some))
 
 
 def hypervisor(comparison: Comparison) -> Iterator[Finding]:
     for side, run in recorded(comparison):
         share = host_of(run).stolen_share or 0
         if share > _STOLEN:
-            yield Finding("hypervisor", "warning", side, run.name, share, _STOLEN)
+            yield finding("hypervisor", "warning", side, run.name, share, _STOLEN)
 
 
 def unknown(comparison: Comparison) -> Iterator[Finding]:
-    # What nobody recorded of a side's hosts is not alike for that.
+    # Facts that were not recorded may differ.
     names: dict[str, Callable[[Host], object | None]] = {
         "the processor": lambda host: host.model,
         "the clock speed": lambda host: host.limit_mhz or host.mhz,
         "what a hypervisor took": lambda host: host.stolen_share,
         "the command of the load": lambda host: host.command,
     }
-    # Runs of one command of the lab are of one host.
+    # All runs of one lab command are from one host.
     places = {run.place and run.place[0] for runs in comparison.sides.values() for run in runs}
     missing: dict[str, list[str]] = {}
     for side, runs in comparison.sides.items():
@@ -172,15 +169,15 @@ def unknown(comparison: Comparison) -> Iterator[Finding]:
     alike = missing["base"] == missing["new"]
     for side, some in list(missing.items())[: 1 if alike else None]:
         if some:
-            yield Finding("unknown", "note", "" if alike else side, figures={"names": some})
+            yield finding("unknown", "note", "" if alike else side, names=some)
 
 
 def neighbour(comparison: Comparison) -> Iterator[Finding]:
     for side, run in recorded(comparison):
-        if measured(run).switches is None:
-            # Without sched_switch nobody knows whose time it was.
+        if run_blocks(run).switches is None:
+            # Without sched_switch the owner of the time is unknown.
             continue
-        rows = measured(run).sums
+        rows = run_blocks(run).sums
         names = rows["comm"].astype("string").fillna("")
         others = (process_contexts(run, comparison) == "other") & (rows["context"] == "task")
         others &= (rows["is_network"].astype(object) != "yes") & ~names.isin(_programs(run))
@@ -189,20 +186,18 @@ def neighbour(comparison: Comparison) -> Iterator[Finding]:
         shares = ns / max(rows["ns"].sum(), 1)
         if shares.sum() > _NEIGHBOUR:
             is_load_known = bool(host_of(run).command)
-            yield Finding(
+            yield finding(
                 "neighbour",
                 "warning" if is_load_known else "note",
                 *(side, run.name, float(shares.sum()), _NEIGHBOUR),
-                figures={
-                    "tasks": [(str(name), float(one)) for name, one in shares[:_NAMED].items()],
-                    "more": max(len(shares) - _NAMED, 0),
-                    "is_load_known": is_load_known,
-                },
+                tasks=[(str(name), float(share)) for name, share in shares[:_NAMED].items()],
+                more=max(len(shares) - _NAMED, 0),
+                is_load_known=is_load_known,
             )
 
 
 def _programs(run: Run) -> set[str]:
-    # What the commands of load and victim name: the kernel cuts a task's name.
+    # The programs in the commands of load and victim, cut as the kernel cuts a task's name.
     bundle = run.captures[0].bundle
     parts = (bundle.manifest.load, bundle.manifest.victim) if bundle else ()
     words = " ".join((part.command or "") for part in parts if part).split()

@@ -1,4 +1,4 @@
-# Rules of comparability: loads that are not alike, or were not what was asked for.
+# Rules of comparability: loads that differ, or were not what was asked for.
 
 import re
 from collections.abc import Iterator
@@ -9,34 +9,34 @@ from ..._native import CaptureError
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...parsers.netperf import parse_netperf
-from .finding import Finding, recorded, unlike
+from .finding import Finding, finding, recorded, unlike
 from .metrics import primary, throughputs
 from .rules_host import host_of
 from .work import common_units, throughput_of, unit_of, units_of
 
-# Labels that say what the load was: where one of these differs, another load is what is compared.
+# Labels that describe the load: where one differs, different loads are compared on purpose.
 LOAD_LABELS = (
     *("destinations", "flows", "offered_pps", "pps", "burst", "io_bytes", "network", "protocol"),
     *("load", "transmit_cpu", "receive_cpu"),
 )
-# Packets whose mean size, and throughputs that differ by more are not alike.
+# Mean packet sizes and throughputs that differ by more are different.
 _SIZE = _THROUGHPUT = 0.05
-# Fewer packets say nothing of a load's mean size.
+# Fewer packets say nothing about the mean size.
 _FEW = 100
-# What the lab numbers anew each time: namespaces, and folders for the time of a run.
+# The lab numbers these anew each time: namespaces and temporary folders.
 _NUMBERED = re.compile(r"netcost-lab-\d+|/tmp/[\w.-]+")
-# What netperf wrote, beside the load's own output: where the load left it.
+# Where netperf's output may be, besides the load's own output.
 _OF_BUNDLE = ("files/netperf.txt", "files/netperf")
 _OF_STEP = ("netperf.txt", "netperf", "load.txt")
 
 
 def is_labelled(comparison: Comparison) -> bool:
-    # Whether a label says that the loads are others.
+    # Whether a label states that the loads differ.
     return any(name in comparison.differs for name in LOAD_LABELS)
 
 
 class Size(NamedTuple):
-    # bytes: of a packet in the mean. source: "load", "step" or "counters"; device: whose.
+    # bytes: mean size of a packet. source: "load", "step" or "counters"; device: of the counters.
     bytes: float
     source: str
     device: str | None = None
@@ -47,7 +47,7 @@ def packet_size(comparison: Comparison) -> Iterator[Finding]:
         side: [size for run in runs if (size := _size(run))]
         for side, runs in comparison.sides.items()
     }
-    # Loads count what they send, counters what GRO made of it: the two are not compared.
+    # Loads count what they send, counters what GRO merged: never compared with each other.
     for source in ("load", "step", "counters"):
         alike = {
             side: [size.bytes for size in some if size.source == source]
@@ -59,18 +59,16 @@ def packet_size(comparison: Comparison) -> Iterator[Finding]:
         if most / least - 1 > _SIZE:
             refused = source != "counters" and not is_labelled(comparison)
             devices = {size.device for some in sizes.values() for size in some if size.device}
-            yield Finding(
+            yield finding(
                 "packet_size",
                 "refused" if refused else "warning",
                 found=most / least - 1,
                 limit=_SIZE,
-                figures={
-                    "bytes": {side: median(some) for side, some in alike.items()},
-                    "least": least,
-                    "most": most,
-                    "source": source,
-                    "devices": sorted(devices),
-                },
+                bytes={side: median(some) for side, some in alike.items()},
+                least=least,
+                most=most,
+                source=source,
+                devices=sorted(devices),
             )
         return
 
@@ -81,7 +79,7 @@ def _size(run: Run) -> Size | None:
         packets, source = rates["packet"]
         if packets > 0 and rates["byte"][0] > 0:
             return Size(rates["byte"][0] / packets, source)
-    # By counters, of the interface that received most packets while it was recorded.
+    # By the counters of the interface that received most packets during the recording.
     bundle = run.captures[0].bundle if run.is_recorded else None
     if bundle is None:
         return None
@@ -101,14 +99,13 @@ def load_command(comparison: Comparison) -> Iterator[Finding]:
     if is_labelled(comparison):
         return
     commands = [host_of(run).command for _, run in recorded(comparison)]
-    # In a run's own words the last one of each.
     shown = {_NUMBERED.sub("", text): text for text in commands if text is not None}
     if len(shown) > 1:
-        yield Finding("load_command", "warning", figures={"commands": list(shown.values())})
+        yield finding("load_command", "warning", commands=list(shown.values()))
 
 
 def packets_counted(comparison: Comparison) -> Iterator[Finding]:
-    # Packets per what: of another device, or by another counter, they are other packets.
+    # Counted at another device or by another counter, they are other packets.
     if "packet" in common_units(comparison):
         return
     yield from unlike(comparison, "packets_counted", "warning", _counted_at, "names")
@@ -131,32 +128,37 @@ def throughput(comparison: Comparison) -> Iterator[Finding]:
     if abs(apart) <= _THROUGHPUT:
         return
     first = primary(comparison)
-    by_time = first is not None and first.observed.metric.unit == "ns/second"
-    yield Finding(
+    by_time = first is not None and first.metric.unit == "ns/second"
+    yield finding(
         "throughput",
         "refused" if by_time else "note",
-        found=apart,
-        limit=_THROUGHPUT,
-        figures={"unit": unit, "base": base, "new": new, "per": str(unit_of(comparison))},
+        *("", "", apart, _THROUGHPUT),
+        unit=unit,
+        base=base,
+        new=new,
+        per=str(unit_of(comparison)),
     )
 
 
 def confidence(comparison: Comparison) -> Iterator[Finding]:
-    for side, runs in comparison.sides.items():
-        for run in runs:
-            for text in _outputs(run):
-                try:
-                    said = parse_netperf(text)
-                except CaptureError:
-                    continue
-                if not said.is_confident:
-                    width = max(said.confidence.values(), default=float("nan"))
-                    figures = {"test": said.test, "width": said.confidence}
-                    yield Finding("confidence", "warning", side, run.name, width, figures=figures)
+    every = ((side, run) for side, runs in comparison.sides.items() for run in runs)
+    for side, run in every:
+        for text in _outputs(run):
+            try:
+                said = parse_netperf(text)
+            except CaptureError:
+                continue
+            if not said.is_confident:
+                width = max(said.confidence.values(), default=float("nan"))
+                yield finding(
+                    *("confidence", "warning", side, run.name, width),
+                    test=said.test,
+                    width=said.confidence,
+                )
 
 
 def _outputs(run: Run) -> list[str]:
-    # What its load may have written.
+    # Files that its load may have written.
     texts = [run.reader(name) for name in _OF_STEP] if run.reader is not None else []
     bundle = run.captures[0].bundle if run.is_recorded else None
     if bundle is not None:

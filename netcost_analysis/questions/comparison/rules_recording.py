@@ -1,6 +1,7 @@
-# Rules of comparability: recordings that were not made alike, or do not say all.
+# Rules of comparability: recordings that were made differently, or are incomplete.
 
 from collections.abc import Iterator
+from typing import Any
 
 from ..._native import CaptureError
 from ...capture.recorder import recorder
@@ -13,32 +14,32 @@ from ...units import absent
 from ..completeness.missing import MAX_MISSING, network_missing
 from ..samples.sampled import sampled
 from ..tracing_overhead.event_cost import chosen, event_cost
-from .finding import Finding, recorded, unlike
-from .measured import measured
+from .finding import Finding, finding, recorded, unlike
 from .metrics import primary
+from .run_blocks import run_blocks
 from .work import Unit, unit_of, units_of
 
-# Softirqs of the network that a recording may lack.
+# The share of network softirqs that a recording may lack.
 _MISSING = 0.01
-# What has to be recorded, and owned, of the CPUs' time.
+# The share of the CPUs' time that must be recorded and have an owner.
 _COVERAGE = 0.99
-# Tracing is worth a warning where its cost differs by more than these parts of the difference found
-# and of the base's figure.
+# A warning needs a difference in tracing cost above these shares of the difference found and of the
+# base's value.
 _TRACED, _WORTH = 0.1, 0.01
 
 
 def unreadable(comparison: Comparison) -> Iterator[Finding]:
-    # Recordings of which no time can be said. Of samples alone, on both sides, there is something
-    # else to compare.
+    # Recordings without a ledger. Where all of them have samples of functions, component_changes
+    # compares them.
     every, failed = list(recorded(comparison)), []
     for side, run in every:
         try:
-            measured(run)
+            run_blocks(run)
         except CaptureError as error:
             said = str(error).removeprefix(f"{run.captures[0].path}: ")
-            failed.append(Finding("unreadable", "refused", side, run.name, figures={"error": said}))
+            failed.append(finding("unreadable", "refused", side, run.name, error=said))
     if failed and len(failed) == len(every) and all(_is_sampled(run) for _, run in every):
-        yield Finding("samples_alone", "note")
+        yield finding("samples_alone", "note")
         return
     yield from failed
 
@@ -51,8 +52,7 @@ def _is_sampled(run: Run) -> bool:
 
 
 def missing(comparison: Comparison) -> Iterator[Finding]:
-    # Softirqs of the network that the kernel counted and the recording has not, though its recorder
-    # knows of no loss.
+    # Network softirqs that the kernel counted and the recording lacks, without a reported loss.
     lacking: dict[str, list[tuple[float, str]]] = {}
     for side, run in recorded(comparison):
         share = max(network_missing(capture) for capture in run.captures)
@@ -62,7 +62,7 @@ def missing(comparison: Comparison) -> Iterator[Finding]:
         share, name = max(runs)
         is_much = share > MAX_MISSING
         limit, severity = (MAX_MISSING, "refused") if is_much else (_MISSING, "warning")
-        yield Finding("missing", severity, side, name, share, limit, {"more": len(runs) - 1})
+        yield finding("missing", severity, side, name, share, limit, more=len(runs) - 1)
 
 
 def recorders(comparison: Comparison) -> Iterator[Finding]:
@@ -74,9 +74,9 @@ def recorders(comparison: Comparison) -> Iterator[Finding]:
 def events(comparison: Comparison) -> Iterator[Finding]:
     sets: list[tuple[str, set[str]]] = []
     for side, run in recorded(comparison):
-        # A text has those that happened, and does not say what was recorded.
+        # A text shows only events that happened, not what was recorded.
         if run.captures[0].header["format"] != "text":
-            # ftrace's own come with every recording of it, whatever was asked for.
+            # ftrace's own events are in every recording that it makes.
             names = {
                 name for name in recorded_events(run.captures[0]) if not name.startswith("ftrace:")
             }
@@ -87,21 +87,21 @@ def events(comparison: Comparison) -> Iterator[Finding]:
         for side in comparison.sides
     }
     if any(unlike.values()):
-        yield Finding("events", "warning", figures={"unlike": unlike})
+        yield finding("events", "warning", unlike=unlike)
 
 
 def tracing(comparison: Comparison) -> Iterator[Finding]:
-    # What the tracing of events cost per unit of work, beside the difference found.
+    # The cost of tracing per unit of work, compared with the difference found.
     first = primary(comparison)
-    if first is None or not first.observed.metric.unit.startswith("ns/"):
+    if first is None or not first.metric.unit.startswith("ns/"):
         return
-    base, new = first.observed.base, first.observed.new
+    base, new = first.base, first.new
     if base.of == "repeats" and not all(
         run.is_recorded for runs in first.runs.values() for run, _ in runs
     ):
         return
     unit = unit_of(comparison)
-    # One price for both sides: two that were measured apart would be a difference of their own.
+    # One price for both sides: two separate measurements would add a difference.
     price = max(_price(run) for _, run in recorded(comparison))
     costs = {}
     for side, runs in comparison.sides.items():
@@ -109,33 +109,24 @@ def tracing(comparison: Comparison) -> Iterator[Finding]:
         costs[side] = price * sum(events) / len(events)
     apart, difference = abs(costs["new"] - costs["base"]), abs(new.value - base.value)
     if apart > _WORTH * base.value and apart > _TRACED * difference:
-        yield Finding(
-            "tracing",
-            "warning",
-            found=apart / difference if difference else float("inf"),
-            limit=_TRACED,
-            figures={
-                **costs,
-                "unit": str(unit),
-                "price": price,
-                "apart": apart,
-                "difference": difference,
-            },
-        )
+        figures: dict[str, Any] = {**costs, "unit": str(unit), "price": price, "apart": apart}
+        figures["difference"] = difference
+        part = apart / difference if difference else float("inf")
+        yield finding("tracing", "warning", found=part, limit=_TRACED, **figures)
 
 
 @once
 def _events_per(run: Run, unit: Unit) -> float:
-    # Of its whole recording, for each unit of the work done in that time.
+    # Events in the whole recording, per unit of work done in that time.
     events = sum(capture.event_count for capture in run.captures)
     seconds = sum((capture.info["duration_ns"] or 0) / 1e9 for capture in run.captures)
-    done = float(units_of(run)[unit].sum()) / float(measured(run).seconds.sum())
+    done = float(units_of(run)[unit].sum()) / float(run_blocks(run).seconds.sum())
     return events / seconds / done if seconds and done else 0.0
 
 
 @once
 def _price(run: Run) -> int:
-    # Where an event's cost is a range only, its lower end: the upper one is of cold caches.
+    # Where the cost is only a range, its lower end: the upper end is for cold caches.
     cost = chosen(event_cost(run.captures[0]).frame)
     return int(cost["event_low_ns"] if absent(cost["event_ns"]) else cost["event_ns"])
 
@@ -144,7 +135,7 @@ def coverage(comparison: Comparison) -> Iterator[Finding]:
     for side, run in recorded(comparison):
         infos = [capture.info for capture in run.captures]
         shares = [info["recorded"] for info in infos if info["recorded"] is not None]
-        sums = measured(run).sums
+        sums = run_blocks(run).sums
         ns = sums.groupby(sums["context"] != "unknown")["ns"].sum()
         figures = {
             "lost": sum(info["lost_events"] for info in infos),
@@ -154,4 +145,4 @@ def coverage(comparison: Comparison) -> Iterator[Finding]:
         }
         least = min([figures["owned"], *shares])
         if least < _COVERAGE or figures["lost"] or figures["lost_unknown"]:
-            yield Finding("coverage", "warning", side, run.name, least, _COVERAGE, figures)
+            yield finding("coverage", "warning", side, run.name, least, _COVERAGE, **figures)

@@ -1,4 +1,4 @@
-# Rules of comparability: how many runs there are, in which order, and how far apart.
+# Rules of comparability: number, order and scatter of the runs.
 
 import itertools
 from collections.abc import Iterator
@@ -10,16 +10,16 @@ from ...comparison.run import Run
 from ...parsers.host import Snapshot
 from ...stats.change import LEAST_BLOCKS, LEAST_REPEATS
 from ...stats.resampling import CONFIDENCE
-from .finding import Finding
+from .finding import Finding, finding
 from .metrics import primary
 
-# How far the middle half of the base's figures may spread, over their median; of few runs the
-# figures are those of parts of their time.
+# How far the middle half of the base's values may spread, relative to their median. With few runs
+# these are values of parts of their time.
 _SPREAD, _PARTS = 0.1, LEAST_BLOCKS
 
 
 def _runs(comparison: Comparison) -> dict[str, list[Run]]:
-    # Those that the verdict rests on.
+    # The runs that the verdict rests on.
     first = primary(comparison)
     if first is None:
         return {side: list(runs) for side, runs in comparison.sides.items()}
@@ -29,12 +29,12 @@ def _runs(comparison: Comparison) -> dict[str, list[Run]]:
 def repeats(comparison: Comparison) -> Iterator[Finding]:
     for side, runs in _runs(comparison).items():
         if len(runs) < LEAST_REPEATS:
-            yield Finding("repeats", "note", side, found=len(runs), limit=LEAST_REPEATS)
+            yield finding("repeats", "note", side, found=len(runs), limit=LEAST_REPEATS)
 
 
 def in_order(runs: dict[str, list[Run]]) -> list[tuple[str, Run]] | None:
-    # These runs of both sides, each with its side, the first one first; None where that is not
-    # known: by the rows of their experiments, else by when the recorder read its host's clock.
+    # The runs of both sides in the order in which they were made, each with its side. The order is
+    # that of the rows of their experiments, else of the host's clock. None where unknown.
     every = [(side, run) for side, some in runs.items() for run in some]
     places = [run.place for _, run in every]
     began = {place[0] for place in places if place is not None}
@@ -59,18 +59,18 @@ def _started(run: Run) -> tuple[int | None, str]:
 
 
 def order(comparison: Comparison) -> Iterator[Finding]:
-    # One run a side has no order that would tell anything.
+    # The order of one run per side says nothing.
     runs = _runs(comparison)
     if sum(map(len, runs.values())) < 3:
         return
     made = in_order(runs)
     if made is None:
-        yield Finding("order_unknown", "note")
+        yield finding("order_unknown", "note")
         return
     sides = [side for side, _ in made]
     changes = sum(one != other for one, other in itertools.pairwise(sides))
     if changes == 1:
-        yield Finding("order", "warning", figures={"first": sides[0]})
+        yield finding("order", "warning", first=sides[0])
 
 
 def drift(comparison: Comparison) -> Iterator[Finding]:
@@ -87,27 +87,21 @@ def drift(comparison: Comparison) -> Iterator[Finding]:
             continue
         test = stats.spearmanr(range(len(values)), values)
         if test.pvalue < 1 - CONFIDENCE:
-            yield Finding(
-                "drift",
-                "warning",
-                side,
-                found=float(test.pvalue),
-                limit=1 - CONFIDENCE,
-                figures={
-                    "metric": first.observed.metric.name,
-                    "rises": test.statistic > 0,
-                    "runs": len(values),
-                },
+            yield finding(
+                *("drift", "warning", side, "", float(test.pvalue), 1 - CONFIDENCE),
+                metric=first.metric.name,
+                rises=test.statistic > 0,
+                runs=len(values),
             )
 
 
 def baseline(comparison: Comparison) -> Iterator[Finding]:
-    # Over repeats, where there are as many as it takes to know them; else over parts of their time,
-    # as long as they can be: the shorter, the more chance there is in each.
+    # Over repeats where there are enough, else over parts of their time, which are as long as
+    # possible: short parts scatter by chance.
     first = primary(comparison)
     if first is None:
         return
-    base = first.observed.base
+    base = first.base
     values = np.array([value for _, value in first.runs["base"]])
     of_runs = len(values) >= LEAST_REPEATS
     if not of_runs and base.of == "blocks":
@@ -119,22 +113,16 @@ def baseline(comparison: Comparison) -> Iterator[Finding]:
     low, middle, high = np.percentile(values, [25, 50, 75])
     spread = float((high - low) / abs(middle))
     if spread > _SPREAD:
-        yield Finding(
-            "baseline",
-            "warning",
-            "base",
-            found=spread,
-            limit=_SPREAD,
-            figures={
-                "metric": first.observed.metric.name,
-                "number": len(values),
-                "of": "repeats" if of_runs or base.of == "repeats" else "parts",
-            },
+        yield finding(
+            *("baseline", "warning", "base", "", spread, _SPREAD),
+            metric=first.metric.name,
+            number=len(values),
+            of="repeats" if of_runs or base.of == "repeats" else "parts",
         )
 
 
 def labels(comparison: Comparison) -> Iterator[Finding]:
-    # A label that one side lacks is not known to differ.
+    # A label that one side lacks may not differ.
     differs = {name: values for name, values in comparison.differs.items() if all(values)}
     if len(differs) > 1:
-        yield Finding("labels", "warning", figures={"labels": differs})
+        yield finding("labels", "warning", labels=differs)

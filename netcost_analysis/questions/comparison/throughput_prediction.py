@@ -1,4 +1,4 @@
-# Document 003's arithmetic: what the extra softirq time of who limits the throughput does to it.
+# What the bottleneck's extra softirq time does to the throughput.
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,10 @@ from ...comparison.comparison import Comparison
 from ...display.tables import listed
 from ...stats.change import LEAST_REPEATS, Counts, Side, change_of, combined, repeats
 from ...stats.resampling import Floats, Ints
-from .bottleneck import ENDS, SATURATED, Times, candidates, require_work, times_of
+from .bottleneck import ENDS, SATURATED, Times, candidates, cost_columns, require_work, times_of
 from .comparability import refusals
-from .measured import measured
-from .metrics import sides_of, throughputs
+from .metrics import change_columns, sides_of, throughputs
+from .run_blocks import run_blocks
 from .work import Unit, units_of
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _throughputs(comparison: Comparison, unit: Unit, of_limit: OfRuns) -> list[d
             ]
             rows.append(_measured("on CPU", unit, *sides_of(had)))
         passed = [
-            [(units_of(run)[unit], measured(run).seconds) for run in side.recorded]
+            [(units_of(run)[unit], run_blocks(run).seconds) for run in side.recorded]
             for side in comparison.sides.values()
         ]
         rows.append(_measured("recordings", unit, *sides_of(passed)))
@@ -150,14 +150,8 @@ def _throughputs(comparison: Comparison, unit: Unit, of_limit: OfRuns) -> list[d
 
 
 def _measured(measured_in: str, unit: Unit | str, base: Side, new: Side) -> dict[str, Any]:
-    return {
-        "measured_in": measured_in,
-        "per_unit": f"{unit}/s",
-        **change_of(base, new, True).columns,
-        "observed_in": base.of,
-        "base_observations": len(base.numerator),
-        "new_observations": len(new.numerator),
-    }
+    of = {"measured_in": measured_in, "per_unit": f"{unit}/s"}
+    return of | change_columns(base, new, True)
 
 
 def _has_few(row: dict[str, Any]) -> bool:
@@ -193,7 +187,7 @@ def _beside(
 
 
 def _ends(comparison: Comparison, unit: Unit) -> pd.DataFrame:
-    # In whose context: client and server beside each other, as document 003 has them.
+    # In whose context: client and server beside each other.
     rows = []
     for end in ENDS:
         times = _of_runs(comparison, end, unit)
@@ -201,8 +195,7 @@ def _ends(comparison: Comparison, unit: Unit) -> pd.DataFrame:
             if costs := _per_unit(times, field):
                 base, new = sides_of(costs)
                 change = change_of(base, new, False)
-                figures = change.base, change.new, change.change, change.low, change.high
-                rows.append((end, work, *figures))
+                rows.append({"side": end, "softirq_work": work, **cost_columns(change)})
     return pd.DataFrame(rows, columns=list(_OF_ENDS))
 
 

@@ -1,4 +1,4 @@
-# The units of work that costs are divided by: how many of each a run did, block by block.
+# Units of work, which costs are divided by: how many of each a run did, per block.
 
 from typing import NamedTuple
 
@@ -10,18 +10,17 @@ from ...parsers.iperf3 import iperf3_sent, parse_iperf3
 from ...parsers.netperf import parse_netperf
 from ...stats.resampling import Floats
 from ...timeline.reading import once
-from .measured import Measured, busiest, measured, packets_by_device, polled_by
+from .run_blocks import RunBlocks, busiest, packets_by_device, polled_by, run_blocks
 
-# In the order in which one is chosen.
+# In order of preference.
 UNITS = ("packet", "byte", "transaction", "block", "work", "second")
-# A device whose polls brought less than this part of those of the device that most came by does
-# not carry what is compared.
+# A device with less than this share of the packets of the busiest device does not carry the load.
 _CARRIES = 0.5
 
 
 class Unit(NamedTuple):
-    # name: of UNITS. source: who counted it ("polls", "step", "load", "victim", "clock"). device:
-    # whose packets polls counted.
+    # name: one of UNITS. source: who counted it ("polls", "step", "load", "victim", "clock").
+    # device: where polls counted packets.
     name: str
     source: str
     device: str = ""
@@ -32,61 +31,59 @@ class Unit(NamedTuple):
 
 @once
 def units_of(run: Run) -> dict[Unit, Floats]:
-    # How many of each unit a recorded run did, block by block. What polls counted is of the same
-    # time as the costs; a step's or a load's rate is of all of its run, and supposed to be even.
-    own = measured(run)
-    found = {Unit("packet", "polls", device): done for device, done in _polled(own).items()}
+    # How many of each unit a recorded run did, per block. Polls are counted in the same time as the
+    # costs; the rate of a step or a load is for its whole run, and assumed constant.
+    recording = run_blocks(run)
+    units = {Unit("packet", "polls", device): done for device, done in _polled(recording).items()}
     for name, (rate, source) in _rates(run).items():
-        found[Unit(name, source)] = rate * own.seconds
-    return found | {Unit("second", "clock"): own.seconds}
+        units[Unit(name, source)] = rate * recording.seconds
+    return units | {Unit("second", "clock"): recording.seconds}
 
 
 @once
 def throughput_of(run: Run) -> dict[str, tuple[float, str]]:
-    # Units a second, and who counted them, of any run: what was measured beside a recording, or
-    # instead of one, before what is in it.
+    # Units per second of any run, and who counted them. What was measured outside the recording is
+    # preferred.
     rates = _rates(run)
     if run.is_recorded and "packet" not in rates:
-        polled = busiest(measured(run))
+        polled = busiest(run_blocks(run))
         if polled is not None:
-            rates["packet"] = float(polled[0].sum() / measured(run).seconds.sum()), "polls"
+            rates["packet"] = float(polled[0].sum() / run_blocks(run).seconds.sum()), "polls"
     return rates
 
 
-def _polled(own: Measured) -> dict[str, Floats]:
-    # Packets by device, of those that carry what is compared: one packet may pass several.
-    packets = packets_by_device(own)
+def _polled(recording: RunBlocks) -> dict[str, Floats]:
+    # Packets by device, for devices that carry the load: a packet may pass several.
+    packets = packets_by_device(recording)
     carry = packets.index[packets >= _CARRIES * packets.max()]
-    return {str(device): polled_by(own, device)[0] for device in carry}
+    return {str(device): polled_by(recording, device)[0] for device in carry}
 
 
 def _rates(run: Run) -> dict[str, tuple[float, str]]:
     figures = run.figures
-    found: dict[str, tuple[float, str]] = {}
+    rates: dict[str, tuple[float, str]] = {}
     sent, received = figures.get("sent"), figures.get("received")
     if sent and received is not None and "sent_pps" in figures:
-        found["packet"] = figures["sent_pps"] * received / sent, "step"
+        rates["packet"] = figures["sent_pps"] * received / sent, "step"
     if figures.get("seconds"):
         for unit, name in (("packet", "received_packets"), ("byte", "received_bytes")):
             if name in figures:
-                found[unit] = figures[name] / figures["seconds"], "step"
+                rates[unit] = figures[name] / figures["seconds"], "step"
     if "received_bits_per_second" in figures:
-        found["byte"] = figures["received_bits_per_second"] / 8, "step"
-    if not run.is_recorded:
-        return found
-    bundle = run.captures[0].bundle
+        rates["byte"] = figures["received_bits_per_second"] / 8, "step"
+    bundle = run.captures[0].bundle if run.is_recorded else None
     if bundle is None or len(run.captures) > 1:
-        return found
+        return rates
     for unit, rate in _of_load(bundle.load_output or "").items():
-        found.setdefault(unit, (rate, "load"))
+        rates.setdefault(unit, (rate, "load"))
     if len(bundle.work_rates) == 1:
         [rate] = bundle.work_rates.values()
-        found["work" if bundle.victim and bundle.victim.attached else "block"] = rate, "victim"
-    return found
+        rates["work" if bundle.victim and bundle.victim.attached else "block"] = rate, "victim"
+    return rates
 
 
 def _of_load(text: str) -> dict[str, float]:
-    # A second, by what iperf3 or netperf says.
+    # Per second, from the output of iperf3 or netperf.
     try:
         said = parse_iperf3(text)
         totals = said.totals.iloc[-1]
@@ -107,8 +104,8 @@ def _of_load(text: str) -> dict[str, float]:
 
 
 def unit_of(comparison: Comparison) -> Unit:
-    # The unit that costs are divided by: the one that was asked for, else the first of UNITS that
-    # all recorded runs have, counted by the same.
+    # The unit that costs are divided by: the one asked for, else the first of UNITS that all
+    # recorded runs have from the same source.
     if comparison.per is not None and comparison.per not in UNITS:
         raise ArgumentError(no_such("unit of work", comparison.per, UNITS))
     known = common_units(comparison)
@@ -121,19 +118,16 @@ def unit_of(comparison: Comparison) -> Unit:
 
 
 def common_units(comparison: Comparison) -> dict[str, Unit]:
-    # By name, in the order of UNITS, those that all recorded runs have, counted in one way. Of
-    # several devices that all polled the one that most packets came by.
+    # By name, in the order of UNITS: the units that all recorded runs have from the same source. Of
+    # several devices the one with most packets.
     runs = [units_of(run) for side in comparison.sides.values() for run in side.recorded]
-    found: dict[str, Unit] = {}
+    alike = [unit for unit in (runs[0] if runs else ()) if all(unit in one for one in runs)]
+    units: dict[str, Unit] = {}
     for name in UNITS:
-        every = [
-            unit
-            for unit in (runs[0] if runs else ())
-            if unit.name == name and all(unit in one for one in runs)
-        ]
-        polled = [unit for unit in every if unit.source == "polls"]
-        if every:
-            found[name] = max(
-                polled or every[:1], key=lambda unit: sum(float(one[unit].sum()) for one in runs)
+        of_name = [unit for unit in alike if unit.name == name]
+        polled = [unit for unit in of_name if unit.source == "polls"]
+        if of_name:
+            units[name] = max(
+                polled or of_name[:1], key=lambda unit: sum(one[unit].sum() for one in runs)
             )
-    return found or {"second": Unit("second", "clock")}
+    return units or {"second": Unit("second", "clock")}

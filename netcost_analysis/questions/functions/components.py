@@ -7,11 +7,11 @@ import pandas as pd
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...display.templates import code, escaped
-from ..samples.part import Asked
-from ..samples.parts import parts
+from ..samples.component_summary import component_summary
+from ..samples.component_sums import component_sums
+from ..samples.grouping import grouped_samples
+from ..samples.sample_groups import Asked
 from ..samples.sampled import sampled
-from ..samples.summed import summed
-from ..samples.words import component_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,8 +49,9 @@ def components(
     start of the recording with the samples. rules: a file like questions/functions/components.toml,
     whose rules count before those there. Source: perf's samples, and that file.
     """
-    found = summed(parts(sampled(capture), Asked(cpu, event, start_s, end_s, rules)))
-    paragraph = component_words(found, escaped, code)
+    asked = Asked(cpu, event, start_s, end_s, rules)
+    found = component_sums(grouped_samples(sampled(capture), asked))
+    paragraph = component_summary(found, escaped, code)
     frame = pd.DataFrame(
         found.pop("components"), columns=["component", *SUMS, *ENDS, "deciding_functions"]
     )

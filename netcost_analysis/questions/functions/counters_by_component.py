@@ -13,8 +13,8 @@ from ...snapshots.perf_stat import plain_event
 from ...stats.counts import count_interval, equal_samples, ratio_interval, share_interval
 from ...stats.shares import effective
 from ..devices.device_traffic import comparable
-from ..samples.part import require_cpu
 from ..samples.rules import IDLE, UNCLASSIFIED
+from ..samples.sample_groups import require_cpu
 from ..samples.sampled import TIMERS, events_of, sampled
 from .packet_components import Direction, Moved, check_direction, packets_while_sampled
 from .profile import classified, profile_of, sums

@@ -8,10 +8,10 @@ import pandas as pd
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
-from ..samples.part import Asked
-from ..samples.parts import parts
+from ..samples.component_sums import function_sums
+from ..samples.grouping import grouped_samples
+from ..samples.sample_groups import Asked
 from ..samples.sampled import sampled
-from ..samples.summed import functions_of
 from .components import ENDS, SUMS
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ def functions(
     recorded one. The other options are those of components(). Source: perf's samples, and
     questions/functions/components.toml.
     """
-    found = parts(sampled(capture), Asked(cpu, event, start_s, end_s, rules), user)
+    found = grouped_samples(sampled(capture), Asked(cpu, event, start_s, end_s, rules), user)
     keys = ["function", "module", "dso", "component"]
-    return Answer(pd.DataFrame(functions_of(found, user), columns=[*keys, *SUMS, *ENDS]))
+    return Answer(pd.DataFrame(function_sums(found, user), columns=[*keys, *SUMS, *ENDS]))
 
 
 _TITLE = "The functions with most of the busy samples, in the colours of their components"

@@ -12,7 +12,7 @@ from ...errors import AbsentError, LackingError
 from ...stats.counts import share_interval
 from ...stats.shares import effective
 from ...timeline.reading import once
-from ..samples.part import require_cpu
+from ..samples.sample_groups import require_cpu
 from ..samples.sampled import events_of, sampled
 from .data_objects import data_objects
 from .data_source import BEHIND, LOAD, MISS, REMOTE, decoded

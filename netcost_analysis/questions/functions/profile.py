@@ -13,8 +13,16 @@ from ...frames import to_frame
 from ...progress import progress
 from ...timeline.reading import once
 from ..samples.interrupts import HIDDEN, off_in
-from ..samples.part import Asked, Part, Parts, require_cpu, require_names, search, window_ns
 from ..samples.rules import components_of, native_rules, rules
+from ..samples.sample_groups import (
+    Asked,
+    SampleGroup,
+    SampleGroups,
+    require_cpu,
+    require_names,
+    search,
+    window_ns,
+)
 from ..samples.sampled import chosen_event, is_text, is_timed, sampled
 from .text_stacks import text_stacks
 
@@ -211,8 +219,8 @@ def sums(
     return np.bincount(group, minlength=number), weights, squares
 
 
-def parts_of_text(source: "Capture", asked: Asked, user: bool) -> Parts:
-    # As native sums up other recordings: a part per stack.
+def groups_of_text(source: "Capture", asked: Asked, user: bool) -> SampleGroups:
+    # What native sums up of other recordings: a part per stack.
     profile, classes = classified(source, asked.event, asked.rules, user=user)
     window = window_ns(source, asked.start_s, asked.end_s)
     rows = profile.samples.loc[profile.within(asked.cpu, *window), ["stack", "period"]]
@@ -231,7 +239,9 @@ def parts_of_text(source: "Capture", asked: Asked, user: bool) -> Parts:
         *(of.tolist() for of in sums(rows["stack"].to_numpy(), rows["period"], number)),
         strict=True,
     )
-    return Parts(profile.event, classes.components, [Part(*values) for values in columns])
+    return SampleGroups(
+        profile.event, classes.components, [SampleGroup(*values) for values in columns]
+    )
 
 
 def _texts(values: "pd.Series[Any]") -> list[str | None]:

@@ -1,4 +1,4 @@
-# What full batches would save of the polls on top of a victim.
+# What full batches would save of the polls that interrupt a victim.
 
 from math import ceil
 from typing import Any, NamedTuple
@@ -18,8 +18,8 @@ POLLS = Grouped(
 
 
 class Saved(NamedTuple):
-    # least_ns, most_ns: by the ends of the line's interval. Of a device without a line that took
-    # more than is left unsaid, device and why, and no figures.
+    # least_ns, most_ns: by the interval of the fixed cost. device, why: a device whose cost of a
+    # poll is unknown, and whose polls are too much to ignore; then there are no figures.
     least_ns: int = 0
     most_ns: int = 0
     device: str | None = None
@@ -27,7 +27,7 @@ class Saved(NamedTuple):
 
 
 def saved(timeline: Timeline, victim: Task, unsaid_ns: float) -> Saved:
-    # unsaid_ns: what a device without a line took below this counts in full.
+    # unsaid_ns: below this, the polls of a device with unknown cost are counted in full.
     polls = rows_of(POLLS(timeline).frame, victim)
     polls = polls[polls["cost_class"].isin(STOLEN)]
     if not len(polls):
@@ -36,7 +36,7 @@ def saved(timeline: Timeline, victim: Task, unsaid_ns: float) -> Saved:
 
 
 def of_polls(polls: pd.DataFrame, costs: pd.DataFrame, unsaid_ns: float) -> Saved:
-    # polls: device, budget, polls (how many), packets, ns. costs: of poll_costs(), by device.
+    # polls: device, budget, polls, packets and ns. costs: of poll_costs(), by device.
     least = most = 0.0
     for device, sums in polls.groupby("device", sort=True):
         cost: Any = costs.loc[device]

@@ -1,4 +1,4 @@
-# What each remedy could give back to a victim at most, at whose cost.
+# What each remedy could give back to a victim at most, and at whose cost.
 
 from collections.abc import Iterator
 from math import nan
@@ -22,10 +22,10 @@ from .robbed import Removable, Robbed
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Of a victim's time on CPU, and of what networking took from it: less is no gain, of any remedy.
+# Less than these shares of a victim's time on CPU, and of what networking took from it, is no gain.
 LEAST_SHARE, LEAST_PART = 0.01, 0.1
 _WHY = Path(__file__).with_name("remedies_why.md")
-# Of figures alike, the one that is known better comes first.
+# Of equal figures the more certain one comes first.
 _CERTAINTIES = ("bounded", "estimated", "loosely bounded", "unknown")
 _ASSUMPTIONS = {
     "rps": "NET_RX with its polls, and the interrupts of other CPUs that may have raised it, move "
@@ -45,7 +45,7 @@ _COLUMNS = (
     *("removable_share", "target_cpu", "idle_ns", "idle_max_ns", "gain_least_ns", "gain_max_ns"),
     *("gain_max_share", "waited_gain_max_ns", "payer", "payer_comm", "why", "assumption"),
 )
-# What is 0 where nothing can be moved.
+# Columns that are 0 where nothing can be moved.
 _MOVED = (
     *("from_stolen_ns", "from_synchronous_ns", "removable_ns", "removable_share"),
     *("gain_max_ns", "gain_max_share", "waited_gain_max_ns"),
@@ -53,8 +53,8 @@ _MOVED = (
 
 
 class Spare(NamedTuple):
-    # What a CPU, or several (cpu None), could take over: idle_ns surely, idle_max_ns with what
-    # nobody is known to have had. comm: the task that had most of it otherwise, None for none.
+    # What a CPU, or several (cpu None), could take over. idle_max_ns: idle time with time that has
+    # no known owner. comm: the task that had most of the other time, None for none.
     cpu: int | None
     idle_ns: int
     idle_max_ns: int
@@ -62,9 +62,9 @@ class Spare(NamedTuple):
 
 
 class Host(NamedTuple):
-    # What leaves the victim's CPU meets this. on_cpu_ns, waited_ns (None where not known): the
-    # victim's. least_ns: less is no gain. others: the timeline's other CPUs, the most idle first;
-    # every: whether the host has no further; alone: whether it has one CPU.
+    # What moves away from the victim's CPU meets this. on_cpu_ns, waited_ns (None where unknown):
+    # of the victim. least_ns: less is no gain. others: the other recorded CPUs, the most idle
+    # first. every: whether all CPUs of the host were recorded. alone: whether it has one CPU.
     window_ns: int
     on_cpu_ns: int
     waited_ns: int | None
@@ -112,7 +112,7 @@ def remedies(timeline: Timeline, victim: Task | None = None) -> Answer:
 def _rows(timeline: Timeline, robbed: Robbed) -> Iterator[dict[str, Any]]:
     steered = robbed.receiving(dispatches=False)
     host = _host(timeline, robbed, steered)
-    # Where its own CPU would steer, what that costs stays, and is not known.
+    # Where its own CPU would steer, the cost of steering stays there, and is unknown.
     steers = robbed.of_drivers or steered.synchronous_ns > steered.stolen_ns
     yield _leaving("rps", steered, "loosely bounded" if steers else "bounded", host)
     if timeline.missing["interrupts"]:
@@ -132,7 +132,7 @@ def _rows(timeline: Timeline, robbed: Robbed) -> Iterator[dict[str, Any]]:
 
 def _host(timeline: Timeline, robbed: Robbed, steered: Removable) -> Host:
     recorded, number = set(timeline.summary["cpus"]), timeline.capture.info["nr_cpus"]
-    # From where most would leave; of equals where it was longest.
+    # The CPU that most would leave; of equals, where the victim ran longest.
     home = max(robbed.cpus.index, key=lambda cpu: (steered.on(cpu), robbed.cpus[cpu]))
     others = [_spare(timeline, cpu) for cpu in sorted(recorded - {home})]
     on_cpu_ns = int(robbed.row["on_cpu_ns"])
@@ -172,30 +172,30 @@ def _why(reason: str, **figures: Any) -> str:
     return as_text(render(_WHY, {"reason": reason, **figures}))
 
 
-def _leaving(remedy: str, taken: Removable | None, certainty: str, host: Host) -> dict[str, Any]:
-    # taken: what would leave the victim's CPUs; None where nothing can.
-    if host.alone or taken is None:
+def _leaving(remedy: str, leaving: Removable | None, certainty: str, host: Host) -> dict[str, Any]:
+    # leaving: what would leave the victim's CPUs; None where nothing can leave.
+    if host.alone or leaving is None:
         why = _why("one cpu" if host.alone else "no device here")
         nothing = dict.fromkeys(_MOVED, 0)
         return _row(remedy, certainty="bounded", finding="no gain", why=why, **nothing)
     row = _row(
         remedy,
         certainty=certainty,
-        from_stolen_ns=taken.stolen_ns,
-        from_synchronous_ns=taken.synchronous_ns,
-        removable_ns=taken.ns,
-        removable_share=host.share(taken.ns),
+        from_stolen_ns=leaving.stolen_ns,
+        from_synchronous_ns=leaving.synchronous_ns,
+        removable_ns=leaving.ns,
+        removable_share=host.share(leaving.ns),
     )
-    little = taken.ns + (host.waited_ns or 0) < host.least_ns
+    little = leaving.ns + (host.waited_ns or 0) < host.least_ns
     if little:
-        row |= {"finding": "no gain", "why": _why("little", removable_ns=taken.ns)}
-    # Who receives, and so frees, may be on any of the others; what is steered goes to one.
+        row |= {"finding": "no gain", "why": _why("little", removable_ns=leaving.ns)}
+    # Receivers, which free the packets, may be on any other CPU; steering goes to one CPU.
     anywhere = remedy == "deferral_off"
     if not host.others or (anywhere and not host.every):
         unknown = {"finding": "unknown", "why": _why("others not recorded")}
         return row if little else row | unknown
     spare = _together(host.others) if anywhere else host.others[0]
-    movable = taken.ns - taken.on(spare.cpu)
+    movable = leaving.ns - leaving.on(spare.cpu)
     gain = min(movable, spare.idle_max_ns)
     waited = None if host.waited_ns is None else min(host.waited_ns, spare.idle_max_ns - gain)
     paid = movable > spare.idle_ns
@@ -218,12 +218,12 @@ def _leaving(remedy: str, taken: Removable | None, certainty: str, host: Host) -
 
 
 def _saving(timeline: Timeline, robbed: Robbed, host: Host) -> dict[str, Any]:
-    # Of larger batches: nobody pays with time, packets wait.
+    # Larger batches: no task pays with time, but packets wait.
     batches = saved(timeline, robbed.victim, LEAST_SHARE * host.on_cpu_ns)
     if batches.why is not None:
         device = called(batches.device)
         return _unknown("larger_batches", "no line", device=device, line=batches.why)
-    # What surrounds a poll is measured per device: of all its polls, not of these alone.
+    # The cost around a poll is an average over all polls of the device, not these alone.
     least, most = (min(ns, int(robbed.row["stolen_network_max_ns"])) for ns in batches[:2])
     little = most < host.least_ns
     return _row(

@@ -1,4 +1,4 @@
-# What packet processing took from a victim, and what of it each remedy can take away at most.
+# What packet processing took from a victim, and how much of it each remedy can remove at most.
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +16,8 @@ STOLEN = ("stolen", "stolen_or_synchronous")
 
 @dataclass(frozen=True)
 class Removable:
-    # By CPU, what a remedy would take away. unplaced_ns: stolen as well, of interrupts that no
-    # event shows, on whichever CPU.
+    # What a remedy would remove, by CPU. unplaced_ns: also stolen, by interrupts that no event
+    # shows; their CPU is unknown.
     stolen: dict[int, int]
     synchronous: dict[int, int]
     unplaced_ns: int = 0
@@ -35,43 +35,43 @@ class Removable:
         return self.stolen_ns + self.synchronous_ns
 
     def on(self, cpu: int | None) -> int:
-        # None: several CPUs, of which none is the victim's alone.
+        # None: several CPUs, none of them the victim's.
         return 0 if cpu is None else self.stolen.get(cpu, 0) + self.synchronous.get(cpu, 0)
 
 
 class Robbed:
-    # row: of stolen(), the victim's. cpus: its time by CPU. taken: of the sums, interrupts on top
-    # of it that are the network's or may be.
+    # row: the victim's row of stolen(). cpus: its time by CPU. interrupts: sums of those that
+    # interrupted it and are, or may be, the network's.
 
     def __init__(self, timeline: Timeline, victim: Task) -> None:
         self.timeline, self.victim = timeline, victim
         self.row: dict[str, Any] = loss_of(timeline, victim).row
-        own = rows_of(of_tasks(timeline.sums_by_thief()), victim)
-        self.cpus = own.groupby("cpu")["ns"].sum()
-        inside = own["context"].isin(INTERRUPT_CONTEXTS) & (own["is_network"] != "no")
-        self.taken = own[inside].assign(name=own["name"].astype(object))
-        self.stolen = self.taken[self.taken["cost_class"].isin(STOLEN)]
-        # What the kernel counted and no event shows: stolen() lays it at the victim too.
-        seen = int(self.stolen["ns"].sum())
-        self.unrecorded_ns = int(self.row["stolen_network_max_ns"]) - seen
+        sums = rows_of(of_tasks(timeline.sums_by_thief()), victim)
+        self.cpus = sums.groupby("cpu")["ns"].sum()
+        inside = sums["context"].isin(INTERRUPT_CONTEXTS) & (sums["is_network"] != "no")
+        self.interrupts = sums[inside].assign(name=sums["name"].astype(object))
+        self.stolen = self.interrupts[self.interrupts["cost_class"].isin(STOLEN)]
+        # What the kernel counted and no event shows is in stolen()'s figure too.
+        recorded_ns = int(self.stolen["ns"].sum())
+        self.unrecorded_ns = int(self.row["stolen_network_max_ns"]) - recorded_ns
 
     @property
     def of_drivers(self) -> bool:
-        # Whether a device's own polls are in it: a driver's work cannot be told from the stack's.
-        polls = self.taken[self.taken["context"] == "poll"]
+        # Whether a device polled: then a driver's work cannot be separated from the stack's.
+        polls = self.interrupts[self.interrupts["context"] == "poll"]
         return bool(polls["device"].map(is_device).any())
 
     @property
     def network_ns(self) -> int:
-        # All that networking took from it, by its own sends and receives too.
+        # All that networking took from it, including its own sends and receives.
         return int(self.row["stolen_network_max_ns"]) + int(self.row["synchronous_ns"])
 
     def receiving(self, dispatches: bool) -> Removable:
-        # NET_RX and its polls, with the interrupts of other CPUs that may have raised them; not
-        # devices' interrupts and other softirqs. dispatches: with the NET_RX that polled nothing,
-        # which steers, or was asked to free what other CPUs consumed.
+        # NET_RX with its polls, and the interrupts from other CPUs that may have raised it; not
+        # devices' interrupts and other softirqs. dispatches: also NET_RX that polled nothing, which
+        # steers packets, or frees what other CPUs consumed.
         names = ("NET_RX", "RPS dispatch") if dispatches else ("NET_RX",)
-        synchronous = self.taken[self.taken["cost_class"] == "synchronous"]
+        synchronous = self.interrupts[self.interrupts["cost_class"] == "synchronous"]
 
         def received(rows: pd.DataFrame, *contexts: str) -> dict[int, int]:
             net_rx = (rows["context"] == "softirq") & rows["name"].isin(names)
@@ -81,8 +81,8 @@ class Robbed:
         return Removable(stolen, received(synchronous, "poll"), self.unrecorded_ns)
 
     def of_devices(self) -> Removable | None:
-        # What devices' interrupts took, with the softirqs that may be theirs: all but those that an
-        # interrupt of another CPU, or the victim itself, raised. None where no interrupt of a
+        # Devices' interrupts, with the softirqs that they may have raised: all but those raised by
+        # an interrupt from another CPU or by the victim itself. None where no interrupt of a
         # network device came on a CPU of the victim.
         came = any(
             row.context == "hardirq" and row.is_network != "no" and row.cpu in self.cpus.index
@@ -91,7 +91,7 @@ class Robbed:
         if not came:
             return None
         stolen = _by_cpu(self.stolen[self.stolen["context"] != "vector"])
-        if (self.taken["context"] == "vector").any():
+        if (self.interrupts["context"] == "vector").any():
             # NET_RX that an inter-processor interrupt raised: steered packets.
             steered = rows_of(paired(self.timeline)["steered"], self.victim)
             for cpu, ns in _by_cpu(steered).items():

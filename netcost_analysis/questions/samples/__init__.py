@@ -1,2 +1,2 @@
-# What questions about samples go by that needs no pandas: `netcost functions` answers before that
-# could be imported.
+# What questions about samples share. No pandas: `netcost functions` answers before it could be
+# imported.

@@ -1,10 +1,10 @@
-# Interrupts by the functions on a call path: where they enter the kernel, and where they end.
+# The functions on a call path where interrupts enter the kernel, and where they end.
 
 import re
 
-# The component of what a timer cannot see.
+# The component of time that a timer cannot sample.
 HIDDEN = "interrupts off"
-# Where an interrupt enters the kernel: x86 (asm_* since 5.8), arm64, and what others call it.
+# Where an interrupt enters the kernel: x86 (asm_* since 5.8), arm64 and other architectures.
 VECTOR = (
     *("asm_sysvec_*", "sysvec_*", "__sysvec_*", "*apic_timer_interrupt", "*reschedule_interrupt"),
     *("*call_function_interrupt", "*call_function_single_interrupt", "*irq_work_interrupt"),
@@ -17,25 +17,25 @@ HARDIRQ = (
     *("hardware_interrupt_common*", "do_interrupt*", "timer_interrupt", "io_int_handler"),
     *("ext_int_handler", "do_io_irq", "do_ext_irq", "handle_riscv_irq", "do_irq"),
 )
-# Its end, where it runs softirqs: what is left of an interrupt whose entry the path does not have.
+# The end of an interrupt, where softirqs run. On some paths the entry is missing.
 EXIT = ("__irq_exit_rcu", "irq_exit_rcu", "irq_exit")
 SOFTIRQ = ("handle_softirqs", "__do_softirq", "do_softirq", "do_softirq_own_stack")
-# What an interrupt comes to when it has done its own work: its end, and there, interrupts on again,
-# its softirqs or its task's; before 5.8 irqentry_exit was part of each entry.
+# Where an interrupt has done its own work: its end, and what runs there with interrupts on again.
+# Before 5.8 irqentry_exit was part of each entry.
 ENDS = (
     *(*EXIT, *SOFTIRQ, "irqentry_exit", "irqentry_exit_to_user_mode", "exit_to_user_mode_loop"),
     "exit_to_user_mode_prepare",
 )
-# Interrupts of x86 are called like their vectors; through the others any device's come.
+# x86 names interrupts after their vectors; these entries are shared by all devices.
 _DEVICE = ("asm_common_interrupt", "common_interrupt", "do_IRQ", "ret_from_intr")
 _AROUND = re.compile(r"^(?:asm_|__|smp_|trace_)*(?:sysvec_)?|(?:_interrupt|_ipi)$")
 _VECTORS = {"apic_timer": "local_timer"}
 
 
 def off_in(ended: str | None, beneath: str) -> str:
-    # Where on the path an interrupt has ended and nothing has run behind it, that interrupt, called
-    # like its vector in the ledger: what it did, and on a virtual machine its delivery. Else the
-    # component of the path. ended: the function that is its entry.
+    # What ran with interrupts off: an interrupt that has just ended, named like its vector in the
+    # ledger (on a virtual machine with its delivery), else the component of the path. ended: the
+    # entry function of that interrupt.
     return beneath if ended is None else interrupt_of(ended)
 
 
@@ -50,5 +50,5 @@ def interrupt_of(function: str) -> str:
 
 
 def is_interrupt(name: object) -> bool:
-    # Of what interrupts were off in.
+    # name: what ran with interrupts off.
     return isinstance(name, str) and name.endswith("interrupt")

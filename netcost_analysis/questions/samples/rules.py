@@ -1,5 +1,4 @@
-# Which component a function belongs to: the rules of components.toml, before them those of a user's
-# own file.
+# Which component a function belongs to: the rules of a user's file, then those of components.toml.
 
 import tomllib
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from ..._native import NativeRules
 
 OWN = Path(__file__).parents[1] / "functions" / "components.toml"
-# What no rule names, and what rules do not name.
+# Kernel functions that no rule names; user mode, which rules do not name.
 UNCLASSIFIED, APPLICATION = "unclassified", "application"
 IDLE = "idle"
 _LISTS = ("functions", "modules", "under", "until")
@@ -25,7 +24,7 @@ _FIELDS = {"component", "timer", *_LISTS}
 
 @dataclass(frozen=True)
 class Rule:
-    # A part of the file. functions, modules, under, until: patterns as in a shell.
+    # A [[rule]] of the file. functions, modules, under, until: patterns as in a shell.
     component: str
     functions: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
@@ -35,14 +34,14 @@ class Rule:
     place: str = field(default="", compare=False)
 
     def names(self, functions: Sequence[str], modules: Sequence[str]) -> list[bool]:
-        # Of functions, in these modules, "" for the kernel's own.
+        # Whether it names each function. modules: of the functions, "" for the kernel itself.
         by_name, by_module = matching(self.functions, functions), matching(self.modules, modules)
         both = zip(by_name, by_module, modules, strict=True)
         return [name or bool(module and known) for name, known, module in both]
 
 
 def read(path: Path) -> list[Rule]:
-    # The rules of a file. Raises CaptureError, in a line, for one that has none.
+    # Raises CaptureError, in one line, for a file that is not valid.
     try:
         text = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -82,23 +81,22 @@ def _ours() -> tuple[Rule, ...]:
     return tuple(read(OWN))
 
 
-def rules(own: str | Path | None = None) -> list[Rule]:
-    # Those of a user's file, which count before ours, and ours.
-    if own is None:
+def rules(given: str | Path | None = None) -> list[Rule]:
+    # The rules of a user's file take precedence over ours.
+    if given is None:
         return list(_ours())
-    path = Path(own)
-    if not path.is_file():
-        raise ArgumentError(f"no file of rules {own}")
-    return [*read(path), *_ours()]
+    if not Path(given).is_file():
+        raise ArgumentError(f"no file of rules {given}")
+    return [*read(Path(given)), *_ours()]
 
 
 def components_of(given: list[Rule]) -> list[str]:
-    # Their names: places in this list are what native has for them.
+    # Their names. Native returns places in this list.
     return [UNCLASSIFIED, APPLICATION, *dict.fromkeys(rule.component for rule in given)]
 
 
 def native_rules(given: list[Rule]) -> "NativeRules":
-    # As native takes them, with what tells where an interrupt had ended.
+    # As native takes them, with the functions that show where an interrupt ended.
     code = {name: at for at, name in enumerate(components_of(given))}
     rules = [
         (code[rule.component], rule.functions, rule.modules, rule.under, rule.until, rule.timer)

@@ -1,4 +1,4 @@
-# Where a capture's functions were sampled, and by which event.
+# The recording that has a capture's samples of functions, and their event.
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from ...capture.capture import Capture
 
 TIMERS = ("cpu-clock", "task-clock")
-# Where cycles were recorded beside others, they are what time goes by.
+# Where several events were sampled, the one that stands for time.
 _PREFERRED = ("cycles", "cpu-cycles", "cpu_core/cycles/", *TIMERS)
 _HOW = "netcost-record --profile functions, or perf record -a -g --kcore, takes them"
 
 
 @once
 def sampled(capture: "Capture") -> "Capture":
-    # Where a capture's functions were sampled: there, or in a recording beside it in the bundle.
-    # Raises CaptureError where they were not.
+    # The capture itself, or the recording of samples beside it in the bundle. Raises CaptureError
+    # where there are no samples.
     if events_of(capture):
         return capture
     beside = _beside(capture.bundle) if capture.bundle else None
@@ -34,7 +34,7 @@ def sampled(capture: "Capture") -> "Capture":
 
 
 def _beside(bundle: "Bundle") -> Path | None:
-    # Only a folder in the bundle: a link could lead anywhere.
+    # Only a folder in the bundle: a link could point anywhere.
     said = bundle.manifest_json.get("samples_of_functions")
     name = said.get("output") if isinstance(said, dict) else None
     if not isinstance(name, str) or name in ("", ".", "..") or "/" in name:
@@ -46,7 +46,7 @@ def _beside(bundle: "Bundle") -> Path | None:
 
 
 def events_of(capture: "Capture") -> list[str]:
-    # Those that were sampled, the one that time goes by first. Only headers are read.
+    # The sampled events, the one that stands for time first. Only headers are read.
     if not is_perf(capture.header) and not is_text(capture):
         return []
     names = dict.fromkeys(one["name"] for one in capture.header["events"] if not one["tracepoint"])
@@ -56,7 +56,7 @@ def events_of(capture: "Capture") -> list[str]:
 
 
 def is_text(capture: "Capture") -> bool:
-    # Of perf script a text has names beside the addresses.
+    # The output of perf script has names beside the addresses.
     return str(capture.header["format"]) == "text"
 
 
@@ -66,16 +66,16 @@ def base_name(event: str) -> str:
 
 
 def is_timed(event: str) -> bool:
-    # Whether a timer takes its samples: they count ns, and see nothing while interrupts are off.
+    # Timer samples count ns, and are not taken while interrupts are off.
     return base_name(event) in TIMERS
 
 
 def chosen_event(capture: "Capture", event: str | None = None) -> str:
-    # The one asked for, else that which tells where time went.
+    # The event asked for, else the one that stands for time.
     found = events_of(capture)
     if event is None:
         if len(found) == 1:
-            # Counting them takes a pass over the recording.
+            # Counting samples takes a pass over the recording.
             return found[0]
         counts = capture.info["events"]
         return next((name for name in found if counts.get(name)), found[0])

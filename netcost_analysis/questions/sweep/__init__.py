@@ -1,6 +1,6 @@
 """Sweeps: what each data path costs at each rate of packets, which is cheaper, where it ends.
 
-A row for each condition (by_rate), the table of document 002 (cpu_by_rate), whose packets cost less
+A row for each condition (by_rate), what mpstat says (cpu_by_rate), whose packets cost less
 (cheaper_path), what a second destination adds (destinations), what ended a curve and what its costs
 say of its end (saturation), and how a sweep was made (made_by).
 """

@@ -1,4 +1,4 @@
-# What each step of a sweep costs and gets done, a row for each data path and rate.
+# What each step of a sweep costs and what arrives, a row for each data path and rate.
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +8,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...display.tables import listed
 from ...opening.experiment import Experiment
-from .measure import HOPS, UNITS, Figures, dropped_at, figures_of
+from .step_figures import HOPS, UNITS, Figures, dropped_at, figures_of
 from .steps import require_steps
 
 if TYPE_CHECKING:
@@ -45,7 +45,18 @@ def by_rate(experiment: Experiment) -> Answer:
     `/proc/PID` or pidstat of daemons.
     """
     figures = figures_of(experiment)
-    rows = pd.DataFrame([_row(one) for one in figures])
+    steps = [
+        {
+            **keys_of(one),
+            "step_runs": len(one.step.runs),
+            "recorded_runs": len(one.step.recorded),
+            "lacking_runs": one.step.lacking,
+            "measured_cpu": one.step.cpu,
+            **{name: one.value(name) for name in UNITS},
+        }
+        for one in figures
+    ]
+    rows = pd.DataFrame(steps)
     intervals = [row for one in figures for row in _intervals(one)]
     drops = pd.DataFrame([row for one in figures for row in _drops(one)], columns=list(_DROPS))
     measured = rows[rows["network_share"].notna()]
@@ -67,23 +78,11 @@ def by_rate(experiment: Experiment) -> Answer:
 
 
 def keys_of(figures: Figures) -> dict[str, Any]:
-    # What tells a step's row from others.
+    # The columns that identify a step's row.
     step = figures.step
     labels = {"victim_kind" if name == "victim" else name: of for name, of in step.labels.items()}
     known = {"curve": step.curve, "data_path": step.data_path, "offered": step.offered}
     return {name: {**labels, **known, "step": step.name}.get(name) for name in KEYS}
-
-
-def _row(figures: Figures) -> dict[str, Any]:
-    step = figures.step
-    return {
-        **keys_of(figures),
-        "step_runs": len(step.runs),
-        "recorded_runs": len(step.recorded),
-        "lacking_runs": step.lacking,
-        "measured_cpu": step.cpu,
-        **{name: figures.value(name) for name in UNITS},
-    }
 
 
 def _intervals(figures: Figures) -> list[dict[str, Any]]:
@@ -102,7 +101,7 @@ def _intervals(figures: Figures) -> list[dict[str, Any]]:
 
 
 def _drops(figures: Figures) -> list[dict[str, Any]]:
-    # Over all repeats together.
+    # The sums over all repeats.
     rows = []
     runs = [run for run in figures.step.runs if run.figures.get("sent_pps")]
     for hop in HOPS:
@@ -121,7 +120,7 @@ def _most(rows: pd.DataFrame, name: str) -> dict[str, Any] | None:
     return next(iter(listed(most.head(1))), None)
 
 
-# By the name of a picture what it shows of every curve.
+# By the name of a picture: the metric that it shows of each curve, and its title.
 _PICTURES = {
     "": ("network_share", "Network share of the CPU by packet rate, all data paths"),
     "cost": ("network_ns_per_packet", "CPU time of a packet by packet rate"),
@@ -133,17 +132,16 @@ _PICTURES = {
 
 
 def _picture(name: str, metric: str, title: str) -> None:
+    def panels(answer: Answer) -> Any:
+        # Drops are drawn only where there are any.
+        known = answer.frame.loc[answer.frame["rate_per_s"].notna(), metric]
+        return ({},) if (known.gt(0) if name == "drops" else known.notna()).any() else ()
+
+    @by_rate.plot(name, title=title, height=3.4 if name else 4.2, panels=panels)
     def draw(ax: "Axes", answer: Answer) -> None:
         from .plots import by_metric
 
         by_metric(ax, answer.frame, answer["intervals"], metric)
-
-    def panels(answer: Answer) -> Any:
-        # Drops are drawn where there are any.
-        known = answer.frame.loc[answer.frame["rate_per_s"].notna(), metric]
-        return ({},) if (known.gt(0) if name == "drops" else known.notna()).any() else ()
-
-    by_rate.plot(name, title=title, height=3.4 if name else 4.2, panels=panels)(draw)
 
 
 for _name, _shown in _PICTURES.items():

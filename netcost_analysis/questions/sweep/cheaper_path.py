@@ -1,4 +1,4 @@
-# Which data path is the cheaper one at each rate, and by how much.
+# Which data path is cheaper at each rate, and by how much.
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +9,12 @@ from ...answers.question import question
 from ...display.tables import listed
 from ...opening.experiment import Experiment
 from ..batches.curves import PATHS
-from .pairs import CHANGES, COLUMNS, by_change, pairs, require_pairs
+from .step_pairs import CHANGES, COLUMNS, by_change, pairs, require_pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Where neither can be told to be.
+# No difference was found.
 NEITHER = "~"
 
 
@@ -56,8 +56,8 @@ def cheaper_path(experiment: Experiment, metric: str = "network_ns_per_packet") 
 
 
 def _verdict(base: str, new: str, rows: pd.DataFrame) -> dict[str, Any]:
-    # At how many rates which of two paths was the cheaper one, and by how much, from the view of
-    # the one that is cheaper more often.
+    # At how many rates each of two paths is cheaper, and by how much, seen from the path that is
+    # cheaper more often.
     rates = {name: int((rows["cheaper"] == name).sum()) for name in (base, new, NEITHER)}
     won, lost = sorted((base, new), key=lambda name: -rates[name])
     ordered = listed(by_change(rows[rows["cheaper"] == won]))

@@ -1,4 +1,4 @@
-# The table of document 002, of a sweep's own: what mpstat says of the CPU at each rate.
+# What mpstat says of the CPU at each rate.
 
 import pandas as pd
 
@@ -7,12 +7,12 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...opening.experiment import Experiment
 from ...parsers.mpstat import KINDS
-from .measure import figures_of
+from .step_figures import figures_of
 from .steps import require_steps
 
-# As that document leaves out %steal, %guest and %gnice where they are 0.
+# Left out where they are 0 throughout.
 _LEFT_OUT = ("steal_share", "guest_share", "gnice_share")
-# mpstat's interval is the victim's run up to so much.
+# From this share on, mpstat's interval counts as within the victim's run.
 _WITHIN = 0.95
 
 

@@ -6,7 +6,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...display.tables import listed
 from ...opening.experiment import Experiment
-from .pairs import CHANGES, COLUMNS, by_change, pairs, require_pairs
+from .step_pairs import CHANGES, COLUMNS, by_change, pairs, require_pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-# How a sweep was made, and how it is made again.
+# How a sweep was made, and the command that repeats it.
 
 import sys
 

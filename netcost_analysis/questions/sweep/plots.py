@@ -1,5 +1,5 @@
-# The pictures of a sweep: a colour for each data path, dashed for a second destination, hollow
-# without a victim, over packets a second to a logarithmic x.
+# The pictures of a sweep over a logarithmic packet rate: a colour for each data path, dashed for
+# two destinations, hollow markers without a victim.
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,9 @@ from ...plots.palette import FAINT, INK, OUTCOME, path_colors
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# What stands for no victim in a table of steps.
+# How a table of steps writes that there was no victim.
 _ALONE = "none"
-# Figures as a reader has them: the factor, and what the axis says.
+# The factor of each figure, and the label of its axis.
 _AXES = {
     "network_share": (100.0, "network share of the CPU, %"),
     "network_ns_per_packet": (1e-3, "CPU time of a packet, µs"),
@@ -65,7 +65,7 @@ def reached(ax: "Axes", rows: pd.DataFrame) -> None:
 
 
 def _curves(rows: pd.DataFrame, known: "pd.Series[bool]") -> list[tuple[pd.DataFrame, Any]]:
-    # Each curve's rows, and how it is drawn.
+    # Each curve's rows, and its style.
     colors = path_colors([str(name) for name in rows["data_path"].dropna().unique()])
     drawn = []
     for name, curve in rows[known].groupby("curve", sort=False):

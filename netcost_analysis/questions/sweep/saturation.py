@@ -1,4 +1,4 @@
-# Where a curve ends: what was found there, whose end it is, and what polls and packets predict.
+# Where a curve ends: signs of saturation, what limits it, and what its costs predict.
 
 from typing import Any
 
@@ -10,20 +10,20 @@ from ...answers.question import question
 from ...opening.experiment import Experiment
 from ..batches.curves import FULL
 from ..batches.rate_curve import rate_curve
-from .measure import Figures, figures_of
+from .step_figures import Figures, figures_of
 from .steps import require_steps
 
-# A path that loses more than this part of what was sent is saturated.
+# A path that loses more than this share of what was sent is saturated.
 LOST = 0.01
-# A sender that sends less than this part of what was asked for is at its own ceiling. Where less of
-# the load's mean rate is polled while the CPU is measured, a full CPU held the sender back.
+# A sender below this share of the rate asked for is at its own limit. If polls then bring less than
+# this share of the load's mean rate while the CPU is measured, a full CPU held the sender back.
 SENT = 0.95
 # From this share of the CPU on networking has all of it.
 ALL = 0.95
-# What the scheduler leaves a victim of the same weight where networking runs in kernel threads.
+# A victim's share beside kernel threads of the same weight.
 HALF = 0.5
 _SIGNS = ("dropped", "victim_floor", "cpu_full")
-# Of rate_curve.
+# Columns of rate_curve.
 _COSTS = ("packet_part_ns", "poll_part_ns", "expected_share")
 
 
@@ -90,7 +90,7 @@ def _row(curve: str, steps: list[Figures], costs: pd.DataFrame) -> dict[str, Any
 
 
 def _speed(one: Figures) -> float:
-    # Packets a second: by the trace, else by counters.
+    # Packets per second: from the trace, else from counters.
     speeds = (one.value(name) for name in ("rate_per_s", "reached_pps", "sent_pps"))
     return next((speed for speed in speeds if speed == speed), -1.0)
 
@@ -101,7 +101,7 @@ def _lost(one: Figures) -> bool:
 
 
 def _signs(one: Figures) -> list[str]:
-    # Comparisons with what is not known are False.
+    # Comparisons with NaN are False.
     share = one.value("network_share")
     floor = one.value("victim_share") <= HALF and one.value("scheduled_share") > share / 2
     found = (_lost(one), floor, share >= ALL)
@@ -109,7 +109,7 @@ def _signs(one: Figures) -> list[str]:
 
 
 def limited_by(steps: list[Figures]) -> str | None:
-    # steps: of one curve, the fastest last. None where nobody counted what was sent.
+    # steps: of one curve, the fastest last. None where what was sent was not counted.
     if any(map(_lost, steps)):
         return "path"
     fastest = steps[-1]

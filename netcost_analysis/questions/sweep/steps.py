@@ -1,4 +1,4 @@
-# The steps of a sweep: runs that differ in nothing but their repeat, by curve and rate.
+# The steps of a sweep: runs that are repeats of each other, by curve and rate.
 
 from dataclasses import dataclass
 from math import inf, nan
@@ -18,9 +18,9 @@ from ..completeness.missing import MAX_MISSING, network_missing
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    # name: of its first run. curve: the labels by which curves differ, joined. labels: all but the
-    # rate's. offered: the rate's, None without one. cpu: the one that was measured, None for all.
-    # runs: its repeats; bundles: what was kept beside them.
+    # name: of its first run. curve: the labels that differ between curves, joined. labels: all but
+    # the rate. offered: the rate as its label says, None without one. cpu: the one measured, None
+    # for all. runs: its repeats. bundles: theirs.
     name: str
     curve: str
     labels: dict[str, str]
@@ -31,7 +31,7 @@ class Step:
 
     @property
     def offered_pps(self) -> float:
-        # NaN for as much as the sender can.
+        # NaN for "max".
         try:
             return float(self.offered or nan)
         except ValueError:
@@ -43,12 +43,12 @@ class Step:
 
     @property
     def recorded(self) -> tuple[Run, ...]:
-        # Those of its runs of which a trace says what the network cost.
+        # Runs whose trace shows what the network cost.
         return tuple(run for run in self._traced if not self._lacks_softirqs(run))
 
     @property
     def lacking(self) -> int:
-        # How many runs are left out because their recordings lack softirqs that the kernel counted.
+        # How many runs are left out because softirqs that the kernel counted are missing.
         return len(self._traced) - len(self.recorded)
 
     @property
@@ -68,7 +68,7 @@ def _has_events(run: Run) -> bool:
 
 @once
 def steps_of(experiment: Experiment) -> list[Step]:
-    # In the order in which curves begin, each from the lowest rate to "max".
+    # By curve, in the order in which curves begin, then by rate with "max" last.
     try:
         runs = run_set(experiment)
     except ArgumentError as error:

@@ -1,5 +1,6 @@
 """What the figures of stolen() would be without the cost of tracing."""
 
+import numpy as np
 import pandas as pd
 
 from ...answers.answer import Answer
@@ -12,13 +13,13 @@ from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import unrecorded_ns
 from ..moments import OWNERS
 from ..victim import asked_or_chosen, not_by_cpu
-from .counts import COSTS, counted
 from .event_cost import chosen, event_cost
+from .event_counts import COSTS, events_by_owner
 from .tracing_cost import events_by_thief, shared, sources
 
-# A figure of which tracing is more than this is not to be taken as it is.
+# A figure with a larger share of tracing is doubtful.
 DOUBTFUL_SHARE = 0.05
-# The figures that the words are about; what may be network where nothing surely is.
+# The figures that the summary is about; the last only where nothing is surely network.
 _WARNED = ("on_cpu_ns", "task_ns", "stolen_ns", "stolen_network_ns", "stolen_network_max_ns")
 _CORRECTED = {
     "corrected_ns": "cost_ns",
@@ -49,7 +50,7 @@ def corrected_stolen(timeline: Timeline, by: By = "comm", victim: Task | None = 
         by = "tid"
     frame = rows_of(_corrected(timeline, by), victim).reset_index(drop=True)
     name = row_name(timeline, victim)
-    # By tid several tasks may have the name: the first had most.
+    # By tid several tasks may share the name; the first one ran longest.
     own = frame[frame["comm"] == name] if name else frame[:0]
     own = own[own["figure"].isin(_WARNED)].drop_duplicates("figure")
     if (own["figure"] == "stolen_network_ns").any():
@@ -61,15 +62,14 @@ def corrected_stolen(timeline: Timeline, by: By = "comm", victim: Task | None = 
 
 @once
 def _corrected(timeline: Timeline, by: By) -> pd.DataFrame:
-    # Of every victim.
     keys = victim_keys(by)
     cost = chosen(event_cost(timeline.capture).frame)
-    events, rows = events_by_thief(counted(timeline, cost), by), timeline.sums_by_thief(by)
-    tasks, told = of_tasks(rows), of_tasks(events)
-    inside, of_events = within_figures(tasks), within_figures(told)
+    events, rows = events_by_thief(events_by_owner(timeline, cost), by), timeline.sums_by_thief(by)
+    tasks, traced = of_tasks(rows), of_tasks(events)
+    inside, of_events = within_figures(tasks), within_figures(traced)
     totals = ["events", *COSTS]
-    none = {name: 0.0 for name in totals if told[name].notna().any()}
-    # What was not recorded was not traced: it has no events, and no cost of any.
+    none = {name: 0.0 for name in totals if traced[name].notna().any()}
+    # What was not recorded has no events, so no cost of tracing.
     missing = unrecorded_ns(timeline, by)
     unseen = pd.DataFrame(
         [missing.total(task) for task in missing.each],
@@ -81,7 +81,7 @@ def _corrected(timeline: Timeline, by: By) -> pd.DataFrame:
         ns = tasks[mask].groupby(keys, dropna=False)["ns"].sum()
         if figure in unseen and len(unseen):
             ns = ns.add(unseen[figure], fill_value=0).astype("int64").rename("ns")
-        count = told[of_events[figure]].groupby(keys, dropna=False)[totals].sum(min_count=1)
+        count = traced[of_events[figure]].groupby(keys, dropna=False)[totals].sum(min_count=1)
         count = count.reindex(ns.index).fillna({"events": 0.0} | none)
         parts.append(ns.to_frame().join(count).reset_index().assign(figure=figure))
     frame = pd.concat(parts, ignore_index=True)[[*keys, "figure", "ns", *totals]]
@@ -91,13 +91,12 @@ def _corrected(timeline: Timeline, by: By) -> pd.DataFrame:
     frame = shared(frame, True)
     for name, end in _CORRECTED.items():
         frame[name] = (frame["ns"] - frame[end]).clip(lower=0)
-    frame["doubtful"] = "no"
-    frame.loc[frame["cost_high_share"] > DOUBTFUL_SHARE, "doubtful"] = "perhaps"
-    frame.loc[frame["cost_low_share"] > DOUBTFUL_SHARE, "doubtful"] = "yes"
+    high, low = (frame[f"cost_{end}_share"] > DOUBTFUL_SHARE for end in ("high", "low"))
+    frame["doubtful"] = np.select([low, high], ["yes", "perhaps"], "no")
     order = -frame.groupby(keys, dropna=False)["ns"].transform("max")
     place = frame["figure"].map({name: place for place, name in enumerate(inside)})
     frame = frame.assign(order=order, place=place)
     frame = frame.sort_values(["order", *keys, "place"], kind="stable", ignore_index=True)
     frame = frame.drop(columns=["order", "place", *COSTS])
-    frame = frame.join(sources(cost, told, keys).rename("source"), on=keys)
+    frame = frame.join(sources(cost, traced, keys).rename("source"), on=keys)
     return frame.fillna({"source": cost["source"]})

@@ -42,7 +42,7 @@ def _calibration(capture: "Capture") -> list[Cost]:
     try:
         return calibrated(capture)
     except CaptureError as error:
-        # A run that cannot be read says nothing; what there is besides may.
+        # A run that cannot be read leaves the other sources.
         return [Cost("calibration", None, 0, 0, None, None, False, str(error))]
 
 

@@ -1,5 +1,5 @@
-# Whether the two loaded runs of a calibration had the same load: else what the victim lost to the
-# one and not to the other is not all tracing's.
+# Whether the two loaded runs of a calibration had the same load. If not, the difference between
+# them is not all due to tracing.
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -8,13 +8,13 @@ if TYPE_CHECKING:
 
     from ...capture.bundle import Bundle
 
-# Further apart than this, what a packet costs is no constant either: batches grow with the rate.
+# Loads that differ by more are not compared: batches grow with the rate, so a packet costs less.
 _MAX_APART = 0.2
 _WORTH_SAYING = 0.005
 
 
 class Rate(NamedTuple):
-    # A second, at least and at most, for nobody knows when within its reading a counter was read.
+    # Per second, at least and at most: a counter is read at some moment within its reading.
     low: float
     high: float
 
@@ -23,18 +23,21 @@ class Rate(NamedTuple):
         return (self.low + self.high) / 2
 
 
-# By what was counted, "packets/s" first; without what was not, or never grew.
+# By what was counted, "packets/s" first. Counters that are missing or did not grow are left out.
 Load = dict[str, Rate]
 
 
 class Compared(NamedTuple):
-    # low, high: by how much the traced run's load may have differed from the untraced one's, as a
-    # share of the latter; 0 lies between. refused: why the two are not comparable, "loads unknown"
-    # or "loads differ", else None. differ: the rates that do, of either run.
+    # low, high: how much more load the traced run may have had, as a share of the untraced run's; 0
+    # lies between. refused: why they cannot be compared, "loads unknown" or "loads differ", else
+    # None. differ: the rates that differ, of both runs.
     low: float
     high: float
     refused: str | None
     differ: list[dict[str, Any]]
+
+
+ALIKE = Compared(0.0, 0.0, None, [])
 
 
 def load_of(bundle: "Bundle", cpu: int | None) -> Load:
@@ -73,11 +76,11 @@ def compared(untraced: Load, traced: Load) -> Compared:
     """How the loads of the two runs differ, and whether they can be compared at all."""
     pairs = {what: (rate, traced[what]) for what, rate in untraced.items() if what in traced}
     if not pairs:
-        return Compared(0.0, 0.0, "loads unknown", [])
+        return ALIKE._replace(refused="loads unknown")
     ends = [0.0]
     for first, second in pairs.values():
         ends += [second.low / first.high - 1, second.high / first.low - 1]
-    # The load is packets; in how many softirqs they came may be tracing's own doing.
+    # The load is packets. Tracing itself may change in how many softirqs they come.
     refused = "loads differ" if _apart(*next(iter(pairs.values()))) > _MAX_APART else None
     differ = [
         {"what": what, "untraced": first.middle, "traced": second.middle}

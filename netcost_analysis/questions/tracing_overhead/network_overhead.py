@@ -25,7 +25,7 @@ def network_overhead(timeline: Timeline, victim: Task | None = None) -> Answer:
     rows = corrected_stolen(timeline, victim=victim).frame
     rows = rows[rows["figure"].isin(_NETWORK)]
     keys = [name for name in ("tid", "comm") if name in rows.columns]
-    # Its figures stand in that order: what surely is network comes first.
+    # The rows are in this order: what is surely network comes first.
     rows = rows.drop_duplicates(keys, ignore_index=True)
     name = row_name(timeline, asked_or_chosen(timeline, victim))
     return Answer(rows, of_victim=rows[rows["comm"] == name][:1], limit_share=DOUBTFUL_SHARE)

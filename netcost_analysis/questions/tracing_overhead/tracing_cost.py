@@ -10,8 +10,8 @@ from ...timeline.by import By, check_by, victim_keys
 from ...timeline.owners import of_tasks, sums_by_thief
 from ...timeline.timeline import Timeline
 from ..moments import OWNERS
-from .counts import COSTS, counted
 from .event_cost import chosen, event_cost
+from .event_counts import COSTS, events_by_owner
 
 
 @question(
@@ -33,7 +33,7 @@ def tracing_cost(timeline: Timeline, by: By = "cpu") -> Answer:
     check_by(by)
     costs, keys = event_cost(timeline.capture).frame, victim_keys(by)
     cost = chosen(costs)
-    rows = events_by_thief(counted(timeline, cost), by)
+    rows = events_by_thief(events_by_owner(timeline, cost), by)
     whole = timeline.sums_by_thief(by)
     if by != "cpu":
         rows, whole = of_tasks(rows), of_tasks(whole)
@@ -50,8 +50,8 @@ def tracing_cost(timeline: Timeline, by: By = "cpu") -> Answer:
 
 
 def _in_all(by_cpu: pd.DataFrame, window_ns: int) -> dict[str, Any]:
-    # The events of all CPUs, and their cost as a share of these CPUs' time: NaN for no window, and
-    # share None where the cost is a range only.
+    # The events of all CPUs, and their cost as a share of the CPUs' time: NaN for an empty window.
+    # share: None where the cost is only a range.
     whole = len(by_cpu) * window_ns or float("nan")
     low, share, high = (by_cpu[list(COSTS)].sum().astype("float64") / whole).tolist()
     events = int(by_cpu["events"].sum())
@@ -59,8 +59,8 @@ def _in_all(by_cpu: pd.DataFrame, window_ns: int) -> dict[str, Any]:
 
 
 def sources(cost: "pd.Series[Any]", events: pd.DataFrame, keys: list[str]) -> "pd.Series[str]":
-    # By victim where the cost is from. events: of events_by_thief(). A cost that was measured on
-    # one CPU is an extrapolation to any other: caches and clock speed are its own.
+    # By victim, the source of the cost. events: of events_by_thief(). A cost measured on one CPU is
+    # an extrapolation to others, whose caches and clock speed may differ.
     source, cpu = str(cost["source"]), cost["cpu"]
     elsewhere = (events["events"] > 0) & (not pd.isna(cpu) and events["cpu"] != cpu)
     far = elsewhere.groupby([events[key] for key in keys], dropna=False).any()
@@ -68,13 +68,13 @@ def sources(cost: "pd.Series[Any]", events: pd.DataFrame, keys: list[str]) -> "p
 
 
 def events_by_thief(events: pd.DataFrame, by: By) -> pd.DataFrame:
-    # What counted() returns, as sums_by_thief() returns the sums.
+    # events_by_owner() in the form of sums_by_thief().
     return sums_by_thief(events, by).assign(**{name: events[name] for name in ("events", *COSTS)})
 
 
 def shared(frame: pd.DataFrame, known: bool) -> pd.DataFrame:
-    # Costs in whole ns, no more than ns, and as shares of it. With times in steps the gaps between
-    # events are known by a step each, which would add up to more.
+    # Costs in whole ns and as shares of ns, which they never exceed: with coarse timestamps the
+    # gaps between events could add up to more.
     frame = frame.assign(events=frame["events"].round().astype("int64"))
     ns = frame["ns"].astype("float64")
     for name in COSTS:

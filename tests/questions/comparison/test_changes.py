@@ -14,18 +14,17 @@ from support.compared import recorded
 NAMES = tuple(f"figure_{number}" for number in range(10))
 
 
+# Runs that were only measured; the first figure of the new side is as many times the base's.
 def of_figures(seed: int, count: int, times: float = 1.0) -> Comparison:
-    # Runs that were only measured; the first figure of the new side is as many times the base's.
     draw = np.random.default_rng(seed)
 
     def side(name: str, first: float) -> netcost.RunSet:
         values = 100 * np.exp(draw.normal(0, 0.05, (count, len(NAMES))))
         values[:, 0] *= first
-        runs = (
+        return netcost.RunSet(
             netcost.Run(f"{name}{number}", {"side": name}, dict(zip(NAMES, row, strict=True)))
             for number, row in enumerate(values)
         )
-        return netcost.RunSet(runs)
 
     return Comparison(side("a", 1.0), side("b", times), primary=NAMES[0])
 
@@ -74,43 +73,31 @@ def test_fewer_than_six_repeats_claim_nothing(count: int) -> None:
     assert any("fewer than 6" in note for note in found.notes)
 
 
-def test_the_primary_metric_is_named_before_and_not_corrected() -> None:
-    found = of_figures(1, 6, times=1.2).ask.comparison.changes()
-    assert found.frame["metric"].iloc[0] == "figure_0"
-    assert found.frame["p_adjusted"].iloc[0] == found.frame["p_value"].iloc[0]
-    assert (found.frame["p_adjusted"] >= found.frame["p_value"]).all()
-    unknown = Comparison(*of_figures(1, 6).sides.values(), primary="figure_11")
-    with pytest.raises(ArgumentError, match=r"'figure_11'.*figure_1"):
-        unknown.ask.comparison.changes()
-
-
-def test_a_unit_that_not_every_run_has_is_refused(tmp_path: Path) -> None:
-    paths = [recorded(tmp_path / f"{name}.data", 1, packets=100) for name in ("a", "b")]
-    for unit in ("byte", "packets"):
-        with pytest.raises(ArgumentError, match=rf"{unit}\b.*packet,.* second"):
-            netcost.compare(*paths, per=unit).ask.comparison.changes()
-    named = netcost.compare(*paths, per="second").ask.comparison.changes()
-    assert named.frame["metric"].iloc[0] == "network_ns_per_second"
-
-
-# Each figure with the unit of its metric, a part in percent, in every form that is read.
-def test_tables_that_are_read_have_units() -> None:
+def test_the_primary_metric_comes_first_and_is_not_corrected() -> None:
     found = of_figures(1, 6, times=1.2).ask.comparison.changes()
     row = found.frame.iloc[0]
-    assert abs(row["change"]) < 1
-    percent = signed_share(row["change"])
-    markdown = next(one["text/markdown"] for one, _ in found.evidence() if "text/html" in one)
-    for text in (repr(found), markdown, found._repr_html_()):
-        assert percent in text
-        assert f"{row['change']:.3g}" not in text
-
-
-def test_sides_are_named_in_words_and_picture() -> None:
-    found = of_figures(1, 6).ask.comparison.changes()
+    assert row["metric"] == "figure_0"
+    assert row["p_adjusted"] == row["p_value"]
+    assert (found.frame["p_adjusted"] >= found.frame["p_value"]).all()
     names = found["base_name"], found["new_name"]
     assert names == ("side a", "side b")
     for text in (found.words, found.plot().get_xlabel()):
         assert all(name in text for name in names)
+    # Each figure in the unit of its metric, a part in percent, in every form that is read.
+    markdown = next(one["text/markdown"] for one, _ in found.evidence() if "text/html" in one)
+    for text in (repr(found), markdown, found._repr_html_()):
+        assert signed_share(row["change"]) in text
+        assert f"{row['change']:.3g}" not in text
+
+
+@pytest.mark.parametrize("question", ["changes", "comparability"])
+def test_what_there_is_not_is_refused(tmp_path: Path, question: str) -> None:
+    paths = [recorded(tmp_path / f"{name}.data", 1, packets=100) for name in ("a", "b")]
+    for unit in ("byte", "packets"):
+        with pytest.raises(ArgumentError, match=rf"{unit}\b.*packet,.* second"):
+            netcost.compare(*paths, per=unit).ask(question)
+    with pytest.raises(ArgumentError, match=r"'nothing_ns'.*network_ns_per_packet"):
+        netcost.compare(*paths, primary="nothing_ns").ask(question)
 
 
 # As the definitions state: in 5 % of comparisons at most, of the primary metric and of all others.

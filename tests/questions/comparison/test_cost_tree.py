@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import netcost_analysis as netcost
-from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.questions.comparison.cost_tree import LEVELS, moved_between
 from support.compared import recorded
 from support.examples import examples
@@ -17,29 +17,16 @@ from support.host import Fresh
 NUMBERS = ("base_ns", "new_ns", "base_ns_per_unit", "new_ns_per_unit", "difference_ns")
 
 
+# Each branch is the sum of those one level below it.
 def assert_sums(tree: pd.DataFrame) -> None:
-    # Each branch is the sum of those one level below it.
     for level in range(len(LEVELS)):
-        keys = list(LEVELS[:level])
-        stems = tree[tree["level"] == level]
-        below = tree[tree["level"] == level + 1]
-        whole = below.groupby(keys)[list(NUMBERS)].sum() if keys else below[list(NUMBERS)].sum()
-        for stem in stems.to_dict("records"):
-            key = tuple(stem[name] for name in keys)
-            parts = whole.loc[key] if len(keys) > 1 else whole.loc[key[0]] if keys else whole
-            for name in ("base_ns", "new_ns"):
-                assert stem[name] == parts[name]
-            for name in NUMBERS[2:]:
-                assert stem[name] == pytest.approx(parts[name], rel=1e-9, abs=1e-6)
-
-
-def assert_whole(comparison: Comparison) -> None:
-    tree = comparison.ask.comparison.cost_tree()
-    assert_sums(tree.frame)
-    moved = tree.tables["moved"]
-    assert moved["moved_ns"].sum() == pytest.approx(0, abs=1e-6)
-    change = tree.frame["difference_ns"].iloc[0]
-    assert moved["added_ns"].sum() == pytest.approx(change, abs=1e-6)
+        keys = [*LEVELS[:level], "level"]
+        stems, below = (tree[tree["level"] == at].assign(level=0) for at in (level, level + 1))
+        sums = below.groupby(keys)[list(NUMBERS)].sum()
+        stems = stems.set_index(keys)[list(NUMBERS)].loc[sums.index]
+        assert len(stems) == (tree["level"] == level).sum()
+        assert (stems[["base_ns", "new_ns"]] == sums[["base_ns", "new_ns"]]).all(axis=None)
+        np.testing.assert_allclose(stems, sums, rtol=1e-9, atol=1e-6)
 
 
 COSTS = st.fixed_dictionaries(
@@ -59,31 +46,30 @@ def test_the_tree_sums_for_any_pair(
 ) -> None:
     folder = fresh()
     sides = [recorded(folder / f"{at}.data", at, **costs) for at, costs in enumerate((base, new))]
-    assert_whole(netcost.compare(*sides))
-
-
-def test_the_network_of_the_tree_is_the_primary_metric(tmp_path: Path) -> None:
-    comparison = netcost.compare(
-        recorded(tmp_path / "a.data", 1, packets=150), recorded(tmp_path / "b.data", 2, packets=150)
-    )
-    tree = comparison.ask.comparison.cost_tree().frame
-    leaves = tree[tree["level"] == len(LEVELS)]
-    network = leaves[~leaves["cost_class"].isin(["own", "perhaps_network"])]
-    first = comparison.ask.comparison.changes().frame.set_index("metric")
-    for side in ("base", "new"):
-        whole = network[f"{side}_ns_per_unit"].sum()
-        assert whole == pytest.approx(first.loc["network_ns_per_packet", side])
+    tree = netcost.compare(*sides).ask.comparison.cost_tree()
+    assert_sums(tree.frame)
+    moved = tree.tables["moved"]
+    assert moved["moved_ns"].sum() == pytest.approx(0, abs=1e-6)
+    change = tree.frame["difference_ns"].iloc[0]
+    assert moved["added_ns"].sum() == pytest.approx(change, abs=1e-6)
 
 
 def test_a_planted_cost_is_where_it_was_planted(tmp_path: Path) -> None:
     base = recorded(tmp_path / "base.data", 1, packets=600)
     new = recorded(tmp_path / "new.data", 2, packets=600, irq_ns=2_000)
-    found = netcost.compare(base, new).ask.comparison.cost_tree()
+    ask = netcost.compare(base, new).ask.comparison
+    found = ask.cost_tree()
     (first, *_) = found.parts["largest_branches"]
     assert (first["process_context"], first["cost_class"]) == ("other", "stolen")
     assert first["thief"].startswith("irq 24 eth0-rx")
     assert first["difference_ns"] == pytest.approx(1_020, abs=60)
     assert "per packet" in found.plot().get_xlabel()
+    # The network of the tree is the primary metric.
+    leaves = found.frame[found.frame["level"] == len(LEVELS)]
+    network = leaves[~leaves["cost_class"].isin(["own", "perhaps_network"])]
+    row = ask.changes().frame.iloc[0]
+    for side in ("base", "new"):
+        assert network[f"{side}_ns_per_unit"].sum() == pytest.approx(row[side])
 
 
 @examples(30)

@@ -8,7 +8,6 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
-from support.kept import kept_experiment
 
 
 def experiment(
@@ -51,6 +50,18 @@ def test_planted_changes_are_told(tmp_path: Path, two: float, one: float, verdic
     assert f"**{verdict}**" in found.words
 
 
+def test_the_label_and_its_values_are_chosen(tmp_path: Path) -> None:
+    ask = experiment(tmp_path, 0.8, 0.9).ask.comparison
+    found = ask.one_cpu_control(base="64", new="0")
+    assert (found["base_name"], found["new_name"]) == ("64", "0")
+    changes = found.tables["changes"].set_index("control")["change"]
+    assert changes.to_list() == pytest.approx([1 / 0.8 - 1, 1 / 0.9 - 1], abs=0.02)
+    # The other way round: what one CPU changes, with deferral off and on.
+    found = ask.one_cpu_control(compared="cpus", control="skb_defer_max", one="64", two="0")
+    changes = found.tables["changes"].set_index("control")["change"]
+    assert changes.to_list() == pytest.approx([2 - 1, 2 * 0.8 / 0.9 - 1], abs=0.02)
+
+
 def test_few_repeats_and_wide_intervals_claim_nothing(tmp_path: Path) -> None:
     few = experiment(tmp_path, 0.5, 0.5, count=5).ask.comparison.one_cpu_control()
     assert few.frame["verdict"].to_list() == ["too few"]
@@ -73,11 +84,6 @@ def test_what_there_is_not_is_said(tmp_path: Path, given: dict[str, str], wrong:
         experiment(tmp_path, 1.0, 1.0, count=2).ask.comparison.one_cpu_control(**given)
 
 
-def test_an_experiment_without_the_control_says_so() -> None:
-    refused = kept_experiment("nic-guest").ask.comparison.one_cpu_control()
-    assert "label cpus" in str(refused.refusal)
-
-
 # Alone its interval would exclude no change; of all conditions together that is chance.
 def test_a_change_that_many_conditions_make_uncertain_is_not_called_none(tmp_path: Path) -> None:
     found = experiment(tmp_path, 0.83, 1.0, noise=0.08, others=7).ask.comparison
@@ -87,35 +93,3 @@ def test_a_change_that_many_conditions_make_uncertain_is_not_called_none(tmp_pat
     assert first["change_high"] < 0
     assert (first["differs"], first["p_adjusted"] > 0.05) == ("no", True)
     assert control.frame.set_index("labels").loc["udp", "verdict"] == "unknown"
-
-
-# Deferral, of six repeats: what there may be of it is less than is told apart of eight conditions.
-def test_deferral_in_the_sample() -> None:
-    found = kept_experiment("local-regression").ask.comparison.one_cpu_control()
-    assert (found["base_name"], found["new_name"]) == ("0", "64")
-    verdicts = found.frame.set_index("labels")["verdict"]
-    assert len(verdicts) == 8
-    assert set(verdicts) == {"nothing to explain", "unknown"}
-    rows = found.tables["changes"].set_index(["labels", "control"])
-    assert set(rows["base_observations"]) == set(rows["new_observations"]) == {6}
-    name = "loopback, udp, rps off"
-    udp = rows.loc[name]
-    assert udp.loc["two", "change_high"] < -0.03
-    assert udp.loc["two", "p_adjusted"] > 0.05
-    assert verdicts[name] == "unknown"
-    assert abs(udp.loc["one", "change"]) < 0.01
-    assert "bits per second" in found.plot().get_xlabel()
-
-
-# RPS halves what of UDP is received by another CPU, and on one CPU hands over nothing.
-def test_rps_in_the_sample() -> None:
-    found = kept_experiment("local-regression").ask.comparison.one_cpu_control(
-        compared="rps", base="off", new="on"
-    )
-    udp = found.frame[found.frame["labels"].str.contains("udp")]
-    assert udp["verdict"].to_list() == ["gone"] * 6
-    assert (udp["apart_low"] > 0.3).all()
-    rows = found.tables["changes"]
-    rows = rows[rows["labels"].str.contains("udp")].set_index("control")
-    assert rows.loc["two", "change"].between(-0.6, -0.35).all()
-    assert rows.loc["one", "change"].between(-0.03, 0.03).all()

@@ -4,16 +4,20 @@ from typing import Any
 
 import pytest
 
-from netcost_analysis.questions.comparison.scheduled import Blocks, scheduled
+from netcost_analysis.questions.comparison.run_blocks import Blocks
+from netcost_analysis.questions.comparison.tasks import scheduled
 from support.asked import context_switches, run_queue
 from support.kept import kept
 
-SAMPLES = ("local-migrations.netcost.tar.zst", "nic-guest/6.12-nic-2-flows.netcost.tar.zst")
 WIDTH_NS = 20_000_000
 
 
 @pytest.mark.parametrize(
-    ("sample", "window"), list(zip(SAMPLES, ({"start_s": 0.2, "end_s": 0.5}, {}), strict=True))
+    ("sample", "window"),
+    [
+        ("local-migrations.netcost.tar.zst", {"start_s": 0.2, "end_s": 0.5}),
+        ("nic-guest/6.12-nic-2-flows.netcost.tar.zst", {}),
+    ],
 )
 def test_blocks_add_up_to_the_whole(sample: str, window: dict[str, Any]) -> None:
     timeline = kept(sample).timeline(**window)

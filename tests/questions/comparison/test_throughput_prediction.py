@@ -7,7 +7,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.comparison.comparison import Comparison
-from support.kept import kept_experiment
+from support.run_sets import measured
 from support.talking import Talk
 
 MS = 1_000_000
@@ -61,11 +61,19 @@ def test_any_extra_time_predicts_its_part(
 # A client that sleeps a tenth of its time would only sleep less.
 def test_without_a_bottleneck_there_is_no_prediction(tmp_path: Path) -> None:
     base = Talk(sleep_every=10, asleep_ns=12_000)
-    new = replace(base, softirq_ns=4_500)
-    found = compared(tmp_path, base, new).ask.comparison.throughput_prediction()
+    comparison = compared(tmp_path, base, replace(base, softirq_ns=4_500))
+    found = comparison.ask.comparison.throughput_prediction()
     assert found.frame["predicted"].isna().all()
     assert set(found.frame["reason"]) == {"no bottleneck"}
     assert found.tables["throughputs"]["change"].notna().all()
+    for fact in ("client", "server", "95%"):
+        assert fact in str(comparison.ask("other_causes").refusal)
+    # Who is busy is who is not asleep by client_and_server.
+    beside = netcost.open_capture(tmp_path / "base.data").ask.processes.client_and_server().frame
+    life = beside["on_cpu_ns"] + beside["waited_ns"] + beside["asleep_between_ns"]
+    busy = (1 - beside["asleep_between_ns"] / life).astype(float).to_list()
+    candidates = found.tables["candidates"]
+    assert candidates["base_busy_share"].to_list() == pytest.approx(busy, rel=1e-3)
 
 
 # What the client itself takes longer is no softirq's doing.
@@ -92,15 +100,8 @@ def test_a_neighbour_on_the_bottlenecks_cpu_changes_no_prediction(tmp_path: Path
 
 
 def repeated(path: Path, talk: Talk, side: str, rates: list[float]) -> netcost.RunSet:
-    runs = [
-        netcost.Run(f"{side}{number}", {"side": side}, {"received_bits_per_second": rate})
-        for number, rate in enumerate(rates)
-    ]
-    labels = {"side": side}
-    recorded = netcost.run_set(talk.write(path / f"{side}.data"), labels=labels)
-    return netcost.RunSet(
-        [*runs, *(netcost.Run(one.name, labels, {}, one.openers) for one in recorded)]
-    )
+    recorded = netcost.run_set(talk.write(path / f"{side}.data"), labels={"kernel": side})
+    return netcost.RunSet([*measured(side, rates), *recorded])
 
 
 @pytest.mark.parametrize(
@@ -121,23 +122,10 @@ def test_repeats_without_a_recording_come_first(
 
 
 def test_a_side_without_a_recording_has_no_prediction_and_no_tree(tmp_path: Path) -> None:
-    sides = {"base_where": {"skb_defer_max": 0}, "new_where": {"skb_defer_max": 64}}
-    where = {"network": "veth", "protocol": "tcp", "rps": "on", "cpus": "two"}
-    found = netcost.compare(kept_experiment("local-regression"), where=where, **sides)
+    found = Comparison(measured("base", [1.0]), measured("new", [1.0]))
     for question in ("throughput_prediction", "other_causes", "cost_tree"):
         assert "run of base" in str(found.ask(question).refusal)
-    recorded = (Talk().write(tmp_path / f"{side}.data") for side in ("base", "new"))
-    per_second = netcost.compare(*recorded, per="second")
+    paths = (Talk().write(tmp_path / f"{side}.data") for side in ("base", "new"))
+    per_second = netcost.compare(*paths, per="second")
     uncounted = per_second.ask.comparison.throughput_prediction()
     assert "was not counted" in str(uncounted.refusal)
-
-
-# What is asleep is what client_and_server says.
-def test_who_is_busy(tmp_path: Path) -> None:
-    base = Talk(sleep_every=10, asleep_ns=12_000)
-    pair = compared(tmp_path, base, replace(base, softirq_ns=4_500))
-    rows = pair.ask.comparison.throughput_prediction().tables["candidates"]
-    beside = netcost.open_capture(tmp_path / "base.data").ask.processes.client_and_server().frame
-    life = beside["on_cpu_ns"] + beside["waited_ns"] + beside["asleep_between_ns"]
-    busy = (1 - beside["asleep_between_ns"] / life).astype(float).to_list()
-    assert rows["base_busy_share"].to_list() == pytest.approx(busy, rel=1e-3)

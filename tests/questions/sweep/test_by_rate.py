@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from netcost_analysis import CaptureError
-from netcost_analysis.questions.sweep import measure
+from netcost_analysis.questions.sweep import step_figures
 from netcost_analysis.questions.sweep.steps import steps_of
 from netcost_analysis.snapshots.daemons import daemons
 from support.kept import kept_experiment
@@ -22,10 +22,8 @@ def stat(pid: int, comm: str, ticks: int) -> str:
 def test_described_steps_come_back(tmp_path: Path) -> None:
     steps = [Told(rate=1_000, batch=1), Told(), Told(rate=50_000, batch=8), Told("xdp")]
     found = sweep(tmp_path / "s", *steps).ask.sweep.by_rate()
-    rows = found.frame.set_index("step")
-    assert list(rows.index) == [step.name for step in steps]
-    for step in steps:
-        row = rows.loc[step.name]
+    assert list(found.frame["step"]) == [step.name for step in steps]
+    for step, row in zip(steps, found.frame.to_dict("records"), strict=True):
         each_ns = (AROUND_NS + step.poll_ns) / step.batch
         assert row["rate_per_s"] == pytest.approx(step.rate)
         assert row["network_ns_per_packet"] == pytest.approx(each_ns)
@@ -33,7 +31,7 @@ def test_described_steps_come_back(tmp_path: Path) -> None:
         assert row["victim_share"] == pytest.approx(1 - each_ns * step.rate / 1e9)
         assert row["batch_mean"] == step.batch
         assert (row["measured_cpu"], row["dropped_share"], row["reached_pps"]) == (0, 0, step.rate)
-    assert list(rows["curve"]) == ["bridge"] * 3 + ["xdp"]
+    assert list(found.frame["curve"]) == ["bridge"] * 3 + ["xdp"]
     ends = {one["curve"]: (one["first"], one["last"]) for one in found["curve_ends"]}
     rates = {name: tuple(one["offered"] for one in of) for name, of in ends.items()}
     assert rates == {"bridge": ("1000", "50000"), "xdp": ("10000", "10000")}
@@ -94,7 +92,7 @@ def test_drops_are_told_hop_by_hop(tmp_path: Path) -> None:
     lossy = {"received": 94_000, **dropped}
     found = sweep(tmp_path / "s", Told(), Told("xdp", columns=lossy)).ask.sweep.by_rate()
     drops = found.tables["drops"]
-    assert list(drops["hop"][:5]) == list(measure.HOPS)
+    assert list(drops["hop"][:5]) == list(step_figures.HOPS)
     of_xdp = drops[drops["curve"] == "xdp"].set_index("hop")
     assert list(of_xdp["dropped"]) == [0, 5_000, 900, 0, 100]
     assert of_xdp.loc["backlog", "dropped_per_s"] == 500
@@ -148,38 +146,29 @@ def test_daemons_are_part_of_the_price(tmp_path: Path) -> None:
 
 # ovs-vswitchd was asked for with --daemon; pidstat knows ovsdb-server.
 def test_the_daemons_of_a_sample() -> None:
-    experiment = kept_experiment("nic-guest-paths")
-    taken = daemons(experiment.bundle("6.12-openvswitch-1-flows")).set_index("comm")
-    assert list(taken.index) == ["ovs-vswitchd", "ovsdb-server"]
-    assert taken.loc["ovs-vswitchd", "rss_bytes"] == 49_276 * 1024
-    row = experiment.ask.sweep.by_rate().frame.set_index("data_path")
-    assert pd.isna(row.loc["bridge", "daemon_cpu_share"])
-    for name, total in (("cpu_share", "daemon_cpu_share"), ("rss_bytes", "daemon_rss_bytes")):
-        assert row.loc["openvswitch", total] == pytest.approx(taken[name].sum())
-    assert 0 < row.loc["openvswitch", "daemon_cpu_share"] < 1
+    rows = kept_experiment("nic-guest-paths").ask.sweep.by_rate().frame.set_index("data_path")
+    assert pd.isna(rows.loc["bridge", "daemon_cpu_share"])
+    assert 0 < rows.loc["openvswitch", "daemon_cpu_share"] < 1
+    taken = kept_experiment("nic-guest-paths").bundle("6.12-openvswitch-1-flows")
+    by_comm = daemons(taken).set_index("comm")["rss_bytes"]
+    assert list(by_comm.index) == ["ovs-vswitchd", "ovsdb-server"]
+    assert by_comm["ovs-vswitchd"] == 49_276 * 1024
+    assert rows.loc["openvswitch", "daemon_rss_bytes"] == by_comm.sum()
 
 
-# The events of XDP as native hands them over: no recording of the tests has a format of theirs.
-def test_bulking_where_it_was_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = Told("xdp")
-    experiment = sweep(tmp_path / "s", told)
-    at = [START_NS + number * told.period_ns for number in range(told.rounds)]
-    flushes = pd.DataFrame({"time_ns": at, "sent": 15, "drops": 1})
-    events = {"xdp:xdp_devmap_xmit": flushes, "xdp:xdp_redirect": flushes[["time_ns"]]}
-    before = experiment.ask.sweep.by_rate().frame.iloc[0]
-    assert before[["flush_mean", "flush_dropped_share", "redirects_per_s"]].isna().all()
-    known = measure.unrecorded
-    monkeypatch.setattr(measure, "_events", lambda _, name: events[name])
-    monkeypatch.setattr(
-        measure,
-        "unrecorded",
-        lambda capture, *names: known(capture, *(one for one in names if one not in events)),
-    )
-    again = type(experiment)(experiment.path)
-    row = again.ask.sweep.by_rate().frame.iloc[0]
-    assert (row["flush_mean"], row["flush_dropped_share"]) == (16, 1 / 16)
-    assert row["redirects_per_s"] == pytest.approx(1e9 / told.period_ns)
-    assert pd.isna(row["redirect_errors_per_s"])
+def test_bulking_is_that_of_the_events() -> None:
+    experiment = kept_experiment("datapath-sweep")
+    name = "xdp-wire-to1-pinned-max"
+    row = experiment.ask.sweep.by_rate().frame.set_index("step").loc[name]
+    capture = experiment.capture(name)
+    assert capture.bundle is not None
+    victim = capture.bundle.victim
+    assert victim is not None
+    flushes = capture.events("xdp:xdp_devmap_xmit")
+    flushes = flushes[flushes["time_ns"].between(victim.start_ns, victim.end_ns)]
+    packets = (flushes["sent"] + flushes["drops"]).sum()
+    assert row["flush_mean"] == pytest.approx(packets / len(flushes), rel=1e-3)
+    assert row["flush_dropped_share"] == flushes["drops"].sum() / packets == 0
 
 
 def test_recordings_that_are_missing(tmp_path: Path) -> None:

@@ -58,11 +58,6 @@ def test_an_interval_of_mpstat_that_the_run_shares(tmp_path: Path) -> None:
     assert (found["partly"], found["least_in_run_share"]) == (1, pytest.approx(0.4))
 
 
-def test_without_mpstat_there_is_no_such_table(tmp_path: Path) -> None:
-    found = sweep(tmp_path / "s", Told()).ask.sweep.cpu_by_rate()
-    assert "mpstat was not" in str(found.refusal)
-
-
 HOSTILE = "<script>$x_{1%s`|*"
 
 

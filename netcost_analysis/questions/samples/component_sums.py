@@ -1,14 +1,14 @@
-# What samples come to: by component, by what interrupts were off in, and by function. Without
-# pandas: `netcost functions` answers before that could be imported.
+# Sums of samples by component, by what ran with interrupts off, and by function. No pandas:
+# `netcost functions` answers before it could be imported.
 
 from collections.abc import Iterable
 from typing import Any
 
 from ...stats.shares import effective, share_ends
-from .part import Part, Parts
 from .rules import APPLICATION, IDLE, UNCLASSIFIED
+from .sample_groups import SampleGroup, SampleGroups
 
-# Of a component so many functions are named.
+# How many functions are named per component.
 _NAMED = 3
 _USER = "(user mode)"
 _NAN = float("nan")
@@ -16,12 +16,12 @@ _NAN = float("nan")
 Row = dict[str, Any]
 
 
-def summed(found: Parts) -> dict[str, Any]:
+def component_sums(found: SampleGroups) -> dict[str, Any]:
     """What components() answers, its tables as rows, falling by samples."""
     code = {name: at for at, name in enumerate(found.components)}
-    ordered = sorted(found.parts, key=lambda part: code[part.component])
+    ordered = sorted(found.groups, key=lambda group: code[group.component])
     rows = _with_shares(_sums(ordered, "component"), found)
-    decided = (part for part in ordered if part.samples and part.decided_by)
+    decided = (group for group in ordered if group.samples and group.decided_by)
     deciding = _sums(decided, "component", "decided_by")
     for row in rows:
         names = [one["decided_by"] for one in deciding if one["component"] == row["component"]]
@@ -29,7 +29,7 @@ def summed(found: Parts) -> dict[str, Any]:
     busy = [row for row in rows if row["component"] != IDLE]
     kernel = [row for row in busy if row["component"] != APPLICATION]
     unnamed = [row for row in kernel if row["component"] == UNCLASSIFIED]
-    off = _sums((part for part in found.parts if part.interrupts_off_in), "interrupts_off_in")
+    off = _sums((group for group in found.groups if group.interrupts_off_in), "interrupts_off_in")
     return {
         "components": rows,
         "interrupts_off": [
@@ -44,35 +44,35 @@ def summed(found: Parts) -> dict[str, Any]:
     }
 
 
-def functions_of(found: Parts, user: bool = False) -> list[Row]:
+def function_sums(found: SampleGroups, user: bool = False) -> list[Row]:
     """Functions, by component, falling by samples; user: those of programs too."""
-    parts = found.parts
+    groups = found.groups
     if not user:
-        parts = [
-            part._replace(function=part.function if part.in_kernel else _USER, dso=None)
-            for part in parts
+        groups = [
+            group._replace(function=group.function if group.in_kernel else _USER, dso=None)
+            for group in groups
         ]
-    return _with_shares(_sums(parts, "function", "module", "dso", "component"), found)
+    return _with_shares(_sums(groups, "function", "module", "dso", "component"), found)
 
 
-def _sums(parts: Iterable[Part], *names: str) -> list[Row]:
-    # Samples and weight by these fields, falling by samples; those of no sample are left out.
+def _sums(groups: Iterable[SampleGroup], *names: str) -> list[Row]:
+    # Samples and weight by these fields, most samples first; groups without samples are left out.
     by: dict[tuple[Any, ...], Row] = {}
-    for part in parts:
-        key = tuple(getattr(part, name) for name in names)
+    for group in groups:
+        key = tuple(getattr(group, name) for name in names)
         row = by.get(key)
         if row is None:
             row = by[key] = {**dict(zip(names, key, strict=True)), "samples": 0, "weight": 0}
-        row["samples"] += part.samples
-        row["weight"] += part.weight
+        row["samples"] += group.samples
+        row["weight"] += group.weight
     return sorted((row for row in by.values() if row["samples"]), key=lambda row: -row["samples"])
 
 
-def _with_shares(rows: list[Row], found: Parts) -> list[Row]:
-    # Shares of what is outside idle, with the ends of their intervals; NaN of idle.
-    busy = [part for part in found.parts if part.component != IDLE]
-    whole = sum(part.weight for part in busy)
-    size = effective(float(whole), sum(part.squares for part in busy))
+def _with_shares(rows: list[Row], found: SampleGroups) -> list[Row]:
+    # Shares of the time outside idle, with their intervals; NaN for idle itself.
+    busy = [group for group in found.groups if group.component != IDLE]
+    whole = sum(group.weight for group in busy)
+    size = effective(float(whole), sum(group.squares for group in busy))
     for row in rows:
         share = row["weight"] / whole if whole and row["component"] != IDLE else _NAN
         low, high = share_ends(share * size, size)

@@ -1,4 +1,4 @@
-# What components() says; no template, for `netcost functions` prints it before Jinja2 could be
+# The summary of components(). Not a template: `netcost functions` prints it before Jinja2 could be
 # imported.
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from .interrupts import HIDDEN, is_interrupt
 from .rules import APPLICATION, UNCLASSIFIED
 
 _NAMED = 4
-# Of a sentence a part as text, and a name as code: of Markdown, or of a terminal.
+# How a sentence writes text, or a name as code: in Markdown or for a terminal.
 Form = Callable[[Any], str]
 
 _FROM_ANOTHER = (
@@ -19,7 +19,7 @@ _FROM_ANOTHER = (
 )
 
 
-def component_words(parts: dict[str, Any], text: Form, code: Form) -> str:
+def component_summary(parts: dict[str, Any], text: Form, code: Form) -> str:
     """A paragraph of what summed() returns."""
     event = code(parts["sampled_event"])
     if not parts["busy_samples"]:
@@ -27,7 +27,7 @@ def component_words(parts: dict[str, Any], text: Form, code: Form) -> str:
     samples = f"{text(plural(parts['busy_samples'], 'sample'))} of {event} outside idle"
     busy = {row["component"]: row for row in parts["components"] if not absent(row["busy_share"])}
     hidden = busy.pop(HIDDEN, None)
-    # Not named, or not the kernel's: they lead to nothing that can be looked up.
+    # Samples without a name or outside the kernel name no component to look up.
     named = [row for name, row in busy.items() if name not in (UNCLASSIFIED, APPLICATION)][:_NAMED]
     largest = [
         f"{text(share(row['busy_share']))}{'' if at else ' are'} {text(row['component'])} "

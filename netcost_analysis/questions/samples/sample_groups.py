@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ...capture.capture import Capture
 
 
-class Part(NamedTuple):
+class SampleGroup(NamedTuple):
     """Samples that nothing tells apart.
 
     function, module, dso: where they are, None where that is not known; dso only of programs, where
@@ -32,7 +32,7 @@ class Part(NamedTuple):
     squares: float
 
 
-class Parts(NamedTuple):
+class SampleGroups(NamedTuple):
     """All of them, in the order of their first samples.
 
     Those with samples of none that were asked for stand apart from all others. components: all
@@ -41,7 +41,7 @@ class Parts(NamedTuple):
 
     event: str
     components: list[str]
-    parts: list[Part]
+    groups: list[SampleGroup]
 
     @property
     def is_timed(self) -> bool:
@@ -60,7 +60,7 @@ class Asked(NamedTuple):
 
 
 def search(source: "Capture") -> list[str]:
-    # Where programs are looked for before this machine's own files.
+    # Where to look for programs before the files of this machine.
     given = source.beside.symbols
     return [] if given is None else [str(given)]
 
@@ -68,7 +68,7 @@ def search(source: "Capture") -> list[str]:
 def window_ns(
     source: "Capture", start_s: float | None, end_s: float | None
 ) -> tuple[int | None, int | None]:
-    # Of the recording's clock. Raises CaptureError for a window outside the recording.
+    # By the recording's clock. Raises CaptureError for a window outside the recording.
     if start_s is None and end_s is None:
         return None, None
     require_window(source, start_s, end_s)
@@ -79,7 +79,7 @@ def window_ns(
 
 
 def require_names(path: str, in_kernel: bool, known: bool) -> None:
-    # in_kernel: whether any sample is. known: whether any frame has a name.
+    # in_kernel: whether any sample is in the kernel. known: whether any frame has a name.
     if in_kernel and not known:
         raise CaptureError(
             f"{path} does not say what the kernel's functions are called: record with "

@@ -1,4 +1,4 @@
-# Steps of a sweep that differ in one label, in pairs: how far a figure is apart, rate by rate.
+# Pairs of steps that differ in one label only, and the difference between them at each rate.
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -14,10 +14,10 @@ from ...stats.change import LEAST_REPEATS, adjusted, change_of
 from ...stats.resampling import CONFIDENCE
 from ..batches.curves import named
 from ..comparison.metrics import differs, sides_of
-from .measure import UNITS, side_counts
+from .step_figures import UNITS, side_counts
 from .steps import Step, require_steps, steps_of
 
-# Figures that are measured block by block, and whether a change of one is a part of it.
+# Figures that are measured in blocks of time, and whether a change is given as a share.
 METRICS = {
     "network_ns_per_packet": True,
     "network_share": False,
@@ -25,13 +25,13 @@ METRICS = {
     "batch_mean": True,
 }
 CHANGES = ("change", "change_low", "change_high")
-# What a narrow table of pairs shows behind what tells them apart.
+# The columns that a narrow table shows after those that identify a pair.
 COLUMNS = (*CHANGES, "base_name", "new_name", "base", "new")
 
 
 def pairs(experiment: Experiment, labels: Sequence[str], metric: str) -> pd.DataFrame:
-    # A row per rate and pair of steps that differ in the first of these labels that steps have, and
-    # in nothing else. Raises CaptureError where there is no pair, ArgumentError for a metric.
+    # A row per rate and pair of steps that differ only in one label: the first of these that the
+    # steps have. Raises CaptureError where there is no pair, ArgumentError for an unknown metric.
     if metric not in METRICS:
         raise ArgumentError(no_such("metric", metric, list(METRICS)))
     every = each("reading the steps", steps_of(experiment))
@@ -46,7 +46,7 @@ def pairs(experiment: Experiment, labels: Sequence[str], metric: str) -> pd.Data
 
 
 def by_change(rows: pd.DataFrame, ascending: bool = True) -> pd.DataFrame:
-    # The least change first, whichever way.
+    # Sorted by the size of the change.
     return rows.reindex(rows["change"].abs().sort_values(ascending=ascending).index)
 
 
@@ -76,8 +76,8 @@ def _paired(
 
 
 def _scatter(steps: list[Step], metric: str) -> tuple[float, int]:
-    # Of a metric from run to run of one step: its standard deviation over its mean, pooled over the
-    # steps with repeats enough, and its degrees of freedom: 0 without any.
+    # The scatter of a metric between runs of the same step: standard deviation over mean, pooled
+    # over the steps with enough repeats, and its degrees of freedom.
     squares, freedom = 0.0, 0
     for step in steps:
         counts = side_counts(step, metric)
@@ -89,8 +89,8 @@ def _scatter(steps: list[Step], metric: str) -> tuple[float, int]:
 
 
 def _widened(frame: pd.DataFrame, scatter: float, freedom: int) -> pd.DataFrame:
-    # Blocks of time know nothing of how far another run of the same step would be: where repeats of
-    # other steps do, their scatter is added to the intervals of single runs.
+    # Blocks of time do not show how much another run would differ. Where repeats of other steps do,
+    # their scatter widens the intervals of single runs.
     frame["run_scatter"] = np.where(frame["observed_in"] == "blocks", scatter, np.nan)
     if not freedom:
         return frame
@@ -105,7 +105,7 @@ def _widened(frame: pd.DataFrame, scatter: float, freedom: int) -> pd.DataFrame:
 
 
 def _differing(steps: list[Step], but: str) -> list[str]:
-    # The labels, but one, that tell steps apart.
+    # The labels that differ between steps, without the one compared.
     names = list(dict.fromkeys(name for step in steps for name in step.labels if name != but))
     return [name for name in names if len({step.labels.get(name) for step in steps}) > 1]
 

@@ -1,4 +1,4 @@
-# Samples of one event, summed up by all that questions about components and functions tell apart.
+# Samples of one event in groups, as finely as questions about components and functions need.
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,8 +6,16 @@ from ... import _native
 from ...progress import progress
 from ...timeline.reading import once
 from .interrupts import HIDDEN, off_in
-from .part import Asked, Part, Parts, require_cpu, require_names, search, window_ns
 from .rules import components_of, native_rules, rules
+from .sample_groups import (
+    Asked,
+    SampleGroup,
+    SampleGroups,
+    require_cpu,
+    require_names,
+    search,
+    window_ns,
+)
 from .sampled import chosen_event, is_text, is_timed
 
 if TYPE_CHECKING:
@@ -15,13 +23,13 @@ if TYPE_CHECKING:
 
 
 @once
-def parts(source: "Capture", asked: Asked, user: bool = False) -> Parts:
+def grouped_samples(source: "Capture", asked: Asked, user: bool = False) -> SampleGroups:
     # user: functions of programs too. Raises CaptureError as the question does.
     if is_text(source):
-        # With pandas, which takes longer to import than a recording to sum up.
-        from ..functions.profile import parts_of_text
+        # It needs pandas, whose import takes longer than summing up a recording.
+        from ..functions.profile import groups_of_text
 
-        return parts_of_text(source, asked, user)
+        return groups_of_text(source, asked, user)
     event = chosen_event(source, asked.event)
     given = rules(asked.rules)
     components = components_of(given)
@@ -43,12 +51,12 @@ def parts(source: "Capture", asked: Asked, user: bool = False) -> Parts:
         )
     require_names(source.path, any(where[3] for where, _, _ in found["parts"]), found["has_names"])
     require_cpu(asked.cpu, found["cpus"])
-    return Parts(event, components, [_part(components, *one) for one in found["parts"]])
+    return SampleGroups(event, components, [_group(components, *one) for one in found["parts"]])
 
 
-def _part(components: list[str], where: Any, what: Any, sums: Any) -> Part:
+def _group(components: list[str], where: Any, what: Any, sums: Any) -> SampleGroup:
     function, module, dso, in_kernel = where
     component, beneath, decided_by, ended = what
     name = components[component]
     hidden = off_in(ended, components[beneath]) if name == HIDDEN else None
-    return Part(function, module, dso, in_kernel, name, hidden, decided_by, *sums)
+    return SampleGroup(function, module, dso, in_kernel, name, hidden, decided_by, *sums)

@@ -1,0 +1,104 @@
+# The answers about a sweep or a fleet in a fixed order, as text, JSON or a page like netcost
+# report's.
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+import click
+
+from .answer_output import plain_answer
+from .options import json_option, output_option, path_argument, print_json
+from .report import EXTRA
+from .table import by_importance, fitting
+
+if TYPE_CHECKING:
+    from ..answers.answer import Answer
+    from ..fleet.fleet import Fleet
+    from ..opening.experiment import Experiment
+
+# The width of a mail.
+_COLUMNS = 72
+
+
+def write_up_options(function: Callable[..., None]) -> Callable[..., None]:
+    # PATH, -o and --json.
+    output = output_option(
+        *(".html", ".htm", ".md", ".txt"),
+        help="Write to FILE.html, FILE.md or FILE.txt instead: only HTML has the pictures.",
+    )
+    return path_argument(output(json_option(function)))
+
+
+def write_up(
+    source: "Experiment | Fleet",
+    questions: Mapping[str, str],
+    notebook: str,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    # questions: their titles by name. notebook: the one that a page is made of.
+    context = click.get_current_context()
+    path = str(context.params["path"])
+    if output is None and as_json:
+        print_json({name: plain_answer(source.ask(name)) for name in questions})
+    elif output is None:
+        print(_text(source, questions), end="")
+    else:
+        if Path(output).suffix == ".txt":
+            from ..files import replacing
+
+            with replacing(output) as draft:
+                draft.write_text(_text(source, questions), encoding="utf-8")
+        else:
+            _page(notebook, str(context.info_name), path, output)
+        if as_json:
+            print_json({str(context.info_name).partition("-")[0]: path, "output": output})
+        else:
+            print(f"write-up in {output}")
+
+
+def _page(notebook: str, command: str, path: str, output: str) -> None:
+    from ..report.execution import NotebookError
+    from ..report.report import find_notebook, write_report
+
+    try:
+        write_report(find_notebook(notebook), path, output, named=("netcost", command, path))
+    except ImportError as error:
+        raise click.ClickException(f"{EXTRA} (no module {error.name})") from None
+    except NotebookError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _text(source: "Experiment | Fleet", questions: Mapping[str, str]) -> str:
+    parts = [_section(source.ask(name), title) for name, title in questions.items()]
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(answer: "Answer", title: str) -> str:
+    # The summary, and the columns of the table that fit.
+    from ..display.figures import figures
+    from ..display.tables import Table
+    from ..display.templates import as_text
+    from ..units import printable
+
+    lines = [title, "=" * len(title), ""]
+    for line in as_text(answer.words).split("\n"):
+        # A command is copied whole.
+        code = line.startswith("    ")
+        lines += [line] if code or not line else wrap(line, _COLUMNS, break_long_words=False)
+    text = "\n".join(map(printable, lines))
+    question = answer.question
+    if answer.refusal is None and question.rows and len(answer.frame):
+        table = figures(answer.frame, 0, question.rows, shares=question.shares)
+        named = dict(zip(answer.frame.columns, table.header, strict=True))
+        order = by_importance(table, [named[name] for name in question.columns])
+        places = fitting(table, order, _COLUMNS)
+        narrow = Table(
+            [table.header[place] for place in places],
+            [[row[place] for place in places] for row in table.rows],
+            left={at for at, place in enumerate(places) if place in table.left},
+        )
+        text += f"\n\n{narrow.text()}"
+    return text.rstrip()

@@ -1,0 +1,159 @@
+# The tasks of a run: client, server and victim, and what the scheduler did to each task per block.
+
+import numpy as np
+import pandas as pd
+
+from ...capture.requires import unrecorded
+from ...comparison.comparison import Comparison
+from ...comparison.run import Run
+from ...errors import AbsentError, no_task
+from ...masking.names import is_kernel_thread
+from ...stats.resampling import Floats
+from ...timeline.aggregates import groups
+from ...timeline.group import KNOWN, Grouping, Range
+from ...timeline.owners import plain_names
+from ...timeline.reading import once, window_of
+from ...timeline.task import Task, rows_of
+from ...timeline.task_groups import attached, named
+from ...timeline.timeline import Timeline
+from ..migration.migrations import incomparable, migrations
+from ..processes.context_switches import LEFT, OF_TASKS, kinds_of
+from ..processes.endpoints import endpoints
+from .run_blocks import Blocks, run_blocks
+
+# In whose context CPU time was spent.
+CONTEXTS = ("client", "server", "victim", "kernel thread", "other", "idle", "unknown")
+_KEYS = ["block", "tid", "comm", "what"]
+
+
+def victim_of(run: Run, given: Task | None = None) -> Task | None:
+    # The task given, else the bundle's victim.
+    capture = run.captures[0]
+    if given:
+        return named(capture.timeline(), given)
+    return attached(capture) or (capture.bundle.victim_comm if capture.bundle else None)
+
+
+def task_of(run: Run, end: str, comparison: Comparison) -> Task | None:
+    # end: "client" or "server".
+    given: Task | None = getattr(comparison, end)
+    return _processes(run)[0].get(end) if given is None else given
+
+
+def client_of(run: Run) -> int | None:
+    # From the recording alone; None where no pair of tasks exchanged packets.
+    return _processes(run)[0].get("client")
+
+
+def scheduled_of(run: Run) -> pd.DataFrame | None:
+    # scheduled() of all files; None where any file has none.
+    return _processes(run)[1]
+
+
+# Not part of run_blocks(): sweeps do not need it.
+@once
+def _processes(run: Run) -> tuple[dict[str, int], pd.DataFrame | None]:
+    timelines, files = run.timelines(), run_blocks(run).files
+    pair = endpoints(timelines[0])
+    ends = dict(zip(("client", "server"), pair, strict=True)) if pair else {}
+    parts = [scheduled(timeline, blocks) for timeline, blocks in zip(timelines, files, strict=True)]
+    known = [part for part in parts if part is not None]
+    return ends, pd.concat(known, ignore_index=True) if len(known) == len(parts) else None
+
+
+def of_task(run: Run, task: Task | None, what: str, column: str) -> Floats:
+    # column: count or ns of what the scheduler did to a task, per block.
+    moves = scheduled_of(run)
+    assert moves is not None
+    rows = rows_of(moves[moves["what"] == what], task)
+    number = len(run_blocks(run).seconds)
+    return np.bincount(rows["block"], rows[column], number).astype("float64")
+
+
+def require_tasks(comparison: Comparison) -> None:
+    # Raises AbsentError for a named task that no recording has: its figures would be silently
+    # missing, or those of another task.
+    sums = {
+        run: run_blocks(run).sums for side in comparison.sides.values() for run in side.recorded
+    }
+    for task in (comparison.victim, comparison.client, comparison.server):
+        if task is not None and not any(
+            len(rows_of(rows, victim_of(run, task))) for run, rows in sums.items()
+        ):
+            names = [str(name) for rows in sums.values() for name in rows["comm"].dropna().unique()]
+            raise AbsentError(no_task(task, list(dict.fromkeys(names))))
+
+
+def process_contexts(run: Run, comparison: Comparison) -> "pd.Series[str]":
+    # One of CONTEXTS for each row of a run's sums.
+    sums = run_blocks(run).sums
+    comm = sums["comm"].astype("string").fillna("")
+    # Recordings have no flag for kernel threads.
+    is_thread = comm.map({name: is_kernel_thread(name) for name in comm.unique()}).astype(bool)
+    contexts = pd.Series("other", index=sums.index).mask(is_thread, "kernel thread")
+    tasks = {
+        "victim": victim_of(run, comparison.victim),
+        "client": task_of(run, "client", comparison),
+        "server": task_of(run, "server", comparison),
+    }
+    for name, task in tasks.items():
+        if task is not None:
+            contexts[rows_of(sums, task).index] = name
+    contexts = contexts.mask(sums["tid"].eq(0).fillna(False).astype(bool), "idle")
+    return contexts.mask(sums["context"] == "unknown", "unknown")
+
+
+def scheduled(timeline: Timeline, blocks: Blocks) -> pd.DataFrame | None:
+    # count and ns by block, tid, comm and what: "voluntary", "involuntary", "undecided" (switches
+    # out, as context_switches() has them), "wake-up", "runnable" (waits for a CPU, as run_queue()
+    # has them), "asleep" (stretches between a task's slices in which it did not wait), "migration"
+    # (ns until the task ran). None where nobody knows when tasks waited and slept.
+    if unrecorded(timeline.capture, "sched:sched_switch") or timeline.missing["clocks"]:
+        return None
+    window = window_of(timeline)
+
+    def slices(at: str, by: str | None, known: str, ns: str | None) -> Grouping:
+        where: dict[str, Range] = {"tid": OF_TASKS, known: KNOWN, at: window.range}
+        keys = ("tid", "comm", *([by] if by else []))
+        block, sums = (at, blocks.width_ns), (ns,) if ns else ()
+        return Grouping("slices", keys, block, sums=sums, where=tuple(where.items()))
+
+    switches, waits, asleep, left = groups(
+        timeline,
+        slices("out_ns", "prev_state", "prev_state", None),
+        slices("in_ns", "is_woken", "wait_ns", "waited_ns"),
+        slices("in_ns", None, "asleep_ns", "asleep_ns"),
+        LEFT.of(timeline),
+    )
+    states = switches.frame["prev_state"].astype("int64")
+    woken = waits.frame["is_woken"].map({True: "wake-up", False: "runnable"})
+    parts = [
+        _counted(switches.frame, blocks, kinds_of(states, left), 0),
+        _counted(waits.frame, blocks, woken, waits.frame["waited_ns"]),
+        _counted(asleep.frame, blocks, "asleep", asleep.frame["asleep_ns"]),
+    ]
+    if not unrecorded(timeline.capture, "sched:sched_migrate_task"):
+        moved = migrations(timeline).frame
+        if incomparable(timeline, moved):
+            return None
+        moved = moved[window.has(moved["time_ns"]).fillna(False).to_numpy(dtype=bool)]
+        moved = moved.assign(slices=1, block=moved["time_ns"].astype("int64") // blocks.width_ns)
+        until_run_ns = moved["until_run_ns"].astype("Int64").fillna(0).astype("int64")
+        parts.append(_counted(moved, blocks, "migration", until_run_ns))
+    every = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+    return every.groupby(_KEYS, dropna=False)[["count", "ns"]].sum().reset_index()
+
+
+def _counted(
+    rows: pd.DataFrame, blocks: Blocks, what: "pd.Series[str] | str", ns: "pd.Series[int] | int"
+) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "block": blocks.placed(rows["block"]),
+            "tid": rows["tid"].astype("Int64"),
+            "comm": plain_names(rows["comm"]),
+            "what": what,
+            "count": rows["slices"],
+            "ns": ns,
+        }
+    )
