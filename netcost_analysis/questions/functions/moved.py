@@ -6,7 +6,7 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...errors import AbsentError, ArgumentError
-from ..devices.device_traffic import carried
+from ..devices.device_traffic import traffic_of
 from .profile import Profile
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def moved_while_sampled(
     before, after = (side.reads.get("net_dev") for side in (bundle.before, bundle.after))
     if before and after and first <= before[0] < after[1] <= last:
         first, last = before[0], after[1]
-    rows = carried(bundle, whole=True, within=(first, last))
+    rows = traffic_of(bundle, whole=True, within=(first, last))
     names = list(dict.fromkeys(rows["device"]))
     if device is not None and device not in names:
         raise AbsentError(f"no device {device!r}; there are {', '.join(names)}")

@@ -9,7 +9,7 @@ from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...stats.counts import count_interval
-from ..devices.device_traffic import carried, comparable
+from ..devices.device_traffic import comparable, traffic_of
 from ..samples.interrupts import HIDDEN
 from ..samples.rules import IDLE
 from ..samples.sampled import sampled
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def _check(capture: "Capture") -> None:
     _require_clock(sampled(capture))
     if capture.bundle:
-        carried(capture.bundle)
+        traffic_of(capture.bundle)
 
 
 def _require_clock(source: "Capture") -> None:
