@@ -44,19 +44,8 @@ _TYPES: dict[str, Any] = {
 }
 
 
-def interfaces(bundle: "Bundle") -> "pd.DataFrame":
-    """What is known of each interface of the recorded host; columns.toml."""
-    found = known_interfaces(bundle)
-    if not len(found):
-        raise CaptureError(
-            "the bundle says nothing of its host's network interfaces: netcost-record keeps "
-            "net/dev and ip's output in before/ and after/"
-        )
-    return found
-
-
 def known_interfaces(bundle: "Bundle") -> "pd.DataFrame":
-    """As interfaces() returns them, without rows where the bundle says nothing of any."""
+    """What is known of each interface of the recorded host; columns.toml."""
     frames = [
         _of_namespace(bundle, name, ending) for name, ending in bundle.network_namespaces.items()
     ]

@@ -20,8 +20,6 @@ _PARTS = {
     "nested_ns": (KIND["vector"], "interrupts on top of it"),
 }
 _MAX_POINTS = 20_000
-# The corner of long_softirqs.
-_LONG_MS, _FEW_PACKETS = 20, 64
 
 
 def anatomy(ax: Axes, parts: pd.DataFrame) -> None:
@@ -79,12 +77,15 @@ def softirq_limits(
     budget: int | None,
     jiffies: int | None,
     limit_ns: tuple[int, int] | None,
+    corner: tuple[float, int],
 ) -> None:
     """Draw each NET_RX by its packets and its time, with the limits of both, and what is strange.
 
     softirqs: with packets, ns, in_kthread. budget: packets that one may poll. jiffies, limit_ns:
-    how long one may take, and what that comes to, least and most; None where not known.
+    how long one may take, and what that comes to, least and most; None where not known. corner:
+    marked are those that take so many ms or more for fewer packets than that.
     """
+    long_ms, few_packets = corner
     if len(softirqs) > _MAX_POINTS:
         longest = softirqs["ns"].nlargest(_MAX_POINTS // 20).index
         some = softirqs.iloc[:: -(-len(softirqs) // _MAX_POINTS)].index
@@ -98,10 +99,10 @@ def softirq_limits(
         packets = part["packets"].astype("float64")
         ax.plot(packets, part["ns"] / 1e6, color=color, label=label, **look)  # type: ignore[arg-type]
     lowest, highest = float(softirqs["ns"].min()) / 1e6, float(softirqs["ns"].max()) / 1e6
-    top = max(highest, _LONG_MS) * 3
+    top = max(highest, long_ms) * 3
     ax.set_yscale("log")
     ax.set_ylim(max(lowest, 1e-6) / 1.6, top)
-    right = max(float(softirqs["packets"].max()) * 1.06, _FEW_PACKETS * 1.3)
+    right = max(float(softirqs["packets"].max()) * 1.06, few_packets * 1.3)
     beside = {"textcoords": "offset points", "ha": "right", "color": FAINT}
     if budget is not None and right >= 0.6 * budget:
         right = max(right, budget * 1.06)
@@ -113,10 +114,10 @@ def softirq_limits(
         ax.axhspan(low, high, color=KIND["idle"], zorder=0)
         text, place = f"netdev_budget_usecs: {jiffies} jiffies", (min(right, budget or right), high)
         ax.annotate(text, place, xytext=(-5, -3), va="top", **beside)  # type: ignore[arg-type]
-    corner = {"color": PART["stolen_maybe_network"], "alpha": 0.35, "linewidth": 0, "zorder": 0}
-    ax.fill_between([-0.02 * right, _FEW_PACKETS], _LONG_MS, top, **corner)  # type: ignore[arg-type]
+    look = {"color": PART["stolen_maybe_network"], "alpha": 0.35, "linewidth": 0, "zorder": 0}
+    ax.fill_between([-0.02 * right, few_packets], long_ms, top, **look)  # type: ignore[arg-type]
     ax.annotate(
-        f"over {_LONG_MS} ms, under {_FEW_PACKETS} packets",
+        f"over {long_ms:g} ms, under {few_packets} packets",
         (0, top),
         xytext=(3, -3),
         textcoords="offset points",

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import netcost_analysis as netcost
+from support.drawn import irq, softirq
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.timelines import timeline
@@ -18,14 +19,8 @@ def drawn(
 
 # openssl |irq 32: raise at 1_050|      |NET_RX: poll eth0 4, irq 33 inside, poll eth1 0|
 #         1_000             1_100       1_200        1_500 1_600    2_000   2_300  2_400
+POLLS = h.NapiPoll(2_000, "eth0", 4), h.NapiPoll(2_300, "eth1", 0)
 CHAIN = (
-    h.IrqEntry(1_000, 32, "eth0-rx-0"),
-    h.SoftirqRaise(1_050, NET_RX),
-    h.IrqExit(1_100, 32),
-    h.SoftirqEntry(1_200, NET_RX),
-    h.IrqEntry(1_500, 33, "ahci"),
-    h.IrqExit(1_600, 33),
-    h.NapiPoll(2_000, "eth0", 4),
-    h.NapiPoll(2_300, "eth1", 0),
-    h.SoftirqExit(2_400, NET_RX),
+    *irq(1_000, 1_100, h.SoftirqRaise(1_050, NET_RX), name="eth0-rx-0"),
+    *softirq(1_200, 2_400, *irq(1_500, 1_600, line=33, name="ahci"), *POLLS),
 )

@@ -9,6 +9,11 @@ import netcost_analysis as netcost
 from netcost_analysis.capture.bundle import Bundle
 from support.perfdata import Cpu, recording
 
+S = 1_000_000_000
+STAMP = "".join(
+    f"{name} {{0}} {{0}}\n"
+    for name in ("net_dev", "tc_qdisc.json", "ethtool/eth0/statistics", "net_softnet_stat")
+)
 HEAD = "Inter-|   Receive  |  Transmit\n face |bytes packets ...\n"
 
 
@@ -28,6 +33,14 @@ def net_dev(**counts: "tuple[int, int, int, int] | list[int]") -> str:
             row = [rx_bytes, rx_packets, 0, 0, 0, 0, 0, 0, tx_bytes, tx_packets, *[0] * 6]
         lines.append(f"  {name}: {' '.join(map(str, row))}\n")
     return HEAD + "".join(lines)
+
+
+def full_stamps() -> dict[str, str]:
+    return {
+        f"{side}/{name}": text
+        for at, side in ((S, "before"), (3 * S, "after"))
+        for name, text in (("stamp", STAMP.format(at)), ("net_dev", net_dev(eth0=(at, 1, 0, 0))))
+    }
 
 
 def link(name: str, *flags: str, **fields: Any) -> dict[str, Any]:

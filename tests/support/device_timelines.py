@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from support.drawn import irq, raised, softirq
 from support.perfdata import Cpu, cpu
 from support.perfdata import happenings as h
 from support.told import NET_RX, OPENSSL, UDPSINK
@@ -14,29 +15,13 @@ from support.told import NET_RX, OPENSSL, UDPSINK
 # CPU 1, udpsink:  300                340  345                                          400
 #                     [(no_device) poll 5|NET_RX]
 def drawn() -> tuple[Cpu, Cpu]:
-    first = cpu(
-        0,
-        h.IrqEntry(100, 32, "virtio0-input.0"),
-        h.SoftirqRaise(105, NET_RX),
-        h.IrqExit(110, 32),
-        h.SoftirqEntry(111, NET_RX),
-        h.NapiPoll(140, "eth0", 4),
-        h.NapiPoll(150, "eth0", 2),
-        h.SoftirqExit(155, NET_RX),
-        h.IrqEntry(200, 40, "nvme0q1"),
-        h.IrqExit(230, 40),
-        h.Waking(400, UDPSINK),
-        task=OPENSSL,
-    )
-    second = cpu(
-        1,
-        h.SoftirqRaise(290, NET_RX),
-        h.SoftirqEntry(300, NET_RX),
-        h.NapiPoll(340, "(no_device)", 5),
-        h.SoftirqExit(345, NET_RX),
-        h.Waking(400, OPENSSL),
-        task=UDPSINK,
-    )
+    polls = h.NapiPoll(140, "eth0", 4), h.NapiPoll(150, "eth0", 2)
+    interrupt = irq(100, 110, h.SoftirqRaise(105, NET_RX), name="virtio0-input.0")
+    disk = irq(200, 230, line=40, name="nvme0q1")
+    story = *interrupt, *softirq(111, 155, *polls), *disk, h.Waking(400, UDPSINK)
+    backlog = raised(290, 300, 345, h.NapiPoll(340, "(no_device)", 5))
+    first = cpu(0, *story, task=OPENSSL)
+    second = cpu(1, *backlog, h.Waking(400, OPENSSL), task=UDPSINK)
     return first, second
 
 

@@ -30,42 +30,35 @@ def ends(line: netcost.Timeline) -> tuple[int, int]:
     return line.offset_ns, line.offset_ns + line.duration_ns
 
 
+BOTH = {"victim": RAN, "load": LOAD}
+
+
 @pytest.mark.parametrize(
-    ("name", "of", "between"),
+    ("manifest", "name", "of", "between"),
     [
-        ("victim", "victim", OF_VICTIM),
-        ("load", "load", OF_LOAD),
-        ("trace", "trace", OF_TRACE),
-        ("auto", "victim", OF_VICTIM),
+        (BOTH, "victim", "victim", OF_VICTIM),
+        (BOTH, "load", "load", OF_LOAD),
+        (BOTH, "trace", "trace", OF_TRACE),
+        (BOTH, "auto", "victim", OF_VICTIM),
+        ({"victim": None, "load": LOAD}, "auto", "load", OF_LOAD),
+        ({"victim": None, "load": LOAD | {"end_ns": None}}, "auto", "trace", OF_TRACE),
+        # What was recorded while it did not run is of nobody's run.
+        ({"victim": RAN | {"start_ns": 10**9, "end_ns": 10**10}}, "auto", "trace", OF_TRACE),
+        ({"victim": RAN | {"end_ns": 5}, "load": LOAD}, "auto", "load", OF_LOAD),
+        # A part of it was recorded.
+        ({"victim": RAN, "window": {"start_ns": 501_000}}, "auto", "victim", (500_000, 800_000)),
+        ({"victim": RAN, "window": {"end_ns": 501_000}}, "auto", "victim", (300_000, 500_000)),
+        # Its only task is there all the time.
+        ({"victim": VICTIM, "load": LOAD}, "auto", "victim", OF_TRACE),
+        ({"victim": VICTIM | {"command": "other", "pid": 7}}, "auto", "trace", OF_TRACE),
     ],
 )
-def test_a_run_by_name(tmp_path: Path, name: Named, of: str, between: tuple[int, int]) -> None:
-    line = opened(tmp_path, victim=RAN, load=LOAD).timeline(window=name)
+def test_a_window_by_name(
+    tmp_path: Path, manifest: dict[str, Any], name: Named, of: str, between: tuple[int, int]
+) -> None:
+    line = opened(tmp_path, **manifest).timeline(window=name)
     assert (line.window.of, ends(line)) == (of, between)
     assert bool(line.window.during) == (of != "trace")
-
-
-@pytest.mark.parametrize(
-    ("manifest", "of", "between"),
-    [
-        ({"victim": None, "load": LOAD}, "load", OF_LOAD),
-        ({"victim": None, "load": LOAD | {"end_ns": None}}, "trace", OF_TRACE),
-        # What was recorded while it did not run is of nobody's run.
-        ({"victim": RAN | {"start_ns": 10**9, "end_ns": 10**10}}, "trace", OF_TRACE),
-        ({"victim": RAN | {"end_ns": 5}, "load": LOAD}, "load", OF_LOAD),
-        # A part of it was recorded.
-        ({"victim": RAN, "window": {"start_ns": 501_000}}, "victim", (500_000, 800_000)),
-        ({"victim": RAN, "window": {"end_ns": 501_000}}, "victim", (300_000, 500_000)),
-        # Its only task is there all the time.
-        ({"victim": VICTIM, "load": LOAD}, "victim", OF_TRACE),
-        ({"victim": VICTIM | {"command": "other", "pid": 7}}, "trace", OF_TRACE),
-    ],
-)
-def test_what_is_asked_unless_a_window_is_named(
-    tmp_path: Path, manifest: dict[str, Any], of: str, between: tuple[int, int]
-) -> None:
-    line = opened(tmp_path, **manifest).timeline(window="auto")
-    assert (line.window.of, ends(line)) == (of, between)
 
 
 # openssl (500) on CPU 0 from 2 to 6 us, then on CPU 1 until 9 us, of a trace of 20.

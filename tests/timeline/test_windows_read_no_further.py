@@ -185,11 +185,12 @@ def told(capture: Capture, tables: list[str], bin_ns: int | None, **window: Any)
 @pytest.mark.parametrize(("first", "last"), [(0, 0.02), (0.1, 0.101), (0.5, 0.98)])
 def test_no_answer_is_another(large: Path, first: float, last: float) -> None:
     capture = surveyed(large)
-    window = {"start_s": share_s(capture, first), "end_s": share_s(capture, last)}
+    window: dict[str, Any] = {"start_s": share_s(capture, first), "end_s": share_s(capture, last)}
     some = capture.info["cpus"][:1]
+    found: dict[str, Any] = {}
     for tables, bin_ns, cpus in (
-        *((list(TABLES), None, None), ([], None, some), ([], 1_000_000, None)),
-        (["slices"], None, some),
+        *((["slices"], None, some), ([], None, some), ([], 1_000_000, None)),
+        (list(TABLES), None, None),
     ):
         found = told(capture, tables, bin_ns, **window, cpus=cpus)
         whole = told(netcost.open_capture(large), tables, bin_ns, **window, cpus=cpus)
@@ -197,23 +198,14 @@ def test_no_answer_is_another(large: Path, first: float, last: float) -> None:
         assert list(found) == list(whole)
         for name, frame in whole.items():
             pd.testing.assert_frame_equal(found[name], frame, check_exact=True, obj=name)
-
-
-@pytest.mark.parametrize(("first", "last"), [(0, 0.02), (0.1, 0.3)])
-def test_batches_of_a_window_are_its_tables(large: Path, first: float, last: float) -> None:
-    capture = surveyed(large)
-    window: dict[str, Any] = {
-        "start_s": share_s(capture, first),
-        "end_s": share_s(capture, last),
-    }
+    # Nor are its batches.
     names = [name for name in TABLES if name != "displaced"]
-    parts = list(capture.timeline(**window).arrow_batches(*names, rows=2_000))
-    whole = told(netcost.open_capture(large), names, None, **window)
+    parts = list(capture.timeline(**window).arrow_batches(*names, rows=20_000))
     for name in names:
         rows = pd.concat([plain(part[name]) for part in parts], ignore_index=True)
         if "cpu" in rows:
             rows = rows.sort_values("cpu", kind="stable", ignore_index=True)
-        pd.testing.assert_frame_equal(rows, whole[name], check_exact=True, check_dtype=False)
+        pd.testing.assert_frame_equal(rows, found[name], check_exact=True, check_dtype=False)
 
 
 def test_events_of_a_window_are_those_of_all(large: Path) -> None:
@@ -229,15 +221,10 @@ def test_events_of_a_window_are_those_of_all(large: Path) -> None:
             found = capture.events("softirq_entry", start_s=start, end_s=end, cpus=cpus)
             pd.testing.assert_frame_equal(found, expected, check_categorical=False)
             assert len(found)
-
-
-def test_some_fields_of_events_are_theirs(large: Path) -> None:
-    capture = netcost.open_capture(large)
-    every = capture.events("sched:sched_switch")
-    fields = ["next_pid", "next_comm", "no_such_field"]
-    found = capture.events("sched:sched_switch", fields=fields)
-    common = ["time_ns", "common_cpu", "common_pid", "common_comm"]
-    assert sorted(map(str, found)) == sorted([*common, *fields[:2]])
+    fields = ["vec", "no_such_field"]
+    found = capture.events("softirq_entry", fields=fields)
+    common = {"time_ns", "common_cpu", "common_pid", "common_comm"}
+    assert set(map(str, found)) == {*common, fields[0]}
     pd.testing.assert_frame_equal(found, every[list(found)], check_exact=True)
 
 

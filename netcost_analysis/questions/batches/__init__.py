@@ -9,22 +9,16 @@ a poll costs however few packets it has, and a packet however many there are (po
 packet_costs), and how the CPU share grows with the rate of packets (rate_curve).
 """
 
+from .delays import irq_gaps, raise_delays
 from .detail_window import detail_window
-from .device_batches import device_batches
-from .irq_gaps import irq_gaps
 from .kernel_limits import kernel_limits
-from .long_softirqs import long_softirqs
 from .net_rx_totals import net_rx_totals
-from .packet_costs import packet_costs
-from .poll_costs import poll_costs
-from .poll_sizes import poll_sizes
-from .raise_delays import raise_delays
+from .poll_costs import packet_costs, poll_costs
+from .poll_sizes import device_batches, poll_sizes
 from .rate_curve import rate_curve
-from .rps_dispatch import rps_dispatch
-from .softirq_chains import softirq_chains
-from .softirq_lengths import softirq_lengths
-from .softirq_runs import softirq_runs
-from .softirq_sizes import softirq_sizes
+from .softirq_chains import long_softirqs, softirq_chains, softirq_runs
+from .softirq_sizes import softirq_lengths, softirq_sizes
+from .softnet import rps_dispatch
 from .squeezes import squeezes
 
 __all__ = [

@@ -1,13 +1,13 @@
-# The shares of a curve's steps: measured, and predicted by the costs in the other steps.
+# CPU shares of a curve's steps: measured, and predicted from the costs in the other steps.
 
 import numpy as np
 import pandas as pd
 
 from ...stats.least_squares import line_by_sums
+from .paired import Gathered
 from .poll_costs import MIN_POLLS, MIN_SPREAD
-from .poll_sums import Gathered
 
-# Of polls with packets; outside_polls_ns and irq_ns are of all.
+# Sums over polls with packets; outside_polls_ns and irq_ns are sums over all polls.
 _LINE = ["polls", "packets", "poll_ns", "squares", "products"]
 SUMS = [*_LINE, "outside_polls_ns", "irq_ns", "empty_polls", "empty_ns", "again"]
 _PARTS = ("poll_share", "outside_polls_share", "interrupt_share")
@@ -23,8 +23,8 @@ _COLUMNS = (
 
 
 def summed(work: Gathered) -> pd.DataFrame:
-    # By device: the sums that a line and the shares follow from. Polls without a begin have no
-    # time.
+    # By device: the sums from which a line and the shares follow. Polls without a begin have no
+    # time and are left out.
     sizes = work.sizes[work.sizes["known"] > 0].reset_index()
     packets = sizes["work"] * sizes["known"]
     sums = sizes[["device", "work"]].assign(
@@ -46,8 +46,8 @@ def summed(work: Gathered) -> pd.DataFrame:
 
 
 def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
-    # rate_curve()'s frame, of steps (curve, bundle, cpu_ns, window_ns, scheduled_ns, repeat_count)
-    # and summed() by bundle.
+    # The frame of rate_curve. steps: curve, bundle, cpu_ns, window_ns, scheduled_ns, repeat_count.
+    # sums: of summed(), with bundle.
     rows = sums.merge(steps, on="bundle")
     table, total = steps.set_index("bundle"), rows.groupby("bundle")[SUMS].sum()
     main = rows.sort_values("packets", ascending=False, kind="stable").groupby("bundle").first()
@@ -85,9 +85,9 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
 def _predicted(
     own: pd.DataFrame, others: pd.DataFrame, least: "pd.Series[float]"
 ) -> dict[str, float]:
-    # The share of one step by the costs of others, device by device: rate x (marginal + (irq + core
-    # + fixed) / batch). NaN where the others' polls of one of its devices are too few or too
-    # much alike for a line.
+    # A step's share by the costs in the other steps, device by device: rate x (marginal + (irq +
+    # core + fixed) / batch). NaN where the others' polls of a device are too few, or their batches
+    # too much alike, for a line.
     own = own.set_index("device")
     cpu_ns = float(own["cpu_ns"].iloc[0])
     sums = others.groupby("device")[SUMS].sum().reindex(own.index, fill_value=0)
@@ -103,7 +103,7 @@ def _predicted(
     empty_ns = (around + empty) * own["empty_polls"]
     smallest = least.reindex(own.index)
     unbatched = own["packets"] / smallest.where(smallest > 0)
-    # Per packet and poll of the device with most packets: each packet may pass several devices.
+    # Per packet and poll of the device with most packets, for a packet may pass several devices.
     main = own.iloc[int(own["packets"].argmax())]
     step = {
         "expected_share": (packets_ns + per_poll * own["polls"] + empty_ns).sum() / cpu_ns,
@@ -114,6 +114,6 @@ def _predicted(
         "poll_part_ns": (per_poll * own["polls"]).sum() / main["polls"],
     }
     if step["packet_part_ns"] < 0 or step["poll_part_ns"] < 0:
-        # The others' scatter outweighs what batches save: what they cost together is still told.
+        # Scatter outweighs what batches save: only the cost of both together is known.
         return {**dict.fromkeys(_PREDICTED, np.nan), "expected_share": step["expected_share"]}
     return step

@@ -1,4 +1,4 @@
-# What the curves of CPU share over packet rate say together; document 002's question.
+# What the curves of CPU share over packet rate say together.
 
 from typing import Any
 
@@ -6,28 +6,29 @@ import pandas as pd
 
 from ...display.tables import listed
 
-# A step is called flat where the share grows by less than the fifth root of the rate's growth.
+# A step is flat where the share grows by less than the fifth root of the rate's growth.
 _FLAT = 0.8
-# Batches grew; many polls were followed by another at once; most of the work ran in threads.
-_GREW, _AGAIN, _FULL_SHARE = 1.3, 0.25, 0.5
-# Document 002: the same share at these packets a second; a poll takes no more packets than that.
-SEEN, FULL = (50_000, 500_000), 64
-# A step within so much of the lower rate can be set beside that document's.
+# From here on batches grew, many polls were repeated at once, most work ran in threads.
+_GREW, _AGAIN, _THREADS_SHARE = 1.3, 0.25, 0.5
+# XDP vs OVS (David Ahern, 2020) has the same CPU share at both of these packet rates, per second.
+_FLAT_RATES = (50_000, 500_000)
+# The most packets of a poll.
+FULL = 64
+# A step is compared with the lower rate where it differs by less than this share.
 _NEAR = 0.2
 
-# What a data path is called says what it is; of another label the name does.
+# Labels whose values need no name beside them.
 PATHS = ("data_path", "path")
-# What says at which rate a step was run: packets a second, or "max".
+# Labels of the rate at which a step was run: packets a second, or "max".
 RATES = ("offered_pps", "pps")
 
 
 def named(key: str, value: object) -> str:
-    # A label, as in a curve's name.
     return str(value) if key in PATHS else f"{key.replace('_', ' ')} {value}"
 
 
 def curves_of(table: pd.DataFrame) -> list[dict[str, Any]]:
-    # Each curve with its steps that have a step before them, and how well shares are predicted.
+    # Each curve: its steps but the first, and how well their shares are predicted.
     return [
         {
             "name": str(name),
@@ -39,19 +40,18 @@ def curves_of(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _misses(curve: pd.DataFrame) -> dict[str, Any] | None:
-    # How far a curve's shares are from those expected by its other steps, and the step farthest
-    # off. others_batch: the largest batch of the others, where its own is more than twice as large.
+    # How far a curve's shares are from the predicted ones, and the step farthest off. others_batch:
+    # the largest batch of the other steps, where the step's own is more than twice as large.
     known = curve[curve["expected_share"].notna()]
     if not len(known):
         return None
     error = (known["expected_share"] / known["receive_share"] - 1).abs()
     (worst,) = listed(known.iloc[[int(error.argmax())]])
     others = float(curve.loc[curve["bundle"] != worst["bundle"], "batch_mean"].max())
-    is_beyond = worst["batch_mean"] > 2 * others
     return {
         "median_share": float(error.median()),
         "worst": worst,
-        "others_batch": others if is_beyond else None,
+        "others_batch": others if worst["batch_mean"] > 2 * others else None,
     }
 
 
@@ -63,12 +63,12 @@ def _prices(steps: pd.DataFrame) -> dict[str, float] | None:
 
 
 def bend(curves: pd.DataFrame) -> dict[str, Any] | None:
-    # Why curves bend, over the steps that have a step before them; None where none has two rates.
-    # Of steps that have most of their work in kernel threads only the number is told.
+    # Why curves bend, over the steps that have a step before them; None where there is no such
+    # step. Steps with most of their work in kernel threads are counted and left out.
     known = curves[curves["flatness"].notna()]
     if not len(known):
         return None
-    full = known["scheduled_share"] > _FULL_SHARE * known["receive_share"]
+    full = known["scheduled_share"] > _THREADS_SHARE * known["receive_share"]
     steps = known[~full]
     still = steps[steps["batch_growth"] < _GREW]
     grown = steps[(steps["batch_growth"] >= _GREW) & steps["expected_share"].gt(0)]
@@ -92,22 +92,24 @@ def bend(curves: pd.DataFrame) -> dict[str, Any] | None:
 
 
 def condition(steps: pd.DataFrame) -> dict[str, Any] | None:
-    # Document 002 beside the steps of bend(); None where their costs are not known. The share stays
-    # while packet + around / batch falls as the rate grows.
+    # What batches have to do for the flat part of XDP vs OVS, beside the steps of bend(); None
+    # where their costs are unknown. A share is flat where packet + around / batch falls as the rate
+    # grows.
     prices = _prices(steps[steps["expected_share"].gt(0)])
     if prices is None:
         return None
     packet, around, times = prices.values()
-    growth = SEEN[1] / SEEN[0]
-    off = (steps["rate_per_s"] / SEEN[0] - 1).abs()
+    lower, upper = _FLAT_RATES
+    growth = upper / lower
+    off = (steps["rate_per_s"] / lower - 1).abs()
     (near,) = listed(steps.iloc[[int(off.argmin())]])
     is_near, costs_times = bool(off.min() < _NEAR and near["batch_mean"]), 0.0
     if is_near:
         in_full_batches = growth * (packet + around / FULL)
         costs_times = in_full_batches / (packet + around / near["batch_mean"])
     return {
-        "from_per_s": SEEN[0],
-        "to_per_s": SEEN[1],
+        "from_per_s": lower,
+        "to_per_s": upper,
         "full_batch": FULL,
         "growth": growth,
         "most_batch": FULL / growth,

@@ -6,10 +6,8 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
-from .packet_costs import alone_and_together
-from .paired import INPUTS, paired
-from .poll_costs import costs_from
-from .poll_sums import gathered
+from .paired import INPUTS, gathered, paired
+from .poll_costs import alone_and_together, costs_from
 
 
 @question(
@@ -54,7 +52,7 @@ def _of_devices(timeline: Timeline) -> dict[str, Any]:
         first = costs.iloc[0]
         figures |= {"device": first["device"], "batch_mean": float(first["batch_mean"])}
         fitted = costs[costs["refused"].isna() & costs["doubt"].isna()]
-        # What one says of a packet alone hangs on the fixed part: no figure of it may be noise.
+        # The price of a packet that comes alone depends on the fixed part, which must not be noise.
         if fitted["fixed_low_ns"].head(1).gt(0).any():
             cost = fitted.iloc[0]
             figures |= {"priced_device": cost["device"], **alone_and_together(cost)}

@@ -1,5 +1,7 @@
-# Softirqs with interrupts and polls, in one pass for all questions that pair them.
+# Softirqs paired with interrupts and polls, in one pass for all questions that need the pairs; and
+# sums over polls and what surrounds them, from which lines and prices follow.
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -8,28 +10,34 @@ import pandas as pd
 from ...capture.requires import unrecorded
 from ...frames import to_frame
 from ...spans import spans_of
+from ...stats.line import Parts
+from ...stats.resampling import Ints
 from ...timeline.aggregates import Aggregate
 from ...timeline.reading import once, rows, window_of
 from ...timeline.timeline import Timeline
-from .common import plain
 from .kernel_limits import MAX_SOFTIRQ_RESTART, KernelLimits, limits_of
 
-# Of softirqs or runs, some 250 bytes each. Of a window with more, its rows up to a time are shown.
+# Softirqs or runs that a table holds, some 250 bytes each: those that began first.
 MAX_ROWS = 200_000
+_OWNER = ["device", "cpu"]
+# Where the kernel's napi_poll has no work.
+NO_WORK = -1
+_SHARED = ("outside_polls_ns", "irq_ns", "raised")
+_LINE = ["polls", "packets", "ns", "squares", "products"]
 
 
 class Picked(NamedTuple):
-    # Which chains are out of the ordinary: as long_softirqs() takes it.
+    # Which chains are unusual: the parameters of long_softirqs.
     longer_ns: int = 20_000_000
     fewer_packets: int = 64
     longest: int = 5
 
 
 class Pairing(NamedTuple):
-    """Native's aggregate, with what of a capture the events do not say.
+    """Native's aggregate, with what the events do not say.
 
-    gaps: CPU, start, end of those of the record, across which nothing is measured. limit_ns: as
-    KernelLimits has it. most: rows of a table that are told.
+    gaps: CPU, start and end of each gap of the record, across which nothing is measured. limit_ns:
+    softirq_limit_ns of KernelLimits. most: rows of a table.
     """
 
     window: tuple[int, int]
@@ -43,7 +51,6 @@ class Pairing(NamedTuple):
 
 @once
 def _record_gaps(timeline: Timeline) -> tuple[tuple[int, int, int], ...]:
-    # A row for each loss, so that there are few.
     gaps = spans_of(rows(timeline, "coverage")[0], group="cpu")
     spans = zip(gaps.groups.tolist(), gaps.starts.tolist(), gaps.ends.tolist(), strict=True)
     return tuple(spans)
@@ -61,6 +68,14 @@ def _pairing(timeline: Timeline, hz: int | None = None, picked: Picked | None = 
     )
 
 
+def plain(frame: pd.DataFrame) -> pd.DataFrame:
+    # A copy whose names are objects: groupby then makes no row for a name that does not occur.
+    names = frame.select_dtypes("category").columns
+    return frame.assign(
+        **{name: frame[name].astype(object).where(frame[name].notna(), None) for name in names}
+    )
+
+
 PAIRED = Aggregate(_pairing)
 INPUTS = (PAIRED, "coverage")
 
@@ -70,39 +85,88 @@ def paired(
     timeline: Timeline, hz: int | None = None, picked: Picked | None = None
 ) -> dict[str, pd.DataFrame]:
     # Native's tables (native/src/pairing). by_polls: NET_RX by has_polls (0, 1, -1 where polls were
-    # not recorded). by_device: by what was polled first, sums of their times, and how many each is
-    # known of. counts: how many, by what ("origin", "name" of the interrupt, "in_kthread",
-    # "raised") and which. chains, runs: the first rows. longest, strange: chains that were picked.
-    # run_counts: of all runs. steered: own time of stolen NET_RX that a vector raised. Those of
-    # gathered_of() besides. hz: as limits_of() takes it.
+    # not recorded). by_device: sums of times, with the number of chains that have each, by the
+    # device that was polled first. counts: numbers by what ("origin", "name" of the interrupt,
+    # "in_kthread", "raised") and which. chains, runs: the first rows. longest, strange: picked
+    # chains. run_counts: of all runs. steered: own time of stolen NET_RX that a vector raised. The
+    # others are those of gathered_of(). hz: as limits_of() takes it.
     tables = PAIRED(timeline, _pairing(timeline, hz, picked))
     return {name: plain(to_frame(table)) for name, table in tables.items()}
-
-
-def numbered(tables: dict[str, pd.DataFrame], name: str) -> pd.DataFrame:
-    # Rows of chains or runs with the number of their run: runs are numbered CPU after CPU.
-    number, rows = tables["runs_of_cpu"].set_index("cpu")["runs"], tables[name]
-    before = rows["cpu"].map(number.cumsum() - number).to_numpy(dtype="int64")
-    rows = rows.assign(call=rows["call"] + before)
-    return rows.astype({"device": "str"}) if "device" in rows else rows
-
-
-def outliers(timeline: Timeline, picked: Picked) -> pd.DataFrame:
-    # The chains that took long for few packets, and the longest; the longest first.
-    tables = paired(timeline, picked=picked)
-    few, longest = (numbered(tables, name) for name in ("strange", "longest"))
-    rows = pd.concat([few.assign(picked="few packets"), longest.assign(picked="longest")])
-    rows = rows.drop_duplicates(["cpu", "ordinal"])
-    rows = rows.sort_values(["cpu", "entry_ns", "ordinal"], kind="stable")
-    return rows.sort_values("wall_ns", ascending=False, kind="stable", ignore_index=True)
 
 
 def stopped_by(
     rounds: "pd.Series[int]", ns: "pd.Series[int]", limits: KernelLimits
 ) -> "np.ndarray[tuple[int], np.dtype[np.object_]]":
-    # Which limit ended runs after which something was pending.
+    # Which limit ended each run, where something was still pending.
     least, most = limits.softirq_limit_ns
     by_time = np.where(
         ns >= most, "time", np.where(ns > least, "time or need_resched", "need_resched")
     )
     return np.where(rounds == MAX_SOFTIRQ_RESTART, "rounds", by_time).astype(object)
+
+
+class Stretches(NamedTuple):
+    # Polls in order of time, summed in stretches of neighbours (native/src/pairing/line.rs). sums:
+    # by device, CPU, number of the stretch, and kind as in stats/line.py. polls: how many, by
+    # device and CPU. power: a stretch has 2 ** power polls.
+    sums: pd.DataFrame
+    polls: "pd.Series[int]"
+    power: int
+
+    def parts(self, device: str, cpu: int | None, work: Ints) -> Parts:
+        # What a line is fitted to: polls of a device, on one CPU if given. work: sizes that occur.
+        sums = self.sums.sort_values([*_OWNER, "stretch", "kind"], ignore_index=True)
+        sums = sums[(sums["device"] == device) & ((sums["cpu"] == cpu) | (cpu is None))]
+        # CPU after CPU, each in order of time.
+        polls: pd.Series[int] = self.polls.xs(device, level="device")
+        before = polls.cumsum() - polls if cpu is None else polls * 0
+        within = sums["stretch"].to_numpy(dtype="int64") << self.power
+        first = sums["cpu"].map(before).to_numpy(dtype="int64") + within
+        # The sum of ns squared, in two parts, of which either stays within 64 bits.
+        high, low = (int(sums[name].sum()) for name in ("high", "low"))
+        line = np.asarray(sums[_LINE].to_numpy(dtype="int64"))
+        return Parts(first, sums["kind"].to_numpy(), line, float((high << 32) + low), work)
+
+
+class Gathered(NamedTuple):
+    # sizes: by device, cpu and work (or NO_WORK): polls; known and known_ns, polls of known time
+    # and packets; whole and whole_ns, known polls that the window does not cut. stretches: of whole
+    # polls with packets. around: by device and cpu, what softirqs spent outside polls and the
+    # interrupts that raised them: outside_polls_ns, irq_ns, raised (interrupts); the same of known
+    # polls, as known_NAME; again: known polls whose softirq polled the device once more. lines:
+    # cpu, device, irqs, irq_ns of devices' own interrupt lines, which are not in around.
+    sizes: pd.DataFrame
+    stretches: Stretches
+    around: pd.DataFrame
+    lines: pd.DataFrame
+
+
+@once
+def gathered(timeline: Timeline) -> Gathered:
+    return gathered_of(paired(timeline))
+
+
+def gathered_of(tables: Mapping[str, pd.DataFrame]) -> Gathered:
+    # tables: native's sums (native/src/pairing/sums.rs).
+    lines = tables["lines"]
+    around = tables["around"].sort_values([*_OWNER, "shared", "line"], ignore_index=True)
+    has_line = around["line"].isin(lines["irq"].dropna())
+    # Sums are whole numbers up to here, so that they do not depend on the order of batches. shared:
+    # the polls that share a softirq.
+    shared = around["shared"].astype("float64")
+    for name in (f"{prefix}{name}" for prefix in ("", "known_") for name in _SHARED):
+        values = around[name].astype("float64")
+        if not name.endswith("outside_polls_ns"):
+            values = values.mask(has_line, 0.0)
+        around[name] = (values / shared).where(shared > 0, 0.0)
+    around = around.drop(columns=["shared", "line"]).groupby(_OWNER).sum()
+    lines = lines.groupby(["cpu", "device"])[["irqs", "irq_ns"]].sum().reset_index()
+    sizes = tables["sizes"].set_index([*_OWNER, "work"]).sort_index()
+    polls = tables["seen"].set_index(_OWNER)["polls"].sort_index()
+    stretches = Stretches(tables["stretches"], polls, int(tables["power"]["power"].iloc[0]))
+    return Gathered(sizes, stretches, around, lines)
+
+
+def work_is_known(work: Gathered) -> bool:
+    # Before Linux 4.8 napi_poll has none.
+    return bool((work.sizes.index.get_level_values("work") != NO_WORK).any())

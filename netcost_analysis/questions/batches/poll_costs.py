@@ -1,4 +1,4 @@
-# What a poll costs however few packets it has.
+# What a poll costs however few packets it has, and a packet in batches of so many.
 
 from collections.abc import Callable
 from functools import partial
@@ -9,23 +9,28 @@ import numpy as np
 import pandas as pd
 
 from ...answers.answer import Answer
+from ...answers.form import each
 from ...answers.question import question
 from ...display.tables import listed
 from ...display.templates import as_text, render
+from ...errors import ArgumentError
 from ...stats.line import Line, Parts, line_of
 from ...stats.resampling import Floats, Ints, middle
 from ...timeline.by import DeviceBy, check_by
 from ...timeline.timeline import Timeline
-from .paired import INPUTS
+from .paired import INPUTS, NO_WORK, Gathered, gathered
 from .poll_sizes import TIMED, mean_batch, times_by_work
-from .poll_sums import NO_WORK, Gathered, gathered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# So many devices are drawn, and in the words, those with most packets.
+# The devices that are drawn, those with most packets.
 _DEVICES = 3
-# Where one of these is not met there is no line: docs/definitions.md says why these.
+_SIZES = (1, 2, 4, 8, 16, 32, 64)
+# The most packets of a poll, as a rule: beyond that the line is a guess.
+_MAX_TOGETHER = 64
+_PRICES = ("device", "batch", "packet_ns", "packet_low_ns", "packet_high_ns", "fixed_share")
+# What a line needs: docs/definitions.md says why.
 MIN_POLLS, MIN_WORKS, MIN_SPREAD = 200, 5, 0.2
 _WHY = Path(__file__).with_name("poll_costs_why.md")
 
@@ -76,7 +81,7 @@ def costs_from(
     by: DeviceBy = "device",
     limits: tuple[int, int, float] = (MIN_POLLS, MIN_WORKS, MIN_SPREAD),
 ) -> pd.DataFrame:
-    # poll_costs() of what was gathered.
+    # The frame of poll_costs.
     keys = ["device", "cpu"] if by == "cpu" else ["device"]
     sizes = work.sizes.groupby(level=[*keys, "work"]).sum()
     owners = sizes.groupby(level=keys).size().index
@@ -102,9 +107,9 @@ def _row(
     parts: Callable[[Ints], Parts],
     limits: tuple[int, int, float],
 ) -> dict[str, object]:
-    # sizes: of Gathered, by work. parts: of the polls that a line is laid through.
+    # sizes: of Gathered, by work. parts: of the polls that a line is fitted to.
     known = sizes[sizes.index != NO_WORK]
-    batch, full = batches_of(sizes)
+    batch, full = _batches_of(sizes)
     empty = known.loc[known.index == 0].sum()
     number, polls = int(full["whole"].sum()), int(sizes["polls"].sum())
     count, has_work = max(polls, 1), bool(known["polls"].any())
@@ -142,14 +147,14 @@ def _row(
     return row
 
 
-def batches_of(sizes: pd.DataFrame) -> tuple[Ints, pd.DataFrame]:
-    # The batches that a line can be laid through, rising, and their rows of Gathered.sizes by work.
+def _batches_of(sizes: pd.DataFrame) -> tuple[Ints, pd.DataFrame]:
+    # The batches that a line is fitted to, rising, and their rows of Gathered.sizes by work.
     full = sizes[(sizes.index > 0) & (sizes["whole"] > 0)].sort_index()
     return full.index.to_numpy(dtype="int64"), full
 
 
 def _line(line: Line) -> dict[str, object]:
-    # Nothing costs less than nothing: such a line is none of costs.
+    # A line with a cost below 0 is refused.
     if line.fixed_ns < 0 or line.marginal_ns < 0:
         return {"refused": "fixed below 0" if line.fixed_ns < 0 else "marginal below 0"}
     fixed_low, fixed_high = middle(line.fixed)
@@ -168,15 +173,15 @@ def _line(line: Line) -> dict[str, object]:
 
 
 def around_ns(cost: Any) -> Any:
-    # Of poll_costs, measured around a poll: the interrupt, and the softirq outside polls.
+    # Measured around a poll: the interrupt, and the softirq outside polls. cost: of poll_costs.
     return cost["irq_per_poll_ns"] + cost["outside_polls_per_poll_ns"]
 
 
 Cost = TypeVar("Cost", float, Floats)
 
 
-def packet_ns(around: float, fixed: Cost, marginal: Cost, size: float) -> Cost:
-    # What a packet costs in batches of that size: the only price of a packet there is.
+def _packet_ns(around: float, fixed: Cost, marginal: Cost, size: float) -> Cost:
+    # The price of a packet, which is that in batches of some size.
     return (around + fixed) / size + marginal
 
 
@@ -202,3 +207,59 @@ def _line_through_polls(ax: "Axes", answer: Answer, device: str, cpu: int | None
     row = costs if cpu is None else costs[costs["cpu"] == cpu]
     poll_cost(ax, _of_panel(answer, device, cpu), row.iloc[0])
     ax.set_title(device if cpu is None else f"{device}, CPU {cpu}", pad=24)
+
+
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
+    inputs=INPUTS,
+    columns=_PRICES,
+    rows=len(_SIZES),
+)
+def packet_costs(timeline: Timeline, sizes: tuple[int, ...] = _SIZES) -> Answer:
+    """What a packet costs in batches of so many, by the line of poll_costs and what was measured.
+
+    A row per size and device that has a line without doubt. packet_ns = (interrupt + softirq
+    outside polls + fixed) / batch + marginal, its ends 95 % of the line's resamples. seen: whether
+    polls were as small as that, and as large. Source: poll_costs.
+    """
+    if any(size < 1 for size in sizes):
+        raise ArgumentError("a batch has at least one packet")
+    work, rows = gathered(timeline), []
+    costs = costs_from(work)
+    for cost in costs[costs["refused"].isna() & costs["doubt"].isna()].to_dict("records"):
+        device, around = cost["device"], around_ns(cost)
+        batch, _ = _batches_of(work.sizes.loc[[device]].groupby(level="work").sum())
+        line = line_of(work.stretches.parts(device, None, batch))
+        for size in sizes:
+            total = _packet_ns(around, line.fixed_ns, line.marginal_ns, size)
+            low, high = middle(_packet_ns(around, line.fixed, line.marginal, size))
+            share = 1 - line.marginal_ns / total if total > 0 else float("nan")
+            seen = bool(batch.min() <= size <= batch.max())
+            # Resamples of a line do not know that a price is above 0.
+            rows.append((device, size, total, max(low, 0.0), high, share, seen))
+    frame = pd.DataFrame(rows, columns=[*_PRICES, "seen"])
+    return Answer(frame.astype({"batch": "int64", "seen": bool}))
+
+
+def alone_and_together(cost: Any) -> dict[str, float]:
+    # What a packet costs that comes alone, and one of the largest batch. cost: a row of poll_costs
+    # with a line.
+    together = min(int(cost["largest_batch"]), _MAX_TOGETHER)
+    alone_ns, together_ns = (
+        _packet_ns(around_ns(cost), float(cost["fixed_ns"]), float(cost["marginal_ns"]), size)
+        for size in (1, together)
+    )
+    return {"alone_ns": alone_ns, "together": together, "together_ns": together_ns}
+
+
+@packet_costs.plot(
+    title=lambda _, device: f"What a packet of {device} costs by the size of its batch",
+    height=2.6,
+    panels=lambda answer: each("device")(answer)[:_DEVICES],
+    choices=each("device"),
+)
+def _by_batch(ax: "Axes", answer: Answer, device: str) -> None:
+    from ...plots.costs import packet_cost
+
+    packet_cost(ax, answer.frame[answer.frame["device"] == device])
+    ax.set_title(device, pad=24)

@@ -1,5 +1,6 @@
-# How many packets a poll handles.
+# How many packets a poll receives: how often each size occurred, and what that is by device.
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,8 @@ from ...timeline.timeline import Timeline
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# device_batches describes and draws so many devices one by one.
+_DEVICES = 3
 _KEYS = ["device", "cpu", "budget", "work"]
 # Polls by device, CPU, budget and work: how many, and sums. Each is counted where it ends.
 COUNTED: Grouped = Grouped(
@@ -28,15 +31,22 @@ COUNTED: Grouped = Grouped(
     known=("start_ns",),
     where=in_window("end_ns"),
 )
+# Counts of polls in device_batches, by trap.
+_TRAPS = {"empty_polls": "empty", "full_polls": "full", "almost_full_polls": "almost full"}
+_BATCHES = [
+    *("device", "polls", "known", "packets", "batch_mean", "batch_median", "empty_polls"),
+    *("full_polls", "empty_share", "almost_full_polls", "budget", "almost_full_work"),
+    "without_begin",
+]
 
 
 def whole_polls(timeline: Timeline) -> Where:
-    # Those that took a known time and lie whole in the window.
+    # Polls of known length that lie in the window from begin to end.
     start_ns, end_ns = window_of(timeline).range
     return {"end_ns": (start_ns, end_ns), "start_ns": (start_ns, None), "self_ns": KNOWN}
 
 
-# Their own times, of polls that received packets.
+# Own times of polls that received packets.
 TIMED = Grouped(
     "polls",
     by=("device", "cpu", "work"),
@@ -71,6 +81,47 @@ def poll_sizes(timeline: Timeline, by: DeviceBy = "cpu") -> Answer:
     return Answer(sizes, traps=traps, in_all=in_all)
 
 
+@question(
+    needs=("napi:napi_poll",),
+    inputs=(COUNTED, TIMED),
+    columns=(
+        *("device", "polls", "packets", "batch_mean", "batch_median"),
+        *("empty_polls", "full_polls"),
+    ),
+)
+def device_batches(timeline: Timeline) -> Answer:
+    """How many packets the polls of each device received.
+
+    A row per device, most polls first. batch_mean is of polls that received any, batch_median of
+    all; full_polls and almost_full_polls are those traps of poll_sizes. NA before Linux 4.8, whose
+    napi_poll has no work. `rest`: the devices behind the third. Source: poll_sizes.
+    """
+    sizes = sizes_of(counted(timeline), "device").astype({"device": object})
+    known, of = sizes[sizes["work"].notna()], sizes.groupby("device", sort=True)
+    frame = of[["polls", "without_begin"]].sum()
+    frame["known"] = known.groupby("device")["polls"].sum().reindex(frame.index, fill_value=0)
+    frame["packets"] = known.groupby("device")["packets"].sum().reindex(frame.index)
+    for column, trap in _TRAPS.items():
+        frame[column] = known[known["trap"] == trap].groupby("device")["polls"].sum()
+        frame[column] = frame[column].fillna(0).astype("Int64").where(frame["known"] > 0)
+    frame["budget"] = pd.Series({device: budget_of(rows) for device, rows in of})
+    by_device = {device: by_work(rows) for device, rows in known.groupby("device")}
+    averages: dict[str, Callable[[pd.Series[int]], float | None]]
+    averages = {"batch_mean": mean_batch, "batch_median": _median_batch}
+    for name, average in averages.items():
+        frame[name] = pd.Series({device: average(polls) for device, polls in by_device.items()})
+    frame["empty_share"] = frame["empty_polls"] / frame["known"].where(frame["known"] > 0)
+    frame["almost_full_work"] = frame["budget"] - 1
+    frame = frame.sort_values("polls", ascending=False, kind="stable").reset_index()
+    names = ["polls", "known", "packets", "without_begin"]
+    others = frame[_DEVICES:]
+    return Answer(
+        frame[_BATCHES],
+        in_all={name: int(frame[name].sum()) for name in names},
+        rest={"devices": len(others), **{name: int(others[name].sum()) for name in names}},
+    )
+
+
 def counted(timeline: Timeline) -> pd.DataFrame:
     # polls, packets, ns and without_begin, by device, cpu, budget and work.
     frame = COUNTED(timeline).frame.astype({"packets": "Int64"}).set_index(_KEYS)
@@ -79,7 +130,7 @@ def counted(timeline: Timeline) -> pd.DataFrame:
 
 
 def sizes_of(counts: pd.DataFrame, by: DeviceBy = "cpu") -> pd.DataFrame:
-    # poll_sizes() of counted().
+    # The frame of poll_sizes. counts: of counted().
     table = counts.reset_index().astype({"cpu": "Int64"})
     if by == "device":
         table["cpu"] = table["cpu"].mask(table["cpu"].notna())
@@ -89,15 +140,25 @@ def sizes_of(counts: pd.DataFrame, by: DeviceBy = "cpu") -> pd.DataFrame:
         values = table[what].astype("Float64")
         whole = values.groupby([table["device"], table["cpu"]], dropna=False).transform("sum")
         table[f"{what}_share"] = (values / whole.mask(whole == 0)).astype("Float64")
-    table["trap"] = _trap(table["work"], table["budget"])
-    return table
+    # What a size may mean other than packets that came together.
+    work, budget = table["work"], table["budget"]
+    traps = {
+        "no work field": work.isna(),
+        "Tx only": budget.eq(0),
+        "empty": work.eq(0),
+        "full": work.eq(budget),
+        "almost full": work.eq(budget - 1),
+    }
+    holds = [is_trap.fillna(False).to_numpy(dtype=bool) for is_trap in traps.values()]
+    trap = pd.Series(np.select(holds, list(traps), ""), index=table.index, dtype=object)
+    return table.assign(trap=trap.where(trap != "", None))
 
 
-def times_by_work(counted: Histogram, device: str, cpu: int | None = None) -> pd.DataFrame:
-    # Of TIMED what polls of a device, or of it on one CPU, took by work: polls, mean_ns, and
-    # low_ns, median_ns, high_ns (a quarter of them took less, half, and three).
+def times_by_work(times: Histogram, device: str, cpu: int | None = None) -> pd.DataFrame:
+    # What polls of a device took, on one CPU if given, by work: polls, mean_ns, and low_ns,
+    # median_ns, high_ns (the quartiles). times: of TIMED.
     where = {"device": device} if cpu is None else {"device": device, "cpu": cpu}
-    own = narrowed(counted, ["work"], where)
+    own = narrowed(times, ["work"], where)
     table = pd.DataFrame({"polls": own.totals["count"]})
     table["mean_ns"] = own.totals["total"] / own.totals["count"]
     for name, at in (("low_ns", 0.25), ("median_ns", 0.5), ("high_ns", 0.75)):
@@ -112,15 +173,21 @@ def work_known(timeline: Timeline) -> bool:
 
 
 def mean_batch(polls: "pd.Series[int]") -> float | None:
-    # batch_mean: packets of a poll, of the polls that received any; None where none did. polls: how
-    # many, by their packets.
+    # batch_mean: packets per poll that received any; None where none did. polls: how many, by their
+    # packets.
     received = polls[polls.index > 0]
     number = int(received.sum())
     return float((received * received.index).sum() / number) if number else None
 
 
+def _median_batch(polls: "pd.Series[int]") -> float:
+    upto, half = polls.cumsum(), polls.sum() / 2
+    middle = polls.index[(upto >= half) & (upto - polls <= half)]
+    return float(middle[[0, -1]].to_numpy().mean())
+
+
 def by_work(sizes: pd.DataFrame) -> "pd.Series[int]":
-    # Polls by their packets, of rows of poll_sizes().
+    # Polls by their packets, of rows of poll_sizes.
     known = sizes[sizes["work"].notna()].astype({"work": "int64"})
     return known.groupby("work")["polls"].sum()
 
@@ -129,20 +196,6 @@ def budget_of(sizes: pd.DataFrame) -> int | None:
     # The budget most polls had; None where it was not recorded.
     polls = sizes.groupby("budget")["polls"].sum()
     return int(polls.index[int(polls.argmax())]) if len(polls) else None
-
-
-def _trap(work: "pd.Series[int]", budget: "pd.Series[int]") -> "pd.Series[str]":
-    # What a size may mean other than packets that came together.
-    traps = {
-        "no work field": work.isna(),
-        "Tx only": budget.eq(0),
-        "empty": work.eq(0),
-        "full": work.eq(budget),
-        "almost full": work.eq(budget - 1),
-    }
-    holds = [one.fillna(False).to_numpy(dtype=bool) for one in traps.values()]
-    trap = pd.Series(np.select(holds, list(traps), ""), index=work.index, dtype=object)
-    return trap.where(trap != "", None)
 
 
 @poll_sizes.table
@@ -155,17 +208,17 @@ def _most(answer: Answer) -> str:
     return text + (f"<p>{more:,} more sizes, which fewer polls had.</p>" if more else "")
 
 
-def _several(answer: Answer) -> list[dict[str, str]]:
-    known = answer.frame[answer.frame["work"].notna() & answer.frame["cpu"].notna()]
-    return [{}] if len(known[["device", "cpu"]].drop_duplicates()) > 1 else []
-
-
-def _rows(answer: Answer) -> float:
-    return 1.0 + 0.33 * min(len(answer.frame[["device", "cpu"]].drop_duplicates()), 16)
+def _owners(sizes: pd.DataFrame) -> pd.DataFrame:
+    return sizes[["device", "cpu"]].drop_duplicates()
 
 
 @poll_sizes.plot(
-    "by_cpu", title="Packets per poll, by device and CPU", height=_rows, panels=_several
+    "by_cpu",
+    title="Packets per poll, by device and CPU",
+    height=lambda answer: 1.0 + 0.33 * min(len(_owners(answer.frame)), 16),
+    panels=lambda answer: (
+        [{}] if len(_owners(answer.frame.dropna(subset=["work", "cpu"]))) > 1 else []
+    ),
 )
 def _matrix(ax: "Axes", answer: Answer) -> None:
     from ...plots.batches import batch_matrix
@@ -173,26 +226,44 @@ def _matrix(ax: "Axes", answer: Answer) -> None:
     batch_matrix(ax, answer.frame)
 
 
-def _devices(answer: Answer) -> list[dict[str, str]]:
-    # The busiest first.
-    known = answer.frame[answer.frame["work"].notna()]
+def _panels(frame: pd.DataFrame, number: int | None = None) -> list[dict[str, str]]:
+    # Devices of known work, the busiest first. frame: of poll_sizes or device_batches.
+    known = frame[frame["work"].notna() if "work" in frame else frame["known"] > 0]
     polls = known.groupby("device")["polls"].sum().sort_values(ascending=False, kind="stable")
-    return [{"device": str(device)} for device in polls.index]
+    return [{"device": str(device)} for device in polls.index[:number]]
 
 
 @poll_sizes.plot(
     title=lambda _, device: f"Packets per poll of {device}",
     height=2.2,
-    panels=lambda answer: _devices(answer)[:2],
-    choices=_devices,
+    panels=lambda answer: _panels(answer.frame, 2),
+    choices=lambda answer: _panels(answer.frame),
 )
-def _of_device(ax: "Axes", answer: Answer, device: str) -> None:
-    draw_sizes(ax, answer.frame, device)
-
-
-def draw_sizes(ax: "Axes", sizes: pd.DataFrame, device: str) -> None:
+@device_batches.plot(
+    title=lambda _, device: f"Packets per poll of {device}",
+    height=2.4,
+    panels=lambda answer: _panels(answer.frame[:_DEVICES]),
+    choices=lambda answer: _panels(answer.frame),
+)
+def _sizes(ax: "Axes", answer: Answer, device: str) -> None:
     from ...plots.batches import batches
 
+    has_sizes = answer.question is poll_sizes
+    sizes = answer.frame if has_sizes else poll_sizes(answer.timeline).frame
     sizes = sizes[sizes["device"] == device]
     batches(ax, by_work(sizes), budget_of(sizes))
+    ax.set_title(device)
+
+
+@device_batches.plot(
+    "cost",
+    title=lambda _, device: f"Time per packet of {device}, by packets per poll",
+    height=2.4,
+    panels=lambda answer: _panels(answer.frame[:_DEVICES]),
+    choices=lambda answer: _panels(answer.frame),
+)
+def _cost(ax: "Axes", answer: Answer, device: str) -> None:
+    from ...plots.batches import cost_by_batch
+
+    cost_by_batch(ax, times_by_work(TIMED(answer.timeline).lengths, device))
     ax.set_title(device)

@@ -18,14 +18,14 @@ from ...timeline.timeline import Timeline
 from ..completeness.missing import MAX_MISSING, network_missing
 from .curve_shares import SUMS, curve_from, summed
 from .curves import RATES, bend, condition, curves_of, named
-from .poll_sums import Gathered, gathered, work_is_known
+from .paired import Gathered, gathered, work_is_known
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# So many curves have a picture at most.
+# At most so many curves have a picture.
 _PICTURES = 4
-# Columns of a table of steps by which its curves are told apart, where it has them.
+# Columns of a table of steps that distinguish its curves.
 _CURVES = (
     *("data_path", "path", "kernel", "steering", "destinations", "flows", "victim"),
     *("network", "protocol", "rps", "skb_defer_max"),
@@ -79,20 +79,19 @@ def rate_curve(experiment: Experiment, curves: tuple[str, ...] | None = None) ->
 
 
 def explained(experiment: Experiment, table: pd.DataFrame) -> Answer:
-    # rate_curve() of its frame.
-    bent = bend(table)
-    said = {name: getattr(experiment.experiment, name) for name in ("command", "kernel", "started")}
+    # The answer with this frame.
+    bent, names = bend(table), ("command", "kernel", "started")
+    described = {name: getattr(experiment.experiment, name) for name in names}
     return Answer(
         table,
         bend=bent,
         document_002=condition(bent["steps"]) if bent else None,
         curves=curves_of(table),
         pictures=len(_drawn(table)),
-        experiment={"name": experiment.path.name, **said},
+        experiment={"name": experiment.path.name, **described},
     )
 
 
-# Saturation asks for it too.
 @once
 def rate_curves(experiment: Experiment, curves: tuple[str, ...] | None = None) -> pd.DataFrame:
     _require_polls(experiment)
@@ -103,8 +102,7 @@ def rate_curves(experiment: Experiment, curves: tuple[str, ...] | None = None) -
             raise ArgumentError(
                 f"the steps have no column {name!r}; there are {', '.join(map(str, steps.columns))}"
             )
-    # What all steps have in common tells no curves apart.
-    known = [key for key in keys if steps[key].nunique() > 1]
+    differing = [key for key in keys if steps[key].nunique() > 1]
     rows, parts = [], []
     for step in steps.drop_duplicates("bundle").to_dict("records"):
         name = str(step["bundle"])
@@ -114,7 +112,7 @@ def rate_curves(experiment: Experiment, curves: tuple[str, ...] | None = None) -
         timeline, work = polled
         rows.append(
             {
-                "curve": ", ".join(named(key, step[key]) for key in known) or "all steps",
+                "curve": ", ".join(named(key, step[key]) for key in differing) or "all steps",
                 "bundle": name,
                 "cpu_ns": timeline.duration_ns * len(timeline.summary["cpus"]),
                 "window_ns": timeline.duration_ns,
@@ -130,7 +128,7 @@ def rate_curves(experiment: Experiment, curves: tuple[str, ...] | None = None) -
 def _of_repeats(
     steps: pd.DataFrame, keys: list[str], rows: pd.DataFrame, parts: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    # Repeats at one rate are one step of the curve, called by the first of them.
+    # Repeats at one rate as one step of the curve, under the name of the first.
     alike = [*keys, *(name for name in RATES if name in steps)]
     names = {name: name for name in rows["bundle"]}
     if "repeat" in steps and len(alike) > len(keys):
@@ -145,7 +143,7 @@ def _of_repeats(
 
 
 def _polled(experiment: Experiment, name: str) -> tuple[Timeline, Gathered] | None:
-    # None of what was recorded without a trace, or with one that is no account of whole CPUs.
+    # A step's timeline and its sums; None without a trace, or where the trace lacks too much.
     cpu = experiment.experiment.victim_cpu
     with suppress(CaptureError):
         capture = experiment.capture(name)
@@ -166,7 +164,7 @@ def _scheduled(timeline: Timeline) -> int:
 
 
 def _drawn(table: pd.DataFrame) -> list[dict[str, Any]]:
-    # The curves that have a picture: from the first to the last, for neighbours are most alike.
+    # Curves that have a picture: spread from the first to the last, for neighbours are most alike.
     names = table["curve"].unique()
     places = np.linspace(0, len(names) - 1, min(len(names), _PICTURES)).round().astype(int)
     return [{"curve": str(name)} for name in names[places]]

@@ -1,4 +1,4 @@
-# Irq -> softirq -> polls, a row for each NET_RX.
+# NET_RX from the interrupt that raised it to its polls, and the runs of softirqs they are in.
 
 from typing import TYPE_CHECKING
 
@@ -7,12 +7,15 @@ import pandas as pd
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...timeline.timeline import Timeline
-from .paired import INPUTS, numbered, paired
+from .kernel_limits import MAX_SOFTIRQ_RESTART, limits_of
+from .paired import INPUTS, Picked, paired
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _TIMES = ("irq_ns", "raise_delay_ns", "outside_polls_ns", "poll_ns", "nested_ns")
+_RUN = ["in_kthread", "rounds_made", "still_pending", "end_reason"]
+_UNUSUAL = Picked()
 
 
 @question(
@@ -36,7 +39,7 @@ def softirq_chains(timeline: Timeline) -> Answer:
     raised = _counts(tables, "raised").set_index("raised")["softirqs"]
     number, threaded = int(in_kthread.sum()), int(in_kthread.get("yes", 0))
     return Answer(
-        numbered(tables, "chains"),
+        _numbered(tables, "chains"),
         in_all={
             "softirqs": number,
             "in_kthread": threaded,
@@ -77,3 +80,100 @@ def _anatomy(ax: "Axes", answer: Answer) -> None:
     from ...plots.softirqs import anatomy
 
     anatomy(ax, answer["by_device"])
+
+
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    may_be_0=("longer_ns", "fewer_packets", "longest"),
+    inputs=INPUTS,
+    columns=(
+        *("wall_ns", "cpu", "comm", "device", "polls", "packets"),
+        *("poll_ns", "outside_polls_ns", "nested_ns", "entry_ns", "picked"),
+    ),
+    rows=12,
+)
+def long_softirqs(
+    timeline: Timeline,
+    longer_ns: int = _UNUSUAL.longer_ns,
+    fewer_packets: int = _UNUSUAL.fewer_packets,
+    longest: int = _UNUSUAL.longest,
+) -> Answer:
+    """NET_RX that took long for few packets, and the longest few whatever they did.
+
+    Rows of softirq_chains, the longest first, 200,000 at most. Long and few are, unless given, the
+    "well over 20,000 usec" and 64 packets of The CPU Cost of Networking on a Host (David Ahern).
+    Without napi_poll packets are unknown, and the rows are the longest alone. nested_ns is the time
+    of interrupts, and on PREEMPT_RT of other tasks, within a softirq. Source: softirq_chains.
+    """
+    frame = _outliers(timeline, Picked(longer_ns, fewer_packets, longest))
+    few = int((frame["picked"] == "few packets").sum())
+    is_known = bool(frame["packets"].notna().any())
+    return Answer(
+        frame,
+        few_softirqs=few if is_known else None,
+        longer_ns=longer_ns,
+        fewer_packets=fewer_packets,
+    )
+
+
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    inputs=INPUTS,
+    columns=("cpu", "start_ns", "wall_ns", "rounds_made", "packets", "comm", "end_reason"),
+    rows=0,
+)
+def softirq_runs(timeline: Timeline, hz: int | None = None) -> Answer:
+    """The runs of __do_softirq: how many rounds each made, and what ended it.
+
+    A row per run; of more than 200,000 those that began first. hz is that of the bundle's kernel
+    configuration unless given. end_reason is "unknown" where no softirq_raise says what was
+    pending. `by_kind`: how many runs there were of each kind, of all. Source: softirqs and
+    hardirqs.
+    """
+    tables = paired(timeline, hz)
+    kinds = tables["run_counts"].sort_values(_RUN, ignore_index=True)
+    outside = kinds[~kinds["in_kthread"]]
+    several = outside.loc[outside["rounds_made"] > 1, "run_count"]
+    number, outside_count = int(kinds["run_count"].sum()), int(outside["run_count"].sum())
+    return Answer(
+        _numbered(tables, "runs"),
+        kernel_limits=limits_of(timeline.capture, hz=hz),
+        by_kind=kinds,
+        by_reason=kinds.groupby("end_reason")["run_count"].sum().reset_index(),
+        in_all={
+            "run_count": number,
+            "outside_count": outside_count,
+            "several_rounds_count": int(several.sum()),
+            "most_rounds": int(outside["rounds_made"].max()) if len(outside) else 0,
+            "in_kthread_count": number - outside_count,
+        },
+    )
+
+
+@softirq_runs.plot(
+    title="Rounds of softirqs, back to back",
+    height=2.5,
+    panels=lambda answer: [{}] if len(answer.frame) else [],
+)
+def _rounds(ax: "Axes", answer: Answer) -> None:
+    from ...plots.softirqs import run_rounds
+
+    run_rounds(ax, answer["by_kind"], MAX_SOFTIRQ_RESTART)
+
+
+def _numbered(tables: dict[str, pd.DataFrame], name: str) -> pd.DataFrame:
+    # Rows of chains or runs, with runs numbered CPU after CPU.
+    number, rows = tables["runs_of_cpu"].set_index("cpu")["runs"], tables[name]
+    before = rows["cpu"].map(number.cumsum() - number).to_numpy(dtype="int64")
+    rows = rows.assign(call=rows["call"] + before)
+    return rows.astype({"device": "str"}) if "device" in rows else rows
+
+
+def _outliers(timeline: Timeline, picked: Picked) -> pd.DataFrame:
+    # Chains that took long for few packets, and the longest; the longest first.
+    tables = paired(timeline, picked=picked)
+    few, longest = (_numbered(tables, name) for name in ("strange", "longest"))
+    rows = pd.concat([few.assign(picked="few packets"), longest.assign(picked="longest")])
+    rows = rows.drop_duplicates(["cpu", "ordinal"])
+    rows = rows.sort_values(["cpu", "entry_ns", "ordinal"], kind="stable")
+    return rows.sort_values("wall_ns", ascending=False, kind="stable", ignore_index=True)

@@ -1,4 +1,4 @@
-# How many polls and packets a NET_RX softirq handles.
+# NET_RX by their polls and packets, and softirqs by how long they run.
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,26 +6,32 @@ import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...stats.histogram import bins
 from ...timeline.aggregates import Grouped
+from ...timeline.group import KNOWN, Where
 from ...timeline.timeline import Timeline
-from .common import NET_RX
 from .poll_sizes import COUNTED, work_known
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_KEYS = ["cpu", "in_kthread", "polls", "packets"]
-_COUNTED = Grouped(
+# Softirqs that were seen from entry to exit; NET_RX of them.
+_WHOLE: Where = {"entry_ns": KNOWN, "exit_ns": KNOWN}
+NET_RX: Where = {"action": "NET_RX", **_WHOLE}
+_SIZE = ["cpu", "in_kthread", "polls", "packets"]
+_SIZES = Grouped(
     "softirqs",
     by=("cpu", "in_kthread", "polls", "packets"),
     sums=("self_ns", "outside_polls_ns"),
     where=NET_RX,
 )
+_BIN = ["action", "length_low_ns", "length_high_ns"]
+_LENGTHS = Grouped("softirqs", by=("action",), lengths="self_ns", where=_WHOLE)
 
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
-    inputs=(_COUNTED, COUNTED),
+    inputs=(_SIZES, COUNTED),
     rows=0,
 )
 def softirq_sizes(timeline: Timeline) -> Answer:
@@ -34,13 +40,13 @@ def softirq_sizes(timeline: Timeline) -> Answer:
     A row per CPU, in_kthread, polls and packets. RPS dispatch, NET_RX without any poll, is not in
     it: see rps_dispatch. Source: softirqs.
     """
-    table = _COUNTED(timeline).frame
+    table = _SIZES(timeline).frame
     has_polls = table["polls"] > 0
     dispatches = int(table.loc[~has_polls, "softirqs"].sum())
     table = table[has_polls].reset_index(drop=True)
     if not work_known(timeline):
         table["packets"] = table["packets"].mask(table["polls"] > 0)
-        table = table.groupby(_KEYS, dropna=False, as_index=False).sum()
+        table = table.groupby(_SIZE, dropna=False, as_index=False).sum()
     return Answer(table, in_all=_in_all(table, dispatches))
 
 
@@ -76,7 +82,50 @@ def _by_packets(sizes: pd.DataFrame) -> "pd.Series[int]":
     height=2.4,
     panels=lambda answer: [{}] if answer.frame["packets"].notna().any() else [],
 )
-def _sizes(ax: "Axes", answer: Answer) -> None:
+def _plot_sizes(ax: "Axes", answer: Answer) -> None:
     from ...plots.batches import packets_per_softirq
 
     packets_per_softirq(ax, _by_packets(answer.frame))
+
+
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    inputs=(_LENGTHS,),
+    columns=("action", "length_low_ns", "length_high_ns", "softirqs", "ns"),
+    rows=0,
+)
+def softirq_lengths(timeline: Timeline) -> Answer:
+    """How long softirqs run, by vector: how many took how long, in bins that merge by adding.
+
+    A row per action and bin. Own time, without what interrupted the softirq, of those that were
+    seen from entry to exit; in a window's edge, of the part within it. A bin is an eighth of a
+    power of two wide, and below 16 ns one nanosecond: counts and sums of several recordings add up,
+    bin by bin. `by_action`: in which bin half of each were over. Source: softirqs.
+    """
+    lengths = _LENGTHS(timeline).lengths.counts.reset_index()
+    low, high = bins(lengths["low"].to_numpy())
+    counts = lengths[["action"]].assign(
+        length_low_ns=low, length_high_ns=high, softirqs=lengths["count"], ns=lengths["total"]
+    )
+    frame = counts.groupby(_BIN, as_index=False).sum()
+    by_action = frame.groupby("action", sort=False)[["softirqs", "ns"]].sum()
+    upto = frame.groupby("action")["softirqs"].cumsum()
+    half = frame[upto >= frame["action"].map(by_action["softirqs"]) / 2]
+    by_action["half_within_ns"] = half.groupby("action")["length_high_ns"].first()
+    by_action = by_action.reset_index().sort_values("ns", ascending=False, ignore_index=True)
+    return Answer(frame, by_action=by_action)
+
+
+def _net_rx(answer: Answer) -> pd.DataFrame:
+    return answer.frame[answer.frame["action"] == "NET_RX"]
+
+
+@softirq_lengths.plot(
+    title="Own time of each NET_RX softirq",
+    height=2.4,
+    panels=lambda answer: [{}] if len(_net_rx(answer)) else [],
+)
+def _plot_lengths(ax: "Axes", answer: Answer) -> None:
+    from ...plots.lengths import lengths
+
+    lengths(ax, {"": _net_rx(answer)}, "softirqs")

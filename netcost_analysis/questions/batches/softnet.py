@@ -1,35 +1,68 @@
-# What softnet_stat and /proc/softirqs counted, beside what the trace shows over the same time.
+# What softnet_stat and /proc/softirqs counted, beside what the trace shows over the same time; and
+# NET_RX softirqs that polled nothing, for they only steer packets to another CPU.
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from ...answers.answer import Answer
+from ...answers.question import question
 from ...display.templates import as_text, render
 from ...snapshots.counters import counters
+from ...stats.histogram import narrowed, spread_of
+from ...timeline.aggregates import Grouped
 from ...timeline.timeline import Timeline
+from ..completeness.completeness import READINGS_CLOCK
+from ..completeness.unrecorded import proved_softirqs
+from .softirq_sizes import NET_RX
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
 
-# Of a CPU's NET_RX: so many may be missing without a word.
+# A CPU's missing NET_RX are mentioned from this share of them on.
 _FEW = 0.01
-# Clocks whose times are those of the counters' readings.
-_READINGS_CLOCK = ("monotonic", "mono")
 _WHY = Path(__file__).with_name("softnet_why.md")
 _COUNTERS = {
     "time_squeeze": "softnet_squeezes",
     "processed": "packets_counted",
     "received_rps": "received_rps",
 }
+_NET_RX = Grouped("softirqs", by=("cpu", "is_dispatch"), lengths="self_ns", where=NET_RX)
+
+
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
+    inputs=(_NET_RX,),
+    rows=0,
+)
+def rps_dispatch(timeline: Timeline) -> Answer:
+    """NET_RX that polled nothing and no interrupt raised: receive packet steering's sending side.
+
+    A row per CPU. received_rps is what softnet_stat counted between its readings in the window.
+    Source: softirqs, and the bundle's softnet_stat.
+    """
+    net_rx = _NET_RX(timeline)
+    sent = narrowed(net_rx.lengths, ["cpu"], {"is_dispatch": True})
+    table = pd.DataFrame(index=pd.Index(sorted(timeline.summary["cpus"]), name="cpu"))
+    table["net_rx"] = net_rx.frame.groupby("cpu")["softirqs"].sum()
+    table["dispatches"] = sent.totals["count"]
+    table = table.fillna(0).astype("int64")
+    table["dispatch_share"] = table["dispatches"] / table["net_rx"].where(table["net_rx"] > 0)
+    table["ns"] = sent.totals["total"].reindex(table.index, fill_value=0)
+    spread = spread_of(sent)[["median_ns", "longest_ns"]]
+    table = table.join(spread.round().astype("Int64"))
+    counted, _ = readings_of(timeline)
+    table["received_rps"] = pd.NA if counted is None else counted["received_rps"]
+    return Answer(with_missing(table.reset_index(), proved_softirqs(timeline.capture)))
 
 
 def with_missing(
     table: pd.DataFrame, proved: pd.DataFrame | None, name: str = "net_rx"
 ) -> pd.DataFrame:
-    # A table of CPUs with what its NET_RX, of that column, may be at most, where the kernel counted
-    # some that no event shows. proved: as proved_softirqs returns it.
+    # A table of CPUs with NAME_max: its NET_RX in column NAME, and those that the kernel counted
+    # and no event shows. proved: of proved_softirqs.
     missing = {}
     if proved is not None:
         net_rx = proved[proved["counter"] == "NET_RX"]
@@ -40,21 +73,20 @@ def with_missing(
 
 
 def readings_of(timeline: Timeline) -> tuple[pd.DataFrame | None, str | None]:
-    # What the kernel counted within the timeline's window, or, as a reason of softnet_why.md, why
-    # that is not known.
-    bundle = timeline.capture.bundle
-    if bundle is None:
+    # What the kernel counted within the timeline's window, by CPU; or why that is unknown, as a
+    # reason of softnet_why.md.
+    if timeline.capture.bundle is None:
         return None, "no bundle"
-    if timeline.capture.header.get("clock") not in _READINGS_CLOCK:
+    if timeline.capture.header.get("clock") not in READINGS_CLOCK:
         return None, "clock"
-    window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
-    counted = _grown(bundle, window)
+    window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    counted = _grown(timeline.capture.bundle, window)
     return counted, "no readings" if counted is None else None
 
 
 def _grown(bundle: "Bundle", window: tuple[int, int]) -> pd.DataFrame | None:
-    # What the kernel counted between the first and the last reading inside the window, by CPU, and
-    # the times of these readings, as Times has them; None without two.
+    # Growth between the first and the last reading inside the window, by CPU, with the times of
+    # _ends(); None without two readings.
     softnet = _ends(counters(bundle, "softnet_stat"), "cpu", window)
     if softnet is None:
         return None
@@ -67,7 +99,7 @@ def _grown(bundle: "Bundle", window: tuple[int, int]) -> pd.DataFrame | None:
         by_cpu = (softirqs[1] - softirqs[0]).loc["NET_RX"]
         grown["softirqs_counted"] = by_cpu[[isinstance(name, int) for name in by_cpu.index]]
     grown = grown.astype("Int64")
-    # A counter that went backwards belongs to a CPU that was made anew.
+    # A counter goes backwards where a CPU was taken offline and back.
     grown = grown.mask(grown < 0).assign(**times)
     return grown.assign(softirqs_from_ns=around["from_ns"], softirqs_to_ns=around["to_ns"])
 
@@ -75,7 +107,8 @@ def _grown(bundle: "Bundle", window: tuple[int, int]) -> pd.DataFrame | None:
 def _ends(
     counted: pd.DataFrame, key: str, window: tuple[int, int]
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, int]] | None:
-    # The first and the last reading inside the window, by key, and their times.
+    # The first and the last reading inside the window, by key, and when they were made: from_ns to
+    # inner_from_ns and inner_to_ns to to_ns; start_ns and end_ns are the middles.
     inside = counted[(counted["begin_ns"] >= window[0]) & (counted["end_ns"] <= window[1])]
     if inside["at_ns"].nunique() < 2:
         return None
@@ -93,31 +126,20 @@ def _ends(
     return begun, ended, times
 
 
-class Times(NamedTuple):
-    # When softnet_stat was read first and last: the first reading's begin and end, the last one's;
-    # and when the first reading of /proc/softirqs began, and the last one ended.
-    from_ns: int
-    inner_from_ns: int
-    inner_to_ns: int
-    to_ns: int
-    softirqs_from_ns: int
-    softirqs_to_ns: int
-
-
-def times_of(counted: pd.DataFrame | None) -> Times | None:
-    # Of what the kernel counted: the same for every CPU.
+def times_of(counted: pd.DataFrame | None) -> dict[str, int] | None:
+    # When the counters were read, by the names of _ends(), which is the same for every CPU.
     if counted is None or not len(counted):
         return None
-    return Times(*(int(counted[name].iloc[0]) for name in Times._fields))
+    return {str(name): int(ns) for name, ns in counted.filter(like="_ns").iloc[0].items()}
 
 
 def count_of(sums: pd.DataFrame, name: str) -> "pd.Series[int]":
-    # How many have a mark, by CPU; NA where that is not known of each. sums: of squeezed().
+    # How many NET_RX have a mark, by CPU; NA where that is unknown of any. sums: of squeezed().
     counts = sums[name].astype("Int64")
     return counts.mask(sums[f"{name}_unknown"] > 0) if f"{name}_unknown" in sums else counts
 
 
-# From which sum of squeezed() each count comes.
+# The sum of squeezed() for each count.
 _TRACED = {
     "squeezes_low": "inner_low",
     "squeezes_high": "outer_high",
@@ -134,15 +156,14 @@ def compared(
     sums: pd.DataFrame, cpus: list[int], counted: pd.DataFrame | None, why: str | None
 ) -> pd.DataFrame:
     # A row per recorded CPU: both counts over the same time, and what explains the difference. A
-    # reading takes its time: what ended between its begin and its end may be in it or not, so low
-    # is of the time between the readings, high of that and both readings. sums: of squeezed().
+    # NET_RX that ended while the counters were read may be in that reading or not: low counts those
+    # between the readings, high those during a reading too. sums: of squeezed().
     table = pd.DataFrame(index=pd.Index(sorted(cpus), name="cpu"))
     if counted is None:
         table = table.reindex(columns=_COMPARED).astype("Int64")
         return table.assign(verdict="unknown", why=_sentence(why)).reset_index()
     table = table.join(counted)
     for name, mark in _TRACED.items():
-        # A CPU without any has none, where its counters were read.
         counts = count_of(sums, mark) if mark in sums else pd.Series(dtype="Int64")
         counts = counts.reindex(table.index, fill_value=0)
         table[name] = counts.mask(table["from_ns"].isna())

@@ -11,9 +11,10 @@ from ...timeline.aggregates import Grouped
 from ...timeline.group import Edges
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
-from .common import NET_RX
 from .kernel_limits import KernelLimits, limits_of
-from .softnet import Times, compared, count_of, readings_of, times_of, with_missing
+from .paired import Picked
+from .softirq_sizes import NET_RX
+from .softnet import compared, count_of, readings_of, times_of, with_missing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 _MARKS = ("by_budget", "by_time_low", "by_time_high", "squeezes_low", "squeezes_high")
 
 
-def _edges(limits: KernelLimits, times: Times | None) -> Edges:
-    # The check stands after a poll: a NET_RX without one is never squeezed. Of J jiffies between
-    # J - 1 and J ticks must pass: the first began before.
+def _edges(limits: KernelLimits, times: dict[str, int] | None) -> Edges:
+    # The kernel checks its limits after a poll, so that a NET_RX without polls is never squeezed. A
+    # limit of J jiffies is over after J - 1 to J ticks, for the first jiffy began before.
     edges: dict[str, tuple[int, ...]] = {"polls": (1,)}
     if limits.netdev_budget is not None:
         edges["packets"] = (limits.netdev_budget,)
@@ -31,19 +32,22 @@ def _edges(limits: KernelLimits, times: Times | None) -> Edges:
         least_ns, most_ns = limits.net_rx_limit_ns
         edges["polled_ns"], edges["length_ns"] = (most_ns,), (least_ns + 1,)
     if times is not None:
-        ends = (times.from_ns, times.inner_from_ns, times.inner_to_ns + 1, times.to_ns + 1)
-        edges["exit_ns"] = tuple(np.maximum.accumulate(ends).tolist())
+        inner = times["inner_from_ns"], times["inner_to_ns"] + 1
+        edges["exit_ns"] = _rising(times["from_ns"], *inner, times["to_ns"] + 1)
     return tuple(edges.items())
 
 
-def _read_between(times: Times | None) -> Edges:
+def _read_between(times: dict[str, int] | None) -> Edges:
     if times is None:
         return ()
-    between = np.maximum.accumulate((times.softirqs_from_ns, times.softirqs_to_ns + 1))
-    return (("entry_ns", tuple(between.tolist())),)
+    return (("entry_ns", _rising(times["softirqs_from_ns"], times["softirqs_to_ns"] + 1)),)
 
 
-def _times(timeline: Timeline) -> Times | None:
+def _rising(*edges: int) -> tuple[int, ...]:
+    return tuple(np.maximum.accumulate(edges).tolist())
+
+
+def _times(timeline: Timeline) -> dict[str, int] | None:
     return times_of(readings_of(timeline)[0])
 
 
@@ -110,17 +114,19 @@ def by_cpu(sums: pd.DataFrame, cpus: list[int]) -> pd.DataFrame:
     table = pd.DataFrame(index=pd.Index(sorted(cpus), name="cpu"))
     table = table.join(sums[["with_polls", "full_polls"]]).fillna(0).astype("Int64")
     for name in _MARKS:
-        # No NET_RX of a CPU: none of them was squeezed, where the limits are known at all.
+        # A CPU without NET_RX has no squeezes, where the limits are known.
         absent: Any = pd.NA if sums[f"{name}_unknown"].any() else 0
         table[name] = count_of(sums, name).reindex(table.index, fill_value=absent)
     return table.reset_index()
 
 
-def squeezed(timeline: Timeline, limits: KernelLimits, times: Times | None) -> pd.DataFrame:
-    # By CPU: with_polls and full_polls; for each mark its count, and as NAME_unknown how many
-    # softirqs it is not known of. With times also inner_low: squeezes_low, of softirqs that ended
-    # between the readings of softnet_stat; outer_high and packets: of those that ended during a
-    # reading too; entered: softirqs that began between the readings of /proc/softirqs.
+def squeezed(
+    timeline: Timeline, limits: KernelLimits, times: dict[str, int] | None
+) -> pd.DataFrame:
+    # By CPU: with_polls, full_polls, and for each mark its count, with the number of softirqs of
+    # which it is unknown as NAME_unknown. With times also inner_low (squeezes_low of softirqs that
+    # ended between the readings of softnet_stat), outer_high and packets (of those that ended
+    # during a reading too) and entered (softirqs that began between readings of /proc/softirqs).
     wanted = _BY_LIMITS.of(timeline)._replace(edges=_edges(limits, times))
     rows = _BY_LIMITS(timeline, wanted).frame
 
@@ -179,6 +185,12 @@ def _with_packets(answer: Answer) -> pd.DataFrame:
 def _packets_and_length(ax: "Axes", answer: Answer) -> None:
     from ...plots.softirqs import softirq_limits
 
-    limits = answer["limits"]
-    jiffies, limit_ns = limits.net_rx_jiffies, limits.net_rx_limit_ns
-    softirq_limits(ax, _with_packets(answer), limits.netdev_budget, jiffies, limit_ns)
+    limits, unusual = answer["limits"], Picked()
+    softirq_limits(
+        ax,
+        _with_packets(answer),
+        limits.netdev_budget,
+        limits.net_rx_jiffies,
+        limits.net_rx_limit_ns,
+        corner=(unusual.longer_ns / 1e6, unusual.fewer_packets),
+    )

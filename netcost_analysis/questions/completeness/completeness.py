@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...capture.manifest import Verdict as Recorded
 
 # Clocks whose times are those of the counters' readings.
-_READINGS_CLOCK = ("monotonic", "mono")
+READINGS_CLOCK = ("monotonic", "mono")
 # What netcost-record notes where /proc/timer_list says nothing, as in many containers.
 _OTHER_READINGS = "victim and snapshot times are CLOCK_BOOTTIME"
 # include/linux/interrupt.h, by the names of /proc/softirqs; BLOCK_IOPOLL became IRQ_POLL in 4.5.
@@ -165,7 +165,7 @@ def _compared(capture: "Capture", kinds: tuple[_Kind, ...]) -> Compared:
         lost = max(lost, bundle.manifest.lost_events or 0)
     if not bundle.before.reads or not bundle.after.reads:
         return unknown("no counters of known times beside it to compare with", lost)
-    if capture.header.get("clock") not in _READINGS_CLOCK:
+    if capture.header.get("clock") not in READINGS_CLOCK:
         return unknown(
             "the trace's clock is not CLOCK_MONOTONIC, that of the counters' readings", lost
         )

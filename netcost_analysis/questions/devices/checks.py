@@ -1,5 +1,5 @@
-# One function per suspicion. Each takes an interface as a row (None for what is unknown) and yields
-# flags; none is raised by what is unknown.
+# A function per suspicion: takes an interface as a row and yields flags. What is unknown (None)
+# raises none.
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from ...display.templates import as_text, render
 
 Row = dict[str, Any]
-_SENTENCES = Path(__file__).with_name("why.md")
+_WHY = Path(__file__).with_name("device_flags_why.md")
 
 
 class Flag(NamedTuple):
-    # One suspicion. figures: what it rests on, by the names that why.md has for them.
+    # One suspicion. figures: its evidence, by the names in device_flags_why.md.
     namespace: str | None
     device: str | None
     flag: str
@@ -23,25 +23,25 @@ class Flag(NamedTuple):
     def why(self) -> str:
         # A sentence with the figures, as plain text.
         known = {"device": self.device, "flag": self.flag, **self.figures}
-        return as_text(render(_SENTENCES, known))
+        return as_text(render(_WHY, known))
 
 
-# Of one CPU: less is not worth a warning.
+# The share of a CPU from which on a cost is worth a warning.
 _WORTH_SHARE = 0.001
-# Who sends fewer packets than this for each that it receives takes part in no connection.
+# An interface that sends fewer packets than this, per packet received, has no connection.
 _ANSWERS_SHARE = 0.001
 ENOUGH_PACKETS = 100
-# How near two counts are that are taken for counts of the same packets.
+# Two counts that differ by less may be of the same packets.
 _ALIKE_SHARE = 0.005
-# Losses of more than one packet in a thousand are no accident.
-_LOSSES_SHARE = 0.001
-# Switches, whose own address is nobody's business.
+# The share of packets from which on drops are worth a warning.
+_DROPS_SHARE = 0.001
+# Switches need no address.
 _SWITCHES = ("bridge", "bond", "team", "openvswitch", "vrf")
-# Interfaces of a program, of a CAN bus, or for queueing: what they carry has no address here.
+# Interfaces of a program, of a CAN bus, or for queueing have no address either.
 _UNADDRESSED = ("macvtap", "ipvtap", "ifb", "nlmon", "can", "vcan", "vxcan")
-# On top of a device that may be another namespace's.
+# These may be on top of a device in another namespace.
 _STACKED = ("vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec")
-# Virtual routers' addresses (RFC 9568), which several networks may have alike.
+# Virtual routers' addresses (RFC 9568), which may occur in several networks.
 _VRRP = ("00:00:5e:00:01:", "00:00:5e:00:02:")
 
 
@@ -50,7 +50,7 @@ def flagged(row: Row, flag: str, severity: str, **figures: Any) -> Flag:
 
 
 def is_used(row: Row, rows: list[Row]) -> bool:
-    # Whether anything says that an interface needs no address of its own.
+    # Whether an interface is known to need no address.
     return bool(
         row.get("master")
         or row.get("link_kind") in (*_SWITCHES, *_UNADDRESSED)
@@ -62,7 +62,7 @@ def is_used(row: Row, rows: list[Row]) -> bool:
 def _is_on(upper: Row, row: Row) -> bool:
     if upper["namespace"] == row["namespace"]:
         return bool(upper.get("lower") == row["device"])
-    # Of another namespace's device ip has the number and no name.
+    # ip shows a device of another namespace by number alone.
     return (
         upper.get("link_kind") in _STACKED
         and upper.get("lower") is None
@@ -86,7 +86,7 @@ def without_use(row: Row, rows: list[Row]) -> Iterator[Flag]:
         return
     start_ns, end_ns = row.get("start_ns"), row.get("end_ns")
     span_ns = end_ns - start_ns if start_ns is not None and end_ns is not None else 0
-    taken = {
+    cost = {
         "ns": ns,
         "cpu_share": row.get("cpu_share"),
         "rx_packets": received,
@@ -97,9 +97,9 @@ def without_use(row: Row, rows: list[Row]) -> Iterator[Flag]:
     severe = (row.get("cpu_share") or 0) >= _WORTH_SHARE or unpolled
     severity = "warning" if severe else "note"
     if row.get("up") is False:
-        yield flagged(row, "down", severity, **taken)
+        yield flagged(row, "down", severity, **cost)
     elif row.get("carrier") is False:
-        yield flagged(row, "no-carrier", severity, **taken)
+        yield flagged(row, "no-carrier", severity, **cost)
     elif row.get("addresses") == 0 and not is_used(row, rows):
         forwards = _answers(row)
         yield flagged(
@@ -108,7 +108,7 @@ def without_use(row: Row, rows: list[Row]) -> Iterator[Flag]:
             "note" if forwards else severity,
             link_local=bool(row.get("link_local_addresses")),
             tx_packets=number(row, "tx_packets") if forwards else 0,
-            **taken,
+            **cost,
         )
 
 
@@ -117,7 +117,7 @@ def no_replies(row: Row, rows: list[Row]) -> Iterator[Flag]:
     received = row.get("rx_packets")
     if received is None or row.get("tx_packets") is None or received < ENOUGH_PACKETS:
         return
-    # What an XDP program sends, some drivers count elsewhere.
+    # Some drivers count elsewhere what an XDP program sends.
     if row.get("master") or row.get("has_xdp") or row.get("link_kind") == "nlmon" or _answers(row):
         return
     neighbours = {
@@ -127,12 +127,12 @@ def no_replies(row: Row, rows: list[Row]) -> Iterator[Flag]:
         and other["namespace"] == row["namespace"]
         and number(other, "tx_packets") >= ENOUGH_PACKETS
     }
-    seen = [
+    alike = [
         {"device": device, "packets": both}
         for device, both in neighbours.items()
         if abs(both - received) <= _ALIKE_SHARE * received
     ]
-    figures = {"rx_packets": received, "tx_packets": row["tx_packets"], "seen": seen}
+    figures = {"rx_packets": received, "tx_packets": row["tx_packets"], "alike": alike}
     yield flagged(row, "no-replies", "clue", **figures)
 
 
@@ -141,19 +141,19 @@ def for_others(row: Row, rows: list[Row]) -> Iterator[Flag]:
     dropped = number(row, "otherhost_dropped")
     if dropped:
         received = number(row, "all_rx_packets")
-        severity, dropped_share = of_losses(dropped, received)
+        severity, dropped_share = severity_of(dropped, received)
         figures = {"dropped": dropped, "rx_packets": received, "dropped_share": dropped_share}
         yield flagged(row, "not-for-us", severity, **figures)
 
 
-def of_losses(dropped: int, packets: int) -> tuple[str, float | None]:
-    # How grave it is that so many were dropped, and which share that is.
+def severity_of(dropped: int, packets: int) -> tuple[str, float | None]:
+    # Of so many drops; and the share that they are of all packets.
     share = dropped / packets if packets else None
-    return "note" if share is not None and share < _LOSSES_SHARE else "warning", share
+    return "note" if share is not None and share < _DROPS_SHARE else "warning", share
 
 
 def promiscuous(row: Row, rows: list[Row]) -> Iterator[Flag]:
-    # It takes frames whoever they are for, and no bridge or the like makes it.
+    # It receives frames for others, and is no port of a bridge or the like.
     if number(row, "promiscuity") and not is_used(row, rows):
         yield flagged(row, "promiscuous", "clue", promiscuity=number(row, "promiscuity"))
 
@@ -183,12 +183,12 @@ def same_mac(rows: list[Row]) -> Iterator[Flag]:
             and not any(_is_on(other, row) for other in rows)
             and not any(other.get("master") == row["device"] for other in sharing)
         ]
-        # Of VLANs of one device, which keep the address that it had, one counts.
+        # VLANs of one device, which keep its address, count once.
         below = {row.get("lower") or row["device"]: row for row in alone}
         if len(below) < 2 or mac.startswith(_VRRP):
             continue
         alone = sorted(below.values(), key=lambda row: str(row["device"]))
-        # Who sees frames of another has most likely nothing to say to them.
+        # An interface that sees frames for another most likely does not answer them.
         silent = [row for row in alone if number(row, "rx_packets") and not _answers(row)]
         both = all(number(row, "rx_packets") for row in alone)
         yield flagged(

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from .checks import ENOUGH_PACKETS, Flag, Row, flagged, number, of_losses
+from .checks import ENOUGH_PACKETS, Flag, Row, flagged, number, severity_of
 
 _SATURATED_SHARE = 0.9
-# So many counters are named.
+# The most counters named.
 _MAX_NAMED = 4
-# Of softnet_stat: flag and severity.
+# Counters of softnet_stat: flag and severity.
 _SOFTNET = {
     "dropped": ("backlog-full", "warning"),
     "time_squeeze": ("squeezed", "note"),
@@ -44,7 +44,7 @@ def dropped(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
     if not grown:
         return
     packets = number(row, "all_rx_packets") + number(row, "all_tx_packets")
-    severity, dropped_share = of_losses(sum(grew for _, grew in grown), packets)
+    severity, dropped_share = severity_of(sum(grew for _, grew in grown), packets)
     yield flagged(
         row,
         "drops",
@@ -66,7 +66,7 @@ def full(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
         ]
         if not grown:
             continue
-        # A shaper's overlimits and a driver's "later" (requeues) are waits, not losses.
+        # Packets of a shaper's overlimits, and requeued ones, wait and are not lost.
         waits = all(name.endswith(("overlimits", "requeues")) for name, _ in grown)
         yield flagged(
             row,
@@ -85,10 +85,9 @@ def uneven(row: Row, queues: pd.DataFrame) -> Iterator[Flag]:
     if not len(queues):
         return
     packets = queues.loc[queues["device"] == row["device"], "packets"]
-    known = row.get("rx_queues")
-    count = known or len(packets)
+    count = row.get("rx_queues") or len(packets)
     total = int(packets.sum())
-    # More than it has are those of a namesake in another namespace, or of what it was before.
+    # More than it has: some are of another namespace's device of that name, or of a former one.
     if count < max(2, len(packets)) or total < 10 * ENOUGH_PACKETS:
         return
     most_share, even_share = float(packets.max() / total), 1 / count

@@ -1,4 +1,4 @@
-# CPU time of devices against what they carried, both over the same stretch of time.
+# CPU time of devices and their traffic, over the same stretch of time.
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,19 +7,20 @@ import pandas as pd
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...capture.links import empty, known_interfaces
 from ...snapshots.counters import readings
 from ...timeline.aggregates import Grouped
 from ...timeline.by import MasterBy, check_by
 from ...timeline.reading import once
 from .device_time import INPUTS as OF_TIMES
 from .device_time import WHOLE, device_time
-from .device_traffic import NoReadingsError, carried, comparable
-from .masters import by_master, masters_of
-from .upper_ends import not_all
+from .device_traffic import NoReadingsError, comparable, traffic_of
+from .upper_bounds import not_all
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...capture.bundle import Bundle
     from ...timeline.timeline import Timeline
 
 _ALL_POLLS = Grouped("polls", by=("device",), sums=("self_ns",))
@@ -27,10 +28,10 @@ INPUTS = (*OF_TIMES, _ALL_POLLS)
 _TIMES = ["hardirq_ns", "hardirq_max_ns", "poll_ns", "ns"]
 _COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
 _ADDED = [*_TIMES, *_COUNTS, "cut_poll_ns"]
-# Of these a group's is the sum.
-_CARRIED = ["rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "speed_bits_per_s"]
+# A bond's are sums over its ports.
+_TRAFFIC = ["rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "speed_bits_per_s"]
 _MEANS = ["rx_packet_bytes", "tx_packet_bytes", "utilisation_share"]
-_INTEGERS = [*_ADDED, *_CARRIED, "interval_error_ns"]
+_INTEGERS = [*_ADDED, *_TRAFFIC, "interval_error_ns"]
 _COLUMNS = [
     *("namespace", "device", "start_ns", "end_ns", "interval_error_ns"),
     *_TIMES,
@@ -40,7 +41,7 @@ _COLUMNS = [
     *("speed_bits_per_s", "utilisation_share"),
     *("work_share", "ns_per_work", "ns_per_packet", "ns_per_byte"),
 ]
-# A picture has so many devices at most.
+# The most devices in a picture.
 _MOST = 8
 
 
@@ -70,9 +71,9 @@ def device_cost(timeline: "Timeline", by: MasterBy = "device") -> Answer:
     handlers that were counted and not seen may be 1 % of ns. Source: device_time, device_traffic.
     """
     check_by(by, MasterBy)
-    cost, ports = _cost(timeline), masters_of(timeline.capture.bundle)
+    cost, ports = _cost(timeline), _masters_of(timeline.capture.bundle)
     if by == "master":
-        cost = _priced(by_master(cost, ports, _ADDED, _CARRIED), timeline.cpus is None)
+        cost = _priced(_by_master(cost, ports), timeline.cpus is None)
     return Answer(
         cost.copy(),
         against_counters=_against_counters(cost),
@@ -82,14 +83,13 @@ def device_cost(timeline: "Timeline", by: MasterBy = "device") -> Answer:
     )
 
 
-# Several questions of a page ask it of one timeline.
 @once
 def _cost(timeline: "Timeline") -> pd.DataFrame:
     traffic, _ = _traffic(timeline)
     if traffic is None:
         return _joined(_times(timeline), None, timeline.cpus is None)
-    # Namespaces are read one after another, and an interface may come or go: several windows. What
-    # has no traffic is told of the longest.
+    # Namespaces are read one after another, and interfaces come and go, so that there are several
+    # windows. Rows without traffic are of the longest.
     traffic["shared"] = traffic["device"].duplicated(keep=False)
     length = (traffic["end_ns"] - traffic["start_ns"]).sort_values(ascending=False, kind="stable")
     frames = []
@@ -111,10 +111,9 @@ def _between(timeline: "Timeline", start_ns: int, end_ns: int) -> "Timeline":
 
 
 def _times(timeline: "Timeline") -> pd.DataFrame:
-    # A row per device, and one of the backlog, over all CPUs. Asking device_time has what it
-    # needs of another window read in one pass.
+    # A row per device, and one of the backlog, over all CPUs. The question is asked, and not its
+    # function, for then one pass over another window reads all its inputs.
     rows = device_time(timeline).frame.astype({"device": object})
-    # A sum is known where any part was recorded; all rows of a device lack the same.
     times = rows.groupby("device", as_index=False)[[*_TIMES, *_COUNTS]].sum(min_count=1)
     # Polls that do not lie whole in the window.
     polls_ns = _ALL_POLLS(timeline).frame.set_index("device")["ns"]
@@ -131,15 +130,14 @@ def _times(timeline: "Timeline") -> pd.DataFrame:
 
 
 def _joined(times: pd.DataFrame, traffic: pd.DataFrame | None, all_cpus: bool) -> pd.DataFrame:
-    # Times by device with traffic by (namespace, device), and what a packet costs. traffic: of
-    # carried(whole=True) for the same stretch, None where it is unknown; shared: whether another
-    # namespace has the name. all_cpus: whether times are of all CPUs, as traffic is.
-    # As floats, which they would be beside what took no time, instants lose their last digits.
+    # Times by device, traffic by (namespace, device), and what a packet costs. traffic: of
+    # traffic_of(whole=True) for the same stretch, None where unknown; shared: whether another
+    # namespace has a device of that name. all_cpus: whether times are of all CPUs, as traffic is.
+    # Instants stay integers in the merge, for floats lose their last digits.
     times = frame = times.astype({"start_ns": "Int64", "end_ns": "Int64"})
     if traffic is not None:
-        columns = ["namespace", "device", "interval_error_ns", *_CARRIED, *_MEANS]
+        columns = ["namespace", "device", "interval_error_ns", *_TRAFFIC, *_MEANS]
         frame = times.merge(traffic.loc[~traffic["shared"], columns], on="device", how="outer")
-        # What took no time has the window of the others.
         for name in ("start_ns", "end_ns"):
             frame[name] = frame[name].fillna(int(traffic[name].iloc[0]))
         if len(times):
@@ -149,8 +147,8 @@ def _joined(times: pd.DataFrame, traffic: pd.DataFrame | None, all_cpus: bool) -
 
 
 def _priced(frame: pd.DataFrame, all_cpus: bool) -> pd.DataFrame:
-    # A device that was not polled and has no interrupts is paid for in the backlog's polls, or in
-    # somebody's system calls: what it costs is not known, and not 0.
+    # The cost of a device without polls and interrupts is in the backlog's polls or in system
+    # calls: it is unknown, and not 0.
     types: dict[str, Any] = {
         **dict.fromkeys(_INTEGERS, "Int64"),
         **dict.fromkeys(_MEANS, "Float64"),
@@ -170,16 +168,15 @@ def _priced(frame: pd.DataFrame, all_cpus: bool) -> pd.DataFrame:
     frame["cpu_share"] = (known["ns"] / window_ns).astype("float64")
     frame["interrupts_per_s"] = known["interrupts"] / window_ns * 1e9
     frame["work_share"] = _ratio(known["packets"], known["rx_packets"])
-    # Of a poll that the window cuts there is a part of the time, and no part of the packets.
+    # A poll that the window cuts has a part of its time in it, and none of its packets.
     frame["ns_per_work"] = _ratio(ns - known["cut_poll_ns"].fillna(0), known["timed_packets"])
     tolerance = (known["interval_error_ns"] / window_ns).fillna(0)
     unseen_ns = known["hardirq_max_ns"] - known["hardirq_ns"]
     is_part = (
-        # Packets of which the time is not in ns would make the others cheap,
+        # ns lacks the time of some packets, of polls that were not seen (but for those outside the
+        # readings), or of handlers that were not seen: a packet would look too cheap.
         not_all(known["timed_packets"], known["packets"])
-        # so would packets of which no poll was seen, but for those beside the readings,
         | not_all(known["packets"], known["rx_packets"], tolerance)
-        # and handlers that were counted and not seen.
         | not_all(ns, ns + unseen_ns)
     )
     ns = ns.mask(is_part | (not all_cpus))
@@ -194,8 +191,50 @@ def _ratio(value: "pd.Series[float]", of: "pd.Series[float]") -> "pd.Series[floa
     return value / of.mask(of <= 0)
 
 
+def _masters_of(bundle: "Bundle | None") -> pd.DataFrame:
+    # A row per port: namespace, device, master; empty where the bundle knows of none.
+    try:
+        known = empty() if bundle is None else known_interfaces(bundle)
+    except CaptureError:
+        known = empty()
+    ports = known.loc[known["master"].notna(), ["namespace", "device", "master"]]
+    return ports.astype(object).reset_index(drop=True)
+
+
+def _by_master(rows: pd.DataFrame, ports: pd.DataFrame) -> pd.DataFrame:
+    # Rows of ports as one of their master, others as they are. Times and counts are known where
+    # they are of any row of the group, traffic where it is of all ports, over the same time. A
+    # master's own traffic is that of its ports once more, and left out. ports: of _masters_of.
+    keys = ["namespace", "device"]
+    # A poll does not say which namespace its device is of.
+    named = ports.drop_duplicates("device", keep=False).set_index("device")["master"].to_dict()
+    exact = ports.set_index(keys)["master"].to_dict()
+    masters = [
+        named.get(device) if namespace is None else exact.get((namespace, device))
+        for namespace, device in zip(rows["namespace"], rows["device"], strict=True)
+    ]
+    master = pd.Series(masters, index=rows.index, dtype=object)
+    is_port, is_master = master.notna(), rows["device"].isin(ports["master"])
+    grouped = rows.assign(device=master.fillna(rows["device"]))[is_port | is_master]
+    if not len(grouped):
+        return rows
+    number = grouped.groupby(keys, dropna=False, sort=False).ngroup()
+    groups = grouped.groupby(number)
+    ports_of = grouped[is_port[grouped.index]].groupby(number)
+    table = groups[_ADDED].sum(min_count=1).join(groups[keys].head(1).set_index(number.unique()))
+    ends = {"start_ns": "min", "end_ns": "max"}
+    table = table.join(groups.agg({**ends, "interval_error_ns": "max", "unknown_cpu_share": "max"}))
+    same = (ports_of[list(ends)].nunique() == 1).all(axis=1)
+    table = table.join(ports_of[_TRAFFIC].sum(skipna=False).where(same))
+    for side in ("rx", "tx"):
+        packets = table[f"{side}_packets"].astype("Float64")
+        table[f"{side}_packet_bytes"] = table[f"{side}_bytes"] / packets.mask(packets <= 0)
+    table["utilisation_share"] = pd.NA
+    return pd.concat([rows[~(is_port | is_master)], table], ignore_index=True)
+
+
 def _against_counters(cost: pd.DataFrame) -> pd.DataFrame:
-    # Of devices whose polls took packets that net/dev counted, by how many the two differ.
+    # Devices with packets in polls and in net/dev, and by how many the two differ.
     rows = cost[cost["work_share"].notna()]
     unpolled = rows["rx_packets"] - rows["packets"]
     window_ns = (rows["end_ns"] - rows["start_ns"]).clip(lower=1)
@@ -210,7 +249,7 @@ def _against_counters(cost: pd.DataFrame) -> pd.DataFrame:
 
 
 def _traffic(timeline: "Timeline") -> tuple[pd.DataFrame | None, str | None]:
-    # What was carried between the first and the last reading in the window, or why that is unknown.
+    # Traffic between the first and the last reading in the window, or why that is unknown.
     capture, bundle = timeline.capture, timeline.capture.bundle
     if bundle is None:
         return None, (
@@ -223,7 +262,7 @@ def _traffic(timeline: "Timeline") -> tuple[pd.DataFrame | None, str | None]:
         )
     within = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
     try:
-        return carried(bundle, whole=True, within=within), None
+        return traffic_of(bundle, whole=True, within=within), None
     except NoReadingsError:
         endings = bundle.network_namespaces.values()
         if any(readings(bundle, f"net_dev{ending}") for ending in endings):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -13,15 +13,13 @@ from ...capture.links import empty, known_interfaces
 from ...timeline.aggregates import Grouped
 from ...timeline.group import KNOWN
 from ...timeline.owners import NO_DEVICE
+from ...timeline.timeline import Timeline
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
 from .checks_load import dropped, full, saturated, softnet, uneven
 from .device_cost import INPUTS as OF_COST
 from .device_cost import device_cost
 from .device_saturation import device_saturation
-from .device_traffic import carried, comparable
-
-if TYPE_CHECKING:
-    from ...timeline.timeline import Timeline
+from .device_traffic import comparable, traffic_of
 
 _KEYS = ["namespace", "device"]
 _COLUMNS = [*_KEYS, "flag", "severity", "why"]
@@ -37,8 +35,8 @@ INPUTS = (*OF_COST, QUEUES)
 
 
 class Facts(NamedTuple):
-    # What is known of a host's interfaces. rows: of described. saturation: of device_saturation.
-    # queues: of QUEUES. listed: whether the bundle says which interfaces there are.
+    # Evidence of a host's interfaces. rows: of described. saturation: of device_saturation. queues:
+    # of QUEUES. listed: whether the bundle says which interfaces there are.
     rows: pd.DataFrame
     saturation: pd.DataFrame
     queues: pd.DataFrame
@@ -50,7 +48,7 @@ class Facts(NamedTuple):
     columns=("device", "flag", "severity", "why", "namespace"),
     rows=0,
 )
-def device_flags(timeline: "Timeline") -> Answer:
+def device_flags(timeline: Timeline) -> Answer:
     """What looks wrong about the network interfaces, and why.
 
     A row per suspicion, the gravest first, among those the device that took most. A clue points to
@@ -67,7 +65,7 @@ def device_flags(timeline: "Timeline") -> Answer:
         with suppress(CaptureError):
             saturation = device_saturation(bundle).frame
         with suppress(CaptureError):
-            peaks, whole = carried(bundle), carried(bundle, whole=True)
+            peaks, whole = traffic_of(bundle), traffic_of(bundle, whole=True)
     facts = Facts(
         rows=described(known, cost.frame, peaks, whole, comparable(timeline.capture)),
         saturation=saturation,
@@ -84,6 +82,31 @@ def device_flags(timeline: "Timeline") -> Answer:
     )
 
 
+@question(
+    needs=(("interrupts", "polls"),),
+    inputs=INPUTS,
+    columns=("device", "cpu_share", "ns", "packets", "ns_per_work"),
+    rows=0,
+)
+def device_summary(timeline: Timeline) -> Answer:
+    """Which device costs most CPU time, and the gravest of what looks wrong about any.
+
+    `costs`: the rows of device_cost; `flags`: those of device_flags, None where the bundle's files
+    are damaged. Source: device_cost, device_flags.
+    """
+    costs, flags = device_cost(timeline), None
+    # device_flags says what is damaged.
+    with suppress(CaptureError):
+        flags = device_flags(timeline)
+    return Answer(
+        costs=costs.frame,
+        flags=None if flags is None else flags.frame,
+        not_recorded=[] if flags is None else flags["not_recorded"],
+        traffic_unknown=costs["traffic_unknown"],
+        polls_recorded=not timeline.missing["polls"],
+    )
+
+
 def described(
     known: pd.DataFrame,
     cost: pd.DataFrame,
@@ -93,20 +116,20 @@ def described(
 ) -> pd.DataFrame:
     # A row per interface that is known or took time: columns of interfaces and of device_cost, and
     # peak_share, the highest utilisation of an interval, all_rx_packets and all_tx_packets, those
-    # of the whole recording, which its drops are of. traffic, whole: of carried, by interval, and
-    # of the whole recording. placed: whether the trace's clock says what of it is the timeline's;
-    # if not, the whole is what there is.
+    # of the whole recording, which its drops are of. traffic, whole: of traffic_of, by interval,
+    # and of the whole recording. placed: whether the trace's clock says what of it is the
+    # timeline's; if not, the whole is what there is.
     shared = [name for name in cost.columns if name in known.columns and name not in _KEYS]
-    # Where nothing was counted a device's namespace is not known, but for the only one that has it.
+    # Without counters a device's namespace is known where a single one has that name.
     only = known.drop_duplicates("device", keep=False).set_index("device")["namespace"]
     cost = cost.assign(namespace=cost["namespace"].astype(object).fillna(cost["device"].map(only)))
     frame = known.merge(cost.drop(columns=shared), on=_KEYS, how="outer")
     if len(traffic):
-        # Of intervals that are long beside what their readings took.
+        # Short intervals, beside the time of their readings, have no reliable rate.
         sure = traffic[traffic["interval_error_ns"] * 10 <= traffic["interval_ns"]]
         peaks = sure.groupby(_KEYS)["utilisation_share"].max().rename("peak_share")
         frame = frame.merge(peaks.reset_index(), on=_KEYS, how="left")
-    # A poll does not say of which namespace its device is, so a namesake has no cost.
+    # A poll does not name the namespace of its device, so that namesakes have no cost.
     named = frame["namespace"].notna()
     frame["has_namesake"] = frame["device"].where(named).duplicated(keep=False) & named
     if whole is not None:
@@ -117,7 +140,7 @@ def described(
             frame[name] = frame[name].mask(unplaced, frame[of_all])
         for name in ("start_ns", "end_ns"):
             frame[name] = frame[name].astype("Int64").mask(unplaced)
-    # "eth0 (1)" is one of those that are called eth0.
+    # "eth0 (1)" is one of several called eth0.
     names = frame["device"].astype(str).str.replace(r" \(\d+\)$", "", regex=True)
     return frame.assign(is_listed=names.isin(known["device"]))
 
@@ -143,7 +166,7 @@ def _flags(facts: Facts) -> Iterator[Flag]:
     rows: list[dict[str, Any]] = [
         {str(key): None if pd.isna(value) else value for key, value in row.items()}
         for row in facts.rows.to_dict("records")
-        # Bringing packets back to where they came from is what lo is for.
+        # lo only brings packets back to where they came from.
         if row["device"] not in ("lo", NO_DEVICE)
     ]
     for row in rows:

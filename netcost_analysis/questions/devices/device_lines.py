@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -16,15 +15,14 @@ from ...timeline.aggregates import Aggregate, Grouped, Plain, in_window
 from ...timeline.group import KNOWN
 from ...timeline.owners import NO_DEVICE
 from ...timeline.reading import once
-
-if TYPE_CHECKING:
-    from ...timeline.timeline import Timeline
+from ...timeline.timeline import Timeline
+from ..batches.paired import plain
 
 _BY_THREADS_AND_STEM = ("wake-ups", "switches", "stem")
 _EVENTS = ("napi:napi_poll", "irq:irq_handler_entry", "irq:irq_handler_exit")
 _COLUMNS = ["irq", "name", "device", "known_by", "is_network", "interrupts", "raised", "polled"]
 RAISED = Aggregate(lambda timeline: Plain("raised"))
-# A handler that was entered before the window has its time in it, but is no interrupt of it.
+# An interrupt is counted where its handler was entered.
 ENTERED = Grouped(
     "hardirqs",
     by=("irq", "name", "cpu"),
@@ -41,7 +39,7 @@ ENTERED = Grouped(
     columns=("irq", "name", "device", "known_by", "interrupts", "raised", "polled"),
     rows=0,
 )
-def device_lines(timeline: "Timeline") -> Answer:
+def device_lines(timeline: Timeline) -> Answer:
     """Which network device each interrupt line serves, and how that is known.
 
     A row per line that was seen, and per handler of a line that several drivers share. Source: the
@@ -60,15 +58,14 @@ def device_lines(timeline: "Timeline") -> Answer:
     )
 
 
-# Several questions of a page ask it of one timeline.
 @once
-def lines_of(timeline: "Timeline") -> pd.DataFrame:
+def lines_of(timeline: Timeline) -> pd.DataFrame:
     counted = counted_interrupts(timeline)
     split = shared_lines(counted)
     lines = timeline.irqs[["irq", "name", "device", "is_network", "known_by"]]
     lines = lines.assign(name=lines["name"].astype(object).where(lines["name"].notna(), None))
     if split:
-        # The ledger knows lines by number: what it says of a shared one is said of all handlers.
+        # The ledger knows lines by number, and so nothing of the single handlers of a shared one.
         handlers = pd.DataFrame({"irq": split.values(), "name": [name for _, name in split]})
         handlers = handlers.assign(device=None, is_network="unknown", known_by=None)
         single = lines[~lines["irq"].isin([irq for irq, _ in split])]
@@ -81,7 +78,7 @@ def lines_of(timeline: "Timeline") -> pd.DataFrame:
     if bundle is not None:
         labels = bundle.before.irq_labels
         names |= {str(name) for name in bundle.before.net_dev.index}
-        # Damaged files of ip's take away only what they would have added.
+        # Without ip's files, as where they are damaged, no line is known by its bus address.
         with suppress(CaptureError):
             addresses = buses(bundle)
     table = mapped(lines, evidence(raisers, split), sorted(names - {"lo", ""}), labels, addresses)
@@ -91,26 +88,22 @@ def lines_of(timeline: "Timeline") -> pd.DataFrame:
     return table.sort_values("irq", kind="stable", ignore_index=True)[_COLUMNS]
 
 
-def raised_by(timeline: "Timeline") -> tuple[pd.DataFrame, set[str]]:
-    # By irq, name and device (None without any), raised and polled softirqs; and all devices that
-    # were polled. A softirq is the line's whose handler ran on that CPU when it was raised. raised
-    # is that of the line, in each of its rows.
-    tables = {name: to_frame(table) for name, table in RAISED(timeline).items()}
-    for rows in tables.values():
-        named = rows.select_dtypes("category").columns
-        rows[named] = rows[named].astype(object)
+def raised_by(timeline: Timeline) -> tuple[pd.DataFrame, set[str]]:
+    # By irq, name and device (None without any): raised, the softirqs of the line, in each of its
+    # rows, and polled; and all devices that were polled. A softirq is that of the line whose
+    # handler ran on that CPU when it was raised.
+    tables = {name: plain(to_frame(table)) for name, table in RAISED(timeline).items()}
     raisers = tables["raised"].merge(tables["polled"], on=["irq", "name"], how="left")
     return raisers, set(tables["devices"]["device"])
 
 
-def counted_interrupts(timeline: "Timeline") -> pd.DataFrame:
+def counted_interrupts(timeline: Timeline) -> pd.DataFrame:
     # How often each line's handlers were entered in the window: irq, name, cpu, interrupts.
     return ENTERED(timeline).frame.rename(columns={"hardirqs": "interrupts"})
 
 
 def shared_lines(counted: pd.DataFrame) -> dict[tuple[int, str], int]:
-    # Handlers that share a line, (irq, name), each with a number of its own below 0. counted: rows
-    # with irq and name.
+    # A number below 0 for each handler that shares a line, by (irq, name). counted: rows with both.
     named = counted[["irq", "name"]].dropna().drop_duplicates()
     several = named[named["irq"].duplicated(keep=False)].sort_values(["irq", "name"])
     pairs = zip(several["irq"], several["name"], strict=True)
@@ -118,7 +111,7 @@ def shared_lines(counted: pd.DataFrame) -> dict[tuple[int, str], int]:
 
 
 def numbered(rows: pd.DataFrame, split: Mapping[tuple[int, str], int]) -> pd.DataFrame:
-    # Rows with irq and name, those of shared lines under the numbers that shared_lines gave.
+    # Rows with irq and name, where handlers that share a line have the numbers of shared_lines.
     if not split:
         return rows
     frame = rows.copy()
@@ -144,20 +137,20 @@ def mapped(
     labels: Mapping[str, str],
     addresses: Mapping[str, str],
 ) -> pd.DataFrame:
-    # Lines with device and known_by, from what their interrupts led to and from their names: polls
-    # go before names, which are only what a driver says. lines: device, is_network and known_by as
-    # the ledger has them. raisers: of evidence. devices: names of interfaces. labels: what
-    # /proc/interrupts says of a line, by its number. addresses: interfaces by bus address.
+    # Lines with device and known_by, from their polls, else from their names, which are only what a
+    # driver says. lines: device, is_network and known_by of the ledger. raisers: of evidence.
+    # devices: names of interfaces. labels: what /proc/interrupts says of a line, by its number.
+    # addresses: interfaces by bus address.
     counts = raisers.set_index(["irq", "device"])["polled"].to_dict()
     raised = raisers.groupby("irq")["raised"].max().to_dict()
-    # A handler on a shared line, which has a number below 0, need not be named for its device: then
-    # it is the one that most of its softirqs polled.
+    # The device of a handler on a shared line that is not named for it: the one that most of its
+    # softirqs polled.
     most = raisers[(raisers["irq"] < 0) & (raisers["polled"] * 2 > raisers["raised"])]
     most = most[most["device"] != NO_DEVICE].sort_values("polled", kind="stable")
     polled_most = most.drop_duplicates("irq").set_index("irq")["device"].to_dict()
     rows = []
-    seen = lines[["irq", "name", "device", "is_network", "known_by"]]
-    for irq, name, device, is_network, known_by in seen.itertuples(index=False, name=None):
+    columns = ["irq", "name", "device", "is_network", "known_by"]
+    for irq, name, device, is_network, known_by in lines[columns].itertuples(False, None):
         label = f"{name or ''} {labels.get(str(irq), '')}"
         named, address = fitting(label, devices), fitting(label, addresses)
         in_ledger = isinstance(device, str)
@@ -175,11 +168,11 @@ def mapped(
         else:
             device = polled_most.get(irq)
             known_by = "polls" if device else None
-        # The ledger goes by polls: of a line whose packets are sent it sees none.
+        # The ledger goes by polls, which a line that only sends does not have.
         if known_by in ("name", "bus") or (device and not in_ledger):
             is_network = "yes"
         polled = counts.get((irq, device), 0)
         rows.append((irq, name, device, known_by, is_network, raised.get(irq, 0), polled))
-    columns = [name for name in _COLUMNS if name != "interrupts"]
     types = {"irq": lines["irq"].dtype, "raised": "int64", "polled": "int64"}
-    return pd.DataFrame(rows, columns=columns, dtype=object).astype(types)
+    found = [name for name in _COLUMNS if name != "interrupts"]
+    return pd.DataFrame(rows, columns=found, dtype=object).astype(types)

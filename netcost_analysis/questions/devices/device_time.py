@@ -1,26 +1,27 @@
-# Time of CPUs by device: intrstat's question, with polls, where Linux does the work.
+# CPU time by device, in interrupts and in polls: by CPU, as a matrix, and over time.
 
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from ...answers.answer import Answer
+from ...answers.form import each
 from ...answers.question import question
 from ...timeline.aggregates import Grouped, in_window
 from ...timeline.owners import NO_DEVICE, thief_label
 from ...timeline.reading import once
 from ...timeline.timeline import Timeline
+from ...units import round_width
 from ..batches.poll_sizes import whole_polls
-from .device_lines import (
-    ENTERED,
-    RAISED,
-    counted_interrupts,
-    lines_of,
-    numbered,
-    shared_lines,
-)
-from .upper_ends import with_upper_ends
+from .device_lines import ENTERED, RAISED, counted_interrupts, lines_of, numbered, shared_lines
+from .upper_bounds import with_upper_bounds
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# The thieves in the picture of device_matrix, and the devices in those of device_time_series.
+_MATRIX_ROWS, _DEVICES = 14, 3
 _KEYS = ["kind", "thief", "device", "cpu"]
 _PARTS = ["hardirq_ns", "poll_ns", "outside_polls_ns"]
 _COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
@@ -30,11 +31,11 @@ _COLUMNS = [
     *("ns", "max_ns", "cpu_share", "unknown_share"),
     *("interrupts", "interrupts_per_s", "polls", "packets", "timed_packets"),
 ]
-# How many polls have a known length: with none, a time is not 0 but unknown.
+# Polls of known length; without any, the time is unknown and not 0.
 _TIMED = "timed_polls"
 # include/linux/interrupt.h: NET_TX_SOFTIRQ, NET_RX_SOFTIRQ.
 _NETWORK_SOFTIRQS = (2, 3)
-# A poll is counted where it ends, whole.
+# A poll is counted where it ends.
 _POLLED = Grouped(
     "polls",
     by=("device", "cpu", "is_timed"),
@@ -61,12 +62,99 @@ def device_time(timeline: Timeline) -> Answer:
     outside_polls_ns may have been one. Source: the timeline's sums; each line's device as
     device_lines has it.
     """
-    return Answer(times_of(timeline).copy())
+    return Answer(_times_of(timeline).copy())
 
 
-# Several questions of a page ask it of one timeline.
+@question(
+    needs=(("interrupts", "polls"),),
+    inputs=INPUTS,
+    columns=("thief", "cpu", "cpu_share", "interrupts_per_s", "ns"),
+    rows=0,
+)
+def device_matrix(timeline: Timeline) -> Answer:
+    """Devices by CPUs: what share of each CPU's time each took, with interrupts per second.
+
+    A row per thief and recorded CPU, thieves by falling total, those CPUs included on which it took
+    nothing. interrupts_per_s is NA where a thief has no interrupts. `kinds`: on all CPUs. Source:
+    device_time.
+    """
+    rows = _times_of(timeline)
+    totals = rows.groupby(["kind", "thief"])["ns"].sum()
+    thieves = totals.sort_values(ascending=False, kind="stable").index
+    cpus = sorted(timeline.summary["cpus"])
+    places = pd.MultiIndex.from_tuples(
+        [(*thief, cpu) for thief in thieves for cpu in cpus], names=["kind", "thief", "cpu"]
+    )
+    values = rows[["ns", "cpu_share", "interrupts_per_s"]].astype("Float64")
+    sums = values.groupby([rows[name] for name in places.names]).sum(min_count=1)
+    # What is not known of a row stays so; a CPU without a row had none of it.
+    frame = sums.reindex(places, fill_value=0.0)
+    per_s = frame["interrupts_per_s"]
+    unknown = per_s.isna().groupby(level=["kind", "thief"]).transform("any")
+    frame["interrupts_per_s"] = per_s.mask(unknown)
+    frame = frame.reset_index().astype({"ns": "Int64"})
+    kinds = frame.groupby("kind", as_index=False)["ns"].sum()
+    kinds["cpu_share"] = kinds["ns"].astype("Float64") / (timeline.duration_ns or pd.NA)
+    return Answer(
+        frame,
+        kinds=kinds[kinds["ns"] > 0],
+        polls_recorded=not timeline.missing["polls"],
+        unknown_cpu_share=timeline.unknown_cpu_share,
+    )
+
+
+@question(
+    needs=(("interrupts", "polls"),),
+    inputs=(RAISED, ENTERED),
+    columns=("device", "start_ns", "cpu_share", "hardirq_ns", "poll_ns"),
+    rows=0,
+)
+def device_time_series(timeline: Timeline, bin_ns: int | None = None) -> Answer:
+    """What CPU time each device took, bin by bin, in its interrupts and in its polls.
+
+    A row per device and bin in which it took any, the device with most first. Bins start on
+    multiples of bin_ns, by default so many that there are about 120; the window cuts the first and
+    the last. Source: the timeline's sums; each line's device as device_lines has it.
+    """
+    start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    width = round_width(end_ns - start_ns) if bin_ns is None else bin_ns
+    sums, lines = timeline.sums(width), lines_of(timeline)
+    # Of a line that several handlers share the name tells which it was.
+    served = lines.loc[lines["device"].notna(), ["irq", "name", "device"]]
+    is_shared = served["irq"].isin(lines.loc[lines["irq"].duplicated(), "irq"])
+    served = served.astype({"irq": "Int64"})
+    ran = sums.loc[sums["context"] == "hardirq", ["id", "name", "bin_ns", "ns"]]
+    ran = ran.rename(columns={"id": "irq", "ns": "hardirq_ns"})
+    ran = ran.astype({"irq": "Int64", "name": object})
+    polled = sums.loc[sums["context"] == "poll", ["device", "bin_ns", "ns"]]
+    polled = polled.astype({"device": object}).fillna({"device": NO_DEVICE})
+    rows = pd.concat(
+        [
+            ran.merge(served.loc[~is_shared, ["irq", "device"]], on="irq"),
+            ran.merge(served[is_shared], on=["irq", "name"]),
+            polled.rename(columns={"ns": "poll_ns"}),
+        ]
+    )
+    frame = rows.groupby(["device", "bin_ns"], as_index=False)[["hardirq_ns", "poll_ns"]].sum()
+    frame["ns"] = frame["hardirq_ns"] + frame["poll_ns"]
+    frame = frame[frame["ns"] > 0].astype({"bin_ns": "int64", "ns": "int64"})
+    frame["start_ns"] = frame["bin_ns"].clip(lower=start_ns)
+    frame["end_ns"] = (frame["bin_ns"] + width).clip(upper=end_ns)
+    frame["cpu_share"] = frame["ns"] / (frame["end_ns"] - frame["start_ns"])
+    frame["total"] = frame.groupby("device")["ns"].transform("sum")
+    frame = frame.sort_values(
+        ["total", "device", "start_ns"], ascending=[False, True, True], ignore_index=True
+    )
+    # Of what was not recorded the sum is no 0.
+    for name, fact in (("hardirq_ns", "interrupts"), ("poll_ns", "polls")):
+        if timeline.missing[fact]:
+            frame[name] = pd.NA
+    columns = ["device", "start_ns", "end_ns", "hardirq_ns", "poll_ns", "ns", "cpu_share"]
+    return Answer(frame[columns].astype({"hardirq_ns": "Int64", "poll_ns": "Int64"}))
+
+
 @once
-def times_of(timeline: Timeline) -> pd.DataFrame:
+def _times_of(timeline: Timeline) -> pd.DataFrame:
     lines, sums = lines_of(timeline), timeline.sums()
     parts = [
         _by_line(sums, lines, counted_interrupts(timeline)),
@@ -74,7 +162,7 @@ def times_of(timeline: Timeline) -> pd.DataFrame:
         _by_softirq(sums),
     ]
     rows = _combined(pd.concat(parts, ignore_index=True), sums, timeline)
-    return with_upper_ends(rows, sums, lines, timeline)[_COLUMNS]
+    return with_upper_bounds(rows, sums, lines, timeline)[_COLUMNS]
 
 
 def _by_line(sums: pd.DataFrame, lines: pd.DataFrame, interrupts: pd.DataFrame) -> pd.DataFrame:
@@ -108,7 +196,8 @@ def _by_poll(sums: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
     polls = sums.loc[sums["context"] == "poll", [*keys, "ns"]]
     polls = polls.astype({"device": object}).fillna({"device": NO_DEVICE})
     ns = polls.groupby(keys)["ns"].sum().rename("poll_ns").reset_index()
-    # Busy polls and netpoll have no begin, so no time; of one that began before, there is a part.
+    # Busy polls and netpoll have no begin and no time; of a poll that began before, a part is
+    # known.
     counts = _POLLED(timeline).frame
     counts = counts.assign(**{_TIMED: counts["polls"] * counts["is_timed"]})
     counts = counts.groupby(keys)[["polls", "packets", _TIMED, "work_known"]].sum()
@@ -133,7 +222,7 @@ def _by_softirq(sums: pd.DataFrame) -> pd.DataFrame:
 
 
 def _combined(parts: pd.DataFrame, sums: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
-    # A row per thief and CPU of parts that came from lines, polls and softirqs.
+    # A row per thief and CPU. parts: rows of lines, polls and softirqs.
     numbers = [*_PARTS, *_COUNTS, _TIMED]
     frame = parts.reindex(columns=[*_KEYS, *numbers]).astype(dict.fromkeys(numbers, "Int64"))
     frame = frame.groupby(_KEYS, dropna=False, as_index=False)[numbers].sum(min_count=1)
@@ -141,7 +230,7 @@ def _combined(parts: pd.DataFrame, sums: pd.DataFrame, timeline: Timeline) -> pd
     without_work = polled & frame["packets"].isna()
     untimed = polled & (frame[_TIMED].fillna(0) == 0)
     frame[numbers] = frame[numbers].fillna(0)
-    # Of what a kind of row cannot have, and of what was not recorded, the sum is no 0.
+    # NA where a kind of row has no such figure, or it was not recorded.
     kind, missing = frame["kind"], timeline.missing
     no_irqs = kind.isin(["softirq", "backlog"]) | bool(missing["interrupts"])
     no_polls = ~kind.isin(["device", "backlog"]) | bool(missing["polls"])
@@ -162,3 +251,40 @@ def _combined(parts: pd.DataFrame, sums: pd.DataFrame, timeline: Timeline) -> pd
     frame["device"] = frame["device"].where(frame["device"].notna(), None)
     order = ["ns", "thief", "cpu"]
     return frame.sort_values(order, ascending=[False, True, True], kind="stable", ignore_index=True)
+
+
+def _matrix_rows(answer: Answer) -> pd.DataFrame:
+    # Rows of a thief stand together, as many as there are CPUs.
+    return answer.frame[: _MATRIX_ROWS * answer.frame["cpu"].nunique()]
+
+
+@device_matrix.plot(
+    title="Share of each CPU's time by device",
+    height=lambda answer: (
+        0.9 + 0.36 * len(_matrix_rows(answer)[["kind", "thief"]].drop_duplicates())
+    ),
+    panels=lambda answer: [{}] if len(answer.frame) else [],
+)
+def _matrix(ax: "Axes", answer: Answer) -> None:
+    from .plots import matrix
+
+    matrix(ax, _matrix_rows(answer))
+
+
+def _busiest(answer: Answer) -> list[dict[str, str]]:
+    devices = answer.frame["device"].drop_duplicates()
+    return [{"device": str(name)} for name in devices[~devices.isin([NO_DEVICE, "lo"])][:_DEVICES]]
+
+
+@device_time_series.plot(
+    title=lambda _, device: f"CPU time of {device} over time",
+    height=2.4,
+    panels=_busiest,
+    choices=each("device"),
+)
+def _of_device(ax: "Axes", answer: Answer, device: str) -> None:
+    from .plots import time_shares
+
+    window = tuple(int(answer.timeline.summary[name]) for name in ("start_ns", "end_ns"))
+    time_shares(ax, answer.frame[answer.frame["device"] == device], window, answer.start_ns)
+    ax.set_title(device)

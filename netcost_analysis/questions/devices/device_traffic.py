@@ -1,17 +1,23 @@
-# What interfaces carried, over the true time between two readings of their counters.
+# Traffic of interfaces, over the true time between two readings of their counters: by interval, in
+# all, and as a tool shows it that assumes its interval.
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.form import each
 from ...answers.question import question
+from ...capture.links import empty, known_interfaces
+from ...display.tables import listed
+from ...errors import ArgumentError
 from ...parsers.queues import queue_settings
 from ...snapshots.counters import counters, deltas
 from ...timeline.reading import once
+from ..completeness.completeness import READINGS_CLOCK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,9 +25,7 @@ if TYPE_CHECKING:
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
 
-# Of the traces' clocks the one that the bundle's snapshots are stamped with.
-_CLOCKS = ("mono", "monotonic")
-# Of net/dev; the others count what no driver does any more.
+# Counters of net/dev that drivers still count.
 _GROWN = [
     *("rx_bytes", "rx_packets", "tx_bytes", "tx_packets"),
     *("rx_errs", "rx_drop", "rx_fifo", "rx_frame", "rx_multicast"),
@@ -38,7 +42,7 @@ _COLUMNS = [
     *("rx_packet_bytes", "tx_packet_bytes", "saturation_per_s"),
     *("speed_bits_per_s", "utilisation_share"),
 ]
-# So many interfaces have a picture, those that carried most.
+# The interfaces that have a picture, those with most traffic.
 _MOST = 3
 
 
@@ -48,11 +52,11 @@ class NoReadingsError(CaptureError):
 
 def comparable(capture: "Capture") -> bool:
     # Whether the trace's clock is that of the snapshots, CLOCK_MONOTONIC.
-    return str(capture.header["clock"]) in _CLOCKS
+    return capture.header["clock"] in READINGS_CLOCK
 
 
 @question(
-    check=lambda bundle: carried(bundle),
+    check=lambda bundle: traffic_of(bundle),
     columns=(
         *("device", "start_ns", "rx_bytes_per_s", "tx_bytes_per_s", "utilisation_share"),
         "namespace",
@@ -66,25 +70,91 @@ def device_traffic(bundle: "Bundle", folder: str = "samples", sides: bool = True
     sides: whether before/ and after/ are readings as well. Source: net/dev in samples/, before/ and
     after/; speeds as interfaces has them.
     """
-    return Answer(carried(bundle, folder, sides))
+    return Answer(traffic_of(bundle, folder, sides))
 
 
-def carried(
+@question(
+    check=lambda bundle: traffic_of(bundle),
+    columns=(
+        *("device", "rx_packets_per_s", "tx_packets_per_s", "rx_mbit_per_s", "tx_mbit_per_s"),
+        *("rx_packet_bytes", "utilisation_share", "saturation_per_s"),
+    ),
+    rows=20,
+)
+def device_totals(bundle: "Bundle", folder: str = "samples", sides: bool = True) -> Answer:
+    """What each interface received and sent in all, from the first reading of net/dev to the last.
+
+    A row per interface, the one that received most first. folder and sides are those of
+    device_traffic. Source: device_traffic.
+    """
+    rows = traffic_of(bundle, folder, sides, whole=True)
+    for side in ("rx", "tx"):
+        rows[f"{side}_mbit_per_s"] = rows[f"{side}_bytes_per_s"] * 8e-6
+    rows = rows.sort_values("rx_bytes", ascending=False, kind="stable", ignore_index=True)
+    known = empty()
+    with suppress(CaptureError):
+        # That files of ip's are damaged is said by device_flags.
+        known = known_interfaces(bundle)
+    is_nominal = known["speed_is_nominal"].fillna(False).astype(bool)
+    nominal = _with_traffic(rows).merge(known.loc[is_nominal, ["namespace", "device"]])
+    return Answer(rows, nominal_devices=list(map(str, nominal["device"])))
+
+
+def _folder(bundle: "Bundle") -> str:
+    # A load's are taken at the most uneven intervals.
+    return "files" if bundle.text("files/net_dev") else "samples"
+
+
+@question(
+    check=lambda bundle: traffic_of(bundle, _folder(bundle), sides=False),
+    columns=(
+        *("device", "start_ns", "overstated_share", "utilisation_share", "namespace"),
+        "interval_ns",
+    ),
+    rows=0,
+)
+def assumed_rates(bundle: "Bundle", interval_s: float = 1.0, folder: str | None = None) -> Answer:
+    """What a tool would have shown that takes its interval for the one it asked for.
+
+    A row per interval and interface: its rates, and what they are over an assumed interval_s. Only
+    samples count, not before/ and after/; folder: those that a load left unless given, if there are
+    any. `worst`: the row, of those in which anything was carried, whose rates are most wrong.
+    Source: device_traffic.
+    """
+    if not interval_s > 0 or not np.isfinite(interval_s):
+        raise ArgumentError(f"an interval of {interval_s} s has no rate")
+    traffic = traffic_of(bundle, folder or _folder(bundle), sides=False)
+    factor = (traffic["interval_ns"] / (interval_s * 1e9)).astype("Float64")
+    rates = ["rx_bytes_per_s", "tx_bytes_per_s", "utilisation_share"]
+    table = traffic[["namespace", "device", "start_ns", "end_ns", "interval_ns", *rates]].copy()
+    for name in rates:
+        table[f"assumed_{name}"] = table[name] * factor
+    table["overstated_share"] = factor - 1
+    wrong = _with_traffic(table, "bytes_per_s")
+    order = wrong["overstated_share"].abs().sort_values(ascending=False, kind="stable").index
+    return Answer(
+        table,
+        worst=next(iter(listed(wrong.loc[order[:1]])), None),
+        shortest_interval_ns=int(table["interval_ns"].min()),
+        longest_interval_ns=int(table["interval_ns"].max()),
+        assumed_interval_s=interval_s,
+    )
+
+
+def traffic_of(
     bundle: "Bundle",
     folder: str = "samples",
     sides: bool = True,
     whole: bool = False,
     within: tuple[int, int] | None = None,
 ) -> pd.DataFrame:
-    # The rows of device_traffic, or as whole a row per interface, from the first reading to the
-    # last. within: only readings between these moments (CLOCK_MONOTONIC, ns), their own time
-    # included.
-    return _carried(bundle, folder, sides, whole, within).copy()
+    # The rows of device_traffic; whole: a row per interface, from the first reading to the last.
+    # within: only readings that lie between these times (CLOCK_MONOTONIC, ns).
+    return _traffic(bundle, folder, sides, whole, within).copy()
 
 
-# Most questions about devices need it, and so does the check of whether they can be answered.
 @once
-def _carried(
+def _traffic(
     bundle: "Bundle", folder: str, sides: bool, whole: bool, within: tuple[int, int] | None
 ) -> pd.DataFrame:
     frames = []
@@ -106,8 +176,8 @@ def _carried(
 
 
 def summed(grown: pd.DataFrame) -> pd.DataFrame:
-    # Growth from the first reading to the last, per interface. grown: of deltas, with namespace. A
-    # counter that went backwards in between is NA.
+    # Growth from the first reading to the last, per interface; NA for a counter that went backwards
+    # in between. grown: of deltas, with namespace.
     groups = grown.sort_values("start_ns", kind="stable").groupby(
         ["namespace", "device"], sort=False
     )
@@ -126,7 +196,7 @@ def summed(grown: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rated(grown: pd.DataFrame, speeds: dict[tuple[str, str], int | None]) -> pd.DataFrame:
-    # Growth with rates, sizes, saturation and utilisation beside it.
+    # Growth with rates, sizes, saturation and utilisation.
     types = dict.fromkeys(_GROWN, "Int64")
     frame = grown.reindex(columns=[*_WHERE, *_GROWN]).reset_index(drop=True).astype(types)
     grew = frame[_GROWN].astype("Float64")
@@ -138,7 +208,7 @@ def _rated(grown: pd.DataFrame, speeds: dict[tuple[str, str], int | None]) -> pd
     frame["saturation_per_s"] = grew[_SATURATION].sum(axis=1, skipna=False) / seconds
     pairs = zip(frame["namespace"], frame["device"], strict=True)
     frame["speed_bits_per_s"] = pd.array([speeds.get(pair) for pair in pairs], dtype="Int64")
-    # Bytes of the busier direction: a full duplex link can have both.
+    # Of the busier direction, for a link is full duplex.
     busier = frame[["rx_bytes_per_s", "tx_bytes_per_s"]].max(axis=1, skipna=False)
     frame["utilisation_share"] = busier * 8 / frame["speed_bits_per_s"].astype("Float64")
     order = ["start_ns", "namespace", "device"]
@@ -146,7 +216,7 @@ def _rated(grown: pd.DataFrame, speeds: dict[tuple[str, str], int | None]) -> pd
 
 
 def _speeds(bundle: "Bundle") -> dict[tuple[str, str], int | None]:
-    # Bits per second of each (namespace, device), None where unknown or changed meanwhile.
+    # Bits per second by (namespace, device), None where unknown or changed.
     speeds: dict[tuple[str, str], int | None] = {}
     for namespace, ending in bundle.network_namespaces.items():
         sides = [
@@ -154,24 +224,24 @@ def _speeds(bundle: "Bundle") -> dict[tuple[str, str], int | None]:
             for side in ("before", "after")
         ]
         for device in {name for side in sides for name in side}:
-            told = {side[device].get("speed_bits_per_s") for side in sides if device in side}
-            speeds[namespace, device] = told.pop() if len(told) == 1 else None
+            known = {side[device].get("speed_bits_per_s") for side in sides if device in side}
+            speeds[namespace, device] = known.pop() if len(known) == 1 else None
     return speeds
 
 
-def with_traffic(rows: pd.DataFrame, what: str = "packets") -> pd.DataFrame:
-    # Rows of device_traffic or assumed_rates in which anything was carried.
+def _with_traffic(rows: pd.DataFrame, what: str = "packets") -> pd.DataFrame:
+    # Rows with any traffic. what: "packets" or "bytes_per_s".
     return rows[((rows[f"rx_{what}"] > 0) | (rows[f"tx_{what}"] > 0)).fillna(False)]
 
 
 def _busiest(answer: Answer) -> list[dict[str, str]]:
     if not comparable(answer.capture):
         return []
-    # Of namesakes in several namespaces nobody's time is beside it.
+    # Devices of the same name in several namespaces have no time of their own beside it.
     rows = answer.frame[answer.frame["device"] != "lo"]
     alone = rows[rows.groupby("device")["namespace"].transform("nunique") == 1]
-    carried_by = (alone["rx_bytes"] + alone["tx_bytes"]).groupby(alone["device"]).sum()
-    order = carried_by[carried_by > 0].sort_values(ascending=False, kind="stable")
+    bytes_by = (alone["rx_bytes"] + alone["tx_bytes"]).groupby(alone["device"]).sum()
+    order = bytes_by[bytes_by > 0].sort_values(ascending=False, kind="stable")
     return [{"device": str(device)} for device in order.index[:_MOST]]
 
 
@@ -185,7 +255,7 @@ def _of_device(ax: "Axes", answer: Answer, device: str) -> None:
     from .plots import rates
 
     rows = answer.frame[answer.frame["device"] == device]
-    # Of a short interval the length is not known well enough.
+    # The length of a short interval is not known well enough.
     sure = rows[rows["interval_error_ns"] * 2 <= rows["interval_ns"]]
     curves = {"rx_bytes_per_s": "received", "tx_bytes_per_s": "sent"}
     rates(ax, sure, curves, 8e-6, "Mbit/s", answer.start_ns)
@@ -195,3 +265,27 @@ def _of_device(ax: "Axes", answer: Answer, device: str) -> None:
         summary = answer.timeline.summary
         ends = (int(summary[f"{end}_ns"]) for end in ("start", "end"))
         ax.set_xlim(*((end_ns - answer.start_ns) / 1e9 for end_ns in ends))
+
+
+@assumed_rates.plot(
+    title=lambda _, device: f"True rates of {device}, and over assumed intervals",
+    height=2.4,
+    panels=lambda answer: [{"device": answer["worst"]["device"]}] if answer["worst"] else [],
+    choices=each("device"),
+)
+def _true_and_assumed(ax: "Axes", answer: Answer, device: str) -> None:
+    from .plots import rates
+
+    rows = answer.frame[answer.frame["device"] == device]
+    # Of namesakes in several namespaces the first.
+    rows = rows[rows["namespace"] == rows["namespace"].iloc[0]]
+    column, scale, unit = "rx_bytes_per_s", 8e-6, "Mbit/s received"
+    if rows["utilisation_share"].notna().all():
+        column, scale, unit = "utilisation_share", 100.0, "% utilised"
+    curves = {
+        column: "over the true interval",
+        f"assumed_{column}": f"if each interval were {answer['assumed_interval_s']:g} s",
+    }
+    rates(ax, rows, curves, scale, unit, int(rows["start_ns"].min()))
+    ax.set_title(device)
+    ax.set_xlabel("time since the first sample, s")

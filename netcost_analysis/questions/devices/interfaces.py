@@ -1,9 +1,10 @@
 # The network interfaces of the recorded host.
 
+from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...capture import links
 from ...capture.bundle import Bundle
+from ...capture.links import known_interfaces
 
 
 @question()
@@ -15,4 +16,10 @@ def interfaces(bundle: Bundle) -> Answer:
     Sources: before/ and after/ of ip_link.json, settings/ip_addr.json, settings/queues,
     settings/ethtool/DEVICE/driver, net_dev.
     """
-    return Answer(links.interfaces(bundle))
+    known = known_interfaces(bundle)
+    if not len(known):
+        raise CaptureError(
+            "the bundle says nothing of its host's network interfaces: netcost-record keeps "
+            "net/dev and ip's output in before/ and after/"
+        )
+    return Answer(known)

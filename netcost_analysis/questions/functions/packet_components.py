@@ -10,7 +10,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...errors import AbsentError, ArgumentError
 from ...stats.counts import count_interval
-from ..devices.device_traffic import carried, comparable
+from ..devices.device_traffic import comparable, traffic_of
 from ..samples.interrupts import HIDDEN
 from ..samples.rules import IDLE
 from ..samples.sampled import sampled
@@ -30,7 +30,7 @@ _HARDLY_ANY = 0.01
 def _check(capture: "Capture") -> None:
     _require_clock(sampled(capture))
     if capture.bundle:
-        carried(capture.bundle)
+        traffic_of(capture.bundle)
 
 
 def _require_clock(source: "Capture") -> None:
@@ -149,7 +149,7 @@ def packets_while_sampled(
     before, after = (side.reads.get("net_dev") for side in (bundle.before, bundle.after))
     if before and after and first <= before[0] < after[1] <= last:
         first, last = before[0], after[1]
-    rows = carried(bundle, whole=True, within=(first, last))
+    rows = traffic_of(bundle, whole=True, within=(first, last))
     names = list(dict.fromkeys(rows["device"]))
     if device is not None and device not in names:
         raise AbsentError(f"no device {device!r}; there are {', '.join(names)}")

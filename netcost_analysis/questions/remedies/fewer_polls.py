@@ -8,8 +8,8 @@ import pandas as pd
 from ...timeline.aggregates import Grouped
 from ...timeline.task import Task, rows_of
 from ...timeline.timeline import Timeline
+from ..batches.paired import gathered
 from ..batches.poll_costs import around_ns, costs_from
-from ..batches.poll_sums import gathered
 from .robbed import STOLEN
 
 POLLS = Grouped(

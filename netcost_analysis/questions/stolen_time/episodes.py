@@ -11,7 +11,7 @@ from ...timeline.aggregates import Aggregate
 from ...timeline.owners import KIND_COLUMNS, kinds_of, known_if, thief_labels
 from ...timeline.task import Group, Task, label_of
 from ...timeline.timeline import Timeline
-from ..batches.common import plain
+from ..batches.paired import plain
 from ..victim import asked_or_chosen
 
 if TYPE_CHECKING:

@@ -24,12 +24,6 @@ def test_a_value_lies_in_its_bin(values: list[int]) -> None:
         assert bins(np.array([most + 1]))[0][0] == most + 1
 
 
-def test_small_ones_have_a_bin_each() -> None:
-    low, high = bins(np.arange(18))
-    assert low.tolist() == [*range(16), 16, 16]
-    assert high.tolist() == [*range(16), 17, 17]
-
-
 def test_counts_and_times_are_those_of_the_softirqs() -> None:
     timeline = kept("nic-stolen-time").timeline()
     answer = timeline.ask.batches.softirq_lengths()

@@ -1,20 +1,13 @@
-# Delays, gaps, runs of rounds and outliers on timelines drawn by hand.
+# Delays, runs of rounds and unusual softirqs on timelines drawn by hand.
 
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from support.asked import (
-    irq_gaps,
-    long_softirqs,
-    raise_delays,
-    rps_dispatch,
-    softirq_chains,
-    softirq_runs,
-    softirq_sizes,
-)
+from support.asked import long_softirqs, raise_delays, rps_dispatch, softirq_runs, softirq_sizes
 from support.chains import CHAIN, drawn
+from support.drawn import Happenings, irq, raised, softirq
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
@@ -22,41 +15,9 @@ from support.timelines import timeline
 from support.told import KSOFTIRQD, NET_RX, OPENSSL, RCU, TIMER, UDPSINK
 
 
-def test_the_gap_is_that_of_the_line_on_its_cpu(tmp_path: Path) -> None:
-    def interrupt(at: int, irq: int, name: str) -> tuple[h.Happening, ...]:
-        return (
-            h.IrqEntry(at, irq, name),
-            h.SoftirqRaise(at + 10, NET_RX),
-            h.IrqExit(at + 20, irq),
-            h.SoftirqEntry(at + 30, NET_RX),
-            h.SoftirqExit(at + 40, NET_RX),
-        )
-
-    told_of = drawn(
-        tmp_path, *interrupt(1_000, 32, "a"), *interrupt(3_000, 33, "b"), *interrupt(8_000, 32, "a")
-    )
-    assert softirq_chains(told_of)["irq_gap_ns"].tolist() == [pd.NA, pd.NA, 7_000]
-    gaps = irq_gaps(told_of).set_index("name")
-    row = gaps.loc["a", ["interrupts", "gaps", "median_ns", "longest_ns"]]
-    assert row.tolist() == [2, 1, 7_000, 7_000]
-    assert gaps.loc["b", "gaps"] == 0
-    assert pd.isna(gaps.loc["b", "median_ns"])
-    # The window: from the first event, 1_000, to the waking at 900_000.
-    assert gaps.loc["a", "interrupts_per_s"] == pytest.approx(2 / 899_000e-9)
-
-
 def test_the_delay_by_vector_origin_and_thread(tmp_path: Path) -> None:
-    happenings = (
-        *CHAIN,
-        h.IrqEntry(3_000, 32),
-        h.SoftirqRaise(3_000, NET_RX),
-        h.IrqExit(3_000, 32),
-        h.SoftirqEntry(3_000, NET_RX),
-        h.SoftirqExit(3_100, NET_RX),
-        h.SoftirqRaise(4_000, RCU),
-        h.SoftirqEntry(4_400, RCU),
-        h.SoftirqExit(4_500, RCU),
-    )
+    at_once = *irq(3_000, 3_000, h.SoftirqRaise(3_000, NET_RX)), *softirq(3_000, 3_100)
+    happenings = *CHAIN, *at_once, *raised(4_000, 4_400, 4_500, vec=RCU)
     rows = raise_delays(drawn(tmp_path, *happenings)).set_index("action")
     net_rx = rows.loc["NET_RX"]
     # 150 ns, and one that stands where it entered.
@@ -73,45 +34,51 @@ def test_the_delay_by_vector_origin_and_thread(tmp_path: Path) -> None:
 # |irq: raise TIMER, NET_RX|TIMER|NET_RX: raises NET_RX|NET_RX|RCU, raised in the second NET_RX|
 #  round 1: TIMER NET_RX, round 2: NET_RX, round 3: RCU, which was not pending when 2 began
 def test_rounds_of_a_run(tmp_path: Path) -> None:
-    happenings = (
-        h.IrqEntry(900, 32),
-        h.SoftirqRaise(950, TIMER),
-        h.SoftirqRaise(960, NET_RX),
-        h.IrqExit(980, 32),
-        h.SoftirqEntry(1_000, TIMER),
-        h.SoftirqExit(1_100, TIMER),
-        h.SoftirqEntry(1_110, NET_RX),
-        h.SoftirqRaise(1_150, NET_RX),
-        h.SoftirqExit(1_200, NET_RX),
-        h.SoftirqEntry(1_210, NET_RX),
-        h.SoftirqRaise(1_250, RCU),
-        h.SoftirqExit(1_300, NET_RX),
-        h.SoftirqEntry(1_310, RCU),
-        h.SoftirqExit(1_400, RCU),
-    )
-    told_of = drawn(tmp_path, *happenings)
+    interrupt = irq(900, 980, h.SoftirqRaise(950, TIMER), h.SoftirqRaise(960, NET_RX))
+    first = softirq(1_110, 1_200, h.SoftirqRaise(1_150, NET_RX))
+    second = softirq(1_210, 1_300, h.SoftirqRaise(1_250, RCU))
+    others = softirq(1_000, 1_100, vec=TIMER), softirq(1_310, 1_400, vec=RCU)
+    told_of = drawn(tmp_path, *interrupt, *others[0], *first, *second, *others[1])
     (run,) = softirq_runs(told_of).to_dict("records")
     assert (run["rounds_made"], run["softirqs"], run["net_rx"]) == (3, 4, 2)
     assert (run["start_ns"], run["end_ns"], run["wall_ns"]) == (1_000, 1_400, 400)
     assert (run["still_pending"], run["end_reason"]) == (False, "nothing pending")
-    assert list(softirq_chains(told_of)["round"]) == [1, 2]
 
 
 def rounds(first: int, number: int) -> list[h.Happening]:
     # NET_RX that raises itself again and again.
-    raised = [first - 60, *(first + 110 * place + 50 for place in range(number - 1))]
-    story: list[h.Happening] = [h.IrqEntry(first - 100, 32), h.IrqExit(first - 50, 32)]
-    story += [h.SoftirqRaise(at, NET_RX) for at in raised]
-    for at in range(first, first + number * 110, 110):
-        story += [h.SoftirqEntry(at, NET_RX), h.SoftirqExit(at + 100, NET_RX)]
+    raises = [first - 60, *(first + 110 * place + 50 for place in range(number - 1))]
+    begins = range(first, first + number * 110, 110)
+    story = [one for at in begins for one in softirq(at, at + 100)]
+    story += [*irq(first - 100, first - 50), *(h.SoftirqRaise(at, NET_RX) for at in raises)]
     return sorted(story, key=lambda one: one.at)
 
 
-def test_the_eleventh_round_is_of_the_next_run(tmp_path: Path) -> None:
-    runs = softirq_runs(drawn(tmp_path, *rounds(10_000, 13)))
-    assert list(runs["rounds_made"]) == [10, 3]
-    assert list(runs["still_pending"]) == [True, False]
-    assert list(runs["end_reason"]) == ["rounds", "nothing pending"]
+# The kernel makes ten rounds in a run. An interrupt, or a long pause, begins another; the softirq
+# that was raised in the first is begun only there.
+LATE = sorted([*rounds(20_000, 3), h.SoftirqRaise(20_250, TIMER)], key=lambda one: one.at)
+
+
+@pytest.mark.parametrize(
+    ("story", "made", "pending", "reason"),
+    [
+        (rounds(10_000, 13), [10, 3], [True, False], "rounds"),
+        ([*CHAIN, *rounds(5_000, 1)], [1, 1], [False, False], "nothing pending"),
+        ([*LATE, *softirq(60_000, 60_100, vec=TIMER)], [3, 1], [True, False], "need_resched"),
+    ],
+    ids=["eleventh", "interrupt", "pause"],
+)
+def test_what_begins_another_run(
+    tmp_path: Path,
+    story: list[h.Happening],
+    made: list[int],
+    pending: list[bool],
+    reason: str,
+) -> None:
+    runs = softirq_runs(drawn(tmp_path, *story), hz=1000)
+    assert list(runs["rounds_made"]) == made
+    assert list(runs["still_pending"]) == pending
+    assert list(runs["end_reason"]) == [reason, "nothing pending"]
 
 
 @pytest.mark.parametrize(
@@ -129,50 +96,22 @@ def test_the_eleventh_round_is_of_the_next_run(tmp_path: Path) -> None:
 )
 def test_what_ended_a_run(tmp_path: Path, hz: int | None, length: int, ended: str) -> None:
     # What was raised during the run waits for ksoftirqd.
-    happenings = (
-        h.IrqEntry(900, 32),
-        h.SoftirqRaise(950, NET_RX),
-        h.IrqExit(980, 32),
-        h.SoftirqEntry(1_000, NET_RX),
-        h.SoftirqRaise(1_500, NET_RX),
-        h.SoftirqExit(1_000 + length, NET_RX),
-        h.Switch(6_000_000, KSOFTIRQD, 0),
-        h.SoftirqEntry(6_001_000, NET_RX),
-        h.SoftirqExit(6_002_000, NET_RX),
-        h.Switch(6_003_000, OPENSSL, 1),
-    )
-    told_of = timeline(tmp_path, cpu(0, *happenings, task=OPENSSL))
-    runs = softirq_runs(told_of, hz=hz)
+    first = softirq(1_000, 1_000 + length, h.SoftirqRaise(1_500, NET_RX))
+    thread = h.Switch(16_000_000, KSOFTIRQD, 0), *softirq(16_001_000, 16_002_000)
+    interrupt = irq(900, 980, h.SoftirqRaise(950, NET_RX))
+    happenings = *interrupt, *first, *thread, h.Switch(16_003_000, OPENSSL, 1)
+    runs = softirq_runs(timeline(tmp_path, cpu(0, *happenings, task=OPENSSL)), hz=hz)
     assert list(runs["end_reason"]) == [ended, "nothing pending"]
     assert list(runs["in_kthread"]) == [False, True]
 
 
-def test_another_interrupt_or_a_pause_begins_a_run(tmp_path: Path) -> None:
-    assert list(softirq_runs(drawn(tmp_path, *CHAIN, *rounds(5_000, 1)))["softirqs"]) == [1, 1]
-    # Raised in the first, but begun only long after: another call.
-    late = [*rounds(10_000, 3), *rounds(20_000, 3), h.SoftirqRaise(20_250, TIMER)]
-    late = sorted(late, key=lambda one: one.at)
-    late += [h.SoftirqEntry(60_000, TIMER), h.SoftirqExit(60_100, TIMER)]
-    runs = softirq_runs(drawn(tmp_path, *late))
-    assert list(runs["rounds_made"]) == [3, 3, 1]
-    assert list(runs["still_pending"]) == [False, True, False]
-
-
 def test_long_for_few_packets(tmp_path: Path) -> None:
-    def net_rx(at: int, length: int, packets: int) -> tuple[h.Happening, ...]:
-        return (
-            h.SoftirqEntry(at, NET_RX),
-            h.NapiPoll(at + length - 10, "eth0", packets),
-            h.SoftirqExit(at + length, NET_RX),
-        )
+    def net_rx(at: int, length: int, packets: int) -> Happenings:
+        return softirq(at, at + length, h.NapiPoll(at + length - 10, "eth0", packets))
 
-    happenings = (
-        *net_rx(1_000, 20_000_000, 63),
-        *net_rx(30_000_000, 25_000_000, 64),
-        *net_rx(60_000_000, 19_999_999, 1),
-        *net_rx(90_000_000, 1_000, 1),
-    )
-    told_of = timeline(tmp_path, cpu(0, *happenings, task=OPENSSL))
+    first = *net_rx(1_000, 20_000_000, 63), *net_rx(30_000_000, 25_000_000, 64)
+    second = *net_rx(60_000_000, 19_999_999, 1), *net_rx(90_000_000, 1_000, 1)
+    told_of = timeline(tmp_path, cpu(0, *first, *second, task=OPENSSL))
     answer = told_of.ask.batches.long_softirqs(longest=1)
     rows = [[25_000_000, "longest"], [20_000_000, "few packets"]]
     assert answer.frame[["wall_ns", "picked"]].values.tolist() == rows
@@ -182,12 +121,7 @@ def test_long_for_few_packets(tmp_path: Path) -> None:
 
 
 def test_net_rx_without_a_poll_is_apart(tmp_path: Path) -> None:
-    dispatch = (
-        h.SoftirqRaise(5_000, NET_RX),
-        h.SoftirqEntry(5_100, NET_RX),
-        h.SoftirqExit(5_130, NET_RX),
-    )
-    told_of = drawn(tmp_path, *CHAIN, *dispatch)
+    told_of = drawn(tmp_path, *CHAIN, *raised(5_000, 5_100, 5_130))
     (row,) = rps_dispatch(told_of).to_dict("records")
     assert (row["net_rx"], row["dispatches"], row["dispatch_share"]) == (2, 1, 0.5)
     assert (row["ns"], row["median_ns"], row["longest_ns"]) == (30, 30, 30)
@@ -195,27 +129,8 @@ def test_net_rx_without_a_poll_is_apart(tmp_path: Path) -> None:
     assert softirq_sizes(told_of)["softirqs"].sum() == 1
 
 
-def test_what_a_window_holds_of_each_adds_up(tmp_path: Path) -> None:
-    capture = drawn(tmp_path, *CHAIN, *rounds(50_000, 4), *rounds(500_000, 5)).capture
-    whole = len(softirq_chains(capture.timeline()))
-    parts = [capture.timeline(end_s=3e-4), capture.timeline(start_s=3e-4)]
-    assert sum(len(softirq_chains(part)) for part in parts) == whole == 10
-
-
 def test_a_capture_without_anything_has_empty_tables(tmp_path: Path) -> None:
     told_of = timeline(tmp_path, cpu(0, h.Waking(5, UDPSINK), h.Waking(9, UDPSINK), task=OPENSSL))
     names = "softirq_chains poll_sizes softirq_sizes squeezes irq_gaps raise_delays softirq_runs"
     for name in (*names.split(), "long_softirqs", "rps_dispatch", "poll_costs", "packet_costs"):
         assert isinstance(told_of.ask(name).frame, pd.DataFrame)
-
-
-def test_what_was_not_recorded_is_named(tmp_path: Path) -> None:
-    told_of = drawn(tmp_path, *CHAIN, formats=t.SCHED_FORMATS)
-    for question, lacking in {
-        "poll_sizes": "napi:napi_poll",
-        "raise_delays": "irq:softirq_raise",
-        "softirq_runs": "irq:softirq_exit",
-    }.items():
-        refusal = str(told_of.ask(question).refusal)
-        assert question in refusal
-        assert lacking in refusal

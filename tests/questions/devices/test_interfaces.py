@@ -11,9 +11,8 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.capture.bundle import Bundle
 from netcost_analysis.questions.devices import device_saturation, interfaces
-from support.device_bundles import addressed, bundle, link, net_dev, opened
+from support.device_bundles import addressed, bundle, full_stamps, link, net_dev, opened
 from support.host import SAMPLES
-from support.interface_files import full_stamps
 
 WRONG_TYPES = (
     '[1, null, {}, {"ifname": 7}, {"ifname": "eth0", "flags": 5, "promiscuity": "x"}]',
@@ -26,34 +25,36 @@ WRONG_TYPES = (
 )
 
 
-def test_json_of_wrong_types_is_unknown(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", WRONG_TYPES)
+def test_json_of_wrong_types_is_unknown(tmp_path: Path, content: str) -> None:
     names = ("ip_link.json", "tc_qdisc.json", "settings/ip_link.json", "settings/ip_addr.json")
-    for at, content in enumerate(WRONG_TYPES):
-        files: dict[str, Any] = {"before/net_dev": net_dev(eth0=(1, 1, 0, 0))}
-        files |= {f"{side}/{name}": content for side in ("before", "after") for name in names}
-        told = bundle(tmp_path / str(at), {**full_stamps(), **files})
-        row = interfaces(told).frame.set_index("device").loc["eth0"]
-        assert pd.isna(row["mtu"])
-        assert pd.isna(row["promiscuity"])
-        assert len(device_saturation(told).frame)
+    files = {f"{side}/{name}": content for side in ("before", "after") for name in names}
+    files["before/net_dev"] = net_dev(eth0=(1, 1, 0, 0))
+    told = bundle(tmp_path, {**full_stamps(), **files})
+    row = interfaces(told).frame.set_index("device").loc["eth0"]
+    assert row[["mtu", "promiscuity"]].isna().all()
+    assert len(device_saturation(told).frame)
 
 
-def test_json_that_is_none_is_one_line(tmp_path: Path) -> None:
-    for at, (content, says) in enumerate(
-        [("{", "no JSON"), ("[" * 100_000, "no JSON"), ('{"a": 1}', "no list"),
-         ("[" + "9" * 5000 + "]", "no JSON"), ("7", "no list")]
-    ):  # fmt: skip
-        told = bundle(tmp_path / str(at), {**full_stamps(), "before/ip_link.json": content})
-        with pytest.raises(netcost.CaptureError, match=says) as error:
-            interfaces(told)
-        assert "\n" not in str(error.value)
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        *(("{", "no JSON"), ("[" * 100_000, "no JSON"), ("[" + "9" * 5000 + "]", "no JSON")),
+        *(('{"a": 1}', "no list"), ("7", "no list")),
+    ],
+    ids=["cut", "deep", "large", "object", "number"],
+)
+def test_json_that_is_none_is_one_line(tmp_path: Path, content: str, says: str) -> None:
+    told = bundle(tmp_path, {**full_stamps(), "before/ip_link.json": content})
+    with pytest.raises(netcost.CaptureError, match=says) as error:
+        interfaces(told)
+    assert "\n" not in str(error.value)
 
 
-def test_namespaces_of_the_wrong_type_are_those_of_none(tmp_path: Path) -> None:
-    for at, names in enumerate((7, None, [], [3, {}], {"a": 1}, "blue")):
-        manifest = {"netcost_bundle": 1, "network_namespaces": names}
-        told = bundle(tmp_path / str(at), {"manifest.json": manifest})
-        assert told.network_namespaces == {".": ""}
+@pytest.mark.parametrize("names", [7, None, [], [3, {}], {"a": 1}, "blue"])
+def test_namespaces_of_the_wrong_type_are_those_of_none(tmp_path: Path, names: object) -> None:
+    manifest = {"netcost_bundle": 1, "network_namespaces": names}
+    assert bundle(tmp_path, {"manifest.json": manifest}).network_namespaces == {".": ""}
 
 
 def test_what_ip_says_becomes_facts(tmp_path: Path) -> None:

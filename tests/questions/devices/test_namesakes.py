@@ -8,9 +8,10 @@ import pytest
 import netcost_analysis as netcost
 from support.asked import device_cost, device_flags, device_time
 from support.device_bundles import bundle, link
+from support.drawn import raised
 from support.perfdata import cpu
 from support.perfdata import happenings as h
-from support.told import NET_RX, OPENSSL
+from support.told import OPENSSL
 
 VETH = {"linkinfo": {"info_kind": "veth"}}
 QUEUE = "/sys/class/net/eth0/queues/rx-{}/rps_cpus 0\n"
@@ -19,13 +20,8 @@ QUEUE = "/sys/class/net/eth0/queues/rx-{}/rps_cpus 0\n"
 # Polls of three instances called eth0, of 100, 200 and 300 ns, and the last of them once more.
 def polled(folder: Path, *endings: str, queues: int = 1, **fields: Any) -> netcost.Timeline:
     told: list[h.Happening] = []
-    for start, napi, ns in ((1000, 7, 100), (2000, 9, 200), (3000, 8, 300), (4000, 8, 300)):
-        told += [
-            h.SoftirqRaise(start, NET_RX),
-            h.SoftirqEntry(start, NET_RX),
-            h.NapiPoll(start + ns, "eth0", 10, napi=napi),
-            h.SoftirqExit(start + ns, NET_RX),
-        ]
+    for at, napi, ns in ((1000, 7, 100), (2000, 9, 200), (3000, 8, 300), (4000, 8, 300)):
+        told += raised(at, at, at + ns, h.NapiPoll(at + ns, "eth0", 10, napi=napi))
     namespaces = [ending.removeprefix(".") or "." for ending in endings]
     manifest = {"netcost_bundle": 1, "trace": "trace.perf.data", "network_namespaces": namespaces}
     files: dict[str, Any] = {"manifest.json": manifest}

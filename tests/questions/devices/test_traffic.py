@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -18,10 +19,8 @@ from netcost_analysis.questions.devices import (
     device_traffic,
     interfaces,
 )
-from netcost_analysis.questions.devices.device_traffic import carried
-from support.device_bundles import addressed, bundle, net_dev, opened
+from support.device_bundles import STAMP, S, addressed, bundle, full_stamps, net_dev, opened
 from support.host import ROOT
-from support.interface_files import STAMP, S, full_stamps
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.told import UDPSINK
@@ -49,77 +48,46 @@ def uneven(folder: Path, **more: Any) -> Bundle:
 
 
 def test_rates_are_over_the_true_interval(tmp_path: Path) -> None:
-    frame = device_traffic(uneven(tmp_path)).frame
-    eth0 = frame[frame["device"] == "eth0"]
-    assert eth0["interval_ns"].tolist() == [S // 2, 2 * S]
-    assert eth0["interval_error_ns"].tolist() == [S // 50, S // 50]
-    assert eth0["rx_bytes_per_s"].tolist() == [2_500_000, 625_000]
-    assert eth0["rx_packets_per_s"].tolist() == [2000, 500]
-    assert eth0["rx_packet_bytes"].tolist() == [1250, 1250]
-    assert eth0["tx_packet_bytes"].tolist() == [60, 60]
-    # The busier direction, over 1 Gbit/s.
-    assert eth0["utilisation_share"].tolist() == pytest.approx([0.02, 0.005])
-    eth1 = frame[frame["device"] == "eth1"]
-    assert eth1["speed_bits_per_s"].isna().all()
-    assert eth1["utilisation_share"].isna().all()
-    assert eth1["rx_packet_bytes"].isna().all()
-
-
-def test_whole_is_from_the_first_reading_to_the_last(tmp_path: Path) -> None:
-    row = device_totals(uneven(tmp_path)).frame.set_index("device").loc["eth0"]
+    told = uneven(tmp_path)
+    rows = device_traffic(told).frame.set_index("device")
+    expected = {
+        "interval_ns": [S // 2, 2 * S],
+        "interval_error_ns": [S // 50, S // 50],
+        "rx_bytes_per_s": [2_500_000, 625_000],
+        "rx_packets_per_s": [2000, 500],
+        "rx_packet_bytes": [1250, 1250],
+        "tx_packet_bytes": [60, 60],
+        # The busier direction, over 1 Gbit/s.
+        "utilisation_share": [0.02, 0.005],
+    }
+    found = rows.loc["eth0", list(expected)].to_numpy(dtype=float)
+    np.testing.assert_allclose(found, np.transpose(list(expected.values())))
+    unknown = ["speed_bits_per_s", "utilisation_share", "rx_packet_bytes"]
+    assert rows.loc["eth1", unknown].isna().all(axis=None)
+    # In all, from the first reading to the last.
+    row = device_totals(told).frame.set_index("device").loc["eth0"]
     assert (row["start_ns"], row["end_ns"], row["interval_ns"]) == (S, 7 * S // 2, 5 * S // 2)
     assert row["interval_error_ns"] == 2 * (S // 50)
     assert (row["rx_packets"], row["tx_packets"]) == (2000, 20)
     assert (row["rx_bytes_per_s"], row["rx_mbit_per_s"]) == (1_000_000, 8)
-
-
-def test_within_a_window_only_its_readings_count(tmp_path: Path) -> None:
-    told = uneven(tmp_path)
-    inside = carried(told, whole=True, within=(S - S // 100, 2 * S))
-    assert inside.set_index("device").loc["eth0", "rx_packets"] == 1000
-    with pytest.raises(netcost.CaptureError, match="readings of net/dev"):
-        carried(told, within=(S, 2 * S))
-
-
-def test_who_assumes_its_interval_is_wrong_by_as_much(tmp_path: Path) -> None:
-    frame = assumed_rates(uneven(tmp_path), interval_s=1).frame
-    eth0 = frame[frame["device"] == "eth0"]
-    assert eth0["overstated_share"].tolist() == [-0.5, 1.0]
-    assert eth0["assumed_rx_bytes_per_s"].tolist() == [1_250_000, 1_250_000]
-    assert eth0["assumed_utilisation_share"].tolist() == pytest.approx([0.01, 0.01])
+    # A tool that assumes its interval is wrong by as much.
+    frame = assumed_rates(told, interval_s=1).frame.set_index("device").loc["eth0"]
+    assert frame["overstated_share"].tolist() == [-0.5, 1.0]
+    assert frame["assumed_rx_bytes_per_s"].tolist() == [1_250_000, 1_250_000]
+    assert frame["assumed_utilisation_share"].tolist() == pytest.approx([0.01, 0.01])
     with pytest.raises(ArgumentError, match="0 s"):
-        assumed_rates(uneven(tmp_path), interval_s=0)
-
-
-def test_figures_of_the_sample() -> None:
-    ask = opened(SAMPLE).capture.ask.devices
-    assert ask.device_totals()["nominal_devices"] == ["quiet0", "busy0"]
-    assert ask.device_totals().frame["device"].tolist() == ["quiet0", "busy0", "lo"]
-    misread = ask.assumed_rates()
-    rows = misread.frame[misread.frame["device"] != "lo"]
-    worst = misread["worst"]
-    assert worst["overstated_share"] == rows["overstated_share"].abs().max()
-    assert worst["assumed_rx_bytes_per_s"] > 2 * worst["rx_bytes_per_s"]
-    # The load's own samples, taken at uneven intervals, and not those of every second.
-    assert misread["longest_interval_ns"] > 2 * misread["shortest_interval_ns"]
-    full = ask.device_saturation().frame
-    grown = full[full["count"] > 0]
-    assert grown[["counter", "cpu", "count"]].values.tolist() == [["time_squeeze", 1, 6]]
-    assert grown["per_s"].iloc[0] == pytest.approx(0.713, abs=5e-4)
+        assumed_rates(told, interval_s=0)
 
 
 def test_a_counter_that_went_backwards_is_unknown_in_all(tmp_path: Path) -> None:
-    readings = [(S, net_dev(eth0=(10, 10, 0, 0))), (2 * S, net_dev(eth0=(5, 5, 1, 1))),
-                (3 * S, net_dev(eth0=(50, 50, 2, 2)))]  # fmt: skip
-    told = bundle(tmp_path, {"samples/net_dev": samples(*readings)})
+    counts = ((10, 10, 0, 0), (5, 5, 1, 1), (50, 50, 2, 2))
+    readings = [(at * S, net_dev(eth0=count)) for at, count in enumerate(counts, 1)]
+    told = bundle(tmp_path / "backwards", {"samples/net_dev": samples(*readings)})
     whole = device_totals(told).frame.iloc[0]
-    assert pd.isna(whole["rx_packets"])
-    assert pd.isna(whole["rx_bytes_per_s"])
+    assert whole[["rx_packets", "rx_bytes_per_s"]].isna().all()
     assert whole["tx_packets"] == 2
-
-
-def test_a_speed_that_changed_is_unknown(tmp_path: Path) -> None:
-    told = uneven(tmp_path, **{"after/settings/queues": QUEUES.replace("1000", "100")})
+    # So is a speed that changed.
+    told = uneven(tmp_path / "s", **{"after/settings/queues": QUEUES.replace("1000", "100")})
     assert device_traffic(told).frame["speed_bits_per_s"].isna().all()
 
 
@@ -148,25 +116,19 @@ def test_namespaces_are_kept_apart(tmp_path: Path) -> None:
 def test_the_sample_beside_a_naive_reading_of_its_file() -> None:
     told = opened(SAMPLE).capture.bundle
     assert told
-    text = told.text("samples/net_dev") or ""
-    blocks = re.split(r"^@ ", text, flags=re.MULTILINE)[1:]
-    seen = []
-    for block in blocks:
-        begin, end = map(int, block.split("\n")[0].split()[1:])
+    times, counts = [], []
+    for block in re.split(r"^@ ", told.text("samples/net_dev") or "", flags=re.MULTILINE)[1:]:
+        times.append(sum(map(int, block.split("\n")[0].split()[1:])) / 2)
         fields = re.search(r"quiet0:(.*)", block)
         assert fields
-        seen.append(((begin + end) / 2, [int(word) for word in fields[1].split()]))
+        counts.append([int(word) for word in fields[1].split()[:2]])
     frame = device_traffic(told, sides=False).frame
     quiet = frame[frame["device"] == "quiet0"]
-    assert len(quiet) == len(seen) - 1
-    for (_, row), (then, before), (now, after) in zip(
-        quiet.iterrows(), seen, seen[1:], strict=False
-    ):
-        seconds = (now - then) / 1e9
-        assert row["rx_bytes_per_s"] == pytest.approx((after[0] - before[0]) / seconds, rel=1e-6)
-        assert row["rx_packets_per_s"] == pytest.approx((after[1] - before[1]) / seconds, rel=1e-6)
+    rates = np.diff(counts, axis=0) / np.diff(times)[:, None] * 1e9
+    found = quiet[["rx_bytes_per_s", "rx_packets_per_s"]].to_numpy(dtype=float)
+    np.testing.assert_allclose(found, rates, rtol=1e-6)
     total = device_totals(told, sides=False).frame.set_index("device")
-    assert total.loc["quiet0", "rx_packets"] == seen[-1][1][1] - seen[0][1][1]
+    assert total.loc["quiet0", "rx_packets"] == counts[-1][1] - counts[0][1]
 
 
 SOFTNET = "{:08x} {:08x} {:08x} 0 0 0 0 0 0 0 0 0 {:08x} 0 0\n"

@@ -1,4 +1,4 @@
-# What of a device's time no event shows, and how much it may have been.
+# Upper bounds of a device's time: with what the counters show, and no event does.
 
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -10,13 +10,13 @@ from ...capture.requires import unrecorded
 from ...timeline.owners import thief_label
 from ...timeline.reading import once
 from ..completeness.unrecorded import missing
-from .device_traffic import carried, comparable
+from .device_traffic import comparable, traffic_of
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
     from ...timeline.timeline import Timeline
 
-# A poll or two had begun before the capture did, or before the first reading.
+# A poll or two may have begun before the first reading.
 _SEEN_SHARE = 0.99
 # include/linux/interrupt.h: NET_RX_SOFTIRQ.
 _NET_RX = 3
@@ -28,20 +28,20 @@ _POLLING_THREADS = ("napi/", "backlog_napi/")
 def not_all(
     part: "pd.Series[float]", whole: "pd.Series[float]", tolerance: object = 0.0
 ) -> pd.Series:
-    # Where a count is less than another by more than a poll or two: False where one is unknown.
-    # tolerance: the share that may lie before or after the readings.
+    # Where a count is less than another by more than a poll or two; False where either is unknown.
+    # tolerance: the share that may lie outside the readings.
     return (part < (_SEEN_SHARE - tolerance) * whole).fillna(False).astype(bool)  # type: ignore[operator]
 
 
 @once
 def _polls_missed(capture: "Capture") -> bool:
-    # Whether a device was polled for less than it received, by its counters of net/dev, in the
-    # whole recording: a part of it may have all that is missing. False where there are no counters.
+    # Whether the polls of a device received less than net/dev counted, in the whole recording: the
+    # missing ones may be in any part of it. False where there are no counters.
     if capture.bundle is None or not comparable(capture) or unrecorded(capture, _POLL):
         return False
     within = int(capture.info["start_ns"]), int(capture.info["end_ns"])
     try:
-        traffic = carried(capture.bundle, whole=True, within=within)
+        traffic = traffic_of(capture.bundle, whole=True, within=within)
     except CaptureError:
         return False
     # A poll does not say which namespace its device is of.
@@ -56,8 +56,8 @@ def _polls_missed(capture: "Capture") -> bool:
 
 
 def _polled(capture: "Capture", rows: pd.DataFrame) -> "pd.Series[float]":
-    # Packets of the polls of each device from start_ns to end_ns, NA where there was none, for its
-    # packets may come by another's; NA for all before Linux 4.8, when the event had no work.
+    # Packets of the polls of each device from start_ns to end_ns. NA without any poll, for its
+    # packets may come in another device's; NA for all before Linux 4.8, whose event has no work.
     work = pd.Series(pd.NA, index=rows.index, dtype="Float64")
     window = int(rows["start_ns"].min()), int(rows["end_ns"].max())
     for tables in capture.event_batches([_POLL], ["dev_name", "work"], window):
@@ -73,22 +73,22 @@ def _polled(capture: "Capture", rows: pd.DataFrame) -> "pd.Series[float]":
     return work
 
 
-def with_upper_ends(
+def with_upper_bounds(
     rows: pd.DataFrame, sums: pd.DataFrame, lines: pd.DataFrame, timeline: "Timeline"
 ) -> pd.DataFrame:
-    # device_time's rows with hardirq_max_ns, poll_max_ns and max_ns. sums: the timeline's. lines:
+    # Rows of device_time with hardirq_max_ns, poll_max_ns and max_ns. sums: the timeline's. lines:
     # of device_lines.
     frame, cpu, kind = rows.copy(), rows["cpu"], rows["kind"]
     polls = frame["poll_ns"]
     if _polls_missed(timeline.capture):
-        # A poll that nobody saw is in its softirq's time, in the poll after it, or its thread's.
+        # An unseen poll is in the time of its softirq, of its thread, or of the poll after it.
         whole = cpu.map(_polling_ns(sums)).astype("Int64").fillna(0)
         polls = polls.mask(polls.notna(), whole)
     thieves = {
         str(irq): thief_label("hardirq", irq, name, device, "device")
         for irq, name, device in zip(lines["irq"], lines["name"], lines["device"], strict=True)
     }
-    # What is proved missing by CPU, each as long as the longest.
+    # What is proved missing, by CPU, each as long as the longest.
     handlers_ns, softirqs_ns = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
     for lack in missing(timeline):
         ns = timeline.duration_ns if lack.each is None else lack.least * lack.each.longest_ns
@@ -103,7 +103,7 @@ def with_upper_ends(
         for ns, names in ((handlers_ns, frame["thief"]), (softirqs_ns, vector))
     )
     untimed = not_all(frame["timed_packets"].astype("Float64"), frame["packets"].astype("Float64"))
-    # Busy polls and netpoll are in whatever time they interrupt.
+    # Busy polls and netpoll have no known time.
     frame["poll_max_ns"] = (polls + softirqs).mask(untimed).astype("Int64")
     frame["hardirq_max_ns"] = (frame["hardirq_ns"] + handlers).astype("Int64")
     more = (frame["poll_max_ns"] - frame["poll_ns"]).where(kind.isin(["device", "backlog"]), 0)
