@@ -125,7 +125,7 @@ def _of_its_own(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _counted(timeline: Timeline, frame: pd.DataFrame, by: By) -> None:
     # What the kernel counted of the bundle's victim goes before what the trace says it would.
-    from ..accounting.side_by_side import wall_s
+    from ..accounting.account_readings import wall_s
     from ..got_shares import charged_share
 
     bundle = timeline.capture.bundle
