@@ -34,7 +34,7 @@ def command(path: str, as_json: bool) -> None:
     """Say what is in a capture: host, clock, window, events, losses; the steps of an experiment."""
     from ..capture.packed import is_packed_experiment
     from ..capture.packed_sums import is_experiment_folder
-    from ..questions.completeness.words import verdict
+    from ..questions.completeness.summary import verdict
 
     if path != "-" and (is_experiment_folder(Path(path)) or is_packed_experiment(Path(path))):
         nothing_beside_experiment()

@@ -40,7 +40,7 @@ _FACTS = ("softirqs", "interrupts", "polls", "on_cpu")
 @json_option
 def command(path: str, by: By, part: Part, as_json: bool) -> None:
     """Show who lost CPU time to what."""
-    from ..questions.completeness.words import quick_verdict
+    from ..questions.completeness.summary import quick_verdict
     from ..questions.ledger import ledger_of
     from ..questions.ledger_tables import NO_TASK, ledger_footer, ledger_table, ledger_title
 

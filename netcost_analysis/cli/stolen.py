@@ -55,8 +55,8 @@ def command(
     Of a recording that was attached to a service, the service is the first row: all its tasks.
     """
     from ..display.tables import label, window_text
+    from ..questions.completeness.summary import quick_verdict
     from ..questions.completeness.unrecorded import note_of
-    from ..questions.completeness.words import quick_verdict
     from ..questions.first_words import first_words
     from ..questions.ledger_tables import NO_TASK
     from ..questions.losses import losses, preload

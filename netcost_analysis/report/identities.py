@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..capture.checksum import checksum
 from ..display.templates import Markdown, escaped, one_line
-from ..questions.completeness.words import quick_verdict
+from ..questions.completeness.summary import quick_verdict
 from ..units import plural
 from .plain import shell
 

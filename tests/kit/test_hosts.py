@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from netcost_analysis import open_capture, open_experiment
-from netcost_analysis.questions.completeness.words import verdict
+from netcost_analysis.questions.completeness.summary import verdict
 from support.host import ROOT, missing
 from support.kit.record import (
     RECORD,

@@ -9,7 +9,7 @@ import pytest
 
 from netcost_analysis import open_capture
 from netcost_analysis.capture.bundle import Bundle
-from netcost_analysis.questions.accounting.counts import counted, seconds_between
+from netcost_analysis.questions.accounting.cpu_counters import cpu_counters, seconds_between
 from netcost_analysis.questions.got_shares import work_share
 from support.host import SAMPLES
 from support.kit.awk import every_awk, run
@@ -76,7 +76,7 @@ def test_every_figure_is_the_packages(
     for key, value in expected.items():
         assert said[key] == pytest.approx(value, rel=1e-5, abs=1e-5), key
     if bundle.victim_cpu is not None:
-        shares = counted(bundle).shares
+        shares = cpu_counters(bundle).shares
         for kind in ("softirq", "irq"):
             mine = said[kind, str(bundle.victim_cpu)]
             assert mine == pytest.approx(shares[kind], abs=1e-6)
@@ -166,7 +166,7 @@ def test_a_recording_ends_with_it(tool: str, tmp_path: Path) -> None:
     assert work is not None
     [told] = [line.split() for line in lines if line.startswith("work ")]
     assert told[1] == f"{100 * work:.1f}"
-    shares = counted(capture.bundle).shares
+    shares = cpu_counters(capture.bundle).shares
     assert f"CPU 1*     softirq {100 * shares['softirq']:.1f} %, irq" in text
     # Mean batch of each CPU, of the whole trace.
     polls = capture.timeline().polls

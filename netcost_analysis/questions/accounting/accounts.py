@@ -12,8 +12,8 @@ from ...capture.accounting import tick_ms
 from ...capture.manifest import Victim
 from ...display.templates import as_text, render
 from ..got_shares import baseline_got, undisturbed_share, work_against, work_share
-from . import side_by_side as of
-from .counts import NAN, Counted, counted
+from . import account_readings as of
+from .cpu_counters import NAN, CpuCounters, cpu_counters
 from .hidden_cost import price_for
 
 if TYPE_CHECKING:
@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from ...opening.experiment import Experiment
     from ...timeline.timeline import Timeline
 
-# More steal than this share of time is mentioned with every figure.
-STEAL_LIMIT = 0.01
-# Mentioned from this share without a known owner on, and where something took so many times as long
-# as the run.
+# A larger share of steal is mentioned with every figure.
+_STEAL_LIMIT = 0.01
+# A share without a known owner, and a time as a multiple of the run's, that are mentioned.
 _UNKNOWN, _LONGER = 0.005, 1.1
 _WHY = Path(__file__).with_name("reasons.md")
 _COLUMNS = ("got_share", "resolution_share", "steal_share", "source", "why")
@@ -59,7 +58,7 @@ def accounts(
         price = price_for(capture.bundle, calibration)
         hidden_ns, hidden_from = price["hidden_ns"], "as calibrated on such a host"
     timeline, bundle, untraced = of.ran(capture)
-    counts = counted(bundle)
+    counts = cpu_counters(bundle)
     rows = {
         "times": of.times(bundle),
         "system": of.system(bundle),
@@ -85,7 +84,7 @@ def accounts(
     for name, row in rows.items():
         # Where an estimate has no steal of its own, that of the snapshots around the run.
         steal = counts.steal_share if math.isnan(row.steal) else row.steal
-        said = doubts | {"estimate": name, "steal_share": _worth_saying(steal)}
+        said = doubts | {"estimate": name, "steal_share": _mentioned(steal)}
         step = NAN if math.isnan(row.got) and math.isnan(row.charged) else row.resolution
         records.append((row.got, step, steal, row.source, as_text(render(_WHY, said))))
     frame = pd.DataFrame(records, index=pd.Index(rows, name="estimate"), columns=list(_COLUMNS))
@@ -95,14 +94,34 @@ def accounts(
     return Answer(frame, in_all=_in_all(bundle, frame))
 
 
+@question(
+    check=of.bundle_of, columns=("estimate", "resolution_share", "steal_share", "why"), rows=0
+)
+def account_reasons(capture: "Capture", calibration: "Experiment | None" = None) -> Answer:
+    """Why each account of what the victim got can be wrong, on the kernel that kept it.
+
+    The rows of accounts that have a share. Source: accounts, and the kernel's configuration beside
+    the recording.
+    """
+    table = accounts(capture, calibration=calibration).frame
+    known = table["got_share"].notna() | table["lost_share"].notna()
+    table = table.loc[known, ["resolution_share", "steal_share", "source", "why"]]
+    return Answer(
+        table,
+        price=price_for(capture.bundle, calibration) if calibration is not None else None,
+        steal_max_share=float(table["steal_share"].max()),
+        limit_share=_STEAL_LIMIT,
+    )
+
+
 def _doubts(
     bundle: "Bundle",
     timeline: "Timeline | None",
-    counts: Counted,
+    counts: CpuCounters,
     untraced: str,
     hidden_from: str,
 ) -> dict[str, Any]:
-    # Of the run, for every account; None for what is not worth mentioning.
+    # What makes any account of the run doubtful; None for what is not worth mentioning.
     victim, regime, wall = bundle.victim or Victim(), bundle.accounting, of.wall_s(bundle)
     # openssl starts before it counts, and reads its clock after; on a slow host that is long.
     asked = sum(run.asked_s for run in bundle.speed_runs)
@@ -120,12 +139,12 @@ def _doubts(
         "asked_s": asked if asked and wall > _LONGER * asked else None,
         "stat_s": counts.stat_s if counts.stat_s > _LONGER * wall else None,
         "baseline_share": baseline_got(bundle),
-        "baseline_steal_share": _worth_saying(counted(baseline).steal_share if baseline else NAN),
+        "baseline_steal_share": _mentioned(cpu_counters(baseline).steal_share if baseline else NAN),
     }
 
 
-def _worth_saying(steal: float) -> float | None:
-    return steal if steal > STEAL_LIMIT else None
+def _mentioned(steal: float) -> float | None:
+    return steal if steal > _STEAL_LIMIT else None
 
 
 def _in_all(bundle: "Bundle", accounts: pd.DataFrame) -> dict[str, Any]:

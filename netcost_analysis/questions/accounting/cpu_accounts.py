@@ -8,9 +8,9 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...parsers.mpstat import KINDS as PRINTED
 from ...snapshots.mpstat_times import intervals_within
-from .counts import NAN, counted
+from .account_readings import bundle_of, ran
+from .cpu_counters import NAN, cpu_counters
 from .hidden_cost_predictions import AIM_SHARE
-from .side_by_side import bundle_of, ran
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ def cpu_accounts(capture: "Capture") -> Answer:
     printed = {kind: float(inside[f"{kind}_share"].mean()) for kind in PRINTED if len(inside)}
     user = ("usr", "nice", "sys", "guest", "gnice")
     rows = {
-        "cpu_stat": _kinds(counted(bundle).shares, ("user", "nice", "system"), "softirq"),
+        "cpu_stat": _kinds(cpu_counters(bundle).shares, ("user", "nice", "system"), "softirq"),
         "mpstat": _kinds(printed, user, "soft"),
         "traced": {} if timeline is None or bundle.victim_cpu is None else _traced(timeline),
     }

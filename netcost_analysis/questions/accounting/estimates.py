@@ -15,7 +15,7 @@ from ...timeline.task import comm_of, label_of
 from ...timeline.task_groups import named, recorded_victim
 from ..got_shares import by_work_share, ticks_share, traced_share, undisturbed_share
 from ..losses import losses
-from .counts import NAN, counted
+from .cpu_counters import NAN, cpu_counters
 from .fitting import hidden_ns
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def estimated(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
 
 
 def _gap(bundle: "Bundle", timeline: "Timeline", gap_share: float) -> dict[str, Any]:
-    # What the run lost beyond its trace: the hidden cost by one run alone; hidden_cost says what
-    # several say together. Of a guest that does not know when its host ran others no price follows.
-    per_s, paused = counted(bundle).interrupts_per_s, bundle.may_be_paused
+    # What the run lost beyond its trace: the hidden cost by one run alone; hidden_cost combines
+    # several. A guest that does not know when its host ran others has no price.
+    per_s, paused = cpu_counters(bundle).interrupts_per_s, bundle.may_be_paused
     each = hidden_ns(np.array([gap_share]), np.array([per_s])).item()
     return {
         "gap_share": gap_share,
@@ -105,8 +105,7 @@ def _is_whole(bundle: "Bundle") -> bool:
 
 
 def _other_task(timeline: "Timeline") -> str | None:
-    # The task in question where it is not the bundle's victim. Without a ledger it is unknown who
-    # lost anything.
+    # The task in question where it is not the bundle's victim. Without a ledger it is unknown.
     with suppress(CaptureError):
         names = [str(name) for name in losses(timeline).rows]
         recorded, given = recorded_victim(timeline, names), timeline.given_victim

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
+from .calibration_runs import calibration_runs, calibration_steps
 from .fitting import by_rate, fit, intervals, wide
-from .runs import calibration_runs, calibration_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from ...capture.bundle import Bundle
     from ...opening.experiment import Experiment
 
-# What other tasks may have of a calibration's CPU before it has to be said.
+# A calibration is disturbed where other tasks had a larger share of its CPU.
 _OTHERS_LIMIT = 0.03
-# What two hosts have to have in common for one's price of an interrupt to be the other's.
+# One host's price of an interrupt is taken for another that is the same in these.
 _SAME = ("kernel", "arch", "cpu_model", "virtualization")
 
 
@@ -40,10 +40,11 @@ def hidden_cost(experiment: "Experiment") -> Answer:
     table = wide(runs)
     coefficients = intervals(table)
     value = coefficients["value"]
-    # Which part of the events' own cost lies between the tracepoints of a pair nobody knows: none
-    # of it at the one end, all of it at the other.
+    # How much of an event's own cost lies between the tracepoints of a pair is not known: one end
+    # assumes none of it, the other all.
     ends = sorted((price - float(value["event_ns"] * value["events_per_interrupt"]), price))
     host = _first_bundle(experiment).manifest.host
+    names = (host.cpu_model, host.virtualization)
     return Answer(
         runs=runs,
         coefficients=coefficients,
@@ -54,7 +55,7 @@ def hidden_cost(experiment: "Experiment") -> Answer:
         others_max_share=float(runs["others_share"].max()),
         disturbed_runs=int((runs["others_share"] > _OTHERS_LIMIT).sum()),
         limit_share=_OTHERS_LIMIT,
-        host=[one for one in (host.cpu_model, host.virtualization) if one and one != "none"],
+        host=[name for name in names if name and name != "none"],
     )
 
 
@@ -70,10 +71,10 @@ def hidden_price(experiment: "Experiment") -> float:
 
 
 def price_for(bundle: "Bundle | None", calibration: "Experiment") -> dict[str, Any]:
-    """What of a calibration is taken for a bundle.
+    """A calibration's price of an interrupt, where it can be taken for a bundle.
 
-    hidden_ns: None where it is of another host, or is none: refused says why. tools: the recorders
-    of the bundle and of the calibration, where they are two.
+    hidden_ns: None where the calibration is of another host, or has no price: refused says why.
+    tools: the recorders of the bundle and of the calibration, where they differ.
     """
     price: dict[str, Any] = {"hidden_ns": None, "same_host": False, "refused": None, "tools": []}
     try:

@@ -1,6 +1,6 @@
 """Whether the hidden cost predicts what runs lost from which it was not learnt."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
@@ -8,8 +8,8 @@ import pandas as pd
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...errors import ArgumentError
+from .calibration_runs import calibration_runs, calibration_steps
 from .fitting import fit, wide
-from .runs import calibration_runs, calibration_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,15 +22,9 @@ _COLUMNS = (
     *("bundle", "condition", "repeat", "held_out", "run", "predictor"),
     *("predicted_share", "lost_share", "error_share", "steal_share"),
 )
-# Which runs the one that is predicted may not be learnt from.
-_LEFT_OUT: dict[str, Callable[[pd.DataFrame, pd.Series], "pd.Series[bool]"]] = {
-    "rate": lambda table, run: table["condition"] == run["condition"],
-    "repeat": lambda table, run: table["repeat"] == run["repeat"],
-    "both": lambda table, run: (
-        (table["condition"] == run["condition"]) | (table["repeat"] == run["repeat"])
-    ),
-}
-# By which a run of either kind is judged: all that may be known of it.
+# A run is predicted from those that differ from it in these columns.
+_HELD_OUT = {"rate": ["condition"], "repeat": ["repeat"], "both": ["condition", "repeat"]}
+# The predictor that each kind of run is judged by: it uses all that may be known of the run.
 _BEST = {"load_traced": "traced_and_hidden", "load": "counted_and_hidden"}
 
 
@@ -50,14 +44,14 @@ def hidden_cost_predictions(
     calibration of capture/lab/hidden-cost the costs are fitted anew on the others, without those of
     the same rate, of the same repeat, or both. Source: hidden_cost of the other runs.
     """
-    if held_out not in _LEFT_OUT:
-        raise ArgumentError(f"held_out is {', '.join(_LEFT_OUT)}, not {held_out!r}")
+    if held_out not in _HELD_OUT:
+        raise ArgumentError(f"held_out is {', '.join(_HELD_OUT)}, not {held_out!r}")
     runs = calibration_runs(experiment)
     predicted = predictions(wide(runs), held_out)
     table = errors(predicted)
     known = predicted[_is_best(predicted) & predicted["error_share"].notna()]
     order = known["error_share"].abs().sort_values(ascending=False, kind="stable").index
-    # How far the measure goes from one run to the next when nothing happens.
+    # How much the measure varies from run to run when nothing happens.
     idle = (runs["condition"] == "0") & (runs["run"] == "load_traced")
     off = (runs.loc[(runs["run"] == "idle_traced") | idle, "by_work_share"].dropna() - 1).abs()
     return Answer(
@@ -86,10 +80,11 @@ def predictions(table: pd.DataFrame, held_out: str) -> pd.DataFrame:
     counted_and_hidden, with hidden_ns more and the cost of the events less.
     """
     rows = []
-    # A run at rate 0 loses nothing, and would only make the errors look smaller.
+    # A run at rate 0 loses nothing: it would only make the errors look smaller.
     loaded = table[table["untraced_lost"].notna()]
     for name, run in loaded.iterrows():
-        learnt = table[~_LEFT_OUT[held_out](table, run)]
+        columns = _HELD_OUT[held_out]
+        learnt = table[(table[columns] != run[columns]).all(axis=1)]
         if not len(learnt):
             continue
         head = (name, run["condition"], run["repeat"], held_out)
@@ -112,7 +107,7 @@ def _predicted(run: pd.Series, learnt: pd.Series) -> Iterator[tuple[str, str, fl
         learnt["traced_interrupt_ns"] * interrupts + learnt["traced_packet_ns"] * packets
     ) / 1e9
     yield "load", "counted", counted
-    # Both what was traced and what was hidden hold the cost of tracing, which nobody paid here.
+    # The traced and the hidden cost include that of tracing, which an untraced run does not pay.
     events = learnt["events_per_interrupt"] * interrupts + learnt["events_per_packet"] * packets
     tracing = learnt["event_ns"] * events / 1e9
     yield "load", "counted_and_hidden", counted + hidden * interrupts - tracing
@@ -121,8 +116,8 @@ def _predicted(run: pd.Series, learnt: pd.Series) -> Iterator[tuple[str, str, fl
 def errors(predicted: pd.DataFrame) -> pd.DataFrame:
     """How far predictions are off, by held_out, run and predictor."""
     size = predicted["error_share"].abs()
-    told = predicted.assign(size=size, within=(size <= AIM_SHARE).where(size.notna()))
-    grouped = told.groupby(["held_out", "run", "predictor"], sort=False)
+    predicted = predicted.assign(size=size, within=(size <= AIM_SHARE).where(size.notna()))
+    grouped = predicted.groupby(["held_out", "run", "predictor"], sort=False)
     return grouped.agg(
         runs=("size", "count"),
         mean_error_share=("error_share", "mean"),

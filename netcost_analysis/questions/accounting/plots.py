@@ -1,34 +1,27 @@
 # The accounts of a victim's time, what lies between them, and how well it is predicted.
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
 
+from ...display.templates import environment
 from ...plots.marks import label_rows, legend_above
 from ...plots.palette import ESTIMATE, FAINT, HATCH, INK, KIND, TASK, UNKNOWN
+from ...plots.stacked_bars import stacked_bars
 from ...units import share
 
-NAMES = {
-    "task_stat": "top: utime + stime",
-    "schedstat": "scheduler's run time",
-    "cgroup_stat": "its cgroup's cpu.stat",
-    "traced": "trace: its own segments",
-    "traced_and_hidden": "trace and hidden cost",
-    "times": "its clock: times(2)",
-    "cpu_stat": "/proc/stat: user of its CPU",
-    "mpstat": "mpstat: %usr of its CPU",
-    "work": "work done against baseline",
+# The names of accounts, as the words have them.
+_NAMES = "questions/accounting/account_names.md"
+_KINDS = {
+    "tasks": (TASK, "tasks"),
+    "soft": (KIND["softirq"], "softirqs"),
+    "irq": (KIND["hardirq"], "interrupts"),
+    "idle": (KIND["idle"], "idle"),
+    "steal": (INK, "steal"),
+    "unknown": (UNKNOWN, "unknown"),
 }
-_KIND_COLORS = {
-    "tasks": TASK,
-    "soft": KIND["softirq"],
-    "irq": KIND["hardirq"],
-    "idle": KIND["idle"],
-    "steal": INK,
-    "unknown": UNKNOWN,
-}
-_KIND_NAMES = {"tasks": "tasks", "soft": "softirqs", "irq": "interrupts"}
 _ACCOUNTS = {"cpu_stat": "/proc/stat", "mpstat": "mpstat", "traced": "trace"}
 _PREDICTORS = {
     "ticks": "its clock (ticks)",
@@ -44,18 +37,16 @@ _SHORT = 14
 
 def accounts(ax: Axes, table: pd.DataFrame) -> None:
     """Draw what each account says the victim got, with a line at what its work says."""
-    known = table["got_share"].dropna()
-    names = [name for name in NAMES if name in known.index]
-    for place, name in enumerate(names):
-        got = 100 * float(known[name])
+    known = table.dropna(subset=["got_share"])
+    known = 100 * known[["got_share", "resolution_share"]].astype(float)
+    for place, (name, got, step) in enumerate(known.itertuples()):
         color = ESTIMATE["work"] if name == "work" else TASK
         ax.barh(place, got, 0.64, color=color, edgecolor=FAINT, linewidth=0.5)
-        step = 100 * float(table["resolution_share"].astype(float)[name])
         if step >= 0.2:
             ax.errorbar(got, place, xerr=step, color=INK, capsize=2.5, linewidth=0.9)
         inside = got > _SHORT
         ax.annotate(
-            share(known[name]),
+            share(got / 100),
             (0 if inside else got + max(step, 0), place),
             xytext=(6, 0),
             textcoords="offset points",
@@ -63,9 +54,11 @@ def accounts(ax: Axes, table: pd.DataFrame) -> None:
             color="white" if inside and name == "work" else INK,
             fontweight="bold",
         )
-    if "work" in known:
-        ax.axvline(100 * float(known["work"]), color=ESTIMATE["work"], linewidth=1, linestyle="--")
-    label_rows(ax, [NAMES[name] for name in names])
+    if "work" in known.index:
+        work = float(known["got_share"]["work"])
+        ax.axvline(work, color=ESTIMATE["work"], linewidth=1, linestyle="--")
+    names: Any = environment().get_template(_NAMES).module
+    label_rows(ax, [names.name(account).strip() for account in known.index])
     ax.set_xlim(0, 105)
     ax.set_xlabel("share of wall time the victim got, %")
     ax.spines["left"].set_visible(False)
@@ -73,23 +66,18 @@ def accounts(ax: Axes, table: pd.DataFrame) -> None:
 
 def cpu_kinds(ax: Axes, table: pd.DataFrame) -> None:
     """Draw where the CPU's time went by each account, stacked. table: of cpu_accounts."""
-    shown = table.dropna(subset=["tasks_share"])
-    widths = 100 * shown[[f"{kind}_share" for kind in _KIND_COLORS]].fillna(0)
-    lefts = widths.cumsum(axis=1) - widths
-    patches = []
-    for column, (kind, color) in zip(widths, _KIND_COLORS.items(), strict=True):
-        width, left = widths[column].to_numpy(), lefts[column].to_numpy()
-        drawn = np.flatnonzero(width > 0)
-        hatch = HATCH if kind == "unknown" else None
-        ax.barh(drawn, width[drawn], 0.62, left[drawn], color=color, edgecolor=FAINT,
-                linewidth=0.5, hatch=hatch)  # fmt: skip
-        if (width > 0.3).any():
-            patches.append(Patch(color=color, label=_KIND_NAMES.get(kind, kind)))
-    label_rows(ax, [_ACCOUNTS[str(name)] for name in shown.index])
+    shown = 100 * table.dropna(subset=["tasks_share"]).fillna(0)
+    edge = {"edgecolor": FAINT, "linewidth": 0.5}
+    looks: dict[str, dict[str, Any]] = {
+        f"{kind}_share": {"color": color, "label": name, **edge}
+        for kind, (color, name) in _KINDS.items()
+    }
+    looks["unknown_share"]["hatch"] = HATCH
+    stacked_bars(ax, shown, looks, [_ACCOUNTS[str(name)] for name in shown.index])
     ax.set_xlim(0, 100)
     ax.set_xlabel("share of the CPU's time, %")
     ax.spines["left"].set_visible(False)
-    legend_above(ax, patches, len(patches))
+    legend_above(ax, columns=len(looks))
 
 
 def gap(ax: Axes, runs: pd.DataFrame, coefficients: pd.DataFrame) -> None:
@@ -103,18 +91,18 @@ def gap(ax: Axes, runs: pd.DataFrame, coefficients: pd.DataFrame) -> None:
         (several, "^", "several at a time"),
     ):
         if mask.any():
-            ax.plot(thousand[mask], points[mask], marker, color=ESTIMATE["hidden"], alpha=0.8,
-                    markersize=5.5, label=label)  # fmt: skip
-    row = coefficients.loc["hidden_ns"].astype(float)
-    ends = np.array([0.0, float(thousand.max()) * 1.05])
-    per_ns = ends * 1000 / 1e9 * 100
-    ax.plot(ends, row["value"] * per_ns, color=INK, linewidth=1.2,
-            label=f"{row['value'] / 1000:.1f} µs for each interrupt")  # fmt: skip
-    if np.isfinite(row["low"]):
-        ax.fill_between(ends, row["low"] * per_ns, row["high"] * per_ns, color=FAINT, alpha=0.2,
-                        linewidth=0, label="95 % interval")  # fmt: skip
+            look: dict[str, Any] = {"color": ESTIMATE["hidden"], "alpha": 0.8, "markersize": 5.5}
+            ax.plot(thousand[mask], points[mask], marker, label=label, **look)
+    row = coefficients.astype(float).to_dict("index")["hidden_ns"]
+    end = float(thousand.max()) * 1.05
+    value, low, high = (row[name] * end / 1e4 for name in ("value", "low", "high"))
+    label = f"{row['value'] / 1000:.1f} µs for each interrupt"
+    ax.plot([0, end], [0, value], color=INK, linewidth=1.2, label=label)
+    if np.isfinite(low):
+        band: dict[str, Any] = {"color": FAINT, "alpha": 0.2, "linewidth": 0}
+        ax.fill_between([0, end], [0, low], [0, high], label="95 % interval", **band)
     ax.axhline(0, color=FAINT, linewidth=0.7)
-    ax.set_xlim(0, float(ends[1]) or 1)
+    ax.set_xlim(0, end or 1)
     ax.set_xlabel("interrupts of the victim's CPU, thousands/s")
     ax.set_ylabel("lost beyond traced time,\npercentage points")
     ax.legend(loc="upper left")
@@ -126,21 +114,19 @@ def predicted(ax: Axes, table: pd.DataFrame, run: str) -> None:
     run: load_traced or load.
     """
     shown = table[table["run"] == run]
-    top, most = 5.0, 1.0
     for predictor, rows in shown.groupby("predictor", sort=False):
         role = _role(str(predictor))
-        color, marker = ESTIMATE[role], _MARKERS[role]
-        lost, said = 100 * rows["lost_share"], 100 * rows["predicted_share"]
-        ax.plot(lost, said, marker, color=color, markersize=5, alpha=0.8, linestyle="none",
-                label=_PREDICTORS[str(predictor)])  # fmt: skip
-        top, most = max(top, float(said.max())), max(most, float(lost.max()))
-    ends = np.array([0.0, most * 1.08])
-    ax.plot(ends, ends, color=INK, linewidth=0.9)
-    ax.fill_between(ends, ends - 5, ends + 5, color=FAINT, alpha=0.18, linewidth=0,
-                    label="within 5 points")  # fmt: skip
-    ax.set_xlim(0, float(ends[1]))
+        look: dict[str, Any] = {"color": ESTIMATE[role], "markersize": 5, "alpha": 0.8}
+        lost, loss_predicted = 100 * rows["lost_share"], 100 * rows["predicted_share"]
+        ax.plot(lost, loss_predicted, _MARKERS[role], label=_PREDICTORS[str(predictor)], **look)
+    end = 1.08 * float(np.nanmax([100 * shown["lost_share"].max(), 1]))
+    top = float(np.nanmax([100 * shown["predicted_share"].max(), 5, end]))
+    ax.plot([0, end], [0, end], color=INK, linewidth=0.9)
+    band: dict[str, Any] = {"color": FAINT, "alpha": 0.18, "linewidth": 0}
+    ax.fill_between([0, end], [-5, end - 5], [5, end + 5], label="within 5 points", **band)
+    ax.set_xlim(0, end)
     # Room for the legend above.
-    ax.set_ylim(0, max(top, float(ends[1])) * 1.45)
+    ax.set_ylim(0, top * 1.45)
     ax.set_xlabel("lost by work done, % of wall time")
     ax.set_ylabel("predicted, % of wall time")
     ax.legend(loc="upper left", fontsize=8.5)
@@ -155,13 +141,12 @@ def _role(predictor: str) -> str:
 
 def prediction_errors(ax: Axes, table: pd.DataFrame) -> None:
     """Draw each prediction's error as a point, a row for each predictor and kind of run."""
-    rows = list(table.groupby(["run", "predictor"], sort=False))
-    names = []
-    for place, ((run, predictor), part) in enumerate(rows):
+    names: list[str] = []
+    for (run, predictor), part in table.groupby(["run", "predictor"], sort=False):
         error = 100 * part["error_share"].to_numpy(float)
         spread = 0.5 * (np.arange(len(error)) / max(len(error) - 1, 1) - 0.5)
-        ax.plot(error, place + spread, "o", color=ESTIMATE[_role(str(predictor))], markersize=3.5,
-                alpha=0.75)  # fmt: skip
+        look: dict[str, Any] = {"color": ESTIMATE[_role(str(predictor))], "markersize": 3.5}
+        ax.plot(error, len(names) + spread, "o", alpha=0.75, **look)
         kind = "traced run" if run == "load_traced" else "untraced run"
         names.append(f"{kind}: {_PREDICTORS[str(predictor)]}")
     ax.axvspan(-5, 5, color=FAINT, alpha=0.18, linewidth=0)

@@ -15,7 +15,7 @@ from ...errors import ArgumentError
 from ...opening.experiment import Experiment
 from ...timeline.reading import once
 from ...timeline.timeline import Timeline
-from ..completeness.missing import MAX_MISSING, network_missing
+from ..completeness.completeness import MAX_MISSING, network_missing
 from .curve_shares import SUMS, curve_from, summed
 from .curves import RATES, bend, condition, curves_of, named
 from .paired import Gathered, gathered, work_is_known

@@ -11,7 +11,7 @@ from ...comparison.run import Run
 from ...errors import LackingError
 from ...timeline.reading import once
 from ...units import absent
-from ..completeness.missing import MAX_MISSING, network_missing
+from ..completeness.completeness import MAX_MISSING, network_missing
 from ..samples.sampled import sampled
 from ..tracing_overhead.event_cost import chosen, event_cost
 from .finding import Finding, finding, recorded, unlike

@@ -1,8 +1,8 @@
-"""What a recording missed unnoticed: its events against what the kernel counted meanwhile.
+"""What a recording missed: its events compared with what the kernel counted meanwhile.
 
-A ring buffer that overflows says so. A recorder that never sees an event does not; the host's own
-counters, read before and after, do. The comparison is completeness(); what follows from it for the
-tasks' losses is in unrecorded.py.
+A ring buffer that overflows says so. A recorder that never sees an event does not, but the host's
+own counters, read before and after, show it. completeness() compares them; unrecorded.py computes
+what that means for the time that was stolen from tasks.
 """
 
 from .caveats import caveats

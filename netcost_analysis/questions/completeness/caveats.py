@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.manifest import Manifest
+from .summary import verdict
 from .unrecorded import note_of
-from .words import verdict
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline

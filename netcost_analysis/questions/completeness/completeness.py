@@ -8,8 +8,8 @@ from msgspec.structs import astuple
 
 from ...answers.answer import Answer
 from ...answers.question import question
-from . import counted
-from .counted import Counted, Window
+from . import counter_growth as counters
+from .counter_growth import Growth, Window
 from .verdicts import Compared, Row, Verdict, judged, ranked, unknown
 
 if TYPE_CHECKING:
@@ -25,20 +25,10 @@ READINGS_CLOCK = ("monotonic", "mono")
 # What netcost-record notes where /proc/timer_list says nothing, as in many containers.
 _OTHER_READINGS = "victim and snapshot times are CLOCK_BOOTTIME"
 # include/linux/interrupt.h, by the names of /proc/softirqs; BLOCK_IOPOLL became IRQ_POLL in 4.5.
-_SOFTIRQS = {
-    "HI": 0,
-    "TIMER": 1,
-    "NET_TX": 2,
-    "NET_RX": 3,
-    "BLOCK": 4,
-    "BLOCK_IOPOLL": 5,
-    "IRQ_POLL": 5,
-    "TASKLET": 6,
-    "SCHED": 7,
-    "HRTIMER": 8,
-    "RCU": 9,
-}
-# Lines of /proc/interrupts, and the events of which each count is one.
+_VECTORS = ("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER",
+            "RCU")  # fmt: skip
+_SOFTIRQS = {name: number for number, name in enumerate(_VECTORS)} | {"BLOCK_IOPOLL": 5}
+# Lines of /proc/interrupts, and the events that each count stands for.
 VECTORS: dict[str, tuple[str, ...]] = {
     "LOC": ("irq_vectors:local_timer_entry",),
     "RES": ("irq_vectors:reschedule_entry",),
@@ -47,11 +37,11 @@ VECTORS: dict[str, tuple[str, ...]] = {
 
 
 class _Kind(NamedTuple):
-    # A kind of counters, and the events of which each count is one: told apart by a field, or with
-    # a field of them added up. key: what that field is for a counter, None for one that is not
+    # A kind of counters, and the events that each count stands for: distinguished by a field, or
+    # with a field of them added up. key: the field's value for a counter, None for one that is not
     # compared.
     what: str
-    read: Callable[["Bundle"], Counted | None]
+    read: Callable[["Bundle"], Growth | None]
     events: tuple[str, ...]
     key: Callable[[str], int | None]
     field: str | None = None
@@ -63,22 +53,24 @@ def _line(counter: str) -> int | None:
 
 
 _INTERRUPTS = (
-    _Kind("softirq", counted.softirqs, ("irq:softirq_entry",), _SOFTIRQS.get, "vec"),
-    _Kind("irq", counted.interrupts, ("irq:irq_handler_entry",), _line, "irq"),
+    _Kind("softirq", counters.softirqs, ("irq:softirq_entry",), _SOFTIRQS.get, "vec"),
+    _Kind("irq", counters.interrupts, ("irq:irq_handler_entry",), _line, "irq"),
     *(
-        _Kind("vector", counted.interrupts, events, {line: 0}.get)
+        _Kind("vector", counters.interrupts, events, {line: 0}.get)
         for line, events in VECTORS.items()
     ),
 )
 _ALL = (
     *_INTERRUPTS,
     # Before 4.8 polls do not say how many packets they took.
-    _Kind("packets", counted.packets, ("napi:napi_poll",), {"packets": 0}.get, sum_of="work"),
-    _Kind("switches", counted.switches, ("sched:sched_switch",), {"ctxt": 0}.get),
+    _Kind("packets", counters.packets, ("napi:napi_poll",), {"packets": 0}.get, sum_of="work"),
+    _Kind("switches", counters.switches, ("sched:sched_switch",), {"ctxt": 0}.get),
 )
-# Of a line of a stranger's manifest.
+# A longer line of a stranger's manifest is cut.
 _LONGEST = 400
-# By capture, all of it and interrupts alone: several figures of one page ask.
+# With a larger share of the network's softirqs missing no cost of a packet is computed.
+MAX_MISSING = 0.05
+# What was compared, by capture: everything, and interrupts alone.
 _known: "WeakKeyDictionary[Capture, Compared]" = WeakKeyDictionary()
 _interrupts_known: "WeakKeyDictionary[Capture, Compared]" = WeakKeyDictionary()
 
@@ -131,11 +123,25 @@ def of_interrupts(capture: "Capture") -> Compared:
 
 
 def of_interrupts_ahead(capture: "Capture") -> None:
-    """Have the next timeline's pass count what of_interrupts() will compare."""
+    """Have the timeline's next pass count what of_interrupts() will compare."""
     known = capture in _known or capture in _interrupts_known or written(capture) is not None
     if capture.bundle is not None and not known:
         found = _comparable(capture, capture.bundle, _INTERRUPTS)
         capture.ahead.want([_count(kind, counts) for kind, counts in found])
+
+
+def network_missing(capture: "Capture", cpu: int | None = None) -> float:
+    """The share of NET_RX and NET_TX that is proved missing, of a CPU or of all.
+
+    0 where nothing was counted.
+    """
+    rows = [
+        row
+        for row in all_compared(capture).rows
+        if row.what == "softirq" and row.counter in ("NET_TX", "NET_RX") and cpu in (None, row.cpu)
+    ]
+    counted = sum(row.counted for row in rows)
+    return sum(row.missing_least for row in rows) / counted if counted else 0.0
 
 
 def written(capture: "Capture") -> Compared | None:
@@ -177,13 +183,13 @@ def _compared(capture: "Capture", kinds: tuple[_Kind, ...]) -> Compared:
     compared = [
         (kind, counts)
         for kind, counts in _comparable(capture, bundle, kinds)
-        # Switches are of all CPUs together, so of no use where some were not recorded.
+        # Switches are counted for all CPUs together: of no use where some were not recorded.
         if _within(counts.window, window) and (cpus is None or kind.what != "switches")
     ]
-    # All in one pass; None for events that lack such a field.
+    # All are counted in one pass; None for events that lack the field.
     found = capture.ahead.counts([_count(*one) for one in compared], capture.native.counts)
     if not any(found):
-        read = [counted.window_of(bundle, file) for file in counted.FILES]
+        read = [counters.window_of(bundle, file) for file in counters.FILES]
         outside = any(one and not _within(one, window) for one in read)
         return unknown(
             "the counters were read outside of the recorded window"
@@ -196,7 +202,7 @@ def _compared(capture: "Capture", kinds: tuple[_Kind, ...]) -> Compared:
         row
         for (kind, counts), events in zip(compared, found, strict=True)
         for row in _rows(kind, counts, events or [])
-        # A counter that stood still says nothing, nor does one of whose events a ring kept a part.
+        # A counter that did not grow shows nothing, nor one whose events a ring kept in part.
         if row.counted > 0
         and (cpus is None or row.cpu is None or row.cpu in cpus)
         and _begin(begins, row.cpu) <= counts.window.outer[0]
@@ -208,9 +214,9 @@ def _compared(capture: "Capture", kinds: tuple[_Kind, ...]) -> Compared:
 
 def _comparable(
     capture: "Capture", bundle: "Bundle", kinds: tuple[_Kind, ...]
-) -> list[tuple[_Kind, Counted]]:
-    # Those that were read both times, and of whose events every one was recorded, as far as the
-    # headers know.
+) -> list[tuple[_Kind, Growth]]:
+    # Those that were read both times, and whose events were all recorded, as far as the headers
+    # tell.
     events = {event["name"]: event for event in capture.header.get("events") or ()}
     whole = {
         name
@@ -225,13 +231,13 @@ def _comparable(
     ]
 
 
-def _count(kind: _Kind, counts: Counted) -> "Count":
+def _count(kind: _Kind, counts: Growth) -> "Count":
     return kind.events, kind.field, kind.sum_of, (counts.window.outer, counts.window.inner)
 
 
-def _rows(kind: _Kind, counts: Counted, events: list[dict[tuple[int, int], int]]) -> Iterator[Row]:
+def _rows(kind: _Kind, counts: Growth, events: list[dict[tuple[int, int], int]]) -> Iterator[Row]:
     # events: by CPU and key, while the counters may have grown and while they surely did.
-    for (counter, cpu), grown in counts.growth.items() if events else ():
+    for (counter, cpu), grown in counts.counts.items() if events else ():
         key = kind.key(counter)
         if key is None:
             continue
@@ -264,7 +270,7 @@ def recorded_cpus(capture: "Capture", bundle: "Bundle") -> set[int] | None:
 
 
 def _ring_begins(capture: "Capture") -> dict[int, int]:
-    # Where a CPU's kept events begin, of those whose older ones were overwritten.
+    # Where the events of a CPU begin whose older ones were overwritten.
     info = capture.info
     return {
         row["cpu"]: row["end_ns"]

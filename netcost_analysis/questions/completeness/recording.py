@@ -6,7 +6,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.manifest import Load, Manifest, Victim
 from ...capture.recorder import clock, recorder
-from .words import verdict
+from .summary import verdict
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline

@@ -1,5 +1,5 @@
-# Time of interrupts and softirqs that the kernel counted and the trace has not: how much of a
-# task's own time on CPU they may have been.
+# Interrupts and softirqs that the kernel counted and the trace lacks: how much of a task's own time
+# on CPU they may have taken.
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -32,19 +32,19 @@ _MAX_NAMED = 3
 
 
 class Lengths(NamedTuple):
-    # Of recorded interrupts or softirqs the longest, and the mean.
+    # The longest of recorded interrupts or softirqs, and their mean.
     longest_ns: int
     mean_ns: float
 
 
-# By CPU, kind and counter the longest, the sum, and of how many that is.
+# By CPU, kind and counter: the longest, the sum, and the count.
 Recorded = dict[tuple[int, str, str], tuple[int, int, int]]
 
 
 class Missing(NamedTuple):
-    # Interrupts or softirqs of a counter on a CPU of which some are proved missing; thief: as the
-    # ledger names them; network: whether they are, or may be; each: how long those were that were
-    # recorded, None where none was.
+    # A counter on a CPU of whose interrupts or softirqs some are proved missing, at least so many.
+    # thief: their name in the ledger; network: whether they are network, or may be; each: how long
+    # the recorded ones took, None where there are none.
     cpu: int
     kind: str
     counter: str
@@ -56,10 +56,10 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True)
 class Unrecorded:
-    """How much of each victim's own time may have been what the trace has not.
+    """How much of each victim's own time interrupts may have taken that the trace lacks.
 
-    own: by CPU how long each ran itself; missing: network first; window_ns: how long any of them
-    can have run on a CPU; trace_ns: how long the whole trace is.
+    own: how long each victim ran itself, by CPU; missing: network first; window_ns: how long any of
+    them can have run on a CPU; trace_ns: the length of the whole trace.
     """
 
     own: dict[int, dict[Victim, int]]
@@ -80,8 +80,8 @@ class Unrecorded:
     @cached_property
     def each(self) -> dict[Victim, dict[str, int]]:
         """By victim that may have lost any, ns by thief."""
-        taken = self._laid_on(self.own)
-        return {victim: taken[victim] for victim in sorted(taken) if any(taken[victim].values())}
+        lost = self._laid_on(self.own)
+        return {victim: lost[victim] for victim in sorted(lost) if any(lost[victim].values())}
 
     @cached_property
     def possible(self) -> list[str]:
@@ -100,11 +100,11 @@ class Unrecorded:
 
     def total(self, *victims: Victim) -> tuple[int, int]:
         """The sum over thieves of several victims as one, and of it what may be network."""
-        taken = self.of(*victims)
-        return sum(taken.values()), sum(taken[thief] for thief in self.network)
+        lost = self.of(*victims)
+        return sum(lost.values()), sum(lost[thief] for thief in self.network)
 
     def expected(self, *victims: Victim) -> tuple[int, int]:
-        """As total(), were each as long as the mean of those recorded, at any time of the trace."""
+        """As total(), if each took the mean of those recorded, at any time of the trace."""
         ns, network = 0.0, 0.0
         for one in self.missing:
             own = sum(self.own[one.cpu].get(victim, 0) for victim in victims)
@@ -121,10 +121,10 @@ class Unrecorded:
             for one in (one for one in self.missing if one.cpu == cpu):
                 for victim, ns in left.items():
                     most = ns if one.each is None else one.least * one.each.longest_ns
-                    taken = min(ns, most)
+                    lost = min(ns, most)
                     # Two lines of a device may be one thief.
-                    each[victim][one.thief] += taken
-                    left[victim] -= taken
+                    each[victim][one.thief] += lost
+                    left[victim] -= lost
         return each
 
 
@@ -144,12 +144,12 @@ def _proved(capture: "Capture") -> list[Row]:
 
 def missing(timeline: "Timeline", by: By = "comm") -> list[Missing]:
     """What is proved missing on the timeline's CPUs, most first; by: as thieves are named."""
-    # The CPUs take a pass, which nothing missing needs.
+    # The timeline's CPUs take a pass: where nothing is missing none is made.
     proved = _proved(timeline.capture)
     proved = proved and [row for row in proved if row.cpu in timeline.summary["cpus"]]
     if not proved:
         return []
-    # A window may hold none of what the whole recording has.
+    # A window may lack an interrupt that the whole recording has.
     recorded, rows = _lengths(_whole(timeline)), timeline.owned_by(by)
     return [
         Missing(
@@ -165,7 +165,7 @@ def missing(timeline: "Timeline", by: By = "comm") -> list[Missing]:
 
 
 def _thief(rows: list[Owned], kind: str, counter: str) -> tuple[str, bool]:
-    # What no recorded one shows not to be network may be.
+    # It may be network unless recorded ones show that it is not.
     if kind == "softirq":
         return counter, counter in NETWORK
     if kind == "irq":
@@ -183,7 +183,7 @@ def _line(vector: str | None) -> str | None:
 
 
 def _each(recorded: Recorded, cpu: int, kind: str, counter: str) -> Lengths | None:
-    # Of that counter there, else of that counter on any CPU, else of any of its kind.
+    # Of that counter on that CPU, else on any CPU, else of any counter of its kind.
     there = [of for place, of in recorded.items() if place == (cpu, kind, counter)]
     of_kind = {place: of for place, of in recorded.items() if place[1] == kind}
     elsewhere = [of for place, of in of_kind.items() if place[2] == counter]
@@ -215,11 +215,11 @@ def _whole(timeline: "Timeline") -> "Timeline":
 
 
 def unrecorded_ns(timeline: "Timeline", by: By) -> Unrecorded:
-    """How much of each victim's own time may have been interrupts that the trace has not.
+    """How much of each victim's own time interrupts may have taken that the trace lacks.
 
-    All that may be missing on a CPU is laid on top of each victim in turn, each interrupt or
-    softirq as long as the longest of its counter recorded there, up to the time that the victim
-    itself is said to have run on that CPU.
+    All that may be missing on a CPU is charged to each victim in turn, each interrupt or softirq
+    with the longest time recorded for its counter there, up to the time that the victim itself is
+    said to have run on that CPU.
     """
     order = sorted(missing(timeline, by), key=lambda one: not one.network)
     own = {cpu: _own_on(timeline, cpu, by) for cpu in dict.fromkeys(one.cpu for one in order)}
@@ -231,9 +231,9 @@ def _own_on(timeline: "Timeline", cpu: int, by: By) -> dict[Victim, int]:
     # How long each victim ran itself on a CPU.
     rows = [row for row in timeline.owned_by(by) if row.of_task and row.cpu == cpu]
     if timeline.missing["on_cpu"]:
-        # Nobody knows how long a task had a CPU: at most all the time.
+        # How long a task had a CPU is not known: at most all the time.
         return dict.fromkeys((victim_of(row, by) for row in rows), timeline.duration_ns)
-    # Kernel threads that exist to run softirqs are not robbed by them.
+    # Softirqs take nothing from kernel threads that exist to run them.
     own = (row for row in rows if row.context == "task" and row.cost_class == "")
     return summed((victim_of(row, by), row.ns) for row in own)
 

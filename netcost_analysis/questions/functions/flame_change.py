@@ -7,7 +7,7 @@ import numpy as np
 
 from ...stats.counts import count_interval, difference_interval, equal_samples
 from ...units import fine_duration
-from ..completeness.counted import packets
+from ..completeness.counter_growth import packets
 from .flame import Graph, Paths
 
 if TYPE_CHECKING:
@@ -89,6 +89,6 @@ def _packets(capture: "Capture", side: Paths, cpu: int | None) -> float:
     counted = packets(capture.bundle) if capture.bundle else None
     if counted is None:
         return 0
-    number = sum(growth for (_, at), growth in counted.growth.items() if cpu in (None, at))
+    number = sum(growth for (_, at), growth in counted.counts.items() if cpu in (None, at))
     window = counted.window.inner[1] - counted.window.inner[0]
     return number * side.span_ns / window if window > 0 else 0

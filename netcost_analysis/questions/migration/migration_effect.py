@@ -1,6 +1,6 @@
 # What a task got after a migration, against before, and against when it was not migrated.
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,25 +16,32 @@ from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..moments import NEXT, PASSED
 from ..victim import asked_or_given
+from .controls import LEFT_OUT, Study, moments_in, study
 from .interval import FEWEST, Compared, interval
-from .ipc import with_counters
-from .lives import MEASURES, MOVED, Lives, lives_of, stays, wakes_of, with_passed
-from .matching import LEFT_OUT, Study, moments_in, study
+from .lifetimes import (
+    MEASURES,
+    MOVED,
+    Amounts,
+    Lifetimes,
+    lifetimes_of,
+    measured,
+    own_and_softirq,
+)
 from .migrations import incomparable, migrations
+from .sampled_counters import instructions_and_cycles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTHS_NS = (1_000_000, 10_000_000, 100_000_000)
-# After so long caches are warm again, and a migration's own effect is over.
+# By then caches are warm again, and the effect of a migration itself is over.
 HORIZON_NS = 10_000_000
 # More migrations than these are studied by a sample of so many.
 MOST = 5_000
-DRAWS = 8
 _SEED = 1
 _MEANS = ("before", "after", "change", "control_change", "effect", "effect_low", "effect_high")
 _LEFT_OUT = [f"left_out_{reason}" for reason in LEFT_OUT]
-# Of a measure: before and after each migration, and the change at the moments of its controls.
+# A measure before and after each migration, and its change at the moments of its controls.
 _Changes = tuple[Floats, Floats, Floats]
 
 
@@ -84,77 +91,70 @@ def effect_of(
     problem = incomparable(timeline, moved)
     if problem is not None:
         raise CaptureError(f"migration_effect: {problem}")
-    # Of all that were moved: the same stays for whichever victim.
-    tids = pd.Index(everyone["tid"].unique())
-    lives = with_counters(lives_of(timeline, tids), timeline.capture)
-    wakes = wakes_of(stays(timeline, tids))
-    return migration_effect_from(moved, lives, wakes, widths_ns, by_cause, everyone, timeline)
+    counters = instructions_and_cycles(timeline.capture)
+    return effects(
+        moved,
+        spans_of(everyone, "time_ns", "time_ns"),
+        # Of all that were moved: the same slices for whichever victim.
+        lifetimes_of(timeline, everyone["tid"]),
+        lambda tids, times: own_and_softirq(timeline, tids, times) | counters,
+        widths_ns,
+        by_cause,
+    )
 
 
-def migration_effect_from(
+def effects(
     moved: pd.DataFrame,
-    lives: Lives,
-    wakes: Spans,
-    widths_ns: Sequence[int] = WIDTHS_NS,
+    migrated: Spans,
+    lifetimes: Lifetimes,
+    amounts_at: Callable[[Ints, Ints], Amounts],
+    widths_ns: Sequence[int],
     by_cause: bool = True,
-    everyone: pd.DataFrame | None = None,
-    timeline: Timeline | None = None,
 ) -> pd.DataFrame:
-    # migration_effect() on migrations(), lives and wake-ups. everyone: the migrations of all tasks,
-    # where moved are some of them. timeline: whose segments tell what lives_of() leaves out.
-    migrated = spans_of(moved if everyone is None else everyone, "time_ns", "time_ns")
-    counters = lives.instructions is not None and lives.cycles is not None
-    measures = (*MEASURES, "ipc") if counters else MEASURES
+    # migration_effect() on some of migrations(). migrated: all migrations, of other tasks too.
+    # amounts_at: what tasks had between moments of theirs, but for what lifetimes tell.
     asked = moved.reset_index(drop=True)
     if len(asked) > MOST:
         asked = asked.sample(MOST, random_state=_SEED).sort_index().reset_index(drop=True)
-    studies = {
-        int(width_ns): study(asked, lives, wakes, migrated, int(width_ns), DRAWS, _SEED)
-        for width_ns in widths_ns
-    }
-    if timeline is not None:
-        lives = with_passed(lives, timeline, *moments_in(studies))
+    studies = {int(width): study(asked, lifetimes, migrated, int(width)) for width in widths_ns}
+    amounts = amounts_at(*moments_in(studies))
+    amounts |= {"on_cpu": lifetimes.on_cpu, "waiting": lifetimes.waiting}
+    measures = [name for name in MEASURES if MEASURES[name][0] in amounts]
     causes = sorted(set(plain_names(moved["cause"]))) if by_cause else []
     rows: list[dict[str, Any]] = []
     for width_ns, studied in studies.items():
         kept = studied.left_out.isna().to_numpy()
-        changes = {name: _changes(lives, name, studied, width_ns) for name in measures}
+        changes = {name: _changes(amounts, name, studied, width_ns) for name in measures}
         for cause in ("all", *causes):
             here = np.full(len(asked), cause == "all") | (asked["cause"] == cause).to_numpy(bool)
             reasons = studied.left_out[here].value_counts().reindex(LEFT_OUT, fill_value=0)
             counts = {"cause": cause, "width_ns": width_ns, "migrations": int(here.sum())}
             counts |= zip(_LEFT_OUT, reasons.tolist(), strict=True)
             for name in measures:
-                summary = _summary(studied, here[kept], changes[name], width_ns, lives.window)
+                summary = _summary(studied, here[kept], changes[name], width_ns, lifetimes.window)
                 rows.append({**counts, "measure": name, **summary})
     columns = ["cause", "width_ns", "measure", "migrations", "studied", *_MEANS, *_LEFT_OUT]
     return pd.DataFrame(rows)[columns]
 
 
-def _changes(lives: Lives, measure: str, studied: Study, width_ns: int) -> _Changes:
-    before, after = _around(lives, measure, studied.tids, studied.times, width_ns)
+def _changes(amounts: Amounts, measure: str, studied: Study, width_ns: int) -> _Changes:
+    def around(tids: Ints, times: Ints) -> tuple[Floats, Floats]:
+        before = measured(amounts, measure, tids, times - width_ns, times)
+        return before, measured(amounts, measure, tids, times, times + width_ns)
+
     flat = studied.controls.reshape(-1)
     usable = flat >= 0
     group = np.repeat(studied.tids, studied.controls.shape[1])
     control: Floats = np.full(len(flat), np.nan)
-    first, second = _around(lives, measure, group[usable], flat[usable], width_ns)
+    first, second = around(group[usable], flat[usable])
     control[usable] = second - first
-    return before, after, control.reshape(studied.controls.shape)
-
-
-def _around(
-    lives: Lives, measure: str, tids: Ints, times: Ints, width_ns: int
-) -> tuple[Floats, Floats]:
-    return (
-        lives.measured(measure, tids, times - width_ns, times),
-        lives.measured(measure, tids, times, times + width_ns),
-    )
+    return *around(studied.tids, studied.times), control.reshape(studied.controls.shape)
 
 
 def _summary(
     studied: Study, here: Flags, changes: _Changes, width_ns: int, window: tuple[int, int]
 ) -> dict[str, float]:
-    # here: those studied that this row is about.
+    # here: which of those studied this row is about.
     before, after, controls = changes
     known = here & ~(np.isnan(before) | np.isnan(after) | np.isnan(controls).all(axis=1))
     before, after, controls = before[known], after[known], controls[known]
@@ -186,7 +186,7 @@ def at_horizon(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def plot_panels(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    # A picture for each measure, none where no effect is known.
+    # A picture of each measure, none where no effect is known.
     if not len(rows) or rows["effect"].isna().all():
         return []
     return [{"measure": str(name)} for name in rows["measure"].unique()]

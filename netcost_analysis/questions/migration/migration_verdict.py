@@ -13,26 +13,26 @@ from ...timeline.owners import of_tasks
 from ...timeline.task import Task, comm_of, rows_of
 from ...timeline.timeline import Timeline
 from ..moments import NEXT, PASSED
-from ..processes.client_and_server import STAYS
+from ..processes.client_and_server import SLICES
 from ..processes.endpoints import endpoints
 from ..victim import asked_or_given
 from .interval import FEWEST
-from .lives import MOVED
+from .lifetimes import MOVED
 from .migration_effect import HORIZON_NS, WIDTHS_NS, at_horizon, effect_of, plot_panels
 from .migrations import incomparable, migrations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Of a task's time: less explains nothing that anybody asks about.
+# A smaller share of a task's time explains nothing that anybody asks about.
 WORTH = 0.01
-# Why in a sentence, as the reason and the figures have it.
+# The reason and its figures in a sentence.
 _WHY = Path(__file__).with_name("migration_reason.md")
 
 
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
-    inputs=(STAYS, MOVED, NEXT, PASSED, "migrations", "coverage", "softirqs", "polls"),
+    inputs=(SLICES, MOVED, NEXT, PASSED, "migrations", "coverage", "softirqs", "polls"),
     columns=(
         *("side", "tid", "comm", "explains", "reason", "migrations", "reach_share"),
         *("at_stake_low_share", "at_stake_high_share"),
@@ -78,7 +78,6 @@ def migration_verdict(
         for side, task in subjects
     ]
     verdicts = pd.DataFrame(rows)
-    # Of a victim that was asked for, only of that one.
     named = verdicts[verdicts["comm"].notna().to_numpy()]
     most = victim
     if named["migrations"].any():
@@ -95,15 +94,15 @@ def _verdict(
 ) -> dict[str, Any]:
     # On one task, on those of a name, or for None on all. moved: its migrations.
     sums = rows_of(of_tasks(timeline.sums()), victim)
-    stays = rows_of(of_tasks(STAYS(timeline).frame), victim)
+    slices = rows_of(of_tasks(SLICES(timeline).frame), victim)
     own_ns = int(sums["ns"][(sums["context"] == "task").to_numpy()].sum())
-    wanted_ns = int(sums["ns"].sum()) + int(stays["waited_ns"].sum())
+    wanted_ns = int(sums["ns"].sum()) + int(slices["waited_ns"].sum())
     problem = incomparable(timeline, moved)
     row = pd.Series({"studied": 0, "effect": nan, "effect_low": nan, "effect_high": nan})
     if problem is None:
         effect = _studied(timeline, victim, (horizon_ns,), horizon_ns)
         row = effect[effect["measure"] == "run"].iloc[0]
-    several = victim is None or stays["tid"].nunique() > 1
+    several = victim is None or slices["tid"].nunique() > 1
     return judged(
         *(len(moved), timeline.duration_ns, horizon_ns, wanted_ns, own_ns, row),
         several=several,

@@ -1,11 +1,11 @@
 """Pictures of migrations: each takes tidy DataFrames and an Axes."""
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ...plots.marks import legend_above, short
-from ...plots.palette import CAUSE, FAINT, INK, KIND, PART, time_unit
+from ...plots.intervals import interval, intervals
+from ...plots.marks import label_rows, legend_above, short
+from ...plots.palette import CAUSE, INK, KIND, PART, time_unit
 from ...units import plural
 
 _ROWS = 10
@@ -22,6 +22,7 @@ _MEASURES = {
     "softirq": ("softirqs, share of its time on CPU", KIND["softirq_other"], 100, "points"),
     "ipc": ("instructions per cycle", INK, 1, ""),
 }
+_EFFECT = ("effect", "effect_low", "effect_high")
 
 
 def moves(
@@ -59,8 +60,7 @@ def moves(
             )
     total = names.value_counts()
     labels = [f"{name} ({total.get(name, 0):,})" for name in shown]
-    ax.set_yticks(np.arange(len(shown)), labels)
-    ax.set_ylim(len(shown) - 0.5, -0.5)
+    label_rows(ax, labels)
     ax.set_xlim(0, max((window[1] - window[0]) / unit_ns, 1e-9))
     ax.set_xlabel(f"time since the window's start, {unit}")
     ax.grid(axis="y")
@@ -74,23 +74,18 @@ def effects(ax: Axes, rows: pd.DataFrame, measure: str) -> None:
     """
     name, color, scale, unit = _MEASURES[measure]
     own = rows[(rows["measure"] == measure).to_numpy()].sort_values("width_ns")
-    places = np.arange(len(own))
-    effect = scale * own["effect"].to_numpy("float64")
-    low, high = (scale * own[f"effect_{end}"].to_numpy("float64") for end in ("low", "high"))
-    known = ~np.isnan(effect)
-    ax.axvline(0, color=FAINT, linewidth=0.8)
-    ax.hlines(places[known], low[known], high[known], color=color, linewidth=2.5)
-    ax.plot(effect[known], places[known], "o", color=INK, markersize=4)
-    for place in places[~known]:
-        ax.annotate("not known", (0, place), xytext=(5, 0), textcoords="offset points", va="center")
-    labels = []
-    for width, studied in zip(own["width_ns"], own["studied"], strict=True):
-        unit_ns, of = time_unit(2 * int(width))
-        labels.append(f"{width / unit_ns:g} {of} (n={studied:,})")
-    ax.set_yticks(places, labels)
-    ax.set_ylim(len(own) - 0.5, -0.5)
-    reach = float(np.nanmax(np.abs([low, high]))) if known.any() else 1.0
-    ax.set_xlim(-1.15 * max(reach, 1e-3), 1.15 * max(reach, 1e-3))
+    names, figures = [], []
+    for place, row in enumerate(own.to_dict("records")):
+        unit_ns, of = time_unit(2 * int(row["width_ns"]))
+        names.append(f"{row['width_ns'] / unit_ns:g} {of} (n={row['studied']:,})")
+        if pd.isna(row["effect"]):
+            ax.annotate("not known", (0, place), (5, 0), textcoords="offset points", va="center")
+        else:
+            figures.append(interval(place, row, _EFFECT, color, scale, markersize=4))
+    intervals(ax, names, figures)
+    ends = [abs(end) for one in figures for end in (one.low, one.high)]
+    reach = 1.15 * max(ends, default=1.0)
+    ax.set_xlim(-max(reach, 1e-3), max(reach, 1e-3))
     ax.set_title(name, fontsize=9.5, fontweight="normal")
     ax.set_xlabel(f"effect, {unit}" if unit else "effect")
     ax.grid(axis="x")

@@ -1,10 +1,9 @@
 """Whose softirqs these are: the process they ran in, the process whose traffic they worked on.
 
-Document 003's question. Softirq time stands beside a process twice: in whose context it ran
-(softirq_time), and for whose packets (traffic_owners, traffic_pairs). Where two processes talk on
-one host, client_and_server sets the one against the other, and skb_frees says in whose time their
-packets were freed. context_switches and run_queue say how the scheduler treated them: how often
-each left a CPU and why, how long it waited for one.
+softirq_time tells in whose context softirqs ran, traffic_owners and traffic_pairs for whose
+packets. Where two processes talk on one host, client_and_server compares them, and skb_frees tells
+in whose time their packets were freed. context_switches and run_queue tell how the scheduler
+treated them: how often each left a CPU and why, and how long it waited for one.
 """
 
 from .client_and_server import client_and_server

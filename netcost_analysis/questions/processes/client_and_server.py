@@ -17,20 +17,20 @@ from ...timeline.task import Task, comm_of, require_task, rows_of
 from ...timeline.timeline import Timeline
 from .context_switches import context_switches
 from .endpoints import NEEDS, require_endpoints, require_pair
-from .recorded import RECEIVED
+from .packet_events import RECEIVED
 from .softirq_time import BY_TASK, NETWORK, softirq_time
 from .traffic import Traffic, traffic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Of its life: a task that slept less has no time to spare.
+# A task that slept less than this share of its lifetime has no time to spare.
 _BUSY = 0.05
-# Document 003: what follows from so much more softirq time.
+# What follows is told of so much more softirq time.
 _MORE = 0.1
-# From when on tasks had or wanted a CPU, when they last had one, and how long they waited for one
-# within the window. Of the idle task and of nobody too.
-STAYS = Grouped("slices", by=("tid", "comm"), sums=("waited_ns",), ends=("begun_ns", "out_ns"))
+# Since when tasks had or wanted a CPU, when they last had one, and how long they waited within the
+# window. The idle task and nobody have rows too.
+SLICES = Grouped("slices", by=("tid", "comm"), sums=("waited_ns",), ends=("begun_ns", "out_ns"))
 # The CPUs between which tasks were moved, and how often they were within the window.
 _BETWEEN = Grouped("migrations", by=("tid", "comm", "orig_cpu", "dest_cpu"))
 _MOVED = Grouped("migrations", by=("tid", "comm"), where=in_window("time_ns"))
@@ -39,7 +39,7 @@ _MOVED = Grouped("migrations", by=("tid", "comm"), where=in_window("time_ns"))
 @question(
     needs=NEEDS,
     seen=require_pair,
-    inputs=(*BY_TASK, "softirqs", "polls", STAYS, _BETWEEN, _MOVED, *context_switches.grouped),
+    inputs=(*BY_TASK, "softirqs", "polls", SLICES, _BETWEEN, _MOVED, *context_switches.grouped),
     columns=(
         "side",
         "tid",
@@ -89,15 +89,15 @@ def client_and_server(
     for name, unit in (("packet", "sent_packets"), ("byte", "sent_bytes")):
         count = frame[unit].astype("Float64").astype("float64")
         frame[f"softirq_ns_per_{name}"] = frame["network_softirq_ns"] / count.where(count > 0)
-    # Document 003's arithmetic: only who has no time to spare limits the throughput.
+    # Only a task that has no time to spare limits the throughput.
     longer = pd.Series([_longer(row) for _, row in frame.iterrows()], dtype="float64")
     return Answer(frame.assign(pace_longer_share=longer, pace_less_share=1 - 1 / (1 + longer)))
 
 
 def _sent(timeline: Timeline) -> tuple[int | None, int | None]:
-    # Bytes and packets that the bundle's load sent while it was recorded; None where unknown.
-    # netcost-record starts the load after the recording, and ends it before: all of the load is in
-    # it. Of a part of the recording, or some of its CPUs, nobody knows.
+    # Bytes and packets that the bundle's load sent while it was recorded; None where unknown, as
+    # for a part of the recording or of its CPUs. The load starts after the recording and ends
+    # before it.
     bundle = timeline.capture.bundle
     part = timeline.start_s is not None or timeline.end_s is not None
     if bundle is None or part or set(timeline.capture.info["cpus"]) - {*timeline.summary["cpus"]}:
@@ -111,13 +111,13 @@ def _of_task(timeline: Timeline, task: Task, traffic_of: Traffic) -> dict[str, A
         raise CaptureError(f"no task {task!r} ran in the window")
     softirqs = rows_of(softirq_time(timeline).frame, task)
     window = window_of(timeline)
-    stays = rows_of(STAYS(timeline).frame, task)
+    slices = rows_of(SLICES(timeline).frame, task)
     on_cpu_ns = int(sums["ns"].sum())
-    wait_ns = int(stays["waited_ns"].sum()) if not timeline.missing["clocks"] else None
-    end_ns = min(int(stays["out_ns_most"].max()), window.end_ns)
-    alive_ns = end_ns - max(int(stays["begun_ns_least"].min()), window.start_ns)
-    # A name may be of many tasks, each asleep in its own time.
-    alone = stays["tid"].nunique() == 1 and wait_ns is not None and _everywhere(timeline, task)
+    wait_ns = int(slices["waited_ns"].sum()) if not timeline.missing["clocks"] else None
+    end_ns = min(int(slices["out_ns_most"].max()), window.end_ns)
+    alive_ns = end_ns - max(int(slices["begun_ns_least"].min()), window.start_ns)
+    # Several tasks of one name sleep at different times.
+    alone = slices["tid"].nunique() == 1 and wait_ns is not None and _everywhere(timeline, task)
     owned = rows_of(traffic_of.by_owner.reset_index(), task, "owner_")
     switched = rows_of(context_switches(timeline).frame, task)
     return {
@@ -143,7 +143,7 @@ def _everywhere(timeline: Timeline, task: Task) -> bool:
 
 
 def _longer(row: "pd.Series[Any]") -> float:
-    # How much longer its work takes with so much more softirq time, of who sets the pace.
+    # How much longer the work of a task that sets the pace takes with that much more softirq time.
     if pd.isna(row["asleep_between_ns"]) or pd.isna(row["waited_ns"]) or not row["on_cpu_ns"]:
         return nan
     life = int(row["on_cpu_ns"]) + int(row["waited_ns"]) + int(row["asleep_between_ns"])

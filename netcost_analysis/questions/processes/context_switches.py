@@ -11,12 +11,10 @@ from ...timeline.owners import plain_names
 from ...timeline.timeline import Timeline
 from .endpoints import endpoints
 
-# States that every kernel shows below this; above it the bit for "preempted" has moved
-# four times.
+# Below this bit all kernels show the same states; the bit for "preempted", above it, has moved four
+# times.
 _FIRST_MOVING_BIT = 0x100
-
-
-# Not of the idle task.
+# All but the idle task.
 OF_TASKS: Range = (1, None)
 _SWITCHED = Grouped(
     "slices",
@@ -27,8 +25,8 @@ _SWITCHED = Grouped(
         **in_window("out_ns")(timeline),
     },
 )
-# The ledger read the bit for "preempted" in the recorded format: whom it saw leave runnable waits
-# from then on until its next stay, and no wake-up began that wait.
+# The ledger reads the bit for "preempted" from the recorded format: a task that left its CPU
+# runnable waits from then on, and no wake-up began that wait.
 LEFT = Grouped(
     "slices",
     by=("left_state", "is_woken"),
@@ -47,13 +45,13 @@ def context_switches(timeline: Timeline, by: TaskBy = "tid") -> Answer:
     """
     check_by(by, TaskBy)
     keys = victim_keys(by)
-    counted = _SWITCHED(timeline).frame.rename(columns={"slices": "switches"})
-    counted["comm"] = plain_names(counted["comm"])
-    kind = kinds_of(counted["prev_state"].astype("int64"), LEFT(timeline))
+    rows = _SWITCHED(timeline).frame.rename(columns={"slices": "switches"})
+    rows["comm"] = plain_names(rows["comm"])
+    kind = kinds_of(rows["prev_state"].astype("int64"), LEFT(timeline))
     for name in ("voluntary", "involuntary", "undecided"):
-        counted[name] = counted["switches"].where(kind == name, 0)
+        rows[name] = rows["switches"].where(kind == name, 0)
     names = ["switches", "voluntary", "involuntary", "undecided"]
-    frame = counted.groupby(keys, dropna=False)[names].sum()
+    frame = rows.groupby(keys, dropna=False)[names].sum()
     seconds = timeline.duration_ns / 1e9 or float("nan")
     for name in names[:3]:
         frame[f"{name}_per_s"] = frame[name] / seconds
@@ -62,14 +60,14 @@ def context_switches(timeline: Timeline, by: TaskBy = "tid") -> Answer:
     tids = list(endpoints(timeline))
     tasks = frame[:0]
     if by == "tid":
-        own = frame[frame["tid"].isin(tids).to_numpy(dtype=bool)]
-        tasks = (own if len(own) else frame[:2]).drop_duplicates("tid")
+        talking = frame[frame["tid"].isin(tids).to_numpy(dtype=bool)]
+        tasks = (talking if len(talking) else frame[:2]).drop_duplicates("tid")
     return Answer(frame, tasks=tasks, endpoints=tids)
 
 
 def kinds_of(state: "pd.Series[int]", left: Groups) -> "pd.Series[str]":
-    # Why a task left a CPU, by the state that was recorded. left: LEFT, one of whose waits decides
-    # for a state.
+    # Why a task left a CPU, by the state that was recorded. left: LEFT, which decides for the
+    # states that it has.
     slept = left.frame["is_woken"].astype(bool)
     decided = {int(bits): "voluntary" for bits in left.frame["left_state"][slept]}
     decided |= {int(bits): "involuntary" for bits in left.frame["left_state"][~slept]}

@@ -1,27 +1,26 @@
 # Which two tasks of this host talk to each other: the endpoints of local traffic.
 
-
 from ..._native import CaptureError
 from ...capture.requires import ProfileError, unmet
 from ...timeline.facts import groups
 from ...timeline.owners import of_tasks
 from ...timeline.task import Task
 from ...timeline.timeline import Timeline
-from .recorded import told
+from .packet_events import recorded_events
 from .traffic import Traffic, traffic
 from .traffic_pairs import pairs_of
 
 # Without these nobody knows who talks to whom, or whether they had a CPU.
 NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "sched:sched_switch")
-# Fewer packets between two tasks do not tell which of them is the client.
+# Fewer packets between two tasks do not show which of them is the client.
 _FEW = 10
 
 
 def endpoints(timeline: Timeline) -> tuple[int, ...]:
-    # The tids of client and server, chosen as client_and_server() does; () where none are seen. Of
-    # a large capture they are those of its excerpt: to follow all packets takes several times what
-    # questions take that name the two. Without any event that names a receiver there is no pair.
-    if unmet(timeline.capture, groups(NEEDS)) or not told(timeline.capture):
+    # The tids of client and server, chosen as client_and_server() does; () where no pair is seen.
+    # Of a large capture its excerpt decides: to follow all of its packets takes several times as
+    # long as the questions that name the two. Without an event that names a receiver there is none.
+    if unmet(timeline.capture, groups(NEEDS)) or not recorded_events(timeline.capture):
         return ()
     pair = chosen_endpoints(traffic(timeline.excerpt))
     ran = set(of_tasks(timeline.sums())["tid"])
@@ -29,7 +28,7 @@ def endpoints(timeline: Timeline) -> tuple[int, ...]:
 
 
 def require_pair(timeline: Timeline) -> None:
-    # Raises CaptureError where no pair is seen. Of a very large capture only the answer tells.
+    # Raises CaptureError where no pair is seen; a very large capture is not looked through for it.
     if timeline.excerpt is timeline:
         require_endpoints(traffic(timeline), None, None)
 
@@ -57,7 +56,7 @@ def require_endpoints(sums: Traffic, client: Task | None, server: Task | None) -
 def chosen_endpoints(
     sums: Traffic, client: Task | None = None, server: Task | None = None
 ) -> tuple[int, int] | None:
-    # The tids of the two that exchanged most packets, of those that are named so.
+    # The tids of the two that exchanged most packets; client and server limit the choice.
     pairs = pairs_of(sums.by_pair)
     sent = pairs.groupby(["sender_tid", "receiver_tid"])["units"].sum().reset_index()
     back = sent.rename(columns={"sender_tid": "receiver_tid", "receiver_tid": "sender_tid"})

@@ -54,11 +54,11 @@ def run_queue(timeline: Timeline, by: TaskBy = "tid") -> Answer:
         time = lived[whole].reindex(at).reset_index(drop=True)
         frame[name] = ns / time.where(time > 0)
     tids = list(endpoints(timeline))
-    return Answer(frame, tasks=_told(frame, tids) if by == "tid" else frame[:0], endpoints=tids)
+    return Answer(frame, tasks=_waits_of(frame, tids) if by == "tid" else frame[:0], endpoints=tids)
 
 
-def _told(frame: pd.DataFrame, tids: list[int]) -> pd.DataFrame:
-    # Of each task the rows of the name that it waited longest under.
+def _waits_of(frame: pd.DataFrame, tids: list[int]) -> pd.DataFrame:
+    # Of each task the rows of the name under which it waited longest.
     known = frame["tid"].dropna().unique().tolist()
     chosen = [tid for tid in tids if tid in known] or known[:2]
     own = frame[frame["tid"].isin(chosen).to_numpy(dtype=bool)]
@@ -67,8 +67,8 @@ def _told(frame: pd.DataFrame, tids: list[int]) -> pd.DataFrame:
 
 
 class _Waits(NamedTuple):
-    # By keys and waited_after. sums: waits, how many; known, of how many the length is known; of
-    # these ns and waited_ns (within the window). lengths: of the known ones.
+    # By keys and waited_after. sums: how many waits, how many of known length, and of these ns and
+    # waited_ns (within the window). lengths: of the known ones.
     sums: pd.DataFrame
     lengths: Histogram
 

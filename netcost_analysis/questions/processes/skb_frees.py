@@ -1,7 +1,6 @@
 # Where the data of packets is freed: by which task, on which CPU, in a system call or in a softirq.
 
 from collections.abc import Iterator
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,17 +11,20 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.capture import Capture
 from ...parsers.kallsyms import parse_kallsyms
+from ...timeline.owners import of_tasks
 from ...timeline.reading import added, in_window, once
 from ...timeline.timeline import Timeline
-from .deferral import is_stuck, limit_of
+from .deferral import defer_limit
 from .endpoints import endpoints
-from .recorded import empty, in_columns
+from .packet_events import FREED, event_batches, event_frame, no_events, recorded_events
 
 # What frees a packet's data: its large ones by kfree, its small ones into a cache of their own.
 _FUNCTIONS = r"(?:skb_release_data|skb_free_head|skb_kfree_head)(?:\.[^+]*)?"
 EVENTS = ("kmem:kfree", "kmem:kmem_cache_free")
-_TEXT = ("t", "T")
 _KEYS = ["side", "tid", "comm", "context", "cpu"]
+_INTERRUPTS = ["softirq", "hardirq"]
+# Fewer packets show nothing, and a few per cent may be freed by anybody.
+_FEW, _STRAY = 100, 0.05
 
 
 @question(
@@ -38,18 +40,19 @@ def skb_frees(timeline: Timeline) -> Answer:
     skb_free_head or skb_kfree_head, by the symbols in the trace or in before/settings/symbols.
     """
     pair = dict(zip(endpoints(timeline), ("client", "server"), strict=False))
-    none = _in_context(empty(), timeline)
-    sums = None
-    for frees in chain([none], freed(timeline)):
-        side = frees["tid"].map(pair).astype(object).fillna("other")
-        groups = frees.assign(side=side).groupby(_KEYS, dropna=False)
-        sums = added(sums, groups.size().rename("frees").to_frame())
-    assert sums is not None
+    sums = _summed(_in_context(no_events(), timeline), pair)
+    for frees in freed(timeline):
+        sums = added(sums, _summed(frees, pair))
     frame = _by_frees(sums)
     by_side = frame.groupby(["side", "context"], dropna=False, sort=False)[["frees"]].sum()
-    stuck = is_stuck(timeline, frame)
-    limit = limit_of(timeline.capture) if stuck else None
+    stuck = _is_stuck(timeline, frame)
+    limit = defer_limit(timeline.capture) if stuck else None
     return Answer(frame, by_side=_by_frees(by_side), deferral_stuck=stuck, defer_limit=limit)
+
+
+def _summed(frees: pd.DataFrame, sides: dict[int, str]) -> pd.DataFrame:
+    side = frees["tid"].map(sides).astype(object).fillna("other")
+    return frees.assign(side=side).groupby(_KEYS, dropna=False).size().rename("frees").to_frame()
 
 
 def _by_frees(sums: pd.DataFrame) -> pd.DataFrame:
@@ -58,16 +61,37 @@ def _by_frees(sums: pd.DataFrame) -> pd.DataFrame:
     return frame.sort_values("frees", ascending=False, kind="stable", ignore_index=True)
 
 
+def _is_stuck(timeline: Timeline, frees: pd.DataFrame) -> bool:
+    # Whether the limit says that frees are deferred, and the reader, on another CPU than the
+    # sender, made all of them.
+    pair = endpoints(timeline)
+    if (defer_limit(timeline.capture) or 0) <= 1 or timeline.cpus is not None or not pair:
+        return False
+    rows = of_tasks(timeline.sums())
+    own = rows[rows["context"] == "task"]
+    client, server = ({*own.loc[own["tid"] == tid, "cpu"]} for tid in pair)
+    read = int(frees.loc[(frees["side"] == "server") & (frees["context"] == "task"), "frees"].sum())
+    if read < _FEW or client & server:
+        return False
+    by_interrupts = int(frees.loc[frees["context"].isin(_INTERRUPTS), "frees"].sum())
+    # A packet that is dropped in a softirq is freed there.
+    if FREED in recorded_events(timeline.capture):
+        for batch in event_batches(timeline.capture, [FREED]):
+            dropped = _in_context(batch[FREED], timeline)
+            by_interrupts -= int(dropped["context"].isin(_INTERRUPTS).sum())
+    return by_interrupts <= _STRAY * read
+
+
 def freed(timeline: Timeline) -> Iterator[pd.DataFrame]:
-    # A row each time that a packet's data was freed: time_ns, tid, comm, cpu, context; some of them
-    # after the other, by event and time. Raises as skb_frees() does.
+    # A row each time that a packet's data was freed, in batches by event and time: time_ns, tid,
+    # comm, cpu, context. Raises as skb_frees() does.
     capture = timeline.capture
     counts = capture.info["events"]
     for event in (event for event in EVENTS if counts.get(event)):
         for tables in capture.event_batches([event], ["common_flags", "call_site"]):
             events = tables[event]
             events = events[_is_packets(capture, events["call_site"])]
-            yield _in_context(in_columns(events, "common_pid"), timeline)
+            yield _in_context(event_frame(events, "common_pid"), timeline)
 
 
 def _in_context(frame: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
@@ -99,7 +123,7 @@ def _ranges(capture: Capture) -> list[tuple[int, int]]:
     kept = capture.bundle.text("before/settings/symbols") if capture.bundle else None
     symbols = capture.kallsyms() if kept is None else parse_kallsyms(kept)
     if symbols is not None:
-        code = symbols[symbols["type"].isin(_TEXT)].sort_values("address", kind="stable")
+        code = symbols[symbols["type"].isin(["t", "T"])].sort_values("address", kind="stable")
         address = code["address"].to_numpy()
         ours = code["name"].str.fullmatch(_FUNCTIONS) & ~code["name"].str.contains(
             ".cold", regex=False

@@ -15,7 +15,7 @@ from ...timeline.timeline import Timeline
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# A poll outside any softirq has no action of its own.
+# The action of a poll outside any softirq.
 NAPI_THREAD = "NAPI thread"
 RPS_DISPATCH = "RPS dispatch"
 NETWORK = ("NET_RX", "NET_TX", RPS_DISPATCH, NAPI_THREAD)
@@ -56,8 +56,8 @@ def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> Answer:
 
 
 def _shares(frame: pd.DataFrame, whole: int, span_ns: int) -> dict[str, Any]:
-    # Of softirq time in all, and who had most of the network's in its time: most_tid is None where
-    # unknown, most_ns 0 where the network had none, or rows name no task.
+    # Shares of all softirq time, and the task in whose time most of the network's ran: most_tid is
+    # None where unknown, most_ns 0 where the network had none, or rows name no task.
     network = frame[frame["action"].isin(NETWORK).to_numpy()]
     ns, tid, comm, most = int(network["ns"].sum()), None, "", 0
     if ns and "tid" in frame:
@@ -74,7 +74,7 @@ def _shares(frame: pd.DataFrame, whole: int, span_ns: int) -> dict[str, Any]:
 
 
 def _summed(timeline: Timeline) -> pd.DataFrame:
-    # Of softirqs, and of NAPI threads' polls, in the same columns.
+    # Softirqs, and NAPI threads' polls, in the same columns.
     inside, outside = _SOFTIRQS(timeline).frame.copy(), _THREADS(timeline).frame
     # Where no poll was recorded, nothing tells a dispatch from a softirq that polled.
     dispatch = inside["is_dispatch"] & (len(_POLLED(timeline).frame) > 0)
@@ -93,4 +93,4 @@ def _summed(timeline: Timeline) -> pd.DataFrame:
 def _bars(ax: "Axes", answer: Answer) -> None:
     from .plots import softirqs_by_task
 
-    softirqs_by_task(ax, answer.frame)
+    softirqs_by_task(ax, answer.frame, NETWORK)

@@ -1,31 +1,27 @@
 # Whose traffic softirqs were, in sums: what all questions about owners and endpoints read.
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ...spans import Flags
 from ...timeline import reading
 from ...timeline.by import By, victim_keys
+from ...timeline.owners import plain_names
 from ...timeline.reading import added, once
 from ...timeline.timeline import Timeline
-from . import evidence as e
-from . import recorded as r
-from .packets import ENDS, packets_in, unknown_ends
-from .traffic_parts import ENDPOINTS, OWNER, longest_names, parts_of, renamed, softirq_rows
-from .witnesses import Sources, Witnesses, sources_of
+from . import softirq_owners as owners
+from .event_window import EventWindow
+from .packet_ends import ENDS, packets_in
 
-_PAIR = [name for name in ENDPOINTS if name != "receiver_known_by"]
-# Softirqs.
-_AT_ONCE = 50_000
-_STOLEN = ["cpu", "tid", "comm", "cost_class", *OWNER]
+_PAIR = [name for name in owners.ENDPOINTS if name != "receiver_known_by"]
+# Softirqs that are looked at together: with fewer of them come fewer events.
+_PIECE = 50_000
 
 
 class Traffic(NamedTuple):
-    """Sums over the parts of all softirqs, a part for each packet.
+    """Sums over the units of all softirqs, a unit for each packet.
 
     by_owner: by tid and comm (in whose context), owner and is_network: softirqs (of which all or a
     part was this owner's), units, ns. by_pair: by sender and receiver: units, softirqs, ns,
@@ -40,22 +36,6 @@ class Traffic(NamedTuple):
     by_class: pd.DataFrame
 
 
-class _Units(NamedTuple):
-    # rows: softirq_rows() of softirqs. units: units() with the columns of with_sockets() and ENDS;
-    # is_open: whether the packet's end is yet to come.
-    rows: pd.DataFrame
-    units: pd.DataFrame
-
-
-@dataclass(frozen=True, eq=False)
-class _By:
-    # What tells whose traffic it was. owners: of sockets, evidence.owners_of(); names:
-    # longest_names().
-    sources: Sources
-    owners: pd.DataFrame
-    names: "pd.Series[str]"
-
-
 @once
 def traffic(timeline: Timeline) -> Traffic:
     """Sums over a timeline's softirqs by whose traffic they were.
@@ -63,134 +43,133 @@ def traffic(timeline: Timeline) -> Traffic:
     Softirqs and polls are read in batches, once more before that where announcements on sockets
     were recorded, and the events beside them; packets on their way are kept.
     """
-    summed = _Summed(_by(timeline))
+    sums = _TrafficSums(timeline)
     for softirqs, polls in reading.batches(timeline, "softirqs", "polls"):
-        for some, theirs in _pieces(softirqs, polls):
-            summed.add(some, theirs)
-    return summed.over()
+        for number, piece in enumerate(_pieces(softirqs)):
+            sums.add(piece, polls if number == 0 else polls[:0])
+    return sums.finish()
 
 
-@once
-def _by(timeline: Timeline) -> _By:
-    sources = sources_of(timeline, with_packets=False)
-    pairs: pd.DataFrame | None = None
-    if r.READY in sources.events:
-        witnesses = Witnesses(sources)
-        for (softirqs,) in reading.batches(timeline, "softirqs"):
-            for some, _ in _pieces(softirqs):
-                near = witnesses.near(some)
-                frame = e.units(some, near.received)
-                sockets = e.sockets_in(frame, some, near.ready)
-                pairs = added(pairs, e.announced(sockets, e.woken_in(frame, some, near.wakings)))
-        witnesses.close()
-    owners = e.owners_of(pd.DataFrame() if pairs is None else pairs)
-    return _By(sources_of(timeline), owners, longest_names(timeline.sums()))
-
-
-class _Summed:
-    # Softirqs whose packets' ends are all known, in sums; the rest waits, no more of them than
+class _TrafficSums:
+    # Sums of the softirqs whose packets' ends are all known; the others wait, no more of them than
     # there are packets on their way.
-    def __init__(self, by: _By) -> None:
-        self._witnesses, self._by = Witnesses(by.sources), by
-        self._waiting: _Units | None = None
+    def __init__(self, timeline: Timeline) -> None:
+        self._owners = _socket_owners(timeline)
+        self._names = _longest_names(timeline.sums())
+        self._window = EventWindow(timeline)
+        self.waiting: pd.DataFrame | None = None
         self._sums: Traffic | None = None
+        self._softirqs = 0
 
     def add(self, softirqs: pd.DataFrame, polls: pd.DataFrame) -> None:
-        near = self._witnesses.near(softirqs)
-        frame = e.units(softirqs, near.received)
-        woken = e.with_sockets(
-            e.woken_in(frame, softirqs, near.wakings),
-            e.sockets_in(frame, softirqs, near.ready),
-            self._by.owners,
-        )
-        rows = softirq_rows(softirqs, polls)
-        units = frame.join(woken)
-        units[[*ENDS]] = unknown_ends(len(units))
-        units["is_open"] = frame["what"].notna() & self._by.sources.follows
-        of, threads = rows.iloc[: len(softirqs)], rows.iloc[len(softirqs) :]
-        self._settle(_joined(self._waiting, _Units(of, units)), threads)
+        near = self._window.near(softirqs)
+        units = owners.units(softirqs, near["received"])
+        woken = owners.woken_in(units, softirqs, near["woken"])
+        sockets = owners.sockets_in(units, softirqs, near["ready"])
+        units = units.join(owners.with_sockets(woken, sockets, self._owners))
+        rows = owners.softirq_rows(softirqs, polls)
+        units = units.join(rows.drop(columns="ns"), on="softirq")
+        threads = rows.iloc[len(softirqs) :]
+        # Numbers of softirqs, and of polls outside of any, are of all batches.
+        threads = threads.assign(softirq=threads.index + self._softirqs)
+        units["softirq"] += self._softirqs
+        self._softirqs += len(rows)
+        units[[*ENDS]] = _unknown_ends(len(units))
+        units["is_open"] = units["what"].notna() & self._window.follows_packets
+        if self.waiting is not None and len(self.waiting):
+            units = pd.concat([self.waiting, units], ignore_index=True)
+        self._settle(units, threads)
 
-    def over(self) -> Traffic:
-        # All of it; nothing comes any more.
-        while self._waiting is not None and len(self._waiting.rows):
-            goes_on = self._witnesses.read_on()
-            self._settle(self._waiting, self._waiting.rows[:0], goes_on)
-        self._witnesses.close()
+    def finish(self) -> Traffic:
+        while self.waiting is not None and len(self.waiting):
+            goes_on = self._window.read_on()
+            self._settle(self.waiting, self.waiting[:0], goes_on)
+        self._window.close()
         assert self._sums is not None
         return self._sums
 
-    def _settle(self, of: _Units, threads: pd.DataFrame, goes_on: bool = True) -> None:
-        # threads: rows of NAPI threads' polls. goes_on: events are yet to come.
-        rows, units = of
-        open_ = units[units["is_open"].to_numpy(dtype=bool)]
-        ends = packets_in(open_, self._witnesses.receipts())
+    def _settle(self, units: pd.DataFrame, threads: pd.DataFrame, goes_on: bool = True) -> None:
+        # threads: rows of NAPI threads' polls. goes_on: whether more events will be read.
+        ends = packets_in(units[units["is_open"].to_numpy(dtype=bool)], self._window.receipts())
         ends = ends[ends["is_told"].to_numpy(dtype=bool)]
         for name in ENDS:
             units[name] = units[name].where(units[name].notna(), ends[name].reindex(units.index))
         units.loc[ends.index, "is_open"] = False
         units["is_open"] &= goes_on
-        waits = np.zeros(len(rows), dtype=bool)
-        waits[units["softirq"].to_numpy()[units["is_open"].to_numpy(dtype=bool)]] = True
-        self._waiting = _part(of, waits)
-        rows, units = _part(of, ~waits)
-        rows = pd.concat([rows, threads], ignore_index=True)
-        woken = units[["tid", "comm", "known_by"]]
-        parts = renamed(parts_of(rows, units, units[[*ENDS]], woken), self._by.names)
-        part = summed(parts, rows)
+        open_softirqs = units.loc[units["is_open"].to_numpy(dtype=bool), "softirq"]
+        waits = units["softirq"].isin(open_softirqs).to_numpy()
+        self.waiting = units[waits].reset_index(drop=True)
+        parts = _renamed(owners.owned(units[~waits], threads), self._names)
+        sums = _summed(parts)
         if self._sums is not None:
-            part = Traffic(*(added(old, new) for old, new in zip(self._sums, part, strict=True)))
-        self._sums = part
+            sums = Traffic(*(added(old, new) for old, new in zip(self._sums, sums, strict=True)))
+        self._sums = sums
 
 
-def _joined(first: _Units | None, then: _Units) -> _Units:
-    if first is None or not len(first.rows):
-        return then
-    units = then.units.assign(softirq=then.units["softirq"] + len(first.rows))
-    return _Units(
-        pd.concat([first.rows, then.rows], ignore_index=True),
-        pd.concat([first.units, units], ignore_index=True),
-    )
+def _socket_owners(timeline: Timeline) -> pd.DataFrame:
+    # owners.socket_owners() by all softirqs of the timeline.
+    window = EventWindow(timeline, follow_packets=False)
+    pairs: pd.DataFrame | None = None
+    if window.has_sockets:
+        for (softirqs,) in reading.batches(timeline, "softirqs"):
+            for piece in _pieces(softirqs):
+                near = window.near(piece)
+                units = owners.units(piece, near["received"])
+                sockets = owners.sockets_in(units, piece, near["ready"])
+                woken = owners.woken_in(units, piece, near["woken"])
+                pairs = added(pairs, owners.announced(sockets, woken))
+    window.close()
+    if pairs is None:
+        return pd.DataFrame(columns=["woken_tid", "woken_comm"])
+    return owners.socket_owners(pairs)
 
 
-def _part(of: _Units, which: Flags) -> _Units:
-    # Some of the softirqs, with their units.
-    place = np.cumsum(which) - 1
-    softirq = of.units["softirq"].to_numpy("int64")
-    units = of.units[which[softirq]]
-    units = units.assign(softirq=place[softirq[which[softirq]]]).reset_index(drop=True)
-    return _Units(of.rows[which].reset_index(drop=True), units)
+def _unknown_ends(many: int) -> pd.DataFrame:
+    tids = pd.array([pd.NA] * many, dtype="Int64")
+    return pd.DataFrame({name: tids if name.endswith("tid") else None for name in ENDS})
 
 
-def _pieces(
-    softirqs: pd.DataFrame, polls: pd.DataFrame | None = None
-) -> "Iterator[tuple[pd.DataFrame, pd.DataFrame]]":
-    # Of a batch some after the other, by when they were over: with fewer of them come fewer events.
-    # Softirqs are told by their place. Polls come with the first.
-    ends = softirqs["exit_ns"].fillna(0).to_numpy("int64")
-    order = np.argsort(ends, kind="stable")
-    polls = pd.DataFrame() if polls is None else polls
-    for first in range(0, len(order) or 1, _AT_ONCE):
-        rows = softirqs.take(np.sort(order[first : first + _AT_ONCE]))
-        yield rows.reset_index(drop=True), polls[: None if first == 0 else 0]
+def _pieces(softirqs: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    # A batch in pieces, by when softirqs were over.
+    order = np.argsort(softirqs["exit_ns"].fillna(0).to_numpy("int64"), kind="stable")
+    for first in range(0, len(order) or 1, _PIECE):
+        piece = softirqs.take(np.sort(order[first : first + _PIECE]))
+        yield piece.reset_index(drop=True)
 
 
-def summed(parts: pd.DataFrame, rows: pd.DataFrame) -> Traffic:
-    """traffic() of parts_of(), which are of softirq_rows()."""
-    by_owner = _counted(parts.assign(units=1), ["tid", "comm", *OWNER, "is_network"], [])
+def _longest_names(sums: pd.DataFrame) -> "pd.Series[str]":
+    # By tid the name that it had longest.
+    named = sums[sums["comm"].notna().to_numpy()]
+    ns = named["ns"].groupby([named["tid"], plain_names(named["comm"])]).sum().sort_values()
+    return ns.reset_index().drop_duplicates("tid", keep="last").set_index("tid")["comm"]
+
+
+def _renamed(parts: pd.DataFrame, longest: "pd.Series[str]") -> pd.DataFrame:
+    # Tasks other than the current one under the name they had longest: ftrace's events name them
+    # by any name they ever had.
+    for side in ("owner", "sender", "receiver"):
+        name = parts[f"{side}_tid"].map(longest)
+        other = (parts[f"{side}_tid"] != parts["tid"]).fillna(False) & name.notna()
+        parts[f"{side}_comm"] = parts[f"{side}_comm"].mask(other.to_numpy(dtype=bool), name)
+    return parts
+
+
+def _summed(parts: pd.DataFrame) -> Traffic:
+    parts = parts.assign(units=1)
+    by_owner = _counted(parts, ["tid", "comm", *owners.OWNER, "is_network"], [])
     both = (parts["sender_tid"].notna() & parts["receiver_tid"].notna()).to_numpy()
-    known = parts[both].assign(units=1)
-    known["by_packet"] = (known["receiver_known_by"] == "packet").astype("int64")
+    known = parts[both]
+    known = known.assign(by_packet=(known["receiver_known_by"] == "packet").astype("int64"))
     by_pair = _counted(known, _PAIR, ["by_packet"])
     ends = []
     for side in ("sender", "receiver"):
         end = parts[[f"{side}_tid", f"{side}_comm"]].set_axis(["tid", "comm"], axis=1)
         ends.append(end[end["tid"].notna().to_numpy()].assign(side=side))
     by_end = pd.concat(ends).groupby(["side", "tid", "comm"]).size().rename("units").to_frame()
-    network = parts[(parts["is_network"] == "yes").to_numpy()]
-    network = network.join(rows[["cpu", "cost_class", "in_softirq"]], on="softirq")
-    # NAPI threads' polls are in no softirq, and nobody's loss.
-    network = network[network["in_softirq"].to_numpy(dtype=bool)]
-    by_class = network.groupby(_STOLEN, dropna=False)[["ns"]].sum()
+    # NAPI threads' polls are in no softirq, and nothing that they take is stolen.
+    network = (parts["is_network"] == "yes") & parts["in_softirq"].astype(bool)
+    keys = ["cpu", "tid", "comm", "cost_class", *owners.OWNER]
+    by_class = parts[network.to_numpy()].groupby(keys, dropna=False)[["ns"]].sum()
     return Traffic(by_owner, by_pair, by_end, by_class)
 
 

@@ -8,14 +8,14 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
-from .evidence import SERVANTS
-from .recorded import RECEIVED, WOKEN
+from .packet_events import RECEIVED, WAKING
+from .softirq_owners import SERVANTS
 from .traffic import traffic
 
-# Of the network's softirq time: above it what would tell more is named.
+# With a larger share of unknown owners the events that would tell more are named.
 _MAX_UNKNOWN = 0.05
-# From the strongest witness to the weakest.
-_WITNESSES = ["raiser", "packet", "socket", "wake-up", "unknown"]
+# From the strongest evidence to the weakest.
+_KNOWN_BY = ["raiser", "packet", "socket", "wake-up", "unknown"]
 
 
 @question(
@@ -46,8 +46,7 @@ def traffic_owners(timeline: Timeline) -> Answer:
     frame["softirq_share"] = frame["ns"] / whole if whole else float("nan")
     order = ["is_network", "ns"]
     frame = frame.sort_values(order, ascending=False, kind="stable", ignore_index=True)
-    # They would tell more.
-    missing = unrecorded(timeline.capture, RECEIVED[0], WOKEN[0])
+    missing = unrecorded(timeline.capture, RECEIVED[0], WAKING[0])
     return Answer(frame, **owned(frame), missing_events=missing)
 
 
@@ -56,7 +55,7 @@ def owned(owners: pd.DataFrame) -> dict[str, Any]:
     # in_all: owners_mostly_known; foreign_ns, which ran in the time of a task that it was not for;
     # foreign, the row with most of that, None where there is none.
     network = owners[(owners["is_network"] == "yes").to_numpy()]
-    ns = network.groupby("owner_known_by")["ns"].sum().reindex(_WITNESSES, fill_value=0)
+    ns = network.groupby("owner_known_by")["ns"].sum().reindex(_KNOWN_BY, fill_value=0)
     shares = ns[ns > 0] / (ns.sum() or 1)
     ran_in_another = (network["owner_tid"] != network["tid"]) & (network["tid"] != 0)
     # Kernel threads that exist to run softirqs have no time of their own to lose.

@@ -6,7 +6,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
-from .recorded import RECEIVED
+from .packet_events import RECEIVED
 from .traffic import traffic
 
 

@@ -124,7 +124,7 @@ def _of_its_own(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _counted(timeline: Timeline, frame: pd.DataFrame, by: By) -> None:
     # The kernel's own count for the bundle's victim replaces what the trace predicts.
-    from ..accounting.side_by_side import wall_s
+    from ..accounting.account_readings import wall_s
     from ..got_shares import charged_share
 
     bundle = timeline.capture.bundle

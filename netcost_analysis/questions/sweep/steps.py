@@ -13,7 +13,7 @@ from ...opening.experiment import Experiment
 from ...timeline.reading import once
 from ..batches.curves import PATHS, RATES, named
 from ..batches.rate_curve import NEEDS
-from ..completeness.missing import MAX_MISSING, network_missing
+from ..completeness.completeness import MAX_MISSING, network_missing
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,13 +36,6 @@ def test_no_sample_has_more_than_was_counted(sample: Path) -> None:
         assert not own["missing_least"].any()
 
 
-def test_perf_misses_softirqs_here_and_not_in_older_kernels() -> None:
-    here = completeness(netcost.open_capture(SAMPLES / "veth-stolen-time"))
-    assert row(here, "NET_RX", 1)["missing_least"] == 42
-    older = netcost.open_capture(SAMPLES / "nic-guest" / "6.1-nic-1-flows.netcost.tar.zst")
-    assert completeness(older).state == "complete"
-
-
 # CPU 1 lacks 3,122 switches of the host's: there 3,201 times a task is switched out that was never
 # switched in.
 def test_switches_that_the_counter_has_are_missing_in_the_chain() -> None:

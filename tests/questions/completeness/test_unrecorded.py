@@ -63,10 +63,9 @@ def test_what_is_missing_on_an_idle_cpu_costs_the_other_nothing(tmp_path: Path) 
     assert note_of(line.capture.timeline(cpus=[0])) == []
 
 
+# 200 are missing: more time than the task had.
 def test_no_more_than_the_task_ran(tmp_path: Path) -> None:
-    # 200 are missing: more time than the task had.
-    counted = {("NET_RX", 0): COUNT + 200}
-    line = opened(tmp_path, robbed(), softirqs=counted)
+    line = opened(tmp_path, robbed(), softirqs={("NET_RX", 0): COUNT + 200})
     row = stolen(line).victims.loc["openssl"]
     assert row["stolen_unrecorded_ns"] == row["task_ns"]
     assert row["stolen_max_ns"] == row["on_cpu_ns"]
@@ -109,20 +108,12 @@ def test_how_long_what_nobody_saw_may_have_been(tmp_path: Path, elsewhere: int, 
     assert stolen(line).victims.loc["openssl", "stolen_unrecorded_ns"] == 3 * each
 
 
-def test_counters_that_grew_outside_only_leave_the_figures_alone(tmp_path: Path) -> None:
-    # Two fewer than recorded: those while the counters were read may be in them or not.
-    line = opened(tmp_path, robbed(), softirqs={("NET_RX", 0): COUNT})
-    assert not stolen(line).victims["stolen_unrecorded_ns"].any()
-    assert note_of(line) == []
-
-
 def test_a_part_of_the_recording_knows_the_longest_of_all(tmp_path: Path) -> None:
     line = opened(tmp_path, robbed(silent=SILENT))
     # Of 10 to 14 us: one softirq, of 1.1 us, and the task has 2.6 us.
     part = line.capture.timeline(start_s=10e-6, end_s=14e-6)
     row = stolen(part).victims.loc["openssl"]
     assert row["stolen_unrecorded_ns"] == row["task_ns"] < 5 * 1_400
-    assert stolen(line).victims.loc["openssl", "stolen_unrecorded_ns"] == 5 * 1_400
 
 
 def test_without_switches_all_the_time_is_the_limit(tmp_path: Path) -> None:
@@ -198,61 +189,45 @@ def test_vectors_are_missing_only_where_they_were_recorded(tmp_path: Path, recor
     assert bool(note_of(line)) == recorded
 
 
-# The pinned victim of a recording made here with perf: what is missing there is a thousandth.
-def test_the_victims_range_is_narrow_in_a_sample() -> None:
-    line = kept("veth-stolen-time").timeline()
-    row = stolen(line).victims.loc["openssl"]
-    assert 0 < row["stolen_unrecorded_ns"] < 0.01 * row["on_cpu_ns"]
-
-
-def test_commands_and_pages_say_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = Netcost(monkeypatch, capsys)
+def test_commands_and_pages_say_so(tmp_path: Path, netcost: Netcost) -> None:
     line = opened(tmp_path / "b", robbed(silent=SILENT), robbed(1, UDPSINK), switches=7)
     path, missed = str(tmp_path / "b"), ("25", "NET_RX", "0")
-    (said,) = (one for one in run("info", path).out.splitlines() if one.startswith("verdict"))
+    (said,) = (one for one in netcost("info", path).out.splitlines() if one.startswith("verdict"))
     assert named(said) == [("100", "switches", ""), missed]
-    known = run("info", path, "--json").json["completeness"]
+    known = netcost("info", path, "--json").json["completeness"]
     assert (known["state"], known["lost_events"]) == ("incomplete", 0)
     for command in ("stolen", "ledger"):
-        out, answer = run(command, path).out, run(command, path, "--json").json
+        out, answer = netcost(command, path).out, netcost(command, path, "--json").json
         (note,) = (one for one in answer["notes"] if "5 NET_RX" in one)
         assert named(answer["verdict"]) == [missed]
         assert f"\nverdict    {answer['verdict']}\n" in out
         assert f"note: {note}" in out
-    assert "not recorded" in run("stolen", path, "--victim", "openssl").out
+    assert "not recorded" in netcost("stolen", path, "--victim", "openssl").out
     assert ("100", "switches", "") in named(line.ask.completeness.recording().words)
     caveats = line.ask.completeness.caveats()
     assert "lower bounds" in caveats.words
     assert any("5 NET_RX" in one for one in caveats.notes)
 
 
-def test_what_is_complete_or_bare_is_not_dwelt_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = Netcost(monkeypatch, capsys)
+def test_what_is_complete_or_bare_is_not_dwelt_on(tmp_path: Path, netcost: Netcost) -> None:
     line = opened(tmp_path / "b", robbed(), robbed(1, UDPSINK))
-    assert "verdict    complete" in run("info", str(tmp_path / "b")).out
-    assert "is missing" in run("stolen", str(tmp_path / "b")).out
-    assert line.ask.completeness.caveats()["state"] == "complete"
-    assert "lower bounds" not in line.ask.completeness.caveats().words
+    assert "verdict    complete" in netcost("info", str(tmp_path / "b")).out
+    assert "is missing" in netcost("stolen", str(tmp_path / "b")).out
+    caveats = line.ask.completeness.caveats()
+    assert caveats["state"] == "complete"
+    assert "lower bounds" not in caveats.words
     bare = str(tmp_path / "b" / "trace.perf.data")
-    assert "verdict" not in run("info", bare).out
-    assert run("info", bare, "--json").json["completeness"] is None
-    assert "verdict" not in run("stolen", bare).out
-    assert run("ledger", bare, "--json").json["verdict"] is None
+    assert "verdict" not in netcost("info", bare).out + netcost("stolen", bare).out
+    assert netcost("info", bare, "--json").json["completeness"] is None
+    assert netcost("ledger", bare, "--json").json["verdict"] is None
 
 
-def test_the_recorders_own_verdict_needs_no_pass(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_recorders_own_verdict_needs_no_pass(tmp_path: Path, netcost: Netcost) -> None:
     record = {"verdict": "complete", "state": "complete", "lost_events": 0, "rows": []}
     manifest = {"netcost_bundle": 1, "trace": "trace.perf.data", "completeness": record}
     bundle(tmp_path / "b", {"manifest.json": manifest}, robbed())
-    run = Netcost(monkeypatch, capsys)
     for command in ("info", "stolen", "ledger"):
-        assert "verdict    complete\n" in run(command, str(tmp_path / "b")).out
+        assert "verdict    complete\n" in netcost(command, str(tmp_path / "b")).out
 
 
 # What the pass keeps of each interrupt and softirq is the longest of its rows.

@@ -1,4 +1,4 @@
-# The pictures of processes and migrations: nothing to draw, too much of it, and what is unknown.
+# The pictures of processes: too much of it, and what is unknown.
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -32,24 +32,17 @@ def labels(ax: Axes) -> list[str]:
 
 
 def legend(ax: Axes) -> list[str]:
-    found = ax.get_legend()
-    return [one.get_text() for one in found.get_texts()] if found else []
-
-
-def softirqs(count: int) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "tid": pd.array(range(count), dtype="Int64"),
-            "comm": ["swapper", *[f"task {number}" + "x" * 40 for number in range(1, count)]],
-            "action": ["NET_RX", "TIMER"] * (count // 2) + ["NET_RX"] * (count % 2),
-            "cost_class": ["from_idle", *["stolen"] * (count - 1)],
-            "ns": range(1_000, 1_000 * (count + 1), 1_000),
-        }
-    )
+    shown = ax.get_legend()
+    return [one.get_text() for one in shown.get_texts()] if shown else []
 
 
 def test_softirqs_of_many_tasks(ax: Axes) -> None:
-    plots.softirqs_by_task(ax, softirqs(30))
+    rows = pd.DataFrame({"tid": pd.array(range(30), dtype="Int64")})
+    rows["ns"] = range(1_000, 31_000, 1_000)
+    rows["comm"] = ["swapper", *[f"task {number}" + "x" * 40 for number in range(1, 30)]]
+    rows["action"] = ["NET_RX", "TIMER"] * 15
+    rows["cost_class"] = ["from_idle", *["stolen"] * 29]
+    plots.softirqs_by_task(ax, rows, ["NET_RX"])
     assert len(labels(ax)) == 11
     assert labels(ax)[-2:] == ["20 others", "idle"]
     kinds = legend(ax)
@@ -58,11 +51,6 @@ def test_softirqs_of_many_tasks(ax: Axes) -> None:
     # The bars are all of the time.
     width = sum(bar.get_width() for bar in ax.patches)  # type: ignore[attr-defined]
     assert width == pytest.approx(sum(range(1, 31)))
-
-
-def test_no_softirqs(ax: Axes) -> None:
-    plots.softirqs_by_task(ax, softirqs(1)[:0])
-    assert labels(ax) == []
 
 
 def test_endpoints_of_which_little_is_known(ax: Axes) -> None:
@@ -87,38 +75,23 @@ def test_endpoints_of_which_little_is_known(ax: Axes) -> None:
     assert ax.get_xlim() == (0, 100)
 
 
-def test_waits_fall_to_the_longest(ax: Axes) -> None:
-    rows = pd.DataFrame(
-        {
-            "tid": pd.array([1] * 5, dtype="Int64"),
-            "comm": "a",
-            "waited_after": ["wake-up"] * 4 + ["runnable"],
-            "low": [1_000, 3_000, 2_000, 4_000, 9_000],
-            "high": [1_000, 3_000, 2_000, 4_000, 9_000],
-            "count": [1, 2, 1, 1, 1],
-        }
-    )
-    plots.waits(ax, rows)
-    [curve] = ax.get_lines()
-    assert np.asarray(curve.get_xdata()).tolist() == [1, 2, 3, 4]
-    assert np.asarray(curve.get_ydata()).tolist() == [100, 80, 60, 20]
-
-
-def test_no_waits(ax: Axes) -> None:
-    columns = ["tid", "comm", "waited_after", "low", "high", "count"]
-    plots.waits(ax, pd.DataFrame({name: [] for name in columns}))
-    assert legend(ax) == []
+@pytest.mark.parametrize("curves", [1, 0])
+def test_waits_fall_to_the_longest(ax: Axes, curves: int) -> None:
+    lengths = [1_000, 3_000, 2_000, 4_000, 9_000]
+    rows = pd.DataFrame({"tid": pd.array([1] * 5, dtype="Int64"), "comm": "a"})
+    rows = rows.assign(low=lengths, high=lengths, count=[1, 2, 1, 1, 1])
+    rows["waited_after"] = ["wake-up"] * 4 + ["runnable"]
+    plots.waits(ax, rows if curves else rows[:0])
+    assert len(legend(ax)) == curves
+    for curve in ax.get_lines():
+        assert np.asarray(curve.get_xdata()).tolist() == [1, 2, 3, 4]
+        assert np.asarray(curve.get_ydata()).tolist() == [100, 80, 60, 20]
 
 
 def test_migrations_of_many_tasks(ax: Axes) -> None:
-    rows = pd.DataFrame(
-        {
-            "time_ns": range(0, 50_000, 1_000),
-            "tid": range(50),
-            "comm": [f"name {number // 2}" for number in range(50)],
-            "cause": ["wake-up", "balance"] * 25,
-        }
-    )
+    rows = pd.DataFrame({"time_ns": range(0, 50_000, 1_000), "tid": range(50)})
+    rows["comm"] = [f"name {number // 2}" for number in range(50)]
+    rows["cause"] = ["wake-up", "balance"] * 25
     migration_plots.moves(ax, rows, (0, 50_000), (48,))
     assert labels(ax)[0].split() == ["name", "24", "48", "(1)"]
     assert labels(ax)[-1].startswith("16 other names")
@@ -128,16 +101,9 @@ def test_migrations_of_many_tasks(ax: Axes) -> None:
 
 
 def test_effects_known_and_not(ax: Axes) -> None:
-    rows = pd.DataFrame(
-        {
-            "measure": "run",
-            "width_ns": [1_000_000, 10_000_000],
-            "studied": [30, 3],
-            "effect": [0.05, float("nan")],
-            "effect_low": [0.01, float("nan")],
-            "effect_high": [0.09, float("nan")],
-        }
-    )
+    rows = pd.DataFrame({"measure": "run", "width_ns": [1_000_000, 10_000_000], "studied": [30, 3]})
+    for name, value in (("effect", 0.05), ("effect_low", 0.01), ("effect_high", 0.09)):
+        rows[name] = [value, np.nan]
     migration_plots.effects(ax, rows, "run")
     assert labels(ax) == ["1 ms (n=30)", "10 ms (n=3)"]
     assert [one.get_text() for one in ax.texts] == ["not known"]
@@ -145,12 +111,9 @@ def test_effects_known_and_not(ax: Axes) -> None:
     assert low < 0 < 9 < high
 
 
-def test_colours_stay_apart() -> None:
+def test_colours_and_marks_stay_apart() -> None:
     for eye in DEFICIENT.values():
         for palette in (TASK_STATE, CAUSE):
             seen = [lab(color, eye) for color in palette.values()]
             assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) >= 14
-
-
-def test_causes_differ_without_colours() -> None:
     assert len({mark for _, mark in migration_plots.CAUSES.values()}) == 4

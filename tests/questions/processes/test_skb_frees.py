@@ -5,6 +5,7 @@ import re
 import subprocess
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,19 +28,28 @@ SYMBOLS = f"""{START - 0x10:x} T skb_before
 OTHERS = (START - 1, END, 0x1000)
 
 
+def opened(folder: Path, recording: Recording, symbols: str | None, **host: Any) -> netcost.Capture:
+    folder.mkdir()
+    recording.write(folder / "trace.perf.data")
+    manifest = {"netcost_bundle": 1, "trace": "trace.perf.data", "host": host}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    if symbols is not None:
+        (folder / "before" / "settings").mkdir(parents=True)
+        (folder / "before" / "settings" / "symbols").write_text(symbols)
+    return netcost.open_capture(folder)
+
+
 # | client: 3 frees, some of others' memory, NET_RX on top with 2 | server: 4 |
 def bundle(folder: Path, symbols: str | None) -> netcost.Capture:
     site = iter([START, END - 1] * 20)
-    first = [h.Kfree(100 + place, next(site)) for place in range(3)]
-    inside = [h.Kfree(1_100 + place, next(site)) for place in range(2)]
     client = [
-        *first,
+        *(h.Kfree(100 + place, next(site)) for place in range(3)),
         *(h.Kfree(200 + place, one) for place, one in enumerate(OTHERS)),
         h.BhDisable(1_000),
         h.SoftirqRaise(1_005, NET_RX),
         h.BhEnable(1_009),
         h.SoftirqEntry(1_010, NET_RX),
-        *inside,
+        *(h.Kfree(1_100 + place, next(site)) for place in range(2)),
         h.SoftirqExit(2_000, NET_RX),
         h.Switch(9_000, h.idle(0)),
     ]
@@ -49,13 +59,7 @@ def bundle(folder: Path, symbols: str | None) -> netcost.Capture:
     ]
     lanes = cpu(0, *client, task=CLIENT), cpu(1, *server, task=SERVER)
     taken = Recording(lanes, formats=(*FORMATS, KFREE), known=(CLIENT, SERVER))
-    folder.mkdir()
-    taken.write(folder / "trace.perf.data")
-    (folder / "manifest.json").write_text('{"netcost_bundle": 1, "trace": "trace.perf.data"}')
-    if symbols is not None:
-        (folder / "before" / "settings").mkdir(parents=True)
-        (folder / "before" / "settings" / "symbols").write_text(symbols)
-    return netcost.open_capture(folder)
+    return opened(folder, taken, symbols)
 
 
 def test_frees_are_told_by_whose_time_they_took(tmp_path: Path) -> None:
@@ -77,10 +81,11 @@ def test_frees_are_told_by_whose_time_they_took(tmp_path: Path) -> None:
     assert skb_frees(capture.timeline(cpus=[1]))["frees"].to_list() == [4]
 
 
-@pytest.mark.parametrize("symbols", [None, "", SYMBOLS.replace("ffffffff81e4", "000000000000")])
+HIDDEN = re.sub(r"^\w+", "0000000000000000", SYMBOLS, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("symbols", [None, "", HIDDEN], ids=["none", "empty", "hidden"])
 def test_without_addresses_it_says_what_is_missing(tmp_path: Path, symbols: str | None) -> None:
-    if symbols:
-        symbols = re.sub(r"^\w+", "0000000000000000", symbols, flags=re.MULTILINE)
     refusal = bundle(tmp_path / "b", symbols).ask.processes.skb_frees().refusal
     assert "at which addresses" in str(refusal)
 
@@ -126,14 +131,8 @@ def talked(folder: Path, limit: int | None, left: int, dropped: int = 0) -> netc
         server += [h.Switch(now + 480, h.idle(1), 1)]
     lanes = cpu(0, *client, task=CLIENT), cpu(1, *server, task=h.idle(1))
     taken = Recording(lanes, formats=(*FORMATS, KFREE, KFREE_SKB), known=(CLIENT, SERVER))
-    folder.mkdir()
-    taken.write(folder / "trace.perf.data")
     host = {} if limit is None else {"sysctls": {"net.core.skb_defer_max": limit}}
-    manifest = {"netcost_bundle": 1, "trace": "trace.perf.data", "host": host}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    (folder / "before" / "settings").mkdir(parents=True)
-    (folder / "before" / "settings" / "symbols").write_text(SYMBOLS)
-    return netcost.open_capture(folder)
+    return opened(folder, taken, SYMBOLS, **host)
 
 
 @pytest.mark.parametrize(
@@ -152,9 +151,8 @@ def talked(folder: Path, limit: int | None, left: int, dropped: int = 0) -> netc
 def test_deferral_that_is_stuck_is_said(
     limit: int | None, left: int, dropped: int, stuck: bool, tmp_path: Path
 ) -> None:
-    capture = talked(tmp_path / "b", limit, left, dropped)
-    assert set(capture.ask.processes.skb_frees().frame["side"]) <= {"client", "server"}
-    found = capture.ask.processes.skb_frees()
+    found = talked(tmp_path / "b", limit, left, dropped).ask.processes.skb_frees()
+    assert set(found.frame["side"]) <= {"client", "server"}
     assert found.parts["deferral_stuck"] == stuck
     assert ("not deferred" in found.words) == stuck
 

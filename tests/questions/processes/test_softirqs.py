@@ -8,7 +8,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.capture.requires import MissingEventsError
 from netcost_analysis.errors import AbsentError, ArgumentError
-from support.asked import client_and_server, softirq_time, traffic_owners, traffic_pairs
+from support.asked import client_and_server, softirq_time, traffic_pairs
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
@@ -53,8 +53,13 @@ IN_TURN = (
 )
 
 
-def test_softirqs_by_context(tmp_path: Path) -> None:
-    rows = softirq_time(timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL)))
+@pytest.fixture
+def drawn(tmp_path: Path) -> netcost.Timeline:
+    return timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL))
+
+
+def test_softirqs_by_context(drawn: netcost.Timeline) -> None:
+    rows = softirq_time(drawn)
     found = {
         (row.comm, row.action, row.cost_class): (row.softirqs, row.packets, row.ns, row.poll_ns)
         for row in rows.itertuples()
@@ -68,66 +73,82 @@ def test_softirqs_by_context(tmp_path: Path) -> None:
     }
     assert rows["softirq_share"].sum() == pytest.approx(1)
     assert rows["ns"].is_monotonic_decreasing
-
-
-def test_softirqs_by_cpu_and_name(tmp_path: Path) -> None:
-    made = timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL))
-    assert softirq_time(made, by="cpu")["ns"].sum() == 150
-    assert set(softirq_time(made, by="comm")["comm"]) == {
-        "openssl",
-        "ksoftirqd/0",
-    }
+    assert set(softirq_time(drawn, by="comm")["comm"]) == {"openssl", "ksoftirqd/0"}
     with pytest.raises(ArgumentError, match="tid, comm, cpu"):
-        softirq_time(made, by="device")  # type: ignore[arg-type]
+        softirq_time(drawn, by="device")  # type: ignore[arg-type]
 
 
-def test_without_packets_traced_the_raiser_is_known_and_no_more(tmp_path: Path) -> None:
-    rows = traffic_owners(timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL)))
-    found = {(row.comm, row.owner_known_by): row.ns for row in rows.itertuples()}
+# Of 150 ns 60 are known to be openssl's own, and no packet was traced.
+def test_figures_of_softirqs_and_owners(drawn: netcost.Timeline) -> None:
+    ask = drawn.ask.processes
+    figures = ask.softirq_time()["in_all"]
+    assert (figures["ns"], figures["most_ns"], figures["most_tid"]) == (150, 100, OPENSSL.tid)
+    # From the first event, the raise at 95, to the last.
+    assert figures["cpu_share"] == pytest.approx(150 / 505)
+    assert figures["network_of_softirqs_share"] == pytest.approx(140 / 150)
+    by_cpu = ask.softirq_time(by="cpu")
+    assert by_cpu["in_all"]["ns"] == by_cpu.frame["ns"].sum() == 150
+    with pytest.raises(netcost.CaptureError, match="nothing to draw"):
+        by_cpu.plot()
+    owners = ask.traffic_owners()
+    found = {(row.comm, row.owner_known_by): row.ns for row in owners.frame.itertuples()}
     assert found == {
         ("openssl", "raiser"): 60,
         ("openssl", "unknown"): 40,
         ("openssl", "no network"): 10,
         ("ksoftirqd/0", "unknown"): 40,
     }
-    assert rows["owner_tid"].dropna().tolist() == [OPENSSL.tid]
+    assert owners.frame["owner_tid"].dropna().tolist() == [OPENSSL.tid]
+    shares = owners["owners_known"].set_index("owner_known_by")["of_network_share"]
+    assert shares.to_dict() == pytest.approx({"raiser": 60 / 140, "unknown": 80 / 140})
+    assert "`netcost-record --profile anatomy`" in owners.words
 
 
-# Stolen from openssl, and it wakes udpsink; and one that wakes ksoftirqd, which owns nothing.
+# Stolen from openssl, and it wakes udpsink; and one that wakes ksoftirqd, which owns nothing, while
+# a hardirq on top of it wakes udpsink.
 def test_who_is_woken_owns_it(tmp_path: Path) -> None:
-    told = [
-        h.IrqEntry(90, 32),
-        h.SoftirqRaise(91, NET_RX),
-        h.IrqExit(99, 32),
-        h.SoftirqEntry(100, NET_RX),
-        h.Waking(120, UDPSINK),
-        h.NapiPoll(150, "eth0", 1),
-        h.SoftirqExit(160, NET_RX),
-        h.IrqEntry(190, 32),
-        h.SoftirqRaise(191, NET_RX),
-        h.IrqExit(199, 32),
-        h.SoftirqEntry(200, NET_RX),
-        h.Waking(210, KSOFTIRQD),
-        h.IrqEntry(220, 33),
-        h.Waking(225, UDPSINK),
-        h.IrqExit(230, 33),
-        h.NapiPoll(240, "eth0", 1),
-        h.SoftirqExit(250, NET_RX),
-        h.Waking(300, UDPSINK),
-    ]
-    made = timeline(tmp_path, cpu(0, *told, task=OPENSSL))
-    rows = traffic_owners(made)
-    known = rows[rows["owner_tid"].notna()]
-    assert known[["tid", "owner_tid", "owner_known_by", "ns"]].to_numpy().tolist() == [
-        [OPENSSL.tid, UDPSINK.tid, "wake-up", 60]
-    ]
-    # What a hardirq on top of the softirq wakes is the hardirq's.
-    assert rows[rows["owner_known_by"] == "unknown"]["ns"].tolist() == [40]
+    told: list[h.Happening] = []
+    for at, inside in (
+        (100, [h.Waking(120, UDPSINK)]),
+        (
+            200,
+            [h.Waking(210, KSOFTIRQD), h.IrqEntry(220, 33), h.Waking(225, UDPSINK),
+             h.IrqExit(230, 33)],
+        ),
+    ):  # fmt: skip
+        told += [h.IrqEntry(at - 10, 32), h.SoftirqRaise(at - 9, NET_RX), h.IrqExit(at - 1, 32)]
+        told += [h.SoftirqEntry(at, NET_RX), *inside, h.NapiPoll(at + 40, "eth0", 1)]
+        told += [h.SoftirqExit(at + 60, NET_RX)]
+    made = timeline(tmp_path, cpu(0, *told, h.Waking(300, UDPSINK), task=OPENSSL))
+    answer = made.ask.processes.traffic_owners()
+    rows = answer.frame[["tid", "owner_comm", "owner_known_by", "ns"]].to_numpy().tolist()
+    assert rows[0] == [OPENSSL.tid, "udpsink", "wake-up", 60]
+    assert [row[2:] for row in rows[1:]] == [["unknown", 50]]
+    # It ran in the time of another task.
+    foreign = answer["in_all"]
+    assert (foreign["foreign_ns"], foreign["foreign"]["owner_comm"]) == (60, "udpsink")
     assert len(traffic_pairs(made)) == 0
     with pytest.raises(netcost.CaptureError, match="--profile anatomy"):
         client_and_server(made)
 
 
+# Softirqs that their own kernel threads ran took nothing from a task.
+def test_threads_that_exist_for_it_lose_nothing(tmp_path: Path) -> None:
+    told = [
+        h.SoftirqRaise(50, NET_RX),
+        h.Switch(100, KSOFTIRQD, PREEMPTED),
+        h.SoftirqEntry(110, NET_RX),
+        h.Waking(120, UDPSINK),
+        h.SoftirqExit(210, NET_RX),
+        h.Switch(300, OPENSSL, 1),
+        h.Waking(400, UDPSINK),
+    ]
+    answer = timeline(tmp_path, cpu(0, *told, task=OPENSSL)).ask.processes.traffic_owners()
+    assert answer.frame["owner_comm"].tolist() == ["udpsink"]
+    assert (answer["in_all"]["foreign_ns"], answer["in_all"]["foreign"]) == (0, None)
+
+
+# Of the two that talk openssl switches and waits, and udpsink has the CPU all along.
 def test_client_and_server(tmp_path: Path) -> None:
     made = timeline(tmp_path, *talk())
     pairs = traffic_pairs(made)
@@ -146,64 +167,32 @@ def test_client_and_server(tmp_path: Path) -> None:
     # From its first wake-up at 1,060 to its last switch-out at 20,280.
     assert server["asleep_between_ns"] == 20_280 - 1_060 - 4_000 - 400
     # No packet was traced, and no load said what it sent.
-    assert ends["sent_packets"].isna().all()
-    assert ends["softirq_ns_per_packet"].isna().all()
+    assert ends[["sent_packets", "softirq_ns_per_packet"]].isna().all(axis=None)
+    [longer] = ends["pace_longer_share"].dropna()
+    assert longer == pytest.approx(0.1 * 2_000 / client["on_cpu_ns"])
+    assert made.ask.processes.context_switches()["tasks"]["tid"].tolist() == [OPENSSL.tid]
+    verdicts = made.ask.migration.migration_verdict().frame
+    assert verdicts["tid"].tolist()[:2] == [UDPSINK.tid, OPENSSL.tid]
+    assert set(verdicts["reason"]) == {"not migrated"}
 
 
 def test_client_and_server_as_named(tmp_path: Path) -> None:
     made = timeline(tmp_path, *talk())
     ends = client_and_server(made, client="openssl", server=UDPSINK.tid)
     assert ends["comm"].tolist() == ["openssl", "udpsink"]
-    ends = client_and_server(made, server=OPENSSL.tid)
-    assert ends["comm"].tolist() == ["udpsink", "openssl"]
+    assert client_and_server(made, server=OPENSSL.tid)["comm"].tolist() == ["udpsink", "openssl"]
     with pytest.raises(AbsentError, match="no task 'nginx'"):
         client_and_server(made, client="nginx", server="openssl")
 
 
-def test_windows_add_up(tmp_path: Path) -> None:
-    made = timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL))
-    halves = [made.capture.timeline(0, 1.4e-7), made.capture.timeline(1.4e-7, None)]
-    assert sum(softirq_time(one)["ns"].sum() for one in halves) == softirq_time(made)["ns"].sum()
+def test_windows_add_up(drawn: netcost.Timeline, tmp_path: Path) -> None:
+    halves = [drawn.capture.timeline(0, 1.4e-7), drawn.capture.timeline(1.4e-7, None)]
+    assert sum(softirq_time(one)["ns"].sum() for one in halves) == softirq_time(drawn)["ns"].sum()
     # Softirqs keep their task and time without switches.
-    bare = timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL), formats=t.IRQ_FORMATS)
+    (tmp_path / "bare").mkdir()
+    bare = timeline(tmp_path / "bare", cpu(0, *IN_TURN, task=OPENSSL), formats=t.IRQ_FORMATS)
     assert softirq_time(bare)["ns"].sum() == 150
-
-
-# What words go by: of 150 ns 60 are known to be openssl's own.
-def test_figures_of_softirqs_and_owners(tmp_path: Path) -> None:
-    ask = timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL)).ask.processes
-    figures = ask.softirq_time()["in_all"]
-    assert (figures["ns"], figures["most_ns"], figures["most_tid"]) == (150, 100, OPENSSL.tid)
-    # From the first event, the raise at 95, to the last.
-    assert figures["cpu_share"] == pytest.approx(150 / 505)
-    assert figures["network_of_softirqs_share"] == pytest.approx(140 / 150)
-    by_cpu = ask.softirq_time(by="cpu")
-    assert by_cpu["in_all"]["ns"] == 150
-    with pytest.raises(netcost.CaptureError, match="nothing to draw"):
-        by_cpu.plot()
-    owners = ask.traffic_owners()
-    shares = owners["owners_known"].set_index("owner_known_by")["of_network_share"]
-    assert shares.to_dict() == pytest.approx({"raiser": 60 / 140, "unknown": 80 / 140})
-    assert "`netcost-record --profile anatomy`" in owners.words
-
-
-# Of the two that talk openssl switches and waits, and udpsink has the CPU all along.
-def test_client_and_server_are_told_of_first(tmp_path: Path) -> None:
-    ask = timeline(tmp_path, *talk()).ask
-    both = ask.processes.client_and_server()
-    assert both.frame["tid"].tolist() == [UDPSINK.tid, OPENSSL.tid]
-    [longer] = both.frame["pace_longer_share"].dropna()
-    assert longer == pytest.approx(0.1 * 2_000 / both.frame["on_cpu_ns"][0])
-    assert ask.processes.context_switches()["tasks"]["tid"].tolist() == [OPENSSL.tid]
-    verdicts = ask.migration.migration_verdict().frame
-    assert verdicts["tid"].tolist()[:2] == [UDPSINK.tid, OPENSSL.tid]
-    assert set(verdicts["reason"]) == {"not migrated"}
-
-
-def test_without_switches_there_is_no_pair(tmp_path: Path) -> None:
-    made = timeline(tmp_path, *talk(), formats=t.IRQ_FORMATS)
-    assert made.ask.processes.softirq_time()["in_all"]["ns"] > 0
-    assert "sched:sched_switch" in str(made.ask.processes.client_and_server().refusal)
+    assert "sched:sched_switch" in str(bare.ask.processes.client_and_server().refusal)
 
 
 def test_what_was_not_recorded_is_named(tmp_path: Path) -> None:
@@ -226,7 +215,7 @@ def test_a_wait_counts_as_far_as_it_lies_in_the_window(tmp_path: Path) -> None:
     )
     made = timeline(tmp_path, cpu(0, *told, task=OPENSSL)).capture.timeline(4e-7, None)
     assert made.summary["start_ns"] == 400
-    ends = client_and_server(made.capture.timeline(4e-7, None), "openssl", "udpsink")
+    ends = client_and_server(made, "openssl", "udpsink")
     assert ends["waited_ns"].tolist() == [300, 0]
     assert ends["on_cpu_ns"].tolist() == [300, 300]
     assert ends["asleep_between_ns"].tolist() == [0, 0]

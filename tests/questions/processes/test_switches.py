@@ -1,15 +1,19 @@
-# Switches and waits, on timelines that are drawn and can be added up on paper.
+# Switches, waits and their rates, on timelines that are drawn and can be added up on paper.
 
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+import netcost_analysis as netcost
 from netcost_analysis.capture.requires import MissingEventsError
 from support.asked import client_and_server, context_switches, run_queue
+from support.kept import kept
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
+from support.talking import Talk
 from support.timelines import timeline
 from support.told import OPENSSL, RCU, UDPSINK
 
@@ -32,41 +36,45 @@ SWITCHES = (
 )
 
 
-def test_switches(tmp_path: Path) -> None:
-    rows = context_switches(timeline(tmp_path, cpu(0, *SWITCHES, task=OPENSSL)))
-    counts = rows.set_index("comm")[["switches", "voluntary", "involuntary", "undecided"]]
+@pytest.fixture
+def drawn(tmp_path: Path) -> netcost.Timeline:
+    return timeline(tmp_path, cpu(0, *SWITCHES, task=OPENSSL))
+
+
+def test_switches(drawn: netcost.Timeline) -> None:
+    answer = drawn.ask.processes.context_switches()
+    counts = answer.frame.set_index("comm")[["switches", "voluntary", "involuntary", "undecided"]]
     assert counts.loc["openssl"].tolist() == [2, 0, 2, 0]
     assert counts.loc["udpsink"].tolist() == [2, 2, 0, 0]
     # The window is 50 to 1,000 ns.
-    assert rows["switches_per_s"].tolist() == pytest.approx([2 / 950e-9] * 2)
+    assert answer.frame["switches_per_s"].tolist() == pytest.approx([2 / 950e-9] * 2)
+    # Nobody talks: told are those that switched most.
+    assert set(answer["tasks"]["comm"]) == {"openssl", "udpsink"}
+    assert drawn.ask.processes.context_switches(by="cpu").words.strip() == ""
 
 
-def test_waits(tmp_path: Path) -> None:
-    rows = run_queue(timeline(tmp_path, cpu(0, *SWITCHES, task=OPENSSL)))
-    found = {
-        (row.comm, row.waited_after): (row.waits, row.ns, row.median_ns, row.longest_ns)
-        for row in rows.itertuples()
-        if row.waited_after != "unknown"
-    }
-    assert found == {
+def test_waits(drawn: netcost.Timeline) -> None:
+    answer = drawn.ask.processes.run_queue()
+    columns = ["comm", "waited_after", "waits", "ns", "median_ns", "longest_ns"]
+    known = answer.frame[answer.frame["waited_after"] != "unknown"]
+    assert known[columns].to_numpy().tolist() == [
+        ["openssl", "runnable", 2, 400, 200.0, 200],
         # From the wake-up at 60 and 410.
-        ("udpsink", "wake-up"): (2, 130, 65.0, 90),
-        ("openssl", "runnable"): (2, 400, 200.0, 200),
-    }
-    first = rows[rows["waited_after"] == "unknown"]
-    assert first["comm"].tolist() == ["openssl"]
-    assert first["ns"].isna().all()
-    assert first["median_ns"].isna().all()
+        ["udpsink", "wake-up", 2, 130, 65.0, 90],
+    ]
+    assert answer["tasks"][columns].equals(known[columns])
+    [first] = answer.frame[answer.frame["waited_after"] == "unknown"].to_dict("records")
+    assert first["comm"] == "openssl"
+    assert pd.isna([first["ns"], first["median_ns"], first["longest_ns"]]).all()
+    assert drawn.ask.processes.run_queue(by="cpu").words.strip() == ""
 
 
 # The same switch-outs with the bit that older kernels had for "preempted": who waits next decides.
 @pytest.mark.parametrize("bit", [0x200, 0x1000])
 def test_the_preempted_bit_of_older_kernels(tmp_path: Path, bit: int) -> None:
     text = t.SCHED_SWITCH.print_fmt
-    mask = text[
-        text.index("REC->prev_state & (") + len("REC->prev_state & ") : text.index(" - 1))")
-    ]
-    old = replace(t.SCHED_SWITCH, print_fmt=text.replace(mask.removeprefix("("), hex(bit)))
+    mask = text.partition("REC->prev_state & (")[2].partition(" - 1))")[0]
+    old = replace(t.SCHED_SWITCH, print_fmt=text.replace(mask, hex(bit)))
     formats = tuple(old if one is t.SCHED_SWITCH else one for one in t.FORMATS)
     told = [
         replace(one, prev_state=bit) if isinstance(one, h.Switch) and one.at == 100 else one
@@ -94,30 +102,18 @@ def test_waits_across_a_loss_are_unknown(tmp_path: Path) -> None:
         h.SoftirqRaise(900, RCU),
     ]
     rows = run_queue(timeline(tmp_path, cpu(0, *told, task=OPENSSL)))
-    found = rows.set_index(["comm", "waited_after"])["waits"].to_dict()
-    assert ("udpsink", "wake-up") not in found
-    assert found[("udpsink", "unknown")] == 1
-
-
-# Nobody talks: those are told of who switched most, and waited longest.
-def test_figures_of_switches_and_waits(tmp_path: Path) -> None:
-    ask = timeline(tmp_path, cpu(0, *SWITCHES, task=OPENSSL)).ask.processes
-    switched = ask.context_switches()["tasks"].set_index("comm")
-    assert switched.loc["openssl", "involuntary"] == switched.loc["udpsink", "voluntary"] == 2
-    waited = ask.run_queue()["tasks"][["comm", "waited_after", "ns"]]
-    assert waited.to_numpy().tolist() == [["openssl", "runnable", 400], ["udpsink", "wake-up", 130]]
-    assert ask.context_switches(by="cpu").words.strip() == ""
-    assert ask.run_queue(by="cpu").words.strip() == ""
+    waits = rows.set_index(["comm", "waited_after"])["waits"].to_dict()
+    assert ("udpsink", "wake-up") not in waits
+    assert waits[("udpsink", "unknown")] == 1
 
 
 # At 250 after the start there is a switch: it is the second part's.
-def test_windows_add_up(tmp_path: Path) -> None:
-    whole = timeline(tmp_path, cpu(0, *SWITCHES, task=OPENSSL))
+def test_windows_add_up(drawn: netcost.Timeline) -> None:
     for cut in (4e-7, 2.5e-7):
-        parts = [whole.capture.timeline(0, cut), whole.capture.timeline(cut, None)]
+        parts = [drawn.capture.timeline(0, cut), drawn.capture.timeline(cut, None)]
         for question, column in ((context_switches, "switches"), (run_queue, "ns")):
             added = sum(question(one)[column].sum() for one in parts)
-            assert added == question(whole)[column].sum()
+            assert added == question(drawn)[column].sum()
 
 
 def test_what_was_not_recorded_is_named(tmp_path: Path) -> None:
@@ -135,3 +131,29 @@ def test_nothing_happened(tmp_path: Path) -> None:
         assert ask(name).words
     assert ask("run_queue").frame["ns"].isna().all()
     assert ask.migration.migration_verdict()["at_horizon"].empty
+
+
+def test_rates_of_client_server_and_others(tmp_path: Path) -> None:
+    talk = Talk(packets=1_000, hog_every=10, hog_ns=10_000, sleep_every=50, asleep_ns=4_000)
+    answer = netcost.open_capture(talk.write(tmp_path / "a.data")).ask.processes.scheduler_rates()
+    rows = answer.frame.set_index("side")
+    seconds = (1_000 * 10_000 + 100 * 10_000 + 20 * 4_000) / 1e9
+    rates = ["voluntary_per_s", "involuntary_per_s", "wake_ups_per_s"]
+    assert rows.index.to_list() == ["client", "server", "other"]
+    for side, counts in (("client", (20, 100, 20)), ("server", (1_000, 0, 1_000))):
+        expected = [count / seconds for count in counts]
+        assert rows.loc[side, rates].astype(float).to_list() == pytest.approx(expected, rel=1e-3)
+    assert rows.loc["client", "runnable_wait_ns"] == 100 * 10_000
+    assert rows.loc["client", "woken_wait_ns"] == 20 * 200
+    assert rows.loc["server", "woken_wait_ns"] == 1_000 * 20
+    assert rows["tasks"].to_list() == [1, 1, 1]
+
+
+def test_the_sides_are_the_sums_of_their_tasks() -> None:
+    ask = kept("local-migrations.netcost.tar.zst").ask
+    rates = ask.processes.scheduler_rates()
+    whole = ask.processes.context_switches().frame
+    for name in ("switches_per_s", "voluntary_per_s", "involuntary_per_s"):
+        assert rates.frame[name].sum() == pytest.approx(whole[name].sum())
+        assert rates["rates"][name].sum() == pytest.approx(whole[name].sum())
+    assert rates.frame["tasks"].sum() == rates["rates"]["tid"].nunique()

@@ -1,5 +1,6 @@
-# Whose traffic softirqs were, in batches of any size, against all events and softirqs at once.
+# Whose traffic softirqs were: packets, sockets and wake-ups that are drawn, and captures in pieces.
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -7,106 +8,191 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture import capture as captures
-from netcost_analysis.questions.processes import evidence as e
-from netcost_analysis.questions.processes import recorded as r
-from netcost_analysis.questions.processes import traffic as t
-from netcost_analysis.questions.processes.packets import ENDS, Packets, packets_in
-from netcost_analysis.questions.processes.traffic_parts import (
-    longest_names,
-    parts_of,
-    renamed,
-    softirq_rows,
-)
-from netcost_analysis.questions.processes.witnesses import Sources, Witnesses
+from netcost_analysis.questions.processes import packet_events
+from netcost_analysis.questions.processes import traffic as sums
+from netcost_analysis.questions.processes.event_window import EventWindow
+from netcost_analysis.questions.processes.packet_ends import Packets
+from netcost_analysis.questions.processes.traffic import traffic
 from netcost_analysis.timeline import reading
+from support.asked import softirq_time, traffic_owners, traffic_pairs
 from support.host import SAMPLES
+from support.kept import kept
+from support.perfdata import Recording, cpu
+from support.perfdata import happenings as h
+from support.perfdata.tracepoints import FORMATS, SK_DATA_READY, SKB_EVENTS
+from support.told import KSOFTIRQD, NAPI_THREAD, NET_RX, OPENSSL, UDPSINK
 
-# The last packets of the one are at addresses that nobody used again; the other's are copied.
-CAPTURES = (
-    SAMPLES / "local-regression-traced" / "loopback-udp-defer0-rpson-twocpu-1.netcost.tar.zst",
-    SAMPLES / "flows" / "tcp-flows2-1.netcost.tar.zst",
-)
-WINDOWS = ((0.1, None, None), (0.1, 0.18, [1]))
+CLIENT, SERVER, OTHER = h.Task(700, "client"), h.Task(701, "server"), h.Task(702, "other")
+TASKS = (CLIENT, SERVER, OTHER, OPENSSL, UDPSINK, KSOFTIRQD, NAPI_THREAD)
+EVENTS = (*FORMATS, SK_DATA_READY, *SKB_EVENTS.values())
 
 
-def at_once(timeline: netcost.Timeline) -> t.Traffic:
-    found: dict[r.Event, pd.DataFrame] = {}
-    for events in r.stream(timeline.capture, r.told(timeline.capture)):
-        for event, rows in events.items():
-            found[event] = pd.concat([found.get(event, rows[:0]), rows], ignore_index=True)
+# | irq 32 raises | NET_RX of 100 ns, from 10 to 110 |
+def net_rx(at: int, *inside: h.Happening) -> list[h.Happening]:
+    return [
+        h.IrqEntry(at, 32),
+        h.SoftirqRaise(at + 5, NET_RX),
+        h.IrqExit(at + 9, 32),
+        h.SoftirqEntry(at + 10, NET_RX),
+        *inside,
+        h.NapiPoll(at + 109, "eth0", 1),
+        h.SoftirqExit(at + 110, NET_RX),
+    ]
 
-    def of(event: r.Event) -> pd.DataFrame:
-        return found.get(event, r.empty())
 
-    packets, taken = Packets(), pd.concat([of(event) for event in r.TAKEN], ignore_index=True)
-    told = packets.add(of(r.RECEIVED), of(r.QUEUED), taken, of(r.FREED))
-    receipts = pd.concat([told, packets.rest()], ignore_index=True)
-    softirqs = timeline.softirqs.reset_index(drop=True)
-    inside = {
-        event: of(event)[of(event)["cpu"].isin(timeline.summary["cpus"])]
-        for event in (r.RECEIVED, r.WOKEN, r.READY)
+def queued(at: int, packet: int) -> h.Happening:
+    return h.SkbEvent(at, "net_dev_queue", packet)
+
+
+def received(at: int, packet: int) -> h.Happening:
+    return h.SkbEvent(at, "netif_receive_skb", packet)
+
+
+def copied(at: int, packet: int) -> h.Happening:
+    return h.SkbEvent(at, "skb_copy_datagram_iovec", packet)
+
+
+# CPU 0 is the client's throughout, CPU 1 from 50 on the server's and from 2,000 on another's.
+def drawn(path: Path, client: list[h.Happening], others: list[h.Happening]) -> netcost.Timeline:
+    others = [h.Switch(50, SERVER), h.Switch(2_000, OTHER), *others]
+    lanes = (
+        cpu(0, *client, h.Waking(9_000, CLIENT, 0), task=CLIENT),
+        cpu(1, *sorted(others, key=lambda one: one.at), h.Waking(9_000, CLIENT, 0)),
+    )
+    taken = Recording(lanes, formats=EVENTS, known=TASKS).write(path / "perf.data")
+    return netcost.open_capture(taken).timeline()
+
+
+def owned(timeline: netcost.Timeline) -> dict[tuple[str, str], int]:
+    rows = traffic_owners(timeline)
+    assert rows["ns"].sum() == softirq_time(timeline)["ns"].sum()
+    found = rows.groupby(["owner_comm", "owner_known_by"])["ns"].sum()
+    return found.to_dict()
+
+
+# Packet 1 is sent by the client on its own path and read by the server; 2 comes from outside and is
+# read by the server; 3, in the same softirq, wakes another; 4 is sent by that and never read; 5 is
+# queued by a softirq; 6 leaves a packet's address to the next one.
+def test_a_packet_leads_from_its_sender_to_its_receiver(tmp_path: Path) -> None:
+    own = [
+        queued(90, 1),
+        h.BhDisable(100),
+        h.SoftirqRaise(105, NET_RX),
+        h.BhEnable(109),
+        h.SoftirqEntry(110, NET_RX),
+        received(120, 1),
+        h.NapiPoll(199, "eth0", 1),
+        h.SoftirqExit(201, NET_RX),
+    ]
+    client = [
+        *own,
+        *net_rx(1_000, received(1_020, 2), received(1_050, 3), h.Waking(1_060, OTHER, 1)),
+        *net_rx(3_000, received(3_020, 4)),
+        *net_rx(4_000, queued(4_015, 5), received(4_020, 5)),
+        *net_rx(5_000, received(5_020, 6), received(5_060, 6)),
+    ]
+    others = [copied(300, 1), copied(1_300, 2), queued(2_500, 4), copied(5_300, 6)]
+    timeline = drawn(tmp_path, client, others)
+    assert owned(timeline) == {
+        ("client", "raiser"): 91,
+        ("server", "packet"): 50,
+        ("other", "wake-up"): 50,
+        ("other", "packet"): 100 + 50,
+        ("(unknown)", "unknown"): 100 + 50,
     }
-    frame = e.units(softirqs, inside[r.RECEIVED])
-    woken = e.woken_in(frame, softirqs, e.of_clients(inside[r.WOKEN]))
-    sockets = e.sockets_in(frame, softirqs, inside[r.READY])
-    owners = e.owners_of(e.announced(sockets, woken))
-    rows = softirq_rows(softirqs, timeline.polls)
-    ends = packets_in(frame, receipts)[[*ENDS]]
-    parts = parts_of(rows, frame, ends, e.with_sockets(woken, sockets, owners))
-    return t.summed(renamed(parts, longest_names(timeline.sums())), rows)
+    [pair] = traffic_pairs(timeline).to_dict("records")
+    assert (pair["sender_comm"], pair["receiver_comm"]) == ("client", "server")
+    assert (pair["units"], pair["ns"], pair["by_packet_share"]) == (1, 91, 1.0)
 
 
-def assert_same(found: t.Traffic, expected: t.Traffic) -> None:
-    for one, other in zip(found, expected, strict=True):
-        pd.testing.assert_frame_equal(one, other, check_dtype=False)
+def test_a_nanosecond_that_does_not_divide_is_not_lost(tmp_path: Path) -> None:
+    inside = [received(1_020, 1), received(1_050, 2), received(1_070, 3)]
+    others = [copied(1_300, 1), copied(2_300, 2), copied(2_400, 3)]
+    assert owned(drawn(tmp_path, net_rx(1_000, *inside), others)) == {
+        ("server", "packet"): 34,
+        ("other", "packet"): 66,
+    }
 
 
-@pytest.mark.parametrize(
-    ("place", "window", "are_small"),
-    [(0, WINDOWS[0], True), (1, WINDOWS[1], False), (1, WINDOWS[1], True)],
-    ids=["its end", "part", "copied"],
-)
-def test_batches_are_all_of_it(
-    place: int, window: tuple[Any, ...], are_small: bool, monkeypatch: pytest.MonkeyPatch
+READY = 0x7000
+# Of a socket's announcements some wake a task; the last one finds its reader awake.
+SOCKETS: dict[str, tuple[tuple[h.Task, ...], tuple[str, str]]] = {
+    "that wakes one task is that task's": ((SERVER, SERVER), ("server", "socket")),
+    "that wakes several is nobody's": ((SERVER, OTHER), ("(unknown)", "unknown")),
+    "that wakes servants of softirqs is nobody's": ((KSOFTIRQD,), ("(unknown)", "unknown")),
+}
+
+
+@pytest.mark.parametrize(("woken", "owner"), SOCKETS.values(), ids=SOCKETS)
+def test_a_socket(woken: tuple[h.Task, ...], owner: tuple[str, str], tmp_path: Path) -> None:
+    client: list[h.Happening] = []
+    for place, task in enumerate(woken, 1):
+        at = 1_000 * place
+        client += net_rx(at, h.DataReady(at + 50, READY), h.Waking(at + 60, task, 1))
+    last = net_rx(4_000, h.DataReady(4_050, READY))
+    found = owned(drawn(tmp_path, [*client, *last], []))
+    before = owned(drawn(tmp_path, client, []))
+    assert found.pop(owner) - before.pop(owner, 0) == 100
+    assert found == before
+
+
+# A Unix socket's buffer at the same address, copied to somebody else.
+def test_the_socket_is_believed_against_the_buffer(tmp_path: Path) -> None:
+    first = net_rx(1_000, received(1_020, 1), h.DataReady(1_050, READY), h.Waking(1_060, SERVER, 1))
+    second = net_rx(3_000, received(3_020, 2), h.DataReady(3_050, READY))
+    timeline = drawn(tmp_path, [*first, *second], [copied(3_300, 2)])
+    assert owned(timeline) == {("server", "socket"): 200}
+
+
+def test_polls_of_threads_are_in_the_sum_and_nobodys(tmp_path: Path) -> None:
+    thread = [h.Switch(1_000, NAPI_THREAD), h.NapiPoll(1_500, "eth0", 9), h.Switch(2_000, CLIENT)]
+    timeline = drawn(tmp_path, thread, [])
+    [(owner, ns)] = owned(timeline).items()
+    assert owner == ("(unknown)", "unknown")
+    assert ns > 0
+
+
+# The first is between a client and a server; the last packets of the second are at addresses that
+# nobody used again; the third's are copied.
+PIECES: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "whole": ("local-migrations", ()),
+    "its end": ("local-regression-traced/loopback-udp-defer0-rpson-twocpu-1", (0.1,)),
+    "part": ("flows/tcp-flows2-1", (0.1, 0.18, [1])),
+}
+
+
+@pytest.mark.parametrize(("name", "window"), PIECES.values(), ids=PIECES)
+def test_pieces_say_the_same_and_keep_little(
+    name: str, window: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    capture = netcost.open_capture(CAPTURES[place])
-    expected = at_once(capture.timeline(*window))
-    if are_small:
-        monkeypatch.setattr(captures, "EVENTS_AT_ONCE", 2_000)
-        monkeypatch.setattr(r, "_SMALL", 0)
-        monkeypatch.setattr(reading, "_MOST_SEGMENTS", 1_000)
-        monkeypatch.setattr(reading, "_ROWS", 5_000)
-        monkeypatch.setattr(t, "_AT_ONCE", 700)
-    assert_same(t.traffic(capture.timeline(*window)), expected)
+    sample = f"{name}.netcost.tar.zst"
+    whole = traffic(kept(sample).timeline(*window))
+    most = {"events": 0, "packets": 0, "units": 0}
 
+    def watch(owner: type, name: str, count: Any) -> None:
+        plain = getattr(owner, name)
 
-def test_who_was_interrupted_may_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    capture = netcost.open_capture(CAPTURES[0])
-    expected = at_once(capture.timeline(0, 0.02))
-    monkeypatch.setattr(captures, "EVENTS_AT_ONCE", 5_000)
-    monkeypatch.setattr(r, "_SMALL", 0)
-    timeline, shown, over = capture.timeline(0, 0.02), r.in_columns, t._Summed.over
+        def watched(of: Any, *given: Any) -> Any:
+            result = plain(of, *given)
+            for kind, rows in count(of).items():
+                most[kind] = max(most[kind], rows)
+            return result
 
-    def interrupted(*_: Any) -> pd.DataFrame:
-        monkeypatch.setattr(r, "in_columns", shown)
-        raise KeyboardInterrupt
+        monkeypatch.setattr(owner, name, watched)
 
-    def last_part(summed: Any) -> t.Traffic:
-        monkeypatch.setattr(t._Summed, "over", over)
-        monkeypatch.setattr(r, "in_columns", interrupted)
-        return over(summed)
-
-    monkeypatch.setattr(t._Summed, "over", last_part)
-    with pytest.raises(KeyboardInterrupt):
-        t.traffic(timeline)
-    assert_same(t.traffic(timeline), expected)
-
-
-def test_times_are_compared_to_the_nanosecond() -> None:
-    at_ns = 1_700_000_000_000_000_001
-    capture = netcost.open_capture(CAPTURES[0])
-    near = Witnesses(Sources(capture, [], r.WOKEN, False, [0, 1], 0))
-    near._exits = pd.Series([at_ns], index=[0])
-    rows = pd.DataFrame({"time_ns": [at_ns, at_ns + 1, at_ns], "cpu": [0, 0, 1]})
-    # Of a CPU without any exit all is open.
-    assert near._open(rows).index.tolist() == [1, 2]
+    watch(EventWindow, "read_on", lambda of: {"events": sum(map(len, of.waiting.values()))})
+    watch(Packets, "add", lambda of: {"packets": len(of.on_their_way)})
+    watch(sums._TrafficSums, "add", lambda of: {"units": len(of.waiting)})
+    monkeypatch.setattr(reading, "_MOST_SEGMENTS", 1)
+    monkeypatch.setattr(reading, "_ROWS", 8_000)
+    monkeypatch.setattr(sums, "_PIECE", 1_000)
+    monkeypatch.setattr(captures, "EVENTS_AT_ONCE", 2_000)
+    monkeypatch.setattr(packet_events, "_SMALL", 0)
+    capture = netcost.open_capture(SAMPLES / sample)
+    for one, other in zip(traffic(capture.timeline(*window)), whole, strict=True):
+        pd.testing.assert_frame_equal(one, other, check_dtype=False)
+    if not window:
+        count = capture.info["events"]["net:netif_receive_skb"]
+        assert all(most.values())
+        limits = {"events": count / 2, "packets": count / 20, "units": count / 10}
+        assert all(most[kind] < limit for kind, limit in limits.items()), most

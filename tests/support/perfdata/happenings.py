@@ -101,6 +101,13 @@ class KfreeSkb(Happening):
     skbaddr: int
 
 
+# A packet is queued, received or copied to a task: which, SKB_EVENTS says.
+@dataclass(frozen=True)
+class SkbEvent(Happening):
+    event: str
+    skbaddr: int
+
+
 # A socket's owner is told that there is data; which socket is its address.
 @dataclass(frozen=True)
 class DataReady(Happening):

@@ -136,6 +136,8 @@ class SimulatedCpu:
                 return t.KFREE, {"call_site": call_site, "ptr": 0x1000}
             case h.KfreeSkb(_, skbaddr):
                 return t.KFREE_SKB, {"skbaddr": skbaddr, "location": 0x1000}
+            case h.SkbEvent(_, event, skbaddr):
+                return t.SKB_EVENTS[event], {"skbaddr": skbaddr, "len": 100}
             case h.DataReady(_, socket):
                 return t.SK_DATA_READY, {"skaddr": socket, "family": 2}
             case h.Switch(_, to, state):

@@ -169,6 +169,20 @@ KFREE_SKB = Format(
     (Field("void *", "skbaddr", 8), Field("void *", "location", 8)),
     '"skbaddr=%p location=%pS", REC->skbaddr, REC->location',
 )
+SKB_EVENTS = {
+    name: Format(
+        system,
+        name,
+        number,
+        (Field("void *", "skbaddr", 8), c_uint("len")),
+        '"skbaddr=%p len=%u", REC->skbaddr, REC->len',
+    )
+    for system, name, number in (
+        ("net", "net_dev_queue", 1601),
+        ("net", "netif_receive_skb", 1602),
+        ("skb", "skb_copy_datagram_iovec", 1603),
+    )
+}
 IRQ_FORMATS = (SOFTIRQ_RAISE, SOFTIRQ_EXIT, SOFTIRQ_ENTRY, IRQ_HANDLER_EXIT, IRQ_HANDLER_ENTRY)
 SCHED_FORMATS = (
     *(SCHED_SWITCH, SCHED_WAKEUP, SCHED_WAKEUP_NEW, SCHED_WAKING, SCHED_MIGRATE_TASK),

@@ -1,4 +1,4 @@
-# The events that tell whose traffic a softirq worked on, as plain frames: those that were recorded.
+# The events that tell whose packets a softirq handled, as frames with the same columns.
 
 from collections.abc import Generator
 from functools import cache
@@ -15,59 +15,59 @@ if TYPE_CHECKING:
 
 # common_flags: in a hardirq, in a softirq (TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ).
 _HARDIRQ, _SOFTIRQ = 0x08, 0x10
-# What stays of each event: time, CPU, who was current, in which context, and what it is about.
 COLUMNS = ("time_ns", "cpu", "tid", "comm", "in_hardirq", "in_softirq", "what", "name")
 
-# Beside what an event is about.
-_FIELDS = ("common_flags", "comm")
+# A tracepoint, and the field that says which packet, socket or task it is about: column `what`.
+Event = tuple[str, str]
 QUEUED = ("net:net_dev_queue", "skbaddr")
 RECEIVED = ("net:netif_receive_skb", "skbaddr")
 FREED = ("skb:kfree_skb", "skbaddr")
-TAKEN = (("skb:skb_copy_datagram_iovec", "skbaddr"), ("skb:consume_skb", "skbaddr"))
+COPIED = ("skb:skb_copy_datagram_iovec", "skbaddr")
+CONSUMED = ("skb:consume_skb", "skbaddr")
 READY = ("sock:sk_data_ready", "skaddr")
-WOKEN = ("sched:sched_waking", "pid")
-WAKE_UP = ("sched:sched_wakeup", "pid")
-# So many events are kept, for who asks again.
+WAKING = ("sched:sched_waking", "pid")
+WAKEUP = ("sched:sched_wakeup", "pid")
+# Captures with up to so many events are read once, and their events kept.
 _SMALL = 1_000_000
-# A tracepoint, and the field that says what it is about.
-Event = tuple[str, str]
 
 
 @once
-def told(capture: "Capture") -> list[Event]:
-    # Which of these events a capture has, with their fields and times.
+def recorded_events(capture: "Capture") -> list[Event]:
+    # Those that a capture has, with their fields and times.
     counts = capture.info["events"]
-    every = (QUEUED, RECEIVED, *TAKEN, FREED, READY, WOKEN, WAKE_UP)
     return [
         (name, field)
-        for name, field in every
-        # Of one that cannot be shown fields() says why.
+        for name, field in (QUEUED, RECEIVED, COPIED, CONSUMED, FREED, READY, WAKING, WAKEUP)
+        # fields() raises for an event that is not in the capture.
         if counts.get(name) and {field, "time_ns", "common_cpu"} <= set(capture.native.fields(name))
     ]
 
 
-def stream(capture: "Capture", events: list[Event]) -> "Generator[dict[Event, pd.DataFrame]]":
-    # Events in COLUMNS, by time, some of them after the other.
+def event_batches(
+    capture: "Capture", events: list[Event]
+) -> "Generator[dict[Event, pd.DataFrame]]":
+    # A frame per event, in batches by time.
     if capture.event_count <= _SMALL:
-        yield from ({event: of[event] for event in events} for of in _all(capture))
+        yield from ({event: batch[event] for event in events} for batch in _all(capture))
     else:
         yield from _read(capture, events)
 
 
 @once
 def _all(capture: "Capture") -> "list[dict[Event, pd.DataFrame]]":
-    return list(_read(capture, told(capture)))
+    return list(_read(capture, recorded_events(capture)))
 
 
 def _read(capture: "Capture", events: list[Event]) -> "Generator[dict[Event, pd.DataFrame]]":
-    names, fields = [name for name, _ in events], [*_FIELDS, *{field for _, field in events}]
+    names = [name for name, _ in events]
+    fields = ["common_flags", "comm", *{field for _, field in events}]
     for tables in capture.event_batches(names, fields) if names else ():
         if any(map(len, tables.values())):
-            yield {(name, field): in_columns(tables[name], field) for name, field in events}
+            yield {(name, field): event_frame(tables[name], field) for name, field in events}
 
 
-def in_columns(frame: pd.DataFrame, field: str) -> pd.DataFrame:
-    # Events of one tracepoint in COLUMNS.
+def event_frame(frame: pd.DataFrame, field: str) -> pd.DataFrame:
+    # The events of one tracepoint, in COLUMNS.
     flags = frame["common_flags"].astype("Int64") if "common_flags" in frame else None
     unknown = pd.array([pd.NA] * len(frame), dtype="boolean")
     comm = plain_names(frame["common_comm"])
@@ -79,17 +79,16 @@ def in_columns(frame: pd.DataFrame, field: str) -> pd.DataFrame:
             "comm": comm,
             "in_hardirq": unknown if flags is None else (flags & _HARDIRQ) != 0,
             "in_softirq": unknown if flags is None else (flags & _SOFTIRQ) != 0,
-            # Addresses wrapped.
+            # Kernel addresses are above 2^63: they become negative.
             "what": frame[field].astype("uint64").to_numpy().view(np.int64),
-            # Where it has a field of that name.
             "name": plain_names(frame["comm"]) if "comm" in frame else comm,
         }
     )
 
 
 @cache
-def empty() -> pd.DataFrame:
-    # Without events; nobody changes it.
-    return pd.DataFrame({column: pd.Series(dtype="int64") for column in COLUMNS}).astype(
+def no_events() -> pd.DataFrame:
+    # One for all: callers do not change it.
+    return pd.DataFrame({column: [] for column in COLUMNS}, dtype="int64").astype(
         {"comm": object, "name": object, "in_hardirq": "boolean", "in_softirq": "boolean"}
     )

@@ -21,7 +21,7 @@ from ..got_shares import (
     times_of_its_own,
     traced_share,
 )
-from .counts import NAN, Counted, seconds_between
+from .cpu_counters import NAN, CpuCounters, seconds_between
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    # One account: the share it says the victim got, a step of its counter as such a share, the
-    # steal of its interval, what it was read from; and the share that it was charged for alone.
+    # One account: the share that it says the victim got, a step of its counter as such a share, the
+    # steal of its interval, and what it was read from. charged: a share that it was charged for,
+    # which is not what it got.
     got: float = NAN
     resolution: float = NAN
     steal: float = NAN
@@ -82,7 +83,7 @@ def task_stat(bundle: "Bundle") -> Row:
 
 
 def system(bundle: "Bundle") -> Row:
-    # Not what it got: what it was charged for and, where it only computes, did not have.
+    # What the victim was charged for and, where it only computes, did not have.
     _, system_s, source = charged(bundle)
     wall = wall_s(bundle)
     return Row(NAN, 1 / USER_HZ / wall, NAN, f"stime {source}", _or_nan(system_s) / wall)
@@ -107,7 +108,7 @@ def schedstat(bundle: "Bundle") -> Row:
             break
         ran_ns = run_ns.get(pid)
         if ran_ns is not None:
-            # When within the reading its file was read, nobody knows.
+            # When during the reading its file was read is not known.
             step = (reading.end_ns - reading.begin_ns) / (at - start)
             where = "run time in /proc/PID/schedstat, at the last sample of the run"
             got = min(ran_ns / (at - start), 1.0)
@@ -129,7 +130,7 @@ def _cpu_schedstat(bundle: "Bundle") -> Row:
     first, last = (float(column.get(bundle.victim_cpu, NAN)) for column in columns)
     if not last >= first:
         return Row(source=source)
-    # When within each reading its file was read, nobody knows.
+    # When during each reading its file was read is not known.
     reads = [side.reads.get("schedstat") for side in (bundle.before, bundle.after)]
     step = sum(end - begin for begin, end in filter(None, reads)) / 2e9 / seconds
     got = min((last - first) / 1e9 / seconds, 1.0)
@@ -147,7 +148,7 @@ def cgroup_stat(bundle: "Bundle") -> Row:
     return _of_growth(service_cgroup_ran(bundle), "usage of its cgroup in cpu.stat, as accounted")
 
 
-def cpu_stat(counts: Counted) -> Row:
+def cpu_stat(counts: CpuCounters) -> Row:
     source = "user and nice of its CPU's line in /proc/stat, of all its ticks"
     shares = counts.shares
     got = shares["user"] + shares["nice"] if "nice" in shares else NAN

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 # By counter and CPU (None: the host).
 Counts = dict[tuple[str, int | None], int]
-# Beyond what 64 bits hold no counter is one.
+# No counter grows beyond 63 bits.
 _MOST = 1 << 63
 
 
@@ -29,10 +29,10 @@ class Window(NamedTuple):
         return self.before[1], self.after[0]
 
 
-class Counted(NamedTuple):
-    # A file of counters: when it was read, and by how much each grew.
+class Growth(NamedTuple):
+    # When a file of counters was read, and by how much each of them grew.
     window: Window
-    growth: Counts
+    counts: Counts
 
 
 # Of /proc, as the folders before/ and after/ call them.
@@ -47,30 +47,30 @@ def window_of(bundle: "Bundle", file: str) -> Window | None:
     return Window(before, after)
 
 
-def softirqs(bundle: "Bundle") -> Counted | None:
+def softirqs(bundle: "Bundle") -> Growth | None:
     """Softirqs by vector and CPU."""
     return _by_cpu(bundle, "softirqs")
 
 
-def interrupts(bundle: "Bundle") -> Counted | None:
+def interrupts(bundle: "Bundle") -> Growth | None:
     """Interrupts by line or vector and CPU.
 
     Lines of one action only, whose every interrupt is one handler entered, and the same before and
     after.
     """
-    counted = _by_cpu(bundle, "interrupts")
-    if counted is None:
+    grown = _by_cpu(bundle, "interrupts")
+    if grown is None:
         return None
     labels, later = bundle.before.irq_labels, bundle.after.irq_labels
-    growth = {
+    counts = {
         (line, cpu): count
-        for (line, cpu), count in counted.growth.items()
+        for (line, cpu), count in grown.counts.items()
         if not line.isdigit() or ("," not in labels[line] and labels[line] == later.get(line))
     }
-    return counted._replace(growth=growth)
+    return grown._replace(counts=counts)
 
 
-def packets(bundle: "Bundle") -> Counted | None:
+def packets(bundle: "Bundle") -> Growth | None:
     """Packets that went up the stack, by CPU."""
     window = window_of(bundle, "net_softnet_stat")
     sides = bundle.before.softnet_stat, bundle.after.softnet_stat
@@ -81,24 +81,24 @@ def packets(bundle: "Bundle") -> Counted | None:
         {("packets", cpu if isinstance(cpu, int) else None): count for cpu, count in side.items()}
         for side in (side["processed"].to_dict() for side in sides)
     )
-    return Counted(window, _growth(before, after))
+    return Growth(window, _growth(before, after))
 
 
-def switches(bundle: "Bundle") -> Counted | None:
+def switches(bundle: "Bundle") -> Growth | None:
     """Context switches of the host: no CPU has a count of its own."""
     window = window_of(bundle, "stat")
     before, after = (side.context_switches for side in (bundle.before, bundle.after))
     if window is None or before is None or after is None:
         return None
-    return Counted(window, _growth({("ctxt", None): before}, {("ctxt", None): after}))
+    return Growth(window, _growth({("ctxt", None): before}, {("ctxt", None): after}))
 
 
-def _by_cpu(bundle: "Bundle", file: str) -> Counted | None:
+def _by_cpu(bundle: "Bundle", file: str) -> Growth | None:
     window = window_of(bundle, file)
     if window is None:
         return None
     before, after = (_counts(side.by_cpu(file)) for side in (bundle.before, bundle.after))
-    return Counted(window, _growth(before, after))
+    return Growth(window, _growth(before, after))
 
 
 def _counts(table: "ByCpu") -> Counts:
@@ -112,6 +112,6 @@ def _counts(table: "ByCpu") -> Counts:
 
 
 def _growth(before: Mapping[tuple[str, int | None], int], after: Counts) -> Counts:
-    # A counter that went backwards is of a CPU or line that was made anew, or came round.
+    # A counter that went backwards belongs to a CPU or line that was made anew, or wrapped.
     both = ((key, first, after[key]) for key, first in before.items() if key in after)
     return {key: last - first for key, first, last in both if 0 <= first <= last < _MOST}

@@ -3,16 +3,16 @@
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:
-    import pandas as pd
+import pandas as pd
 
+if TYPE_CHECKING:
     from ...capture.bundle import Bundle
     from ...parsers.host import Snapshot
 
 NAN = math.nan
 
 
-class Counted(NamedTuple):
+class CpuCounters(NamedTuple):
     """Of one CPU, between the snapshots before and after a run; NaN where they do not say.
 
     interrupts_per_s: of all lines and vectors; packets_per_s: what softnet_stat calls processed.
@@ -31,15 +31,15 @@ class Counted(NamedTuple):
         return self.shares.get("steal", NAN)
 
 
-def counted(bundle: "Bundle") -> Counted:
+def cpu_counters(bundle: "Bundle") -> CpuCounters:
     # Of the victim's CPU.
     before, after, cpu = bundle.before, bundle.after, bundle.victim_cpu
     interrupts = _growth(*(side.interrupts.get(cpu) for side in (before, after)))
-    packets = _growth(*(_processed(side, cpu) for side in (before, after)))
-    return Counted(
+    packets = _growth(*(_of_cpu(side.softnet_stat, cpu, "processed") for side in (before, after)))
+    return CpuCounters(
         interrupts_per_s=interrupts / seconds_between(before, after, "interrupts"),
         packets_per_s=packets / seconds_between(before, after, "net_softnet_stat"),
-        shares=_shares(before, after, cpu),
+        shares=_shares(*(_of_cpu(side.stat, cpu) for side in (before, after))),
         stat_s=seconds_between(before, after, "stat"),
     )
 
@@ -53,6 +53,13 @@ def seconds_between(before: "Snapshot", after: "Snapshot", name: str) -> float:
     return NAN if first is None or last is None or last <= first else (last - first) / 1e9
 
 
+def _of_cpu(frame: pd.DataFrame, cpu: int | None, *names: str) -> "pd.Series[int] | None":
+    # A CPU's row, or some of it; None where it is not there.
+    if cpu is None or cpu not in frame.index or not {*names} <= {*frame}:
+        return None
+    return frame.loc[[cpu], list(names or frame)].iloc[0]
+
+
 def _growth(before: "pd.Series[int] | None", after: "pd.Series[int] | None") -> float:
     # A line that one of the two lacks has come or gone; one that shrank was made anew.
     if before is None or after is None:
@@ -61,22 +68,12 @@ def _growth(before: "pd.Series[int] | None", after: "pd.Series[int] | None") -> 
     return float(grown.sum()) if len(grown) and (grown >= 0).all() else NAN
 
 
-def _processed(side: "Snapshot", cpu: int | None) -> "pd.Series[int] | None":
-    frame = side.softnet_stat
-    if cpu is None or cpu not in frame.index or "processed" not in frame:
-        return None
-    return frame.loc[[cpu], "processed"]
-
-
-def _shares(before: "Snapshot", after: "Snapshot", cpu: int | None) -> dict[str, float]:
-    if cpu is None or cpu not in before.stat.index or cpu not in after.stat.index:
+def _shares(before: "pd.Series[int] | None", after: "pd.Series[int] | None") -> dict[str, float]:
+    if before is None or after is None:
         return {}
     # The kernel counts guests' time in user and nice as well (account_guest_time).
-    kinds = [kind for kind in after.stat.columns if not kind.startswith("guest")]
-    first, last = (
-        side.stat.reindex(columns=kinds).loc[[cpu]].to_numpy(float)[0] for side in (before, after)
-    )
+    kinds = [str(kind) for kind in after.index if not str(kind).startswith("guest")]
     # idle and iowait may run backwards by a tick (get_cpu_idle_time_us is read unlocked).
-    grown = (last - first).clip(min=0)
-    total = float(grown.sum())
+    grown = (after - before).reindex(kinds).astype(float).clip(lower=0)
+    total = float(grown.sum(skipna=False))
     return dict(zip(kinds, (grown / total).tolist(), strict=True)) if total else {}

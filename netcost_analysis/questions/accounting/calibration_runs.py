@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.bundle import Bundle
 from ...capture.capture import Capture
+from ...timeline.reading import once
 from ..got_shares import ticks_share, traced_share, work_against
 from ..tracing_overhead.event_counts import event_count
-from .counts import NAN, counted
-from .side_by_side import wall_s
+from .account_readings import wall_s
+from .cpu_counters import NAN, cpu_counters
 
 if TYPE_CHECKING:
     from ...opening.experiment import Experiment
@@ -22,10 +22,9 @@ _COLUMNS = (
     *("by_ticks_share", "by_trace_share", "others_share", "cpu_interrupts_per_s", "packets_per_s"),
     *("events_per_s", "steal_share"),
 )
-# Reading an experiment's recordings takes seconds, and several questions are of the same runs.
-_READ: "WeakKeyDictionary[Experiment, pd.DataFrame]" = WeakKeyDictionary()
 
 
+@once
 def calibration_runs(experiment: "Experiment") -> pd.DataFrame:
     """A row per run of the victim in an experiment of capture/lab/hidden-cost.
 
@@ -34,25 +33,6 @@ def calibration_runs(experiment: "Experiment") -> pd.DataFrame:
     or others' is NaN for runs without a trace; interrupts and packets, by the kernel's counters,
     are of every run. Raises CaptureError for an experiment without such runs.
     """
-    if experiment not in _READ:
-        _READ[experiment] = _read(experiment)
-    return _READ[experiment].copy()
-
-
-def calibration_steps(experiment: "Experiment") -> pd.DataFrame:
-    # Its table; raises CaptureError where it is of another kind of experiment.
-    steps = experiment.steps
-    columns = set(steps.columns)
-    # Where more than the rate differs the steps are of another experiment.
-    if not {"bundle", "repeat", "offered_pps"} <= columns or columns & {"data_path", "flows"}:
-        raise CaptureError(
-            f"{experiment.path} is no calibration: capture/lab/hidden-cost makes one, a step for "
-            "each rate and repeat"
-        )
-    return steps
-
-
-def _read(experiment: "Experiment") -> pd.DataFrame:
     steps = calibration_steps(experiment)
     rows: list[dict[str, Any]] = []
     for step in steps.to_dict("records"):
@@ -69,6 +49,19 @@ def _read(experiment: "Experiment") -> pd.DataFrame:
     return frame.astype({"by_work_share": float, "by_ticks_share": float})
 
 
+def calibration_steps(experiment: "Experiment") -> pd.DataFrame:
+    # Its table; raises CaptureError where it is of another kind of experiment.
+    steps = experiment.steps
+    columns = set(steps.columns)
+    # Where more than the rate differs the steps are of another experiment.
+    if not {"bundle", "repeat", "offered_pps"} <= columns or columns & {"data_path", "flows"}:
+        raise CaptureError(
+            f"{experiment.path} is no calibration: capture/lab/hidden-cost makes one, a step for "
+            "each rate and repeat"
+        )
+    return steps
+
+
 def _runs(capture: Capture) -> Iterator[dict[str, Any]]:
     bundle = capture.bundle
     if bundle is None or bundle.victim is None or bundle.baseline is None:
@@ -83,7 +76,7 @@ def _runs(capture: Capture) -> Iterator[dict[str, Any]]:
 
 
 def _run(kind: str, run: Bundle, capture: Capture | None, idle: Bundle) -> dict[str, Any]:
-    counts, own = counted(run), run.speed_runs
+    counts, own = cpu_counters(run), run.speed_runs
     asked_s = sum(one.asked_s for one in own)
     traced = {"by_trace_share": NAN, "others_share": NAN, "events_per_s": 0.0}
     return {

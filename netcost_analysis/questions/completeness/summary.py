@@ -1,5 +1,5 @@
-# A recording's verdict as commands and pages show it. No templates: `netcost ledger` and `stolen`
-# answer before Jinja2 could be imported.
+# A recording's verdict as commands and pages show it. Without templates: `netcost ledger` and
+# `stolen` answer before Jinja2 could be imported.
 
 from typing import TYPE_CHECKING
 
@@ -21,16 +21,16 @@ def verdict(capture: "Capture") -> Verdict | None:
 
 
 def quick_verdict(capture: "Capture") -> str | None:
-    """The verdict's line, where nobody wrote it down that of interrupts and softirqs alone.
+    """The verdict's line; of interrupts and softirqs alone where nobody wrote the verdict down.
 
-    None if bare. Switches are most of the events of many recordings.
+    None for a bare recording. Most events of many recordings are switches.
     """
     if capture.bundle is None:
         return None
-    found = of_interrupts(capture).verdict
-    if written(capture) is not None or found.state == "unknown":
-        return found.verdict
-    if found.state == "complete":
+    compared = of_interrupts(capture).verdict
+    if written(capture) is not None or compared.state == "unknown":
+        return compared.verdict
+    if compared.state == "complete":
         return "no interrupt or softirq is missing (netcost info compares all that is counted)"
     alone = "(interrupts and softirqs alone; netcost info compares all that is counted)"
-    return f"{found.verdict} {alone}"
+    return f"{compared.verdict} {alone}"

@@ -1,0 +1,147 @@
+# What tasks did over time: ran, waited, were woken; and when each was there at all.
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ...coverage import joined
+from ...frames import to_frame
+from ...spans import Flags, Floats, Ints, Spans, columns, spans_of
+from ...timeline.aggregates import Aggregate
+from ...timeline.lives import StaysOf
+from ...timeline.owners import of_tasks
+from ...timeline.reading import rows
+from ..moments import passed_at
+from .migrations import migrations
+
+if TYPE_CHECKING:
+    from ...timeline.timeline import Timeline
+
+# EXIT_ZOMBIE and EXIT_DEAD, in either order, and TASK_DEAD before 4.14. Later kernels have
+# TASK_PARKED there: a parked thread is as good as gone, too.
+_DEAD = 0x70
+
+
+class RunningTotal:
+    """What each task had had by some moments, by tid and time: its time in ns, or events."""
+
+    def __init__(self, tids: Ints, times: Ints, totals: Ints | Floats) -> None:
+        self._moments = Spans(tids, times, times)
+        self._totals = np.append(0, totals)
+
+    def within(self, tids: Ints, starts: Ints, ends: Ints) -> Ints | Floats:
+        """How much that grew in each stretch, as Spans has it."""
+        after, before = (self._totals[self._moments.begun(tids, at)[1]] for at in (ends, starts))
+        growth: Ints | Floats = after - before
+        return growth
+
+
+# By name; of Lifetimes too.
+Amounts = dict[str, Spans | RunningTotal]
+# What each measure is a part of: an amount of another, or, for None, of all the time.
+MEASURES = {
+    "run": ("own", None),
+    "wait": ("waiting", None),
+    "softirq": ("softirq", "on_cpu"),
+    "ipc": ("instructions", "cycles"),
+}
+
+
+@dataclass(frozen=True)
+class Lifetimes:
+    """What tasks did over time.
+
+    on_cpu: spans in which a task was current. waiting: runnable without a CPU. gaps: of any CPU's
+    record, of group 0. window: from when to when. woken, born, died: spans of no length where tasks
+    were, or did so.
+    """
+
+    on_cpu: Spans
+    waiting: Spans
+    gaps: Spans
+    window: tuple[int, int]
+    woken: Spans
+    born: Spans
+    died: Spans
+
+    def alive(self, tids: Ints, starts: Ints, ends: Ints) -> Flags:
+        """Whether each task was there, and recorded, for all of a stretch.
+
+        A number may be given to another task after its end.
+        """
+        inside = (starts >= self.window[0]) & (ends <= self.window[1])
+        born = self.born.last_begun(tids, ends) != self.born.last_begun(tids, starts)
+        died = self.died.last_begun(tids, ends - 1) != self.died.last_begun(tids, starts - 1)
+        alive: Flags = inside & ~born & ~died
+        return alive
+
+
+def measured(amounts: Amounts, measure: str, tids: Ints, starts: Ints, ends: Ints) -> Floats:
+    """One of MEASURES in each stretch; NaN where there is none: no time on CPU, no cycles."""
+    part, whole = MEASURES[measure]
+    of = amounts[whole].within(tids, starts, ends) if whole else ends - starts
+    ratio: Floats = np.full(len(of), np.nan)
+    np.divide(amounts[part].within(tids, starts, ends), of, out=ratio, where=of > 0)
+    return ratio
+
+
+# The slices of all tasks that were moved.
+MOVED = Aggregate(lambda timeline: _slices_of(migrations(timeline).frame["tid"]), is_later=True)
+
+
+def _slices_of(tids: "pd.Series[int]") -> StaysOf:
+    return StaysOf(tids=tuple(sorted({int(tid) for tid in tids})))
+
+
+def lifetimes_of(timeline: "Timeline", tids: "pd.Series[int]") -> Lifetimes:
+    """The lifetimes of some tasks."""
+    capture = timeline.capture
+    forked = None
+    if capture.info["events"].get("sched:sched_process_fork"):
+        forked = capture.events("sched:sched_process_fork")
+    window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
+    (coverage,) = rows(timeline, "coverage")
+    slices = to_frame(MOVED(timeline, _slices_of(tids))["stays"])
+    return lifetimes_from(slices, coverage, window, forked)
+
+
+def lifetimes_from(
+    slices: pd.DataFrame,
+    coverage: pd.DataFrame,
+    window: tuple[int, int],
+    forked: pd.DataFrame | None = None,
+) -> Lifetimes:
+    # forked: the events sched_process_fork.
+    slices = of_tasks(slices)
+    waits = slices[slices["wait_ns"].notna().to_numpy()]
+    waits = waits.assign(from_ns=waits["in_ns"] - waits["wait_ns"])
+    woken = slices[slices["wake_ns"].notna().to_numpy()]
+    dead = slices[((slices["prev_state"].fillna(0).astype("int64") & _DEAD) != 0).to_numpy()]
+    born = Spans(*(np.empty(0, "int64") for _ in range(3)))
+    if forked is not None and "child_pid" in forked:
+        known = forked[forked["time_ns"].notna().to_numpy()]
+        born = spans_of(known, "time_ns", "time_ns", "child_pid")
+    gaps = np.array(joined(zip(*columns(coverage, "start_ns", "end_ns"), strict=True)), "int64")
+    gaps = gaps.reshape(-1, 2)
+    return Lifetimes(
+        on_cpu=spans_of(slices, "in_ns", "out_ns"),
+        waiting=spans_of(waits, "from_ns", "in_ns"),
+        gaps=Spans(np.zeros(len(gaps), dtype="int64"), *gaps.T),
+        window=window,
+        woken=spans_of(woken, "wake_ns", "wake_ns"),
+        born=born,
+        died=spans_of(dead, "out_ns", "out_ns"),
+    )
+
+
+def own_and_softirq(timeline: "Timeline", tids: Ints, times: Ints) -> Amounts:
+    """What tasks ran themselves, and softirqs on top of them, between these moments of theirs."""
+    moments = Spans(tids, times, times)
+    passed = passed_at(timeline, moments.groups, moments.starts)
+    own, softirq = columns(passed, "own_ns", "softirq_ns")
+    return {
+        name: RunningTotal(moments.groups, moments.starts, totals)
+        for name, totals in (("own", own), ("softirq", softirq))
+    }
