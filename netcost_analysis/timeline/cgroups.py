@@ -23,7 +23,7 @@ def cgroups_of(capture: "Capture") -> dict[int, str]:
 
 
 def _cgroups(capture: "Capture") -> dict[int, str]:
-    from ..parsers.tasks import parse_tasks
+    from ..parsers.recorder_texts import parse_tasks
 
     bundle = capture.bundle
     found: dict[int, str] = {}

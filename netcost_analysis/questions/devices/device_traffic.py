@@ -9,7 +9,7 @@ from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.form import each
 from ...answers.question import question
-from ...parsers.queues import queue_settings
+from ...parsers.interface_texts import queue_settings
 from ...snapshots.counters import counters, deltas
 from ...timeline.reading import once
 

@@ -115,7 +115,7 @@ def test_without_areas_the_direct_mapping_is_told_by_physical_addresses(tmp_path
 
 
 def test_hashed_addresses_say_nothing() -> None:
-    from netcost_analysis.parsers.memory_areas import ram, virtual_areas
+    from netcost_analysis.parsers.proc_text import ram, virtual_areas
 
     line = "0x0000000030c7fc2a-0x00000000d47d6174   20480 dup_task_struct+0xca/0x100 vmap\n"
     assert virtual_areas(line) == []
