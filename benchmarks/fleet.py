@@ -47,12 +47,12 @@ def _measured(captures: Path, folder: Path, workers: int) -> Measured:
     import netcost_analysis as netcost
     from netcost_analysis.gathering import gather
     from netcost_analysis.gathering.cluster import ask_all, connected
-    from netcost_analysis.gathering.found import found
+    from netcost_analysis.gathering.sources import sources
 
     began = time.perf_counter()
     with connected(workers=workers) as client:
         # Imports once, as in a cluster that is there.
-        first = found([str(captures)])[:workers]
+        first = sources([str(captures)])[:workers]
         list(ask_all(client, [(one, None) for one in first]))
         started = time.perf_counter()
         address = client.scheduler.address

@@ -1,62 +1,35 @@
 """The bundle that `netcost-record` writes: a trace with what was known of its host beside it."""
 
-import os
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import astuple
 
 from .._native import CaptureError
 from ..accessors import OfBundle
-from ..unpacked import named
 from .accounting import FALLBACK_CLOCKSOURCES, Accounting, accounting, measures_interrupts
-from .folder import Folder, read_text
-from .manifest import Calibration, Load, Manifest, Victim, struct_of
-from .mending import manifest_of
+from .bundle_files import BundleFiles, is_bundle, is_packed_bundle, no_bundle
+from .manifest import Calibration, Load, Victim
 from .packed_sums import is_experiment_folder
 
 if TYPE_CHECKING:
-    from ..parsers.host import Snapshot
     from ..parsers.openssl import SpeedRun
 
-_FORMAT = 1
 # TASK_COMM_LEN without its NUL.
 _COMM_LENGTH = 15
-
-
-def is_bundle(path: Path) -> bool:
-    # A folder with a manifest.
-    return (path / "manifest.json").is_file()
 
 
 def bundle_at(path: str) -> "Bundle | None":
     # The bundle there, packed or not; None for a bare recording and standard input.
     if path != "-" and is_experiment_folder(Path(path)):
-        raise _of_experiment(path)
-    if path == "-" or not (is_bundle(Path(path)) or _is_packed(Path(path))):
+        raise no_bundle(path)
+    if path == "-" or not (is_bundle(Path(path)) or is_packed_bundle(Path(path))):
         return None
     return Bundle(path)
 
 
-def _is_packed(path: Path) -> bool:
-    # A folder needs neither tar nor checksums: a tenth of the time that a first answer takes.
-    if path.is_dir():
-        return False
-    from .packed import is_packed
-
-    return is_packed(path)
-
-
-def _of_experiment(path: str | Path) -> CaptureError:
-    return CaptureError(
-        f"{path} is an experiment, a folder of several recordings: netcost info lists them. Choose "
-        "one of them, or open the experiment with netcost_analysis.open_experiment(PATH) or "
-        "--experiment PATH"
-    )
-
-
-class Bundle(Folder, OfBundle):
+class Bundle(BundleFiles, OfBundle):
     """A bundle directory: manifest, trace, the victim's and the load's output, /proc snapshots.
 
     Parameters
@@ -78,84 +51,6 @@ class Bundle(Folder, OfBundle):
     OSError
         When it cannot be read.
     """
-
-    _index = "/manifest.json"
-
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(Path(path))
-        if _is_packed(self.path):
-            from .packed import unpacked
-
-            self._held = unpacked(self.path)
-            if is_experiment_folder(self._held.path):
-                raise _of_experiment(path)
-            self.path = self._held.path
-        self.manifest_json = self._manifest()
-
-    @cached_property
-    def manifest(self) -> Manifest:
-        """What of manifest.json is as docs/bundle.md has it."""
-        return struct_of(Manifest, self.manifest_json) or Manifest()
-
-    def _manifest(self) -> dict[str, Any]:
-        text = read_text(self.path / "manifest.json")
-        try:
-            manifest, self._mended = manifest_of(text)
-        except (ValueError, RecursionError) as error:
-            raise CaptureError(f"{self.shown}/manifest.json is no JSON: {error}") from None
-        if not isinstance(manifest, dict) or "netcost_bundle" not in manifest:
-            raise CaptureError(
-                f"{self.shown}/manifest.json is not of netcost-record: no netcost_bundle in it"
-            )
-        if manifest["netcost_bundle"] != _FORMAT:
-            raise CaptureError(
-                f"{self.shown} is a bundle of format {manifest['netcost_bundle']!r}, "
-                f"this netcost reads {_FORMAT}: update it"
-            )
-        return manifest
-
-    @property
-    def host_cpus(self) -> int | None:
-        """How many CPUs were online, by /proc/stat before the recording; None if not known."""
-        return len(self.before.ticks) or None
-
-    @property
-    def network_namespaces(self) -> dict[str, str]:
-        """The network namespaces whose devices were looked up: name to the ending of its files.
-
-        "." is the one that netcost-record ran in. The first one's files have no ending, another's
-        ".NAME", or ".host" for ".".
-        """
-        first, *others = self.manifest.network_namespaces or ["."]
-        return {first: ""} | {one: ".host" if one == "." else f".{one}" for one in others}
-
-    @property
-    def has_no_trace(self) -> bool:
-        """Whether it was recorded without a trace, for what ran beside alone."""
-        return self.manifest_json.get("trace", "") is None
-
-    @property
-    def trace(self) -> Path:
-        """The recording inside the bundle: a file, or the folder of pages that tracefs gave.
-
-        Raises CaptureError where there is none, or it, or a link in the folder, leads out of the
-        bundle, or a part of it is no regular file.
-        """
-        if self.has_no_trace:
-            raise CaptureError("the bundle has no trace: it was recorded without one")
-        trace = self._inside(self.manifest_json.get("trace"))
-        parts = (
-            Path(at, name) for at, folders, files in os.walk(trace) for name in folders + files
-        )
-        for path in (trace, *parts):
-            if path != trace and path.is_symlink() and self._leads_out(path):
-                raise CaptureError(f"{named(path)} is a link to a place outside the bundle")
-            # Whoever waits for a FIFO of a stranger's waits for ever.
-            if path.exists() and not (path.is_file() or path.is_dir()):
-                raise CaptureError(
-                    f"{named(path)} is no regular file: a bundle holds files and folders"
-                )
-        return trace
 
     @property
     def victim(self) -> Victim | None:
@@ -227,7 +122,7 @@ class Bundle(Folder, OfBundle):
         CaptureError
             For a folder outside the bundle.
         """
-        path = self._inside(folder) if folder else None
+        path = self.inside(folder) if folder else None
         return Bundle(path) if path and is_bundle(path) else None
 
     @cached_property
@@ -285,21 +180,6 @@ class Bundle(Folder, OfBundle):
 
         return tickless_cpus(self.text("before/settings/topology") or "")
 
-    @cached_property
-    def before(self) -> "Snapshot":
-        """/proc as it was before the load and the victim started."""
-        return self._snapshot("before")
-
-    @cached_property
-    def after(self) -> "Snapshot":
-        """/proc as it was once they had ended."""
-        return self._snapshot("after")
-
-    def _snapshot(self, name: str) -> "Snapshot":
-        from ..parsers.host import Snapshot
-
-        return Snapshot({file: self.text(f"{name}/{file}") or "" for file in Snapshot.FILES})
-
     def __repr__(self) -> str:
         return f"Bundle {self.shown}: {self.summary}"
 
@@ -321,7 +201,7 @@ class Bundle(Folder, OfBundle):
         runs = astuple(self.manifest.calibration or Calibration())
         for name in dict.fromkeys(filter(None, (self.manifest.baseline, *runs))):
             try:
-                path = self._inside(name)
+                path = self.inside(name)
                 # "./" is this one.
                 run = None if path.resolve() == self.path.resolve() else Bundle(path)
             except (CaptureError, OSError, ValueError):

@@ -32,11 +32,11 @@ class Capture(Recording, OfCapture):
     bundle : Bundle or None
         The one that the recording came in, or that what was given beside it makes; None for a bare
         recording.
-    beside : Beside
+    beside : Sidecars
         What was given beside it.
     native : object
         The recording as the native reader has it: no part of what is kept stable.
-    ahead : object
+    event_counts : object
         What is counted beside a timeline's pass: no part of it either.
     """
 

@@ -35,8 +35,8 @@ class Folder:
         Of the folder.
     """
 
-    # What in it names files.
-    _index = ""
+    # What in it names files, and what it is.
+    _index, _kind = "", "the bundle"
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -53,12 +53,13 @@ class Folder:
         except (OSError, ValueError, RuntimeError):
             return True
 
-    def _inside(self, name: Any) -> Path:
+    def inside(self, name: Any) -> Path:
+        """Where one of its files is; raises CaptureError for a place outside it."""
         if not isinstance(name, str) or not name:
             raise CaptureError(f"{self.shown}{self._index} names no file but {name!r}")
         if self._leads_out(self.path / name):
             raise CaptureError(
-                f"{self.shown}{self._index} names {name!r}, which is outside the bundle"
+                f"{self.shown}{self._index} names {name!r}, which is outside {self._kind}"
             )
         return self.path / name
 
@@ -80,5 +81,5 @@ class Folder:
         CaptureError
             For a file outside it.
         """
-        path = self._inside(name)
+        path = self.inside(name)
         return read_text(path) if path.is_file() else None

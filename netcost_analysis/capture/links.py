@@ -3,9 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
-from ..parsers.ethtool import parse_ethtool_driver
-from ..parsers.iproute import address_counts, link_facts, parse_objects, text_of
-from ..parsers.queues import queue_settings
+from ..parsers.interface_texts import parse_ethtool_driver, queue_settings
+from ..parsers.iproute import Link, address_counts, link_facts, links_of, parse_objects
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,17 +121,19 @@ def _side(bundle: "Bundle", side: str, ending: str) -> dict[str, dict[str, Any]]
     found: dict[str, dict[str, Any]] = {}
     for name in bundle_devices(bundle, side, ending):
         found.setdefault(name, {})
-    for name, fields in _links(bundle, side, ending).items():
-        found.setdefault(name, {}).update(fields)
-    for name, fields in _addresses(bundle, side, ending).items():
-        found.setdefault(name, {}).update(fields)
+    for name, link in links(bundle, side, ending).items():
+        found.setdefault(name, {}).update(link_facts(link))
+    addressed = listed_objects(bundle, f"{side}/settings/ip_addr{ending}.json")
+    for name, link in links_of(addressed).items():
+        if counted := address_counts(link):
+            found.setdefault(name, {}).update(counted)
     settings = queue_settings(bundle.text(f"{side}/settings/queues{ending}") or "")
     for name, fields in settings.items():
         # Of a namespace that has no such interface: /sys is not always the namespace's own.
         if name in found:
             found[name].update(fields)
     for name, fields in found.items():
-        fields.update(_driver(bundle, side, ending, name))
+        fields["driver"] = driver_fields(bundle, side, ending, name).get("driver")
         nominal = fields.get("link_kind") in _NOMINAL or fields.get("driver") in _VIRTUAL_DRIVERS
         if fields.get("speed_bits_per_s") is not None:
             fields["speed_is_nominal"] = nominal
@@ -156,29 +157,17 @@ def listed_objects(bundle: "Bundle", *names: str) -> list[dict[str, Any]]:
     return []
 
 
-def _links(bundle: "Bundle", side: str, ending: str) -> dict[str, dict[str, Any]]:
+def links(bundle: "Bundle", side: str, ending: str) -> dict[str, Link]:
+    """What `ip link` said of a network namespace's interfaces, by name."""
     names = (f"{side}/ip_link{ending}.json", f"{side}/settings/ip_link{ending}.json")
-    found: dict[str, dict[str, Any]] = {}
-    for link in listed_objects(bundle, *names):
-        name = text_of(link.get("ifname"))
-        if name is not None:
-            found[name] = link_facts(link)
-    return found
+    return links_of(listed_objects(bundle, *names))
 
 
-def _addresses(bundle: "Bundle", side: str, ending: str) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for link in listed_objects(bundle, f"{side}/settings/ip_addr{ending}.json"):
-        name, counted = text_of(link.get("ifname")), address_counts(link)
-        if name is not None and counted is not None:
-            found[name] = counted
-    return found
-
-
-def _driver(bundle: "Bundle", side: str, ending: str, device: str) -> dict[str, Any]:
+def driver_fields(bundle: "Bundle", side: str, ending: str, device: str) -> dict[str, str]:
+    """What `ethtool -i` said of an interface: "driver", "bus-info"."""
     try:
         text = bundle.text(f"{side}/settings/ethtool{ending}/{device}/driver") or ""
     except CaptureError:
         # "../eth0" is a name that only a forged file has.
         return {}
-    return {"driver": parse_ethtool_driver(text).get("driver")}
+    return parse_ethtool_driver(text)

@@ -4,15 +4,20 @@ They come from strangers: a field that is not of its type counts as absent, and 
 Fields: docs/bundle.md.
 """
 
-from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+import json
+import re
+from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, ValidationError, convert
-from msgspec.structs import fields
+from msgspec import Meta, Struct
 
-Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+from ..parsers.typed_json import Count
+
 Seconds = Annotated[float, Meta(ge=0)]
-Kind = TypeVar("Kind", bound=Struct)
+# Numbers with six decimals, as awk of an older netcost-record wrote them under a locale with a
+# decimal comma, which is no JSON. In a string the quotes would be escaped.
+_COMMA = re.compile(
+    r'("(user_s|system_s|wall_s|duration_s)":[ \t]*[0-9]{1,12}),([0-9]{6})(?=[ \t\r\n]*[,}])'
+)
 
 
 class Host(Struct, frozen=True):
@@ -128,11 +133,12 @@ class Until(Struct, frozen=True):
 class Manifest(Struct, frozen=True):
     """A bundle's manifest. baseline: the folder of the victim's run without the load.
 
-    afterwards: that of a look at a service behind the recording.
+    trace: None of a recording without one, "" where none is named. afterwards: the folder of a
+    look at a service behind the recording.
     """
 
     tool: str | None = None
-    trace: str | None = None
+    trace: str | None = ""
     cpus: str | None = None
     record_command: str | None = None
     lost_events: Count | None = None
@@ -146,8 +152,13 @@ class Manifest(Struct, frozen=True):
     completeness: Verdict | None = None
     until: Until | None = None
     companions: list[Companion] = []
+    samples_of_functions: Load | None = None
     network_namespaces: list[str] = []
     notes: list[str] = []
+
+    def companion(self, name: str) -> Companion:
+        """What is known of a tool that ran beside the recorder; nothing where none did."""
+        return {each.name: each for each in self.companions}.get(name, Companion(name))
 
 
 class Description(Struct, frozen=True):
@@ -163,29 +174,23 @@ class Description(Struct, frozen=True):
     notes: list[str] = []
 
 
-def struct_of(kind: type[Kind], said: Any) -> Kind | None:
-    """What an object of JSON says in the fields of a struct; None where one that it needs is not.
+def mended(text: str) -> tuple[Any, str | None]:
+    """What a manifest says, and what had to be mended for that, None where nothing.
 
-    Of a list the items stay that are of its type, of a tuple all or none.
+    Raises ValueError, or RecursionError, where it is no JSON even so.
     """
-    if not isinstance(said, dict):
-        return None
-    found = {one.name: _fitting(one.type, said.get(one.name)) for one in fields(kind)}
     try:
-        return kind(**{name: value for name, value in found.items() if value is not None})
-    except TypeError:
-        return None
-
-
-def _fitting(kind: Any, value: Any) -> Any:
-    if get_origin(kind) in (Union, UnionType):
-        kind = get_args(kind)[0]
-    if get_origin(kind) is list and isinstance(value, list):
-        [of] = get_args(kind)
-        return [one for each in value if (one := _fitting(of, each)) is not None]
-    if isinstance(kind, type) and issubclass(kind, Struct):
-        return struct_of(kind, value)
-    try:
-        return convert(value, kind)
-    except ValidationError:
-        return None
+        return json.loads(text), None
+    except ValueError:
+        mended = _COMMA.sub(r"\1.\3", text)
+        if mended == text:
+            raise
+        manifest = json.loads(mended)
+    numbers = [(match[2], match[3]) for match in _COMMA.finditer(text)]
+    names = ", ".join(dict.fromkeys(name for name, _ in numbers))
+    note = f"decimal commas in {names} were read as points: recorded under such a locale"
+    # The same awk did not read the fraction of a time with a point.
+    cut = list(dict.fromkeys(name for name, decimals in numbers if not int(decimals)))
+    if cut:
+        note += f"; {', '.join(cut)} may be up to a second more, for its decimals are gone"
+    return manifest, note

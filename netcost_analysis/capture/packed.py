@@ -6,6 +6,7 @@ import hashlib
 import os
 import tarfile
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -26,7 +27,7 @@ _MAX_MEMBERS = 100_000
 # What stands between two files: their headers.
 _MAX_HEADERS_BYTES = 1 << 20
 _MAX_SUMS_BYTES = 64 << 20
-_AT_ONCE = 1 << 20
+_CHUNK_BYTES = 1 << 20
 # More than this is written only of what was unpacked once before to see how much it is.
 _UNCHECKED_BYTES = 256 << 20
 # What the system says of names that cannot stand beside each other, or at all.
@@ -77,22 +78,17 @@ def is_packed_experiment(path: Path) -> bool:
 def _named_first(path: Path) -> set[str] | None:
     # What the sums name, None where they do not come first.
     source = _Source(path)
-    with tarfile.open(fileobj=source, mode="r|", tarinfo=_Member) as archive:  # type: ignore[call-overload]
-        while True:
-            source.room = _MAX_HEADERS_BYTES
-            member = archive.next()
-            source.room = None
-            if member is None or not (member.isreg() or member.isdir()):
-                return set()
+    with source.opened() as archive:
+        for member in source.members(archive):
             if member.isdir():
-                archive.members = []
                 continue
-            file = archive.extractfile(member)
-            if file is None or PurePosixPath(member.name).parts[1:] != (SUMS,):
+            file = archive.extractfile(member) if member.isreg() else None
+            if file is not None and PurePosixPath(member.name).parts[1:] != (SUMS,):
                 return None
-            if member.size > _MAX_SUMS_BYTES:
-                return set()
+            if file is None or member.size > _MAX_SUMS_BYTES:
+                break
             return set(parsed(file.read()))
+    return set()
 
 
 def packing(path: Path) -> str | None:
@@ -121,7 +117,7 @@ class _Source:
         self._unpacker = Unpacker(str(path))
         self.left = self._unpacker.limit
         self._unchecked = _UNCHECKED_BYTES
-        self.room: int | None = None
+        self.header_budget: int | None = None
 
     def read(self, size: int) -> bytes:
         data = self._unpacker.read(size)
@@ -131,17 +127,32 @@ class _Source:
         self._unchecked -= len(data)
         if self._unchecked < 0 <= self._unchecked + len(data):
             self._require_bounded()
-        if self.room is not None:
-            self.room -= len(data)
-            if self.room < 0:
+        if self.header_budget is not None:
+            self.header_budget -= len(data)
+            if self.header_budget < 0:
                 raise CaptureError("damaged: it has more headers than a bundle's files explain")
         return data
+
+    def opened(self) -> tarfile.TarFile:
+        # "r|": front to back, nothing kept.
+        return tarfile.open(fileobj=self, mode="r|", tarinfo=_Member)  # type: ignore[call-overload, no-any-return]
+
+    def members(self, archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+        while True:
+            self.header_budget = _MAX_HEADERS_BYTES
+            member = archive.next()
+            self.header_budget = None
+            if member is None:
+                return
+            # In streams tarfile keeps all that it has read.
+            archive.members = []  # type: ignore[attr-defined]
+            yield member
 
     def _require_bounded(self) -> None:
         # Before more of it is written: to its end, and nothing kept.
         rest = Unpacker(str(self._path))
         left = rest.limit
-        while data := rest.read(_AT_ONCE):
+        while data := rest.read(_CHUNK_BYTES):
             left -= len(data)
             if left < 0:
                 raise self.too_large()
@@ -174,16 +185,8 @@ def _extract(path: Path, folder: Path) -> Path:
     sums: dict[str, str] | None = None
     found: dict[str, str] = {}
     tops: set[str] = set()
-    # "r|": front to back, nothing kept.
-    with tarfile.open(fileobj=source, mode="r|", tarinfo=_Member) as archive:  # type: ignore[call-overload]
-        while True:
-            source.room = _MAX_HEADERS_BYTES
-            member = archive.next()
-            source.room = None
-            if member is None:
-                break
-            # In streams tarfile keeps all that it has seen.
-            archive.members = []
+    with source.opened() as archive:
+        for member in source.members(archive):
             if len(found) >= _MAX_MEMBERS:
                 raise CaptureError(f"it holds more than {_MAX_MEMBERS} files: not a bundle")
             name = _checked(member, folder)
@@ -257,7 +260,7 @@ def _write(file: IO[bytes], target: Path, size: int) -> str:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(target, flags, 0o600)
     with os.fdopen(handle, "wb") as out:
-        while data := file.read(_AT_ONCE):
+        while data := file.read(_CHUNK_BYTES):
             digest.update(data)
             out.write(data)
             left -= len(data)

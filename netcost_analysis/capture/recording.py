@@ -10,10 +10,9 @@ from ..coverage import recorded_share
 from ..errors import require_text
 from ..progress import progress
 from ..unpacked import named
-from .ahead import Ahead
 from .bundle import bundle_at
-from .given import Beside, kallsyms_text
-from .kallsyms import kallsyms_beside, read_kallsyms
+from .event_counts import EventCounts
+from .sidecars import Sidecars, kallsyms_beside, kallsyms_text, read_kallsyms
 
 # Bytes that an event takes at least, on average (docs/capture.md), in recordings of perf or texts,
 # and in those of rings; how many bytes a packed one stands for.
@@ -27,7 +26,7 @@ class Recording:
     """What Capture is but for its events."""
 
     def __init__(
-        self, path: str | Path, buffer: str | None = None, beside: Beside | None = None
+        self, path: str | Path, buffer: str | None = None, beside: Sidecars | None = None
     ) -> None:
         self.path, self.buffer = str(path), buffer
         require_text(self.path, "path")
@@ -48,9 +47,9 @@ class Recording:
         except OSError as error:
             # Native says what went wrong, not with which file.
             raise type(error)(f"{named(self._trace)}: {error}") from None
-        self.ahead = Ahead()
+        self.event_counts = EventCounts()
         self._is_bundle = self.bundle is not None
-        self.beside = beside or Beside()
+        self.beside = beside or Sidecars()
         self._kallsyms = None
         if self.beside.kallsyms is not None:
             self._kallsyms = kallsyms_text(Path(self.beside.kallsyms))

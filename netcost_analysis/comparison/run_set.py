@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
 from .._native import CaptureError
-from ..capture.bundle import is_bundle
+from ..capture.bundle_files import is_bundle
 from ..capture.capture import Capture
-from ..capture.given import Beside
+from ..capture.sidecars import Sidecars
 from ..errors import AbsentError, ArgumentError, no_such
 from ..opening.experiment import Experiment, is_experiment, open_experiment
 from ..opening.opening import open_capture
@@ -265,7 +265,7 @@ def _of_table(path: Path) -> list[Run]:
         raise ArgumentError(f"{path} names no runs: it has no column path")
     runs = []
     for row in table.to_dict("records"):
-        own = {key: row[key] for key in row if key != "path" and key not in Beside._fields}
+        own = {key: row[key] for key in row if key != "path" and key not in Sidecars._fields}
         opener = partial(open_capture, path.parent / str(row["path"]), **_beside(row, path.parent))
         runs.append(_recorded(str(row["path"]), (opener,), *told_apart(own)))
     return runs
@@ -274,7 +274,7 @@ def _of_table(path: Path) -> list[Run]:
 def _beside(row: Mapping[Any, Any], folder: Path) -> dict[str, Any]:
     # The parameters of open_capture in a row; files are relative to the folder.
     given: dict[str, Any] = {}
-    for name in Beside._fields:
+    for name in Sidecars._fields:
         value = row.get(name)
         if value is not None and value == value:
             number = {"victim_cpu": int, "tsc_hz": float}.get(name)

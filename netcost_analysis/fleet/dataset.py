@@ -1,31 +1,74 @@
-"""A fleet's dataset: a folder for each table, in it a Parquet file for each part.
+"""A fleet's dataset: a Parquet file for each capture, which is replaced whole.
 
-A part holds the answers to some captures, in a file of one name in each table's folder. It is
-there once the table of captures has it, which is written last. Of a capture in several parts the
-last one counts. So whatever ends a run, a reader finds whole captures, each once.
+A file has one row: the capture, and lists with its rows of the other tables. So whatever ends a
+run, a reader finds all that is known of a capture, or nothing. docs/scaling.md says what each
+column is.
 """
 
 import fcntl
+import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from .._native import CaptureError, __version__
+from .._native import CaptureError
 from ..errors import ArgumentError
 from ..files import replacing
-from .tables import CAPTURES, FORMAT, SCHEMAS, Rows, table_of
 
 MARK = "fleet.json"
-_ENDING = ".parquet"
-_PART = "part-{:06d}"
-# In the order in which a part's are written.
-_ORDER = (*(name for name in SCHEMAS if name != CAPTURES), CAPTURES)
+# Of the files; a dataset of another format is not read.
+FORMAT = 2
+_TEXT, _COUNT, _SHARE = pa.string(), pa.int64(), pa.float64()
+_TIME = pa.timestamp("us", tz="UTC")
+
+
+def _fields(*columns: tuple[pa.DataType, str]) -> list[pa.Field]:
+    return [pa.field(name, kind) for kind, names in columns for name in names.split()]
+
+
+# Each table begins with these, so that it is of use alone.
+_IDENTITY = _fields((_TEXT, "path hostname kernel"), (_TIME, "recorded_at"))
+_OF_CAPTURE = _fields(
+    (_TEXT, "recorded_by sha256"),
+    (_COUNT, "bytes"),
+    (_TEXT, "modified netcost"),
+    (_TIME, "answered_at"),
+    (_COUNT, "took_ns"),
+    (_TEXT, "error_kind error lacking arch format clock"),
+    (_COUNT, "cpus duration_ns events lost_events"),
+    (_TEXT, "state"),
+    (_SHARE, "recorded_share owned_share"),
+)
+# Lists in a capture's row, and tables of their own when they are read.
+_LISTS = {
+    # One, of a capture that could be read.
+    "answers": _fields(
+        (_COUNT, "cpu_ns network_cpu_ns network_cpu_max_ns on_cpu_ns"),
+        (_COUNT, "stolen_network_ns stolen_network_max_ns net_rx net_rx_ns"),
+        (_COUNT, "with_polls squeezes_low squeezes_high"),
+    ),
+    "devices": _fields(
+        (_TEXT, "namespace device driver"),
+        (_COUNT, "ns hardirq_ns poll_ns cut_poll_ns interrupts polls packets timed_packets"),
+        (_COUNT, "busy_polls rx_packets tx_packets"),
+    ),
+    # One for each bin, which low and high are both within.
+    "histograms": _fields((_TEXT, "histogram of"), (_COUNT, "low high count ns")),
+}
+_SCHEMA = pa.schema(
+    [
+        *(*_IDENTITY, *_OF_CAPTURE),
+        *(pa.field(name, pa.list_(pa.struct(rows))) for name, rows in _LISTS.items()),
+    ]
+)
+TABLES = ("captures", *_LISTS)
 
 
 def is_dataset(folder: str | Path) -> bool:
@@ -49,12 +92,13 @@ def require_free(folder: str | Path) -> None:
 class Dataset:
     """The answers to a fleet, in a folder.
 
-    folder: an existing one; create makes one. Raises CaptureError where it is none, or newer than
-    this netcost.
+    folder: an existing one; create makes one. Raises CaptureError where it is none, or of another
+    format than this netcost's.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        self._files = self.folder / "captures"
         if not is_dataset(self.folder):
             raise CaptureError(
                 f"{self.folder} has no answers to a fleet: netcost fleet PATH... -o DIR makes them"
@@ -80,8 +124,7 @@ class Dataset:
         if not is_dataset(place):
             with replacing(place / MARK) as draft:
                 draft.write_text(json.dumps({"netcost_fleet": FORMAT}) + "\n", encoding="utf-8")
-        for name in SCHEMAS:
-            (place / name).mkdir(exist_ok=True)
+        (place / "captures").mkdir(exist_ok=True)
         return cls(place)
 
     @contextmanager
@@ -94,91 +137,65 @@ class Dataset:
                 raise ArgumentError(
                     f"another netcost fleet writes {self.folder}: wait until it has ended"
                 ) from None
+            # Drafts of a run that was killed.
+            for draft in self._files.glob(".*.parquet"):
+                draft.unlink()
             yield
 
-    def parts(self) -> list[str]:
-        """The names of its parts, the oldest first."""
-        return sorted(path.stem for path in (self.folder / CAPTURES).glob(f"part-*{_ENDING}"))
+    def file(self, path: str) -> Path:
+        """Where what is known of the capture of a path is."""
+        name = hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()[:32]
+        return self._files / f"{name}.parquet"
 
-    def file(self, table: str, part: str) -> Path:
-        """Where a part of a table is."""
-        return self.folder / table / f"{part}{_ENDING}"
+    def write(self, row: Mapping[str, Any]) -> None:
+        """Write a capture's row, in place of what was known of it."""
+        table = pa.Table.from_pylist([dict(row)], schema=_SCHEMA)
+        with replacing(self.file(row["path"])) as draft:
+            # Statistics of one row, and the schema once more, would be half of the file.
+            pq.write_table(
+                table, draft, compression="zstd", write_statistics=False, store_schema=False
+            )
 
-    @cached_property
-    def chosen(self) -> dict[str, str]:
-        """Of each capture, by its path, the part whose answers count."""
-        return {path: part for part in self.parts() for path in self._paths(part)}
+    def update(self, path: str, **changes: Any) -> None:
+        """Change columns of a capture's row, and keep the others."""
+        [row] = pq.ParquetFile(self.file(path)).read().cast(_SCHEMA).to_pylist()
+        self.write(row | changes)
 
-    def _paths(self, part: str) -> list[str]:
-        paths: list[str] = self._read(CAPTURES, part, ["path"]).column("path").to_pylist()
-        return paths
+    def remove(self, paths: Iterable[str]) -> None:
+        """Remove what is known of captures."""
+        for path in paths:
+            self.file(path).unlink(missing_ok=True)
 
-    def _read(self, table: str, part: str, columns: list[str] | None = None) -> pa.Table:
-        path = self.file(table, part)
-        try:
-            return pq.ParquetFile(path).read(columns=columns)
-        except (pa.ArrowInvalid, pa.ArrowException, FileNotFoundError) as error:
-            line = str(error).partition("\n")[0]
-            raise CaptureError(f"{path} cannot be read: {line}") from None
-
-    def read(self, table: str) -> pa.Table:
-        """The rows of a table, of each capture the last ones, by path.
+    def scan(self, *columns: str) -> pa.Table:
+        """A row per capture, by path, with the columns that are named, or all.
 
         Raises CaptureError for a file that is damaged.
         """
-        schema = SCHEMAS[table]
-        parts = (self._current(table, part).cast(schema) for part in self.parts())
-        whole = pa.concat_tables([schema.empty_table(), *parts])
-        # Stable: within a capture rows keep their order.
+        files = ds.dataset(self._files, schema=_SCHEMA, format="parquet")
+        try:
+            whole = files.to_table(columns=list(columns) or None)
+        except (pa.ArrowException, OSError):
+            for file in files.get_fragments():
+                try:
+                    file.to_table(schema=_SCHEMA)
+                except (pa.ArrowException, OSError) as error:
+                    line = str(error).partition("\n")[0]
+                    raise CaptureError(f"{file.path} cannot be read: {line}") from None
+            raise
         return whole.take(pc.sort_indices(whole, [("path", "ascending")]))
 
-    def _of_part(self, part: str) -> list[str]:
-        return [path for path, chosen in self.chosen.items() if chosen == part]
+    def read(self, table: str) -> pa.Table:
+        """One of TABLES, as table_of makes it of all captures."""
+        return table_of(self.scan(), table)
 
-    def _current(self, table: str, part: str, paths: list[str] | None = None) -> pa.Table:
-        paths = self._of_part(part) if paths is None else paths
-        rows = self._read(table, part)
-        return rows.filter(pc.is_in(rows.column("path"), pa.array(paths, pa.string())))
 
-    def add(self, rows: Rows) -> str:
-        """Write a part: rows by table. Returns its name."""
-        tables = {name: table_of(name, rows.get(name, ())) for name in SCHEMAS}
-        return self._write({name: [table] for name, table in tables.items()})
-
-    def _write(self, tables: Mapping[str, list[pa.Table]], name: str | None = None) -> str:
-        last = max((int(part.rpartition("-")[2]) for part in self.parts()), default=0)
-        name = name or _PART.format(last + 1)
-        for table in _ORDER:
-            schema = SCHEMAS[table].with_metadata({"netcost": __version__, "table": table})
-            rows = pa.concat_tables([schema.empty_table(), *tables[table]]).cast(schema)
-            with replacing(self.file(table, name)) as draft:
-                pq.write_table(rows, draft, compression="zstd")
-        self.__dict__.pop("chosen", None)
-        return name
-
-    def join(self, parts: list[str]) -> None:
-        """Write several parts as one, which takes their place."""
-        if len(parts) > 1:
-            self._write({table: [self._current(table, one) for one in parts] for table in SCHEMAS})
-            self.tidy()
-
-    def tidy(self, kept: Callable[[str], bool] | None = None) -> None:
-        """Remove what no reader reads: drafts, parts without captures, answers that were replaced.
-
-        kept: whether the answers to the capture of a path stay; all of them unless given.
-        """
-        for table in SCHEMAS:
-            for draft in (self.folder / table).glob(f".part-*{_ENDING}"):
-                draft.unlink()
-            for path in (self.folder / table).glob(f"part-*{_ENDING}"):
-                if not self.file(CAPTURES, path.stem).exists():
-                    path.unlink()
-        for part in self.parts():
-            paths = list(filter(kept, self._of_part(part))) if kept else self._of_part(part)
-            if not paths:
-                for table in reversed(_ORDER):
-                    self.file(table, part).unlink(missing_ok=True)
-            elif len(paths) < len(self._paths(part)):
-                current = {table: [self._current(table, part, paths)] for table in SCHEMAS}
-                self._write(current, part)
-        self.__dict__.pop("chosen", None)
+def table_of(captures: pa.Table, name: str) -> pa.Table:
+    """One of TABLES, out of the rows of captures."""
+    if name not in _LISTS:
+        return captures.drop_columns(list(_LISTS))
+    lists = captures[name].combine_chunks()
+    whose = captures.select([field.name for field in _IDENTITY])
+    return pa.Table.from_arrays(
+        [*whose.take(pc.list_parent_indices(lists)).columns, *pc.list_flatten(lists).flatten()],
+        schema=pa.schema([*_IDENTITY, *_LISTS[name]]),
+    )

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..accessors import OfFleet
-from .dataset import Dataset
+from .dataset import Dataset, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 
 def open_fleet(path: str | Path) -> "Fleet":
@@ -27,7 +28,7 @@ def open_fleet(path: str | Path) -> "Fleet":
     Raises
     ------
     CaptureError
-        Where it is none, or a newer netcost wrote it.
+        Where it is none, or a netcost with another format wrote it.
     OSError
         Where it cannot be read.
     """
@@ -67,13 +68,17 @@ class Fleet(OfFleet):
         """A row per capture, histogram and bin: low and high, both within it, count and ns."""
         return self._table("histograms")
 
+    @cached_property
+    def _whole(self) -> "pa.Table":
+        return self._data.scan()
+
     def _table(self, name: str) -> "pd.DataFrame":
         import pandas as pd
         import pyarrow as pa
 
         # Integers that may be null stay integers.
         masked = {pa.int64(): pd.Int64Dtype()}
-        frame: pd.DataFrame = self._data.read(name).to_pandas(types_mapper=masked.get)
+        frame: pd.DataFrame = table_of(self._whole, name).to_pandas(types_mapper=masked.get)
         return frame
 
     @property

@@ -1,5 +1,5 @@
 """Many captures asked on an existing engine, Dask: their answers become a fleet's dataset.
 
-found.py names the captures, fetched.py brings one to where it is read, answered.py asks it,
-cluster.py has Dask's workers do that, and gather.py writes what they return.
+sources.py lists the captures, ask_capture.py asks one, cluster.py has Dask's workers do that, and
+gather.py writes what they return.
 """

@@ -14,8 +14,8 @@ from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError, __version__
-from .answered import Answered, answered, failed
-from .found import EXTRA, Found
+from .ask_capture import Answered, ask_capture, failed
+from .sources import EXTRA, Source
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 # Native's, of a worker: it reads one capture at a time, and there are as many workers as cores.
 _THREADS = "RAYON_NUM_THREADS"
 _CONNECT_S = 20
-# Futures that are with the scheduler at once: it keeps a kilobyte or two for each.
-_AT_ONCE = 5_000
+# Futures that are with the scheduler: it keeps a kilobyte or two for each.
+_IN_FLIGHT = 5_000
 # A capture on which one worker more than this has ended is not tried again.
 _DEATHS = 2
 _KILLED = "workers ended, one after another, while they read it: out of memory, perhaps"
@@ -78,11 +78,11 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> "Iter
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    # A terminal sends Ctrl-C to the workers, too, whom this process ends: they have nothing to say
-    # of it. Threads that begin here, and the workers that they begin, hear none. This one does once
-    # all have begun: what is raised before can be swallowed by a callback of Dask's.
+    # A terminal sends Ctrl-C to the workers too, which would each print a traceback; this process
+    # ends them. So threads that begin here, and the workers that they start, block SIGINT. This
+    # thread raises it once all have begun: a callback of Dask's could swallow it before.
     heard: list[int] = []
-    # Where multiprocessing's tracker begins it would let them hear it again.
+    # It would unblock SIGINT if it started later.
     resource_tracker.ensure_running()
     handler = signal.getsignal(signal.SIGINT)
     if current_thread() is main_thread():
@@ -121,14 +121,14 @@ def _version() -> str:
     return __version__
 
 
-def ask_one(one: Found, known: str | None) -> Answered:
-    """What a worker runs: answered(), with native on one thread."""
+def ask_one(source: Source, known: str | None) -> Answered:
+    """What a worker runs: ask_capture(), with native on one thread."""
     # Of workers that somebody else started; native looks at it when it is first used.
     os.environ.setdefault(_THREADS, "1")
-    return answered(one, known)
+    return ask_capture(source, known)
 
 
-def ask_all(client: "Client", todo: Iterable[tuple[Found, str | None]]) -> Iterator[Answered]:
+def ask_all(client: "Client", todo: Iterable[tuple[Source, str | None]]) -> Iterator[Answered]:
     """What becomes of each capture, as workers are done with them.
 
     client: of the cluster. todo: captures, each with its checksum if its answers are known. A
@@ -139,25 +139,25 @@ def ask_all(client: "Client", todo: Iterable[tuple[Found, str | None]]) -> Itera
     from distributed.scheduler import KilledWorker
 
     left = iter(todo)
-    waiting: dict[Any, Found] = {}
+    waiting: dict[Any, Source] = {}
     done = as_completed([], loop=client.loop)
 
     def submit() -> None:
-        for one, known in left:
-            future = client.submit(ask_one, one, known, pure=False)
-            waiting[future.key] = one
+        for source, known in left:
+            future = client.submit(ask_one, source, known, pure=False)
+            waiting[future.key] = source
             done.add(future)
-            if len(waiting) >= _AT_ONCE:
+            if len(waiting) >= _IN_FLIGHT:
                 return
 
     submit()
     while waiting:
         future = next(done)
-        one = waiting.pop(future.key)
+        source = waiting.pop(future.key)
         try:
             result: Answered = future.result()
         except KilledWorker:
-            result = Answered(one.path, {"captures": [failed(one, "killed", _KILLED)]})
+            result = Answered(source.path, failed(source, "killed", _KILLED))
         except (CancelledError, OSError) as error:
             raise CaptureError(
                 f"the scheduler is gone ({type(error).__name__}): what was answered is kept, and "
@@ -165,11 +165,11 @@ def ask_all(client: "Client", todo: Iterable[tuple[Found, str | None]]) -> Itera
             ) from None
         future.release()
         yield result
-        if len(waiting) < _AT_ONCE // 2:
+        if len(waiting) < _IN_FLIGHT // 2:
             submit()
 
 
-def in_turn(todo: Iterable[tuple[Found, str | None]]) -> Iterator[Answered]:
+def ask_here(todo: Iterable[tuple[Source, str | None]]) -> Iterator[Answered]:
     """The same in this process, one capture after another, without Dask."""
-    for one, known in todo:
-        yield answered(one, known)
+    for source, known in todo:
+        yield ask_capture(source, known)

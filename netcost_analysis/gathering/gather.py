@@ -1,8 +1,7 @@
 """Asking many captures and keeping their answers: what is new or has changed, and nothing else."""
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,16 +9,14 @@ from typing import Any
 
 from .._native import __version__
 from ..fleet.dataset import Dataset, is_dataset, require_free
-from ..fleet.tables import SCHEMAS
-from .answered import LASTING, Answered
-from .bar import bar
-from .cluster import ask_all, connected, in_turn
-from .found import Found, found
+from ..progress import is_watched
+from .ask_capture import LASTING, Answered
+from .cluster import ask_all, ask_here, connected
+from .sources import Source, sources
 
-# How long, or how many captures, answers wait until they are written: what a run that is killed
-# has to ask again.
-_EVERY_S, _EVERY = 30.0, 1_000
-Engine = Callable[[Sequence[tuple[Found, str | None]]], Iterator[Answered]]
+# Captures, each with its checksum if its answers are known.
+Todo = Sequence[tuple[Source, str | None]]
+Engine = Callable[[Todo], Iterator[Answered]]
 
 
 @dataclass(frozen=True)
@@ -91,36 +88,35 @@ def gather_fleet(
     OSError
         For what cannot be listed or written.
     """
-    every = found(map(str, paths))
+    every = sources(map(str, paths))
     require_free(folder)
     with ExitStack() as opened:
 
         @cache
         def engine() -> Engine:
             if one_by_one:
-                return in_turn
+                return ask_here
             client = opened.enter_context(connected(scheduler, workers))
-            return lambda some: ask_all(client, some)
+            return lambda todo: ask_all(client, todo)
 
         if not is_dataset(folder):
             # Where no cluster is to be had, no folder is made.
             engine()
         data = Dataset.create(folder)
         opened.enter_context(data.locked())
-        data.tidy()
-        known = {row["path"]: row for row in data.read("captures").to_pylist()}
-        rows = [(one, known.get(one.path)) for one in every]
-        todo = [(one, _sum_of(row)) for one, row in rows if _is_new(one, row)]
+        columns = ("path", "netcost", "error_kind", "sha256", "bytes", "modified")
+        known = {row["path"]: row for row in data.scan(*columns).to_pylist()}
+        rows = [(source, known.get(source.path)) for source in every]
+        todo = [(source, _checksum_of(row)) for source, row in rows if _is_new(source, row)]
         # The largest first: none of them is left to one worker at the end.
         todo.sort(key=lambda each: -(each[0].bytes or 0))
-        same = _kept(data, todo, known, engine()) if todo else 0
-        named = {one.path for one in every}
-        removed = len(set(data.chosen) - named) if prune else 0
-        if prune:
-            data.tidy(named.__contains__)
-        errors = data.read("captures").select(["path", "error_kind"]).to_pylist()
+        same = _write_answers(data, todo, engine()) if todo else 0
+        named = {source.path for source in every}
+        unnamed = known.keys() - named if prune else set()
+        data.remove(unnamed)
+        errors = data.scan("path", "error_kind").to_pylist()
     failed = sum(row["error_kind"] is not None and row["path"] in named for row in errors)
-    return Gathered(str(folder), len(every), len(todo) - same, same, failed, removed)
+    return Gathered(str(folder), len(every), len(todo) - same, same, failed, len(unnamed))
 
 
 def _is_kept(row: dict[str, Any] | None) -> bool:
@@ -130,70 +126,55 @@ def _is_kept(row: dict[str, Any] | None) -> bool:
     return row["error_kind"] is None or row["error_kind"] in LASTING
 
 
-def _is_new(one: Found, row: dict[str, Any] | None) -> bool:
+def _is_new(source: Source, row: dict[str, Any] | None) -> bool:
     if row is None or not _is_kept(row):
         return True
-    # Of what nobody knows it is not known either whether it has changed.
-    seen = one.bytes is not None and one.modified != ""
-    return not seen or (row["bytes"], row["modified"]) != (one.bytes, one.modified)
+    # Where size or time are unknown, nobody knows whether it has changed.
+    is_known = source.bytes is not None and source.modified != ""
+    return not is_known or (row["bytes"], row["modified"]) != (source.bytes, source.modified)
 
 
-def _sum_of(row: dict[str, Any] | None) -> str | None:
-    # The checksum by which a worker finds that nothing has changed.
+def _checksum_of(row: dict[str, Any] | None) -> str | None:
+    # By which a worker finds that nothing has changed.
     return row["sha256"] if row is not None and _is_kept(row) else None
 
 
-def _kept(
-    data: Dataset,
-    todo: Sequence[tuple[Found, str | None]],
-    known: dict[str, dict[str, Any]],
-    engine: Engine,
-) -> int:
-    sizes = {one.path: one for one, _ in todo}
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
-    parts: list[str] = []
-    same: list[str] = []
-    written = time.monotonic()
-
-    def write() -> None:
-        nonlocal written
-        if rows["captures"]:
-            parts.append(data.add(rows))
-            for of in rows.values():
-                of.clear()
-        written = time.monotonic()
-
-    try:
-        with bar(len(todo), sum(one.bytes or 0 for one, _ in todo)) as advance:
-            for result in engine(todo):
-                if result.rows:
-                    for name, some in result.rows.items():
-                        rows[name].extend(some)
-                else:
-                    same.append(result.path)
-                advance(sizes[result.path].bytes or 0, result.events)
-                if len(rows["captures"]) >= _EVERY or time.monotonic() - written > _EVERY_S:
-                    write()
-    finally:
-        # Also of a run that is interrupted.
-        write()
-    if same:
-        parts.append(data.add(_again(data, same, known, sizes)))
-    data.join(parts)
-    return len(same)
+def _write_answers(data: Dataset, todo: Todo, engine: Engine) -> int:
+    # Each capture's as soon as it is answered. Returns how many are as they were.
+    by_path, same = {source.path: source for source, _ in todo}, 0
+    with _bar(list(by_path.values())) as advance:
+        for result in engine(todo):
+            source = by_path[result.path]
+            if result.row is None:
+                data.update(source.path, bytes=source.bytes, modified=source.modified)
+                same += 1
+            else:
+                data.write(result.row)
+            advance(source.bytes or 0, result.events)
+    return same
 
 
-def _again(
-    data: Dataset, same: list[str], known: dict[str, dict[str, Any]], seen: dict[str, Found]
-) -> dict[str, list[dict[str, Any]]]:
-    # The answers that are there, under the time and size that the files have now.
-    wanted = set(same)
-    rows = {
-        name: [row for row in data.read(name).to_pylist() if row["path"] in wanted]
-        for name in SCHEMAS
-        if name != "captures"
-    }
-    rows["captures"] = [
-        known[path] | {"bytes": seen[path].bytes, "modified": seen[path].modified} for path in same
-    ]
-    return rows
+@contextmanager
+def _bar(captures: Sequence[Source]) -> Iterator[Callable[[int, int], None]]:
+    # Yields what is called for each capture that is done, with its bytes and its events.
+    if not is_watched():
+        yield lambda _, __: None
+        return
+    from tqdm.auto import tqdm
+
+    total_bytes, done = sum(source.bytes or 0 for source in captures), [0, 0]
+    with tqdm(
+        total=len(captures),
+        desc="asking",
+        unit=" captures",
+        leave=False,
+        bar_format="{desc} {n_fmt} of {total_fmt} captures|{bar}|{postfix} {elapsed}<{remaining}",
+    ) as bar:
+
+        def advance(size: int, events: int) -> None:
+            done[:] = done[0] + size, done[1] + events
+            megabytes = f"{done[0] / 1e6:,.0f} of {total_bytes / 1e6:,.0f} MB"
+            bar.set_postfix_str(f" {megabytes}, {done[1] / 1e6:,.1f} M events", refresh=False)
+            bar.update(1)
+
+        yield advance

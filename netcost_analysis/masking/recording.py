@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from .._native import CaptureError
-from ..capture.bundle import is_bundle
+from ..capture.bundle_files import is_bundle
 from ..capture.packed import is_packed
 from ..capture.packed_sums import is_experiment_folder
 from ..errors import ArgumentError

@@ -13,11 +13,14 @@ from msgspec.structs import asdict
 
 from .._native import CaptureError
 from ..accessors import OfExperiment
-from ..capture.bundle import Bundle, is_bundle
+from ..capture.bundle import Bundle
+from ..capture.bundle_files import is_bundle
 from ..capture.capture import Capture
-from ..capture.manifest import Description, struct_of
+from ..capture.folder import Folder, read_text
+from ..capture.manifest import Description
 from ..capture.packed import is_packed, is_packed_experiment, unpacked
 from ..capture.packed_sums import is_experiment_folder
+from ..parsers.typed_json import struct_of
 from ..units import plural
 from .opening import open_capture
 
@@ -29,8 +32,6 @@ _FORMAT = 1
 _PACKED = (".netcost.tar.zst", ".netcost.tar.gz")
 # Where a repeat's files are, beside its condition's recording.
 _REPEAT = re.compile(r"repeats/([^/]+)/[^/]+")
-# A table of steps is small; anything larger is none of ours.
-_TEXT_LIMIT_BYTES = 64 << 20
 
 
 def is_experiment(path: str | Path) -> bool:
@@ -62,6 +63,10 @@ def open_experiment(path: str | Path) -> "Experiment":
     return Experiment(path)
 
 
+class _Files(Folder):
+    _kind = "the experiment"
+
+
 class Experiment(OfExperiment):
     """An experiment: a table of steps, and their recordings; open_experiment makes one.
 
@@ -75,18 +80,17 @@ class Experiment(OfExperiment):
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self._folder = self.path
+        self.path = folder = Path(path)
         self._open: WeakValueDictionary[str, Capture] = WeakValueDictionary()
         if is_packed(self.path):
             self._held = unpacked(self.path)
-            self._folder = self._held.path
-        if not is_experiment_folder(self._folder):
-            is_one = is_bundle(self._folder)
-            what = "it is a single bundle" if is_one else "it has no experiment.json"
-            raise CaptureError(f"{self.path} is no experiment: {what}")
+            folder = self._held.path
+        self._files = _Files(folder)
+        if not is_experiment_folder(folder):
+            what = "is a single bundle" if is_bundle(folder) else "has no experiment.json"
+            raise CaptureError(f"{self.path} is no experiment: it {what}")
         try:
-            said = json.loads(self._text("experiment.json"))
+            said = json.loads(read_text(folder / "experiment.json"))
         except (ValueError, RecursionError) as error:
             raise CaptureError(f"{self.path}/experiment.json is no JSON: {error}") from None
         described = struct_of(Description, said)
@@ -104,7 +108,9 @@ class Experiment(OfExperiment):
         """
         import pandas as pd
 
-        text = self._text(self.experiment.table)
+        text = self._files.text(self.experiment.table)
+        if text is None:
+            raise CaptureError(f"{self.path} has no table {self.experiment.table!r}")
         try:
             return pd.read_csv(io.StringIO(text), sep="\t")
         except (ValueError, pd.errors.ParserError) as error:
@@ -167,7 +173,7 @@ class Experiment(OfExperiment):
         bool
             Whether it is.
         """
-        return any(True for _ in self._candidates(name))
+        return bool(self._candidates(name))
 
     def text(self, name: str) -> str | None:
         """The text of one of its files.
@@ -187,7 +193,7 @@ class Experiment(OfExperiment):
         CaptureError
             For a file outside it, or one that is far larger than any of its own.
         """
-        return self._text(name) if self._inside(name).is_file() else None
+        return self._files.text(name)
 
     @cached_property
     def info(self) -> dict[str, Any]:
@@ -210,12 +216,12 @@ class Experiment(OfExperiment):
         Where the table says bundle, a step has one. Where it says folder, a step is a repeat,
         ``repeats/CONDITION/N``, that was not traced: the recording is its condition's.
         """
-        found: dict[str, int] = {}
+        repeats: dict[str, int] = {}
         for row in self.steps.to_dict("records"):
             name, untraced = self.names(row)
             if name:
-                found[name] = found.get(name, 0) + bool(_REPEAT.fullmatch(untraced))
-        return found
+                repeats[name] = repeats.get(name, 0) + bool(_REPEAT.fullmatch(untraced))
+        return repeats
 
     @staticmethod
     def names(step: Mapping[Hashable, Any]) -> tuple[str, str]:
@@ -274,27 +280,14 @@ class Experiment(OfExperiment):
         CaptureError
             Without such a recording.
         """
-        for path in self._candidates(name):
-            return path
+        if candidates := self._candidates(name):
+            return candidates[0]
         raise CaptureError(f"the experiment {self.path} has no recording {name!r}")
 
     def _candidates(self, name: str) -> list[Path]:
-        folder = self._inside(name)
-        packed = [self._inside(f"{name}{ending}") for ending in _PACKED]
+        folder = self._files.inside(name)
+        packed = [self._files.inside(f"{name}{ending}") for ending in _PACKED]
         return [folder] * is_bundle(folder) + [path for path in packed if path.is_file()]
-
-    def _text(self, name: str) -> str:
-        path = self._inside(name)
-        if not path.is_file() or path.stat().st_size > _TEXT_LIMIT_BYTES:
-            raise CaptureError(f"{self.path} has no table {name!r}")
-        return path.read_text(encoding="utf-8", errors="replace")
-
-    def _inside(self, name: str) -> Path:
-        # An experiment comes from a stranger, as a bundle does.
-        path = self._folder / name
-        if not path.resolve().is_relative_to(self._folder.resolve()):
-            raise CaptureError(f"the experiment {self.path} names {name!r}, which is outside it")
-        return path
 
     def __repr__(self) -> str:
         steps, said = plural(len(self.steps), "step"), self.experiment

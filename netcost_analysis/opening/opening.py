@@ -4,8 +4,8 @@ from copy import copy
 from pathlib import Path
 
 from ..capture.capture import Capture
-from ..capture.given import Beside
-from .beside import BesideBundle
+from ..capture.sidecars import Sidecars
+from .overrides import OverriddenBundle
 
 
 def open_capture(
@@ -73,7 +73,7 @@ def open_capture(
     OSError
         For a file that is missing or unreadable.
     """
-    beside = Beside(
+    sidecars = Sidecars(
         victim_output,
         victim_cpu,
         baseline_output,
@@ -84,7 +84,7 @@ def open_capture(
         kallsyms,
         symbols,
     )
-    capture = Capture(path, buffer, beside.checked())
-    if beside.is_of_bundle:
-        capture.bundle = BesideBundle(copy(capture), beside)
+    capture = Capture(path, buffer, sidecars.checked())
+    if sidecars.has_bundle_files:
+        capture.bundle = OverriddenBundle(copy(capture), sidecars)
     return capture

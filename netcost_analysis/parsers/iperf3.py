@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import pandas as pd
+from msgspec import UNSET, Struct, UnsetType, ValidationError, convert
 
 from .._native import CaptureError
 
@@ -13,8 +14,6 @@ _TOTALS = (
     *("seconds", "bytes", "bits_per_second", "retransmits", "packets", "lost_packets"),
     "jitter_ms",
 )
-# What --bidir calls the direction from the server.
-_OTHER = "_bidir_reverse"
 # A text of broken documents within each other is given up once so many times its length was read.
 _MAX_READINGS = 8
 # Of a line that is no JSON.
@@ -52,6 +51,55 @@ class Iperf3(NamedTuple):
     intervals: pd.DataFrame
     totals: pd.DataFrame
     cpu: dict[str, float]
+
+
+class _Sum(Struct):
+    start: float | None = None
+    end: float | None = None
+    seconds: float | None = None
+    bytes: float | None = None
+    bits_per_second: float | None = None
+    retransmits: float | None = None
+    packets: float | None = None
+    lost_packets: float | None = None
+    jitter_ms: float | None = None
+    omitted: bool = False
+    sender: bool | None = None
+
+
+class _Interval(Struct):
+    # With --bidir a sum of either direction.
+    sum: _Sum | None = None
+    sum_bidir_reverse: _Sum | None = None
+
+
+class _Test(Struct):
+    protocol: str = ""
+    reverse: int | bool = 0
+
+
+class _Start(Struct):
+    version: str = ""
+    test_start: _Test | None = None
+    connecting_to: Any | UnsetType = UNSET
+    accepted_connection: Any | UnsetType = UNSET
+
+
+class _End(Struct):
+    # Older versions give a UDP run one sum: the sender's, with what the receiver told of losses.
+    sum: _Sum | None = None
+    sum_sent: _Sum | None = None
+    sum_received: _Sum | None = None
+    sum_sent_bidir_reverse: _Sum | None = None
+    sum_received_bidir_reverse: _Sum | None = None
+    cpu_utilization_percent: dict[str, float] | None = None
+
+
+class _Run(Struct):
+    start: _Start | None = None
+    intervals: list[_Interval] | None = None
+    end: _End | None = None
+    error: Any = None
 
 
 def parse_iperf3(text: str) -> Iperf3:
@@ -153,55 +201,59 @@ def _runs(text: str) -> list[dict[str, Any]]:
 
 def _made(run: dict[str, Any]) -> Iperf3:
     try:
-        return _read(run)
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        raise CaptureError(f"no run of iperf3: {type(error).__name__} at {error}") from None
+        return _of_run(convert(run, _Run))
+    except (ValidationError, ValueError, OverflowError) as error:
+        raise CaptureError(f"no run of iperf3: {error}") from None
 
 
-def _read(run: dict[str, Any]) -> Iperf3:
-    start, end = run.get("start") or {}, run.get("end") or {}
-    test, cpu = start.get("test_start") or {}, end.get("cpu_utilization_percent") or {}
-    is_reverse = bool(test.get("reverse"))
-    is_server = "connecting_to" not in start and "accepted_connection" in start
-    # With --bidir each interval has a sum of either direction.
+def _of_run(run: _Run) -> Iperf3:
+    start, end = run.start or _Start(), run.end or _End()
+    test, cpu = start.test_start or _Test(), end.cpu_utilization_percent or {}
+    is_server = start.connecting_to is UNSET and start.accepted_connection is not UNSET
+    is_reverse = bool(test.reverse)
     sums = [
-        one[name]
-        for one in run.get("intervals") or ()
-        for name in ("sum", f"sum{_OTHER}")
-        if one.get(name)
+        each
+        for interval in run.intervals or ()
+        for each in (interval.sum, interval.sum_bidir_reverse)
+        if each and each.start is not None
     ]
     intervals = pd.DataFrame(
         [
-            {"start_s": float(one["start"]), "end_s": float(one["end"])}
-            | _counted(one)
+            {"start_s": each.start, "end_s": each.end}
+            | _counted(each)
             | {
-                "is_omitted": bool(one.get("omitted")),
-                "is_sender": bool(one.get("sender", is_server == is_reverse)),
+                "is_omitted": each.omitted,
+                "is_sender": is_server == is_reverse if each.sender is None else each.sender,
             }
-            for one in sums
+            for each in sums
         ]
     )
-    # Older versions give a UDP run one sum: the sender's, with what the receiver told of losses.
-    ends = {"sent": end.get("sum_sent") or end.get("sum"), "received": end.get("sum_received")}
-    ends |= {f"{name}_reverse": end.get(f"sum_{name}{_OTHER}") for name in ("sent", "received")}
-    totals = pd.DataFrame.from_dict(
-        {name: _counted(one) for name, one in ends.items() if one}, orient="index"
-    )
+    ends = {
+        "sent": end.sum_sent or end.sum,
+        "received": end.sum_received,
+        "sent_reverse": end.sum_sent_bidir_reverse,
+        "received_reverse": end.sum_received_bidir_reverse,
+    }
     return Iperf3(
-        version=str(start.get("version", "")).removeprefix("iperf "),
-        protocol=str(test.get("protocol", "")),
+        version=start.version.removeprefix("iperf "),
+        protocol=test.protocol,
         is_server=is_server,
         is_reverse=is_reverse,
-        error=None if run.get("error") is None else str(run["error"]),
+        error=None if run.error is None else str(run.error),
         intervals=intervals,
-        totals=totals,
-        cpu={f"{name}_share": float(cpu[name]) / 100 for name in _ENDS if name in cpu},
+        totals=pd.DataFrame.from_dict(
+            {name: _counted(each) for name, each in ends.items() if each}, orient="index"
+        ),
+        cpu={f"{name}_share": cpu[name] / 100 for name in _ENDS if name in cpu},
     )
 
 
-def _counted(one: dict[str, Any]) -> dict[str, float]:
+def _counted(each: _Sum) -> dict[str, float]:
+    values = {name: getattr(each, name) for name in _TOTALS}
     counted = {
-        name.replace("_per_second", "_per_s"): float(one[name]) for name in _TOTALS if name in one
+        name.replace("_per_second", "_per_s"): value
+        for name, value in values.items()
+        if value is not None
     }
     if not all(map(math.isfinite, counted.values())):
         raise ValueError("a count that is no number")

@@ -3,16 +3,86 @@
 import json
 import re
 from ipaddress import ip_address
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from .._native import CaptureError
+from .typed_json import Count, struct_of
 
 # Counters of a queueing discipline that grow, and those that go up and down.
 QDISC_COUNTERS = ("drops", "overlimits", "requeues")
 QDISC_LEVELS = ("backlog", "qlen")
-_MAX_COUNT = 1 << 63
 # A tunnel's "address" is of IP: 0.0.0.0 of every fallback device.
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5,}")
+Text = Annotated[str, Meta(min_length=1)]
+
+
+class _Kind(Struct, frozen=True):
+    info_kind: Text | None = None
+
+
+class _Received(Struct, frozen=True):
+    otherhost: Count | None = None
+    length_errors: Any = None
+
+
+class _Sent(Struct, frozen=True):
+    carrier_changes: Count | None = None
+
+
+class _Counters(Struct, frozen=True):
+    rx: _Received = _Received()
+    tx: _Sent = _Sent()
+
+
+class _Address(Struct, frozen=True):
+    local: Text
+    scope: str | None = None
+
+    @property
+    def is_link_local(self) -> bool:
+        # By the address: any address may be given the scope "link".
+        try:
+            return ip_address(self.local).is_link_local
+        except ValueError:
+            return self.scope == "link"
+
+
+class Link(Struct, frozen=True):
+    """One object of `ip -j link` or `ip -j addr`; what it does not say is None."""
+
+    ifname: Text | None = None
+    ifindex: Count | None = None
+    flags: list[str] | None = None
+    promiscuity: Count | None = None
+    linkinfo: _Kind = _Kind()
+    address: str = ""
+    parentdev: Text | None = None
+    master: Text | None = None
+    link: Text | None = None
+    link_index: Count | None = None
+    mtu: Count | None = None
+    xdp: Any | UnsetType = UNSET
+    stats64: _Counters = _Counters()
+    addr_info: list[_Address] | None = None
+
+    @property
+    def kind(self) -> str | None:
+        """As ip calls it: "veth", "bridge"; None for a NIC."""
+        return self.linkinfo.info_kind
+
+
+class _Qdisc(Struct, frozen=True):
+    dev: str
+    kind: str
+    handle: Any = None
+    root: bool = False
+    drops: Count | None = None
+    overlimits: Count | None = None
+    requeues: Count | None = None
+    backlog: Count | None = None
+    qlen: Count | None = None
 
 
 def parse_objects(text: str, name: str) -> list[dict[str, Any]]:
@@ -23,74 +93,50 @@ def parse_objects(text: str, name: str) -> list[dict[str, Any]]:
         raise CaptureError(f"{name} is no JSON: {error}") from None
     if not isinstance(listed, list):
         raise CaptureError(f"{name} is no list, which ip and tc print")
-    return [one for one in listed if isinstance(one, dict)]
+    return [each for each in listed if isinstance(each, dict)]
 
 
-def text_of(value: Any) -> str | None:
-    """A text of somebody's JSON that says something, None for anything else."""
-    return value if isinstance(value, str) and value else None
+def links_of(listed: list[dict[str, Any]]) -> dict[str, Link]:
+    """What ip listed, by the interface's name."""
+    links = (struct_of(Link, each) or Link() for each in listed)
+    return {link.ifname: link for link in links if link.ifname}
 
 
-def whole(value: Any) -> int | None:
-    """A count of somebody's JSON: an integer from 0 that 63 bits hold, None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        return None
-    return value if 0 <= value < _MAX_COUNT else None
-
-
-def _part(value: Any, *keys: str) -> Any:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
-def link_facts(link: dict[str, Any]) -> dict[str, Any]:
+def link_facts(link: Link) -> dict[str, Any]:
     """What one object of `ip -d -s -s -j link` says, None for what it does not."""
-    listed = link.get("flags")
-    flags = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else None
-    promiscuity = whole(link.get("promiscuity"))
+    flags, promiscuity = link.flags, link.promiscuity
     if promiscuity is None and flags is not None and "PROMISC" in flags:
         promiscuity = 1
-    kind, mac = text_of(_part(link, "linkinfo", "info_kind")), text_of(link.get("address"))
+    # A veth's "link" is its peer, whose traffic is not its own.
+    is_veth = link.kind == "veth"
     return {
-        "ifindex": whole(link.get("ifindex")),
-        "link_kind": kind,
-        "parent": text_of(link.get("parentdev")),
-        "master": text_of(link.get("master")),
-        # A veth's "link" is its peer, whose traffic is not its own.
-        "lower": None if kind == "veth" else text_of(link.get("link")),
+        "ifindex": link.ifindex,
+        "link_kind": link.kind,
+        "parent": link.parentdev,
+        "master": link.master,
+        "lower": None if is_veth else link.link,
         # Without a name it is another namespace's.
-        "lower_ifindex": None if kind == "veth" else whole(link.get("link_index")),
+        "lower_ifindex": None if is_veth else link.link_index,
         "up": None if flags is None else "UP" in flags,
-        "carrier": None if flags is None or "UP" not in flags else "LOWER_UP" in flags,
-        "mac": mac if mac and _MAC.fullmatch(mac) else None,
+        "carrier": "LOWER_UP" in flags if flags and "UP" in flags else None,
+        "mac": link.address if _MAC.fullmatch(link.address) else None,
         "promiscuity": promiscuity,
-        "has_xdp": "xdp" in link,
-        "mtu": whole(link.get("mtu")),
+        "has_xdp": link.xdp is not UNSET,
+        "mtu": link.mtu,
         # The kernel's rx_otherhost_dropped, as iproute2 (6.1) calls it with -s -s.
-        "otherhost_dropped": whole(_part(link, "stats64", "rx", "otherhost")),
+        "otherhost_dropped": link.stats64.rx.otherhost,
         # -s alone prints the sum of the errors only.
-        "has_every_counter": _part(link, "stats64", "rx", "length_errors") is not None,
-        "carrier_changes": whole(_part(link, "stats64", "tx", "carrier_changes")),
+        "has_every_counter": link.stats64.rx.length_errors is not None,
+        "carrier_changes": link.stats64.tx.carrier_changes,
     }
 
 
-def address_counts(link: dict[str, Any]) -> dict[str, int] | None:
+def address_counts(link: Link) -> dict[str, int] | None:
     """Of an object of `ip -j addr` its addresses and link_local_addresses; None without a list."""
-    listed = link.get("addr_info")
-    if not isinstance(listed, list):
+    if link.addr_info is None:
         return None
-    found = [one for one in listed if isinstance(one, dict) and one.get("local")]
-    local = sum(map(_is_link_local, found))
-    return {"addresses": len(found) - local, "link_local_addresses": local}
-
-
-def _is_link_local(address: dict[str, Any]) -> bool:
-    # By the address: any address may be given the scope "link".
-    try:
-        return ip_address(str(address["local"])).is_link_local
-    except ValueError:
-        return bool(address.get("scope") == "link")
+    local = sum(address.is_link_local for address in link.addr_info)
+    return {"addresses": len(link.addr_info) - local, "link_local_addresses": local}
 
 
 def qdiscs(listed: list[dict[str, Any]]) -> dict[tuple[str, str, str], dict[str, int | None]]:
@@ -98,12 +144,11 @@ def qdiscs(listed: list[dict[str, Any]]) -> dict[tuple[str, str, str], dict[str,
 
     What those below the root count the root counts as well.
     """
+    known = (struct_of(_Qdisc, each) for each in listed)
     return {
-        (one["dev"], one["kind"], str(one.get("handle"))): {
-            name: whole(one.get(name)) for name in (*QDISC_COUNTERS, *QDISC_LEVELS)
+        (qdisc.dev, qdisc.kind, str(qdisc.handle)): {
+            name: getattr(qdisc, name) for name in (*QDISC_COUNTERS, *QDISC_LEVELS)
         }
-        for one in listed
-        if isinstance(one.get("dev"), str)
-        and isinstance(one.get("kind"), str)
-        and (one.get("root") is True or one["kind"] in ("ingress", "clsact"))
+        for qdisc in known
+        if qdisc and (qdisc.root or qdisc.kind in ("ingress", "clsact"))
     }

@@ -1,9 +1,9 @@
 """What mpstat wrote: each CPU's time by kind, an interval at a time."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 from .._native import CaptureError
@@ -62,21 +62,38 @@ def _of_text(text: str) -> list[list[Any]]:
     return records
 
 
+class _Interval(msgspec.Struct):
+    loads: list[dict[str, str | float]] = msgspec.field(name="cpu-load", default_factory=list)
+    timestamp: str = ""
+
+
+class _Host(msgspec.Struct):
+    statistics: list[_Interval]
+
+
+class _Sysstat(msgspec.Struct):
+    hosts: list[_Host]
+
+
+class _Output(msgspec.Struct):
+    sysstat: _Sysstat
+
+
 def _of_json(text: str) -> list[list[Any]]:
     try:
-        hosts = json.loads(text)["sysstat"]["hosts"]
-        intervals = [one for host in hosts for one in host["statistics"]]
+        hosts = msgspec.json.decode(text, type=_Output).sysstat.hosts
+        intervals = [interval for host in hosts for interval in host.statistics]
         return [
             _record(
-                interval,
-                str(one.get("timestamp", "")),
+                number,
+                interval.timestamp,
                 str(load["cpu"]),
                 {kind: float(load[kind]) for kind in KINDS if kind in load},
             )
-            for interval, one in enumerate(intervals)
-            for load in one.get("cpu-load", ())
+            for number, interval in enumerate(intervals)
+            for load in interval.loads
         ]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+    except (msgspec.MsgspecError, ValueError, KeyError, RecursionError):
         raise CaptureError("mpstat's output is not complete JSON: was mpstat killed?") from None
 
 

@@ -1,4 +1,4 @@
-"""What `openssl speed` wrote."""
+"""What `openssl speed` wrote, and a shell's `time` behind it."""
 
 import re
 from collections import defaultdict
@@ -18,6 +18,10 @@ _MR_ASKED = re.compile(
 )
 _MR_RESULT = re.compile(
     rf"\+R:(?P<blocks>{_COUNT}):(?P<algorithm>[^:]+):(?P<time>{_SECONDS})(?![0-9.])"
+)
+# "real 4.18" of time -p and POSIX shells, "real\t0m4.180s" of bash.
+_TIME = re.compile(
+    r"\b(real|user|sys)\s+(?:(?P<minutes>[0-9]{1,7})m)?(?P<seconds>[0-9]{1,9}[.,][0-9]{1,9})s?\b"
 )
 _FORKED = re.compile(r"^Forked child [0-9]", re.MULTILINE)
 
@@ -114,3 +118,25 @@ def _of_all(runs: Sequence[SpeedRun], processes: int) -> list[SpeedRun]:
         for of in same.values()
         if len(of) == processes
     ]
+
+
+class ShellTime(NamedTuple):
+    """Seconds of wall time, and of user and system time by times(2)."""
+
+    real_s: float
+    user_s: float
+    system_s: float
+
+
+def parse_shell_time(text: str) -> ShellTime | None:
+    """The last `time` in a text; None where not all three of its figures are there.
+
+    Source: the reserved word of bash, and time(1p).
+    """
+    found = {
+        match[1]: 60 * int(match["minutes"] or 0) + float(match["seconds"].replace(",", "."))
+        for match in _TIME.finditer(text)
+    }
+    if len(found) < 3:
+        return None
+    return ShellTime(found["real"], found["user"], found["sys"])

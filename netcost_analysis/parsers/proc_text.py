@@ -1,4 +1,4 @@
-"""Files of /proc that host.Snapshot has no table of: schedstat, and those of a task."""
+"""Files of /proc that host.Snapshot has no table of: of tasks, of memory, of processors."""
 
 import re
 from contextlib import suppress
@@ -17,6 +17,12 @@ _SCHEDSTAT = (
 _COUNTER = re.compile(r"-?[0-9]{1,20}$")
 _PID = re.compile("[0-9]{1,9}")
 _RUN_NS = re.compile("[0-9]{1,19}")
+_MHZ = re.compile(r"^cpu MHz\s*: *([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*$", re.MULTILINE)
+_IOMEM = re.compile(r"([0-9a-f]{1,16})-([0-9a-f]{1,16}) : (.+)")
+_VMALLOC = re.compile(r"0x([0-9a-f]{16})-0x([0-9a-f]{16})\s+\d+ (\S+)(.*)")
+# Addresses of kernels of 64 bits; where root may not see them they are hashes of 32 bits.
+_KERNEL = 1 << 63
+_RAM = "System RAM"
 
 
 def parse_schedstat(text: str) -> "pd.DataFrame":
@@ -148,3 +154,41 @@ def parse_task_files(text: str) -> TaskFiles:
             known = len(words) == 4 and _RUN_NS.fullmatch(words[1])
             files.run_ns[int(pid)] = int(words[1]) if known else None
     return files
+
+
+def cpu_mhz(text: str) -> list[float]:
+    """The "cpu MHz" of each CPU in /proc/cpuinfo: of that moment where the clock is scaled."""
+    return [float(speed) for speed in _MHZ.findall(text)]
+
+
+def parse_available_memory(text: str) -> int | None:
+    """Bytes that can be had without swapping, by /proc/meminfo; None where it does not say."""
+    sizes = (line.split()[1] for line in text.splitlines() if line.startswith("MemAvailable:"))
+    return next((int(kib) * 1024 for kib in sizes), None)
+
+
+class Area(NamedTuple):
+    """A part of memory: from start on, up to before end."""
+
+    start: int
+    end: int
+    name: str
+
+
+def ram(text: str) -> list[Area]:
+    """The host's memory by physical address: lines of /proc/iomem that are in no other's."""
+    lines = filter(None, map(_IOMEM.fullmatch, text.splitlines()))
+    areas = [Area(int(at[1], 16), int(at[2], 16) + 1, _RAM) for at in lines if at[3] == _RAM]
+    # Where root may not see them all addresses are 0.
+    return [area for area in areas if area.end > 1]
+
+
+def virtual_areas(text: str) -> list[Area]:
+    """What is in /proc/vmallocinfo, by who asked for it: "ioremap" for devices."""
+    areas = []
+    for match in filter(None, map(_VMALLOC.fullmatch, text.splitlines())):
+        start, end = int(match[1], 16), int(match[2], 16)
+        name = "ioremap" if " ioremap" in match[4] else match[3].partition("+")[0]
+        if _KERNEL <= start < end:
+            areas.append(Area(start, end, name))
+    return sorted(areas)

@@ -1,8 +1,13 @@
-# Settings of a kernel: how it was configured, its sysctls, what its CPUs are set aside for.
+# Settings of a kernel: its configuration, sysctls, CPUs that are set aside, their clock.
 
 import re
+from typing import NamedTuple
 
 _TICKLESS = re.compile(r"^/sys/devices/system/cpu/nohz_full ([0-9,-]+)$", re.MULTILINE)
+_SCALING = re.compile(
+    r"^/sys/devices/system/cpu/cpu[0-9]+/cpufreq/scaling_(max_freq|governor|driver) (.+)$",
+    re.MULTILINE,
+)
 _RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
@@ -28,3 +33,24 @@ def tickless_cpus(text: str) -> list[int]:
             break
         cpus += range(int(first), int(last or first) + 1)
     return cpus
+
+
+class Scaling(NamedTuple):
+    """What cpufreq was told. driver: whether any scales the clock; governors: those in use."""
+
+    driver: bool
+    governors: tuple[str, ...]
+    limit_mhz: float | None
+
+
+def scaling(text: str) -> Scaling:
+    """What settings/cpufreq says; limit_mhz is the highest scaling_max_freq, None without any."""
+    values: dict[str, list[str]] = {}
+    for name, value in _SCALING.findall(text):
+        values.setdefault(name, []).append(value.strip())
+    limits = [int(one) for one in values.get("max_freq", ()) if re.fullmatch(r"[0-9]{1,9}", one)]
+    return Scaling(
+        "driver" in values,
+        tuple(sorted(set(values.get("governor", ())))),
+        max(limits) / 1e3 if limits else None,
+    )

@@ -28,13 +28,13 @@ def daemons(bundle: "Bundle") -> pd.DataFrame:
     pidstat the mean of its intervals.
     """
     rows = _listed(bundle) | _sampled(bundle)
-    found = sorted((name, *taken) for name, taken in rows.items())
-    return pd.DataFrame(found, columns=list(_COLUMNS)).astype(_COLUMNS)
+    by_name = sorted((name, *figures) for name, figures in rows.items())
+    return pd.DataFrame(by_name, columns=list(_COLUMNS)).astype(_COLUMNS)
 
 
 def _sampled(bundle: "Bundle") -> dict[str, tuple[float, float]]:
     # By name the share and the memory of all of its processes.
-    seen: dict[int, list[tuple[int, int]]] = {}
+    ticks_at: dict[int, list[tuple[int, int]]] = {}
     names: dict[int, str] = {}
     memory: dict[int, float] = {}
     for begin_ns, end_ns, text in readings(bundle, "daemons"):
@@ -46,24 +46,24 @@ def _sampled(bundle: "Bundle") -> dict[str, tuple[float, float]]:
                     stat = parse_task_stat(said)
                     names[stat.pid] = stat.comm
                     ticks = stat.user_ticks + stat.system_ticks
-                    seen.setdefault(stat.pid, []).append(((begin_ns + end_ns) // 2, ticks))
+                    ticks_at.setdefault(stat.pid, []).append(((begin_ns + end_ns) // 2, ticks))
             words = said.split()
             if kind == "status" and words[:1] == ["VmRSS:"] and pid.isdigit() and len(words) > 1:
                 kib = float(words[1]) if words[1].isdigit() else 0.0
                 memory[int(pid)] = max(memory.get(int(pid), 0.0), 1024 * kib)
-    found: dict[str, tuple[float, float]] = {}
-    for task, points in seen.items():
+    by_name: dict[str, tuple[float, float]] = {}
+    for task, points in ticks_at.items():
         (first_ns, first), (last_ns, last) = points[0], points[-1]
         passed_s = (last_ns - first_ns) / 1e9
         used = (last - first) * _TICK_S / passed_s if passed_s > 0 else float("nan")
-        share, rss = found.get(names[task], (0.0, 0.0))
-        found[names[task]] = share + used, rss + memory.get(task, 0.0)
-    return found
+        share, rss = by_name.get(names[task], (0.0, 0.0))
+        by_name[names[task]] = share + used, rss + memory.get(task, 0.0)
+    return by_name
 
 
 def _listed(bundle: "Bundle") -> dict[str, tuple[float, float]]:
-    pidstat = {one.name: one for one in bundle.manifest.companions}.get("pidstat")
-    text = bundle.text(pidstat.output) if pidstat and pidstat.output else None
+    output = bundle.manifest.companion("pidstat").output
+    text = bundle.text(output) if output else None
     rows = parse_pidstat(text or "")
     if "cpu_share" not in rows:
         return {}

@@ -31,19 +31,17 @@ def mpstat_intervals(bundle: "Bundle") -> pd.DataFrame:
     mpstat says to the second when an interval ended; that they follow one another from its start
     on is more exact. Empty where the bundle has none, or does not say when it started.
     """
-    mpstat = {one.name: one for one in bundle.manifest.companions}.get("mpstat")
-    text = bundle.text(mpstat.output) if mpstat and mpstat.output else None
-    start = mpstat.start_ns if mpstat else None
+    mpstat = bundle.manifest.companion("mpstat")
+    text = bundle.text(mpstat.output) if mpstat.output else None
     try:
         frame = parse_mpstat(text or "")
     except CaptureError:
         frame = parse_mpstat("")
     frame = frame[frame["interval"].notna()]
-    if start is None:
+    if mpstat.start_ns is None:
         frame = frame[:0]
-    step = round(interval_s(bundle) * 1e9)
+    step, begin = round(interval_s(bundle) * 1e9), mpstat.start_ns or 0
     order = frame["interval"].astype("int64")
-    begin = start or 0
     return frame.assign(start_ns=begin + order * step, end_ns=begin + (order + 1) * step)
 
 

@@ -116,14 +116,13 @@ def counted_in(bundle: "Bundle", name: str) -> PerfStat:
     so early that its last print is before it was told to end. Where the manifest does not say when
     it ran, start_ns and end_ns count from 0.
     """
-    known = {one.name: one for one in bundle.manifest.companions}.get(name)
-    text = bundle.text((known and known.output) or f"{name}.jsonl")
-    frame, notes = parse_perf_stat(text or "")
-    began = min((known and known.start_ns) or 0, FARTHEST_NS)
+    perf = bundle.manifest.companion(name)
+    frame, notes = parse_perf_stat(bundle.text(perf.output or f"{name}.jsonl") or "")
+    began = min(perf.start_ns or 0, FARTHEST_NS)
     for column in ("start", "end"):
         frame[f"{column}_ns"] = began + (frame[f"{column}_s"] * 1e9).round().astype("int64")
     last = int(frame["end_ns"].max()) if len(frame) else 0
-    ended = min((known and known.end_ns) or last, 2 * FARTHEST_NS - 1)
+    ended = min(perf.end_ns or last, 2 * FARTHEST_NS - 1)
     frame["interval_error_ns"] = max(ended - last, 0)
     return PerfStat(frame, notes)
 

@@ -61,9 +61,9 @@ def turbostat_intervals(bundle: "Bundle") -> pd.DataFrame:
 
     It prints no times, so its intervals are laid one after the other, as long as was asked for.
     """
-    known = {one.name: one for one in bundle.manifest.companions}.get("turbostat")
-    frame = parse_turbostat(bundle.text((known and known.output) or "turbostat.txt") or "")
-    began = min((known and known.start_ns) or 0, FARTHEST_NS)
+    turbostat = bundle.manifest.companion("turbostat")
+    frame = parse_turbostat(bundle.text(turbostat.output or "turbostat.txt") or "")
+    began = min(turbostat.start_ns or 0, FARTHEST_NS)
     # Whole seconds.
     step_s = max(round(interval_s(bundle) + 1e-9), 1)
     ends = ((frame["interval"] + offset) * step_s for offset in (0, 1))

@@ -16,7 +16,7 @@ def cgroups_of(capture: "Capture") -> dict[int, str]:
 
     A task that was forked while it was recorded is in its parent's, unless it is in a snapshot.
     """
-    from ..parsers.tasks import parse_tasks
+    from ..parsers.recorder_texts import parse_tasks
 
     bundle = capture.bundle
     found: dict[int, str] = {}

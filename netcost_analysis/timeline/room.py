@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
-from ..parsers.meminfo import parse_available_memory
+from ..parsers.proc_text import parse_available_memory
 
 if TYPE_CHECKING:
     from .tables import Tables

@@ -101,7 +101,7 @@ class Tables:
     def _pass(
         self, tables: list[str], bin_ns: int | None = None, for_lives: bool = False
     ) -> dict[str, Any]:
-        selection, counts = self.selection, self.capture.ahead.take()
+        selection, counts = self.selection, self.capture.event_counts.take()
         # Task lifetimes need the slices of all CPUs.
         has_lives = for_lives and self.cpus is None and self._task_events is None
         keep = has_lives and self.capture.is_small
@@ -118,7 +118,7 @@ class Tables:
                 progress=advance,
                 **selection,
             )
-        self.capture.ahead.keep(counts, result["counts"])
+        self.capture.event_counts.keep(counts, result["counts"])
         if tasks:
             names = (name for name, *_ in tasks)
             self._task_events = dict(zip(names, result["task_events"], strict=True))
@@ -178,7 +178,7 @@ class Tables:
         bundle = self.capture.bundle
         if bundle is None:
             return None
-        from ..capture.naming import bundle_lines, device_names
+        from ..capture.interrupt_devices import bundle_lines, device_names
 
         return bundle.clock_doubt, bundle_lines(bundle), bundle.tickless, device_names(bundle)
 

@@ -12,44 +12,38 @@ from support.perfdata import tracepoints as t
 from support.robbed import robbed
 from support.run_cli import Netcost
 
+BUILT_IN = ("IRQ_TIME_ACCOUNTING", "TICK_CPU_ACCOUNTING")
+# What is set in the configuration, the command line, the clocksource, and the regime.
+REGIMES = [
+    (("TICK_CPU_ACCOUNTING",), "", None, "tick"),
+    (("VIRT_CPU_ACCOUNTING_GEN",), "", None, "virt_gen"),
+    # rq_clock_task leaves interrupts out whichever of the two counts user and system time.
+    (("VIRT_CPU_ACCOUNTING_GEN", "IRQ_TIME_ACCOUNTING"), "", None, "irq_time"),
+    (("VIRT_CPU_ACCOUNTING_NATIVE",), "", None, "virt_native"),
+    ((), "", None, None),
+    # Built in, it is off where the command line or the TSC says so.
+    (BUILT_IN, "quiet tsc=noirqtime", "tsc", "tick"),
+    (BUILT_IN, "tsc=unstable", "hpet", "tick"),
+    (BUILT_IN, "tsc=reliable", "tsc", "irq_time"),
+    (BUILT_IN, "", "kvm-clock", "irq_time"),
+    (BUILT_IN, "", None, "irq_time"),
+    (BUILT_IN, "", "hpet", None),
+]
 
-def of(*names: str) -> object:
-    found = accounting({f"CONFIG_{name}": "y" for name in names})
-    return found and found.regime
+
+def configured(*names: str) -> dict[str, str]:
+    return {f"CONFIG_{name}": "y" for name in names}
 
 
-def test_regime() -> None:
-    for names, regime in (
-        (("TICK_CPU_ACCOUNTING",), "tick"),
-        (("TICK_CPU_ACCOUNTING", "IRQ_TIME_ACCOUNTING"), "irq_time"),
-        (("VIRT_CPU_ACCOUNTING_GEN",), "virt_gen"),
-        # rq_clock_task leaves interrupts out whichever of the two counts user and system time.
-        (("VIRT_CPU_ACCOUNTING_GEN", "IRQ_TIME_ACCOUNTING"), "irq_time"),
-        (("VIRT_CPU_ACCOUNTING_NATIVE",), "virt_native"),
-        ((), None),
-    ):
-        assert of(*names) == regime
-
-
-# Built in, it is off where the command line or the TSC says so.
-@pytest.mark.parametrize(
-    ("command_line", "clocksource", "regime"),
-    [
-        ("quiet tsc=noirqtime", "tsc", "tick"),
-        ("tsc=unstable", "hpet", "tick"),
-        ("tsc=reliable", "tsc", "irq_time"),
-        ("", "kvm-clock", "irq_time"),
-        ("", "arch_sys_counter", "irq_time"),
-        ("", None, "irq_time"),
-        ("", "hpet", None),
-    ],
-)
-def test_what_speaks_against_the_configuration(
-    command_line: str, clocksource: str | None, regime: str | None
+@pytest.mark.parametrize(("names", "command_line", "clocksource", "regime"), REGIMES)
+def test_regime(
+    names: tuple[str, ...], command_line: str, clocksource: str | None, regime: str | None
 ) -> None:
-    config = {"CONFIG_IRQ_TIME_ACCOUNTING": "y", "CONFIG_TICK_CPU_ACCOUNTING": "y"}
-    found = accounting(config, command_line, clocksource)
+    found = accounting(configured(*names), command_line, clocksource)
     assert (found and found.regime) == regime
+    # Only irq_time charges nobody; of virt_native vtime_flush gives interrupts to the task, too.
+    charged = regime != "irq_time"
+    assert found is None or found[1:] == (charged, charged, True)
 
 
 # What the counters show goes before all of that, and stands for it where nothing was recorded.
@@ -67,8 +61,7 @@ def test_the_counters_show_whether_interrupts_are_measured(
     irq_ticks: int, interrupts: int, measures: bool | None
 ) -> None:
     assert measures_interrupts(irq_ticks, interrupts) is measures
-    built_in = {"CONFIG_IRQ_TIME_ACCOUNTING": "y", "CONFIG_TICK_CPU_ACCOUNTING": "y"}
-    found = accounting(built_in, "", "hpet", measures)
+    found = accounting(configured(*BUILT_IN), "", "hpet", measures)
     assert (found and found.regime) == {True: "irq_time", False: "tick", None: None}[measures]
     assert (accounting({}, measures=measures) is not None) == (measures is False)
 
@@ -80,44 +73,28 @@ def test_an_option_that_is_off_does_not_count() -> None:
     assert found.regime == "tick"
 
 
-@pytest.mark.parametrize(
-    ("option", "charged"),
-    [
-        # vtime_flush gives interrupts to account_system_index_time: to the task's stime, too.
-        ("VIRT_CPU_ACCOUNTING_NATIVE", (True, True, True)),
-        ("VIRT_CPU_ACCOUNTING_GEN", (True, True, True)),
-        ("TICK_CPU_ACCOUNTING", (True, True, True)),
-        ("IRQ_TIME_ACCOUNTING", (False, False, True)),
-    ],
-)
-def test_only_irq_time_charges_nobody(option: str, charged: tuple[bool, bool, bool]) -> None:
-    found = accounting({f"CONFIG_{option}": "y"})
-    assert found is not None
-    assert (found.hardirq, found.softirq, found.ksoftirqd) == charged
-
-
-def test_a_bundle_knows_its_command_line(tmp_path: Path) -> None:
+@pytest.fixture
+def built_in(tmp_path: Path) -> Path:
     path = doctored(tmp_path / "b")
-    (path / "kernel_config").write_text(
-        "CONFIG_IRQ_TIME_ACCOUNTING=y\nCONFIG_TICK_CPU_ACCOUNTING=y\n"
-    )
-    assert regime(path) == "irq_time"
-    (path / "before" / "settings").mkdir()
-    (path / "before" / "settings" / "cmdline").write_text("root=/dev/vda tsc=noirqtime\n")
-    assert regime(path) == "tick"
+    text = "".join(f"{name}=y\n" for name in configured(*BUILT_IN))
+    (path / "kernel_config").write_text(text)
+    return path
 
 
-def test_the_bundles_counters_go_before_its_configuration(tmp_path: Path) -> None:
-    path = doctored(tmp_path / "b")
-    (path / "kernel_config").write_text(
-        "CONFIG_IRQ_TIME_ACCOUNTING=y\nCONFIG_TICK_CPU_ACCOUNTING=y\n"
-    )
+def test_a_bundle_knows_its_command_line(built_in: Path) -> None:
+    assert regime(built_in) == "irq_time"
+    (built_in / "before" / "settings").mkdir()
+    (built_in / "before" / "settings" / "cmdline").write_text("root=/dev/vda tsc=noirqtime\n")
+    assert regime(built_in) == "tick"
+
+
+def test_the_bundles_counters_go_before_its_configuration(built_in: Path) -> None:
     for side, count in (("before", 0), ("after", 200_000)):
-        (path / side / "stat").write_text("cpu0 1 0 1 1 0 0 9 0 0 0\n")
-        (path / side / "interrupts").write_text(f"      CPU0\n LOC: {count} Local timer\n")
-    assert regime(path) == "tick"
-    (path / "after" / "stat").write_text("cpu0 1 0 1 1 0 20 9 0 0 0\n")
-    assert regime(path) == "irq_time"
+        (built_in / side / "stat").write_text("cpu0 1 0 1 1 0 0 9 0 0 0\n")
+        (built_in / side / "interrupts").write_text(f"      CPU0\n LOC: {count} Local timer\n")
+    assert regime(built_in) == "tick"
+    (built_in / "after" / "stat").write_text("cpu0 1 0 1 1 0 20 9 0 0 0\n")
+    assert regime(built_in) == "irq_time"
 
 
 # Where nothing says it, from none to all of the interrupts are charged.

@@ -123,7 +123,7 @@ def test_the_trace_tells_when_a_victim_ran() -> None:
     assert found[["task_stat"]].isna().all()
 
 
-def test_a_victims_cpu_is_the_one_given(tmp_path: Path) -> None:
+def test_a_victims_cpu_is_the_one_given() -> None:
     apart = bare(NIC, victim_output=NIC / "victim.txt", victim_cpu=1)
     assert victim_of(apart).cpu == 1
     assert apart.victim_timeline().cpus == [1]
@@ -133,30 +133,23 @@ def test_a_victims_cpu_is_the_one_given(tmp_path: Path) -> None:
 
 
 def test_of_several_tasks_nobody_knows_which(tmp_path: Path) -> None:
-    other = robbed(1, h.Task(501, "openssl"))
-    path = written(tmp_path, robbed(), other)
+    path = written(tmp_path, robbed(), robbed(1, h.Task(501, "openssl")))
     apart = open_capture(path, victim_output=NIC / "victim.txt")
     assert (victim_of(apart).pid, victim_of(apart).cpu) == (None, None)
     assert {"2", "0-1;"} <= set(apart.info["notes"][-1].split())
 
 
-def test_a_trace_without_the_victim(tmp_path: Path) -> None:
-    path = written(tmp_path, robbed(victim=h.Task(7, "make")))
-    apart = open_capture(path, victim_output=NIC / "victim.txt")
-    assert "no task openssl" in apart.info["notes"][-1]
-    got = apart.ask("accounts").frame["got_share"]
-    assert got["times"] == pytest.approx(0.57)
-    assert got[["traced", "work"]].isna().all()
-
-
-# A text that makes no ledger still has what was given.
-def test_a_trace_without_a_ledger(tmp_path: Path) -> None:
-    path = tmp_path / "trace.txt"
-    path.write_text("x 5 [000] 0.000001: irq:softirq_raise: vec=3 [action=NET_RX]\n" * 3)
-    apart = open_capture(
-        path, victim_output=NIC / "victim.txt", kernel_config=NIC / "kernel_config"
-    )
-    assert apart.ask("accounts").frame["got_share"]["times"] == pytest.approx(0.57)
+# A trace without the victim, and a text that makes no ledger, still have what was given.
+def test_a_trace_that_shows_no_victim(tmp_path: Path) -> None:
+    text = tmp_path / "trace.txt"
+    text.write_text("x 5 [000] 0.000001: irq:softirq_raise: vec=3 [action=NET_RX]\n" * 3)
+    config = NIC / "kernel_config"
+    for path in (written(tmp_path, robbed(victim=h.Task(7, "make"))), text):
+        apart = open_capture(path, victim_output=NIC / "victim.txt", kernel_config=config)
+        assert "no task openssl" in apart.info["notes"][-1]
+        got = apart.ask("accounts").frame["got_share"]
+        assert got["times"] == pytest.approx(0.57)
+        assert got[["traced", "work"]].isna().all()
 
 
 def test_other_work_is_not_compared(tmp_path: Path) -> None:
@@ -206,22 +199,19 @@ def test_of_another_victim_a_bundle_says_nothing(tmp_path: Path) -> None:
     assert got[["task_stat", "work"]].isna().all()
 
 
-def test_a_verdict_on_other_counters_is_not_taken(tmp_path: Path) -> None:
-    written_down = {"verdict": "complete", "state": "complete", "rows": [], "lost_events": 0}
-    folder = doctored(tmp_path / "b", completeness=written_down)
-    assert open_capture(folder).ask("completeness")["state"] == "complete"
-    given = open_capture(folder, before=folder / "before", after=folder / "after")
-    assert given.ask("completeness")["state"] != "complete"
-
-
 def test_a_folder_given_is_read_instead_of_the_bundles(tmp_path: Path) -> None:
-    folder, given = doctored(tmp_path / "b"), tmp_path / "given"
+    verdict = {"verdict": "complete", "state": "complete", "rows": [], "lost_events": 0}
+    folder, given = doctored(tmp_path / "b", completeness=verdict), tmp_path / "given"
     given.mkdir()
     (given / "stat").write_text("cpu0 1 0 0 0 0 0 0 0 0 0\n")
-    bundle = bundle_of(open_capture(folder, before=given))
+    own, other = open_capture(folder), open_capture(folder, before=given)
+    bundle = bundle_of(other)
     assert bundle.text("before/interrupts") is None
     assert bundle.before.ticks == {0: [1] + [0] * 9}
     assert bundle.after.ticks[0][0] == 250
+    # The recorder's verdict was on other counters.
+    states = [one.ask("completeness")["state"] for one in (own, other)]
+    assert states[0] == "complete" != states[1]
 
 
 def test_a_packed_configuration(tmp_path: Path) -> None:
@@ -257,13 +247,10 @@ def test_what_is_something_else_is_one_line(tmp_path: Path, kind: str) -> None:
         assert "\n" not in str(refused.value)
 
 
-def test_a_damaged_packed_configuration_is_one_line(tmp_path: Path) -> None:
+def test_a_text_that_is_damaged_or_larger_than_it_can_be(tmp_path: Path) -> None:
     (tmp_path / "config.gz").write_bytes(gzip.compress(b"CONFIG_HZ=250\n" * 99)[:-9])
     with pytest.raises(CaptureError, match=r"config\.gz: damaged"):
         bare(NIC, kernel_config=tmp_path / "config.gz")
-
-
-def test_no_text_is_larger_than_it_can_be(tmp_path: Path) -> None:
     with (tmp_path / "victim.txt").open("wb") as file:
         file.truncate(65 << 20)
     with pytest.raises(CaptureError, match="64 MiB"):

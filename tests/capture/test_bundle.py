@@ -1,11 +1,18 @@
+# A bundle's files and its manifest: what a stranger's says in another type is absent, and the rest
+# stays.
+
+import copy
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import convert, to_builtins
 
 from netcost_analysis import Bundle, CaptureError, open_capture
-from netcost_analysis.capture.manifest import Victim
+from netcost_analysis.capture.manifest import Manifest, Victim
+from netcost_analysis.parsers.typed_json import struct_of
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 
@@ -24,7 +31,6 @@ def test_names_its_files(tmp_path: Path) -> None:
     assert made.trace == tmp_path / "trace.perf.data"
     assert made.speed_runs[0].user_s == 2.41
     assert made.kernel_config == {"CONFIG_HZ": "250"}
-    assert made.manifest.load is None
     assert made.load_output is None
     assert made.baseline is None
     assert made.before.stat.empty
@@ -46,12 +52,9 @@ def test_no_name_leads_out_of_the_bundle(tmp_path: Path, name: str) -> None:
     (tmp_path / "outside").write_text("secret")
     (inside / "link").symlink_to(tmp_path / "outside")
     made = bundle(inside, trace=name, victim={"output": name}, baseline=name)
-    with pytest.raises(CaptureError, match="outside the bundle"):
-        _ = made.trace
-    with pytest.raises(CaptureError, match="outside the bundle"):
-        _ = made.victim_output
-    with pytest.raises(CaptureError, match="outside the bundle"):
-        _ = made.baseline
+    for read in ("trace", "victim_output", "baseline"):
+        with pytest.raises(CaptureError, match="outside the bundle"):
+            getattr(made, read)
 
 
 @pytest.mark.parametrize(
@@ -133,13 +136,6 @@ def test_a_trace_that_is_no_name(tmp_path: Path, value: object) -> None:
         _ = bundle(tmp_path, trace=value).trace
 
 
-def test_parts_of_the_wrong_type_count_as_absent(tmp_path: Path) -> None:
-    made = bundle(tmp_path, trace="t", victim="openssl", load=[1], host=3)
-    assert made.victim is None
-    assert made.manifest.load is None
-    assert "unknown" in repr(made)
-
-
 @pytest.mark.parametrize(
     ("command", "comm"),
     [
@@ -152,3 +148,75 @@ def test_parts_of_the_wrong_type_count_as_absent(tmp_path: Path) -> None:
 )
 def test_the_victims_comm(tmp_path: Path, command: str | None, comm: str | None) -> None:
     assert bundle(tmp_path, victim={"command": command}).victim_comm == comm
+
+
+WHOLE: dict[str, Any] = {
+    "netcost_bundle": 1,
+    "tool": "perf",
+    "trace": "trace.perf.data",
+    "cpus": "all",
+    "record_command": "netcost-record -o x",
+    "lost_events": 3,
+    "window": {"start_ns": 1, "end_ns": 2},
+    "host": {"kernel": "6.12", "arch": "x86_64", "cpu_model": "EPYC", "virtualization": "kvm",
+             "clocksource": "tsc", "sysctls": {"net.core.netdev_budget": 300}},
+    "victim": {"command": "openssl speed", "output": "victim.txt", "cpu": 1, "pid": 7,
+               "start_ns": 1, "end_ns": 2, "user_s": 1, "system_s": 0.5, "wall_s": 2.0},
+    "load": {"command": "udp-load", "output": "load.txt"},
+    "baseline": "baseline/",
+    "calibration": {"idle": "a/", "idle_traced": "b/", "load": "c/", "load_traced": "./"},
+    "completeness": {"verdict": "complete", "state": "complete", "reason": "none",
+                     "lost_events": 0,
+                     "rows": [{"what": "irq", "name": "9", "cpu": 0, "counted": 1, "recorded": 1,
+                               "recorded_inside": 0}]},
+    "companions": [{"name": "mpstat", "output": "mpstat.json", "start_ns": 5}],
+    "network_namespaces": ["."],
+    "notes": ["one"],
+}  # fmt: skip
+OTHERS = (None, True, -1, 1.5, 1 << 70, float("nan"), "x", [], [1], {}, {"x": 1})
+# Of the others' parts one that is wrong, or missing, undoes the whole.
+APART = ("window", "host", "victim", "load", "calibration")
+
+Keys = tuple[str | int, ...]
+
+
+def leaves(value: Any, path: Keys = ()) -> dict[Keys, Any]:
+    """What is in a manifest, by where it is."""
+    found = {path: value} if path else {}
+    if isinstance(value, list | tuple):
+        value = dict(enumerate(value))
+    for key, one in value.items() if isinstance(value, dict) else ():
+        found |= leaves(one, (*path, key))
+    return found
+
+
+def changed(path: Keys, value: Any) -> dict[str, Any]:
+    said = copy.deepcopy(WHOLE)
+    at: Any = said
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    return said
+
+
+def test_each_field_stands_for_itself() -> None:
+    known = leaves(to_builtins(struct_of(Manifest, WHOLE)))
+    for path, value in product(leaves(WHOLE), OTHERS):
+        doubtful = path if path[0] in APART else path[:1]
+        found = struct_of(Manifest, changed(path, value))
+        # What is left is of its type.
+        assert convert(to_builtins(found), Manifest) == found
+        kept = leaves(to_builtins(found))
+        for place in known:
+            inside = place[: len(doubtful)] == doubtful
+            holds = doubtful[: len(place)] == place
+            assert inside or holds or kept[place] == known[place], (path, value, place)
+
+
+def test_what_is_no_object_says_nothing_and_a_list_keeps_what_is_of_its_type() -> None:
+    assert [struct_of(Manifest, said) for said in (None, [], "x", 3)] == [None] * 4
+    companions = [None, {"output": "x"}, {"name": "mpstat", "start_ns": "now"}, 7]
+    found = struct_of(Manifest, {"notes": [None, "one", {"a": 1}, "two"], "companions": companions})
+    assert found is not None
+    assert found.notes == ["one", "two"]
+    assert [(one.name, one.start_ns) for one in found.companions] == [("mpstat", None)]

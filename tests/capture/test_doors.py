@@ -1,6 +1,7 @@
 # Captures in Python that are none of perf's: what they call themselves, and what they say of what
 # only perf records.
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -43,39 +44,30 @@ def test_a_text_of_perf_has_events_and_samples(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("door", "who"),
     [
-        (trace_dat, ("trace.dat", "trace-cmd 3.1.6 described", "6.18.0", "x86_64")),
-        (tracefs, ("tracefs", "tracefs", "6.18.0", "x86_64")),
-        (text, ("text", "ftrace", "unknown", "unknown")),
+        (trace_dat, "trace.dat, trace-cmd 3.1.6 described, kernel 6.18.0, x86_64"),
+        (tracefs, "tracefs, tracefs, kernel 6.18.0, x86_64"),
+        (text, "text, ftrace, kernel unknown, unknown arch"),
     ],
 )
-def test_a_capture_says_who_recorded_it(tmp_path: Path, door: object, who: tuple[str, ...]) -> None:
-    assert callable(door)
-    capture = open_capture(door(tmp_path))
-    kind, recorder, kernel, arch = who
-    shown = repr(capture)
-    assert f" {kind}, {recorder}, kernel {kernel}, " in shown
-    assert arch in shown
+def test_a_capture_says_who_recorded_it(
+    tmp_path: Path, door: Callable[[Path], str], who: str
+) -> None:
+    shown = repr(open_capture(door(tmp_path)))
+    assert f" {who}\n" in shown
     assert "perf" not in shown.replace(str(tmp_path), "")
-    assert f"{kind} by {recorder}\n" in capture.ask.completeness.recording().words
-
-
-def test_a_capture_says_how_fine_its_clock_is(tmp_path: Path) -> None:
-    assert "of 1,000 ns" in repr(open_capture(text(tmp_path)))
-    assert "clock counter, an" in repr(open_capture(trace_dat(tmp_path, clock="counter")))
 
 
 def test_seconds_need_a_clock_that_counts_them(tmp_path: Path) -> None:
-    capture = open_capture(trace_dat(tmp_path, clock="x86-tsc"))
-    with pytest.raises(CaptureError, match="x86-tsc counts cycles"):
-        _ = capture.start_ns
-    ordered = open_capture(trace_dat(tmp_path, clock="counter"))
-    with pytest.raises(CaptureError, match="counter counts events"):
-        _ = ordered.start_ns
+    for clock, counts in (("x86-tsc", "cycles"), ("counter", "events")):
+        capture = open_capture(trace_dat(tmp_path, clock=clock))
+        with pytest.raises(CaptureError, match=f"{clock} counts {counts}"):
+            _ = capture.start_ns
 
 
 @pytest.mark.parametrize("door", [tracefs, text])
-def test_the_top_buffer_by_name_is_the_only_one(tmp_path: Path, door: object) -> None:
-    assert callable(door)
+def test_the_top_buffer_by_name_is_the_only_one(
+    tmp_path: Path, door: Callable[[Path], str]
+) -> None:
     path = door(tmp_path)
     assert open_capture(path, buffer="").info["cpus"] == [0]
     with pytest.raises(CaptureError, match="no buffer 'foo'"):

@@ -5,9 +5,7 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +17,7 @@ from support import packed_bundles as p
 from support.host import SAMPLES
 from support.kit.pack import PACK, SECRETS, make_bundle, make_experiment, members, snapshot
 from support.kit.record import ended
-from support.refused_bundles import REFUSED, Made
+from support.refused_bundles import REFUSED
 from support.run_cli import Netcost
 
 
@@ -64,7 +62,6 @@ def test_all_of_it_is_in_one_file(
     assert [one["name"] for one in told["steps"]] == ["acme 1", "base-1"]
     shown = netcost("info", str(archive))
     assert shown.code == 0
-    assert f"{archive} (experiment)" in shown.out
     assert sum("trace.perf.data" in line for line in shown.out.splitlines()) == 2
     assert netcost("info", str(folder)).out == shown.out.replace(str(archive), str(folder))
 
@@ -118,8 +115,7 @@ def test_one_map_masks_it_on_the_host(
     [
         ("folder", "out.netcost.tar.zst"),
         ("packed", "out"),
-        ("bundles packed", "out"),
-        ("bundles packed", "out.netcost.tar.zst"),
+        ("bundles packed", "out.netcost.tar.gz"),
     ],
 )
 def test_netcost_mask_takes_it(
@@ -166,8 +162,10 @@ def _texts(path: Path, flat: Path) -> list[str]:
     return [path.read_bytes().decode("latin1")]
 
 
-# Of a stranger, whatever is refused of a bundle.
-@pytest.mark.parametrize("name", [name for name in REFUSED if name not in ("no manifest", "twice")])
+# Each is refused of a bundle too: here some that its folder of bundles could change.
+@pytest.mark.parametrize(
+    "name", ["climbs", "link inside", "changed", "missing", "extra", "no sums"]
+)
 def test_what_is_refused_of_a_bundle(
     name: str, tmp_path: Path, unpacking: Path, netcost: Netcost
 ) -> None:
@@ -178,7 +176,7 @@ def test_what_is_refused_of_a_bundle(
     sound.write_bytes(p.tar(p.members(files)))
     assert open_experiment(sound).steps["folder"].tolist() == [1]
     path = tmp_path / "b.netcost.tar.zst"
-    path.write_bytes(p.packed(p.tar(_changed(change, files)), "zstd"))
+    path.write_bytes(p.packed(p.tar(change(p.members(files))), "zstd"))
     before = snapshot(tmp_path)
     with pytest.raises((CaptureError, OSError)) as caught:
         open_experiment(path)
@@ -186,19 +184,6 @@ def test_what_is_refused_of_a_bundle(
     run = netcost("info", str(path))
     assert (run.code, run.err.count("\n")) == (1, 1)
     assert snapshot(tmp_path) == before
-    assert list(unpacking.iterdir()) == []
-
-
-def _changed(change: Callable[[Made], Made], files: dict[str, bytes]) -> Any:
-    return change(p.members(files))
-
-
-def test_a_bomb_is_refused(tmp_path: Path, unpacking: Path) -> None:
-    files = {"experiment.json": b'{"netcost_experiment": 1}', "zeros": bytes(80 << 20)}
-    path = tmp_path / "b.netcost.tar.zst"
-    path.write_bytes(p.packed(p.tar(p.members(files)), "zstd"))
-    with pytest.raises(CaptureError, match=" grows "):
-        open_experiment(path)
     assert list(unpacking.iterdir()) == []
 
 
@@ -236,5 +221,5 @@ def test_the_table_of_a_packed_one_is_not_read_from_outside(tmp_path: Path) -> N
     files = {"experiment.json": json.dumps(told).encode()}
     path = tmp_path / "b.tar"
     path.write_bytes(p.tar(p.members(files)))
-    with pytest.raises(CaptureError, match="outside it"):
+    with pytest.raises(CaptureError, match="outside the experiment"):
         _ = open_experiment(path).steps

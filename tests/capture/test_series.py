@@ -57,31 +57,28 @@ def test_an_experiment_that_only_measured(netcost: Netcost) -> None:
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     assert not is_experiment(tmp_path)
-    with pytest.raises(CaptureError, match="is no experiment"):
-        open_experiment(tmp_path)
-    (tmp_path / "experiment.json").write_text("{")
-    with pytest.raises(CaptureError, match="is no JSON"):
-        open_experiment(tmp_path)
-    (tmp_path / "experiment.json").write_text("[]")
-    with pytest.raises(CaptureError, match="of no experiment"):
-        open_experiment(tmp_path)
+    for text, says in ((None, "is no experiment"), ("{", "no JSON"), ("[]", "of no experiment")):
+        if text is not None:
+            (tmp_path / "experiment.json").write_text(text)
+        with pytest.raises(CaptureError, match=says):
+            open_experiment(tmp_path)
 
 
 def test_nothing_outside_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "secret.tsv").write_text("bundle\n../x\n")
     told = open_experiment(folder(tmp_path / "s", table="../secret.tsv"))
-    with pytest.raises(CaptureError, match="outside"):
-        _ = told.steps
-    with pytest.raises(CaptureError, match="outside"):
-        told.bundle("../s")
+    for read in (lambda: told.steps, lambda: told.bundle("../s")):
+        with pytest.raises(CaptureError, match="outside"):
+            read()
     with pytest.raises(CaptureError, match="no recording 'a'"):
-        open_experiment(tmp_path / "s").capture("a")
+        told.capture("a")
 
 
 def test_a_table_that_is_none(tmp_path: Path) -> None:
-    told = open_experiment(folder(tmp_path / "s", text=""))
-    with pytest.raises(CaptureError, match="cannot be read"):
-        _ = told.steps
+    for number, (table, says) in enumerate((("steps.tsv", "cannot be read"), ("x", "no table"))):
+        told = open_experiment(folder(tmp_path / f"{number}", table=table, text=""))
+        with pytest.raises(CaptureError, match=says):
+            _ = told.steps
 
 
 def test_a_table_of_repeats_with_a_trace_and_without(tmp_path: Path, netcost: Netcost) -> None:

@@ -1,6 +1,5 @@
-# A fleet's dataset: parts that are there whole or not at all, and of each capture the last answers.
+# A fleet's dataset: a capture's answers are there whole or not at all, and the last ones count.
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +9,15 @@ import pytest
 from netcost_analysis import CaptureError
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.fleet.dataset import Dataset
-from netcost_analysis.fleet.tables import SCHEMAS
 
 
-def rows(*paths: str, events: int = 1) -> dict[str, list[dict[str, Any]]]:
-    return {
-        "captures": [{"path": path, "events": events} for path in paths],
-        "histograms": [{"path": path, "count": events} for path in paths for _ in range(2)],
-    }
+def row(path: str, events: int = 1) -> dict[str, Any]:
+    bins = [{"histogram": "poll_packets", "low": size, "count": events} for size in (1, 2)]
+    return {"path": path, "hostname": f"host {path}", "events": events, "histograms": bins}
 
 
-def events(data: Dataset) -> dict[str, int]:
-    return {row["path"]: row["events"] for row in data.read("captures").to_pylist()}
+def counts(data: Dataset) -> dict[str, int]:
+    return {one["path"]: one["events"] for one in data.scan("path", "events").to_pylist()}
 
 
 @pytest.fixture
@@ -30,78 +26,53 @@ def data(tmp_path: Path) -> Dataset:
 
 
 def test_the_last_answers_count(data: Dataset) -> None:
-    data.add(rows("b", "a"))
-    data.add(rows("b", events=2))
-    assert events(data) == {"a": 1, "b": 2}
-    assert data.read("histograms")["count"].to_pylist() == [1, 1, 2, 2]
-    assert data.parts() == ["part-000001", "part-000002"]
-    data.tidy()
-    assert events(data) == {"a": 1, "b": 2}
+    for one in (row("b"), row("a"), {"path": "c", "error": "cut"}, row("b", events=2)):
+        data.write(one)
+    assert data.read("captures")["events"].to_pylist() == [1, 2, None]
+    bins = data.read("histograms").to_pylist()
+    assert [(one["hostname"], one["low"], one["count"]) for one in bins] == [
+        *(("host a", 1, 1), ("host a", 2, 1), ("host b", 1, 2), ("host b", 2, 2))
+    ]
     # Who reads the files alone finds each capture once.
     read = pq.read_table(data.folder / "captures")
-    assert sorted(read["path"].to_pylist()) == ["a", "b"]
+    assert sorted(read["path"].to_pylist()) == ["a", "b", "c"]
+    data.update("b", bytes=7)
+    kept = data.scan("path", "bytes", "events").to_pylist()[1]
+    assert kept == {"path": "b", "bytes": 7, "events": 2}
+    assert len(data.read("histograms")) == 4
+    data.remove(["a", "none"])
+    assert counts(data) == {"b": 2, "c": None}
 
 
-def test_parts_are_joined(data: Dataset) -> None:
-    data.add(rows("a"))
-    data.join([data.add(rows("b")), data.add(rows("a", "c", events=3))])
-    assert data.parts() == ["part-000004"]
-    assert events(data) == {"a": 3, "b": 1, "c": 3}
+def test_an_empty_one_has_its_columns(data: Dataset) -> None:
+    assert data.read("captures").column_names[:4] == data.read("devices").column_names[:4]
+    assert len(data.read("histograms")) == 0
 
 
-def test_what_is_removed_was_told(data: Dataset) -> None:
-    data.add(rows("a", "b"))
-    data.add(rows("c"))
-    data.tidy({"b"}.__contains__)
-    assert events(data) == {"b": 1}
-    assert data.parts() == ["part-000001"]
-    assert data.read("histograms")["path"].to_pylist() == ["b", "b"]
-
-
-# A run that is killed leaves a draft, or a part that the table of captures has not.
-@pytest.mark.parametrize("table", [name for name in SCHEMAS if name != "captures"])
-def test_nothing_half_written_is_read(data: Dataset, table: str) -> None:
-    data.add(rows("a"))
-    whole = data.file(table, "part-000001").read_bytes()
-    data.file(table, "part-000002").write_bytes(whole)
-    draft = data.folder / table / ".part-000002.parquet.x1.parquet"
-    draft.write_bytes(whole[:99])
-    assert data.read(table).num_rows == len(rows("a").get(table, ()))
-    data.tidy()
-    assert not draft.exists()
-    assert [path.name for path in (data.folder / table).iterdir()] == ["part-000001.parquet"]
-
-
-# Whatever file a run was about to write when it ended.
-@pytest.mark.parametrize("left", range(5))
-def test_a_part_is_there_whole_or_not(
-    data: Dataset, left: int, monkeypatch: pytest.MonkeyPatch
+# Whatever a run was about to write when it ended.
+@pytest.mark.parametrize("size", [0, 99, None])
+def test_nothing_half_written_is_read(
+    data: Dataset, size: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data.add(rows("a", "b"))
-    written = 0
+    data.write(row("a"))
     write = pq.write_table
 
-    def some(*given: Any, **named: Any) -> None:
-        nonlocal written
-        if written == left:
-            raise KeyboardInterrupt
-        written += 1
-        write(*given, **named)
+    def part(table: object, draft: Path, **given: Any) -> None:
+        write(table, draft, **given)
+        draft.write_bytes(draft.read_bytes()[:size])
+        # What is left of one that was killed.
+        (draft.parent / f"{draft.name}.parquet").write_bytes(draft.read_bytes())
+        raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(pq, "write_table", some)
-        try:
-            data.add(rows("b", events=2))
-            ended = True
-        except KeyboardInterrupt:
-            ended = False
-    again = Dataset(data.folder)
-    assert ended == (left == 4)
-    assert events(again) == {"a": 1, "b": 2 if ended else 1}
-    again.tidy()
-    assert events(again) == {"a": 1, "b": 2 if ended else 1}
-    assert again.read("histograms")["count"].to_pylist() == [1, 1, *[2 if ended else 1] * 2]
-    assert not list(data.folder.rglob(".part-*"))
+        patch.setattr(pq, "write_table", part)
+        for one in (row("a", events=2), row("b")):
+            with pytest.raises(KeyboardInterrupt):
+                data.write(one)
+    assert counts(Dataset(data.folder)) == {"a": 1}
+    assert len(list((data.folder / "captures").iterdir())) == 3
+    with data.locked():
+        assert list((data.folder / "captures").iterdir()) == [data.file("a")]
 
 
 def test_no_folder_of_somebody_elses(tmp_path: Path) -> None:
@@ -112,33 +83,27 @@ def test_no_folder_of_somebody_elses(tmp_path: Path) -> None:
         Dataset(tmp_path)
 
 
-def test_a_newer_one_is_not_read(data: Dataset) -> None:
-    for text in ("", "{", "[]", '{"netcost_fleet": 2}', '{"netcost_fleet": "1"}'):
+def test_another_format_is_not_read(data: Dataset) -> None:
+    for text in ("", "{", "[]", '{"netcost_fleet": 1}', '{"netcost_fleet": "2"}'):
         (data.folder / "fleet.json").write_text(text)
         with pytest.raises(CaptureError, match="is of format"):
             Dataset(data.folder)
 
 
 def test_a_damaged_file_is_named(data: Dataset) -> None:
-    data.add(rows("a"))
-    data.file("devices", "part-000001").write_bytes(b"PAR1 and no more")
-    with pytest.raises(CaptureError, match=r"devices/part-000001\.parquet") as told:
-        data.read("devices")
-    assert "\n" not in str(told.value)
+    for path in ("a", "b"):
+        data.write(row(path))
+    whole = data.file("b").read_bytes()
+    pages = bytes(len(whole) // 2)
+    for damaged in (b"", b"PAR1", whole[:-9], whole[:4] + pages + whole[4 + len(pages) :]):
+        data.file("b").write_bytes(damaged)
+        with pytest.raises(CaptureError) as told:
+            data.read("histograms")
+        assert str(told.value).startswith(f"{data.file('b')} cannot be read: ")
+        assert "\n" not in str(told.value)
 
 
 def test_two_do_not_write_at_once(data: Dataset) -> None:
-    seen: list[str] = []
-
-    def other() -> None:
-        try:
-            with Dataset(data.folder).locked():
-                seen.append("written")
-        except ArgumentError:
-            seen.append("refused")
-
-    with data.locked():
-        thread = threading.Thread(target=other)
-        thread.start()
-        thread.join()
-    assert seen == ["refused"]
+    again = Dataset(data.folder).locked()
+    with data.locked(), pytest.raises(ArgumentError, match="another netcost fleet"), again:
+        pass

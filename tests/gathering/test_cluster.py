@@ -33,14 +33,14 @@ class Deadly(WorkerPlugin):  # type: ignore[misc]
     def setup(self, worker: Any) -> None:
         from netcost_analysis.gathering import cluster
 
-        ask = cluster.answered
+        ask = cluster.ask_capture
 
-        def answered(one: Any, known: Any = None) -> Any:
-            if "deadly" in one.path:
+        def ask_or_end(source: Any, known: Any = None) -> Any:
+            if "deadly" in source.path:
                 os._exit(9)
-            return ask(one, known)
+            return ask(source, known)
 
-        cluster.answered = answered
+        cluster.ask_capture = ask_or_end
 
 
 # How many tasks are left, and which workers have one.
@@ -156,27 +156,25 @@ def test_the_command(netcost: Netcost, folder: Path, serial: Path, tmp_path: Pat
     }  # fmt: skip
 
 
-def test_what_the_command_refuses(netcost: Netcost, folder: Path, tmp_path: Path) -> None:
-    out = str(tmp_path / "out")
-    assert netcost("fleet", str(folder)).code == 2
-    assert netcost("fleet", "-o", out).code == 2
-    assert netcost("fleet", str(folder), "-o", out, "--workers", "0").code == 2
-    both = netcost("fleet", str(folder), "-o", out, "--workers", "1", "--scheduler", "tcp://x:1")
-    assert both.code == 2
-    gone = netcost("fleet", str(tmp_path / "none"), "-o", out)
-    assert (gone.code, gone.err.count("\n")) == (2, 1)
-    mine = netcost("fleet", str(folder), "-o", str(folder))
-    assert (mine.code, "no fleet.json" in mine.err) == (2, True)
-
-
-@pytest.mark.parametrize("address", ["nowhere", "tcp://127.0.0.1:1"])
-def test_no_scheduler_there(
-    netcost: Netcost, folder: Path, tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
+def test_what_the_command_refuses(
+    netcost: Netcost, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster_module, "_CONNECT_S", 1)
-    run = netcost("fleet", str(folder), "-o", str(tmp_path / "out"), "--scheduler", address)
-    assert (run.code, run.err.count("\n")) == (1, 1)
-    assert f" at {address}" in run.err
+    out, here = ["-o", str(tmp_path / "out")], str(folder)
+    for words, code, says in (
+        ([here], 2, "-o"),
+        (out, 2, "PATH"),
+        ([here, *out, "--workers", "0"], 2, "1 or more"),
+        ([here, *out, "--workers", "1", "--scheduler", "tcp://x:1"], 2, "scheduler"),
+        ([str(tmp_path / "none"), *out], 2, "no capture is there"),
+        ([here, "-o", here], 2, "no fleet.json"),
+        ([here, *out, "--scheduler", "nowhere"], 1, " at nowhere"),
+        ([here, *out, "--scheduler", "tcp://127.0.0.1:1"], 1, " at tcp://127.0.0.1:1"),
+    ):
+        run = netcost("fleet", *words)
+        assert (run.code, run.out) == (code, ""), words
+        assert says in run.err
+        assert code == 2 or run.err.count("\n") == 1
 
 
 def test_without_dask(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.capture.naming import bundle_lines
+from netcost_analysis.capture.interrupt_devices import bundle_lines
 from support.host import SAMPLES
 from support.line_evidence import evidence_of
 from support.native_tables import Answer

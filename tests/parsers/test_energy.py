@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,6 +9,7 @@ import netcost_analysis as netcost
 from netcost_analysis.capture.bundle import Bundle
 from netcost_analysis.snapshots.energy import energy
 from netcost_analysis.snapshots.turbostat import parse_turbostat
+from support.device_bundles import bundle as written
 
 S = 1_000_000_000
 # Of a counter of 32 bits in units of 61 µJ: what max_energy_range_uj says of many processors.
@@ -17,18 +17,15 @@ RANGE_UJ = 262_143_328_850
 
 
 def bundle(folder: Path, samples: str = "", **files: str) -> Bundle:
-    (folder / "samples").mkdir(parents=True)
-    known = {"energy_jsonl": "energy", "turbostat_txt": "turbostat"}
-    companions: list[dict[str, Any]] = [
-        {"name": known[name], "output": name.replace("_", "."), "start_ns": 5 * S, "end_ns": 9 * S}
-        for name in files
+    # energy_jsonl, turbostat_txt: what perf and turbostat wrote from 5 s to 9 s.
+    names = {name: name.replace("_", ".") for name in files}
+    companions = [
+        {"name": name.partition("_")[0], "output": file, "start_ns": 5 * S, "end_ns": 9 * S}
+        for name, file in names.items()
     ]
     manifest = {"netcost_bundle": 1, "companions": companions}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    (folder / "samples" / "energy").write_text(samples)
-    for name, text in files.items():
-        (folder / name.replace("_", ".")).write_text(text)
-    return Bundle(folder)
+    texts = {file: files[name] for name, file in names.items()}
+    return written(folder, {"manifest.json": manifest, "samples/energy": samples, **texts})
 
 
 # read_energy() of capture/lib/sample.sh: a line per zone with its name, counter and range.
@@ -47,13 +44,12 @@ def one(value: int) -> dict[str, tuple[str, int]]:
 def test_joules_are_over_the_true_interval(tmp_path: Path) -> None:
     text = copies((S, one(1_000_000)), (2 * S, one(21_000_000)), (4 * S, one(41_000_000)))
     frame = energy(bundle(tmp_path, text)).frame
-    assert list(frame["joules"]) == [20.0, 20.0]
-    assert list(frame["watts"]) == [20.0, 10.0]
-    assert list(frame["start_ns"]) == [S + 1_000_000, 2 * S + 1_000_000]
-    assert list(frame["interval_ns"]) == [S, 2 * S]
-    # Half of what both readings took.
-    assert set(frame["interval_error_ns"]) == {2_000_000}
-    assert set(frame["zone"]) == {"package-0"}
+    # The last is half of what both readings took.
+    columns = ["joules", "watts", "start_ns", "interval_ns", "interval_error_ns", "zone"]
+    assert frame[columns].to_numpy().tolist() == [
+        [20.0, 20.0, S + 1_000_000, S, 2_000_000, "package-0"],
+        [20.0, 10.0, 2 * S + 1_000_000, 2 * S, 2_000_000, "package-0"],
+    ]
 
 
 def test_a_counter_comes_round(tmp_path: Path) -> None:
@@ -83,29 +79,21 @@ def test_what_may_have_come_round_unseen_is_left_out(tmp_path: Path, text: str) 
 
 
 def test_zones_are_named_with_their_package(tmp_path: Path) -> None:
-    # Two packages with cores and memory, one counter of them by two ways, and the platform.
-    names = {
-        "intel-rapl:0": "package-0",
-        "intel-rapl:0:0": "core",
-        "intel-rapl:0:1": "uncore",
-        "intel-rapl:0:2": "dram",
-        "intel-rapl:1": "package-1",
-        "intel-rapl:1:0": "core",
-        "intel-rapl:2": "psys",
-        "intel-rapl-mmio:0": "package-0",
-    }
-    first, last = ({zone: (name, at) for zone, name in names.items()} for at in (10, 1_000_010))
+    # Two packages with cores and memory, and the platform: the zone, its name, what it becomes.
+    zones = [
+        ("intel-rapl:0", "package-0", "package-0", "package"),
+        ("intel-rapl:0:0", "core", "package-0 core", "cores"),
+        ("intel-rapl:0:1", "uncore", "package-0 uncore", "uncore"),
+        ("intel-rapl:0:2", "dram", "package-0 dram", "dram"),
+        ("intel-rapl:1", "package-1", "package-1", "package"),
+        ("intel-rapl:1:0", "core", "package-1 core", "cores"),
+        ("intel-rapl:2", "psys", "psys", "psys"),
+    ]
+    # One counter by another way.
+    named = dict([*(zone[:2] for zone in zones), ("intel-rapl-mmio:0", "package-0")])
+    first, last = ({zone: (name, at) for zone, name in named.items()} for at in (10, 1_000_010))
     frame = energy(bundle(tmp_path, copies((S, first), (2 * S, last)))).frame
-    assert dict(zip(frame["zone"], frame["domain"], strict=True)) == {
-        "package-0": "package",
-        "package-0 core": "cores",
-        "package-0 uncore": "uncore",
-        "package-0 dram": "dram",
-        "package-1": "package",
-        "package-1 core": "cores",
-        "psys": "psys",
-    }
-    assert len(frame) == 7
+    assert list(zip(frame["zone"], frame["domain"], strict=True)) == [zone[2:] for zone in zones]
     assert set(frame["joules"]) == {1.0}
 
 
@@ -195,18 +183,8 @@ def test_times_of_a_strangers_manifest(tmp_path: Path) -> None:
     assert (frame["end_ns"] > frame["start_ns"]).all()
     assert (frame["start_ns"] >= 2**62).all()
     assert frame["watts"].between(0, 100).all()
-    assert len(frame) == 8
-
-
-def test_sources_stay_apart(tmp_path: Path) -> None:
-    text = copies((S, one(10)), (2 * S, one(1_000_010)))
-    told = bundle(tmp_path, text, energy_jsonl=perf_line(1.0, "power/energy-pkg/", "1.5"),
-                  turbostat_txt=TURBOSTAT)  # fmt: skip
-    assert energy(told).frame["source"].value_counts().to_dict() == {
-        "turbostat": 6,
-        "powercap": 1,
-        "perf": 1,
-    }
+    # Sources stay apart.
+    assert frame["source"].value_counts().to_dict() == {"turbostat": 6, "perf": 2}
 
 
 def test_nothing_recorded_is_an_empty_table(tmp_path: Path) -> None:

@@ -49,18 +49,15 @@ def test_what_was_recorded(text: str, counts: tuple[int, int]) -> None:
     assert parse_perf_stat(text).notes == ()
 
 
-# Fields that versions name or write differently, and that are not read.
+# Fields that versions name or write differently, and that are not read: before the value became a
+# string, a metric that is no number; since, and with the threshold of 2024; where it has no unit.
 @pytest.mark.parametrize(
     "text",
     [
-        # Before the value became a string, a metric that is no number.
         line(1.0, "cycles", "12.000000", **{"metric-value": float("nan")}).replace("NaN", "-nan"),
-        # Since, and with the threshold of 2024.
         line(1.0, "cycles", "12.000000", **{"metric-value": "nan", "metric-threshold": "good"}),
-        # Without a metric where it has no unit.
         line(1.0, "cycles", "12.000000"),
-        line(1.0, "cycles", "12.000000", **{"aggregate-number": 2}),
-        line(1.0, "cycles", "12.000000", counters=2),
+        line(1.0, "cycles", "12.000000", **{"aggregate-number": 2}, counters=2),
     ],
 )
 def test_old_and_new_fields(text: str) -> None:

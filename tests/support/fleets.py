@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from netcost_analysis.fleet.dataset import TABLES, Dataset
 from netcost_analysis.gathering.gather import gather_fleet
 from support.perfdata import Header, cpu, recording
 from support.perfdata import happenings as h
@@ -103,19 +104,18 @@ def some(hosts: int = 2, days: int = 3, **more: Any) -> list[Told]:
 
 # All that a run writes, but when it was written and how long that took.
 def content(folder: Path) -> dict[str, pd.DataFrame]:
-    from netcost_analysis.fleet.dataset import Dataset
-    from netcost_analysis.fleet.tables import SCHEMAS
-
-    tables = {name: Dataset(folder).read(name).to_pandas() for name in SCHEMAS}
-    when = ["answered_at", "took_ns"]
-    tables["captures"] = tables["captures"].drop(columns=when)
+    tables = {name: Dataset(folder).read(name).to_pandas() for name in TABLES}
+    tables["captures"] = tables["captures"].drop(columns=["answered_at", "took_ns"])
     return tables
 
 
+def assert_same_content(one: dict[str, pd.DataFrame], other: dict[str, pd.DataFrame]) -> None:
+    for name, frame in one.items():
+        pd.testing.assert_frame_equal(frame, other[name], obj=name)
+
+
 def assert_same(one: Path, other: Path) -> None:
-    first, second = content(one), content(other)
-    for name, frame in first.items():
-        pd.testing.assert_frame_equal(frame, second[name], obj=name)
+    assert_same_content(content(one), content(other))
 
 
 def gathered(captures: Path, folder: Path, **more: Any) -> Path:
@@ -126,60 +126,60 @@ def gathered(captures: Path, folder: Path, **more: Any) -> Path:
 
 # A dataset without captures: what netcost fleet would have kept of them, from their description.
 def dataset(folder: Path, told: Iterable[Told], unreadable: int = 0) -> Path:
-    from netcost_analysis.fleet.dataset import Dataset
-
-    rows: dict[str, list[dict[str, Any]]] = {
-        name: [] for name in ("captures", "answers", "devices", "histograms")
-    }
+    data = Dataset.create(folder)
     for one in told:
-        polls = one.rounds
-        poll_ns = int(one.around * (one.fixed_ns + one.packet_ns * one.batch)) * polls
-        whole_ns = polls * one.period_ns
-        irq_ns = one.irq_ns * polls
-        identity = {
-            "path": f"captures/{one.name}",
-            "hostname": one.host,
-            "kernel": one.kernel,
-            "recorded_at": one.recorded_at,
-        }
-        rows["captures"].append(
-            identity
-            | {
-                "recorded_by": "stamp",
-                "netcost": "0",
-                "duration_ns": whole_ns,
-                "events": 6 * polls,
-                "bytes": 1_000,
-                "state": "unknown",
-            }
-        )
-        taken = poll_ns + irq_ns + 100 * polls
-        rows["answers"].append(
-            identity
-            | {"cpu_ns": whole_ns, "on_cpu_ns": whole_ns, "net_rx": polls, "with_polls": polls}
-            | {"network_cpu_ns": taken, "network_cpu_max_ns": taken}
-            | {"stolen_network_ns": taken, "stolen_network_max_ns": taken}
-            | {"net_rx_ns": poll_ns + 100 * polls, "squeezes_low": 0, "squeezes_high": 0}
-        )
-        packets = polls * one.batch
-        rows["devices"].append(
-            identity
-            | {"device": "eth0", "driver": one.driver, "ns": poll_ns + irq_ns, "poll_ns": poll_ns}
-            | {"hardirq_ns": irq_ns, "cut_poll_ns": 0, "interrupts": polls, "polls": polls}
-            | {"packets": packets, "timed_packets": packets, "busy_polls": polls}
-        )
-        each = poll_ns // polls
-        size = {"of": "eth0", "low": one.batch, "high": one.batch, "count": polls, "ns": poll_ns}
-        length = {"of": "NET_RX", "low": each, "high": each, "count": polls, "ns": each * polls}
-        rows["histograms"] += [
-            identity | {"histogram": "poll_packets", **size},
-            identity | {"histogram": "softirq_ns", **length},
-        ]
+        data.write(_row(one))
     for number in range(unreadable):
         refused = {"error_kind": "refused", "error": "not a capture: it is cut"}
-        rows["captures"].append({"path": f"captures/cut-{number}.data", **refused})
-    Dataset.create(folder).add(rows)
+        data.write({"path": f"captures/cut-{number}.data", **refused})
     return folder
+
+
+def _row(told: Told) -> dict[str, Any]:
+    polls, packets = told.rounds, told.rounds * told.batch
+    poll_ns = int(told.around * (told.fixed_ns + told.packet_ns * told.batch)) * polls
+    whole_ns, irq_ns = polls * told.period_ns, told.irq_ns * polls
+    taken, each = poll_ns + irq_ns + 100 * polls, poll_ns // polls
+    sums = {
+        **dict.fromkeys(("cpu_ns", "on_cpu_ns"), whole_ns),
+        **dict.fromkeys(("net_rx", "with_polls"), polls),
+        **dict.fromkeys(("network_cpu_ns", "network_cpu_max_ns"), taken),
+        **dict.fromkeys(("stolen_network_ns", "stolen_network_max_ns"), taken),
+        "net_rx_ns": poll_ns + 100 * polls,
+        "squeezes_low": 0,
+        "squeezes_high": 0,
+    }
+    device = {
+        "device": "eth0",
+        "driver": told.driver,
+        "ns": poll_ns + irq_ns,
+        "poll_ns": poll_ns,
+        "hardirq_ns": irq_ns,
+        "cut_poll_ns": 0,
+        "packets": packets,
+        "timed_packets": packets,
+        **dict.fromkeys(("interrupts", "polls", "busy_polls"), polls),
+    }
+    sizes = {"of": "eth0", "low": told.batch, "high": told.batch, "count": polls, "ns": poll_ns}
+    lengths = {"of": "NET_RX", "low": each, "high": each, "count": polls, "ns": each * polls}
+    return {
+        "path": f"captures/{told.name}",
+        "hostname": told.host,
+        "kernel": told.kernel,
+        "recorded_at": told.recorded_at,
+        "recorded_by": "stamp",
+        "netcost": "0",
+        "duration_ns": whole_ns,
+        "events": 6 * polls,
+        "bytes": 1_000,
+        "state": "unknown",
+        "answers": [sums],
+        "devices": [device],
+        "histograms": [
+            {"histogram": "poll_packets", **sizes},
+            {"histogram": "softirq_ns", **lengths},
+        ],
+    }
 
 
 REGRESSED, WHOLE = "6.12.0", "6.1.0"

@@ -9,7 +9,8 @@ import numpy as np
 from ..._native import CaptureError
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
-from ...parsers.clock_speed import cpu_mhz, scaling
+from ...parsers.proc_text import cpu_mhz
+from ...parsers.settings import scaling
 from ...snapshots.mpstat_times import mpstat_intervals
 from ...timeline.reading import once
 from ..completeness.completeness import recorded_cpus

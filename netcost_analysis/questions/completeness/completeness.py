@@ -15,9 +15,9 @@ from .verdicts import Compared, Row, Verdict, judged, ranked, unknown
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ...capture.ahead import Count
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
+    from ...capture.event_counts import Count
     from ...capture.manifest import Verdict as Recorded
 
 # Clocks whose times are those of the counters' readings.
@@ -127,7 +127,7 @@ def of_interrupts_ahead(capture: "Capture") -> None:
     known = capture in _known or capture in _interrupts_known or written(capture) is not None
     if capture.bundle is not None and not known:
         found = _comparable(capture, capture.bundle, _INTERRUPTS)
-        capture.ahead.want([_count(kind, counts) for kind, counts in found])
+        capture.event_counts.want([_count(kind, counts) for kind, counts in found])
 
 
 def network_missing(capture: "Capture", cpu: int | None = None) -> float:
@@ -187,7 +187,7 @@ def _compared(capture: "Capture", kinds: tuple[_Kind, ...]) -> Compared:
         if _within(counts.window, window) and (cpus is None or kind.what != "switches")
     ]
     # All are counted in one pass; None for events that lack the field.
-    found = capture.ahead.counts([_count(*one) for one in compared], capture.native.counts)
+    found = capture.event_counts.counts([_count(*one) for one in compared], capture.native.counts)
     if not any(found):
         read = [counters.window_of(bundle, file) for file in counters.FILES]
         outside = any(one and not _within(one, window) for one in read)

@@ -8,7 +8,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...capture.naming import buses, fitting
+from ...capture.interrupt_devices import buses, fitting
 from ...capture.requires import unrecorded
 from ...frames import to_frame
 from ...timeline.aggregates import Aggregate, Grouped, Plain, in_window

@@ -10,7 +10,7 @@ from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.links import bundle_devices, listed_objects
-from ...parsers.ethtool import parse_ethtool_statistics
+from ...parsers.interface_texts import parse_ethtool_statistics
 from ...parsers.iproute import QDISC_COUNTERS, QDISC_LEVELS, qdiscs
 from ...snapshots.counters import counters, deltas
 from ...timeline.reading import once

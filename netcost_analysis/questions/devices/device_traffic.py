@@ -14,7 +14,7 @@ from ...answers.question import question
 from ...capture.links import empty, known_interfaces
 from ...display.tables import listed
 from ...errors import ArgumentError
-from ...parsers.queues import queue_settings
+from ...parsers.interface_texts import queue_settings
 from ...snapshots.counters import counters, deltas
 from ...timeline.reading import once
 from ..completeness.completeness import READINGS_CLOCK

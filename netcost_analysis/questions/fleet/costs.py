@@ -6,9 +6,8 @@ import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...errors import LackingError
 from ...fleet.fleet import Fleet
-from .measured import SUMS, command_for, measured, ratios
+from .capture_costs import SUMS, capture_costs, command_for, ratios, require_answers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,12 +23,6 @@ _SHOWN = (
 )
 
 
-def require_answers(fleet: Fleet) -> None:
-    # Raises LackingError where no capture could be read.
-    if not len(fleet.answers):
-        raise LackingError("captures", f"{fleet.path} has no capture that could be read")
-
-
 @question(topic="fleet", check=require_answers, rows=40, columns=("hostname", *_SHOWN))
 def by_host(fleet: Fleet) -> Answer:
     """What networking costs by host: share stolen from tasks, time of a packet, batches.
@@ -38,7 +31,7 @@ def by_host(fleet: Fleet) -> Answer:
     captures. A capture counts for its busiest device, that with most packets: one packet may pass
     several. Source: the fleet's answers and devices.
     """
-    return _costs(fleet, "hostname")
+    return _costs(fleet, by="hostname")
 
 
 @question(topic="fleet", check=require_answers, rows=40, columns=("kernel", *_SHOWN))
@@ -48,7 +41,7 @@ def by_kernel(fleet: Fleet) -> Answer:
     A row per kernel, the dearest packets first; the rest is as in by_host. Source: the fleet's
     answers and devices.
     """
-    return _costs(fleet, "kernel")
+    return _costs(fleet, by="kernel")
 
 
 @question(topic="fleet", check=require_answers, rows=40, columns=("device", *_SHOWN))
@@ -58,7 +51,7 @@ def by_device(fleet: Fleet) -> Answer:
     A row per name of a device, the dearest packets first; the rest is as in by_host. Source: the
     fleet's answers and devices.
     """
-    return _costs(fleet, "device")
+    return _costs(fleet, by="device")
 
 
 @question(topic="fleet", check=require_answers, rows=40, columns=("driver", *_SHOWN))
@@ -68,15 +61,15 @@ def by_driver(fleet: Fleet) -> Answer:
     A row per driver, the dearest packets first; the rest is as in by_host. Source: the fleet's
     answers and devices.
     """
-    return _costs(fleet, "driver")
+    return _costs(fleet, by="driver")
 
 
-def _costs(fleet: Fleet, name: str) -> Answer:
-    rows = measured(fleet).sort_values("ns_per_work", ascending=False, kind="stable")
+def _costs(fleet: Fleet, by: str) -> Answer:
+    rows = capture_costs(fleet).sort_values("ns_per_work", ascending=False, kind="stable")
     # A ratio of sums is of the captures that know both parts of it.
     for pair in (["stolen_network_ns", "on_cpu_ns"], ["squeezes_low", "with_polls"]):
         rows[pair] = rows[pair].where(rows[pair].notna().all(axis=1))
-    groups = rows.groupby(name)
+    groups = rows.groupby(by)
     prices = groups["ns_per_work"]
     frame = ratios(groups[SUMS].sum(min_count=1)).assign(
         captures=groups.size(),
@@ -93,9 +86,9 @@ def _costs(fleet: Fleet, name: str) -> Answer:
         {"dearest": priced[:1], "cheapest": priced[-1:], "most stolen": frame.loc[stolen.index]},
         names=["end"],
     )
-    ends = ends.reset_index("end").rename(columns={name: "named"})
+    ends = ends.reset_index("end").rename(columns={by: "named"})
     columns = ["end", "named", "ns_per_work", "stolen_of_tasks_share"]
-    return Answer(frame[[name, *_FIGURES]], ends=ends[columns].reset_index(drop=True))
+    return Answer(frame[[by, *_FIGURES]], ends=ends[columns].reset_index(drop=True))
 
 
 def _draw(ax: "Axes", answer: Answer) -> None:

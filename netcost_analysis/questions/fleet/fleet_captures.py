@@ -3,7 +3,7 @@
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...fleet.fleet import Fleet
-from .measured import command_for, shown_time
+from .capture_costs import command_for, shown_time
 
 _RENAMED = {"events": "event_count", "bytes": "file_bytes", "sha256": "checksum"}
 _COLUMNS = [

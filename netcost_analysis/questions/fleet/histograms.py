@@ -8,7 +8,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...errors import ArgumentError, LackingError, no_such
 from ...fleet.fleet import Fleet
-from .measured import COLUMNS, UNKNOWN, measured
+from .capture_costs import COLUMNS, UNKNOWN, capture_costs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +68,7 @@ def _merged(fleet: Fleet, histogram: str, by: str) -> pd.DataFrame:
     elif by == "device" and histogram == "poll_packets":
         rows = rows.assign(group=rows["of"])
     else:
-        known = measured(fleet).set_index("path")[COLUMNS[by]]
+        known = capture_costs(fleet).set_index("path")[COLUMNS[by]]
         rows = rows.assign(group=rows["path"].map(known).fillna(UNKNOWN))
     sums = rows.groupby(["group", "of", "low", "high"])[["count", "ns"]].sum()
     return sums.astype("int64").reset_index()
@@ -76,15 +76,14 @@ def _merged(fleet: Fleet, histogram: str, by: str) -> pd.DataFrame:
 
 def _groups(frame: pd.DataFrame, counted: str, value: str) -> pd.DataFrame:
     # Of each group: how many, and below which value half, nine tenths and 99 of 100 are.
-    rows = []
-    for group, of in frame.groupby("group"):
-        counts = of.groupby(value)[counted].sum()
-        reached = counts.cumsum() / counts.sum()
-        half, most, nearly_all = (
-            int(reached.index[int((reached < share).sum())]) for share in (0.5, 0.9, 0.99)
-        )
-        rows.append((group, int(counts.sum()), half, most, nearly_all))
-    return pd.DataFrame(rows, columns=["group", counted, "half", "most", "nearly_all"])
+    counts = frame.groupby(["group", value])[counted].sum().reset_index()
+    by_group = counts.groupby("group")[counted]
+    reached = by_group.cumsum() / by_group.transform("sum")
+    ends = {
+        name: counts[reached >= share].groupby("group")[value].first()
+        for name, share in (("half", 0.5), ("most", 0.9), ("nearly_all", 0.99))
+    }
+    return pd.DataFrame({counted: by_group.sum(), **ends}).reset_index()
 
 
 def _net_rx(frame: pd.DataFrame) -> pd.DataFrame:

@@ -10,9 +10,8 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...fleet.fleet import Fleet
 from ...stats.resampling import Floats
-from .costs import require_answers
-from .measured import command_for, measured, shown_time
-from .parts import PARTS, parts_of
+from .capture_costs import capture_costs, command_for, require_answers, shown_time
+from .cost_parts import PARTS, parts_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +52,7 @@ def outliers(fleet: Fleet, far: float = _FAR) -> Answer:
     stolen_of_tasks_share `because` says whether packets came faster or cost more. Source: the
     fleet's answers and devices.
     """
-    rows = measured(fleet)
+    rows = capture_costs(fleet)
     outlying = [row for metric in METRICS for row in _far(rows, metric, far)]
     frame = pd.DataFrame(outlying, columns=_COLUMNS)
     frame = frame.sort_values(
@@ -131,4 +130,4 @@ def _plot(ax: "Axes", answer: Answer) -> None:
     from .plots import strips
 
     priced = answer.frame[answer.frame["metric"] == "ns_per_work"]
-    strips(ax, measured(answer.asked), set(priced["path"]))
+    strips(ax, capture_costs(answer.asked), set(priced["path"]))

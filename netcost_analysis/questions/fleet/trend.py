@@ -14,10 +14,9 @@ from ...fleet.fleet import Fleet
 from ...stats.change import adjusted, change_of, repeats
 from ...stats.change_points import ChangePoint, change_points, first_chance
 from ...stats.resampling import Floats, Ints
-from .costs import require_answers
-from .measured import command_for, measured, shown_time
+from .capture_costs import capture_costs, command_for, require_answers, shown_time
+from .cost_parts import PARTS, parts_of
 from .outliers import METRICS
-from .parts import PARTS, parts_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +58,7 @@ def trend(fleet: Fleet) -> Answer:
     (Benjamini, Hochberg), is above 5 %. The interval of a change is BCa bootstrap over captures of
     hosts that were recorded on both sides. Source: the fleet's answers and devices.
     """
-    rows = measured(fleet)
+    rows = capture_costs(fleet)
     timed = rows[rows["recorded_at"].notna()]
     timed = timed.sort_values(["recorded_at", "path"], kind="stable")
     every = [

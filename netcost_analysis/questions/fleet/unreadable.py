@@ -3,7 +3,7 @@
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...fleet.fleet import Fleet
-from .measured import command_for
+from .capture_costs import command_for
 
 
 @question(topic="fleet", rows=40, columns=("path", "error_kind", "error", "command"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...parsers.memory_areas import Area, ram, virtual_areas
+from ...parsers.proc_text import Area, ram, virtual_areas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

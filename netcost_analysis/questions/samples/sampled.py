@@ -27,7 +27,7 @@ def sampled(capture: "Capture") -> "Capture":
     if beside is not None:
         from ...capture.capture import Capture
 
-        other = Capture(beside, beside=capture.beside.of_samples)
+        other = Capture(beside, beside=capture.beside.for_samples)
         if events_of(other):
             return other
     raise LackingError("samples", f"no samples of functions were taken: {_HOW}")
@@ -35,9 +35,9 @@ def sampled(capture: "Capture") -> "Capture":
 
 def _beside(bundle: "Bundle") -> Path | None:
     # Only a folder in the bundle: a link could point anywhere.
-    said = bundle.manifest_json.get("samples_of_functions")
-    name = said.get("output") if isinstance(said, dict) else None
-    if not isinstance(name, str) or name in ("", ".", "..") or "/" in name:
+    samples = bundle.manifest.samples_of_functions
+    name = samples.output if samples else None
+    if name is None or name in ("", ".", "..") or "/" in name:
         return None
     path = Path(bundle.path, name)
     data = path / "data"

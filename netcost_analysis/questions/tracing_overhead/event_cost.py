@@ -7,7 +7,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...parsers.preflight import parse_preflight_cost
+from ...parsers.recorder_texts import parse_preflight_cost
 from .calibration import PUBLISHED_NS, Cost, calibrated
 
 if TYPE_CHECKING:

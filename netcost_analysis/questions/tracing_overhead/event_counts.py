@@ -31,7 +31,7 @@ def event_count(capture: "Capture", start_ns: int, end_ns: int, cpus: list[int])
     headers = capture.header.get("events") or ()
     named = {one["name"] for one in headers if one["has_payload"] and one["has_format"]}
     names = tuple(name for name in capture.info["events"] if name in named)
-    (found,) = capture.ahead.counts(
+    (found,) = capture.event_counts.counts(
         [(names, None, None, ((start_ns, end_ns),))], capture.native.counts
     )
     own = set(cpus)

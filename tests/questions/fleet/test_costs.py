@@ -30,20 +30,9 @@ def test_shares_are_of_sums(fleet: netcost.Fleet) -> None:
     # Each host is dearer than the one before it, and the dearest come first.
     assert frame.index.tolist() == ["web3", "web2", "web1", "web0"]
     for by in ("by_kernel", "by_device", "by_driver"):
-        assert fleet.ask(by).frame["captures"].sum() == 56
-
-
-def test_every_row_names_a_capture_and_what_opens_it(fleet: netcost.Fleet) -> None:
-    paths = set(fleet.answers["path"])
-    for name in ("by_host", "by_kernel", "by_device", "by_driver"):
-        for row in fleet.ask(name).frame.to_dict("records"):
-            assert row["dearest"] in paths
-            assert row["command"] == f"netcost report {row['dearest']}"
-    for row in fleet.ask.fleet.unreadable().frame.to_dict("records"):
-        assert row["command"] == f"netcost info {row['path']}"
-    answer = fleet.ask.fleet.fleet_captures()
-    assert answer.parts["in_all"]["unreadable_captures"] == 2
-    assert answer.frame["command"].str.startswith("netcost ").all()
+        frame = fleet.ask(by).frame
+        assert frame["captures"].sum() == 56
+        assert set(frame["dearest"]) <= set(fleet.answers["path"])
 
 
 # Of real captures: the sum of what each says, to the last one.
@@ -74,13 +63,6 @@ def test_without_any_capture(tmp_path: Path) -> None:
         answer = fleet.ask(name)
         assert isinstance(answer.refusal, CaptureError)
     assert fleet.ask.fleet.unreadable()["by_kind"]["captures"].tolist() == [1]
-
-
-def test_a_fleet_is_no_recording(fleet: netcost.Fleet) -> None:
-    refused = repr(fleet.ask.stolen_time.stolen())
-    for fact in ("of a recording", "is a fleet", "as captures/"):
-        assert fact in refused
-    assert "by_host" in repr(fleet.ask)
 
 
 def test_a_url_is_opened_from_a_copy(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis.errors import AbsentError
-from netcost_analysis.parsers.memory_areas import ram, virtual_areas
+from netcost_analysis.parsers.proc_text import ram, virtual_areas
 from netcost_analysis.questions.functions.data_objects import data_objects
 from netcost_analysis.questions.functions.data_source import decoded
 from support import load_captures as made

@@ -1,0 +1,270 @@
+"""A recording with what is given beside it, read as the bundle that they make."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from .._native import CaptureError
+from ..capture.bundle import Bundle
+from ..capture.folder import Folder
+from ..capture.manifest import Manifest, Victim
+from ..capture.sidecars import Sidecars, config_text, snapshots, speed_output
+from ..errors import ArgumentError
+from ..parsers.openssl import parse_shell_time
+from ..units import plural, ranges
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+
+_OUTPUT, _CONFIG, _BASELINE = "victim.txt", "kernel_config", "baseline/"
+# What a bundle keeps of its own victim, beside that one's output.
+_STAT = "victim_stat"
+_OF_VICTIM = (_STAT, "samples/victim")
+# What alone writes such an output.
+_COMM, _COMMAND = "openssl", "openssl speed"
+_EXEC, _EXIT = "sched:sched_process_exec", "sched:sched_process_exit"
+
+
+class OverriddenBundle(Bundle):
+    """A bundle made of what is given, and of the recording's own for the rest.
+
+    Files are read at once. What the trace shows of the victim takes a pass over it: when it is
+    asked for.
+
+    Parameters
+    ----------
+    recording : Capture
+        With its own bundle, or none.
+    sidecars : Sidecars
+        What is given.
+
+    Raises
+    ------
+    CaptureError
+        For a file that is not what it is said to be.
+    ArgumentError
+        For what has no meaning alone.
+    OSError
+        For a file that cannot be read.
+    """
+
+    def __init__(self, recording: "Capture", sidecars: Sidecars) -> None:
+        own = recording.bundle
+        Folder.__init__(self, own.path if own else Path(recording.path))
+        self.manifest_json = own.manifest_json if own else {}
+        self._recording, self._sidecars, self._own = recording, sidecars, own
+        self._texts: dict[str, str | None] = {}
+        self._folders: dict[str, Folder] = {}
+        self._baseline: _Baseline | None = None
+        # The bundle's victim, where what is given is of that one as well.
+        self._known = own.victim if own else None
+        if sidecars.baseline_output is not None:
+            if sidecars.victim_output is None and self._known is None:
+                raise ArgumentError("baseline_output is compared with victim_output: give both")
+            self._baseline = _Baseline(self.path, speed_output(Path(sidecars.baseline_output)))
+        if sidecars.victim_output is not None:
+            if own and own.victim_comm != _COMM and not own.speed_runs:
+                self._known = None
+                self._texts |= dict.fromkeys(_OF_VICTIM)
+            output = self._texts[_OUTPUT] = speed_output(Path(sidecars.victim_output))
+            if parse_shell_time(output) is not None:
+                # Which goes before what the bundle counted.
+                self._texts[_STAT] = None
+        if sidecars.kernel_config is not None:
+            self._texts[_CONFIG] = config_text(Path(sidecars.kernel_config))
+        for name, folder in (("before", sidecars.before), ("after", sidecars.after)):
+            if folder is not None:
+                self._folders[name] = snapshots(Path(folder))
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What is known of the recording, as a manifest has it."""
+        known = self._own.manifest if self._own else Manifest()
+        if self._known is None:
+            known = replace(known, baseline=None, calibration=None)
+        if self._baseline is not None:
+            known = replace(known, baseline=_BASELINE)
+        if self._folders:
+            # That verdict is of other counters.
+            known = replace(known, completeness=None)
+        return replace(known, victim=self._victim)
+
+    @property
+    def _victim(self) -> Victim | None:
+        victim, output = self._known, self._texts.get(_OUTPUT)
+        if output is not None:
+            victim = _timed(replace(victim or _victim_of(self._shown), output=_OUTPUT), output)
+        if self._sidecars.victim_cpu is not None:
+            victim = replace(victim or Victim(), cpu=self._sidecars.victim_cpu)
+        return victim
+
+    @cached_property
+    def _shown(self) -> "_InTrace":
+        return _in_trace(self._recording, _COMM)
+
+    @cached_property
+    def given(self) -> list[str]:
+        """What was given, in whose place, and what the trace shows of the victim."""
+        own, sidecars = self._own, self._sidecars
+        replaced = {
+            "victim_output": own and own.victim_output,
+            "victim_cpu": own and own.victim_cpu is not None,
+            "baseline_output": own and own.baseline,
+            "kernel_config": own and own.kernel_config,
+            **{side: own and own.text(f"{side}/stat") for side in self._folders},
+        }
+        given = [
+            f"{name} {what}" + (" (in place of the bundle's own)" if replaced[name] else "")
+            for name, what in sidecars.bundle_files._asdict().items()
+            if what is not None
+        ]
+        notes = [f"given beside the recording: {', '.join(given)}"]
+        if sidecars.victim_output is not None and self._known is None:
+            notes.append(self._of_victim)
+        sides = [run.speed_runs for run in (self, self.baseline) if run is not None]
+        works = [{run.work for run in runs} for runs in sides]
+        if all(works) and not set.intersection(*works):
+            notes.append(
+                "the victim and its baseline did not work at the same, by algorithm, size of a "
+                "block and processes: their work is not compared"
+            )
+        return notes
+
+    @property
+    def _of_victim(self) -> str:
+        shown, victim = self._shown, self.victim or Victim()
+        if not shown.pids:
+            return f"the trace shows no task {_COMM}: when and where it ran is unknown"
+        tasks = f"pid {shown.pid}" if shown.pid is not None else plural(len(shown.pids), "task")
+        facts = {
+            "which of them was timed": victim.pid,
+            "its CPU": victim.cpu,
+            "when it started": victim.start_ns,
+            "when it ended": victim.end_ns,
+            "its user and system time": victim.user_s,
+        }
+        unknown = [what for what, value in facts.items() if value is None]
+        return f"the trace shows {_COMM} as {tasks} on CPU {ranges(list(shown.cpus))}" + (
+            f"; unknown: {', '.join(unknown)}" if unknown else ""
+        )
+
+    @property
+    def trace(self) -> Path:
+        """The recording that this lies beside."""
+        return self._own.trace if self._own else self.path
+
+    @cached_property
+    def mended(self) -> list[str]:
+        """What was mended of the recording's own manifest."""
+        return self._own.mended if self._own else []
+
+    def text(self, name: str) -> str | None:
+        """The text of a file, given or the recording's own; as Bundle.text."""
+        if name in self._texts:
+            return self._texts[name]
+        side, _, rest = name.partition("/")
+        if side in self._folders:
+            return self._folders[side].text(rest)
+        return self._own.text(name) if self._own else None
+
+    @cached_property
+    def baseline(self) -> Bundle | None:
+        """The same victim without the load, None where nothing is known of it."""
+        return self._baseline or self.run(self.manifest.baseline)
+
+    def run(self, folder: str | None) -> Bundle | None:
+        """Another run of the victim, as Bundle.run, in the recording's own bundle."""
+        return self._own.run(folder) if self._own else None
+
+
+class _Baseline(Bundle):
+    # Of which its output alone is known.
+
+    def __init__(self, path: Path, output: str) -> None:
+        Folder.__init__(self, path)
+        self._output_text = output
+        self.manifest_json = {}
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        victim = _timed(Victim(command=_COMMAND, output=_OUTPUT), self._output_text)
+        return Manifest(victim=victim)
+
+    def text(self, name: str) -> str | None:
+        return self._output_text if name == _OUTPUT else None
+
+
+def _victim_of(shown: "_InTrace") -> Victim:
+    wall_s = None
+    if shown.start_ns is not None and shown.end_ns is not None:
+        wall_s = (shown.end_ns - shown.start_ns) / 1e9
+    return Victim(
+        command=_COMMAND,
+        cpu=shown.cpu,
+        pid=shown.pid,
+        start_ns=shown.start_ns,
+        end_ns=shown.end_ns,
+        wall_s=wall_s,
+    )
+
+
+def _timed(victim: Victim, output: str) -> Victim:
+    # With what a shell's `time` left in the output.
+    found = parse_shell_time(output)
+    if found is None or not found.real_s:
+        return victim
+    return replace(victim, wall_s=found.real_s, user_s=found.user_s, system_s=found.system_s)
+
+
+class _InTrace(NamedTuple):
+    """What the events tell of the tasks of a name.
+
+    pids, cpus: theirs, and where they ran, in order. start_ns, end_ns: when the only one began to
+    execute its program and when it exited, None where that was not recorded.
+    """
+
+    pids: tuple[int, ...] = ()
+    cpus: tuple[int, ...] = ()
+    start_ns: int | None = None
+    end_ns: int | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Of the only task; None for none or several."""
+        return self.pids[0] if len(self.pids) == 1 else None
+
+    @property
+    def cpu(self) -> int | None:
+        """The only CPU that they ran on; None for none or several."""
+        return self.cpus[0] if len(self.cpus) == 1 else None
+
+
+def _in_trace(capture: "Capture", comm: str) -> _InTrace:
+    """What a capture shows of the tasks of a name; nothing where it makes no ledger."""
+    try:
+        rows = capture.timeline().owned_by()
+    except CaptureError:
+        return _InTrace()
+    ran = {(row.tid, row.cpu) for row in rows if row.comm == comm and row.context == "task"}
+    pids = tuple(sorted({tid for tid, _ in ran if tid}))
+    victim = _InTrace(pids, tuple(sorted({cpu for tid, cpu in ran if tid})))
+    if victim.pid is None:
+        return victim
+    start_ns, end_ns = (_last(capture, event, victim.pid) for event in (_EXEC, _EXIT))
+    if start_ns is not None and end_ns is not None and end_ns <= start_ns:
+        # Another task had the number before.
+        return victim
+    return victim._replace(start_ns=start_ns, end_ns=end_ns)
+
+
+def _last(capture: "Capture", event: str, pid: int) -> int | None:
+    # taskset and the like execute one program after another: the last is the victim.
+    if not capture.info["events"].get(event):
+        return None
+    frame = capture.events(event)
+    if not {"time_ns", "pid"} <= set(frame.columns):
+        return None
+    times = frame["time_ns"][frame["pid"] == pid].dropna()
+    return int(times.max()) if len(times) else None

@@ -1,0 +1,48 @@
+# What the host says of its interfaces: ethtool -S and -i; files of /sys/class/net, which
+# netcost-record lists in settings/queues as "PATH VALUE".
+
+import re
+from typing import Any
+
+_STATISTIC = re.compile(r"^[ \t]*(\S.{0,200}?): ([0-9]{1,18})$", re.MULTILINE)
+_FIELD = re.compile(r"^([\w-]+): (.+)$", re.MULTILINE)
+_QUEUES = re.compile(r"/sys/class/net/([^/\s]+)/(?:queues/(rx|tx)-\d{1,6}/)?(\w+) (.*)")
+
+
+def parse_ethtool_statistics(text: str) -> dict[str, int]:
+    """What `ethtool -S` printed: counter to value, as the driver names it."""
+    return {name: int(value) for name, value in _STATISTIC.findall(text)}
+
+
+def parse_ethtool_driver(text: str) -> dict[str, str]:
+    """What `ethtool -i` printed: "driver", "bus-info" and other fields to their values."""
+    return dict(_FIELD.findall(text))
+
+
+def queue_settings(text: str) -> dict[str, dict[str, Any]]:
+    """By device mtu, master, rx_queues, rps, threaded, speed_bits_per_s, as settings/queues has."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in text.splitlines():
+        match = _QUEUES.fullmatch(line)
+        if match is None:
+            continue
+        name, direction, key, value = match.groups()
+        fields = found.setdefault(name, {})
+        if direction == "rx" and key == "rps_cpus":
+            fields["rx_queues"] = fields.get("rx_queues", 0) + 1
+            steered = bool(re.search(r"[1-9a-f]", value))
+            fields["rps"] = bool(fields.get("rps")) or steered
+        elif direction is None and key == "threaded":
+            fields["threaded"] = value == "1" if value in ("0", "1") else None
+        elif direction is None and key == "master":
+            fields["master"] = value
+        elif direction is None and key == "speed":
+            fields["speed_bits_per_s"] = _speed(value)
+    return found
+
+
+def _speed(value: str) -> int | None:
+    # Mbit/s; SPEED_UNKNOWN is -1, on some kernels printed unsigned.
+    if not re.fullmatch(r"[0-9]{1,9}", value) or int(value) == 0:
+        return None
+    return int(value) * 1_000_000

@@ -1,0 +1,81 @@
+# What each capture of a fleet cost, with its busiest device: what the questions of a fleet go by.
+
+import shlex
+from typing import Any
+
+import pandas as pd
+
+from ...errors import LackingError
+from ...fleet.fleet import Fleet
+from ...timeline.reading import once
+from ...units import printable
+
+# What captures are told apart by.
+COLUMNS = {"host": "hostname", "kernel": "kernel", "device": "device", "driver": "driver"}
+# What stands for a name that nobody recorded.
+UNKNOWN = "(unknown)"
+
+
+def require_answers(fleet: Fleet) -> None:
+    # Raises LackingError where no capture could be read.
+    if not len(fleet.answers):
+        raise LackingError("captures", f"{fleet.path} has no capture that could be read")
+
+
+@once
+def capture_costs(fleet: Fleet) -> pd.DataFrame:
+    # The columns of answers, those of the device with most packets, and ratios of them, NaN where
+    # unknown. A capture without any packet has no device.
+    rows = fleet.answers.merge(fleet.captures[["path", "duration_ns"]], on="path")
+    rows = rows.merge(_busiest(fleet.devices), on="path", how="left")
+    for name in COLUMNS.values():
+        rows[name] = rows[name].astype(object).where(rows[name].notna(), UNKNOWN)
+    return ratios(rows)
+
+
+def _busiest(devices: pd.DataFrame) -> pd.DataFrame:
+    some = devices[(devices["packets"] > 0).fillna(False).astype(bool)]
+    order = some.sort_values(["path", "packets", "device"], ascending=[True, False, True])
+    return order.drop_duplicates("path").drop(
+        columns=["hostname", "kernel", "recorded_at", "namespace"]
+    )
+
+
+def ratios(rows: pd.DataFrame) -> pd.DataFrame:
+    # Rows of sums, of a capture or of several, with the ratios of these.
+    def over(above: "pd.Series[Any]", below: "pd.Series[Any]") -> "pd.Series[float]":
+        parts = above.astype("Float64") / below.astype("Float64").mask(below.fillna(0) <= 0)
+        return parts.astype("float64")
+
+    whole_ns = rows["ns"] - rows["cut_poll_ns"].fillna(0)
+    return rows.assign(
+        ns_per_work=over(whole_ns, rows["timed_packets"]),
+        interrupt_ns_per_work=over(rows["hardirq_ns"].fillna(0), rows["timed_packets"]),
+        batch_mean=over(rows["packets"], rows["busy_polls"]),
+        network_cpu_share=over(rows["network_cpu_ns"], rows["cpu_ns"]),
+        stolen_of_tasks_share=over(rows["stolen_network_ns"], rows["on_cpu_ns"]),
+        squeezed_share=over(rows["squeezes_low"], rows["with_polls"]),
+        packets_per_s=over(rows["packets"], rows["duration_ns"]) * 1e9,
+    )
+
+
+SUMS = [
+    *("ns", "cut_poll_ns", "timed_packets", "hardirq_ns", "packets", "busy_polls"),
+    *("network_cpu_ns", "cpu_ns", "stolen_network_ns", "on_cpu_ns"),
+    *("squeezes_low", "with_polls", "duration_ns"),
+]
+
+
+def shown_time(times: "pd.Series[Any]") -> "pd.Series[Any]":
+    # None where unknown.
+    texts = times.dt.strftime("%Y-%m-%dT%H:%M:%SZ").astype(object)
+    shown: pd.Series[Any] = texts.where(times.notna(), None)
+    return shown
+
+
+def command_for(path: str, error: bool = False) -> str:
+    # What opens a capture. A URL is opened from a copy.
+    shown = printable(path)
+    if "://" in path:
+        return f"fsspec.open({shown!r})"
+    return f"netcost {'info' if error else 'report'} {shlex.quote(shown)}"
