@@ -1,3 +1,4 @@
+import itertools
 import sys
 import time
 
@@ -7,58 +8,41 @@ from netcost_analysis import progress as module
 
 
 # Called in a test, not a fixture: pytest captures a test's standard error and its fixtures' apart.
-def watch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-
-
-def run(steps: int = 4) -> bool:
-    with module.progress("reading") as advance:
-        if advance is None:
-            return False
-        for step in range(steps):
-            advance(step / steps)
-    return True
-
-
-def test_silent_when_piped(capsys: pytest.CaptureFixture[str]) -> None:
-    assert not run()
-    assert capsys.readouterr().err == ""
-
-
-def test_silent_for_the_first_second(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    watch(monkeypatch)
-    assert run()
-    assert capsys.readouterr().err == ""
-
-
-def test_a_bar_for_what_lasts(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    watch(monkeypatch)
-    clock = iter(range(100))
+def advanced(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    watched: bool = True,
+    step_s: int = 1,
+) -> str:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: watched, raising=False)
+    clock = itertools.count(0, step_s)
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    assert run()
-    assert "reading" in capsys.readouterr().err
-
-
-def test_silent_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    watch(monkeypatch)
-    monkeypatch.setenv("NETCOST_PROGRESS", "0")
-    assert not run()
+    with module.progress("reading", module.Amount(45_500_000, 3_700_000_000)) as advance:
+        if advance is not None:
+            advance(0.5)
+    return capsys.readouterr().err
 
 
 def test_a_bar_says_how_much_of_it_is_done(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    watch(monkeypatch)
-    clock = iter(range(100))
-    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    with module.progress("reading", module.Amount(45_500_000, 3_700_000_000)) as advance:
-        assert advance is not None
-        advance(0.5)
-    said = capsys.readouterr().err
-    assert "22.8 of 45.5" in said
-    assert "1,850 of 3,700" in said
-    assert "<" in said
+    said = advanced(monkeypatch, capsys)
+    for part in ("reading", "22.8 of 45.5", "1,850 of 3,700", "<"):
+        assert part in said
+
+
+@pytest.mark.parametrize(
+    ("watched", "step_s", "asked"),
+    [(False, 1, ""), (True, 0, ""), (True, 1, "0")],
+    ids=["piped", "in the first second", "on request"],
+)
+def test_it_is_silent(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    watched: bool,
+    step_s: int,
+    asked: str,
+) -> None:
+    if asked:
+        monkeypatch.setenv("NETCOST_PROGRESS", asked)
+    assert advanced(monkeypatch, capsys, watched, step_s) == ""

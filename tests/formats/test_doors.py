@@ -36,6 +36,11 @@ class Doors:
     # Tasks of which perf records nothing on some hosts (docs/capture.md, What a recorder can miss).
     unseen: frozenset[int]
 
+    # From the first event of perf's recording to its last, edges aside.
+    @property
+    def window(self) -> tuple[int, int]:
+        return window(self.perf)
+
 
 PERF = ("-a", "-k", "CLOCK_MONOTONIC", "-c", "1", "-m", "4096", "-B", "-N")
 
@@ -118,7 +123,7 @@ def test_the_recordings_are_worth_comparing(doors: Doors) -> None:
         assert scan["events"]["irq:softirq_entry"] > 100
         assert scan["events"]["napi:napi_poll"] > 100
         assert scan["events"]["sched:sched_switch"] > 100
-    start, end = window(doors.perf)
+    start, end = doors.window
     assert end - start > 300_000_000
     for path in (doors.trace_cmd, doors.tracefs):
         scan = Capture(str(path)).scan()
@@ -130,13 +135,10 @@ def few(found: list[Key], path: Path) -> bool:
     return len(found) <= 0.0005 * sum(map(len, happened(path).values()))
 
 
-def test_every_event_of_perf_is_there(doors: Doors, other: Path) -> None:
-    assert few(missing(doors.perf, other, *window(doors.perf)), doors.perf)
-
-
 # On all hosts perf leaves out what happens while it writes an event in the same context.
-def test_every_event_is_in_perfs(doors: Doors, other: Path) -> None:
-    found = missing(other, doors.perf, *window(doors.perf))
+def test_every_event_is_there_and_in_perfs(doors: Doors, other: Path) -> None:
+    assert few(missing(doors.perf, other, *doors.window), doors.perf)
+    found = missing(other, doors.perf, *doors.window)
     counts = {key: len(times) for key, times in happened(other).items()}
     tasks = sum(count for key, count in counts.items() if key[2] not in doors.unseen)
     assert len([key for key in found if key[3] not in doors.unseen]) < 0.005 * tasks
@@ -152,7 +154,7 @@ def test_ftraces_rings_have_the_same_events(doors: Doors) -> None:
 # The order on a CPU: tracers are called one after the other, and only what interrupts them between
 # can come in another order.
 def test_the_order_on_each_cpu_is_the_same(doors: Doors, other: Path) -> None:
-    start, end = window(doors.perf)
+    start, end = doors.window
     orders = []
     for path in (doors.perf, other):
         order: defaultdict[int, list[tuple[int, str, int]]] = defaultdict(list)
@@ -187,7 +189,7 @@ def plain(kind: pa.DataType) -> pa.DataType:
 
 
 def test_the_ledgers_agree(doors: Doors, other: Path) -> None:
-    start, end = window(doors.perf)
+    start, end = doors.window
     answers = [Answer(path, start_ns=start, end_ns=end) for path in (doors.perf, other)]
     for one in answers:
         assert_conserved(one)

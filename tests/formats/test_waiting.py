@@ -15,14 +15,12 @@ import pytest
 
 import netcost_analysis
 from netcost_analysis._native import Capture, CaptureError
-from support.perfdata import cpu, recording
-from support.perfdata import happenings as h
 from support.small_captures import small_captures
+from support.story import story
 from support.text_kinds import EVENTS, lines
-from support.told import NET_RX, OPENSSL
 from support.tracedat import write_tracefs
 
-SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+INT, TERM = signal.SIGINT, signal.SIGTERM
 # What handles signals is in place when this line is out; then it waits.
 PROGRAM = """
 import sys
@@ -54,8 +52,8 @@ def paused(fifo: Path) -> Iterator[Path]:
     os.close(keep)
 
 
-def ended_by(number: signal.Signals, *words: str, stdin: int = subprocess.DEVNULL) -> int:
-    command = [sys.executable, "-c", PROGRAM, *words]
+def ended_by(number: signal.Signals, path: str, stdin: int) -> int:
+    command = [sys.executable, "-c", PROGRAM, path]
     # A suite that runs in a shell's background ignores SIGINT, and what it starts would, too.
     running = subprocess.Popen(
         command,
@@ -79,23 +77,18 @@ def ended_by(number: signal.Signals, *words: str, stdin: int = subprocess.DEVNUL
         running.stderr.close()
 
 
-@pytest.mark.parametrize(("number", "code"), SIGNALS)
-def test_a_fifo_that_nobody_writes_to(fifo: Path, number: signal.Signals, code: int) -> None:
-    assert ended_by(number, str(fifo)) == code
-
-
-@pytest.mark.parametrize(("number", "code"), SIGNALS)
-def test_a_writer_that_pauses(paused: Path, number: signal.Signals, code: int) -> None:
-    assert ended_by(number, str(paused)) == code
-
-
 @pytest.mark.parametrize(
-    ("path", "number", "code"), [("-", *SIGNALS[0]), ("/dev/stdin", *SIGNALS[1])]
+    ("place", "number"),
+    [("fifo", INT), ("paused", TERM), ("paused", INT), ("-", INT), ("/dev/stdin", TERM)],
 )
-def test_a_silent_standard_input(path: str, number: signal.Signals, code: int) -> None:
+def test_who_waits_can_be_sent_away(
+    place: str, number: signal.Signals, request: pytest.FixtureRequest
+) -> None:
     reading, writing = os.pipe()
+    # A silent standard input, a FIFO that nobody writes to, a writer that pauses.
+    path = request.getfixturevalue(place) if place.isalpha() else place
     try:
-        assert ended_by(number, path, stdin=reading) == code
+        assert ended_by(number, str(path), stdin=reading) == 128 + number
     finally:
         os.close(reading)
         os.close(writing)
@@ -145,8 +138,7 @@ def test_a_fifo_in_a_bundle_is_refused(tmp_path: Path, place: str) -> None:
 
 # Outside a bundle, a copy of tracefs with such a part is read without it.
 def test_a_fifo_in_a_copy_of_tracefs_is_not_waited_for(tmp_path: Path) -> None:
-    told = recording(cpu(0, h.SoftirqEntry(100, NET_RX), h.SoftirqExit(200, NET_RX), task=OPENSSL))
-    folder = write_tracefs(told, tmp_path / "copy")
+    folder = write_tracefs(story(), tmp_path / "copy")
     for name in ("trace_clock", "uname", "saved_cmdlines"):
         (folder / name).unlink(missing_ok=True)
         os.mkfifo(folder / name)

@@ -1,13 +1,14 @@
 # One story told by everything that is no perf.data: trace.dat, a copy of tracefs, a text.
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from support.perfdata import Recording, cpu, recording
 from support.perfdata import happenings as h
 from support.told import OPENSSL, UDPSINK
 from support.told_cli import INTERRUPT
-from support.tracedat import Dress, write_trace_dat
+from support.tracedat import Dress, write_trace_dat, write_tracefs
 
 TOLD = recording(
     cpu(
@@ -39,31 +40,9 @@ def trace_dat(folder: Path, told: Recording = TOLD, **dress: object) -> str:
     return str(write_trace_dat(told, folder / "trace.dat", Dress(**dress)))  # type: ignore[arg-type]
 
 
-# What netcost-record copies out of tracefs: pages as in a trace.dat, formats in files of their own.
 def tracefs(folder: Path) -> str:
-    contents = Dress().contents(TOLD)
-    copy = folder / "trace.tracefs"
-    for number, pages in contents.top.rings.items():
-        cpu_folder = copy / "per_cpu" / f"cpu{number}"
-        cpu_folder.mkdir(parents=True)
-        (cpu_folder / "raw").write_bytes(pages)
-    (copy / "header_page").write_text(HEADER_PAGE)
-    for described in TOLD.formats:
-        event = copy / "events" / described.system / described.name
-        event.mkdir(parents=True)
-        (event / "format").write_text(described.text(TOLD.machine))
-    (copy / "trace_clock").write_text("local global [mono] boot\n")
-    (copy / "saved_cmdlines").write_text("500 openssl\n600 udpsink\n")
-    (copy / "uname").write_text("Linux described 6.18.0 x86_64\n")
-    return str(copy)
-
-
-HEADER_PAGE = """\
-\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;
-\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;
-\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;
-\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;
-"""
+    told = replace(TOLD, known=(OPENSSL, UDPSINK))
+    return str(write_tracefs(told, folder / "trace.tracefs"))
 
 
 def text(folder: Path) -> str:

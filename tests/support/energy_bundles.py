@@ -11,7 +11,7 @@ from netcost_analysis.opening.experiment import Experiment, open_experiment
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.stacks import kept_folder
-from support.told import IDLE, NET_RX, OPENSSL
+from support.told import IDLE, OPENSSL, interrupt
 
 S = 1_000_000_000
 RANGE_UJ = 262_143_328_850
@@ -123,14 +123,9 @@ def trace(folder: Path) -> None:
     told: list[h.Happening] = [h.SoftirqRaise(1 * S, 9), h.Switch(3 * S, OPENSSL, 0)]
     for number in range(ROUNDS):
         at = 3 * S + 100_000_000 + number * 10_000_000
-        told += [
-            h.IrqEntry(at, 32, "eth0-rx-0"),
-            h.SoftirqRaise(at + 500, NET_RX),
-            h.IrqExit(at + 1_000, 32),
-            h.SoftirqEntry(at + 1_000, NET_RX),
-            h.NapiPoll(at + ROUND_NS - 1_000, "eth0", PACKETS),
-            h.SoftirqExit(at + ROUND_NS, NET_RX),
-        ]
+        told += interrupt(
+            at, ROUND_NS - 2_000, PACKETS, line="eth0-rx-0", wait_ns=0, after_ns=1_000
+        )
     told.append(h.SoftirqRaise(5 * S, 9))
     idle = cpu(1, h.SoftirqRaise(1 * S, 9), h.SoftirqRaise(5 * S, 9), task=h.idle(1))
     one = recording(cpu(0, *told, task=IDLE), idle, known=(OPENSSL,))

@@ -16,7 +16,7 @@ from netcost_analysis.fleet.dataset import TABLES, Dataset
 from netcost_analysis.gathering.gather import gather_fleet
 from support.perfdata import Header, cpu, recording
 from support.perfdata import happenings as h
-from support.told import NET_RX, OPENSSL
+from support.told import OPENSSL, interrupt
 
 FIRST = datetime(2026, 3, 1, 12, tzinfo=UTC)
 START_NS = 1_000_000
@@ -59,15 +59,7 @@ class Told:
         told: list[h.Happening] = []
         for number, poll in enumerate(polls.astype(int).tolist()):
             at = START_NS + number * self.period_ns
-            entry = at + self.irq_ns + 200
-            told += [
-                h.IrqEntry(at, 32, "eth0-rx"),
-                h.SoftirqRaise(at + 500, NET_RX),
-                h.IrqExit(at + self.irq_ns, 32),
-                h.SoftirqEntry(entry, NET_RX),
-                h.NapiPoll(entry + poll, "eth0", self.batch),
-                h.SoftirqExit(entry + poll + 100, NET_RX),
-            ]
+            told += interrupt(at, poll, self.batch, irq_ns=self.irq_ns)
         told.append(h.SoftirqRaise(START_NS + self.rounds * self.period_ns, 9))
         header = Header(hostname=self.host, os_release=self.kernel)
         recording(cpu(0, *told, task=OPENSSL), known=(OPENSSL,), header=header).write(

@@ -2,9 +2,11 @@
 # FOLDER/seeds/TARGET/* and FOLDER/heads/*.
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from support.perfdata import MACHINES, SampleType
+from support import small_story
+from support.perfdata import MACHINES, X86_64, Machine, SampleType
 from support.perfdata.attr import READ_GROUP, READ_ID
 from support.small_captures import (
     ALL_KINDS,
@@ -13,7 +15,8 @@ from support.small_captures import (
     sampled,
     small_captures,
 )
-from support.tracedat.small_pages import small_pages
+from support.tracedat import Dress, version6
+from support.tracedat.small import EVERYTHING, USUAL
 
 # Which target a capture of a kind is for.
 TARGETS = {"text": "text", "trace-cmd": "trace_dat"}
@@ -25,6 +28,28 @@ STREAMS: tuple[Described, ...] = (
     networking(MACHINES["s390x"]),
     sampled(SampleType.READ | SampleType.TIME, MACHINES["i386"], READ_GROUP | READ_ID),
 )
+
+
+RINGS = (
+    (USUAL, X86_64),
+    (replace(EVERYTHING, instances={}), X86_64),
+    (USUAL, MACHINES["s390x"]),
+    (USUAL, MACHINES["i386"]),
+)
+
+
+# For each kind: where the file keeps the size of its one ring, the file up to the ring, and that.
+def small_pages() -> list[tuple[int, bytes, bytes]]:
+    return [parts(dress, machine) for dress, machine in RINGS]
+
+
+def parts(dress: Dress, machine: Machine) -> tuple[int, bytes, bytes]:
+    contents = dress.contents(small_story.networking(machine))
+    pages = contents.top.rings[0]
+    alone = replace(contents, buffers=(replace(contents.top, rings={0: pages}),))
+    whole = version6.write(alone)
+    place = whole.index(b"flyrecord\0") + 10 + 8
+    return place, whole[: whole.index(pages)], pages
 
 
 def target(kind: str) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 
 from support.host import missing, require_tool
 
-# Runs inside `perf script -s`: perf decodes the event by its recorded format and hands over the
-# fields one by one.
+# Runs inside `perf script -s`. Of events with a recorded format perf hands over the fields one by
+# one, as it decoded them.
 HANDLER = """
 import json, sys
 from perf_trace_context import common_flags, common_pc
@@ -20,12 +20,22 @@ from perf_trace_context import common_flags, common_pc
 def plain(value):
     return value.decode("latin-1") if isinstance(value, (bytes, bytearray)) else value
 
-def trace_unhandled(event, context, fields, sample=None):
+def say(sample, event, comm, fields):
+    wanted = ("pid", "tid", "cpu", "time", "ip", "period")
+    found = {name: sample[name] for name in wanted if name in sample}
+    found.update(event=event, comm=comm, fields=fields)
+    sys.stdout.write(json.dumps(found) + "\\n")
+
+def process_event(told):
+    say(told["sample"], told["ev_name"], told["comm"], None)
+
+def trace_unhandled(event, context, fields, told):
     fields = {name: plain(value) for name, value in fields.items()}
-    fields.pop("common_callchain", None)
+    for name in ("common_callchain", "common_s", "common_ns", "common_cpu"):
+        fields.pop(name, None)
     fields["common_flags"] = common_flags(context)
     fields["common_preempt_count"] = common_pc(context)
-    sys.stdout.write(json.dumps([event, fields]) + "\\n")
+    say(told["sample"], event.replace("__", ":", 1), fields["common_comm"], fields)
 """
 
 
@@ -46,30 +56,27 @@ def run(*command: str | Path, cwd: Path | None = None) -> str:
     return done.stdout
 
 
-# What a handler that perf runs for every sample has said.
-def perf_python(handler: str, path: Path, scratch: Path) -> list[str]:
-    perf = require_tool("perf")
+# Every sample as perf hands it over, its fields under `fields`.
+def handled_samples(path: Path, scratch: Path) -> list[dict[str, Any]]:
     script = scratch / "handler.py"
-    script.write_text(handler)
+    script.write_text(HANDLER)
     done = subprocess.run(
-        [perf, "script", "-f", "-i", path, "-s", script], capture_output=True, text=True
+        [require_tool("perf"), "script", "-f", "-i", path, "-s", script],
+        capture_output=True,
+        text=True,
     )
     if "not supported" in done.stderr or "unsupported" in done.stderr.lower():
         missing("this perf was built without Python")
     assert done.returncode == 0, done.stderr[-500:]
-    return done.stdout.splitlines()
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
 def perf_handler(path: Path, scratch: Path) -> list[Seen]:
-    seen = []
-    for line in perf_python(HANDLER, path, scratch):
-        if not line.startswith("["):
-            continue
-        event, fields = json.loads(line)
-        time = fields.pop("common_s") * 1_000_000_000 + fields.pop("common_ns")
-        cpu, pid = fields.pop("common_cpu"), fields.pop("common_pid")
-        seen.append(Seen(event.replace("__", ":", 1), time, cpu, pid, fields))
-    return seen
+    return [
+        Seen(one["event"], one["time"], one["cpu"], one["fields"].pop("common_pid"), one["fields"])
+        for one in handled_samples(path, scratch)
+        if one["fields"] is not None
+    ]
 
 
 def perf_script_counts(path: Path) -> Counter[str]:

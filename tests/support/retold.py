@@ -13,7 +13,7 @@ from support.device_bundles import bundle, net_dev
 from support.perfdata import Cpu, Header, Recording, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata.tracepoints import ACTIONS
-from support.told import KSOFTIRQD, NET_RX, OPENSSL, RCU, TIMER
+from support.told import KSOFTIRQD, NET_RX, OPENSSL, RCU, TIMER, interrupt
 
 SINK, SOURCE = h.Task(600, "udpsink"), h.Task(700, "udpsource")
 ROUNDS, ROUND_NS = 24, 100_000
@@ -26,14 +26,8 @@ KNOWN = (OPENSSL, SINK, SOURCE, KSOFTIRQD)
 def _network(at: int, number: int, length: int) -> list[h.Happening]:
     # A device's interrupt and the poll at its exit.
     napi = 0xFF11000102B14008 + number
-    return [
-        h.IrqEntry(at, 32 + number, f"eth{number}"),
-        h.SoftirqRaise(at + 500, NET_RX),
-        h.IrqExit(at + 1_000, 32 + number),
-        h.SoftirqEntry(at + 1_200, NET_RX),
-        h.NapiPoll(at + 1_200 + length, f"eth{number}", 1 + length // 1_000, 64, napi),
-        h.SoftirqExit(at + 1_500 + length, NET_RX),
-    ]
+    line, work = f"eth{number}", 1 + length // 1_000
+    return interrupt(at, length, work, line, 32 + number, line, napi, after_ns=300)
 
 
 def _timer(at: int, vec: int) -> list[h.Happening]:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
+from support import small_story
 from support.perfdata import (
     MACHINES,
     X86_64,
@@ -12,48 +13,35 @@ from support.perfdata import (
     Auxtrace,
     Branch,
     Bytes,
-    Comm,
     Common,
     Counts,
     Encoder,
     FinishedRound,
-    Fork,
     Format,
     Header,
     IdIndex,
     Machine,
-    Mmap,
     Mmap2,
     Record,
     Sample,
     SampleType,
-    Throttle,
     Where,
-    cpu,
-    recording,
     wrapped,
     write_file,
     write_old_pipe,
     write_pipe,
 )
-from support.perfdata import happenings as h
 from support.perfdata import records as r
 from support.perfdata import tracepoints as t
 from support.perfdata.attr import BRANCH_ANY, BRANCH_HW_INDEX, READ_GROUP, READ_ID, READ_LOST
 from support.perfdata.formats import Value
+from support.perfdata.kinds import one_of_each
 from support.perfdata.sample import CONTEXT_KERNEL, CONTEXT_USER
-from support.perfdata.synthesised import BuildId, FinishedInit, Other
+from support.perfdata.synthesised import Other
+from support.small_story import S
 from support.small_texts import small_texts
 from support.tracedat.small import small_trace_dats
 
-S = 1_000_000_000
-OPENSSL, UDPSINK, IDLE = h.Task(500, "openssl"), h.Task(600, "udpsink"), h.idle(0)
-TIMER, NET_RX = 1, 3
-FORMATS = (
-    *t.IRQ_FORMATS,
-    *(t.NAPI_POLL, t.SCHED_SWITCH, t.SCHED_WAKEUP, t.SCHED_MIGRATE_TASK, t.SCHED_PROCESS_FORK),
-    *(t.VECTOR_ENTRY["local_timer"], t.VECTOR_EXIT["local_timer"]),
-)
 HEADER = Header(
     clock="monotonic",
     cmdline=("perf", "record", "-e", "irq:*", "--filter", "vec==3"),
@@ -95,48 +83,24 @@ class Described:
 # Records beside samples, of every type.
 HERE = Where(0, S)
 OTHERS: tuple[Record, ...] = (
+    *(
+        one
+        for name, one in one_of_each(HERE).items()
+        if name not in ("LOST", "LOST_SAMPLES", "READ", "ID_INDEX")
+    ),
     Mmap2(500, 0x400000, 4096, "/usr/bin/openssl", HERE, build_id=b"\x12" * 20),
-    Mmap(-1, 0xFFFFFFFF81000000, 0x1000000, "[kernel.kallsyms]_text", HERE, mode="kernel"),
-    *(Comm(700, 700, "other", HERE), Fork(700, 1, 700, 1, S, HERE)),
-    *(Fork(700, 1, 700, 1, S, HERE, exits=True), Throttle(Where(1, S))),
-    *(r.Aux(0, 64, 0, HERE), r.ItraceStart(HERE), r.Switch(HERE), r.Switch(HERE, True, (7, 7))),
-    *(r.Namespaces(((3, 4), (3, 5)), HERE), r.BpfEvent(9, where=HERE)),
-    r.KernelSymbol(0xFFFFFFFFC0000000, 64, "bpf_prog", where=HERE),
-    *(r.Cgroup(5, "/user.slice", HERE), r.TextPoke(0xFFFFFFFF81000020, b"\x90", b"\xcc", HERE)),
-    *(r.AuxOutputHardwareId(1, HERE), r.CallchainDeferred(7, (0x400010,), HERE)),
-    *(BuildId(-1, b"\x34" * 20, "[kernel.kallsyms]"), FinishedInit()),
+    # AUX_OUTPUT_HW_ID, and the user's half of a call chain, walked when its task was about to
+    # return to user space.
+    *(r.Plain(21, ((8, 1),), HERE), r.Plain(22, ((8, 7), (8, 1), (8, 0x400010)), HERE)),
     IdIndex(((100, 0, 0, -1), (101, 1, 1, -1)), ((4000, 0), (4000, 1))),
-    *(Auxtrace(bytes(16)), Other(200, b"\xff" * 24)),
+    *(Other(82), Auxtrace(bytes(16)), Other(200, b"\xff" * 24)),
 )
 
 
 # An interface's receive path over four interrupts, and what the scheduler and the rings do.
 def networking(machine: Machine = X86_64, **settings: int) -> Described:
-    told: list[h.Happening] = []
-    for number in range(4):
-        now = S + 10_000 * number
-        told += (
-            *(h.IrqEntry(now, 32, "virtio2-input.0"), h.SoftirqRaise(now + 100, NET_RX)),
-            *(h.IrqExit(now + 200, 32), h.SoftirqEntry(now + 300, NET_RX)),
-            *(h.NapiPoll(now + 900, "eth0", number), h.Wakeup(now + 950, UDPSINK)),
-            *(h.SoftirqExit(now + 1000, NET_RX), h.VectorEntry(now + 1100)),
-            *(h.VectorExit(now + 1200), h.Switch(now + 2000, UDPSINK if number % 2 else OPENSSL)),
-            h.Flush(now + 2000, repeat=number % 2),
-        )
-    now = S + 50_000
-    told += (
-        *(h.MigrateTask(now, OPENSSL, 0, 1), h.Fork(now + 1, h.Task(700, "child"))),
-        *(h.Lost(now + 100, 7), h.Switch(now + 500, IDLE)),
-    )
-    whole = recording(
-        cpu(0, *told, task=UDPSINK),
-        cpu(1, h.SoftirqEntry(S + 50, TIMER), h.SoftirqExit(S + 70, TIMER)),
-        known=(OPENSSL, UDPSINK),
-        formats=FORMATS,
-        machine=machine,
-        **settings,
-    )
-    return Described(tuple(whole.attrs()), FORMATS, (*OTHERS, *whole.records()), machine)
+    told = small_story.networking(machine, **settings)
+    return Described(tuple(told.attrs()), told.formats, (*OTHERS, *told.records()), machine)
 
 
 CHAIN = (CONTEXT_KERNEL, 0xFFFFFFFF81000010, 0xFFFFFFFF81000020, CONTEXT_USER, 0x400010, 0x400020)

@@ -10,7 +10,7 @@ import numpy as np
 from netcost_analysis.opening.experiment import Experiment, open_experiment
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
-from support.told import NET_RX, OPENSSL
+from support.told import OPENSSL, interrupt
 
 # Of each round, besides its poll: the handler, and the softirq around the poll.
 IRQ_NS, OUTSIDE_NS = 1_000, 100
@@ -83,14 +83,7 @@ class Told:
         told: list[h.Happening] = []
         for number, poll in enumerate(polls.astype(int).tolist()):
             at = START_NS + number * self.period_ns
-            told += [
-                h.IrqEntry(at, 32, "in0-rx"),
-                h.SoftirqRaise(at + 500, NET_RX),
-                h.IrqExit(at + IRQ_NS, 32),
-                h.SoftirqEntry(at + IRQ_NS + 200, NET_RX),
-                h.NapiPoll(at + IRQ_NS + 200 + poll, "in0", self.batch),
-                h.SoftirqExit(at + IRQ_NS + 200 + poll + OUTSIDE_NS, NET_RX),
-            ]
+            told += interrupt(at, poll, self.batch, "in0", line="in0-rx")
         # The window ends a whole period after the last round began.
         told.append(h.SoftirqRaise(self.end_ns, 9))
         recording(cpu(0, *told, task=OPENSSL), known=(OPENSSL,)).write(bundle / "perf.data")

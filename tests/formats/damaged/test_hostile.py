@@ -46,6 +46,7 @@ def test_small_captures_are_read_in_full(tmp_path: Path) -> None:
     for kind, small in small_captures().items():
         capture = Capture(str(lay_out(Mutant(0, kind, (), small.files), tmp_path / kind)))
         scan = capture.scan()
+        assert capture.header()["finished"] is (kind != "file-unfinished")
         # Texts have notes of what they lack and lost.
         cut = ["never finished" in note for note in scan["notes"] if not kind.startswith("text-")]
         assert cut == ([True] if kind == "file-unfinished" else []), kind

@@ -1,217 +1,197 @@
-# One described timeline in every container and dress that perf has for it: the answers are the
-# same.
+# One timeline, told by every machine in every container: the answers are the same.
 
-import subprocess
-import sys
-from itertools import cycle
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from netcost_analysis._native import Capture, CaptureError
-from support.host import ROOT, Fresh
-from support.long_story import S, story
-from support.native_tables import Answer, assert_conserved, rows
-from support.perfdata import (
-    USUAL,
-    Attr,
-    Auxtrace,
-    Comm,
-    Fork,
-    Header,
-    Mmap2,
-    Other,
-    Record,
-    SampleType,
-    Throttle,
-    Where,
-    write_file,
-    write_pipe,
+from netcost_analysis._native import Capture
+from support.examples import examples
+from support.host import Fresh
+from support.narrator import recordings
+from support.narrowed import narrowed
+from support.native_tables import Answer, assert_conserved, gaps, rows
+from support.perfdata import MACHINES, Machine, Mmap, Mmap2, Recording, SampleType, cpu, recording
+from support.perfdata import happenings as h
+from support.perfdata.attr import READ_GROUP, READ_ID
+from support.perfdata.records import KernelSymbol
+from support.story import story
+from support.told import NET_RX, OPENSSL
+
+T = SampleType
+FOREIGN = [name for name in MACHINES if name != "x86_64"]
+# Every way to write a capture that names its events and has their formats.
+CONTAINERS = [
+    *((mode, packed) for mode in ("file", "pipe") for packed in (0, 1, 2)),
+    *((mode, 0) for mode in ("directory", "version 1", "old pipe", "chrome pipe")),
+]
+BESIDE = (
+    Mmap(-1, 0xFFFFFFFF81000000, 0xC00000, "[kernel.kallsyms]_text", mode="kernel", tid=-1),
+    Mmap2(500, 0x400000, 4096, "/usr/bin/openssl", page_offset=8192),
+    Mmap2(500, 0x7F0000000000, 8192, "/lib/libc.so.6", build_id=bytes(range(20))),
+    KernelSymbol(0xFFFFFFFFC0001000, 300, "bpf_prog_6deef7357e7b4530_count"),
 )
 
 
-def answers(path: Path) -> Any:
-    got = Answer(path)
-    assert_conserved(got)
-    events = {name: rows(table) for name, table in Capture(str(path)).all_events().items()}
-    return events, got.tables, got.sums, got.scan["events"]
+def tables(path: Path) -> dict[str, Any]:
+    capture, answer = Capture(str(path)), Answer(path)
+    assert_conserved(answer)
+    found: dict[str, Any] = {name: rows(table) for name, table in capture.all_events().items()}
+    found |= answer.tables | {"sums": answer.sums, "displaced": answer.displaced}
+    found |= {"irqs": answer.irqs, "mappings": rows(capture.mappings())}
+    found |= {"kernel symbols": rows(capture.kernel_symbols())}
+    told = ("start_ns", "end_ns", "cpus", "events", "lost_events", "lost_unplaced", "notes")
+    return found | {name: answer.scan[name] for name in told} | {"gaps": gaps(answer.scan)}
 
 
-@pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return answers(story().write(tmp_path_factory.mktemp("plain") / "perf.data"))
+def assert_same(found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    assert found.keys() == wanted.keys()
+    for name, table in wanted.items():
+        assert found[name] == table, name
 
 
-def test_every_container_reads_the_same(fresh: Fresh, expected: Any) -> None:
-    for mode, compressed in (
-        ("file", 1),
-        ("file", 2),
-        ("pipe", 0),
-        ("pipe", 1),
-        ("pipe", 2),
-        ("directory", 0),
-    ):
-        folder = fresh()
-        path = story().write(folder / "perf.data", mode, compressed)
-        assert answers(path) == expected
-        header = Capture(str(path)).header()
-        assert (header["mode"], header["compressed"]) == (mode, compressed > 0)
+@dataclass(frozen=True)
+class Dress:
+    machine: Machine
+    container: tuple[str, int]
+    sample_type: SampleType
+    read_format: int
+    attr_size: int
+    precise_ip: int
+
+    def on(self, told: Recording) -> Recording:
+        return replace(
+            told,
+            machine=self.machine,
+            sample_type=self.sample_type,
+            attr_size=self.attr_size,
+            attr={"read_format": self.read_format, "precise_ip": self.precise_ip},
+        )
 
 
-def test_every_attr_size_reads_the_same(tmp_path: Path, expected: Any) -> None:
-    for size, mode in zip((112, 120, 128, 136, 144), cycle(("file", "pipe"))):
-        assert answers(story(attr_size=size).write(tmp_path / "perf.data", mode)) == expected
+# Times, CPUs and payloads are what a timeline is made of; everything else may or may not be there.
+@st.composite
+def dresses(draw: st.DrawFn) -> Dress:
+    kinds = T.TIME | T.CPU | T.RAW | draw(st.sampled_from([T.ID, T.IDENTIFIER]))
+    for bit in draw(st.sets(st.sampled_from(sorted(set(T) - {T.WEIGHT_STRUCT})))):
+        kinds |= bit
+    read_format = draw(st.integers(0, 31))
+    # In a directory nothing marks the flushes, so what is written twice at one cannot be told.
+    container = draw(st.sampled_from([one for one in CONTAINERS if one[0] != "directory"]))
+    # Version 1 says its byte order by an attr size that readers know; its last was of 2.6.33.
+    sizes = [96, 104, 112, 120, 128, 136] + ([144, 200] if container[0] != "version 1" else [])
+    return Dress(
+        draw(st.sampled_from(list(MACHINES.values()))),
+        container,
+        kinds,
+        read_format | (READ_ID if read_format & READ_GROUP else 0),
+        draw(st.sampled_from(sizes)),
+        draw(st.integers(0, 3)),
+    )
 
 
-def test_any_sample_type_with_raw_reads_the_same(tmp_path: Path, expected: Any) -> None:
-    for kinds in (
-        USUAL | SampleType.ADDR | SampleType.ID | SampleType.STREAM_ID,
-        USUAL | SampleType.READ | SampleType.CALLCHAIN,
-        USUAL & ~SampleType.IDENTIFIER | SampleType.ID,
-        SampleType.ID | SampleType.TIME | SampleType.CPU | SampleType.RAW,
-    ):
-        assert answers(story(sample_type=kinds).write(tmp_path / "perf.data")) == expected
+@examples(30)
+@given(recordings(), dresses())
+def test_a_timeline_is_the_same_whoever_tells_it(
+    fresh: Fresh, told: Recording, dress: Dress
+) -> None:
+    folder = fresh()
+    told = replace(narrowed(told), beside=BESIDE)
+    wanted = tables(told.write(folder / "plain.data"))
+    found = tables(dress.on(told).write(folder / "perf.data", *dress.container))
+    assert_same(found, wanted)
 
 
-# Records that say nothing about networking, of every size, between those that do.
-def test_other_records_are_skipped_by_their_size(tmp_path: Path, expected: Any) -> None:
-    told = story()
-    noise: list[Record] = [
-        Auxtrace(b"\x09\x00\x00\x00\x00\x00\x40\x00" * 33),
-        Mmap2(500, 0x400000, 4096, "/usr/bin/openssl", Where(0, S)),
-        Comm(700, 700, "other", Where(0, S)),
-        Fork(700, 1, 700, 1, S, Where(0, S)),
-        Fork(700, 1, 700, 1, S, Where(0, S), exits=True),
-        Throttle(Where(1, S), unthrottle=True),
-        Other(200, b"\xff" * 24),
-        Other(68 + 14, b""),
-        Other(18, bytes(16)),
-    ]
-    mixed: list[Record] = []
-    for number, record in enumerate(told.records()):
-        mixed += (record, noise[number % len(noise)])
-    path = tmp_path / "perf.data"
-    header = Header(clock="monotonic")
-    for write in (write_file, write_pipe):
-        path.write_bytes(write(told.attrs(), told.formats, mixed, header))
-        assert answers(path) == expected
+# The same sample_type by another machine: every sample's columns too.
+@pytest.mark.parametrize("container", CONTAINERS, ids=str)
+def test_every_machine_in_every_container(tmp_path: Path, container: tuple[str, int]) -> None:
+    def everything(name: str) -> Iterator[tuple[str, Any]]:
+        path = tmp_path / name
+        told = replace(narrowed(story()), machine=MACHINES[name], beside=BESIDE, attr_size=104)
+        told.write(path, *container)
+        yield from tables(path).items()
+        capture = Capture(str(path))
+        for one in told.formats:
+            yield f"samples of {one.event}", rows(capture.samples(one.event))
+        yield "records", capture.scan()["records"]
+
+    wanted = dict(everything("x86_64"))
+    for name in FOREIGN:
+        assert_same(dict(everything(name)), wanted)
 
 
-# A recorder that was killed leaves data_size at 0 and no features, so no formats: the records can
-# be counted and nothing else.
-def test_an_unfinished_file_is_counted_or_refused_in_one_line(tmp_path: Path) -> None:
-    told = story()
-    path = told.write(tmp_path / "perf.data", "unfinished")
-    try:
+# Records, and compressed records, cross every border of what readers hold at once.
+def test_a_large_capture_is_the_same_in_every_container(tmp_path: Path) -> None:
+    def contents(path: Path) -> tuple[dict[str, pa.Table], Any]:
+        capture = Capture(str(path))
+        found = {name: pa.table(table) for name, table in capture.all_events().items()}
+        return found, pa.table(capture.timeline(["segments"])["tables"]["segments"])
+
+    told = large()
+    plain = told.write(tmp_path / "file")
+    wanted, answer = contents(plain), Answer(plain, ["segments", "softirqs", "polls"])
+    assert (
+        wanted[0]["napi:napi_poll"].num_rows == len(answer.polls) == len(answer.softirqs) == 2_000
+    )
+    assert answer.summary["disagreements"] == 0
+    assert_conserved(answer)
+    for mode, compressed in CONTAINERS[1:6]:
+        path = told.write(tmp_path / "perf.data", mode, compressed)
+        assert path.stat().st_size > 1.2 * 2**20
+        assert contents(path) == wanted
         capture = Capture(str(path))
         header, scan = capture.header(), capture.scan()
-    except CaptureError as error:
-        if "\n" in str(error):
-            raise
-        return
-    assert header["finished"] is False
-    assert scan["records"]["SAMPLE"] == len(told.events())
+        assert (header["mode"], header["compressed"]) == (mode, compressed > 0)
+        for key in ("start_ns", "end_ns", "cpus", "events", "lost_events", "notes"):
+            assert scan[key] == answer.scan[key], key
 
 
-# A finished pipe says so by nothing but its end.
-def test_a_pipe_cut_in_a_record_gives_what_came_before(tmp_path: Path) -> None:
-    told = story()
-    path = tmp_path / "perf.data"
-    whole = write_pipe(told.attrs(), told.formats, told.records(), Header(clock="monotonic"))
-    path.write_bytes(whole[: -len(whole) // 3])
-    try:
-        scan = Capture(str(path)).scan()
-    except CaptureError as error:
-        if "\n" in str(error):
-            raise
-        return
-    assert 0 < scan["records"]["SAMPLE"] < len(told.events())
+def large() -> Recording:
+    rng = random.Random(1)
+    lanes = []
+    for number in range(2):
+        happenings: list[h.Happening] = []
+        now = 1_000_000_000
+        for poll in range(1_000):
+            # Names that do not pack, so that more is left than the megabyte that readers like.
+            device = f"{rng.getrandbits(5000):01250x}"
+            now += rng.randrange(5_000, 50_000)
+            happenings += (
+                h.SoftirqRaise(now, NET_RX),
+                h.SoftirqEntry(now + rng.randrange(900), NET_RX),
+                h.NapiPoll(now + 1_000 + rng.randrange(900), device, poll % 65),
+                h.SoftirqExit(now + 2_000 + rng.randrange(900), NET_RX),
+            )
+            if poll % 100 == 99:
+                happenings.append(h.Flush(now + 3_000))
+        lanes.append(cpu(number, *happenings, task=OPENSSL))
+    return recording(*lanes, known=(OPENSSL,))
 
 
-def test_standard_input_is_read_like_a_file(tmp_path: Path) -> None:
-    path = story().write(tmp_path / "perf.data", "pipe")
-    code = (
-        "from netcost_analysis._native import Capture; import json; capture = Capture('-');"
-        "print(json.dumps([capture.scan()['events'], capture.header()['mode']]))"
-    )
-    with path.open("rb") as stream:
-        done = subprocess.run(
-            [sys.executable, "-c", code], stdin=stream, capture_output=True, cwd=ROOT
-        )
-    assert done.returncode == 0, done.stderr
-    assert b'"pipe"' in done.stdout
-    assert b'"napi:napi_poll": 400' in done.stdout
-
-
-# Two attrs with different sample types: which one a record follows, its id says.
-def test_several_attrs_with_different_sample_types(tmp_path: Path) -> None:
-    told = story()
-    attrs = [
-        Attr(
-            one.name,
-            one.config,
-            one.ids,
-            sample_type=USUAL
-            | (SampleType.ADDR | SampleType.CALLCHAIN if place % 2 else SampleType(0)),
-            clock="monotonic",
-        )
-        for place, one in enumerate(told.attrs())
-    ]
-    path = tmp_path / "perf.data"
-    path.write_bytes(write_file(attrs, told.formats, told.records(), Header(clock="monotonic")))
-    got = Answer(path)
-    assert got.scan["events"]["napi:napi_poll"] == 400
-    assert_conserved(got)
-
-
-def test_the_header_says_what_was_described(tmp_path: Path) -> None:
-    words = ("perf", "record", "-a", "-k", "CLOCK_MONOTONIC")
-    header = Header(hostname="described", nr_cpus=64, cmdline=words, tool_version="6.12.9")
-    path = story(header=header, clock="boottime").write(tmp_path / "perf.data")
-    said = Capture(str(path)).header()
-    wanted = {
-        "format": "perf.data",
-        "mode": "file",
-        "byte_order": "little",
-        "tool_version": "6.12.9",
-        "os_release": "6.18.0",
-        "arch": "x86_64",
-        "hostname": "described",
-        "nr_cpus": 64,
-        "clock": "boottime",
-        "cmdline": list(words),
-    }
-    assert {name: said[name] for name in wanted} == wanted
-    assert "irq:softirq_entry" in [one["name"] for one in said["events"]]
-
-
-def test_the_clock_comes_from_the_attr(tmp_path: Path) -> None:
-    for clock in (None, "monotonic", "monotonic_raw", "boottime", "realtime", "tai"):
-        path = story(clock=clock).write(tmp_path / "perf.data")
-        assert Capture(str(path)).header()["clock"] == (clock or "perf")
-
-
-def test_what_is_no_capture_is_refused_in_one_line(tmp_path: Path) -> None:
-    for content in (
-        b"",
-        b"PERFILE2",
-        b"PERFILE2" + bytes(8),
-        b"\x7fELF" + bytes(200),
-        b"text\n" * 50,
-    ):
-        path = tmp_path / "perf.data"
-        path.write_bytes(content)
-        with pytest.raises(CaptureError) as refused:
-            Capture(str(path)).scan()
-        assert "\n" not in str(refused.value)
-    with pytest.raises(FileNotFoundError):
-        Capture(str(tmp_path / "absent"))
-
-
-def test_progress_is_told_and_ends_at_one(tmp_path: Path) -> None:
-    path = story().write(tmp_path / "perf.data")
-    told: list[float] = []
-    Capture(str(path)).timeline(["segments"], progress=told.append)
-    assert all(0 <= one <= 1 for one in told)
-    assert told == sorted(told)
+def test_the_header_says_which_machine_it_was(tmp_path: Path) -> None:
+    clocks = (None, "monotonic", "monotonic_raw", "boottime", "realtime", "tai")
+    for mode in ("file", "pipe", "version 1", "chrome pipe"):
+        for (name, machine), clock in zip(
+            [*MACHINES.items(), ("x86_64", MACHINES["x86_64"])], clocks, strict=True
+        ):
+            told = story(machine=machine, attr_size=104, clock=clock)
+            header = Capture(str(told.write(tmp_path / "perf.data", mode))).header()
+            wanted = {
+                "byte_order": {"<": "little", ">": "big"}[machine.order],
+                "word_bytes": machine.word,
+                "version": 1 if mode == "version 1" else 2,
+                "clock": clock or "perf",
+                "hostname": "described",
+                "os_release": "6.18.0",
+                "arch": "x86_64",
+                "tool_version": "6.1.187",
+                "nr_cpus": 2,
+                "cmdline": ["perf", "record", "-a"],
+            }
+            assert {name: header[name] for name in wanted} == wanted

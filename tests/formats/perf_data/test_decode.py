@@ -6,9 +6,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netcost_analysis._native import Capture
 from support.examples import examples
 from support.host import Fresh
-from support.native_tables import events
+from support.native_tables import rows
 from support.perfdata import (
     MACHINES,
     Attr,
@@ -68,6 +69,8 @@ def values(one: Field) -> st.SearchStrategy[Any]:
         return TEXT.filter(lambda text: len(text.encode()) <= one.count)
     if one.type == "bool":
         return st.booleans()
+    if one.type == "struct point":
+        return st.binary(min_size=20, max_size=20)
     single = integer(one.size, one.signed)
     if one.count is not None:
         return st.lists(single, min_size=one.count, max_size=one.count)
@@ -77,12 +80,17 @@ def values(one: Field) -> st.SearchStrategy[Any]:
 @st.composite
 def fields(draw: st.DrawFn, name: str) -> Field:
     shape = draw(
-        st.sampled_from(["scalar", "scalar", "bool", "array", "text", "data", "rel", "texts"])
+        st.sampled_from(
+            ["scalar", "scalar", "bool", "struct", "array", "text", "data", "rel", "texts"]
+        )
     )
     type_, size, signed = draw(st.sampled_from(INTEGERS))
     match shape:
         case "bool":
             return Field("bool", name, 1)
+        # Of a type that user space defined: some bytes, and those around it are read.
+        case "struct":
+            return Field("struct point", name, 20)
         case "text":
             return Field("char", name, 1, draw(st.booleans()), draw(st.integers(1, 24)))
         case "texts":
@@ -99,7 +107,10 @@ def formats(draw: st.DrawFn, identity: int) -> Format:
     names = [f"field_{number}" for number in range(draw(st.integers(0, 7)))]
     common = draw(st.sampled_from([COMMON, COMMON_RT, COMMON_3_4]))
     members = tuple(draw(fields(name)) for name in names)
-    return Format("made", f"event_{identity}", identity, members, '"x"', common)
+    # Probes and user_events have one field right behind the other.
+    return Format(
+        "made", f"event_{identity}", identity, members, '"x"', common, draw(st.booleans())
+    )
 
 
 @st.composite
@@ -139,15 +150,16 @@ def test_decoding_what_was_written_gives_what_was_described(
     path = fresh() / "perf.data"
     write = write_pipe if pipe else write_file
     path.write_bytes(write(attrs, made, records, machine=machine))
+    capture = Capture(str(path))
     for place, one in enumerate(made):
+        names = [field.name for field in one.fields if field.type != "struct point"]
         wanted = [
-            {"time_ns": where.time, "common_cpu": where.cpu, "common_pid": where.tid} | row
+            (where.time, where.cpu, where.tid, *(plain(row[name]) for name in names))
             for where, row in told
             if where.event == place
         ]
-        got = [
-            {name: plain(row[name]) for name in ("time_ns", "common_cpu", "common_pid")}
-            | {field.name: plain(row[field.name]) for field in one.fields}
-            for row in events(path, one.event)
-        ]
-        assert got == [{name: plain(value) for name, value in row.items()} for row in wanted]
+        columns = ("time_ns", "common_cpu", "common_pid", *names)
+        for limit in (None, 0, 1):
+            table = rows(capture.events(one.event, limit))
+            found = [tuple(plain(row[name]) for name in columns) for row in table]
+            assert found == wanted[:limit]

@@ -1,5 +1,5 @@
-# Losses of one CPU that lie in each other are one gap: what was lost counts once, and `info` and
-# the ledger say the same of one recording.
+# Losses that lie in each other are one gap: what was lost counts once (native/src/gaps.rs), and
+# `info` and the ledger say the same of one recording.
 
 from pathlib import Path
 
@@ -8,59 +8,50 @@ import pytest
 import netcost_analysis
 from netcost_analysis._native import Capture
 from netcost_analysis.coverage import recorded_share
-from support.native_tables import gaps, rows
-from support.perfdata import cpu
+from support.native_tables import gaps
+from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.text_capture import capture
-from support.told import NET_RX, OPENSSL, UDPSINK, answer
+from support.told import NET_RX, OPENSSL, UDPSINK
 
 RANGES = ((0, 100, 400), (0, 200, 300), (0, 350, 500), (1, 450, 2_000), (1, 450, 460))
 NEIGHBOUR = cpu(1, h.Waking(100, OPENSSL), h.Waking(1_100, OPENSSL), task=UDPSINK)
 
 
-def info_and_ledger(path: Path) -> tuple[float, float]:
+def assert_known(path: Path, share: float) -> None:
     opened = netcost_analysis.open_capture(path)
-    info, unknown = opened.info["recorded"], opened.timeline().unknown_cpu_share
-    assert info is not None
+    unknown = opened.timeline().unknown_cpu_share
     assert unknown is not None
-    return info, 1 - unknown
+    assert (opened.info["recorded"], 1 - unknown) == (pytest.approx(share), pytest.approx(share))
 
 
 # 100        200        300        400        500      1000
 # |softirq    (5 lost)  LOST (7 lost) LOST (2) LOST    |hardirq
 #            |<----------- one gap of 14 ----->|
-def test_losses_with_no_event_in_between_are_one_gap(tmp_path: Path) -> None:
-    told = (
-        h.SoftirqEntry(100, NET_RX),
-        h.SoftirqExit(200, NET_RX),
-        *(h.Lost(300, 5), h.Lost(400, 7), h.Lost(500, 2)),
-        h.Waking(501, UDPSINK),
-        *(h.IrqEntry(1_000, 32), h.IrqExit(1_100, 32)),
-    )
-    got = answer(tmp_path, cpu(0, *told, task=OPENSSL), NEIGHBOUR)
-    assert gaps(got.scan) == [(0, 200, 500, 14)]
-    [gap] = rows(Capture(str(tmp_path / "perf.data")).scan()["coverage"])
-    assert (gap["start_ns"], gap["end_ns"], gap["lost"]) == (200, 500, 14)
-    assert info_and_ledger(tmp_path / "perf.data") == (pytest.approx(0.85), pytest.approx(0.85))
-
-
-# CPU 0  100 ........ LOST 600 |waking 700 ... 1100     the beginning may have been lost as well
-# CPU 0  100 waking |200 LOST ................ 1100     nothing tells when it ended
+# 100 ........ LOST 600 |waking 700 ... 1100     the beginning may have been lost as well
+# 100 waking |150 LOST 200 ............ 1100     nothing tells when it ended
 @pytest.mark.parametrize(
     ("told", "gap"),
     [
+        (
+            (
+                *(h.SoftirqEntry(100, NET_RX), h.SoftirqExit(200, NET_RX)),
+                *(h.Lost(300, 5), h.Lost(400, 7), h.Lost(500, 2), h.Waking(501, UDPSINK)),
+                *(h.IrqEntry(1_000, 32), h.IrqExit(1_100, 32)),
+            ),
+            (0, 200, 500, 14),
+        ),
         ((h.Lost(600, 7), h.Waking(700, UDPSINK)), (0, 100, 600, 7)),
         ((h.Waking(150, UDPSINK), h.Lost(200, 7)), (0, 150, 1_100, 7)),
     ],
+    ids=["between", "before all events", "behind all events"],
 )
-def test_a_loss_before_all_or_behind_all_events(
+def test_losses_with_no_event_in_between_are_one_gap(
     tmp_path: Path, told: tuple[h.Happening, ...], gap: tuple[int, int, int, int]
 ) -> None:
-    got = answer(tmp_path, cpu(0, *told, task=OPENSSL), NEIGHBOUR)
-    assert gaps(got.scan) == [gap]
-    info, ledger = info_and_ledger(tmp_path / "perf.data")
-    assert info == pytest.approx(1 - (gap[2] - gap[1]) / 2_000)
-    assert info == pytest.approx(ledger)
+    path = recording(cpu(0, *told, task=OPENSSL), NEIGHBOUR).write(tmp_path / "perf.data")
+    assert gaps(Capture(str(path)).scan()) == [gap]
+    assert_known(path, 1 - (gap[2] - gap[1]) / 2_000)
 
 
 # A text's last loss has no event behind it that would say when it ended.
@@ -71,15 +62,13 @@ def test_a_texts_loss_at_its_end_is_a_gap(tmp_path: Path) -> None:
         for number, at, kind in ((0, 100, "entry"), (0, 200, "exit"), (1, 100, "entry"))
     )
     lost = "CPU:0 [LOST 9 EVENTS]\n" + line.format("sh", 8, 1, 1_100, "exit")
-    scan = capture(tmp_path, text + lost).scan()
-    assert gaps(scan) == [(0, 200_000, 1_100_000, 9)]
-    info, ledger = info_and_ledger(tmp_path / "trace.txt")
-    assert info == pytest.approx(0.55)
-    assert info == pytest.approx(ledger)
+    assert gaps(capture(tmp_path, text + lost).scan()) == [(0, 200_000, 1_100_000, 9)]
+    assert_known(tmp_path / "trace.txt", 0.55)
 
 
 # Whoever hands over gaps that overlap: each nanosecond is missing once, in the window only.
 def test_what_several_gaps_cover_is_missing_once() -> None:
-    gaps = [{"cpu": cpu, "start_ns": start, "end_ns": end} for cpu, start, end in RANGES]
-    assert recorded_share([0, 1], gaps, (0, 1_000)) == pytest.approx(1 - (400 + 550) / 2_000)
+    overlapping = [{"cpu": cpu, "start_ns": start, "end_ns": end} for cpu, start, end in RANGES]
+    share = recorded_share([0, 1], overlapping, (0, 1_000))
+    assert share == pytest.approx(1 - (400 + 550) / 2_000)
     assert recorded_share([0, 1], [], (0, 1_000)) == 1

@@ -35,56 +35,52 @@ T = SampleType
 QEMU, VCPU = 4000, 4001
 BASIC = T.IDENTIFIER | T.IP | T.TID | T.TIME | T.CPU
 machines = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
-writers = pytest.mark.parametrize("write", [write_file, write_pipe])
 
 
-# One cycle counter on the host sees everything: its own kernel, qemu, and the guest inside.
-def test_samples_of_a_guest_are_kept_and_marked(tmp_path: Path) -> None:
-    for machine in MACHINES.values():
-        attr = Attr("cycles", 0, (7,), TYPE_HARDWARE, BASIC | T.CALLCHAIN, flags=frozenset())
-        modes = ("kernel", "guest kernel", "user", "guest user", "guest kernel", "hypervisor")
-        chains = {
-            "guest kernel": (CONTEXT_GUEST_KERNEL, 0xFFFFFFFF82000000),
-            "guest user": (CONTEXT_GUEST_USER, 0x7F0000000000),
-        }
-        told = [
-            Sample(Where(0, 10 + place, QEMU, VCPU), mode=mode, callchain=chains.get(mode, ()))
-            for place, mode in enumerate(modes)
-        ]
-        path = tmp_path / "perf.data"
-        records = [Comm(QEMU, VCPU, "CPU 0/KVM"), *told, FinishedRound()]
-        path.write_bytes(write_file([attr], [], records, machine=machine))
-        capture = Capture(str(path))
-        found = rows(capture.samples("cycles"))
-        assert [row["cpu_mode"] for row in found] == list(modes)
-        assert {row["comm"] for row in found} == {"CPU 0/KVM"}
-        # Guests' frames are frames, and their markers are none.
-        lengths = [len(row["callchain"]) for row in found]
-        assert lengths == [1 if mode in chains else 0 for mode in modes]
-        assert capture.scan()["guest_samples"] == 3
+# One cycle counter on the host sees everything: its own kernel, qemu, and the guest inside. An
+# ID_INDEX without its second list, as every recording has, says nothing of guests.
+@machines
+def test_samples_of_a_guest_are_kept_and_marked(tmp_path: Path, machine: Machine) -> None:
+    attr = Attr("cycles", 0, (7,), TYPE_HARDWARE, BASIC | T.CALLCHAIN, flags=frozenset())
+    modes = ("kernel", "guest kernel", "user", "guest user", "guest kernel", "hypervisor")
+    chains = {
+        "guest kernel": (CONTEXT_GUEST_KERNEL, 0xFFFFFFFF82000000),
+        "guest user": (CONTEXT_GUEST_USER, 0x7F0000000000),
+    }
+    told = [
+        Sample(Where(0, 10 + place, QEMU, VCPU), mode=mode, callchain=chains.get(mode, ()))
+        for place, mode in enumerate(modes)
+    ]
+    path = tmp_path / "perf.data"
+    records = [IdIndex(((7, 0, 0, 0),)), Comm(QEMU, VCPU, "CPU 0/KVM"), *told, FinishedRound()]
+    path.write_bytes(write_file([attr], [], records, machine=machine))
+    capture = Capture(str(path))
+    [event] = capture.header()["events"]
+    assert (event["name"], event["guest"]) == ("cycles", None)
+    # Guests' frames are frames, and their markers are none.
+    assert [
+        (row["cpu_mode"], row["comm"], len(row["callchain"]))
+        for row in rows(capture.samples("cycles"))
+    ] == [(mode, "CPU 0/KVM", int(mode in chains)) for mode in modes]
+    assert capture.scan()["guest_samples"] == 3
 
 
 # What perf inject does: the guest's events become attrs with ids of their own behind the host's, an
 # ID_INDEX says which are whose, and every record of the guest's has a guest's cpumode.
-def merged(
-    path: Path, machine: Machine, write: Any, guest: bool
-) -> tuple[Path, list[Attr], list[Attr]]:
+def merged(path: Path, machine: Machine, write: Any) -> Path:
     told = story(machine=machine)
     host = told.attrs()
     inside = [replace(one, ids=tuple(identity + 1000 for identity in one.ids)) for one in host]
-    attrs = [*host, *inside] if guest else host
-    records: list[Record | Sample] = []
-    if guest:
-        entries = [(identity, 0, 0, 0) for one in attrs for identity in one.ids]
-        owners = [(QEMU if identity > 1000 else 0, 0) for identity, *_ in entries]
-        records.append(IdIndex(tuple(entries), tuple(owners)))
+    entries = [(identity, 0, 0, 0) for one in (*host, *inside) for identity in one.ids]
+    owners = [(QEMU if identity > 1000 else 0, 0) for identity, *_ in entries]
+    records: list[Record | Sample] = [IdIndex(tuple(entries), tuple(owners))]
     for one in told.records():
         records.append(one)
-        if guest and isinstance(one, Sample):
+        if isinstance(one, Sample):
             records += guests(one, len(host), machine)
     header = Header(clock="monotonic")
-    path.write_bytes(write(attrs, told.formats, records, header, machine))
-    return path, host, inside
+    path.write_bytes(write([*host, *inside], told.formats, records, header, machine))
+    return path
 
 
 # The guest's task 500 is not the host's, and its CPUs are busy at other times.
@@ -99,63 +95,29 @@ def guests(beside: Sample, events: int, machine: Machine) -> list[Record | Sampl
     ]
 
 
-def test_a_guests_events_have_names_of_their_own(tmp_path: Path) -> None:
-    for machine in MACHINES.values():
-        for write in (write_file, write_pipe):
-            path, host, inside = merged(tmp_path / "perf.data", machine, write, guest=True)
-            capture = Capture(str(path))
-            events = capture.header()["events"]
-            wanted = [(one.name, None) for one in host]
-            wanted += [(f"{one.name} (guest {QEMU})", QEMU) for one in inside]
-            assert [(one["name"], one["guest"]) for one in events] == wanted
-            scan = capture.scan()
-            samples = len(story().events())
-            assert scan["events"][f"irq:softirq_entry (guest {QEMU})"] == samples
-            assert scan["guest_samples"] == samples
-            found = rows(capture.events(f"irq:softirq_entry (guest {QEMU})"))
-            assert {row["vec"] for row in found} == {9}
-            # The host's names of tasks are not the guest's.
-            assert {row["common_comm"] for row in found} <= {None, "in-the-guest"}
-            modes = [
-                row["cpu_mode"]
-                for row in rows(capture.samples(f"irq:softirq_entry (guest {QEMU})"))
-            ]
-            assert modes == ["guest kernel"] * samples
-
-
-# What the guest's CPUs did is no part of the host's time: the ledger is the host's own.
-def test_the_ledger_is_the_hosts(tmp_path: Path) -> None:
-    for machine in MACHINES.values():
-        for write in (write_file, write_pipe):
-            alone, together = (
-                Answer(merged(tmp_path / f"{guest}.data", machine, write, guest)[0])
-                for guest in (False, True)
-            )
-            assert_conserved(together)
-            assert together.tables == alone.tables
-            assert together.sums == alone.sums
-            assert together.displaced == alone.displaced
-            hosts = {one.event for one in t.FORMATS}
-            counts = {name: n for name, n in together.scan["events"].items() if name in hosts}
-            assert counts == alone.scan["events"]
-
-
-# And the host's own samples keep the host's names.
-def test_the_hosts_tasks_keep_their_names(tmp_path: Path) -> None:
-    for machine in MACHINES.values():
-        path, *_ = merged(tmp_path / "perf.data", machine, write_file, guest=True)
-        found = rows(Capture(str(path)).samples("irq:softirq_entry"))
-        assert {row["comm"] for row in found} == {"openssl", "ksoftirqd/0"}
-
-
-# An ID_INDEX without its second list, as every recording has, says nothing of guests.
-def test_an_index_of_ids_alone_makes_no_guests(tmp_path: Path) -> None:
-    for machine in MACHINES.values():
-        attr = Attr("cycles", 0, (7,), TYPE_HARDWARE, BASIC)
-        told = [IdIndex(((7, 0, 0, 0),)), Sample(Where(0, 10, 1, 1)), FinishedRound()]
-        path = tmp_path / "perf.data"
-        path.write_bytes(write_file([attr], [], told, machine=machine))
-        capture = Capture(str(path))
-        [event] = capture.header()["events"]
-        assert (event["name"], event["guest"]) == ("cycles", None)
-        assert capture.scan()["guest_samples"] == 0
+# What the guest's CPUs did is no part of the host's time, and neither side's names are the other's.
+@machines
+@pytest.mark.parametrize("write", [write_file, write_pipe])
+def test_a_guests_recording_in_its_hosts(tmp_path: Path, machine: Machine, write: Any) -> None:
+    alone = Answer(story(machine=machine).write(tmp_path / "alone"))
+    path = merged(tmp_path / "merged", machine, write)
+    capture, together = Capture(str(path)), Answer(path)
+    hosts, name = [one.event for one in t.FORMATS], f"irq:softirq_entry (guest {QEMU})"
+    assert [(one["name"], one["guest"]) for one in capture.header()["events"]] == [
+        *((event, None) for event in hosts),
+        *((f"{event} (guest {QEMU})", QEMU) for event in hosts),
+    ]
+    samples = len(story().events())
+    assert together.scan["guest_samples"] == together.scan["events"][name] == samples
+    found = rows(capture.events(name))
+    assert {row["vec"] for row in found} == {9}
+    assert {row["common_comm"] for row in found} <= {None, "in-the-guest"}
+    modes = [row["cpu_mode"] for row in rows(capture.samples(name))]
+    assert modes == ["guest kernel"] * samples
+    comms = {row["comm"] for row in rows(capture.samples("irq:softirq_entry"))}
+    assert comms == {"openssl", "ksoftirqd/0"}
+    assert_conserved(together)
+    assert (together.tables, together.sums) == (alone.tables, alone.sums)
+    assert together.displaced == alone.displaced
+    counts = {event: together.scan["events"][event] for event in hosts}
+    assert counts == alone.scan["events"]

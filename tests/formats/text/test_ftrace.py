@@ -1,6 +1,9 @@
 # ftrace's text of this machine, in every format it has, beside the pages it was printed from.
 
 import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,8 +14,7 @@ from support.kit.record import made_again
 from support.live import EVENTS
 from support.native_tables import rows
 from support.text_compared import ABSENT, assert_same, by_cpu, tables
-from support.text_ftrace import Instance, recorded
-from support.tracedat.live import load
+from support.tracedat.live import copy, instance, load, tell
 
 pytestmark = pytest.mark.measures
 
@@ -26,28 +28,43 @@ CPU_AND_DEPTH = ["common_cpu", DEPTH]
 ABSENT_IN = {"no context": CONTEXT, "verbose": frozenset({DEPTH})}
 
 
+# What the load did, stopped: reading `trace` leaves everything in place, `trace_pipe` takes it.
+@contextmanager
+def recorded(
+    names: Sequence[str], seconds: float, clock: str = "mono", kilobytes: int = 4096
+) -> Iterator[Path]:
+    with instance(names, clock, kilobytes) as place:
+        if (place / "options" / "hash-ptr").exists():
+            tell(place / "options" / "hash-ptr", "0")
+        subprocess.run(load(seconds), check=True, timeout=60)
+        tell(place / "tracing_on", "0")
+        yield place
+
+
+def printed(place: Path, target: Path, **options: int) -> None:
+    for name, on in options.items():
+        tell(place / "options" / name.replace("_", "-"), str(on))
+    target.write_text((place / "trace").read_text(errors="surrogateescape"))
+
+
+def piped(place: Path, target: Path) -> str:
+    command = ["timeout", "2", "cat", str(place / "trace_pipe")]
+    target.write_text(subprocess.run(command, capture_output=True, text=True).stdout)
+    return target.read_text()
+
+
+# All formats of the same events; the pages come last, for copying takes them.
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ftrace")
-    with recorded([*EVENTS, *VECTORS], load(0.4)) as instance:
-        print_all(instance, folder)
+    with recorded([*EVENTS, *VECTORS], 0.4) as place:
+        printed(place, folder / "trace")
+        printed(place, folder / "latency", latency_format=1)
+        printed(place, folder / "verbose", verbose=1)
+        printed(place, folder / "no context", verbose=0, latency_format=0, irq_info=0)
+        printed(place, folder / "tgid", irq_info=1, record_tgid=1)
+        copy(place, folder / "pages", [*EVENTS, *VECTORS])
     return folder
-
-
-# Reading `trace` leaves everything in place, so all formats show the same events. The pages come
-# before the pipe, which shows what they left: of another recording, then.
-def print_all(instance: Instance, folder: Path) -> None:
-    (folder / "trace").write_text(instance.trace())
-    instance.options(latency_format=True)
-    (folder / "latency").write_text(instance.trace())
-    instance.options(verbose=True)
-    (folder / "verbose").write_text(instance.trace())
-    instance.options(verbose=False, latency_format=False, irq_info=False)
-    (folder / "no context").write_text(instance.trace())
-    instance.options(irq_info=True, record_tgid=True)
-    (folder / "tgid").write_text(instance.trace())
-    instance.options(record_tgid=False)
-    instance.pages(folder / "pages", [*EVENTS, *VECTORS])
 
 
 @pytest.mark.parametrize("name", ["trace", "tgid", "verbose", "no context"])
@@ -58,6 +75,10 @@ def test_text_is_what_the_pages_hold(folder: Path, name: str) -> None:
     assert counts["irq_vectors:local_timer_entry"] > 10
     header = Capture(str(folder / name)).header()
     assert (header["mode"], header["resolution_ns"]) == ("ftrace", 1000)
+    if name != "no context":
+        # SOFTIRQ is set while one runs.
+        flags = tables(folder / name)["irq:softirq_entry"]["common_flags"].to_pylist()
+        assert {one & 0x10 for one in flags} == {0x10}
     scan = Capture(str(folder / name)).scan()
     assert "no event" not in scan["records"]
     assert (scan["lost_events"], scan["lost_unknown"]) == (0, 0)
@@ -89,16 +110,10 @@ def test_the_latency_format_is_what_the_pages_hold(folder: Path) -> None:
     assert max(shifts) - min(shifts) <= 1000
 
 
-def test_columns_mean_what_the_fields_hold(folder: Path) -> None:
-    found = tables(folder / "trace")["irq:softirq_entry"]
-    # SOFTIRQ is set while one runs.
-    assert {flags & 0x10 for flags in found["common_flags"].to_pylist()} == {0x10}
-
-
 def test_a_pipe_shows_the_same_as_the_file(tmp_path: Path) -> None:
-    with recorded(EVENTS, load(0.2)) as instance:
-        (tmp_path / "trace").write_text(instance.trace())
-        (tmp_path / "pipe").write_text(instance.pipe(2.0))
+    with recorded(EVENTS, 0.2) as place:
+        printed(place, tmp_path / "trace")
+        piped(place, tmp_path / "pipe")
     counts = assert_same(tmp_path / "pipe", tmp_path / "trace", 1, NAMES)
     assert counts["sched:sched_switch"] > 50
 
@@ -108,18 +123,16 @@ def test_what_was_overwritten_is_said(tmp_path: Path) -> None:
     events = ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_switch"]
 
     def overwritten(folder: Path) -> tuple[Path, list[str]]:
-        with recorded(events, load(0.5), kilobytes=8) as instance:
-            (folder / "trace").write_text(instance.trace())
-            (folder / "pipe").write_text(instance.pipe(2.0))
-        lost = r"^CPU:\d+ \[LOST (\d+) EVENTS\]$"
-        return folder, re.findall(lost, (folder / "pipe").read_text(), re.M)
+        with recorded(events, 0.5, kilobytes=8) as place:
+            printed(place, folder / "trace")
+            text = piped(place, folder / "pipe")
+        return folder, re.findall(r"^CPU:\d+ \[LOST (\d+) EVENTS\]$", text, re.M)
 
     folder, marks = made_again(overwritten, lambda made: bool(made[1]), tmp_path)
     trace, pipe = (Capture(str(folder / name)).scan() for name in ("trace", "pipe"))
     assert pipe["lost_events"] == sum(map(int, marks)) > 0
-    starts = re.findall(
-        r"^##### CPU \d+ buffer started ####$", (folder / "trace").read_text(), re.M
-    )
+    text = (folder / "trace").read_text()
+    starts = re.findall(r"^##### CPU \d+ buffer started ####$", text, re.M)
     assert (trace["lost_events"], trace["lost_unknown"]) == (0, 0)
     assert [gap["why"] for gap in rows(trace["coverage"])] == len(starts) * ["overwritten"] != []
     assert [note for note in trace["notes"] if "buffer was full" in note]
@@ -128,11 +141,10 @@ def test_what_was_overwritten_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("clock", "unit"), [("x86-tsc", "cycles"), ("counter", "order")])
 def test_clocks_without_a_unit_keep_the_order(tmp_path: Path, clock: str, unit: str) -> None:
     events = ["sched:sched_switch", "irq:softirq_entry"]
-    with recorded(events, load(0.1), clock=clock) as instance:
-        (tmp_path / "trace").write_text(instance.trace())
-        instance.options(latency_format=True, verbose=True)
-        (tmp_path / "verbose").write_text(instance.trace())
-        instance.pages(tmp_path / "pages", events)
+    with recorded(events, 0.1, clock) as place:
+        printed(place, tmp_path / "trace")
+        printed(place, tmp_path / "verbose", latency_format=1, verbose=1)
+        copy(place, tmp_path / "pages", events)
     text, pages = Capture(str(tmp_path / "trace")), Capture(str(tmp_path / "pages"))
     verbose = Capture(str(tmp_path / "verbose"))
     assert verbose.header()["time_unit"] == "order"

@@ -11,7 +11,7 @@ from support.live import EVENTS
 from support.native_tables import Answer, assert_conserved, rows
 from support.tracedat.compared import assert_same
 from support.tracedat.live import TRACING, events, load, require_recording, trace_cmd_record
-from support.tracedat.report import report, trace_cmd
+from support.tracedat.report import report
 
 pytestmark = pytest.mark.alone
 
@@ -35,8 +35,6 @@ WAYS: dict[str, tuple[str, ...]] = {
 }
 # A file holds nothing but the name of these clocks.
 OF_NAME = ("global", "perf", "tai", "raw", "counter")
-# Not every machine has every clock.
-CLOCKS = ("local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai")
 
 
 @pytest.fixture(scope="module")
@@ -45,88 +43,72 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("recorded")
 
 
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(one, marks=[pytest.mark.slow] * (one in OF_NAME)) for one in WAYS],
-)
-def recorded(request: pytest.FixtureRequest, folder: Path) -> tuple[str, Path]:
-    way: str = request.param
-    options = WAYS[way]
-    if "-C" in options and options[options.index("-C") + 1] not in clocks():
-        pytest.skip(f"this machine has no clock for '{way}'")
-    path = folder / f"{way.replace(' ', '-')}.dat"
-    clock = options[options.index("-C") + 1] if "-C" in options else None
-
-    def worth(path: Path) -> bool:
-        lost = "losses" not in way or Capture(str(path)).scan()["lost_events"] > 0
-        return lost and clock in (None, Capture(str(path)).header()["clock"]) and busy(path)
-
-    return way, trace_cmd_record(path, *options, *events(EVENTS), load=load(0.3), worth=worth)
-
-
-def busy(path: Path, names: tuple[str, ...] = ("irq:softirq_entry", "sched:sched_switch")) -> bool:
+def is_busy(path: Path) -> bool:
     counts = Capture(str(path)).scan()["events"]
-    return all(counts.get(name, 0) > 100 for name in names)
+    return all(counts.get(name, 0) > 100 for name in ("irq:softirq_entry", "sched:sched_switch"))
 
 
-def switched(path: Path) -> bool:
-    return busy(path, ("sched:sched_switch",))
+@pytest.mark.parametrize(
+    "way", [pytest.param(one, marks=[pytest.mark.slow] * (one in OF_NAME)) for one in WAYS]
+)
+def test_every_event_is_what_trace_cmd_reads(folder: Path, way: str) -> None:
+    options = WAYS[way]
+    clock = options[options.index("-C") + 1] if "-C" in options else None
+    known = (TRACING / "trace_clock").read_text().replace("[", "").replace("]", "").split()
+    if clock not in (None, *known):
+        pytest.skip(f"this machine has no clock for '{way}'")
+    loses = "losses" in way
 
+    def is_worth_it(path: Path) -> bool:
+        capture = Capture(str(path))
+        lost = not loses or capture.scan()["lost_events"] > 0
+        return lost and clock in (None, capture.header()["clock"]) and is_busy(path)
 
-def interrupted(path: Path) -> bool:
-    return busy(path, ("irq:softirq_entry",))
-
-
-def clocks() -> list[str]:
-    return (TRACING / "trace_clock").read_text().replace("[", "").replace("]", "").split()
-
-
-def test_every_event_is_what_trace_cmd_reads(recorded: tuple[str, Path]) -> None:
-    way, path = recorded
+    path = trace_cmd_record(
+        *(folder / f"{way.replace(' ', '-')}.dat", *options, *events(EVENTS)),
+        load=load(0.3),
+        worth=is_worth_it,
+    )
     counts = assert_same(path)
     assert counts["softirq_entry"] > 10
     assert counts["sched_switch"] > 10
+    # What it was recorded for is there: a test of nothing would pass all the same.
     assert ("kernel_stack" in counts) is (way == "stacks")
-
-
-# What each was recorded for is there: a test of nothing would pass all the same.
-def test_what_was_asked_for_was_recorded(recorded: tuple[str, Path]) -> None:
-    way, path = recorded
-    options = WAYS[way]
     header, scan = Capture(str(path)).header(), Capture(str(path)).scan()
     assert header["version"] == (6 if "6" in options else 7)
-    assert "-C" not in options or header["clock"] == options[options.index("-C") + 1]
+    assert clock in (None, header["clock"])
     assert header["compressed"] is not (header["version"] == 6 or "none" in options)
     assert (header["date_offset_ns"] is not None) is ("--date" in options)
     assert header["uname"].startswith("Linux ")
-    if "losses" in way:
-        assert scan["lost_events"] > 0
-        assert len(rows(scan["coverage"])) > 0
-
-
-# The ledger's parts are the whole, except where there is no time.
-def test_a_live_capture_conserves(recorded: tuple[str, Path]) -> None:
-    path = recorded[1]
-    header = Capture(str(path)).header()
+    assert not loses or len(rows(scan["coverage"])) > 0
+    # The ledger's parts are the whole, except where there is no time.
     if header["time_unit"] != "ns" or header["resolution_ns"] > 1_000_000:
         with pytest.raises(CaptureError, match=rf"^no ledger: clock {header['clock']} "):
             Answer(path)
-        return
-    got = Answer(path)
-    assert_conserved(got)
-    assert len(got.softirqs) > 10
+    else:
+        assert_conserved(Answer(path))
 
 
-def test_the_date_is_that_of_now(folder: Path) -> None:
-    path = trace_cmd_record(
-        *(folder / "now.dat", "-C", "mono", "--date", "-e", "sched:sched_switch"),
-        load=load(0.2),
-        worth=switched,
-    )
-    offset = Capture(str(path)).header()["date_offset_ns"]
-    times = [row["time_ns"] for row in rows(Capture(str(path)).events("sched:sched_switch"))]
-    assert abs((times[-1] + offset) / 1e9 - path.stat().st_mtime) < 60
-    assert sorted(one.time for one in report(path, {})) == [at + offset for at in sorted(times)]
+# The date is that of now. The same tasks' names as trace-cmd's, where no event tells one: of three
+# senders at the least.
+def test_names_and_date(folder: Path) -> None:
+    senders = ["sh", "-c", f"{' & '.join([shlex.join(load(0.3))] * 3)} & wait"]
+    options = ("-C", "mono", "--date", "-e", "irq")
+    path = trace_cmd_record(folder / "names.dat", *options, load=senders, worth=is_interrupted)
+    offset, said = Capture(str(path)).header()["date_offset_ns"], report(path, {})
+    theirs = {one.pid: one.comm for one in said}
+    table = rows(Capture(str(path)).events("irq:softirq_entry"))
+    mine = {row["common_pid"]: row["common_comm"] for row in table}
+    known = [pid for pid in mine if pid and theirs[pid] != "<...>"]
+    assert len(known) > 2
+    assert {pid: mine[pid] for pid in known} == {pid: theirs[pid] for pid in known}
+    times = sorted(row["time_ns"] + offset for row in table)
+    assert abs(times[-1] / 1e9 - path.stat().st_mtime) < 60
+    assert sorted(one.time for one in said if one.event == "softirq_entry") == times
+
+
+def is_interrupted(path: Path) -> bool:
+    return bool(Capture(str(path)).scan()["events"].get("irq:softirq_entry", 0) > 100)
 
 
 # Each buffer has events of its own.
@@ -138,25 +120,8 @@ def test_instances(folder: Path, version: str) -> None:
         *("-e", "irq", "-B", names[0], "-e", "sched:sched_switch", "-B", names[1], "-e", "napi"),
         load=load(0.3),
         instances=names,
-        worth=interrupted,
+        worth=is_interrupted,
     )
     assert "softirq_entry" in assert_same(path)
     assert set(assert_same(path, names[0])) == {"sched_switch"}
     assert set(assert_same(path, names[1])) == {"napi_poll"}
-
-
-# The same tasks' names as trace-cmd's, where no event tells one: of three senders at the least.
-def test_saved_names(folder: Path) -> None:
-    senders = ["sh", "-c", f"{' & '.join([shlex.join(load(0.3))] * 3)} & wait"]
-    path = trace_cmd_record(
-        folder / "names.dat", "-C", "mono", "-e", "irq", load=senders, worth=interrupted
-    )
-    theirs = {one.pid: one.comm for one in report(path, {})}
-    mine = {
-        row["common_pid"]: row["common_comm"]
-        for row in rows(Capture(str(path)).events("irq:softirq_entry"))
-    }
-    known = [pid for pid in mine if pid and theirs[pid] != "<...>"]
-    assert len(known) > 2
-    assert {pid: mine[pid] for pid in known} == {pid: theirs[pid] for pid in known}
-    assert "Linux" in trace_cmd("report", "--uname", "-i", path)

@@ -24,6 +24,12 @@ class Machine:
         # Truncates like a C assignment, so a description may give -1 for an unsigned field.
         return (value & ((1 << (8 * size)) - 1)).to_bytes(size, self._name)
 
+    # A number of so many bytes, bytes as they are, a text with its NUL.
+    def part(self, one: tuple[int, int] | bytes | str) -> bytes:
+        if isinstance(one, str):
+            return one.encode() + b"\0"
+        return one if isinstance(one, bytes) else self.integer(one[1], one[0])
+
     def number(self, data: bytes) -> int:
         return int.from_bytes(data, self._name)
 

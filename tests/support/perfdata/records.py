@@ -159,59 +159,6 @@ class Read(Record):
 
 
 @dataclass(frozen=True)
-class Aux(Record):
-    offset: int
-    size: int
-    flags: int = 0
-    where: Where = NOWHERE
-    type = 11
-
-    def body(self, layout: Layout) -> bytes:
-        return layout.machine.words([self.offset, self.size, self.flags])
-
-
-@dataclass(frozen=True)
-class ItraceStart(Record):
-    where: Where = NOWHERE
-    type = 12
-
-    def body(self, layout: Layout) -> bytes:
-        return layout.machine.pack("II", self.where.pid, self.where.tid)
-
-
-# PERF_RECORD_SWITCH, or SWITCH_CPU_WIDE where it names the other task.
-@dataclass(frozen=True)
-class Switch(Record):
-    where: Where
-    out: bool = False
-    other: tuple[int, int] | None = None
-
-    @property
-    def type(self) -> int:  # type: ignore[override]
-        return 14 if self.other is None else 15
-
-    @property
-    def misc(self) -> int:  # type: ignore[override]
-        return MISC_PER_TYPE if self.out else 0
-
-    def body(self, layout: Layout) -> bytes:
-        return layout.machine.pack("II", *self.other) if self.other else b""
-
-
-@dataclass(frozen=True)
-class Namespaces(Record):
-    # (device, inode) of the network, uts, ipc, pid, user, mount and cgroup namespace
-    links: tuple[tuple[int, int], ...]
-    where: Where = NOWHERE
-    type = 16
-
-    def body(self, layout: Layout) -> bytes:
-        ids = layout.machine.pack("II", self.where.pid, self.where.tid)
-        links = [word for link in self.links for word in link]
-        return ids + layout.machine.words([len(self.links), *links])
-
-
-@dataclass(frozen=True)
 class KernelSymbol(Record):
     address: int
     length: int
@@ -226,64 +173,13 @@ class KernelSymbol(Record):
         return layout.machine.pack("QIHH", *values) + text(self.name)
 
 
+# A record that is written as its numbers (bytes, value), bytes and texts come.
 @dataclass(frozen=True)
-class BpfEvent(Record):
-    program: int
-    tag: bytes = b"\xde\xad\xbe\xef\x01\x02\x03\x04"
-    unload: bool = False
+class Plain(Record):
+    type: int  # type: ignore[misc]
+    parts: tuple[tuple[int, int] | bytes | str, ...]
     where: Where = NOWHERE
-    type = 18
+    misc: int = 0  # type: ignore[misc]
 
     def body(self, layout: Layout) -> bytes:
-        return layout.machine.pack("HHI", 2 if self.unload else 1, 0, self.program) + self.tag
-
-
-@dataclass(frozen=True)
-class Cgroup(Record):
-    id: int
-    path: str
-    where: Where = NOWHERE
-    type = 19
-
-    def body(self, layout: Layout) -> bytes:
-        return layout.machine.words([self.id]) + text(self.path)
-
-
-@dataclass(frozen=True)
-class TextPoke(Record):
-    address: int
-    old: bytes
-    new: bytes
-    where: Where = NOWHERE
-    mode: str = "kernel"
-    type = 20
-
-    @property
-    def misc(self) -> int:  # type: ignore[override]
-        return CPU_MODES[self.mode]
-
-    def body(self, layout: Layout) -> bytes:
-        head = layout.machine.pack("QHH", self.address, len(self.old), len(self.new))
-        return padded(head + self.old + self.new, 8)
-
-
-@dataclass(frozen=True)
-class AuxOutputHardwareId(Record):
-    hardware_id: int
-    where: Where = NOWHERE
-    type = 21
-
-    def body(self, layout: Layout) -> bytes:
-        return layout.machine.words([self.hardware_id])
-
-
-# The user's half of a call chain, walked when its task was about to return to user space.
-@dataclass(frozen=True)
-class CallchainDeferred(Record):
-    cookie: int
-    callchain: tuple[int, ...]
-    where: Where = NOWHERE
-    type = 22
-
-    def body(self, layout: Layout) -> bytes:
-        return layout.machine.words([self.cookie, len(self.callchain), *self.callchain])
+        return padded(b"".join(layout.machine.part(one) for one in self.parts), 8)

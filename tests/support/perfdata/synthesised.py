@@ -36,11 +36,6 @@ class FinishedRound(Record):
     type = 68
 
 
-@dataclass(frozen=True)
-class FinishedInit(Record):
-    type = 82
-
-
 # Which event and CPU an id means. `perf inject --guest-data` adds, behind all of them, the machine
 # that it came from: (pid of the virtual machine on the host, number of its virtual CPU).
 @dataclass(frozen=True)

@@ -14,13 +14,14 @@ HEADER_EVENT = (
 )
 
 
-def header_page(machine: Machine) -> str:
+# The file events/header_page: where the kernel's long is told, and how large a sub-buffer is.
+def header_page(machine: Machine, page_size: int = 4096) -> str:
     commit, data = machine.word, 8 + machine.word
     return (
         "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
         f"\tfield: local_t commit;\toffset:8;\tsize:{commit};\tsigned:1;\n"
         "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-        f"\tfield: char data;\toffset:{data};\tsize:{4096 - data};\tsigned:0;\n"
+        f"\tfield: char data;\toffset:{data};\tsize:{page_size - data};\tsigned:0;\n"
     )
 
 

@@ -4,9 +4,8 @@
 from pathlib import Path
 
 from support.perfdata.timeline import Recording
-from support.perfdata.tracing import HEADER_EVENT
+from support.perfdata.tracing import HEADER_EVENT, header_page
 
-from . import headers
 from .told import USUAL, Dress
 
 
@@ -14,7 +13,7 @@ def write_tracefs(told: Recording, folder: Path, dress: Dress = USUAL) -> Path:
     contents = dress.contents(told)
     top, machine = contents.top, contents.machine
     files = {
-        "header_page": headers.header_page(machine, top.page_size),
+        "header_page": header_page(machine, top.page_size),
         "header_event": HEADER_EVENT,
         "trace_clock": contents.clock_file,
         "saved_cmdlines": "".join(f"{pid} {comm}\n" for pid, comm in contents.cmdlines.items()),

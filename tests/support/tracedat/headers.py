@@ -4,30 +4,15 @@ from collections.abc import Sequence
 
 from support.perfdata.formats import Format
 from support.perfdata.machine import Machine
-from support.perfdata.tracing import HEADER_EVENT
+from support.perfdata.tracing import HEADER_EVENT, header_page
 
 from .contents import Contents
 
 
-# The file events/header_page: where the kernel's long is told, and how large a sub-buffer is.
-def header_page(machine: Machine, page_size: int) -> str:
-    commit, data = machine.word, 8 + machine.word
-    return (
-        "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-        f"\tfield: local_t commit;\toffset:8;\tsize:{commit};\tsigned:1;\n"
-        "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-        f"\tfield: char data;\toffset:{data};\tsize:{page_size - data};\tsigned:0;\n"
-    )
-
-
 def header_info(one: Contents) -> bytes:
     page = header_page(one.machine, one.top.page_size)
-    return (
-        b"header_page\0"
-        + sized(page, one.machine)
-        + b"header_event\0"
-        + sized(HEADER_EVENT, one.machine)
-    )
+    data = b"header_page\0" + sized(page, one.machine)
+    return data + b"header_event\0" + sized(HEADER_EVENT, one.machine)
 
 
 def own_formats(one: Contents) -> bytes:

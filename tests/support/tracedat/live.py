@@ -5,6 +5,7 @@
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,43 +85,55 @@ def once(path: Path, options: Sequence[str], load: Sequence[str], instances: Seq
     assert path.is_file(), done.stderr[-500:]
 
 
-# Records what happens inside, in an instance of its own beside whoever else records, and leaves
-# copies of the files.
+# Records what happens inside, in an instance of its own beside whoever else records.
 @contextmanager
-def tracefs_folder(folder: Path, names: Sequence[str], clock: str = "mono") -> Iterator[None]:
+def instance(names: Sequence[str], clock: str = "mono", kilobytes: int = 32768) -> Iterator[Path]:
     require_recording()
-    instance = TRACING / "instances" / f"netcost_test_{os.getpid()}"
-    instance.mkdir()
+    place = TRACING / "instances" / f"netcost_test_{os.getpid()}"
+    place.mkdir()
     try:
-        tell(instance / "tracing_on", "0")
-        tell(instance / "trace_clock", clock)
-        tell(instance / "buffer_size_kb", "32768")
+        tell(place / "tracing_on", "0")
+        tell(place / "trace_clock", clock)
+        tell(place / "buffer_size_kb", str(kilobytes))
         for name in names:
-            tell(instance / "events" / name.replace(":", "/") / "enable", "1")
-        tell(instance / "tracing_on", "1")
-        yield
-        tell(instance / "tracing_on", "0")
-        copy(instance, folder, names)
+            tell(place / "events" / name.replace(":", "/") / "enable", "1")
+        tell(place / "tracing_on", "1")
+        yield place
     finally:
-        instance.rmdir()
+        # Somebody may just be reading it.
+        for _ in range(20):
+            try:
+                place.rmdir()
+                break
+            except OSError:
+                time.sleep(0.1)
+
+
+# Leaves copies of the files, too.
+@contextmanager
+def tracefs_folder(folder: Path, names: Sequence[str]) -> Iterator[None]:
+    with instance(names) as place:
+        yield
+        tell(place / "tracing_on", "0")
+        copy(place, folder, names)
 
 
 def tell(path: Path, what: str) -> None:
     path.write_text(what + "\n")
 
 
-def copy(instance: Path, folder: Path, names: Sequence[str]) -> None:
+def copy(place: Path, folder: Path, names: Sequence[str]) -> None:
     formats = [f"events/{name.replace(':', '/')}/format" for name in names]
     for name in ("events/header_page", "events/header_event", "saved_cmdlines", *formats):
-        place = folder / (name.removeprefix("events/") if "header" in name else name)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes((TRACING / name).read_bytes())
-    (folder / "trace_clock").write_bytes((instance / "trace_clock").read_bytes())
-    for cpu in instance.glob("per_cpu/cpu*"):
-        place = folder / "per_cpu" / cpu.name
-        place.mkdir(parents=True)
-        (place / "stats").write_bytes((cpu / "stats").read_bytes())
-        (place / "raw").write_bytes(b"".join(pages(cpu / "trace_pipe_raw")))
+        target = folder / (name.removeprefix("events/") if "header" in name else name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes((TRACING / name).read_bytes())
+    (folder / "trace_clock").write_bytes((place / "trace_clock").read_bytes())
+    for cpu in place.glob("per_cpu/cpu*"):
+        target = folder / "per_cpu" / cpu.name
+        target.mkdir(parents=True)
+        (target / "stats").write_bytes((cpu / "stats").read_bytes())
+        (target / "raw").write_bytes(b"".join(pages(cpu / "trace_pipe_raw")))
 
 
 # What is there, without waiting for more.

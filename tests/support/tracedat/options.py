@@ -21,17 +21,11 @@ class Option:
     parts: tuple[str | bytes | tuple[int, int], ...] = ()
 
     def data(self, machine: Machine) -> bytes:
-        return b"".join(packed(one, machine) for one in self.parts)
+        return b"".join(machine.part(one) for one in self.parts)
 
     def encode(self, machine: Machine) -> bytes:
         data = self.data(machine)
         return machine.pack("HI", self.id, len(data)) + data
-
-
-def packed(part: str | bytes | tuple[int, int], machine: Machine) -> bytes:
-    if isinstance(part, str):
-        return part.encode() + b"\0"
-    return part if isinstance(part, bytes) else machine.integer(part[1], part[0])
 
 
 # The time of day when the trace's clock was 0, in microseconds.

@@ -3,12 +3,12 @@
 
 import re
 import subprocess
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from support.host import require_tool
+from support.perfdata.formats import Format
 
 LINE = re.compile(
     r"^(?:(?P<buffer>[\w.]+): +)? *(?P<comm>.*)-(?P<pid>\d+) +\[(?P<cpu>\d+)\] *"
@@ -44,6 +44,13 @@ def trace_cmd(*words: str | Path) -> str:
     said = done.stderr.decode(errors="replace").strip()
     assert done.returncode == 0, f"{command}: {done.returncode} {said[-500:]}"
     return done.stdout.decode(errors="surrogateescape")
+
+
+# Of formats' own fields.
+def names(formats: Iterable[Format]) -> dict[str, list[str]]:
+    return {
+        one.name: [field.name for field, _ in one.offsets()[len(one.common) :]] for one in formats
+    }
 
 
 # Plugins print their events as they like, and one of them says the field by another name.
@@ -120,10 +127,3 @@ def contexts(path: Path) -> Iterator[tuple[int, int, int, int]]:
 
 def plain_or_raw(line: str) -> bool:
     return bool(line) and not line.startswith(("cpus=", "CPU:"))
-
-
-def events_of(reported: Sequence[Reported]) -> dict[str, list[Reported]]:
-    result: defaultdict[str, list[Reported]] = defaultdict(list)
-    for one in reported:
-        result[one.event].append(one)
-    return result

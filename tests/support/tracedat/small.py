@@ -4,10 +4,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from support.perfdata import MACHINES, X86_64, Common, Machine, Recording, cpu, recording
+from support.perfdata import MACHINES, X86_64, Common, Machine, cpu, recording
 from support.perfdata import happenings as h
-from support.perfdata import tracepoints as t
 from support.perfdata.formats import Value
+from support.small_story import FORMATS, S, networking
 
 from . import options as o
 from . import own_events as own
@@ -17,14 +17,6 @@ from .ring import Style
 from .told import Beside, Dress
 from .version7 import Packing
 
-S = 1_000_000_000
-OPENSSL, UDPSINK, IDLE = h.Task(500, "openssl"), h.Task(600, "udpsink"), h.idle(0)
-NET_RX = 3
-FORMATS = (
-    *t.IRQ_FORMATS,
-    *(t.NAPI_POLL, t.SCHED_SWITCH, t.SCHED_WAKEUP, t.SCHED_MIGRATE_TASK, t.SCHED_PROCESS_FORK),
-    *(t.VECTOR_ENTRY["local_timer"], t.VECTOR_EXIT["local_timer"]),
-)
 OTHER = recording(
     cpu(0, h.SoftirqRaise(S, 1), h.Lost(S + 1, 3), h.SoftirqRaise(S + 2, 1)), formats=FORMATS
 )
@@ -38,33 +30,6 @@ SMALL, PAGE = Style(1024), 1024
 # The bytes of a file; and where some of them are packed in it, these before, and how the file is
 # made of them.
 Made = tuple[bytes, bytes, Callable[[bytes], bytes] | None]
-
-
-# An interface's receive path over four interrupts, and what the scheduler and the rings do.
-def networking(machine: Machine = X86_64) -> Recording:
-    told: list[h.Happening] = []
-    for number in range(4):
-        now = S + 10_000 * number + (number << 28)
-        told += (
-            *(h.IrqEntry(now, 32, "virtio2-input.0"), h.SoftirqRaise(now + 100, NET_RX)),
-            *(h.IrqExit(now + 200, 32), h.SoftirqEntry(now + 300, NET_RX)),
-            *(h.NapiPoll(now + 900, "eth0", number, 64, 0x8000_0000 + number),),
-            *(h.Wakeup(now + 950, UDPSINK), h.SoftirqExit(now + 1000, NET_RX)),
-            *(h.VectorEntry(now + 1100), h.VectorExit(now + 1200)),
-            *(h.Switch(now + 2000, UDPSINK if number % 2 else OPENSSL), h.Flush(now + 2000)),
-        )
-    now = S + 50_000 + (4 << 28)
-    told += (
-        *(h.MigrateTask(now, OPENSSL, 0, 1), h.Fork(now + 1, h.Task(700, "child"))),
-        *(h.Lost(now + 100, 7), h.Switch(now + 500, IDLE)),
-    )
-    return recording(
-        cpu(0, *told, task=UDPSINK),
-        cpu(1, h.SoftirqEntry(S + 50, 1), h.SoftirqExit(S + 70, 1)),
-        known=(OPENSSL, UDPSINK),
-        formats=FORMATS,
-        machine=machine,
-    )
 
 
 USUAL = Dress(style=SMALL, page_size=PAGE)
