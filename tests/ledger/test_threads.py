@@ -17,7 +17,7 @@ from support.script_text import write_text
 from support.told import NAPI_THREAD
 from support.tracedat import write_trace_dat
 
-CPUS, STEPS, STEP = 16, 400, 1000
+CPUS, STEPS, STEP = 16, 200, 1000
 TASKS = [h.Task(500 + number, f"worker-{number}") for number in range(2 * CPUS)]
 # Prints a digest of every table of each capture, of the bytes that Arrow has of it.
 DIGESTS = """
