@@ -20,6 +20,7 @@ import netcost_analysis as netcost
 from benchmarks.repeat import repeat
 from netcost_analysis._native import Batches, Capture, CaptureError
 from support import corpus
+from support.drawn import happenings
 from support.examples import examples
 from support.host import ROOT, Fresh
 from support.kept import kept
@@ -27,11 +28,12 @@ from support.narrator import recordings
 from support.perfdata import Cpu, Recording, cpu, recording
 from support.perfdata import happenings as h
 from support.samples import ALL
-from support.told import NAPI_THREAD, NET_RX, OPENSSL, TIMER, UDPSINK
+from support.told import NAPI_THREAD, OPENSSL, UDPSINK
 
 TABLES = ("segments", "softirqs", "hardirqs", "polls", "slices", "migrations", "coverage")
 ROWS = [1, 7, 1000, 1_000_000]
 Told = dict[str, pa.Table]
+STARTS = range(1_000_000, 1_400_000, 20_000)
 
 
 def together(batches: Iterator[dict[str, Any]], rows: int) -> Told:
@@ -134,40 +136,26 @@ def test_batches_of_any_story_are_its_tables(fresh: Fresh, told: Recording) -> N
 
 # Rounds read all rings: what one has is no older than what all had read in the round before last.
 def flushed(told: list[h.Happening]) -> list[h.Happening]:
-    starts = (1_000_000 + 20_000 * step for step in range(20))
-    flushes = [h.Flush(now + at) for now in starts for at in (45, 105, 400, 5_000, 10_025, 12_000)]
+    flushes = [h.Flush(now + at) for now in STARTS for at in (45, 105, 400, 5_000, 10_025, 12_000)]
     return sorted([*told, *flushes], key=lambda one: one.at)
 
 
-# CPU 0  |napi: a poll |openssl          |napi: ... poll |openssl |napi: ... poll |
-#        100           200               10_000   10_010  10_020   10_030   10_040
-# CPU 1         |napi: poll |task                                                   a flush each
-#               300     400
-# The part before 200 ended on CPU 1; what ran from 10_010 on went on at 10_030.
+# A thread's poll that ended on another CPU, but for every third; what ran from 10_010 on went on at
+# 10_030.
 def moved(*others: Cpu) -> Recording:
-    told: list[h.Happening] = []
-    elsewhere: list[h.Happening] = []
-    for step in range(20):
-        now = 1_000_000 + 20_000 * step
-        told += (
-            h.Switch(now + 100, NAPI_THREAD),
-            h.Switch(now + 200, OPENSSL, 0),
-            h.Switch(now + 10_000, NAPI_THREAD, 0),
-            h.NapiPoll(now + 10_010),
-            h.Switch(now + 10_020, OPENSSL, 0),
-            h.Switch(now + 10_030, NAPI_THREAD, 0),
-            h.NapiPoll(now + 10_040),
-            h.Switch(now + 10_050, OPENSSL, 1),
-        )
-        if step % 3:
-            elsewhere += (
-                h.MigrateTask(now + 250, NAPI_THREAD, 0, 1),
-                h.Switch(now + 300, NAPI_THREAD),
-                h.NapiPoll(now + 400),
-                h.Switch(now + 500, h.idle(1), 1),
-            )
-        elsewhere += (h.IrqEntry(now + 11_000, 33), h.IrqExit(now + 11_001, 33))
-    cpus = (cpu(0, *flushed(told), task=OPENSSL), cpu(1, *flushed(elsewhere)), *others)
+    told = happenings(
+        "100 switch napi/eth0-8193, 200 switch openssl, 10_000 switch napi/eth0-8193, "
+        "10_010 poll, 10_020 switch openssl, 10_030 switch napi/eth0-8193, 10_040 poll, "
+        "10_050 switch openssl asleep",
+        STARTS,
+    )
+    away = happenings(
+        "250 migrate napi/eth0-8193 0 1, 300 switch napi/eth0-8193, 400 poll, "
+        "500 switch idle asleep",
+        *([start for place, start in enumerate(STARTS) if place % 3], 1),
+    )
+    away += happenings("11_000 irq 33, 11_001 end irq 33", STARTS)
+    cpus = (cpu(0, *flushed(told), task=OPENSSL), cpu(1, *flushed(away)), *others)
     return recording(*cpus, known=(OPENSSL, UDPSINK, NAPI_THREAD))
 
 
@@ -182,29 +170,15 @@ def test_a_poll_that_moved_is_told_right_at_once(tmp_path: Path) -> None:
         assert_same(opened(path), [7], cpus=chosen)
 
 
-# CPU 2  |NET_RX ..  |parked: task B |TIMER|      |back: .. exit|   LOST    |(irq exit alone)
+# A softirq that waits for its task, and at times a loss and the end of an interrupt alone.
 def parked() -> Cpu:
-    told: list[h.Happening] = []
-    for step in range(20):
-        now = 1_000_000 + 20_000 * step
-        told += (
-            h.SoftirqRaise(now + 10, NET_RX),
-            h.SoftirqEntry(now + 20, NET_RX),
-            h.NapiPoll(now + 30, "eth0", 3),
-            h.Switch(now + 40, OPENSSL, 256),
-            h.IrqEntry(now + 50, 40),
-            h.IrqEntry(now + 60, 41),
-            h.IrqExit(now + 70, 41),
-            h.IrqExit(now + 80, 40),
-            h.SoftirqEntry(now + 90, TIMER),
-            h.SoftirqExit(now + 100, TIMER),
-            h.Waking(now + 106, UDPSINK, 2),
-            h.Switch(now + 110, UDPSINK, 1),
-            h.NapiPoll(now + 120, "eth0", 4),
-            h.SoftirqExit(now + 130, NET_RX),
-        )
-        if step % 10 == 9:
-            told += (h.Lost(now + 200, 5), h.IrqExit(now + 300, 42))
+    told = happenings(
+        "10 raise NET_RX, 20 NET_RX, 30 poll eth0 3, 40 switch openssl preempted, 50 irq 40, "
+        "60 irq 41, 70 end irq 41, 80 end irq 40, 90 TIMER, 100 end TIMER, 106 waking udpsink 2, "
+        "110 switch udpsink asleep, 120 poll eth0 4, 130 end NET_RX",
+        STARTS,
+    )
+    told += happenings("200 lost 5, 300 end irq 42", STARTS[9::10])
     return cpu(2, *flushed(told), task=UDPSINK)
 
 
@@ -216,22 +190,16 @@ def test_what_waits_with_its_task_keeps_the_order_of_its_table(tmp_path: Path) -
 
 # On a stopper's CPU, moved for an exec that comes 30 ms later, far behind the next flushes.
 def test_an_exec_is_told_with_the_migration_before_it(tmp_path: Path) -> None:
-    stopper, ms = h.Task(20, "migration/0"), 1_000_000
-    told: list[h.Happening] = [
-        h.Switch(ms, stopper, 1),
-        h.MigrateTask(ms + 100, UDPSINK, 0, 1),
-        h.Switch(ms + 200, OPENSSL, 1),
-    ]
-    told += [h.Flush(number * ms) for number in range(2, 30)]
-    other: list[h.Happening] = [h.Flush(number * ms) for number in range(2, 30)]
-    other += [
-        h.Exec(31 * ms, "/bin/udpsink", "udpsink"),
-        h.Flush(90 * ms),
-        h.Waking(100 * ms, OPENSSL),
-    ]
-    told += [h.Waking(100 * ms, UDPSINK)]
+    ms = 1_000_000
+    told = happenings(
+        "0 switch migration/0=20 asleep, 100 migrate udpsink 0 1, 200 switch openssl asleep", [ms]
+    )
+    other = happenings(f"{31 * ms} exec /bin/udpsink udpsink, {90 * ms} flush")
+    flushes = [h.Flush(number * ms) for number in range(2, 30)]
     made = recording(
-        cpu(0, *told, task=OPENSSL), cpu(1, *other, task=UDPSINK), known=(OPENSSL, UDPSINK)
+        cpu(0, *told, *flushes, h.Waking(100 * ms, UDPSINK), task=OPENSSL),
+        cpu(1, *flushes, *other, h.Waking(100 * ms, OPENSSL), task=UDPSINK),
+        known=(OPENSSL, UDPSINK),
     )
     path = made.write(tmp_path / "perf.data")
     assert_same(opened(path), [1, 2, 1000])
@@ -249,24 +217,29 @@ STREAM = """
 import hashlib, sys
 import pyarrow as pa
 from netcost_analysis._native import Capture
-for batch in Capture(sys.argv[1]).batches(sys.argv[2].split(), rows=25):
-    for name, table in sorted(batch.items()):
+for batch in Capture(sys.argv[1]).batches(sys.argv[2].split(), rows=int(sys.argv[3])):
+    for name, table in sorted(batch.items()) if sys.argv[4:] else ():
         print(name, hashlib.sha256(str(pa.table(table).to_pydict()).encode()).hexdigest())
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
+
+
+# What a process of its own reads: digests of all batches' tables, and its peak in KiB.
+def streamed(path: Path, rows: int, *digests: str, **environment: str) -> tuple[list[str], int]:
+    command = [sys.executable, "-c", STREAM, str(path), " ".join(TABLES), str(rows), *digests]
+    environment = {**os.environ, **environment}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    *told, peak = done.stdout.splitlines()
+    return told, int(peak)
 
 
 def test_any_number_of_threads_cuts_the_same_batches(tmp_path: Path) -> None:
     path = moved(parked()).write(tmp_path / "perf.data")
-
-    def told(threads: int) -> list[str]:
-        environment = {**os.environ, "RAYON_NUM_THREADS": str(threads)}
-        command = [sys.executable, "-c", STREAM, str(path), " ".join(TABLES)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        return done.stdout.splitlines()
-
-    alone = told(1)
+    alone, two, eight = (
+        streamed(path, 25, "digests", RAYON_NUM_THREADS=threads)[0] for threads in "128"
+    )
     assert len(alone) > 7 * 10
-    assert told(2) == told(8) == alone
+    assert two == eight == alone
 
 
 def threads() -> set[str]:
@@ -382,22 +355,6 @@ def test_memory_does_not_grow_with_the_capture(tmp_path: Path) -> None:
     for times in (3, 12):
         path = tmp_path / f"{times}.data"
         repeat(base, times, path)
-        peaks.append(int(peak(path)))
+        peaks.append(streamed(path, 50_000)[1] // 1024)
         path.unlink()
     assert peaks[1] < min(peaks[0] + 30, 200)
-
-
-PEAK = """
-import sys
-from netcost_analysis._native import Capture
-for batch in Capture(sys.argv[1]).batches(sys.argv[2].split(), rows=50_000):
-    pass
-print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
-"""
-
-
-# In MiB.
-def peak(path: Path) -> float:
-    command = [sys.executable, "-c", PEAK, str(path), " ".join(TABLES)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return int(done.stdout) / 1024

@@ -12,47 +12,39 @@ import pytest
 import netcost_analysis
 from netcost_analysis._native import Capture
 from support.asked import stolen
+from support.drawn import happenings, recorded
 from support.native_tables import Answer, assert_conserved
-from support.perfdata import Recording, cpu, recording
-from support.perfdata import happenings as h
+from support.perfdata import Recording, cpu
 from support.run_cli import Netcost
-from support.text_capture import capture
-from support.told import NET_RX, OPENSSL, UDPSINK
+from support.script_text import write_text
+from support.told import OPENSSL, UDPSINK
 from support.tracedat import write_trace_dat
 
-KSOFTIRQD = h.Task(21, "ksoftirqd/1")
 ROUNDS = 12
+WRITERS = {
+    "perf.data": lambda told, path: told.write(path),
+    "trace.dat": write_trace_dat,
+    "text": write_text,
+}
 
 
-# CPU 0  udpsink wakes openssl  |10 us after it went to sleep
-# CPU 1  openssl | asleep ........ | ksoftirqd | openssl ...
-#        0       1 us              12          14     14 us
-# with the clock of CPU 1 ahead by so much, in all rounds or in the last `only` of them. `on`: the
-# CPU of openssl, where not 1.
+# udpsink wakes openssl on another CPU, 10 us after it went to sleep; 2 us of ksoftirqd come first.
+# The clock of openssl's CPU (`on`) is ahead by so much, in all rounds or in the last `only`.
 def wakes(
-    ahead: int,
-    clock: str | None,
-    rounds: int = ROUNDS,
-    only: int | None = None,
-    on: int = 1,
+    ahead: int, clock: str | None = None, rounds: int = ROUNDS, only: int | None = None, on: int = 1
 ) -> Recording:
-    waker, sleeper = [], []
-    for number in range(rounds):
-        at = 100_000 + number * 20_000
-        waker += [h.Waking(at + 10_000, OPENSSL, on)]
-        here = at + (ahead if only is None or number >= rounds - only else 0)
-        sleeper += [
-            h.SoftirqRaise(here + 500, NET_RX),
-            h.Switch(here + 1_000, h.idle(on), 1),
-            h.Wakeup(here + 11_000, OPENSSL, on),
-            h.Switch(here + 12_000, KSOFTIRQD),
-            h.SoftirqEntry(here + 12_500, NET_RX),
-            h.SoftirqExit(here + 13_500, NET_RX),
-            h.Switch(here + 14_000, OPENSSL, 1),
-        ]
-    return recording(
-        cpu(1 - on, *waker, task=UDPSINK), cpu(on, *sleeper, task=OPENSSL), clock=clock
+    starts = range(100_000, 100_000 + 20_000 * rounds, 20_000)
+    first = 0 if only is None else rounds - only
+    here = [at + (ahead if place >= first else 0) for place, at in enumerate(starts)]
+    waker = happenings(f"10_000 waking openssl {on}", starts)
+    sleeper = happenings(
+        f"500 raise NET_RX, 1000 switch idle asleep, 11_000 wakeup openssl {on}, "
+        "12_000 switch ksoftirqd/1=21, 12_500 NET_RX, 13_500 end NET_RX, "
+        "14_000 switch openssl asleep",
+        *(here, on),
     )
+    cpus = cpu(1 - on, *waker, task=UDPSINK), cpu(on, *sleeper, task=OPENSSL)
+    return recorded(*cpus, clock=clock, known=())
 
 
 def asked(path: Path, **given: Any) -> Answer:
@@ -75,114 +67,58 @@ def compared(answer: Answer) -> list[int]:
     return [int(number) for number in re.findall(r"\b\d+\b", note)]
 
 
-def written(folder: Path, told: Recording, door: str) -> Path:
-    if door == "perf.data":
-        return told.write(folder / "perf.data")
-    return write_trace_dat(told, folder / "trace.dat")
+# Of each story how many wake-ups come before their cause and by how much, and whether the clocks
+# agree all the same.
+STORIES = [
+    ({"ahead": 0}, [0], True),
+    # The wakeup stands 1 us behind the waking, and its clock 5 us behind the waker's.
+    ({"ahead": -5_000}, [ROUNDS - 1, 4_000], False),
+    # The same nanosecond: which came first no such clock can tell.
+    *(({"ahead": -1_000, "rounds": 92, "on": on}, [0], True) for on in (0, 1)),
+    # A verdict takes more than one pair, more than one in a hundred, and more than 1 us.
+    ({"ahead": -9_000, "rounds": 92, "only": 1}, [1, 8_000], True),
+    ({"ahead": -9_000, "rounds": 92, "only": 2}, [2, 8_000], False),
+    ({"ahead": -2_000, "rounds": 92, "only": 2}, [2, 1_000], True),
+    ({"ahead": -2_001, "rounds": 92, "only": 2}, [2, 1_001], False),
+]
 
 
-doors = pytest.mark.parametrize("door", ["perf.data", "trace.dat"])
-
-
-@doors
-def test_agreeing_clocks_come_with_a_note(tmp_path: Path, door: str) -> None:
-    answer = asked(written(tmp_path, wakes(0, None), door))
-    assert compared(answer)[:2] == [ROUNDS, 0]
-    assert clock_notes(answer)[0].startswith("clock perf is")
-    assert answer.summary["missing"]["clocks"] == ""
-    assert waits(answer) == [3_000] * ROUNDS
-    assert [(row["comm"], row["ns"]) for row in answer.displaced] == [("openssl", ROUNDS * 1_000)]
-
-
-@doors
-def test_effects_before_their_causes_end_it(tmp_path: Path, door: str) -> None:
-    answer = asked(written(tmp_path, wakes(-5_000, None), door))
-    # The wakeup stands 1 us behind the waking, and its clock 5 us behind the waker's. Until the
-    # first waking is seen, a wakeup is the first cause there is.
-    assert compared(answer)[1:] == [ROUNDS - 1, 4_000]
-    assert answer.summary["missing"]["clocks"] != ""
-    assert waits(answer) == []
-    assert all(row["wake_ns"] is None for row in answer.slices)
-    assert answer.displaced == []
-
-
-# CPU 0  ... udpsink wakes openssl  the same nanosecond: which came first no such clock can tell
-# CPU 1  ...        openssl's wakeup
-@doors
-@pytest.mark.parametrize("on", [0, 1])
-def test_a_tie_is_no_inversion(tmp_path: Path, door: str, on: int) -> None:
-    answer = asked(written(tmp_path, wakes(-1_000, None, 92, on=on), door))
-    assert compared(answer)[1] == 0
-    assert answer.summary["missing"]["clocks"] == ""
-    assert len(waits(answer)) == 92
-    assert sum(row["ns"] for row in answer.displaced) == 92 * 1_000
-
-
-# A verdict takes more than one pair, more than one in a hundred of them, and more than 1 us.
-@doors
+# A text is in order of time: a clock that is set back meanwhile would tell another story there.
 @pytest.mark.parametrize(
-    ("ahead", "only", "inverted", "holds"),
-    [(-9_000, 1, 1, True), (-9_000, 2, 2, False), (-2_000, 2, 2, True), (-2_001, 2, 2, False)],
+    ("story", "numbers", "holds", "writer"),
+    [
+        (*one, writer)
+        for one in STORIES
+        for writer in WRITERS
+        if writer != "text" or "only" not in one[0]
+    ],
+    ids=str,
 )
 def test_a_verdict_takes_a_number_and_a_distance(
-    tmp_path: Path, door: str, ahead: int, only: int, inverted: int, holds: bool
+    tmp_path: Path, story: dict[str, int], numbers: list[int], holds: bool, writer: str
 ) -> None:
-    answer = asked(written(tmp_path, wakes(ahead, None, 92, only), door))
-    assert compared(answer) == [92, inverted, -ahead - 1_000]
+    answer = asked(WRITERS[writer](wakes(**story), tmp_path / "trace"))
+    rounds, (pairs, *found) = story.get("rounds", ROUNDS), compared(answer)
+    assert found == numbers
+    # Until the first waking is seen, a wakeup is the first cause there is.
+    assert rounds - 1 <= pairs <= rounds
     assert (answer.summary["missing"]["clocks"] == "") is holds
-    assert bool(waits(answer)) is holds
-    assert bool(answer.displaced) is holds
-
-
-def line(task: h.Task, cpu: int, at: int, event: str) -> tuple[int, str]:
-    stamp = f"{at // 10**9}.{at % 10**9:09}"
-    return at, f"{task.comm:>16}-{task.tid:<7} [{cpu:03}] d..1. {stamp}: {event}\n"
-
-
-def switch(task: h.Task, state: str, to: h.Task) -> str:
-    left = f"prev_comm={task.comm} prev_pid={task.tid} prev_prio=120 prev_state={state}"
-    return f"sched_switch: {left} ==> next_comm={to.comm} next_pid={to.tid} next_prio=120"
-
-
-# The same timeline as ftrace prints it: it does not say by which clock.
-def printed(ahead: int, rounds: int = ROUNDS) -> str:
-    found, idle = [], h.Task(0, "swapper/1")
-    woken = f"comm={OPENSSL.comm} pid={OPENSSL.tid} prio=120 target_cpu=001"
-    for at in range(100_000, 100_000 + rounds * 20_000, 20_000):
-        here = at + ahead
-        found += [
-            line(UDPSINK, 0, at + 10_000, f"sched_waking: {woken}"),
-            line(OPENSSL, 1, here + 1_000, switch(OPENSSL, "S", idle)),
-            line(idle, 1, here + 11_000, f"sched_wakeup: {woken}"),
-            line(idle, 1, here + 12_000, switch(idle, "R", KSOFTIRQD)),
-            line(KSOFTIRQD, 1, here + 12_500, "softirq_entry: vec=3 [action=NET_RX]"),
-            line(KSOFTIRQD, 1, here + 13_500, "softirq_exit: vec=3 [action=NET_RX]"),
-            line(KSOFTIRQD, 1, here + 14_000, switch(KSOFTIRQD, "S", OPENSSL)),
-        ]
-    return "".join(text for _, text in sorted(found, key=lambda one: one[0]))
-
-
-@pytest.mark.parametrize(("ahead", "holds"), [(0, True), (-1_000, True), (-5_000, False)])
-def test_a_text_without_a_clocks_name_is_checked(tmp_path: Path, ahead: int, holds: bool) -> None:
-    path = tmp_path / "trace.txt"
-    capture(tmp_path, printed(ahead))
-    answer = asked(path)
-    assert compared(answer)[1] == (0 if holds else ROUNDS - 1)
-    assert (answer.summary["missing"]["clocks"] == "") is holds
-    assert bool(waits(answer)) is holds
-    assert sum(row["ns"] for row in answer.displaced) == (ROUNDS * 1_000 if holds else 0)
-
-
-# perf script --header names it.
-def test_a_text_with_a_clocks_name_is_believed(tmp_path: Path) -> None:
-    capture(tmp_path, "# clockid: monotonic (1)\n" + printed(-5_000))
-    assert clock_notes(asked(tmp_path / "trace.txt")) == []
+    assert len(waits(answer)) == (rounds if holds else 0)
+    assert sum(row["ns"] for row in answer.displaced) == (1_000 * rounds if holds else 0)
+    if not holds:
+        assert all(row["wake_ns"] is None for row in answer.slices)
+    if story["ahead"] == 0:
+        assert waits(answer) == [3_000] * rounds
+        assert {row["comm"] for row in answer.displaced} == {"openssl"}
 
 
 # A clock that the kernel keeps equal is not doubted: what looks inverted then has another reason.
-@doors
-def test_a_clock_of_all_cpus_is_believed(tmp_path: Path, door: str) -> None:
-    answer = asked(written(tmp_path, wakes(-5_000, "monotonic"), door))
+# perf script --header names it in texts.
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_clock_of_all_cpus_is_believed(tmp_path: Path, writer: str) -> None:
+    told = wakes(-5_000, "monotonic")
+    head = ("# clockid: monotonic (1)\n",) if writer == "text" else ()
+    answer = asked(WRITERS[writer](told, tmp_path / "trace", *head))
     assert clock_notes(answer) == []
     assert answer.summary["missing"]["clocks"] == ""
     assert waits(answer) != []
@@ -190,37 +126,25 @@ def test_a_clock_of_all_cpus_is_believed(tmp_path: Path, door: str) -> None:
 
 # One CPU alone cannot disagree with itself, and who asks for no waits compares nothing.
 def test_nothing_is_compared_where_nothing_is_joined(tmp_path: Path) -> None:
-    path = wakes(-5_000, None).write(tmp_path / "perf.data")
-    answer = Answer(path, ["segments"])
+    answer = Answer(wakes(-5_000).write(tmp_path / "perf.data"), ["segments"])
     assert clock_notes(answer) == []
     assert "clocks" not in answer.summary["missing"]
 
 
 # Without sched_waking, sched_wakeup is the cause.
 def test_wakeups_are_causes_where_wakings_are_missing(tmp_path: Path) -> None:
-    waker = [h.Wakeup(at, OPENSSL, 1) for at in range(10_000, 90_000, 20_000)]
-    sleeper = [
-        what
-        for at in range(5_000, 85_000, 20_000)
-        for what in (h.Switch(at, h.idle(1), 1), h.Switch(at + 2_000, OPENSSL))
-    ]
-    told = recording(cpu(0, *waker, task=UDPSINK), cpu(1, *sleeper, task=OPENSSL), clock=None)
-    answer = asked(told.write(tmp_path / "perf.data"))
-    assert compared(answer)[:2] == [4, 4]
+    starts = range(5_000, 85_000, 20_000)
+    waker = happenings("5_000 wakeup openssl 1", starts)
+    sleeper = happenings("0 switch idle asleep, 2_000 switch openssl", starts, 1)
+    told = recorded(cpu(0, *waker, task=UDPSINK), cpu(1, *sleeper, task=OPENSSL), clock=None)
+    assert compared(asked(told.write(tmp_path / "perf.data")))[:2] == [4, 4]
 
 
 # A loss may hide the cause that came first.
 def test_losses_prove_nothing(tmp_path: Path) -> None:
-    told = recording(
-        cpu(0, h.Waking(50_000, OPENSSL, 1), h.Waking(90_000, UDPSINK), task=UDPSINK),
-        cpu(
-            1,
-            h.Switch(10_000, h.idle(1), 1),
-            h.Lost(20_000, 5),
-            h.Wakeup(45_000, OPENSSL, 1),
-            h.Waking(90_000, UDPSINK),
-            task=OPENSSL,
-        ),
+    told = recorded(
+        "CPU 0 udpsink: 50_000 waking openssl 1, 90_000 waking udpsink CPU 1 openssl: "
+        "10_000 switch idle asleep, 20_000 lost 5, 45_000 wakeup openssl 1, 90_000 waking udpsink",
         clock=None,
     )
     answer = asked(told.write(tmp_path / "perf.data"))
@@ -229,7 +153,7 @@ def test_losses_prove_nothing(tmp_path: Path) -> None:
 
 
 def test_a_doubted_clock_is_not_compared(tmp_path: Path) -> None:
-    path = wakes(0, None).write(tmp_path / "perf.data")
+    path = wakes(0).write(tmp_path / "perf.data")
     answer = asked(path, host=("the host's clocksource is hpet", {}, [], []))
     [note] = clock_notes(answer)
     assert "clocksource is hpet" in note
@@ -242,12 +166,9 @@ def test_a_doubted_clock_is_not_compared(tmp_path: Path) -> None:
 def test_a_bundle_tells_of_its_clocksource(
     netcost: Netcost, tmp_path: Path, clocksource: str, known: bool
 ) -> None:
-    wakes(0, None).write(tmp_path / "perf.data")
-    manifest = {
-        "netcost_bundle": 1,
-        "trace": "perf.data",
-        "host": {"kernel": "6.12", "clocksource": clocksource},
-    }
+    wakes(0).write(tmp_path / "perf.data")
+    host = {"kernel": "6.12", "clocksource": clocksource}
+    manifest = {"netcost_bundle": 1, "trace": "perf.data", "host": host}
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
     timeline = netcost_analysis.open_capture(tmp_path).timeline()
     assert (timeline.missing["clocks"] == "") is known

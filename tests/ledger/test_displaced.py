@@ -6,70 +6,110 @@ from pathlib import Path
 
 import pytest
 
+from support.drawn import happenings, ledger_of, recorded
 from support.native_tables import Answer
 from support.nic_captures import GUESTS, Case
-from support.perfdata import Cpu, cpu, recording
+from support.perfdata import cpu
 from support.perfdata import happenings as h
-from support.told import KSOFTIRQD, NET_RX, OPENSSL, UDPSINK, answer
+from support.told import OPENSSL
 
 FINISHED_ROUND, FINISHED_INIT = 68, 82
-KNOWN = (OPENSSL, KSOFTIRQD)
+WAITED = "100 switch ksoftirqd/0, 110 NET_RX, 400 poll, 410 end NET_RX, 420 switch openssl asleep, "
+# openssl is preempted, and its CPU is ksoftirqd's until 4010.
+LONG = "CPU 0 openssl: 100 switch ksoftirqd/0, 110 NET_RX, 4000 poll, 4010 end NET_RX, "
 
 
 def displaced(got: Answer) -> dict[tuple[int, str], int]:
-    return {(row["cpu"], row["comm"]): row["ns"] for row in got.displaced}
+    return {(row["cpu"], row["comm"]): row["ns"] for row in got.displaced if row["ns"]}
 
 
-# Twenty times, on a CPU whose ring is written out after each, or only at the end:
-#
-# openssl |switch  ksoftirqd/0                          |switch  openssl ...
-#         100      |110 softirq_entry .. 410 exit|      420
-#         .        |<---- 300 displaced -------->|
-#         |<------------ 320 waited ------------------->|
-#
+def waits(got: Answer) -> dict[int, int | None]:
+    return {row["in_ns"]: row["wait_ns"] for row in got.slices if row["comm"] == "openssl"}
+
+
+@pytest.mark.parametrize(
+    ("told", "by_cpu", "waited"),
+    [
+        # What ksoftirqd does between softirqs could be for any of them and is not called network.
+        (
+            "CPU 0 openssl: 100 waking ksoftirqd/0, 101 wakeup ksoftirqd/0, "
+            "200 switch ksoftirqd/0, 210 NET_RX, 290 poll eth0 64, 295 end NET_RX, "
+            "300 switch openssl asleep, 400 waking udpsink 1",
+            *({0: 85}, {300: 100}),
+        ),
+        # What was over before a loss is not in doubt.
+        (
+            f"CPU 0 openssl: {WAITED} 40_000 irq 32, 40_010 end irq 32, 50_000 lost 5, "
+            "60_000 irq 32, 60_010 end irq 32",
+            *({0: 300}, {420: 320}),
+        ),
+        # Whether it waited all along, nobody knows.
+        (
+            "CPU 0 openssl: 100 switch ksoftirqd/0, 110 NET_RX, 200 poll, 210 end NET_RX, "
+            "300 lost 5, 310 NET_RX, 500 poll, 510 end NET_RX, 920 switch openssl asleep, "
+            "2000 waking udpsink",
+            *({}, {920: None}),
+        ),
+        # It was CPU 0 that it waited for, and CPU 0's work that displaced it.
+        (
+            f"{LONG} 9420 waking udpsink "
+            "CPU 1: 4000 migrate openssl 0 1, 4010 switch openssl, 9420 waking udpsink",
+            *({0: 3890}, {4010: 3910}),
+        ),
+        (
+            f"{LONG} 9420 waking udpsink "
+            "CPU 1 ksoftirqd/1=21: 50 NET_RX, 2000 migrate openssl 0 1, 3000 poll, "
+            "3010 end NET_RX, 3020 switch openssl asleep, 9420 waking udpsink",
+            *({0: 2000 - 110, 1: 3010 - 2000}, {3020: 2920}),
+        ),
+        # The recording ends while it waits.
+        (f"{LONG} 9420 waking udpsink", {0: 3900}, {}),
+        # It may have run on the CPU that was not recorded.
+        *(
+            (
+                "CPU 0 openssl: 100 switch ksoftirqd/0, 110 NET_RX, 190 end NET_RX, "
+                f"195 migrate openssl 0 {cpu}, 197 migrate openssl {cpu} 0, "
+                "200 switch openssl asleep, 900 waking udpsink "
+                "CPU 1: 50 waking udpsink, 900 waking udpsink",
+                *({0: 80} if cpu == 1 else {}, {}),
+            )
+            for cpu in (1, 2)
+        ),
+    ],
+    ids=[
+        *("once", "before a loss", "across a loss", "moved", "on two CPUs", "open at the end"),
+        *("by a recorded CPU", "by another CPU"),
+    ],
+)
+def test_who_waits_is_displaced_by_network_work(
+    tmp_path: Path, told: str, by_cpu: dict[int, int], waited: dict[int, int | None]
+) -> None:
+    got = ledger_of(tmp_path, told)
+    assert displaced(got) == {(cpu, "openssl"): ns for cpu, ns in by_cpu.items()}
+    assert waited.items() <= waits(got).items()
+
+
 # How often perf flushed its rings is nothing that happened on the machine.
-@pytest.mark.parametrize("flushes", [False, True])
-def test_flushes_displace_nobody(tmp_path: Path, flushes: bool) -> None:
-    told: list[h.Happening] = []
-    for start in range(0, 20_000, 1000):
-        told += [
-            h.Switch(start + 100, KSOFTIRQD),
-            h.SoftirqEntry(start + 110, NET_RX),
-            h.NapiPoll(start + 400),
-            h.SoftirqExit(start + 410, NET_RX),
-            h.Switch(start + 420, OPENSSL, 1),
-        ]
-        told += [h.Flush(start + 430)] if flushes else []
-    told.append(h.Waking(30_000, UDPSINK))
-    got = answer(tmp_path, cpu(0, *told, task=OPENSSL), known=KNOWN)
+@pytest.mark.parametrize("flush", ["", "430 flush"])
+def test_flushes_displace_nobody(tmp_path: Path, flush: str) -> None:
+    told = happenings(WAITED + flush, range(0, 20_000, 1000))
+    got = ledger_of(tmp_path, cpu(0, *told, h.Waking(30_000, OPENSSL), task=OPENSSL))
     assert displaced(got) == {(0, "openssl"): 20 * 300}
-    assert sum(row["wait_ns"] or 0 for row in got.slices if row["comm"] == "openssl") == 20 * 320
+    assert sum(waited or 0 for waited in waits(got).values()) == 20 * 320
 
 
-# The same with the flush in the middle of what displaces, and of one long wait.
-#
-# openssl |switch  ksoftirqd/0                                    |switch  openssl
-#         100      |110 NET_RX 410| flush |510 NET_RX .flush. 910|  920
 def test_a_flush_in_the_middle_of_a_wait(tmp_path: Path) -> None:
-    told = [
-        h.Switch(100, KSOFTIRQD),
-        h.SoftirqEntry(110, NET_RX),
-        h.NapiPoll(400),
-        h.SoftirqExit(410, NET_RX),
-        h.SoftirqEntry(510, NET_RX),
-        h.NapiPoll(700),
-        h.SoftirqExit(910, NET_RX),
-        h.Switch(920, OPENSSL, 1),
-        h.Waking(3000, UDPSINK),
-        h.Waking(4000, UDPSINK),
-    ]
+    told = happenings(
+        "100 switch ksoftirqd/0, 110 NET_RX, 400 poll, 410 end NET_RX, 510 NET_RX, 700 poll, "
+        "910 end NET_RX, 920 switch openssl asleep, 3000 waking udpsink, 4000 waking udpsink"
+    )
     for places in ([], [2], [4], [6], [2, 5, 8], range(1, len(told) + 1)):
         flushed = [
             one
             for place, what in enumerate(told, 1)
             for one in ([what, h.Flush(what.at)] if place in places else [what])
         ]
-        got = answer(tmp_path, cpu(0, *flushed, task=OPENSSL), known=KNOWN)
+        got = ledger_of(tmp_path, cpu(0, *flushed, task=OPENSSL))
         assert displaced(got) == {(0, "openssl"): 300 + 400}, places
 
 
@@ -101,153 +141,10 @@ def test_flushes_of_real_captures_displace_nobody(
     assert flushed.slices == whole.slices
 
 
-# openssl |switch  ksoftirqd/0  |switch  openssl                              (5 lost) LOST |
-#         100      110..410     420      |irq 40000|                  40010 ... 50000
-#
-# What was over before the loss is not in doubt.
-@pytest.mark.parametrize("lost", [False, True])
-def test_a_loss_takes_nothing_from_waits_that_were_over(tmp_path: Path, lost: bool) -> None:
-    got = answer(
-        tmp_path,
-        cpu(
-            0,
-            h.Switch(100, KSOFTIRQD),
-            h.SoftirqEntry(110, NET_RX),
-            h.NapiPoll(400),
-            h.SoftirqExit(410, NET_RX),
-            h.Switch(420, OPENSSL, 1),
-            h.IrqEntry(40_000, 32),
-            h.IrqExit(40_010, 32),
-            *([h.Lost(50_000, 5)] if lost else []),
-            h.IrqEntry(60_000, 32),
-            h.IrqExit(60_010, 32),
-            task=OPENSSL,
-        ),
-        known=KNOWN,
-    )
-    assert displaced(got) == {(0, "openssl"): 300}
-    waits = {row["in_ns"]: row["wait_ns"] for row in got.slices if row["comm"] == "openssl"}
-    assert waits[420] == 320
-
-
-# openssl |switch  ksoftirqd/0 ... (5 lost) LOST 300 ... |switch  openssl
-#         100                                            920
-# Whether it waited all along, nobody knows.
-def test_a_wait_across_a_loss_is_not_counted(tmp_path: Path) -> None:
-    got = answer(
-        tmp_path,
-        cpu(
-            0,
-            h.Switch(100, KSOFTIRQD),
-            h.SoftirqEntry(110, NET_RX),
-            h.NapiPoll(200),
-            h.SoftirqExit(210, NET_RX),
-            h.Lost(300, 5),
-            h.SoftirqEntry(310, NET_RX),
-            h.NapiPoll(500),
-            h.SoftirqExit(510, NET_RX),
-            h.Switch(920, OPENSSL, 1),
-            h.Waking(2000, UDPSINK),
-            task=OPENSSL,
-        ),
-        known=KNOWN,
-    )
-    assert displaced(got) == {}
-    assert [row["wait_ns"] for row in got.slices if row["in_ns"] == 920] == [None]
-
-
-# CPU 0  openssl |switch  ksoftirqd/0: NET_RX 110 ......................... 4010
-#                100      |<---------- openssl waits here ------->|
-# CPU 1  idle                                                     |migrate |openssl
-#                                                                 4000     4010
-# It was CPU 0 that it waited for, and CPU 0's work that displaced it.
-def moved(at: int = 4000) -> tuple[Cpu, Cpu]:
-    return (
-        cpu(
-            0,
-            h.Switch(100, KSOFTIRQD),
-            h.SoftirqEntry(110, NET_RX),
-            h.NapiPoll(4000),
-            h.SoftirqExit(4010, NET_RX),
-            h.Waking(9420, UDPSINK),
-            task=OPENSSL,
-        ),
-        cpu(
-            1, h.MigrateTask(at, OPENSSL, 0, 1), h.Switch(at + 10, OPENSSL), h.Waking(9420, UDPSINK)
-        ),
-    )
-
-
-def test_displaced_time_is_of_the_cpu_that_was_waited_for(tmp_path: Path) -> None:
-    got = answer(tmp_path, *moved(), known=KNOWN)
-    assert displaced(got) == {(0, "openssl"): 3890}
-
-
-# Half of the wait behind ksoftirqd/0, half behind ksoftirqd/1.
-#
-# CPU 0  openssl |switch  ksoftirqd/0: NET_RX 110 ................. 4010
-# CPU 1  ksoftirqd/1: NET_RX 50 ............................. 3010 |switch openssl 3020
-#                          |migrate 2000
-def test_a_wait_for_two_cpus_is_of_both(tmp_path: Path) -> None:
-    other = h.Task(21, "ksoftirqd/1")
-    first, _ = moved()
-    got = answer(
-        tmp_path,
-        first,
-        cpu(
-            1,
-            h.SoftirqEntry(50, NET_RX),
-            h.MigrateTask(2000, OPENSSL, 0, 1),
-            h.NapiPoll(3000),
-            h.SoftirqExit(3010, NET_RX),
-            h.Switch(3020, OPENSSL, 1),
-            h.Waking(9420, UDPSINK),
-            task=other,
-        ),
-        known=(*KNOWN, other),
-    )
-    assert displaced(got) == {(0, "openssl"): 2000 - 110, (1, "openssl"): 3010 - 2000}
-
-
-# openssl |switch  ksoftirqd/0: NET_RX 110 .............. 9410 |waking: the recording ends at 9420
-#         100      openssl is waiting still
-def test_a_wait_that_is_open_at_the_end_counts(tmp_path: Path) -> None:
-    got = answer(
-        tmp_path,
-        cpu(
-            0,
-            h.Switch(100, KSOFTIRQD),
-            h.SoftirqEntry(110, NET_RX),
-            h.NapiPoll(9400),
-            h.SoftirqExit(9410, NET_RX),
-            h.Waking(9420, UDPSINK),
-            task=OPENSSL,
-        ),
-        known=KNOWN,
-    )
-    assert displaced(got) == {(0, "openssl"): 9300}
-
-
-# openssl |switch  ksoftirqd/0                          |switch  openssl
-#         100      |110 NET_RX ............. 410|       420      1000
-#                      [ 200 window 300 ]
-@pytest.mark.parametrize(
-    ("window", "ns"),
-    [({"start_ns": 200, "end_ns": 300}, 100), ({"start_ns": 500, "end_ns": 900}, 0)],
-)
-def test_displaced_time_lies_in_the_window(tmp_path: Path, window: dict[str, int], ns: int) -> None:
-    told = recording(
-        cpu(
-            0,
-            h.Switch(100, KSOFTIRQD),
-            h.SoftirqEntry(110, NET_RX),
-            h.NapiPoll(400),
-            h.SoftirqExit(410, NET_RX),
-            h.Switch(420, OPENSSL, 1),
-            h.Waking(1000, UDPSINK),
-            task=OPENSSL,
-        ),
-        known=KNOWN,
-    )
-    got = Answer(told.write(tmp_path / "perf.data"), ["displaced"], **window)
+@pytest.mark.parametrize(("start_ns", "end_ns", "ns"), [(200, 300, 100), (500, 900, 0)])
+def test_displaced_time_lies_in_the_window(
+    tmp_path: Path, start_ns: int, end_ns: int, ns: int
+) -> None:
+    path = recorded(f"CPU 0 openssl: {WAITED} 1000 waking udpsink").write(tmp_path / "perf.data")
+    got = Answer(path, ["displaced"], start_ns=start_ns, end_ns=end_ns)
     assert sum(row["ns"] for row in got.displaced) == ns

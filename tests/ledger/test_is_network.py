@@ -2,53 +2,27 @@
 
 from pathlib import Path
 
+from support.drawn import happenings, ledger_of, rounds
 from support.native_tables import Answer
 from support.nic_captures import Case
 from support.perfdata import cpu
 from support.perfdata import happenings as h
-from support.told import NET_RX, NET_TX, OPENSSL, TIMER, UDPSINK, answer
+from support.told import OPENSSL, UDPSINK
 
-DISK, LINK = 36, 37
-
-
-def interrupts(number: int) -> list[h.Happening]:
-    now = 1000 * number
-    return [
-        h.IrqEntry(now, 32, "virtio2-input.0"),
-        h.SoftirqRaise(now + 1, NET_RX),
-        h.IrqExit(now + 2, 32),
-        h.SoftirqEntry(now + 3, NET_RX),
-        h.NapiPoll(now + 10, "eth0", 8),
-        h.SoftirqExit(now + 12, NET_RX),
-        h.IrqEntry(now + 100, DISK, "virtio1-req.0"),
-        h.IrqExit(now + 110, DISK),
-        h.IrqEntry(now + 120, LINK, "eth0-link"),
-        h.IrqExit(now + 125, LINK),
-        # One line, two handlers: which of them the time was for, nobody can tell.
-        h.IrqEntry(now + 130, 11, "eth0"),
-        h.SoftirqRaise(now + 131, NET_RX),
-        h.IrqExit(now + 132, 11),
-        h.IrqEntry(now + 133, 11, "uhci_hcd:usb1"),
-        h.IrqExit(now + 134, 11),
-        h.SoftirqEntry(now + 135, NET_RX),
-        h.NapiPoll(now + 140, "eth0", 8),
-        h.SoftirqExit(now + 142, NET_RX),
-        h.VectorEntry(now + 200),
-        h.SoftirqRaise(now + 205, TIMER),
-        h.VectorExit(now + 210),
-        h.SoftirqEntry(now + 211, TIMER),
-        h.SoftirqExit(now + 220, TIMER),
-        h.VectorEntry(now + 300, "call_function_single"),
-        h.VectorExit(now + 310, "call_function_single"),
-        h.SoftirqRaise(now + 400, NET_TX),
-        h.SoftirqEntry(now + 401, NET_TX),
-        h.SoftirqExit(now + 410, NET_TX),
-    ]
+# Line 11 has two handlers: which of them the time was for, nobody can tell.
+ROUND = (
+    "0 irq 32 virtio2-input.0, 1 raise NET_RX, 2 end irq 32, 3 NET_RX, 10 poll eth0 8, "
+    "12 end NET_RX, 100 irq 36 virtio1-req.0, 110 end irq 36, 120 irq 37 eth0-link, "
+    "125 end irq 37, 130 irq 11 eth0, 131 raise NET_RX, 132 end irq 11, "
+    "133 irq 11 uhci_hcd:usb1, 134 end irq 11, 135 NET_RX, 140 poll eth0 8, 142 end NET_RX, "
+    "200 vector, 205 raise TIMER, 210 end vector, 211 TIMER, 220 end TIMER, "
+    "300 vector call_function_single, 310 end vector call_function_single, "
+    "400 raise NET_TX, 401 NET_TX, 410 end NET_TX"
+)
 
 
 def test_who_is_network(tmp_path: Path) -> None:
-    told = [one for number in range(1, 5) for one in interrupts(number)]
-    got = answer(tmp_path, cpu(0, *told, h.Waking(9000, UDPSINK), task=OPENSSL), known=(OPENSSL,))
+    got = ledger_of(tmp_path, rounds(ROUND, 4))
     said = {(row["context"], row["name"]): row["is_network"] for row in got.sums}
     wanted = {
         ("hardirq", "virtio2-input.0"): "yes",
@@ -73,16 +47,12 @@ def test_who_is_network(tmp_path: Path) -> None:
 # Whether that run woke a NAPI thread, the rest of the recording tells. None is there: it is a run
 # like the others.
 def test_a_run_that_wakes_a_task_without_a_name_has_no_row_of_its_own(tmp_path: Path) -> None:
-    woken = [
-        h.VectorEntry(1000),
-        h.SoftirqRaise(1005, TIMER),
-        h.VectorExit(1010),
-        h.SoftirqEntry(1011, TIMER),
-        h.Waking(1012, UDPSINK),
-        h.SoftirqExit(1020, TIMER),
-    ]
-    told = [*woken, *(one for number in range(2, 5) for one in interrupts(number))]
-    got = answer(tmp_path, cpu(0, *told, h.Waking(9000, UDPSINK), task=OPENSSL), known=(OPENSSL,))
+    woken = happenings(
+        "1000 vector, 1005 raise TIMER, 1010 end vector, 1011 TIMER, 1012 waking udpsink, "
+        "1020 end TIMER"
+    )
+    told = [*woken, *happenings(ROUND, (2000, 3000, 4000)), h.Waking(9000, UDPSINK)]
+    got = ledger_of(tmp_path, cpu(0, *told, task=OPENSSL))
     timers = [(row["ns"], row["segments"]) for row in got.sums if row["name"] == "TIMER"]
     assert timers == [(4 * 9, 4)]
 

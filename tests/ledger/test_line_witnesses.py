@@ -8,14 +8,14 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.interrupt_devices import bundle_lines
+from support.drawn import ledger_of, rounds
 from support.host import SAMPLES
 from support.line_evidence import evidence_of
 from support.native_tables import Answer
 from support.nic_captures import CASES, Case
-from support.perfdata import Cpu, cpu
 from support.perfdata import happenings as h
 from support.perfdata.tracepoints import FORMATS
-from support.told import NAPI_THREAD, NET_RX, OPENSSL, UDPSINK, answer
+from support.told import OPENSSL, UDPSINK
 
 BUNDLES = sorted(SAMPLES.glob("nic-guest*/*.zst"))
 RAISES = ("irq:softirq_raise",)
@@ -43,24 +43,16 @@ def assert_not_contradicted(whole: Lines, fewer: Lines) -> None:
 
 # By turns: irq 32 raises NET_RX that polls eth0; 33 wakes the thread that polls eth1; 34 is a disk.
 # Their names say as much: a thread's is of its device.
-THREAD = h.Task(NAPI_THREAD.tid, "napi/eth1-8194")
-
-
-def drawn() -> Cpu:
-    told: list[h.Happening] = []
-    for now in range(1000, 9000, 1000):
-        told += [h.IrqEntry(now, 32, "eth0-TxRx-0"), h.SoftirqRaise(now + 2, NET_RX)]
-        told += [h.IrqExit(now + 4, 32), h.SoftirqEntry(now + 4, NET_RX)]
-        told += [h.NapiPoll(now + 50, "eth0", 3, 64, 0x10), h.SoftirqExit(now + 50, NET_RX)]
-        told += [h.IrqEntry(now + 100, 33, "eth1-TxRx-0"), h.Waking(now + 102, THREAD)]
-        told += [h.IrqExit(now + 104, 33), h.Switch(now + 110, THREAD)]
-        told += [h.NapiPoll(now + 150, "eth1", 3, 64, 0x20), h.Switch(now + 160, OPENSSL, 1)]
-        told += [h.IrqEntry(now + 200, 34, "nvme0q1"), h.Waking(now + 202, UDPSINK)]
-        told += [h.IrqExit(now + 204, 34), h.Switch(now + 210, UDPSINK)]
-        told += [h.Switch(now + 220, OPENSSL, 1)]
-    return cpu(0, *told, h.Waking(20_000, UDPSINK), task=OPENSSL)
-
-
+THREAD = "napi/eth1-8194=30"
+KNOWN = (OPENSSL, UDPSINK, h.Task(30, "napi/eth1-8194"))
+DRAWN = rounds(
+    "0 irq 32 eth0-TxRx-0, 2 raise NET_RX, 4 end irq 32, 4 NET_RX, 50 poll eth0 3 64 0x10, "
+    f"50 end NET_RX, 100 irq 33 eth1-TxRx-0, 102 waking {THREAD}, 104 end irq 33, "
+    f"110 switch {THREAD}, 150 poll eth1 3 64 0x20, 160 switch openssl asleep, "
+    "200 irq 34 nvme0q1, 202 waking udpsink, 204 end irq 34, 210 switch udpsink, "
+    "220 switch openssl asleep",
+    8,
+)
 WHOLE = {32: ("eth0", "yes"), 33: ("eth1", "yes"), 34: (None, "no")}
 
 
@@ -69,12 +61,12 @@ def test_with_fewer_witnesses_a_line_is_the_same_or_unknown(
     tmp_path: Path, missing: tuple[str, ...]
 ) -> None:
     formats = tuple(one for one in FORMATS if one.event not in missing)
-    got = lines(answer(tmp_path, drawn(), known=(OPENSSL, THREAD, UDPSINK), formats=formats))
+    got = lines(ledger_of(tmp_path, DRAWN, known=KNOWN, formats=formats))
     assert_not_contradicted(WHOLE, got)
 
 
 def test_with_all_witnesses_lines_are_known(tmp_path: Path) -> None:
-    got = answer(tmp_path, drawn(), known=(OPENSSL, THREAD, UDPSINK))
+    got = ledger_of(tmp_path, DRAWN, known=KNOWN)
     assert lines(got) == WHOLE
     assert [row["known_by"] for row in got.irqs] == ["polls", "wake-ups", None]
 
@@ -101,9 +93,11 @@ def test_hiding_a_samples_events_contradicts_nothing(tmp_path: Path) -> None:
     assert_hiding_contradicts_nothing(SAMPLES / "nic-stolen-time" / "trace.perf.data", tmp_path)
 
 
-def test_hiding_a_guests_events_contradicts_nothing(tmp_path: Path, unpacked: Path) -> None:
-    for names in CASES:
-        assert_hiding_contradicts_nothing(Case(unpacked, *names).path, tmp_path)
+@pytest.mark.parametrize("names", CASES, ids="-".join)
+def test_hiding_a_guests_events_contradicts_nothing(
+    tmp_path: Path, unpacked: Path, names: tuple[str, str]
+) -> None:
+    assert_hiding_contradicts_nothing(Case(unpacked, *names).path, tmp_path)
 
 
 # By name (what /proc/interrupts and ip say), and by what the NET_RX polled that it raised first.

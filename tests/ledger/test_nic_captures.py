@@ -1,7 +1,7 @@
 # Captures of guests with real NIC drivers (two of them with perf 6.12's newer attributes, which
 # perf 6.1 refuses), against what the guests' own kernels counted meanwhile.
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -61,43 +61,31 @@ def counters(file: Path) -> dict[str, list[str]]:
     return {line.split()[0].rstrip(":"): line.split()[1:] for line in lines if line.split()}
 
 
-def differences(case: Case, file: str, names: object) -> Iterator[tuple[str, int, int]]:
+@pytest.mark.parametrize(
+    ("file", "event", "field", "least"),
+    [
+        ("softirqs", "irq:softirq_entry", "vec", 1000),
+        ("interrupts", "irq:irq_handler_entry", "irq", 500),
+    ],
+)
+def test_counts_agree_with_the_kernels(
+    case: Case, tables: dict[str, list[Row]], file: str, event: str, field: str, least: int
+) -> None:
+    windows = Windows(tables["sched:sched_switch"])
     before, after = counters(case.before / file), counters(case.after / file)
-    for name in names:  # type: ignore[attr-defined]
+    numbers = {name: ACTIONS.index(name) for name in before if name in ACTIONS}
+    numbers |= {name: int(name) for name in before if name.isdigit()}
+    numbers.pop("HRTIMER", None)
+    compared = 0
+    for name, number in numbers.items():
         for cpu in (0, 1):
-            yield name, cpu, int(after[name][cpu]) - int(before[name][cpu])
-
-
-def test_softirq_counts_agree_with_proc_softirqs(case: Case, tables: dict[str, list[Row]]) -> None:
-    windows, entries = Windows(tables["sched:sched_switch"]), tables["irq:softirq_entry"]
-    compared = 0
-    for action, cpu, counted in differences(case, "softirqs", ACTIONS):
-        if action == "HRTIMER":
-            continue
-        vec = ACTIONS.index(action)
-        possible = windows.bounds(
-            "softirqs",
-            entries,
-            lambda row, c=cpu, v=vec: row["common_cpu"] == c and row["vec"] == v,
-        )
-        assert counted in possible, (action, cpu)
-        compared += counted
-    assert compared > 1000
-
-
-def test_irq_counts_agree_with_proc_interrupts(case: Case, tables: dict[str, list[Row]]) -> None:
-    windows, entries = Windows(tables["sched:sched_switch"]), tables["irq:irq_handler_entry"]
-    numbers = [name for name in counters(case.before / "interrupts") if name.isdigit()]
-    compared = 0
-    for irq, cpu, counted in differences(case, "interrupts", numbers):
-        possible = windows.bounds(
-            "interrupts",
-            entries,
-            lambda row, c=cpu, i=int(irq): row["common_cpu"] == c and row["irq"] == i,
-        )
-        assert counted in possible, (irq, cpu)
-        compared += counted
-    assert compared > 500
+            mine = [
+                row for row in tables[event] if (row["common_cpu"], row[field]) == (cpu, number)
+            ]
+            counted = int(after[name][cpu]) - int(before[name][cpu])
+            assert counted in windows.bounds(file, mine, lambda row: 1), (name, cpu)
+            compared += counted
+    assert compared > least
 
 
 def test_packets_of_polls_agree_with_net_dev(case: Case, tables: dict[str, list[Row]]) -> None:

@@ -55,10 +55,8 @@ class Retold:
             told: list[h.Happening] = []
             open_irqs = 0
             for one in lane:
-                at = cell[one.time]
-                open_irqs += {"irq:irq_handler_entry": 1, "irq:irq_handler_exit": -1}.get(
-                    one.event, 0
-                )
+                at, edge = cell[one.time], one.event.removeprefix("irq:irq_handler_")
+                open_irqs += (edge == "entry") - (edge == "exit")
                 # The timer's vector is not in these recordings; the flags of what it raises are.
                 hidden = one.fields["common_flags"] & HARDIRQ and not open_irqs
                 if hidden and one.event == "irq:softirq_raise":

@@ -1,8 +1,6 @@
 # Rings that kept the newest events (perf record --overwrite): every CPU begins where its oldest
 # kept event is, and before that its time is unknown.
-#
-#   CPU 0  |  overwritten  | NET_RX NET_RX NET_RX ...     a full ring
-#   CPU 1  | openssl                                      a ring with room: nothing was overwritten
+# CPU 0 has a full ring here, CPU 1 one with room.
 
 from dataclasses import replace
 from functools import cache
@@ -14,27 +12,20 @@ import pytest
 
 from netcost_analysis import open_capture
 from netcost_analysis._native import Capture
+from support.drawn import happenings
 from support.native_tables import Answer, assert_conserved, by, rows
 from support.perfdata import FinishedRound, cpu, recording, write_file
 from support.perfdata import happenings as h
 from support.run_cli import Netcost
-from support.told import NET_RX, OPENSSL, UDPSINK
+from support.told import OPENSSL, UDPSINK
 
 STEPS, STEP = 1_500, 10_000
 RING = 128 << 10
 BUSY = cpu(
     0,
-    *(
-        told
-        for now in range(1_000_000, 1_000_000 + STEPS * STEP, STEP)
-        for told in (
-            h.IrqEntry(now, 32),
-            h.SoftirqRaise(now + 100, NET_RX),
-            h.IrqExit(now + 200, 32),
-            h.SoftirqEntry(now + 300, NET_RX),
-            h.NapiPoll(now + 1_200, "eth0", 8),
-            h.SoftirqExit(now + 1_300, NET_RX),
-        )
+    *happenings(
+        "0 irq 32, 100 raise NET_RX, 200 end irq 32, 300 NET_RX, 1200 poll eth0 8, 1300 end NET_RX",
+        range(1_000_000, 1_000_000 + STEPS * STEP, STEP),
     ),
     task=OPENSSL,
 )
@@ -72,15 +63,13 @@ def test_before_the_oldest_kept_event_time_is_unknown(
 
 
 def test_what_was_kept_is_what_the_whole_recording_has_there(tmp_path: Path) -> None:
-    kept = Capture(str(told(tmp_path / "kept"))).timeline(["segments"])["tables"]["segments"]
-    whole = Capture(str(told(tmp_path / "whole", None))).timeline(["segments"])["tables"]
-    begin = oldest_kept() + STEP
-
-    def later(table: Any) -> list[dict[str, Any]]:
-        return [row for row in rows(table) if row["start_ns"] > begin]
-
-    assert later(kept) == later(whole["segments"])
-    assert len(later(kept)) > 1_000
+    kept, whole = (
+        [row for row in Answer(path, ["segments"]).segments if row["start_ns"] > begin]
+        for begin in (oldest_kept() + STEP,)
+        for path in (told(tmp_path / "kept"), told(tmp_path / "whole", None))
+    )
+    assert kept == whole
+    assert len(kept) > 1_000
 
 
 # The same records in the order of time, as a recording without --overwrite would have them.

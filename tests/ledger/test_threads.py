@@ -7,16 +7,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from netcost_analysis._native import Capture
+from support.drawn import happenings
 from support.perfdata import Cpu, Recording, cpu, recording
 from support.perfdata import happenings as h
-from support.told import NAPI_THREAD, NET_RX, TIMER
+from support.script_text import write_text
+from support.told import NAPI_THREAD
 from support.tracedat import write_trace_dat
 
-CPUS, STEPS, STEP = 16, 400, 1000
+CPUS, STEPS, STEP = 16, 200, 1000
 TASKS = [h.Task(500 + number, f"worker-{number}") for number in range(2 * CPUS)]
 # Prints a digest of every table of each capture, of the bytes that Arrow has of it.
 DIGESTS = """
@@ -46,69 +47,25 @@ def busy(number: int) -> Cpu:
     pick = random.Random(number)
     told: list[h.Happening] = []
     for step in range(STEPS):
-        now = 1_000_000 + STEP * step + pick.randrange(5)
-        task, other = pick.choice(TASKS), pick.choice(TASKS)
-        vec = pick.choice((NET_RX, NET_RX, TIMER))
-        told += (
-            h.Waking(now, task, pick.randrange(CPUS)),
-            h.IrqEntry(now + 20, 32 + number, f"eth{number % 3}-{number}"),
-            h.SoftirqRaise(now + 30, NET_RX),
-            h.IrqExit(now + 40, 32 + number),
-            h.SoftirqEntry(now + 50, vec),
-        )
-        if vec == NET_RX and pick.random() < 0.9:
-            device, napi = f"eth{number % 3}", 4096 * (1 + number)
-            told.append(h.NapiPoll(now + 90, device, pick.randrange(64), 64, napi))
-        told += (
-            h.SoftirqExit(now + 100, vec),
-            h.MigrateTask(now + 150, other, pick.randrange(CPUS), number),
-            h.Switch(now + 200, other, pick.choice((0, 0, 1))),
+        task, other = (f"{one.comm}={one.tid}" for one in (pick.choice(TASKS), pick.choice(TASKS)))
+        vec = pick.choice(("NET_RX", "NET_RX", "TIMER"))
+        device, polls = f"eth{number % 3}", vec == "NET_RX" and pick.random() < 0.9
+        poll = f"90 poll {device} {pick.randrange(64)} 64 {4096 * (1 + number)}, " if polls else ""
+        steps = (
+            f"0 waking {task} {pick.randrange(CPUS)}, 20 irq {32 + number} {device}-{number}, "
+            f"30 raise NET_RX, 40 end irq {32 + number}, 50 {vec}, {poll} 100 end {vec}, "
+            f"150 migrate {other} {pick.randrange(CPUS)} {number}, "
+            f"200 switch {other} {pick.choice(('', '', 'asleep'))}, "
         )
         if step % CPUS == number:
-            told += (
-                h.Switch(now + 250, NAPI_THREAD, 0),
-                h.NapiPoll(now + 300, "eth9", 3),
-                h.Switch(now + 350, other, pick.choice((0, 1))),
-            )
+            steps += "250 switch napi/eth0-8193, 300 poll eth9 3, "
+            steps += f"350 switch {other} {pick.choice(('', 'asleep'))}, "
         if pick.random() < 0.01:
-            told.append(h.Lost(now + 500, 1 + pick.randrange(9)))
+            steps += f"500 lost {1 + pick.randrange(9)}, "
         if step % 50 == 49:
-            told.append(h.Flush(now + 600))
+            steps += "600 flush"
+        told += happenings(steps, [1_000_000 + STEP * step + pick.randrange(5)])
     return cpu(number, *told, task=TASKS[number])
-
-
-# The texts of the events that a busy CPU has, as perf prints them.
-VEC = "vec={vec} [action=]"
-PRINTED = {
-    "irq:irq_handler_entry": "irq={irq} name={name}",
-    "irq:irq_handler_exit": "irq={irq} ret=handled",
-    **dict.fromkeys(("irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit"), VEC),
-    "napi:napi_poll": (
-        "napi poll on napi struct {napi:016x} for device {dev_name} work {work} budget {budget}"
-    ),
-    "sched:sched_waking": "comm={comm} pid={pid} prio={prio} target_cpu={target_cpu:03}",
-    "sched:sched_migrate_task": (
-        "comm={comm} pid={pid} prio={prio} orig_cpu={orig_cpu} dest_cpu={dest_cpu}"
-    ),
-    "sched:sched_switch": (
-        "prev_comm={prev_comm} prev_pid={prev_pid} prev_prio={prev_prio} prev_state={state} ==> "
-        "next_comm={next_comm} next_pid={next_pid} next_prio={next_prio}"
-    ),
-}
-
-
-# The same as perf script would print it, but for the losses.
-def printed(told: Recording, path: Path) -> Path:
-    lines = []
-    for name, table in Capture(str(told.write(path.with_suffix(".data")))).all_events().items():
-        for row in pa.table(table).to_pylist():
-            row["state"] = "S" if row.get("prev_state") else "R"
-            seconds, ns = divmod(row["time_ns"], 10**9)
-            who = f"{row['common_comm']} {row['common_pid']} [{row['common_cpu']:03}]"
-            text = PRINTED[name].format(**row)
-            lines.append((row["time_ns"], f"{who} {seconds}.{ns:09}: {name}: {text}\n"))
-    path.write_text("".join(text for _, text in sorted(lines, key=lambda one: one[0])))
-    return path
 
 
 WRITTEN: dict[str, Callable[[Recording, Path], Path]] = {
@@ -116,7 +73,7 @@ WRITTEN: dict[str, Callable[[Recording, Path], Path]] = {
     "compressed pipe": lambda told, folder: told.write(folder / "perf.data", "pipe", compressed=2),
     "directory": lambda told, folder: told.write(folder / "perf.data", "directory"),
     "trace.dat": lambda told, folder: write_trace_dat(told, folder / "trace.dat"),
-    "text": lambda told, folder: printed(told, folder / "trace.txt"),
+    "text": lambda told, folder: write_text(told, folder / "trace.txt"),
 }
 
 

@@ -5,45 +5,27 @@ from pathlib import Path
 
 import pytest
 
-from support.native_tables import Answer, assert_conserved
-from support.perfdata import cpu, recording
-from support.perfdata import happenings as h
-from support.retold import without_events
-from support.told import IDLE, NET_RX, OPENSSL
+from support.drawn import drawn, ledger_of
+from support.perfdata.tracepoints import FORMATS
 
-RAISE, SWITCH = "irq:softirq_raise", "sched:sched_switch"
-
-
-def net_rx(at: int) -> tuple[h.Happening, ...]:
-    poll = h.NapiPoll(at + 40, "eth0", 1)
-    return h.SoftirqEntry(at, NET_RX), poll, h.SoftirqExit(at + 50, NET_RX)
-
-
-# openssl |irq, NET_RX at its exit |sends: NET_RX at local_bh_enable |irq while it sends |idle |irq
-STORY = (
-    h.Switch(10, OPENSSL),
-    *(h.IrqEntry(100, 25), h.IrqExit(110, 25), *net_rx(120)),
-    *(h.BhDisable(200), *net_rx(210), h.BhEnable(270)),
-    h.Switch(400, IDLE),
-    *(h.IrqEntry(500, 25), h.IrqExit(510, 25), *net_rx(520)),
+# An interrupt, NET_RX at its exit; NET_RX at the local_bh_enable of a send; an interrupt when idle.
+TOLD = drawn(
+    "CPU 0: 10 switch openssl, "
+    "100 irq 25, 110 end irq 25, 120 NET_RX, 160 poll eth0 1, 170 end NET_RX, "
+    "200 bh off, 210 NET_RX, 250 poll eth0 1, 260 end NET_RX, 270 bh on, 400 switch idle, "
+    "500 irq 25, 510 end irq 25, 520 NET_RX, 560 poll eth0 1, 570 end NET_RX"
 )
+TAKEN = [("irq", "stolen"), ("unknown", "stolen_or_synchronous"), ("irq", "from_idle")]
 
 
 @pytest.mark.parametrize("preemption", ["perf", "ftrace", "none"])
-def test_the_depth_of_preemption_tells_the_origin(preemption: str, tmp_path: Path) -> None:
-    told = recording(cpu(0, *STORY, task=IDLE), preemption=preemption)
-    got = Answer(without_events(told, RAISE).write(tmp_path / "a"))
-    assert_conserved(got)
-    rows = [(row["origin"], row["cost_class"]) for row in got.softirqs]
-    assert rows == [
-        ("irq", "stolen"),
-        ("unknown", "stolen_or_synchronous"),
-        ("irq", "from_idle"),
-    ]
-
-
-@pytest.mark.parametrize("preemption", ["perf", "ftrace", "none"])
-def test_without_switches_it_is_a_range(preemption: str, tmp_path: Path) -> None:
-    told = recording(cpu(0, *STORY, task=OPENSSL), preemption=preemption)
-    got = Answer(without_events(told, RAISE, SWITCH).write(tmp_path / "a"))
-    assert {row["origin"] for row in got.softirqs} == {"unknown"}
+@pytest.mark.parametrize("missing", [(), ("sched:sched_switch",)], ids=["switches", "none"])
+def test_the_depth_of_preemption_tells_the_origin(
+    preemption: str, missing: tuple[str, ...], tmp_path: Path
+) -> None:
+    formats = tuple(one for one in FORMATS if one.event not in ("irq:softirq_raise", *missing))
+    got = ledger_of(tmp_path, *TOLD, preemption=preemption, formats=formats)
+    if missing:
+        assert {row["origin"] for row in got.softirqs} == {"unknown"}
+    else:
+        assert [(row["origin"], row["cost_class"]) for row in got.softirqs] == TAKEN

@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.drawn import irq, raised
 from support.examples import examples
 from support.host import Fresh
+from support.interrupt_pairs import irq, raised
 from support.native_tables import Answer, assert_conserved, by
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h

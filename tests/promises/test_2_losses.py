@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from support.drawn import irq
+from support.interrupt_pairs import irq
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.told import NET_RX, OPENSSL, UDPSINK, answer

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from support.drawn import irq, raised
+from support.interrupt_pairs import irq, raised
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.told import IRQ_THREAD, KTIMERS, NET_RX, OPENSSL, TIMER, UDPSINK, answer

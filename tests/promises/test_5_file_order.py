@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from support.drawn import raised, softirq
+from support.interrupt_pairs import raised, softirq
 from support.native_tables import events
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from netcost_analysis._native import Capture, CaptureError
-from support.drawn import irq, raised, softirq
+from support.interrupt_pairs import irq, raised, softirq
 from support.native_tables import ALL_TABLES, events
 from support.perfdata import USUAL, Header, SampleType, cpu, recording
 from support.perfdata import happenings as h
