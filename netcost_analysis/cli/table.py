@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..display.wrapping import lines_of
+from ..display.templates import lines_of
 
 if TYPE_CHECKING:
     import pandas as pd
