@@ -1,11 +1,14 @@
 # netcost convert: a capture's tables as a dataset of Parquet files, or a trace for Perfetto.
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from ..export.perfetto import SUFFIXES
+from ..display.tables import Table
+from ..export.folder import require_free as require_free_folder
+from ..export.perfetto import SUFFIXES, require_free
 from ..timeline.task import Task
 from ..units import printable
 from .arguments import TASK
@@ -15,9 +18,9 @@ from .table import say, show
 if TYPE_CHECKING:
     from ..capture.capture import Capture
 
-# Of traces that other programs read; a folder is hardly meant.
+# Suffixes of other programs' traces, which are hardly meant as a folder.
 _OTHER_TRACES = (".json", ".json.gz", ".pb", ".trace")
-# What --events and --samples have alone: all that there are.
+# --events and --samples without a name: all of them.
 _ALL = "*"
 
 
@@ -92,12 +95,7 @@ def command(
     .perfetto-trace is a trace for ui.perfetto.dev: the events, and who owned each CPU. Either is
     there as a whole or not at all. Captures larger than memory are written too.
     """
-    from dataclasses import asdict
-
-    from ..export.folder import require_free
-    from ..export.perfetto import is_perfetto
-
-    if is_perfetto(output):
+    if output.endswith(SUFFIXES):
         if tables or events or samples:
             raise click.UsageError("a trace has no tables: leave out --tables, --events, --samples")
         _trace(path, output, victims, overwrite, part, as_json)
@@ -107,8 +105,7 @@ def command(
     is_folder = bool(tables or events or samples) or Path(output).is_dir()
     if output.endswith(_OTHER_TRACES) and not is_folder:
         raise click.UsageError(f"no such trace is written: name it FILE{SUFFIXES[0]}")
-
-    require_free(output, overwrite)
+    require_free_folder(output, overwrite)
     capture = opened(path)
     done = part.timeline(capture).to_parquet(
         output,
@@ -120,7 +117,13 @@ def command(
     if as_json:
         print_json(asdict(done))
         return
-    _print(done.folder, asdict(done)["tables"])
+    rows = [
+        (name, f"{table.rows:,}", f"{table.files:,}", f"{table.bytes / 1e6:,.1f}")
+        for name, table in done.tables.items()
+    ]
+    show(Table(("table", "rows", "files", "MB"), rows))
+    first = next(iter(done.tables.values())).folder
+    print(f"pandas.read_parquet({f'{done.folder}/{first}'!r})")
 
 
 def _trace(
@@ -131,10 +134,6 @@ def _trace(
     part: Part,
     as_json: bool,
 ) -> None:
-    from dataclasses import asdict
-
-    from ..export.perfetto import require_free
-
     require_free(output, overwrite)
     timeline = part.timeline(opened(path))
     done = timeline.to_perfetto(output, victims or None, overwrite=overwrite)
@@ -156,19 +155,7 @@ def _chosen(
         return names or ()
     counted = capture.info["events"]
     kinds = {one["name"]: one["tracepoint"] for one in capture.header.get("events", ())}
-    # Texts do not list them beforehand: all are tracepoints.
+    # Texts do not list their events; all of them are tracepoints.
     return tuple(
         name for name, count in counted.items() if count and kinds.get(name, True) == tracepoints
     )
-
-
-def _print(folder: str, tables: dict[str, dict[str, Any]]) -> None:
-    from ..display.tables import Table
-
-    rows = [
-        (name, f"{one['rows']:,}", f"{one['files']:,}", f"{one['bytes'] / 1e6:,.1f}")
-        for name, one in tables.items()
-    ]
-    show(Table(("table", "rows", "files", "MB"), rows))
-    first = next(iter(tables.values()))["folder"]
-    print(f"pandas.read_parquet({f'{folder}/{first}'!r})")

@@ -75,10 +75,12 @@ def command(
         source = find_notebook(notebook)
     except NotebookError as error:
         raise click.UsageError(str(error)) from None
-    if is_ours(source) and short_name(source) in OTHERS:
-        made_by, about = OTHERS[short_name(source)]
+    is_own = is_ours(source)
+    name = short_name(source) if is_own else None
+    if name in OTHERS:
+        made_by, about = OTHERS[name]
         raise click.UsageError(
-            f"{short_name(source)} is about {about}, not about one capture: {made_by} -o {output}"
+            f"{name} is about {about}, not about one capture: {made_by} -o {output}"
         )
     if is_experiment(path):
         raise click.ClickException(
@@ -86,23 +88,18 @@ def command(
             "them, and the experiment with --experiment; netcost sweep writes up a sweep, netcost "
             "compare repeats"
         )
-    if victim is not None and is_ours(source) and short_name(source) in OF_SAMPLES:
-        raise click.UsageError(f"{short_name(source)} is about no one task: leave out --victim")
+    if victim is not None and name in OF_SAMPLES:
+        raise click.UsageError(f"{name} is about no one task: leave out --victim")
     capture = opened(path)
-    of_samples = is_ours(source) and short_name(source) in OF_SAMPLES
     frame = check = None
-    if not (_is_sampled(capture) and (of_samples or not is_ours(source))):
+    if not (_is_sampled(capture) and (name in OF_SAMPLES or not is_own)):
         timeline = capture.timeline(victim=victim)
-        check = partial(_check, timeline, of_victim=victim is not None and is_ours(source))
+        check = partial(_check, timeline, of_victim=victim is not None and is_own)
         frame = partial(_frame, timeline)
     if experiment is not None:
         open_experiment(experiment)
-    chosen = {
-        "victim": victim,
-        "window": window,
-        "buffer": capture.buffer,
-        "experiment": experiment,
-    }
+    chosen = {"victim": victim, "window": window}
+    chosen |= {"buffer": capture.buffer, "experiment": experiment}
     try:
         write_report(
             *(source, path, output),
@@ -117,14 +114,8 @@ def command(
     except NotebookError as error:
         raise click.ClickException(str(error)) from None
     if as_json:
-        print_json(
-            {
-                "report": output,
-                "notebook": source.name,
-                "capture": path,
-                "bytes": Path(output).stat().st_size,
-            }
-        )
+        size = Path(output).stat().st_size
+        print_json({"report": output, "notebook": source.name, "capture": path, "bytes": size})
     else:
         print(f"report in {output}")
 
@@ -133,7 +124,7 @@ def _frame(timeline: "Timeline", names: dict[str, Any]) -> str:
     from ..capture.capture import Capture
     from ..report.timeline_view import section
 
-    # The notebook's capture has been read.
+    # The notebook has read its capture already.
     capture = names.get("capture")
     if isinstance(capture, Capture):
         timeline = capture.timeline(victim=timeline.given_victim)
@@ -152,13 +143,6 @@ def _is_sampled(capture: "Capture") -> bool:
 
 
 def _check(timeline: "Timeline", of_victim: bool) -> None:
-    _require_ledger(timeline)
-    if of_victim:
-        _ = timeline.victim
-
-
-def _require_ledger(timeline: "Timeline") -> None:
-    # Of a recording of samples alone the line names the notebook that is about it.
     from .._native import CaptureError
     from ..report.report import OF_SAMPLES
 
@@ -167,6 +151,9 @@ def _require_ledger(timeline: "Timeline") -> None:
     except CaptureError as error:
         if not _is_sampled(timeline.capture):
             raise
+        # For a recording of nothing but samples, name the notebook about them.
         raise CaptureError(
             f"{error}; it has samples of functions, which --notebook {OF_SAMPLES[0]} is about"
         ) from None
+    if of_victim:
+        _ = timeline.victim

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
     from ..view.text import Line
 
-# Of a pipe.
+# The width of a pipe.
 _WIDTH = 100
 _LEAST, _MOST = 50, 10_000
 
@@ -107,7 +107,7 @@ def _open(address: str) -> None:
 
 
 def _has_screen() -> bool:
-    # Where there is none Python finds browsers that take the terminal.
+    # Without a screen, Python would start a browser in the terminal.
     return sys.platform == "darwin" or any(
         os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
     )
@@ -132,6 +132,6 @@ def _show(line: "Line") -> None:
 
     text = Text(line.text, no_wrap=True, overflow="ignore")
     text.stylize(line.colour, line.begin, line.end)
-    # A terminal that is narrower wraps it.
+    # A narrower terminal wraps it.
     width = len(line.text)
     Console(markup=False, highlight=False, emoji=False, width=width).print(text)

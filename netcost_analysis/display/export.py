@@ -1,4 +1,4 @@
-# Frames of events as rows of plain values, as CSV and as Parquet.
+# Writes frames of events as rows of plain values, CSV and Parquet.
 
 import json
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ _CHUNK = 10_000
 
 
 def chunks(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    # A capture may hold millions of rows: no more than these become Python objects at a time. At
-    # least one chunk, for the header of an empty table.
+    # A capture may have millions of rows: only one chunk at a time becomes Python objects. There is
+    # at least one, for the header of an empty table.
     for at in range(0, max(len(frame), 1), _CHUNK):
         yield frame[at : at + _CHUNK]
 
 
 def rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    # Plain Python values; what JSON has not, NA, NaN and what is infinite, becomes None.
+    # Plain Python values. NA, NaN and infinity, which JSON does not have, become None.
     names = [str(name) for name in frame.columns]
     return [
         dict(zip(names, map(_plain, row), strict=True))
@@ -42,7 +42,7 @@ def _plain(value: Any) -> Any:
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
-    # Lists as JSON has them: pandas would write their numbers as it prints them, with an ellipsis.
+    # Lists as JSON: pandas would abbreviate them with an ellipsis.
     lists = [name for name in frame.columns if _is_list(frame[name])]
     with path.open("w", newline="") as out:
         for number, chunk in enumerate(chunks(frame)):
@@ -62,11 +62,17 @@ def _is_list(column: "pd.Series[Any]") -> bool:
 
 
 def write_parquet(frame: pd.DataFrame, path: Path) -> None:
-    # As frame.to_parquet does, but for the name under which pandas notes a list's type: its own
-    # read_parquet does not understand that one.
+    # Like frame.to_parquet, except for the metadata about lists.
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    notes = json.loads(table.schema.metadata[b"pandas"])
+    notes = json.dumps(notes_for_pandas(table.schema))
+    pq.write_table(table.replace_schema_metadata({b"pandas": notes}), path)
+
+
+def notes_for_pandas(schema: pa.Schema) -> dict[str, Any]:
+    # pandas' metadata about a schema, except for the name of a list's type, which its own
+    # read_parquet does not understand.
+    notes: dict[str, Any] = json.loads(schema.metadata[b"pandas"])
     for column in notes["columns"]:
-        if is_list(table.schema.field(column["name"]).type):
+        if is_list(schema.field(column["name"]).type):
             column["numpy_type"] = "object"
-    pq.write_table(table.replace_schema_metadata({b"pandas": json.dumps(notes)}), path)
+    return notes

@@ -1,4 +1,4 @@
-# Any frame of figures as a table for a reader: units from the columns' names, as all frames have.
+# Any frame of figures as a table for a reader; units follow from the names of columns.
 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,31 +16,29 @@ def figures(
     start_ns: int | None = None,
     rows: int | None = None,
     names: Mapping[str, str] | None = None,
-    unit: str | None = None,
     shares: Collection[str] = (),
 ) -> Table:
-    # start_ns: what moments count from; they are left as numbers where it is None. rows: at most
-    # so many. names: headings, where the column's own will not do. unit: of a matrix, whose columns
-    # are named for things: "ns", "share". shares: columns that are shares and not called so.
+    # start_ns: times count from here; None leaves them as numbers. rows: at most so many. names:
+    # headings instead of a column's name. shares: columns that are shares, but not called so.
     named = any(name is not None for name in frame.index.names)
     shown = (frame if rows is None else frame[:rows]).reset_index(drop=not named)
     keys = frame.index.nlevels if named else 0
-    if frame.columns.name == "thief":
-        unit = unit or "ns"
+    # The columns of a matrix are named after thieves.
+    is_matrix = frame.columns.name == "thief"
     cells, heads, left = [], [], {0}
     for i, name in enumerate(map(str, shown.columns)):
         values = shown.iloc[:, i]
-        thing = unit is not None and i >= keys
-        kind = f"{name}_{unit}" if thing else f"{name}_share" if name in shares else name
+        thing = is_matrix and i >= keys
+        kind = f"{name}_ns" if thing else f"{name}_share" if name in shares else name
         cells.append(_column(kind, values, start_ns))
         if name in shares and "measure" in shown:
-            # Instructions per cycle are no share, and stand in the columns of those that are.
+            # Instructions per cycle are no share, but in the same column as shares.
             ratios = shown["measure"] == "ipc"
             cells[-1] = [
                 _plain(value) if ratio else cell
                 for value, ratio, cell in zip(values, ratios, cells[-1], strict=True)
             ]
-        # CPUs and other numbers are called what the matrix calls them.
+        # A number is prefixed with what the matrix calls it, as "CPU 3".
         called = f"{frame.columns.name} {name}" if name.isdigit() else name
         heads.append((names or {}).get(name) or (called if thing else heading(name, start_ns)))
         if _is_text(values):
@@ -49,7 +47,7 @@ def figures(
 
 
 def heading(name: str, start_ns: int | None = None) -> str:
-    # "stolen_share" -> "stolen share": units stand in the cells.
+    # "stolen_share" -> "stolen share": units are in the cells.
     if is_instant(name) and start_ns is not None:
         return f"{name.removesuffix('_ns').replace('_', ' ')}, s"
     if name == "ns":
@@ -73,7 +71,7 @@ def _column(name: str, values: "pd.Series[Any]", start_ns: int | None) -> list[s
 
 
 def _ns(value: Any) -> str:
-    # What is regressed or averaged has fractions of a nanosecond.
+    # Averages and estimates have fractions of a nanosecond.
     return f"{value:.1f} ns" if 0 < abs(value) < 10 and value != int(value) else duration(value)
 
 

@@ -1,4 +1,4 @@
-# Figures of a comparison as text, in the unit that each metric has.
+# Figures of a comparison as text, in the unit of each metric.
 
 from collections.abc import Mapping
 from math import isinf
@@ -21,7 +21,7 @@ def quantity(value: Any, per_unit: str) -> str:
 
 
 def moved(change: Any, is_relative: bool, per_unit: str) -> str:
-    """How far a metric went: of a relative one in percent, of a share in points."""
+    """A change: in percent if it is relative, in points if it is a share."""
     if absent(change):
         return "unknown"
     if isinf(change):
@@ -37,7 +37,7 @@ def judged(row: Mapping[Any, Any]) -> str:
         return moved(row["change"], row["is_relative"], row["per_unit"])
     if row["differs"] not in ("no", "too_few"):
         return ""
-    # Of nothing there is no part.
+    # There is no relative change from 0.
     return "from 0" if absent(row["change"]) and not row["base"] and row["new"] else "~"
 
 

@@ -1,4 +1,4 @@
-# Tables for a reader: text and HTML from one description; a terminal's are in cli_table.
+# Tables for a reader, as text and HTML; those of a terminal are in cli/table.py.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,8 +22,8 @@ _LEFT = ' style="text-align:left"'
 
 @dataclass
 class Table:
-    # header: one per column. strong: rows to set apart. left: columns aligned left, the others
-    # right. places: by row, where it is in a report's timeline, "" for nowhere (viewed.py).
+    # header: one per column. strong: bold rows. left: columns aligned left, the others right.
+    # places: by row, its place in a report's timeline, "" for none.
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     strong: set[int] = field(default_factory=set)
@@ -52,7 +52,7 @@ class Table:
         def row(cells: Iterable[str], tag: str, strong: bool = False, place: str = "") -> str:
             style = ' style="font-weight:bold"' if strong else ""
             style += f' data-place="{place}"' if place else ""
-            # The page's first column is aligned left as it is.
+            # The page's style aligns the first column left.
             aligned = (
                 f"<{tag}{_LEFT if i and i in self.left else ''}>{escape(cell)}</{tag}>"
                 for i, cell in enumerate(cells)
@@ -83,7 +83,7 @@ def summary_text(lines: Sequence[tuple[str, str]]) -> str:
 
 
 def between(low_ns: Any, high_ns: Any) -> str:
-    # A cell whose truth lies between two values; nothing for nothing.
+    # A value between two bounds; empty for 0.
     if not high_ns:
         return ""
     low, high = duration(low_ns), duration(high_ns)
@@ -108,7 +108,7 @@ def plain(value: Any) -> Any:
 
 
 def listed(frame: "pd.DataFrame") -> list[dict[str, Any]]:
-    # Its rows, of plain scalars, as templates and JSON take them.
+    # Its rows with plain scalars, for templates and JSON.
     rows = frame.to_dict("records")
     return [{str(name): plain(value) for name, value in row.items()} for row in rows]
 

@@ -1,4 +1,4 @@
-"""Words: templates that format figures, as Markdown, and from that HTML and plain text.
+"""Templates that format figures as Markdown, and from that HTML and plain text.
 
 A template is Jinja2 with the filters of FILTERS. What it puts in is escaped for Markdown, once;
 HTML and text are made from the Markdown, so that a task's name is text in each form.
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markdown_it import MarkdownIt
 
-# An underscore within a word, and a "<" that begins no tag, are text as they are.
+# An underscore within a word, and a "<" that begins no tag, need no escape.
 _SPECIAL = re.compile(r"([\\`*\[\]>#|&~$!]|<(?=[A-Za-z/!?])|(?<![^\W_])_|_(?![^\W_]))")
-# What begins a list, or underlines a heading, where it begins a line.
+# At the start of a line these would begin a list or underline a heading.
 _LEADING = re.compile(r"^(\d*)([-+=]|[.)](?=\s|$))")
 _NEWLINES = re.compile(r"[\n\r\t\v\f]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -29,7 +29,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Markdown(str):
-    """Text that is Markdown already: not escaped again."""
+    """Text that is Markdown already, and is not escaped again."""
 
     __slots__ = ()
 
@@ -142,7 +142,7 @@ def _reader() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     made = MarkdownIt("commonmark", {"html": False}).enable("table")
-    # Where a template's line ends is nothing to a reader.
+    # A line break in a template has no meaning.
     made.add_render_rule("softbreak", lambda *_: " ")
     return made
 

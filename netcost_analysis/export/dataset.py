@@ -9,7 +9,7 @@ The CPU is a column, and not in a folder's name: of cpu=3 pandas would make a ca
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,23 +21,22 @@ from ..capture.checksum import file_of
 from ..errors import ArgumentError
 from ..progress import Amount
 from ..timeline.tables import STREAMED
-from .described import SORTED, Described, described, plain
+from .described import SORTED, Described, described, identity, plain
 from .folder import require_free, whole, write_mark
-from .identity import identity
 from .partition import Partition
 from .recorded import recorded_of
 
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
-# Of a few rows, written at once.
+# Tables of a few rows, written in one go.
 _SMALL = ("sums", "irqs")
 TABLES = (*STREAMED, *_SMALL)
-# Bytes of rows that wait for their row group to fill, over all tables and CPUs.
+# Memory for rows whose row group is not full yet, over all tables and CPUs.
 _MOST_WAITING = 64 << 20
 # Rows of a batch over all tables.
 _BATCH_ROWS = 100_000
-# A table by CPU has one of them.
+# The column with the CPU, if a table has one.
 _CPU_COLUMNS = ("cpu", "common_cpu")
 
 
@@ -133,19 +132,20 @@ def to_parquet(
         raise ArgumentError(f"no table {named} to write; there are {', '.join(TABLES)}")
     require_free(folder, overwrite)
     recorded = recorded_of(timeline.capture, events, samples)
-    of = identity(timeline, ledger=bool(chosen))
+    said = identity(timeline, ledger=bool(chosen))
     with whole(folder, overwrite) as draft:
-        writer = _Writer(draft, of)
+        writer = _Writer(draft, said)
         for name in chosen:
-            writer.start(name, name, SORTED.get(name, ()), own=True)
-        for one in recorded:
-            writer.start(one.name, one.folder, one.sorted_by, own=False)
+            writer.start(name, name, SORTED.get(name, ()), is_ledgers=True)
+        for event in recorded:
+            writer.start(event.name, event.folder, event.sorted_by, is_ledgers=False)
         _write_ledger(writer, timeline, chosen)
-        for one in recorded:
-            writer.add(one.name, one.read(timeline))
-        written = writer.close()
-        write_mark(draft, {**of, "tables": {name: asdict(one) for name, one in written.items()}})
-    return Exported(str(folder), of, written)
+        for event in recorded:
+            writer.add(event.name, event.read(timeline))
+        written = {name: table.close(draft) for name, table in writer.tables.items()}
+        listed = {name: asdict(table) for name, table in written.items()}
+        write_mark(draft, {**said, "tables": listed})
+    return Exported(str(folder), said, written)
 
 
 def _write_ledger(writer: "_Writer", timeline: "Timeline", chosen: tuple[str, ...]) -> None:
@@ -164,19 +164,20 @@ def _write_ledger(writer: "_Writer", timeline: "Timeline", chosen: tuple[str, ..
 
 class _Writer:
     # Rows of all tables, each to the partition of its CPU.
-    def __init__(self, folder: Path, of: dict[str, Any]) -> None:
-        self._folder, self._of = folder, of
-        self._tables: dict[str, _Table] = {}
+    def __init__(self, folder: Path, said: dict[str, Any]) -> None:
+        self._folder, self._said = folder, said
+        self.tables: dict[str, _Table] = {}
 
-    def start(self, name: str, folder: str, sorted_by: tuple[str, ...], own: bool) -> None:
+    def start(self, name: str, folder: str, sorted_by: tuple[str, ...], is_ledgers: bool) -> None:
         (self._folder / folder).mkdir(parents=True)
-        self._tables[name] = _Table(name, folder, sorted_by, own)
+        self.tables[name] = _Table(folder, sorted_by, is_ledgers)
 
     def add(self, name: str, rows: Any) -> None:
-        table = self._tables[name]
+        table = self.tables[name]
         rows = plain(rows, table.names)
         if table.described is None:
-            table.described = described(name, rows.schema, self._of, table.sorted_by, table.own)
+            given = (table.sorted_by, table.is_ledgers)
+            table.described = described(name, rows.schema, self._said, *given)
         for stem, part in _by_cpu(rows, name in _SMALL):
             if stem not in table.partitions:
                 folder = self._folder / table.folder
@@ -185,43 +186,42 @@ class _Writer:
         self._relieve()
 
     def _relieve(self) -> None:
-        # The fullest first: its row group is the least small.
-        parts = [one for table in self._tables.values() for one in table.partitions.values()]
-        waiting = sum(one.waiting for one in parts)
-        for one in sorted(parts, key=lambda one: -one.waiting):
+        # The fullest first: it gives the largest row group.
+        parts = [part for table in self.tables.values() for part in table.partitions.values()]
+        waiting = sum(part.waiting for part in parts)
+        for part in sorted(parts, key=lambda part: -part.waiting):
             if waiting <= _MOST_WAITING:
                 return
-            waiting -= one.waiting
-            one.write()
-
-    def close(self) -> dict[str, ExportedTable]:
-        return {name: table.close(self._folder) for name, table in self._tables.items()}
+            waiting -= part.waiting
+            part.write()
 
 
+@dataclass
 class _Table:
-    def __init__(self, name: str, folder: str, sorted_by: tuple[str, ...], own: bool) -> None:
-        self.name, self.folder, self.sorted_by, self.own = name, folder, sorted_by, own
-        self.described: Described | None = None
-        self.names: dict[str, Any] = {}
-        self.partitions: dict[str, Partition] = {}
+    folder: str
+    sorted_by: tuple[str, ...]
+    is_ledgers: bool
+    described: Described | None = None
+    names: dict[str, Any] = field(default_factory=dict)
+    partitions: dict[str, Partition] = field(default_factory=dict)
 
     def close(self, folder: Path) -> ExportedTable:
         parts = list(self.partitions.values())
         if not parts:
-            # A table without rows has a file that says its columns.
+            # An empty table still has a file, with its columns.
             assert self.described is not None
             parts = [Partition(folder / self.folder, "part", self.described)]
-        for one in parts:
-            one.close()
+        for part in parts:
+            part.close()
         rows, files, size = (
-            sum(getattr(one, name) for one in parts) for name in ("rows", "files", "bytes")
+            sum(getattr(part, name) for part in parts) for name in ("rows", "files", "bytes")
         )
         return ExportedTable(self.folder, rows, files, size, self.sorted_by)
 
 
 def _by_cpu(rows: Any, small: bool) -> "list[tuple[str, Any]]":
-    # What the files' names begin with, in the order of their CPUs, as readers go through files by
-    # name, and the rows; a CPU's follow each other.
+    # The rows of each CPU, which are contiguous, and the stem of their files. Readers go through
+    # files by name, so stems sort by CPU.
     column = next((name for name in _CPU_COLUMNS if name in rows.column_names), None)
     if not len(rows):
         return []

@@ -3,15 +3,21 @@
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from .._native import __version__
+from ..capture.checksum import checksum
+from ..display.export import notes_for_pandas
 from ..frames import is_list, to_frame
 from ..schema import column, is_instant
 
-# By what the rows of a CPU are sorted; the first of two where it is known, else the second.
+if TYPE_CHECKING:
+    from ..timeline.timeline import Timeline
+
+# Columns that the rows of a CPU are sorted by; where the first is null, the second counts.
 SORTED = {
     "segments": ("start_ns",),
     "softirqs": ("entry_ns", "exit_ns"),
@@ -21,6 +27,12 @@ SORTED = {
     "migrations": ("time_ns",),
     "coverage": ("start_ns",),
 }
+_OF_CAPTURE = (
+    *("format", "tool_version", "cmdline", "hostname", "kernel", "arch", "clock", "time_unit"),
+    *("nr_cpus", "lost_events", "lost_unplaced", "lost_unknown"),
+)
+# Facts that take no further pass.
+_FACTS = ("softirqs", "interrupts", "polls", "on_cpu")
 _OF_CLASS = re.compile(r"softirq_(?P<vec>.+?)_(?P<of>from_idle|scheduled|s[a-z_]+)_ns")
 
 
@@ -41,8 +53,8 @@ class Described:
 def plain(table: Any, names: dict[str, Any]) -> Any:
     """An Arrow table without dictionaries of numbers, which Parquet has no type for.
 
-    names: by column the dictionary of names that the tables before it had; it is used again where
-    it is the same, for whoever holds a batch's own dictionary holds the whole batch in memory.
+    names: by column, the dictionary of the tables before. It is reused where it is equal, because a
+    reference to a batch's own dictionary keeps the whole batch in memory.
     """
     for place, field in enumerate(table.schema):
         kind, rows = field.type, table.column(place)
@@ -65,16 +77,16 @@ def _renamed(rows: Any, column: str, names: dict[str, Any]) -> Any:
 
 
 def described(
-    table: str, source: Any, identity: dict[str, Any], sorted_by: tuple[str, ...], own: bool
+    table: str, source: Any, said: dict[str, Any], sorted_by: tuple[str, ...], is_ledgers: bool
 ) -> Described:
     """The schema of a plain() table, of whose Arrow schema source is.
 
-    own: whether its columns are the ledger's, and so declared; a recorded event's fields are not.
+    is_ledgers: whether its columns are the ledger's, and so declared; those of events are not.
     """
-    fields = [_described(table, field, own) for field in source]
+    fields = [_described(table, field, is_ledgers) for field in source]
     metadata = {
-        "netcost": json.dumps({**identity, "table": table, "sorted_by": list(sorted_by)}),
-        # By which pandas reads nullable integers as such, and names as categories.
+        "netcost": json.dumps({**said, "table": table, "sorted_by": list(sorted_by)}),
+        # With this, pandas reads nullable integers and categories.
         "pandas": _for_pandas(source),
     }
     instants = tuple(
@@ -83,7 +95,7 @@ def described(
         if pa.types.is_int64(field.type)
         and (
             field.name in sorted_by
-            or (own and (is_instant(f"{table}.{field.name}") or is_instant(field.name)))
+            or (is_ledgers and (is_instant(f"{table}.{field.name}") or is_instant(field.name)))
         )
     )
     return Described(
@@ -94,12 +106,12 @@ def described(
     )
 
 
-def _described(table: str, field: Any, own: bool) -> Any:
-    if not own and field.name != "time_ns":
+def _described(table: str, field: Any, is_ledgers: bool) -> Any:
+    if not is_ledgers and field.name != "time_ns":
         return field.remove_metadata()
     if table == "slices" and (of := _OF_CLASS.fullmatch(field.name)):
         definition = (
-            f"time of {of['vec']} softirqs of cost class `{of['of']}` within the stay, with their "
+            f"time of {of['vec']} softirqs of cost class `{of['of']}` within the slice, with their "
             "polls"
         )
         return field.with_metadata({"unit": "ns", "definition": definition})
@@ -113,11 +125,45 @@ def _described(table: str, field: Any, own: bool) -> Any:
 
 
 def _for_pandas(source: Any) -> str:
-    # pandas would read lists by a name for their type that it does not understand itself.
-    frame = to_frame(source.empty_table())
-    notes = json.loads(pa.Schema.from_pandas(frame, preserve_index=False).metadata[b"pandas"])
-    for one in notes["columns"]:
-        if is_list(source.field(one["name"]).type):
-            one["numpy_type"] = "object"
-    # What wrote it changes nothing for who reads it, and the same capture is to be the same bytes.
-    return json.dumps({**notes, "creator": {"library": "pyarrow", "version": pa.__version__}})
+    schema = pa.Schema.from_pandas(to_frame(source.empty_table()), preserve_index=False)
+    # The versions of pandas and pyarrow that wrote it must not change the bytes.
+    creator = {"library": "pyarrow", "version": pa.__version__}
+    return json.dumps({**notes_for_pandas(schema), "creator": creator})
+
+
+def identity(timeline: "Timeline", ledger: bool) -> dict[str, Any]:
+    """As JSON has it: recording, sha256, netcost, host, clock, window, CPUs, losses, notes.
+
+    ledger: whether the timeline's own tables are wanted; else it is asked nothing that a recording
+    without a ledger could not answer. Times are ns on the capture's clock.
+    """
+    capture = timeline.capture
+    info = capture.info
+    said = {
+        "recording": capture.path,
+        "buffer": capture.buffer,
+        "sha256": checksum(capture),
+        "netcost": __version__,
+        **{name: info.get(name) for name in _OF_CAPTURE},
+        "capture_start_ns": info["start_ns"],
+        "capture_end_ns": info["end_ns"],
+    }
+    if not ledger:
+        selection = timeline.selection if info["start_ns"] is not None else {}
+        return {
+            **said,
+            "start_ns": selection.get("start_ns") or info["start_ns"],
+            "end_ns": selection.get("end_ns") or info["end_ns"],
+            "cpus": timeline.cpus or info["cpus"],
+            "recorded": info["recorded"],
+            "notes": info["notes"],
+        }
+    summary = timeline.summary
+    return {
+        **said,
+        **{name: summary[name] for name in ("start_ns", "end_ns", "resolution_ns", "cpus")},
+        "recorded": timeline.recorded,
+        "owned": timeline.owned,
+        "missing": {fact: why for fact in _FACTS if (why := timeline.missing[fact])},
+        "notes": timeline.notes,
+    }

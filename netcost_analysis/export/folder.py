@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 
-# What the dataset is of, beside the folders of its tables.
+# The file that says what the dataset is of.
 MARK = "netcost.json"
 _FORMAT = "netcost_dataset"
 FORMAT = 1
@@ -51,17 +51,17 @@ def require_free(folder: str | Path, overwrite: bool) -> None:
 
 @contextmanager
 def whole(folder: str | Path, overwrite: bool) -> Iterator[Path]:
-    """Yields a folder to write to; it takes its place when the block ends well, or goes."""
+    """Yields a draft folder. It replaces the target when the block succeeds, else it is removed."""
     require_free(folder, overwrite)
     target = Path(os.path.abspath(folder))
     draft = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
     try:
         yield draft
-        # mkdtemp gives 0700; the folder gets what any new one would.
+        # mkdtemp sets 0700; use the mode of any new folder.
         mask = os.umask(0)
         os.umask(mask)
         draft.chmod(0o777 & ~mask)
-        # It took a while: somebody else may have been there meanwhile.
+        # Somebody else may have created it meanwhile.
         require_free(folder, overwrite)
         _take_place(draft, target)
     finally:

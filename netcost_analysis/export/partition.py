@@ -9,21 +9,21 @@ import pyarrow.parquet as pq
 
 from .described import Described
 
-# Rows of a row group, at most: a reader that wants a window skips the others by their statistics.
+# Most rows of a row group. A reader of a window skips others by their statistics.
 ROW_GROUP = 65_536
-# A file's footer is kept until the file is done: it may not grow with the capture.
+# The footer stays in memory until the file is finished, so a file has a bounded number.
 _MOST_ROW_GROUPS = 256
-# Bytes of a page: of so many rows are a page's statistics.
+# Bytes of a page, which has statistics of its own.
 _PAGE = 65_536
-# Tables that wait as they came: each has its own copy of the names.
+# More tables than this are merged: each has its own copy of the names.
 _MOST_PIECES = 8
-# Names of which few may be in a row group.
+# A longer dictionary is cut to the names that a row group uses.
 _MANY_NAMES = 256
 
 
 class _Sink:
-    # A file that is open only while it is written to: there may be more partitions than files that
-    # a process may have open.
+    # A file that is open only while it is written to, because there may be more partitions than
+    # a process may have open files.
     def __init__(self, path: Path) -> None:
         self.closed = False
         self._path, self._held, self._at = path, bytearray(), 0
@@ -47,13 +47,13 @@ class _Sink:
             with self._path.open("ab") as file:
                 file.write(self._held)
         except OSError as error:
-            # Of a write the system does not say to which file.
+            # The system's error does not name the file.
             raise OSError(error.errno, error.strerror, str(self._path)) from None
         self._held.clear()
 
 
 class Partition:
-    """Of one table the rows of one CPU, in the order in which they are added.
+    """The rows of one table on one CPU, in the order in which they are added.
 
     folder: an existing one. stem: what its files' names begin with. Attributes: rows, files and
     bytes, what was written; waiting, the bytes of rows that are not.
@@ -74,7 +74,7 @@ class Partition:
         while at < len(rows):
             piece = rows.slice(at, ROW_GROUP - self._count)
             at += len(piece)
-            # A copy: a slice would keep the whole batch in memory.
+            # Copy it: a slice would keep the whole batch in memory.
             piece = piece.take(np.arange(len(piece)))
             self._pieces.append(piece)
             self._count += len(piece)
@@ -109,7 +109,7 @@ class Partition:
                 self._sink,
                 described.schema,
                 compression="zstd",
-                # Times hardly repeat.
+                # Times rarely repeat.
                 use_dictionary=described.dictionaries,
                 column_encoding=dict.fromkeys(described.instants, "DELTA_BINARY_PACKED"),
                 sorting_columns=[
@@ -137,7 +137,7 @@ class Partition:
 
 
 def _bytes(rows: Any) -> int:
-    # Without the names, which pieces share.
+    # Not counting the names, which pieces share.
     return sum(
         len(rows) * column.type.index_type.bit_width // 8
         if pa.types.is_dictionary(column.type)
@@ -147,7 +147,7 @@ def _bytes(rows: Any) -> int:
 
 
 def _few_names(column: Any) -> Any:
-    # A row group has all names of its column's dictionary: of many it gets those it uses.
+    # Parquet writes a column's whole dictionary into each row group: drop unused names.
     kind = column.type
     if not pa.types.is_dictionary(kind):
         return column

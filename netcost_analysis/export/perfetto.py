@@ -4,7 +4,7 @@ docs/perfetto.md says what it shows; native code writes it.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,15 +13,22 @@ from ..capture.checksum import file_of
 from ..errors import ArgumentError
 from ..files import replacing
 from ..progress import Amount, progress
-from ..timeline.task import ALL, Group, Task, label_of, require_task
+from ..timeline.owners import of_tasks, sums_by_thief, within_figures
+from ..timeline.task import ALL, Group, Task, label_of, require_task, rows_of
 from ..timeline.task_groups import named, recorded_victim
-from .perfetto_counters import counters
+from ..units import round_width
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..timeline.timeline import Timeline
 
-# By which netcost convert knows what is wanted; Perfetto's own tools write both.
+# netcost convert writes a trace to names with these endings, which Perfetto's tools use too.
 SUFFIXES = (".perfetto-trace", ".pftrace")
+# Name, unit, times in ns, values.
+_Counter = tuple[str, str, list[int], list[float]]
+# A counter has at most about so many values.
+_BINS = 500
 
 
 @dataclass(frozen=True)
@@ -47,11 +54,6 @@ class PerfettoTrace:
     slice_bytes: int
     counters: tuple[str, ...]
     notes: list[str]
-
-
-def is_perfetto(path: str | Path) -> bool:
-    """Whether a name is one of a trace for Perfetto."""
-    return str(path).endswith(SUFFIXES)
 
 
 def require_free(path: str | Path, overwrite: bool) -> None:
@@ -107,14 +109,14 @@ def to_perfetto(
     capture = timeline.capture
     chosen = _recorded(timeline) if victims is None else _given(timeline, victims)
     notes = list(timeline.notes)
-    shown, why = counters(timeline, {_name(timeline, one): one for one in chosen})
+    shown, why = _counters(timeline, {_name(timeline, victim): victim for victim in chosen})
     if not chosen:
         why = "no counters of a victim: none was given, and no bundle names one that ran"
     file = file_of(capture)
     amount = Amount(capture.event_count, file.stat().st_size if file else 0)
     with replacing(path) as draft, progress("writing the trace", amount) as advance:
         done = capture.native.perfetto(str(draft), shown, progress=advance, **timeline.selection)
-        # It took a while: somebody else may have been there meanwhile.
+        # Somebody else may have created it meanwhile.
         require_free(path, overwrite)
     notes += [*done["notes"], *([why] if why else [])]
     return PerfettoTrace(
@@ -126,7 +128,7 @@ def to_perfetto(
 
 
 def _name(timeline: "Timeline", victim: Task) -> str:
-    # Two groups may have tasks of one name.
+    # Two groups may have tasks with the same name.
     name = str(label_of(timeline, victim))
     if not isinstance(victim, Group):
         return name
@@ -152,3 +154,56 @@ def _recorded(timeline: "Timeline") -> list[Task]:
     names = [row.comm for row in timeline.owned_by() if row.of_task]
     victim = recorded_victim(timeline, names)
     return [] if victim is None else [victim]
+
+
+def _counters(
+    timeline: "Timeline", victims: Mapping[str, Task]
+) -> tuple[list[_Counter], str | None]:
+    # Each victim's share stolen and time on CPU, and why there are none. victims: by name. A value
+    # holds from the start of its bin; bins begin at multiples of their width on the clock.
+    if not victims or not timeline.duration_ns:
+        return [], None
+    if timeline.missing["on_cpu"]:
+        return [], f"no counters of a victim: {timeline.missing['on_cpu']}"
+    width = round_width(timeline.duration_ns, _BINS)
+    sums = timeline.sums(width)
+    rows = of_tasks(sums_by_thief(sums, "comm"))
+    rows = rows.assign(bin_ns=sums["bin_ns"].loc[rows.index])
+    found = []
+    for name, victim in victims.items():
+        found += _counters_of(timeline, rows_of(rows, victim), name, width)
+    return found, None
+
+
+def _counters_of(
+    timeline: "Timeline", rows: "pd.DataFrame", name: str, width: int
+) -> list[_Counter]:
+    import numpy as np
+
+    start, end = (int(timeline.summary[edge]) for edge in ("start_ns", "end_ns"))
+    bins = np.arange(start // width * width, end, width)
+    what = within_figures(rows)
+    on_cpu, stolen, most = (
+        rows["ns"]
+        .where(what[measure], 0)
+        .groupby(rows["bin_ns"])
+        .sum()
+        .reindex(bins, fill_value=0)
+        .to_numpy("int64")
+        for measure in ("on_cpu_ns", "stolen_ns", "stolen_max_ns")
+    )
+    times = np.maximum(bins, start)
+    lengths = np.minimum(bins + width, end) - times
+
+    def percent(part: "np.ndarray", whole: "np.ndarray") -> list[float]:
+        # 0 % of no time.
+        return (100.0 * part / np.maximum(whole, 1)).tolist()  # type: ignore[no-any-return]
+
+    at = times.tolist()
+    shares = [(f"{name}: stolen", stolen)]
+    if (most != stolen).any():
+        shares.append((f"{name}: stolen at most", most))
+    return [
+        *((label, "% of its time on CPU", at, percent(part, on_cpu)) for label, part in shares),
+        (f"{name}: on CPU", "% of a CPU", at, percent(on_cpu, lengths)),
+    ]

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
 
-# Rows by which it is known how large one is.
+# The size of a row is estimated from this many.
 _FEW = 10_000
-# A tracepoint may have a field of its own that is called cpu.
+# A tracepoint may have a field called cpu.
 _CPUS = ("common_cpu", "cpu")
 _TIMES = ("time_ns", "time_cycles", "time_order")
-# The rows, in order, and a CPU's share of them once more.
+# In memory at once: the rows, the sorted rows, and parts of them for each CPU.
 _COPIES = 3
 
 
@@ -77,30 +77,30 @@ def recorded_of(
     known = capture.header.get("events", ())
     tables: dict[str, Recorded] = {}
     for sampled, names in ((False, events), (True, samples)):
-        kind, taken = "samples" if sampled else "events", set[str]()
+        kind, used = "samples" if sampled else "events", set[str]()
         for name in names:
             event = require_event(name, known, fields=not sampled and is_perf(capture.header))
             if sampled:
                 require_samples(capture.header, event)
             table = f"{kind}.{event}"
             if table not in tables:
-                folder = _free(folder_name(event), taken)
+                folder = _free(folder_name(event), used)
                 tables[table] = Recorded(table, f"{kind}/{folder}", event, sampled)
     return list(tables.values())
 
 
 def folder_name(name: str) -> str:
     """An event's name as that of a folder, whatever a stranger's capture has in it."""
-    # Readers leave out what begins with a dot or an underscore, and take = for a partition's key.
+    # Readers skip names that begin with a dot or an underscore, and parse = as a partition's key.
     return re.sub(r"[^A-Za-z0-9_.-]", "_", name.replace(":", ".")).lstrip("._-")[:100] or "event"
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _free(name: str, used: set[str]) -> str:
     free, number = name, 1
-    while free.lower() in taken:
+    while free.lower() in used:
         number += 1
         free = f"{name}-{number}"
-    taken.add(free.lower())
+    used.add(free.lower())
     return free
 
 
@@ -109,7 +109,7 @@ def _first_of(rows: Any, names: tuple[str, ...]) -> str | None:
 
 
 def _part(timeline: "Timeline") -> tuple[tuple[int, int] | None, list[int] | None]:
-    # Window and CPUs as native takes them: what lies outside takes no memory.
+    # Window and CPUs for native, so that nothing else takes memory.
     if timeline.start_s is None and timeline.end_s is None:
         return None, timeline.cpus
     start, end = timeline.selection["start_ns"], timeline.selection["end_ns"]

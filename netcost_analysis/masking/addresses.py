@@ -1,11 +1,11 @@
-# IP and hardware addresses in the place of others: what shares its first bits with another shares
-# as many in its place, so that every subnet keeps its shape; docs/mask.md#addresses.
+# Replacements of IP and hardware addresses. Addresses with a common prefix keep a common prefix of
+# the same length, so that every subnet keeps its shape: docs/mask.md#addresses.
 
 import ipaddress
 import secrets
 from collections.abc import Callable, Iterable
 
-# No bit on the way to one of these is turned: what an address is for stays visible.
+# These prefixes stay, so that the class of an address stays visible.
 _SPECIAL = {
     4: (
         "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 "
@@ -13,10 +13,10 @@ _SPECIAL = {
     ),
     6: "::/8 2000::/3 fc00::/8 fd00::/8 fe80::/64 ff00::/8",
 }
-# Where the part of a host begins, at the latest.
+# The host part begins here at the latest.
 _HOST_BITS = {4: 24, 6: 64}
 _SIZE = {4: 32, 6: 128}
-# Multicast groups that a host's own address is part of.
+# Multicast groups that contain part of a host's address.
 _SOLICITED = ipaddress.ip_network("ff02::1:ff00:0/104")
 _MAPPED = ipaddress.ip_network("::ffff:0:0/96")
 
@@ -47,7 +47,7 @@ def is_kept(address: Address) -> bool:
 
 
 class Addresses:
-    # Prefixes seen so far, and whether the bit behind each is turned.
+    # For each prefix so far, whether the next bit is flipped.
 
     def __init__(self, coin: Callable[[], int] = lambda: secrets.randbits(1)) -> None:
         self._coin = coin
@@ -62,7 +62,7 @@ class Addresses:
         }
 
     def know(self, pairs: Iterable[tuple[Address, Address]]) -> None:
-        # What an earlier masking decided.
+        # Takes over the decisions of an earlier masking.
         for original, replacement in pairs:
             bits, other = _bits(original), _bits(replacement)
             for at in range(len(bits)):
@@ -90,7 +90,7 @@ class Addresses:
         host = _HOST_BITS[version]
         if len(prefix) >= host:
             own = prefix[host:]
-            # The network itself, its first address and, of IPv4, its broadcast stay what they are.
+            # The network's own address, its first one and the broadcast (IPv4) stay recognizable.
             if "1" not in own or (version == 4 and "0" not in own):
                 return 0
         key = (version, prefix)
@@ -101,7 +101,7 @@ class Addresses:
 
 
 class HardwareAddresses:
-    # Numbered, in the range that is anybody's to give: the maker is not to be seen.
+    # Numbered, locally administered, so that they do not show the vendor.
 
     def __init__(self) -> None:
         self._next = 0

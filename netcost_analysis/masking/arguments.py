@@ -1,4 +1,4 @@
-# Command lines: the recorder's own, whose options say what was recorded and how, and others'.
+# Command lines. The recorder's own keeps the options that say what was recorded, and how.
 
 import re
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ from pathlib import PurePosixPath
 from .names import Names
 
 # TASK_COMM_LEN without its NUL.
-COMM_LENGTH = 15
+_COMM_LENGTH = 15
 _RECORDERS = {"perf", "trace-cmd", "netcost-record", "tracefs"}
 _SUBCOMMANDS = {"record", "stat", "trace", "sched", "kwork", "lock", "script", "report", "stream"}
-# Options whose argument names something of the host's.
+# Options whose argument is a name of the host's.
 _HIDDEN_WORDS = (
     "-o --output -u --uid -G --cgroup -w -t --tid -B --vmlinux --control --input --debuginfod-urls "
     "--setup-filter"
@@ -18,7 +18,7 @@ _HIDDEN_WORDS = (
 _HIDDEN = frozenset(_HIDDEN_WORDS.split())
 _EVENTS = frozenset(("-e", "--event"))
 _FILTERS = frozenset(("--filter", "-f"))
-# With a number, a list of CPUs or processes, or one of the words below.
+# Options with a number, a list of CPUs or processes, or one of the words below.
 _PLAIN_WORDS = (
     "-c --count -F --freq -m --mmap-pages -k --clockid -C --cpu -p --pid -P -b --call-graph -j "
     "--branch-filter -s -D --delay -I --interval-print -M -l -r --realtime --max-size -z "
@@ -33,14 +33,14 @@ _VALUE = re.compile(
     r"|(?:CLOCK_)?(?:mono|boot|tai|real|local|global|counter|uptime|perf|MONO|BOOT|TAI|REAL)\w*"
     r"|x86-tsc|(?:fp|dwarf|lbr|any|ind|cond|call|stack|save|u|k|hv)\w*(?:,\w+)*|zstd|zlib|none"
 )
-# Letters without an argument before one with: "-agF 99".
+# Several flags before an option with an argument: "-agF 99".
 _TOGETHER = re.compile(r"-[aqvgdTsnNBAiRbSzW]+[eFcmkCpjrDP]")
 _QUOTED = re.compile(r"([\"'])(.*?)\1")
 _COMPARED = re.compile(r"((?:\w*comm|filename)\s*(?:==|!=|~)\s*)([^\s\"'&|)]+)")
 
 
 def masked_command(names: Names, line: str) -> str:
-    # Whoever it is, its task is called by its first word.
+    # The task is named after the first word.
     words = line.split()
     if not words:
         return line
@@ -49,12 +49,16 @@ def masked_command(names: Names, line: str) -> str:
 
 
 def _comm(word: str) -> str:
-    name = PurePosixPath(word).name or word
-    return name.encode("utf-8", "surrogateescape")[:COMM_LENGTH].decode("utf-8", "surrogateescape")
+    return cut_comm(PurePosixPath(word).name or word)
+
+
+def cut_comm(name: str) -> str:
+    # As the kernel truncates it.
+    return name.encode("utf-8", "surrogateescape")[:_COMM_LENGTH].decode("utf-8", "surrogateescape")
 
 
 def masked_arguments(names: Names, words: Sequence[str]) -> list[str]:
-    # A recorder's own; each word in no more bytes than it had.
+    # A recorder's command line. No word gets longer.
     if not words:
         return []
     if words[:2] == ["taskset", "-c"] and len(words) > 2 and _VALUE.fullmatch(words[2]):
@@ -72,7 +76,7 @@ def masked_arguments(names: Names, words: Sequence[str]) -> list[str]:
             out += [word, *(_hidden(one) for one in words[at:])]
             break
         if not word.startswith("-"):
-            # The first word that belongs to no option begins the command that was watched.
+            # The first word that belongs to no option begins the workload.
             if at == 2 and word in _SUBCOMMANDS:
                 out.append(word)
                 continue
@@ -101,11 +105,11 @@ def _value(names: Names, option: str, value: str) -> str:
 
 
 def _filter(names: Names, value: str) -> str:
-    # Names in a filter, "comm == openssl", are tasks'.
+    # Names in a filter are those of tasks: "comm == openssl".
     value = _QUOTED.sub(lambda found: found[1] + names.name("task", found[2]) + found[1], value)
     return _COMPARED.sub(lambda found: found[1] + names.name("task", found[2]), value)
 
 
 def _hidden(word: str) -> str:
-    # No letter that an option begins with.
+    # Must not look like an option.
     return "x" * min(1, len(word))

@@ -1,46 +1,48 @@
 # Folders without names: a bundle's, or an experiment's with all its bundles, packed or not.
 
-import json
+import hashlib
 import shutil
+import tarfile
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from .._native import CaptureError
+from .._native import CaptureError, pack_file
 from ..capture.bundle import Bundle
 from ..capture.packed import is_packed, packing, unpacked
 from ..capture.packed_sums import is_experiment_folder
-from .archive import write_archive
-from .experiment import Experiments
-from .manifest import masked_manifest
+from .free_text import MASKED
+from .manifests import masked_experiment, masked_manifest, masked_steps
 from .names import Names
 from .texts import Texts
 from .traces import Traces
 
-# Text beside a trace that is larger than this is not masked, but left out.
+# A larger text beside a trace is left out rather than masked.
 _TEXT_LIMIT_BYTES = 64 << 20
 _SUMS = "SHA256SUMS"
+# These come first in an archive.
+_FIRST = ("manifest.json", "experiment.json")
 _PACKINGS = {".tar.zst": "zstd", ".tar.gz": "gzip", ".tgz": "gzip", ".tar": None}
-# Nobody expects a folder in these, or another's packing.
+# Not a suffix for a folder, and no packing that we write.
 _NOT_OURS = (".zst", ".gz", ".zip", ".xz", ".bz2")
 _MAGICS = (b"PERFILE2", b"2ELIFREP", b"PERFFILE", b"\x17\x08\x44tracing")
 
 
 class Folders:
-    # changes: what was done is counted there.
+    # changes counts what was done.
 
     def __init__(self, names: Names, changes: Counter[str]) -> None:
-        self._names, self._changes = names, changes
+        self._changes = changes
         self._traces, self._texts = Traces(names, changes), Texts(names)
         self._paths = self._texts.paths
-        self._experiments = Experiments(names, self._texts.words, self._paths)
 
     @property
     def interfaces(self) -> list[str]:
-        return [self._texts.words.masked(name) for name in self._paths.interfaces]
+        return [self._texts.free_text.masked(name) for name in self._paths.interfaces]
 
     def write(self, source: Path, target: Path, name: str | None) -> None:
-        # source: a folder, or the file that one is packed in.
+        # source: a folder, or a packed one.
         ending = _packing_of(target)
         tree = _Tree(source)
         self._find_names(tree)
@@ -51,7 +53,7 @@ class Folders:
             self._write_packed(tree, target, name, how)
 
     def _find_names(self, tree: "_Tree") -> None:
-        # What hosts are called, everywhere, before anything is masked.
+        # Collects the names of hosts everywhere before anything is masked.
         for path in tree.files:
             text = _text_of(path)
             if text is not None:
@@ -64,23 +66,24 @@ class Folders:
     def _write(self, tree: "_Tree", target: Path) -> None:
         target.mkdir(parents=True)
         for trace in tree.traces:
-            place = target / self._paths.masked(trace.relative_to(tree.path).as_posix())
-            place.parent.mkdir(parents=True, exist_ok=True)
-            self._traces.mask(trace, place)
+            self._traces.mask(trace, self._place(tree, trace, target))
         for path, other in tree.packed.items():
-            place = target / self._paths.masked(path.relative_to(tree.path).as_posix())
-            place.parent.mkdir(parents=True, exist_ok=True)
-            self._write_packed(other, place, None, packing(path))
+            self._write_packed(other, self._place(tree, path, target), None, packing(path))
         for path in tree.files:
             self._write_file(path, path.relative_to(tree.path), target, tree)
 
+    def _place(self, tree: "_Tree", path: Path, target: Path) -> Path:
+        place = target / self._paths.masked(path.relative_to(tree.path).as_posix())
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return place
+
     def _write_packed(self, tree: "_Tree", target: Path, name: str | None, how: str | None) -> None:
         draft = target.with_name(f".{target.name}.draft")
-        # The name of the folder inside is the bundle's, and may be the host's, or a customer's.
+        # The name of the folder inside may be that of the host, or a customer.
         folder = draft / (name or tree.kind)
         try:
             self._write(tree, folder)
-            write_archive(folder, target, how)
+            _write_archive(folder, target, how)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
 
@@ -90,7 +93,7 @@ class Folders:
             return
         text = _text_of(path)
         shown = self._paths.masked(inside.as_posix())
-        # An experiment has each file as often as it has bundles.
+        # Each bundle of an experiment has the same files: list them once.
         listed = shown.rpartition("/")[2] if tree.kind == "experiment" else shown
         rule = self._rule(path, inside, in_files, tree)
         if text is None or rule is None:
@@ -98,12 +101,12 @@ class Folders:
             return
         masked = rule(text)
         self._changes["text files masked"] += 1
-        left = self._texts.words.left_in(masked)
+        left = self._texts.free_text.left_in(masked)
         if left is not None:
             raise CaptureError(
                 f"{path}: {left} names are left in it once it is masked: take it away"
             )
-        hidden = masked.count("(masked)")
+        hidden = masked.count(MASKED)
         if hidden:
             self._changes[f"lines or values of {listed} hidden"] += hidden
         place = target / shown
@@ -115,21 +118,17 @@ class Folders:
         self, path: Path, inside: Path, in_files: bool, tree: "_Tree"
     ) -> Callable[[str], str] | None:
         if inside.name == "manifest.json" and not in_files:
-            return lambda _: self._manifest(path)
+            # Opening a bundle fixes what older recorders wrote.
+            return lambda _: masked_manifest(self._texts, Bundle(path.parent).manifest_json)
         if tree.kind == "experiment" and inside.as_posix() == "experiment.json":
-            return self._experiments.experiment
+            return partial(masked_experiment, self._texts)
         if tree.kind == "experiment" and inside.as_posix() == "steps.tsv":
-            return self._experiments.steps
+            return partial(masked_steps, self._texts)
         return self._texts.rule(inside.as_posix())
-
-    def _manifest(self, path: Path) -> str:
-        # As a bundle is opened, which mends what older recorders wrote.
-        manifest = Bundle(path.parent).manifest_json
-        return json.dumps(masked_manifest(self._names, self._texts, manifest), indent=2) + "\n"
 
 
 def _packing_of(target: Path) -> str | None:
-    # The ending of _PACKINGS that its name has.
+    # The suffix of _PACKINGS that the name has.
     for ending in _PACKINGS:
         if target.name.endswith(ending):
             return ending
@@ -142,27 +141,26 @@ def _packing_of(target: Path) -> str | None:
 
 
 class _Tree:
-    # What is in a bundle or an experiment: recordings, packed bundles of an experiment, and the
-    # rest. path: the folder, or the file that it is packed in.
+    # A bundle or an experiment: its recordings, packed bundles and other files.
 
     def __init__(self, path: Path) -> None:
         self._held = unpacked(path) if is_packed(path) else None
         self.path = path if self._held is None else self._held.path
         self.kind = "experiment" if is_experiment_folder(self.path) else "bundle"
         self.traces = self._traces()
-        found = sorted(self.path.rglob("*"))
-        found = [one for one in found if one.is_file() or one.is_symlink()]
-        found = [one for one in found if not any(_is_in(one, trace) for trace in self.traces)]
-        of_experiment = [
-            one
-            for one in found
-            if self.kind == "experiment" and not one.is_symlink() and is_packed(one)
+        files = [
+            path
+            for path in sorted(self.path.rglob("*"))
+            if (path.is_file() or path.is_symlink())
+            and not any(_is_in(path, trace) for trace in self.traces)
         ]
-        self.packed = {one: _Tree(one) for one in of_experiment}
-        self.files = [one for one in found if one not in self.packed]
+        may_hold = files if self.kind == "experiment" else []
+        packed = [path for path in may_hold if not path.is_symlink() and is_packed(path)]
+        self.packed = {path: _Tree(path) for path in packed}
+        self.files = [path for path in files if path not in self.packed]
 
     def _traces(self) -> list[Path]:
-        # The manifests', and whatever else in the bundle is a recording in binary.
+        # The manifests name recordings; any other binary recording counts too.
         found: list[Path] = []
         for path in sorted(self.path.rglob("manifest.json")):
             inside = path.relative_to(self.path).parts
@@ -196,3 +194,36 @@ def _is_in(path: Path, trace: Path) -> bool:
 def _is_recording(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(10).startswith(_MAGICS)
+
+
+def _write_archive(folder: Path, target: Path, how: str | None) -> None:
+    # As netcost-pack does: sums first, no owners and times. how: gzip, zstd or None.
+    plain = target if how is None else target.with_name(f".{target.name}.tar")
+    try:
+        _write_tar(folder, plain)
+        if how is not None:
+            pack_file(str(plain), str(target), how)
+    finally:
+        if how is not None:
+            plain.unlink(missing_ok=True)
+
+
+def _write_tar(folder: Path, out: Path) -> None:
+    paths = {
+        path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()
+    }
+    names = sorted(paths, key=lambda name: (name not in _FIRST, name))
+    sums = "".join(f"{_digest(paths[name])}  {name}\n" for name in names)
+    (folder / _SUMS).write_bytes(sums.encode("utf-8", "surrogateescape"))
+    with tarfile.open(out, "x", format=tarfile.PAX_FORMAT) as archive:
+        for name in (_SUMS, *names):
+            path = folder / name
+            member = tarfile.TarInfo(f"{folder.name}/{name}")
+            member.size, member.mode = path.stat().st_size, 0o644
+            with path.open("rb") as file:
+                archive.addfile(member, file)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,14 +1,14 @@
-# The lines of perf script, trace-cmd report and ftrace: what an event's own text, a header or a
-# frame of a call chain holds.
+# Lines of perf script, trace-cmd report and ftrace: the text of an event, a header, a frame of a
+# call chain.
 
 import re
 
 from .._native import field_kind
 from .arguments import masked_arguments
+from .free_text import FreeText
 from .names import Names
-from .words import Words
 
-# "prev_comm=a b prev_pid=": a name may hold anything up to the pid's key behind it.
+# "prev_comm=a b prev_pid=": a name may contain anything up to the key of the pid.
 _COMM = re.compile(r"(?P<key>\b(?:\w+_)?comm=)(?P<comm>.*?)(?P<end> (?:\w+_)?(?:pid|tid)=|$)")
 # "sleep:23213 [120] S ==> records:23134 [132]", "comm:pid [prio]", of trace-cmd's plugins.
 _OF_PLUGIN = re.compile(r"(?:task )?(?P<first>.+?):(?P<rest>-?\d+ \[-?\d+\].*)", re.DOTALL)
@@ -20,7 +20,7 @@ _KEY = re.compile(
 _NUMBER = re.compile(
     r"[\[({]*-?(?:0x[0-9A-Fa-f]+|[0-9A-Fa-f.,:/+-]*\d[0-9A-Fa-f.,:/+-]*[A-Za-z%]{0,3})[\])},;]*"
 )
-# Values that are the kernel's own constants.
+# Constants of the kernel.
 _CONSTANT = re.compile(
     r"true|false|yes|no|on|off|(?:TCP|AF|IPPROTO|NETDEV|SKB|GFP|HRTIMER)_[A-Z0-9_|]+"
 )
@@ -31,7 +31,7 @@ _RECORD_NUMBERS = re.compile(
     r"(?:EXIT|FORK|LOST|LOST_SAMPLES|THROTTLE|UNTHROTTLE|SWITCH|SWITCH_CPU_WIDE|FINISHED_ROUND"
     r"|AUX|ITRACE_START|NAMESPACES|TEXT_POKE|KSYMBOL|BPF_EVENT|FINISHED_INIT)\b.*"
 )
-# The texts of events whose every word is the kernel's.
+# Events whose text contains nothing but the kernel's own words.
 _WHOLE = re.compile(
     r"(?:\w+:)?(?:softirq_(?:raise|entry|exit)|irq_handler_(?:entry|exit)|napi_poll|\w+_(?:entry|exit)"
     r"|function|funcgraph_\w+|kernel_stack|hrtimer_\w+|timer_\w+|cpu_idle|cpu_frequency|rcu_\w+)"
@@ -51,7 +51,7 @@ _PLACE = re.compile(
     r"(?:[^\s+]+\+0x[0-9a-f]+(?:/0x[0-9a-f]+)?|(?:0x)?[0-9a-f]{8,16}|\[<[0-9a-f]+>\] [\w.]+)"
     r"(?: \[[\w-]+\])?(?: <[0-9a-f]+>)?:(?!\S)"
 )
-# What ftrace and perf draw above their lines.
+# Words in the headings of ftrace and perf.
 _HEADING = re.compile(
     r"tracer|nop|entries-in-buffer|entries-written|P|irqs-off(?:-or-bh-disabled|.BH-disabled)?|BH-disabled|need-resched"
     r"|hardirq|softirq|preempt-depth|preempt-lazy-depth|migrate-disable|delay|TASK-PID|TASK|PID"
@@ -67,8 +67,8 @@ _LATENCY = re.compile(r"\w+ latency trace v[\d.]+ on [\w.+-]+")
 class Lines:
     def __init__(self, names: Names) -> None:
         self._names = names
-        self._words = Words(names)
-        # Events with values in their text that nobody knows.
+        self._free_text = FreeText(names)
+        # Events with values that were hidden, because their meaning is not known.
         self.hidden: set[str] = set()
 
     def masked(self, kind: str, text: str) -> str:
@@ -77,7 +77,7 @@ class Lines:
             found = self._event(name, text) if kind == "event" else self._record(text)
         else:
             found = {"comment": self._comment, "frame": self._frame}.get(kind, self._other)(text)
-        # In no more room than it had.
+        # No longer than it was.
         size = len(text.encode("utf-8", "surrogateescape"))
         return found.encode("utf-8", "surrogateescape")[:size].decode("utf-8", "surrogateescape")
 
@@ -117,8 +117,8 @@ class Lines:
         return start + self._task(name.removeprefix("task "))
 
     def _pairs(self, event: str, text: str, done: set[str]) -> str:
-        # key=value: values that are no numbers by what their key means; words that belong to no
-        # key are not known.
+        # key=value: a value that is no number is masked by the meaning of its key. Other words are
+        # hidden.
         out, at = [], 0
         for found in _KEY.finditer(text):
             out.append(self._loose(event, text[at : found.start()]))
@@ -130,7 +130,7 @@ class Lines:
         key, value = found["key"], found["value"]
         if not value or any(key == one or key.endswith("_" + one) for one in done):
             return value
-        masked = self._words.masked(value)
+        masked = self._free_text.masked(value)
         if masked != value or _is_number(value) or _is_address(value):
             return masked
         if _CONSTANT.fullmatch(value):
@@ -147,7 +147,7 @@ class Lines:
 
     def _loose(self, event: str, text: str) -> str:
         def word(found: re.Match[str]) -> str:
-            masked = self._words.masked(found[0])
+            masked = self._free_text.masked(found[0])
             if masked != found[0] or _is_number(found[0]) or not re.search(r"\w", found[0]):
                 return masked
             self.hidden.add(event)
@@ -179,7 +179,7 @@ class Lines:
         if colon and not _COMMENT_KEPT.fullmatch(key.strip()):
             return line.partition(":")[0] + ":"
         if body.startswith("|") or re.match(r"(task|comm): ", body.lstrip("| ")):
-            # A latency trace's own: "| task: perf-123 (uid:0 nice:0 policy:0 rt_prio:0)".
+            # Of a latency trace: "| task: perf-123 (uid:0 nice:0 policy:0 rt_prio:0)".
             return re.sub(
                 r"(task: )(.*)(-\d+ \()",
                 lambda found: found[1] + self._task(found[2]) + found[3],
@@ -188,18 +188,18 @@ class Lines:
         if _LATENCY.fullmatch(body) or _CLOCK.fullmatch(body):
             return line
         known = all(_HEADING.fullmatch(word) for word in re.findall(r"[A-Za-z][\w.-]*", body))
-        return self._words.masked(line) if known or colon else "#"
+        return self._free_text.masked(line) if known or colon else "#"
 
     def _frame(self, line: str) -> str:
         found = _FRAME.match(line) if line.rstrip().endswith(")") else None
         if found is None:
-            # ftrace's stacks: " => function".
+            # A stack of ftrace: " => function".
             return line if re.fullmatch(r"\s*=> [\w.+/ <>-]+", line) else "\t-"
         path = found["object"]
         masked = self._names.name("path", path)
         if masked == path or path.startswith("["):
             return line
-        # The functions of a program name it.
+        # Function names would identify the program.
         return f"{found['start']}[unknown] ({masked})"
 
     def _other(self, line: str) -> str:
@@ -207,7 +207,7 @@ class Lines:
 
 
 def _words(line: str) -> list[str]:
-    # perf prints no quotes: a filter goes on to the next option.
+    # perf prints no quotes: a filter extends to the next option.
     words: list[str] = []
     in_filter = False
     for word in line.split():
@@ -220,7 +220,7 @@ def _words(line: str) -> list[str]:
 
 
 def _is_number(value: str) -> bool:
-    # No number is longer, and what is takes long to be told from one.
+    # No number is longer, and matching a longer text is slow.
     return len(value) < 128 and _NUMBER.fullmatch(value) is not None
 
 
@@ -229,5 +229,5 @@ def _is_address(value: str) -> bool:
 
 
 def _is_plain(key: str) -> bool:
-    # Keys of the kernel's own events, where the line does not say which system they are of.
+    # Keys of kernel events, for lines that do not name the subsystem.
     return key in ("dev", "name", "action", "reason", "function", "func", "workqueue", "protocol")

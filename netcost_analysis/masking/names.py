@@ -1,9 +1,9 @@
-# What stands in the place of each name in a masked recording, and the private map of it.
+# The replacement of each name in a masked recording, and the private map of them.
 
 import ipaddress
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,12 +12,12 @@ from .addresses import Addresses, HardwareAddresses
 
 KINDS = ("host", "task", "path", "ipv4", "ipv6", "mac", "id", "name")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
-# What a name of a kind is called; a shorter one where there is no room.
+# Prefixes of replacements; the shorter one where the original is short.
 _CALLED = {"host": ("host", "h"), "task": ("task", "t"), "path": ("/file", "/")}
 _ESCAPED = re.compile(r"[\x00-\x1f\x7f\\\udc80-\udcff]")
 _ESCAPE = re.compile(r"\\x([0-9a-f]{2})")
 
-# The idle task as tools print it, and a task whose name they do not know.
+# How tools print the idle task, and a task whose name is not known.
 _NOBODY = re.compile(r"swapper(/\d+)?|idle|<idle>|<\.\.\.>|:?-1")
 # Threads that every kernel has.
 _KERNEL_THREAD = re.compile(
@@ -27,7 +27,7 @@ _KERNEL_THREAD = re.compile(
     r"|vhost-\d+|oom_reaper|kdevtmpfs|posixcputmr/\d+|khungtaskd|ksmd|hwrng|kdamond\.\d+|psimon"
     r"|pool_workqueue_(release)?|kthrotld|jbd2/.*|scsi_(eh|tmf)_\d+|card\d-crtc\d"
 )
-# Names of mappings and files that name no program of the host's.
+# Mappings and files that every host has.
 _COMMON_PATH = re.compile(
     r"\[.*\](_text|_stext)?|//anon|/anon_hugepage.*|/dev/zero.*|/proc(/.*)?|/sys(/.*)?|/dev/null|/"
     r"|/lib/modules/.*|/usr/lib/modules/.*|anon_inode:.*|socket:|pipe:|bpf_.*"
@@ -48,17 +48,17 @@ def _is_kept(kind: str, name: str) -> bool:
         return is_kept_task(name)
     if kind == "path":
         return _COMMON_PATH.fullmatch(name) is not None
-    # A number alone would be found in every number.
+    # A bare number would match other numbers.
     return kind == "host" and (name.lower() in _COMMON_HOSTS or name.isdigit())
 
 
 class Names:
-    # One map for a bundle's texts and traces.
+    # The texts and traces of a bundle share one map.
 
     def __init__(self) -> None:
         self.map: dict[tuple[str, str], str] = {}
-        self._taken: dict[str, set[str]] = {kind: set() for kind in KINDS}
-        # What an earlier masking left: masked already.
+        self._used: dict[str, set[str]] = {kind: set() for kind in KINDS}
+        # Replacements of an earlier masking: they are not masked again.
         self._masked: dict[str, set[str]] = {kind: set() for kind in KINDS}
         self._next = dict.fromkeys(KINDS, 1)
         self._addresses = Addresses()
@@ -67,53 +67,50 @@ class Names:
 
     def name(self, kind: str, original: str) -> str:
         # A host, task or path; never longer in bytes than the original.
-        known = self.map.get((kind, original))
-        if known is not None:
-            return known
-        if original in self._masked[kind] or _is_kept(kind, original) or not original:
-            return original
-        return self._keep(kind, original, self._new_name(kind, original))
+        if not original or _is_kept(kind, original):
+            return self.map.get((kind, original), original)
+        return self._known(kind, original, lambda: self._new_name(kind, original))
 
     def _new_name(self, kind: str, original: str) -> str:
-        room = len(original.encode("utf-8", "surrogateescape"))
+        length = len(original.encode("utf-8", "surrogateescape"))
         while True:
             number = self._next[kind]
             for called in _CALLED[kind]:
                 name = f"{called}{number}"
-                if len(name) <= room:
+                if len(name) <= length:
                     self._next[kind] += 1
-                    if name not in self._taken[kind] and name != original:
+                    if name not in self._used[kind] and name != original:
                         return name
                     break
             else:
-                return self._short_name(kind, original, room)
+                return self._short_name(kind, original, length)
 
-    def _short_name(self, kind: str, original: str, room: int) -> str:
-        # A letter and then letters and digits, as many as there is room for.
+    def _short_name(self, kind: str, original: str, length: int) -> str:
+        # A letter, then as many letters and digits as fit.
         begin = "/" if kind == "path" else ""
-        width = min(room - len(begin), 4)
+        width = min(length - len(begin), 4)
         for number in range(26 * 36 ** (width - 1) if width > 0 else 0):
             letters, rest = "", number
             for _ in range(width - 1):
                 letters, rest = _LETTERS[rest % 36] + letters, rest // 36
             name = begin + _LETTERS[rest] + letters
-            if name != original and name not in self._taken[kind]:
+            if name != original and name not in self._used[kind]:
                 return name
-        return "?" * room
+        return "?" * length
 
     def label(self, original: str) -> str:
-        # What somebody called a file, a folder or a network namespace; it may be longer.
-        known = self.map.get(("name", original))
-        if known is not None or original in self._masked["name"] or not original:
-            return original if known is None else known
-        while True:
-            name = f"name{self._next['name']}"
-            self._next["name"] += 1
-            if name not in self._taken["name"] and name != original:
-                return self._keep("name", original, name)
+        # For a file, a folder or a network namespace; may be longer than the original.
+        def numbered() -> str:
+            while True:
+                name = f"name{self._next['name']}"
+                self._next["name"] += 1
+                if name not in self._used["name"] and name != original:
+                    return name
+
+        return self._known("name", original, numbered) if original else original
 
     def host(self, original: str) -> str:
-        # With and without its domain it is the same host; many are told by their address.
+        # The same host with and without its domain. It may be given by its address.
         with suppress(ValueError):
             return self.address(original)
         short = original.partition(".")[0]
@@ -131,76 +128,72 @@ class Names:
     def address(self, original: str) -> str:
         # An IPv4 or IPv6 address as text; raises ValueError where it is none.
         address = ipaddress.ip_address(original)
-        kind, text = f"ipv{address.version}", str(address)
-        known = self.map.get((kind, text))
-        if known is None:
-            if text in self._masked[kind]:
-                return text
-            known = str(self._addresses.replacement(address))
-            if known != text:
-                self._keep(kind, text, known)
-        return known
+        return self._known(
+            f"ipv{address.version}",
+            str(address),
+            lambda: str(self._addresses.replacement(address)),
+        )
 
     def packed_address(self, original: bytes) -> bytes:
         text = str(ipaddress.ip_address(original))
         return ipaddress.ip_address(self.address(text)).packed
 
     def hardware(self, original: bytes) -> bytes:
-        text = original.hex(":")
-        known = self.map.get(("mac", text))
-        if known is None:
-            if text in self._masked["mac"]:
-                return original
-            known = self._hardware.replacement(original).hex(":")
-            if known != text:
-                self._keep("mac", text, known)
-        return bytes.fromhex(known.replace(":", ""))
+        new = self._known(
+            "mac", original.hex(":"), lambda: self._hardware.replacement(original).hex(":")
+        )
+        return bytes.fromhex(new.replace(":", ""))
 
     def identity(self, original: str) -> str:
-        # A UUID or the like: as long, its dashes where they were.
-        known = self.map.get(("id", original.lower()))
-        if known is None:
-            if original.lower() in self._masked["id"] or not original.strip("0-"):
-                return original
-            number = f"{self._next['id']:x}"
+        # A UUID or the like, with the same length and dashes.
+        def numbered() -> str:
+            digits = iter(f"{self._next['id']:x}".rjust(len(original.replace("-", "")), "0"))
             self._next["id"] += 1
-            digits = number.rjust(sum(letter != "-" for letter in original), "0")
-            place = iter(digits)
-            known = "".join("-" if letter == "-" else next(place) for letter in original)
-            self._keep("id", original.lower(), known)
+            return "".join("-" if letter == "-" else next(digits) for letter in original)
+
+        if not original.strip("0-") or original.lower() in self._masked["id"]:
+            return original
+        return self._known("id", original.lower(), numbered)
+
+    def _known(self, kind: str, original: str, make: Callable[[], str]) -> str:
+        known = self.map.get((kind, original))
+        if known is None:
+            known = original if original in self._masked[kind] else make()
+            if known != original:
+                self._keep(kind, original, known)
         return known
 
     def _keep(self, kind: str, original: str, replacement: str) -> str:
         self.map[kind, original] = replacement
-        self._taken[kind].add(replacement)
+        self._used[kind].add(replacement)
         return replacement
 
     def load(self, path: Path) -> None:
-        # Takes over what an earlier masking replaced. Raises CaptureError where it is no such map.
-        pairs = list(_lines(path))
-        for kind, original, replacement in pairs:
-            if kind not in KINDS:
-                self._foreign.append(f"{kind}\t{original}\t{replacement}")
-                continue
-            self._keep(kind, original, replacement)
-            self._masked[kind].add(replacement)
-            if (kind in _CALLED or kind == "name") and (number := re.search(r"\d+$", replacement)):
-                self._next[kind] = max(self._next[kind], int(number[0]) + 1)
-        known = [(kind, one, other) for kind, one, other in pairs if kind in ("ipv4", "ipv6")]
+        # Takes over the replacements of an earlier masking.
+        pairs, addresses, macs = list(_lines(path)), [], []
         try:
-            self._addresses.know(
-                (ipaddress.ip_address(one), ipaddress.ip_address(other)) for _, one, other in known
-            )
-            macs = [
-                bytes.fromhex(other.replace(":", "")) for kind, _, other in pairs if kind == "mac"
-            ]
+            for kind, original, replacement in pairs:
+                if kind not in KINDS:
+                    self._foreign.append(f"{kind}\t{original}\t{replacement}")
+                    continue
+                self._keep(kind, original, replacement)
+                self._masked[kind].add(replacement)
+                if kind in ("ipv4", "ipv6"):
+                    one, other = map(ipaddress.ip_address, (original, replacement))
+                    addresses.append((one, other))
+                elif kind == "mac":
+                    macs.append(bytes.fromhex(replacement.replace(":", "")))
+                elif kind == "id":
+                    self._next["id"] += 1
+                elif number := re.search(r"\d+$", replacement):
+                    self._next[kind] = max(self._next[kind], int(number[0]) + 1)
+            self._addresses.know(addresses)
         except ValueError as error:
             raise CaptureError(f"{path} is no map of names: {error}") from None
         self._hardware.know(macs)
-        self._next["id"] += sum(kind == "id" for kind, _, _ in pairs)
 
     def save(self, path: Path) -> None:
-        # Private: whoever has it can undo the masking.
+        # Private, because the map undoes the masking.
         lines = [
             f"{kind}\t{_ESCAPED.sub(_escaped, one)}\t{other}"
             for (kind, one), other in self.map.items()
@@ -218,12 +211,12 @@ class Names:
 
 
 def masked_cgroup(names: Names, path: str) -> str:
-    # A cgroup's path: any part of it can be somebody's name.
+    # Any part of a cgroup's path can be a name.
     return "/".join(names.label(part) if part else "" for part in path.split("/"))
 
 
 def require_plain(path: Path) -> None:
-    # Renamed over a device or a link, the map would take its place.
+    # Renaming the map over a device or a link would replace it.
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise CaptureError(f"{path} is no file: --map wants one, or a name that is free")
 

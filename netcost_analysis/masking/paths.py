@@ -1,17 +1,17 @@
-# Names of files and folders, of network namespaces and steps: what netcost-record and its lab call
-# things stays, everything else is called anew. docs/mask.md has the rules, and
-# capture/lib/mask-paths.awk the same ones.
+# Names of files, folders, network namespaces and steps. Those that netcost-record and its lab give
+# stay; all others are replaced. The rules are in docs/mask.md; capture/lib/mask-paths.awk has the
+# same ones.
 
 import re
 
+from .free_text import FreeText
 from .names import Names
-from .words import Words
 
 _ENDING = re.compile(
     r"(?<=.)\.(netcost\.tar\.zst|netcost\.tar\.gz|perf\.data|dat|tracefs|jsonl|json|txt|log|csv"
     r"|tsv)\Z"
 )
-# Counters and settings of the kernel's and of hardware: files by their names without folders.
+# Files with counters and settings of the kernel and the hardware.
 COUNTERS = (
     r"stat|interrupts|softirqs|schedstat|net_dev|net_softnet_stat|softnet_stat|net_snmp6?|snmp6?"
     r"|net_netstat|loadavg|stamp|kernel_config|queues|irq_affinity|affinity|cpuinfo|topology"
@@ -19,7 +19,7 @@ COUNTERS = (
     r"|tasks|victim_stat|daemons|energy|ip_link|tc_qdisc|vulnerabilities|uptime|version|hugepages"
     r"|symbols"
 )
-# With the folders that they are in, of whatever namespace.
+# The same with folders, for any network namespace.
 _STATE = re.compile(
     rf"{COUNTERS}|sysctl(_[a-z_]+)?|ip_addr|ip_route|hostname|cmdline|ethtool|settings|before|after"
     r"|samples|cut"
@@ -27,7 +27,7 @@ _STATE = re.compile(
 _TOLD_BY_ETHTOOL = re.compile(
     r"driver|features|coalesce|channels|rings|statistics|flow_rules|pause|link"
 )
-# Of those, what victim and load may copy into files of their own.
+# Files that a victim or a load may copy into its own folder.
 OF_PROC = re.compile(
     r"stat|interrupts|softirqs|schedstat|net_dev|softnet_stat|net_softnet_stat|stamp"
 )
@@ -45,20 +45,20 @@ _STEP_WORD = (
     r"|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu"
     r"|flows[0-9]*|repeat[0-9]*|run|base|load|idle|with|without)"
 )
-# As the lab calls the recordings of its steps.
+# The lab's names of the recordings of its steps.
 _STEP = re.compile(rf"{_STEP_WORD}([-_]{_STEP_WORD})*")
 _PACKED = re.compile(r"\.netcost\.tar\.(zst|gz)\Z")
 _FOLDERS_OF_STATE = {"before", "after", "samples", "settings"}
 
 
 class Paths:
-    def __init__(self, names: Names, words: Words) -> None:
-        self._names, self._words = names, words
-        # Names of network devices stand in every counter and event: they are listed, and stay.
+    def __init__(self, names: Names, free_text: FreeText) -> None:
+        self._names, self._free_text = names, free_text
+        # Names of network devices are in every counter and event. They stay, and are listed.
         self.interfaces: dict[str, None] = {}
 
     def masked(self, path: str) -> str:
-        # A path in a bundle or an experiment, by its parts.
+        # A path within a bundle or an experiment.
         parts, out = path.split("/"), []
         in_files = in_state = in_trace = False
         in_ethtool = 0
@@ -80,24 +80,24 @@ class Paths:
             in_state = in_state or one in _FOLDERS_OF_STATE
             is_last = at == len(parts) - 1
             in_trace = in_trace or (one.endswith((".tracefs", ".perf.data")) and not is_last)
-            out.append(self._words.masked(new))
+            out.append(self._free_text.masked(new))
         return "/".join(out)
 
     def reference(self, path: str) -> str:
-        # A file or, with a slash at its end, a folder that the manifest names.
+        # A file or, with a trailing slash, a folder that the manifest names.
         bare = path.removesuffix("/")
         return path if bare == "." else self.masked(bare) + path[len(bare) :]
 
     def stamp(self, text: str) -> str:
-        # "net_dev.NAMESPACE 1 2", which file was read when.
+        # "net_dev.NAMESPACE 1 2": when each file was read.
         out = []
         for line in text.split("\n"):
             name, space, rest = line.partition(" ")
             if "." in name or "/" in name:
                 name = self.masked(f"before/{name}").removeprefix("before/")
-                out.append(name + space + self._words.masked(rest))
+                out.append(name + space + self._free_text.masked(rest))
             else:
-                out.append(self._words.masked(line))
+                out.append(self._free_text.masked(line))
         return "\n".join(out)
 
     def find_interfaces(self, text: str) -> None:
@@ -105,7 +105,7 @@ class Paths:
             self.interfaces.setdefault(found[1])
 
     def namespace(self, name: str) -> str:
-        return name if name in (".", "") else self._words.masked(self._names.label(name))
+        return name if name in (".", "") else self._free_text.masked(self._names.label(name))
 
     def _of_bundle(self, one: str) -> str:
         if _OWN.fullmatch(one) or _STEP.fullmatch(one):

@@ -1,9 +1,12 @@
 """Recordings, bundles and experiments with the names of hosts, tasks and addresses replaced."""
 
+import errno
+import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .._native import CaptureError
@@ -13,10 +16,10 @@ from ..capture.packed_sums import is_experiment_folder
 from ..errors import ArgumentError
 from .folder import Folders
 from .names import KINDS, Names, require_plain
-from .room import naming_what_is_full
 from .traces import Traces
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class Masked:
@@ -35,7 +38,7 @@ class Masked:
     def __init__(
         self, changes: Counter[str], names: Names, interfaces: Collection[str] = ()
     ) -> None:
-        # Left as they are: what nothing can be answered without.
+        # These stay, because no question could be answered without them.
         self.not_masked = [f"names of network devices: {' '.join(interfaces)}"] * bool(interfaces)
         self.not_masked.append(
             "names of interrupts, PCI devices and kernel functions; versions, process numbers, "
@@ -112,15 +115,15 @@ def mask(
         raise CaptureError(f"{source}: {what}")
     if target.resolve().is_relative_to(source.resolve()):
         raise CaptureError(f"{target} lies inside of what is to be masked: name a place beside it")
-    # Beside the target, so that it only has to be renamed; gone whatever ends this.
+    # Beside the target, so that a rename is enough; removed however this ends.
     with tempfile.TemporaryDirectory(dir=target.parent or ".", prefix=f".{target.name}.") as folder:
         draft = Path(folder, target.name)
         draft_list = Path(folder, listed.name)
-        with naming_what_is_full(target):
+        with _naming_a_full_disk(target):
             masked = _written(source, draft, name, names)
             draft_list.write_text(masked.summary, encoding="utf-8", errors="replace")
         if map_path is not None:
-            with naming_what_is_full(Path(map_path)):
+            with _naming_a_full_disk(Path(map_path)):
                 names.save(Path(map_path))
         draft_list.rename(listed)
         try:
@@ -141,3 +144,17 @@ def _written(source: Path, target: Path, name: str | None, names: Names) -> Mask
     traces.learn(source)
     traces.mask(source, target)
     return Masked(changes, names)
+
+
+@contextmanager
+def _naming_a_full_disk(target: Path) -> Iterator[None]:
+    # The error of a full disk names no file, and native errors have their number in the text.
+    try:
+        yield
+    except OSError as error:
+        number = error.errno
+        if number is None and (found := re.search(r"\(os error (\d+)\)$", str(error))):
+            number = int(found[1])
+        if error.filename is not None or number not in _FULL:
+            raise
+        raise OSError(number, os.strerror(number), str(target)) from None

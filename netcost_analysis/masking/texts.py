@@ -1,17 +1,14 @@
-# A bundle's text files: each kind by its own rule; what none knows is left out.
+# Rules for the text files of a bundle. A file without a rule is left out.
 
 import json
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from .arguments import COMM_LENGTH, masked_command
+from .arguments import cut_comm, masked_command
+from .free_text import MASKED, FreeText
 from .names import Names, is_kept_task, masked_cgroup
 from .paths import COUNTERS, OF_PROC, Paths
-from .words import Words
-
-MASKED = "(masked)"
 
 _COUNTERS = re.compile(
     rf"({COUNTERS}|sysctl_net_core|sysctl|driver|features|coalesce|channels|rings?|statistics|pause"
@@ -41,7 +38,7 @@ _SYSSTAT = re.compile(r"(Linux \S+ \()([^)]+)(\).*)")
 # "123 (openssl) R 1 ...": /proc/PID/stat, and what a sampler puts before it.
 _PROCESS = re.compile(r"(?<![\w(])(\d+ \()(.*)(\) [A-Z] -?\d+ )")
 _CGROUP = re.compile(r"^(\d+ cgroup )(/.*)")
-# Whom iperf3 and netperf talk to.
+# The peer of iperf3 and netperf.
 _PEER = re.compile(
     r"Connecting to host ([^\s,]+),|TEST (?:from (\S+) \(.*?\) port \d+ AF_\w+ )?to (\S+) \("
 )
@@ -51,7 +48,7 @@ _ALIAS = re.compile(r"^(\s*alias ).*")
 _BUILDER = re.compile(r"\([\w.+-]+@[\w.+-]+\)")
 _PREFLIGHT = re.compile(r"\s*[a-z ]+? +(ok|no|warning|warn|note|fails?|-)\b.*")
 _FILE = re.compile(r"(?<![\w])/[^\s,;:)]+")
-# Arguments of the kernel that decide accounting, power and interrupts.
+# Kernel parameters about accounting, power and interrupts.
 _BOOT = re.compile(
     r"(nohz|nohz_full|rcu_nocbs|rcutree\.\w+|isolcpus|irqaffinity|mitigations|threadirqs|preempt|idle"
     r"|(intel_idle|processor|cpuidle|cpufreq|net|kvm[\w]*|transparent_hugepage)\.\w+|intel_pstate"
@@ -67,7 +64,7 @@ _HIDDEN_KEYS = {
     *("alias", "ifalias", "cookie", "title", "comment", "description", "cwd", "user", "username"),
     "extra_data",
 }
-# Of a program that nobody knows: texts only where iperf3 has them.
+# The output of an unknown program keeps only the texts that iperf3 has.
 _IPERF_KEYS = {
     *("version", "system_info", "time", "protocol", "host", "local_host", "remote_host"),
     *("congestion", "sender_tcp_congestion", "receiver_tcp_congestion", "congestion_used"),
@@ -77,12 +74,12 @@ _IPERF_KEYS = {
 
 class Texts:
     def __init__(self, names: Names) -> None:
-        self._names = names
-        self.words = Words(names)
-        self.paths = Paths(names, self.words)
+        self.names = names
+        self.free_text = FreeText(names)
+        self.paths = Paths(names, self.free_text)
 
     def rule(self, path: str) -> Callable[[str], str] | None:
-        # How the file of this path in a bundle is masked; None where nobody knows.
+        # The rule for a file of a bundle; None if there is none.
         name = path.rpartition("/")[2]
         if name == "hostname":
             return self._host
@@ -104,137 +101,123 @@ class Texts:
         return self._counters if _COUNTERS.fullmatch(name) or "ethtool/" in path else None
 
     def find_hosts(self, path: str, text: str) -> None:
-        # Learns what the host is called, before anything is masked.
+        # Learns the host's names before anything is masked.
         if path.rpartition("/")[2] == "hostname" and text.strip():
-            self._names.host(text.split()[0])
+            self.names.host(text.split()[0])
         for found in (*_SYSSTAT.finditer(text[:4096]), *_HOST_OF_JSON.finditer(text[: 1 << 20])):
-            self._names.host(found[2])
+            self.names.host(found[2])
         if path.rpartition("/")[2].startswith("net_dev"):
             self.paths.find_interfaces(text)
-        # Others' names, where an output's known lines have them.
+        # Peers that known lines of an output name.
         for found in _PEER.finditer(text[: 1 << 20]):
             for name in filter(None, found.groups()):
-                self._names.host(name)
+                self.names.host(name)
         for found in re.finditer(r'"system_info"\s*:\s*"Linux (\S+)', text[:65536]):
-            self._names.host(found[1])
+            self.names.host(found[1])
 
     @staticmethod
-    def _bounded(text: str) -> str:
-        # Long lines are counters, or nobody's: patterns take long to tell.
-        def line(one: str) -> str:
-            return one if len(one) <= _LONG or _LONG_COUNTERS.fullmatch(one) else MASKED
+    def _by_line(text: str, masked: Callable[[str], str]) -> str:
+        # A long line has counters or is hidden: matching it would be slow.
+        def bounded(line: str) -> str:
+            is_known = len(line) <= _LONG or _LONG_COUNTERS.fullmatch(line)
+            return masked(line) if is_known else MASKED
 
-        return text if len(text) <= _LONG else "\n".join(map(line, text.split("\n")))
+        return "\n".join(map(bounded, text.split("\n")))
 
     def _host(self, text: str) -> str:
-        return "".join(f"{self._names.host(word)}\n" for word in text.split())
+        return "".join(f"{self.names.host(word)}\n" for word in text.split())
 
     def _boot(self, text: str) -> str:
-        def word(one: str) -> str:
-            name, equals, _ = one.partition("=")
-            return one if _BOOT.fullmatch(one) else f"{name}=-" if equals and name else "-"
+        def argument(word: str) -> str:
+            name, equals, _ = word.partition("=")
+            return word if _BOOT.fullmatch(word) else f"{name}=-" if equals and name else "-"
 
-        return " ".join(map(word, text.split())) + "\n"
+        return " ".join(map(argument, text.split())) + "\n"
 
     def _task(self, name: str) -> str:
-        # Kernel threads are shown with more of their names than a trace has.
-        if is_kept_task(name):
-            return name
-        cut = name.encode("utf-8", "surrogateescape")[:COMM_LENGTH]
-        return self._names.name("task", cut.decode("utf-8", "surrogateescape"))
+        # /proc shows longer names of kernel threads than a trace.
+        return name if is_kept_task(name) else self.names.name("task", cut_comm(name))
 
     def _counters(self, text: str) -> str:
-        def process(found: re.Match[str]) -> str:
-            return found[1] + self._task(found[2]) + found[3]
+        def line(line: str) -> str:
+            if len(line) > _LONG:
+                return line
+            line = _ALIAS.sub(rf"\1{MASKED}", _BUILDER.sub("(-)", line))
+            line = _PROCESS.sub(lambda found: found[1] + self._task(found[2]) + found[3], line)
+            line = _CGROUP.sub(lambda found: found[1] + masked_cgroup(self.names, found[2]), line)
+            return self.free_text.masked(line)
 
-        def cgroup(found: re.Match[str]) -> str:
-            return found[1] + masked_cgroup(self._names, found[2])
-
-        out = []
-        for one in self._bounded(text).split("\n"):
-            if len(one) <= _LONG:
-                one = _ALIAS.sub(rf"\1{MASKED}", _BUILDER.sub("(-)", one))
-                one = _CGROUP.sub(cgroup, _PROCESS.sub(process, one))
-                one = self.words.masked(one)
-            out.append(one)
-        return "\n".join(out)
+        return self._by_line(text, line)
 
     def _summary(self, text: str) -> str:
-        # Its lines of victim and load are commands.
-        def line(one: str) -> str:
-            if one.startswith(("victim ", "load ")):
-                return f"{one[:11]}-"
-            return self.words.masked(_FILE.sub("-", one))
+        # The lines about victim and load contain commands.
+        def line(line: str) -> str:
+            if line.startswith(("victim ", "load ")):
+                return f"{line[:11]}-"
+            return self.free_text.masked(_FILE.sub("-", line))
 
-        return "\n".join(map(line, self._bounded(text).split("\n")))
+        return self._by_line(text, line)
 
     def _preflight(self, text: str) -> str:
-        def line(one: str) -> str:
-            if one.strip() and not _PREFLIGHT.fullmatch(one):
+        def line(line: str) -> str:
+            if line.strip() and not _PREFLIGHT.fullmatch(line):
                 return MASKED
-            return self.words.masked(_FILE.sub("-", one))
+            return self.free_text.masked(_FILE.sub("-", line))
 
-        return "\n".join(map(line, text.split("\n")))
+        return self._by_line(text, line)
 
     def _pidstat(self, text: str) -> str:
-        out, columns = [], 0
-        for line in self._bounded(text).split("\n"):
+        columns = 0
+
+        def line(line: str) -> str:
+            nonlocal columns
             fields = line.split()
             if fields and fields[-1] == "Command":
-                # A header's "#" is no column, and its time of day has "AM" where the lines' has.
+                # The "#" of a header is no column; "AM" and "PM" are in headers and lines alike.
                 columns = len([field for field in fields if field != "#"])
-                out.append(line)
-            elif found := _SYSSTAT.fullmatch(line):
-                out.append(found[1] + self._names.host(found[2]) + found[3])
-            elif columns and len(fields) >= columns:
-                rest = line.split(None, columns - 1)[-1]
-                mark = "|__" if rest.startswith("|__") else ""
-                name = self._task(rest.removeprefix("|__").strip())
-                out.append(line[: line.rindex(rest)] + mark + name)
-            else:
-                out.append(line if not fields else MASKED)
-        return "\n".join(out)
+                return line
+            if found := _SYSSTAT.fullmatch(line):
+                return found[1] + self.names.host(found[2]) + found[3]
+            if not columns or len(fields) < columns:
+                return MASKED if fields else line
+            rest = line.split(None, columns - 1)[-1]
+            mark = "|__" if rest.startswith("|__") else ""
+            return line[: line.rindex(rest)] + mark + self._task(rest.removeprefix("|__").strip())
+
+        return self._by_line(text, line)
 
     def _output(self, text: str) -> str:
-        def line(one: str) -> str:
-            if found := _CAPTURED.fullmatch(one):
+        def line(line: str) -> str:
+            if found := _CAPTURED.fullmatch(line):
                 return found[1] + " ]"
-            if found := _SYSSTAT.fullmatch(one):
-                return found[1] + self._names.host(found[2]) + found[3]
-            if not one.strip() or _OUTPUT_LINES.fullmatch(one.strip()):
-                return self.words.masked(one)
-            return MASKED
+            if found := _SYSSTAT.fullmatch(line):
+                return found[1] + self.names.host(found[2]) + found[3]
+            is_known = not line.strip() or _OUTPUT_LINES.fullmatch(line.strip())
+            return self.free_text.masked(line) if is_known else MASKED
 
-        return "\n".join(map(line, self._bounded(text).split("\n")))
+        return self._by_line(text, line)
 
     def _json(self, text: str, known: set[str] | None = None) -> str:
-        try:
-            return json.dumps(self._value("", json.loads(text), known), indent=2) + "\n"
-        except (ValueError, RecursionError):
-            lines = [line for line in text.split("\n") if line.strip()]
-        out = []
-        for line in lines:
-            # One object a line, with commas between them where perf stat is interrupted.
-            try:
-                out.append(json.dumps(self._value("", json.loads(line.strip().rstrip(",")), known)))
-            except (ValueError, RecursionError):
-                out.append(json.dumps(MASKED))
-        return "".join(f"{line}\n" for line in out)
+        def value(path: tuple[str, ...], text: str) -> str:
+            key, masked = path[-1].lower() if path else "", self.free_text.masked(text)
+            if key in _HIDDEN_KEYS or (known is not None and key not in known):
+                return MASKED
+            if key in _COMMAND_KEYS:
+                return masked_command(self.names, text)
+            return self.names.host(text) if key in _HOST_KEYS and masked == text else masked
 
-    def _value(self, key: str, value: Any, known: set[str] | None) -> Any:
-        if isinstance(value, dict):
-            return {
-                self.words.masked(name): self._value(name, one, known)
-                for name, one in value.items()
-            }
-        if isinstance(value, list):
-            return [self._value(key, one, known) for one in value]
-        if not isinstance(value, str):
-            return value
-        masked = self.words.masked(value)
-        low = key.lower()
-        if value and (low in _HIDDEN_KEYS or (known is not None and low not in known)):
-            return MASKED
-        if low in _COMMAND_KEYS:
-            return masked_command(self._names, value)
-        return self._names.host(value) if low in _HOST_KEYS and masked == value else masked
+        def document(text: str, indent: int | None = None) -> str:
+            return json.dumps(self.free_text.masked_json(json.loads(text), value), indent=indent)
+
+        try:
+            return document(text, 2) + "\n"
+        except (ValueError, RecursionError):
+            pass
+        lines: list[str] = []
+        for line in filter(str.strip, text.split("\n")):
+            # One object per line; an interrupted perf stat leaves commas between them.
+            try:
+                lines.append(document(line.strip().rstrip(",")))
+            except (ValueError, RecursionError):
+                lines.append(json.dumps(MASKED))
+        return "".join(f"{line}\n" for line in lines)

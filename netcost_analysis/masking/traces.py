@@ -1,4 +1,4 @@
-# Recordings without names: native finds what names something, and asks for what replaces it.
+# Masks recordings: native finds the names, and asks for their replacements.
 
 from collections import Counter
 from collections.abc import Callable
@@ -7,21 +7,21 @@ from pathlib import Path
 from .._native import CaptureError, mask_recording
 from ..progress import progress
 from .arguments import masked_arguments
+from .free_text import FreeText
 from .lines import Lines
 from .names import Names
-from .words import Words
 
 _LINES = {"event", "record", "comment", "frame", "line"}
 
 
 class Traces:
-    # changes: what was done is counted there.
+    # changes counts what was done.
 
     def __init__(self, names: Names, changes: Counter[str]) -> None:
         self._names, self._changes = names, changes
 
     def learn(self, trace: Path) -> None:
-        # What the host is called.
+        # Learns the host's name.
         from ..capture.capture import Capture
 
         hostname = Capture(trace).header.get("hostname")
@@ -50,10 +50,10 @@ def _counts(trace: Path) -> dict[str, int]:
 
 
 class _Replacements:
-    # What native asks; see native/src/mask.
+    # Answers native's requests; see native/src/mask.
 
     def __init__(self, names: Names, report: Callable[[float], object] | None) -> None:
-        self._names, self._words, self.lines = names, Words(names), Lines(names)
+        self._names, self._free_text, self.lines = names, FreeText(names), Lines(names)
         self._report = report
 
     def replace(self, kind: str, original: bytes) -> bytes:
@@ -68,7 +68,7 @@ class _Replacements:
         if kind == "arguments":
             return "\0".join(masked_arguments(self._names, text.split("\0")))
         if kind == "words":
-            return self._words.masked(text)
+            return self._free_text.masked(text)
         if kind in _LINES:
             return self.lines.masked(kind, text)
         return self._names.host(text) if kind == "host" else self._names.name(kind, text)

@@ -1,10 +1,13 @@
 # The headline: one victim's time on CPU beside what a monitor shows, and who took the rest.
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from ..units import absent, duration, plural, share
+from .bars import beside
 from .marks import label_rows, legend_above
 from .palette import (
     FAINT,
@@ -19,11 +22,12 @@ from .palette import (
     time_unit,
 )
 
-# Of the axis; a label in a narrower piece would leave it.
+# A part narrower than this share of the axis has no label.
 _LABEL_WIDTH = 0.085
 _BAR = 0.62
-# A bar shorter than this would be a line.
+# A bar shorter than this share would be a mere line.
 _SEEN = 0.005
+_DARK = ("stolen_network", "stolen_other", "synchronous", "scheduled")
 
 
 def answer(
@@ -41,64 +45,46 @@ def answer(
     total = int(parts["ns"].sum())
     extent = max(total, monitor_ns or 0, displaced_ns, 1)
     divisor, unit = time_unit(extent)
-    # Without shares its time on CPU is not known.
+    # Without shares, its time on CPU is not known.
     known = bool(parts["share"].notna().all())
-    rows = [f"{printable(victim)} on CPU" if known else f"from {printable(victim)}"]
+    names = [f"{printable(victim)} on CPU" if known else f"from {printable(victim)}"]
     left = 0
     for part, ns, of in zip(parts["part"], map(int, parts["ns"]), parts["share"], strict=True):
-        _piece(ax, 0, left / divisor, ns / divisor, PART[part], part == "unknown")
+        look = _look(part)
+        ax.barh(0, ns / divisor, _BAR, left=left / divisor, clip_on=False, **look)
         if ns >= _LABEL_WIDTH * extent:
             text = f"{duration(ns)}\n{share(of)}".strip()
-            dark = part in ("stolen_network", "stolen_other", "synchronous", "scheduled")
-            _inside(ax, (left + ns / 2) / divisor, 0, text, "white" if dark else INK)
+            color = "white" if part in _DARK else INK
+            at = (left + ns / 2) / divisor
+            ax.text(at, 0, text, ha="center", va="center", color=color, linespacing=1.25)
         left += ns
     if not absent(monitor_ns):
-        rows.append("a monitor shows")
-        _piece(ax, len(rows) - 1, 0, int(monitor_ns or 0) / divisor, "white", False)
+        names.append("a monitor shows")
+        shown, row = int(monitor_ns or 0), len(names) - 1
+        ax.barh(row, shown / divisor, _BAR, clip_on=False, **{**_look("own"), "facecolor": "white"})
         text = f"{duration(monitor_ns)} of CPU time charged to {printable(victim)}"
-        _inside(ax, 0.012 * extent / divisor, len(rows) - 1, text, INK, left=True)
+        ax.text(0.012 * extent / divisor, row, text, va="center", color=INK, linespacing=1.25)
     if displaced_ns >= _SEEN * extent:
-        rows.append("waited, off CPU")
-        ax.barh(len(rows) - 1, displaced_ns / divisor, _BAR, **WAITED)
+        names.append("waited, off CPU")
+        row = len(names) - 1
+        ax.barh(row, displaced_ns / divisor, _BAR, **WAITED)
         text = f"{duration(displaced_ns)} behind network work in kernel threads"
-        at = (displaced_ns if displaced_ns < 0.5 * extent else 0) + 0.012 * extent
-        _inside(ax, at / divisor, len(rows) - 1, text, INK, left=True)
-    label_rows(ax, rows)
+        at = ((displaced_ns if displaced_ns < 0.5 * extent else 0) + 0.012 * extent) / divisor
+        ax.text(at, row, text, va="center", color=INK, linespacing=1.25)
+    label_rows(ax, names)
     ax.set_xlim(0, extent / divisor)
     ax.set_xlabel(f"CPU time, {unit}")
     ax.spines["left"].set_visible(False)
     handles = [
-        Patch(
-            facecolor=PART[part],
-            edgecolor=FAINT,
-            linewidth=0.5,
-            label=f"{PART_NAMES[part]}: {duration(ns)}",
-            hatch=HATCH if part == "unknown" else None,
-        )
+        Patch(label=f"{PART_NAMES[part]}: {duration(ns)}", **_look(part))
         for part, ns in zip(parts["part"], parts["ns"], strict=True)
     ]
-    if handles:
-        legend_above(ax, handles, columns=3)
+    legend_above(ax, handles, columns=3)
 
 
-def _piece(ax: Axes, row: int, left: float, width: float, color: str, unknown: bool) -> None:
-    ax.barh(
-        row,
-        width,
-        _BAR,
-        left=left,
-        color=color,
-        edgecolor=FAINT,
-        linewidth=0.5,
-        hatch=HATCH if unknown else None,
-        # The last edge lies on the frame.
-        clip_on=False,
-    )
-
-
-def _inside(ax: Axes, x: float, row: int, text: str, color: str, left: bool = False) -> None:
-    side = "left" if left else "center"
-    ax.text(x, row, text, ha=side, va="center", color=color, linespacing=1.25)
+def _look(part: str) -> dict[str, Any]:
+    hatch = HATCH if part == "unknown" else None
+    return {"facecolor": PART[part], "edgecolor": FAINT, "linewidth": 0.5, "hatch": hatch}
 
 
 _NETWORK = {"yes": ", network", "unknown": ", perhaps network", "no": ", no network"}
@@ -110,7 +96,7 @@ def thieves(ax: Axes, rows: pd.DataFrame, most: int = 8) -> None:
     rows: as by_thief returns it. most: how many have a bar of their own; the others share the last.
     """
     head, rest = rows.iloc[:most], rows.iloc[most:]
-    # A vector has a row for its runs that were the network's, and one for the others.
+    # A vector may have two rows: runs for the network, and others.
     names = [printable(name) for name in head["thief"]]
     for place, twice in enumerate(head["thief"].duplicated(keep=False)):
         if twice:
@@ -129,18 +115,11 @@ def thieves(ax: Axes, rows: pd.DataFrame, most: int = 8) -> None:
     lengths = [value / divisor for value in values]
     ax.barh(places, lengths, 0.66, color=colors, edgecolor=FAINT, linewidth=0.5)
     for place, value, of in zip(places, values, shares, strict=True):
-        ax.annotate(
-            f"{duration(value)}  {share(of)}".strip(),
-            (value / divisor, place),
-            xytext=(5, 0),
-            textcoords="offset points",
-            va="center",
-        )
+        beside(ax, f"{duration(value)}  {share(of)}".strip(), value / divisor, place, 5)
     label_rows(ax, names, beyond=0.6)
     ax.set_xlim(0, max(largest, 1) / divisor * 1.18)
     ax.set_xlabel(f"time stolen, {unit}")
     ax.grid(axis="x")
     kinds = list(dict.fromkeys(head["kind"]))
     handles = [Patch(facecolor=KIND[kind], label=KIND_NAMES[kind]) for kind in kinds]
-    if handles:
-        legend_above(ax, handles, columns=4)
+    legend_above(ax, handles, columns=4)

@@ -14,7 +14,7 @@ _SHADES = LinearSegmentedColormap.from_list("polls", ["#ffffff", KIND["poll"], K
 
 
 def packet_marks(most: int) -> MaxNLocator:
-    """Marks of packets. Budgets and rings are powers of two; so are these: 16, 32, 48, 64."""
+    """Ticks for packets: multiples of powers of two, as budgets and rings are: 16, 32, 48, 64."""
     return MaxNLocator(most, integer=True, steps=(1, 1.6, 2, 4, 5, 8, 10))
 
 
@@ -51,7 +51,7 @@ def batch_matrix(ax: Axes, sizes: pd.DataFrame, most: int = 16) -> None:
     counts = polls.unstack(fill_value=0).reindex(columns=range(bars), fill_value=0)
     total = counts.sum(axis=1).nlargest(most)
     shares = counts.loc[total.index].div(total, axis=0).to_numpy(dtype="float64")
-    # Square roots: a spike at 64 must not hide what the other polls had.
+    # The square root, so that a spike at 64 does not hide the other polls.
     edges = width * np.arange(bars + 1) - 0.5, np.arange(len(total) + 1)
     ax.pcolormesh(*edges, np.sqrt(shares), cmap=_SHADES, vmin=0, vmax=1)
     names = [f"{short(device, LONGEST_LABEL)}, CPU {cpu}" for device, cpu in total.index]
@@ -69,7 +69,7 @@ def cost_by_batch(ax: Axes, times: pd.DataFrame) -> None:
     times: by work (packets, above 0) polls (how many), low_ns, median_ns and high_ns: a quarter of
     them took less, half of them, and three quarters.
     """
-    # A handful of polls is no distribution.
+    # A few polls are no distribution.
     most = max(int(times["polls"].max()), 1) if len(times) else 1
     table = times[times["polls"] >= min(5, most)]
     x = table.index.to_numpy()
@@ -96,14 +96,14 @@ def _histogram(ax: Axes, counts: "pd.Series[int]", color: str, least: int = 0) -
     ax.bar(edges[:-1] + width / 2, heights, 0.9 * width, color=color)
     empty = int(counts[counts.index == 0].sum())
     if empty:
-        # Left of the bar that begins at one packet, whatever a bar's width.
+        # Left of the bar that begins at one packet.
         look = {"facecolor": "white", "edgecolor": color, "linewidth": 1.2}
         ax.bar(0.5 - width / 2, empty, 0.9 * width, **look)  # type: ignore[arg-type]
     return highest, width
 
 
 def _name_axes(ax: Axes, x: str, y: str) -> None:
-    # Counts span decades: most polls are small, the full ones are what matters.
+    # Counts span decades: most polls are small, but the full ones matter.
     heights = [bar.get_height() for bar in ax.patches if bar.get_height() > 0]  # type: ignore[attr-defined]
     if heights and max(heights) > 50 * min(heights):
         ax.set_yscale("log")

@@ -10,7 +10,7 @@ from .batches import packet_marks
 from .marks import legend_above, plain_log, short
 from .palette import FAINT, INK, KIND, PART, time_unit
 
-# Of a curve: labels with their values.
+# Most characters of a curve's name, which consists of labels and values.
 LONGEST_CURVE = 46
 _COLORS = (KIND["softirq"], PART["stolen_network"], KIND["softirq_other"], PART["stolen_other"])
 _MARKERS = "os^D"
@@ -23,7 +23,7 @@ def poll_cost(ax: Axes, times: pd.DataFrame, cost: "pd.Series[Any]") -> None:
     times: by packets polls, mean_ns, low_ns and high_ns. cost: its row of poll_costs; without a
     line (NA) only the polls are drawn.
     """
-    # The line is laid through means, and sums of them are what a CPU pays.
+    # Means, because the line is fitted to them, and they add up to the cost of a CPU.
     mean, works = times["mean_ns"].to_numpy(), times.index.to_numpy()
     scale, unit = time_unit(float(mean.max()) if len(times) else 0)
     few = (times["polls"] < 5).to_numpy()
@@ -79,7 +79,7 @@ def share_by_rate(ax: Axes, curve: pd.DataFrame) -> None:
     """Draw a curve's CPU share over its packet rate: measured, predicted, and without batches."""
     rate = curve["rate_per_s"].to_numpy() / 1e3
     lines = (
-        # More than all of a CPU is cut off.
+        # Cut off beyond a whole CPU.
         ("unbatched_share", "predicted, had batches not grown", FAINT, ":", ""),
         ("expected_share", "predicted from the other steps", _LINE, "--", "D"),
         ("marginal_share", "of it the packets themselves", KIND["softirq_other"], "-.", ""),

@@ -1,30 +1,29 @@
 # One CPU's contexts as lanes, one above the other as they are stacked in the kernel.
 
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.text import Text
 
-from ..units import duration
+from ..units import duration, plural
 from .palette import FAINT, HATCH, INK, KIND, printable, time_unit
 
-# From the top: what runs on top of what.
+# From the top, in the order in which contexts interrupt each other.
 _LANES = ("interrupts", "NAPI polls", "softirqs", "task")
 _LANE_OF = {
-    "hardirq": 0,
-    "vector": 0,
-    "nmi": 0,
+    **dict.fromkeys(("hardirq", "vector", "nmi"), 0),
     "poll": 1,
-    "softirq": 2,
-    "softirq_other": 2,
-    "task": 3,
-    "idle": 3,
-    "unknown": 3,
+    **dict.fromkeys(("softirq", "softirq_other"), 2),
+    **dict.fromkeys(("task", "idle", "unknown"), 3),
 }
 _HEIGHT = 0.62
-# More boxes than this on a strip are a texture, and slow.
+_PALE_TASK = "#e6ebef"
+# More boxes than this on a strip are slow, and not told apart.
 _MOST = 3000
+# From where to where, the lane and the text.
+_Label = tuple[float, float, int, str]
 
 
 def lanes(
@@ -34,61 +33,65 @@ def lanes(
     polls: pd.DataFrame,
     cpu: int,
     window: tuple[int, int],
-    taken: tuple[int, int, int] | None = None,
+    interrupted: tuple[int, int, int] | None = None,
     others: tuple[int, ...] = (),
 ) -> None:
     """Draw a window of one CPU: interrupts, polls, softirqs and task, and other CPUs as strips.
 
     segments: with kind (of kinds_of); softirqs, polls: of the same timeline. Full colour is where
     the CPU was; the pale span around it is a softirq that is open, or a task that is current, while
-    something else runs. window: from when to when, ns. taken: mark from when to when the task was
-    interrupted, and how much of that interrupts and softirqs had, ns; the axis counts from the
+    something else runs. window: from when to when, ns. interrupted: mark from when to when the task
+    was interrupted, and how much of that interrupts and softirqs had, ns; the axis counts from the
     first. others: CPUs that get one strip each.
     """
     start_ns, end_ns = window
-    origin = taken[0] if taken else start_ns
+    origin = interrupted[0] if interrupted else start_ns
     divisor, unit = time_unit(end_ns - start_ns)
 
     def at(ns: Any) -> float:
         return (int(ns) - origin) / divisor
 
+    def within(begin: Any, end: Any) -> tuple[float, float]:
+        # What is not known began before the window, or ends after it.
+        first = start_ns if pd.isna(begin) else max(begin, start_ns)
+        return at(first), at(end_ns if pd.isna(end) else min(end, end_ns))
+
+    def boxes(rows: pd.DataFrame, lane: int | None = None) -> list[_Label]:
+        columns = (rows[name].astype(object) for name in ("kind", "start_ns", "end_ns", "name"))
+        drawn = []
+        for kind, begin, end, name in zip(*columns, strict=True):
+            left, right = within(begin, end)
+            place = _LANE_OF[kind] if lane is None else lane
+            _box(ax, left, right, place, KIND[kind], None, HATCH if kind == "unknown" else None)
+            drawn.append((left, right, place, printable(name) if pd.notna(name) else kind))
+        return drawn
+
     ax.set_xlim(at(start_ns), at(max(end_ns, start_ns + 1)))
-    rows = len(_LANES) + len(others)
-    ax.set_ylim(rows - 0.45, -0.6)
-    own = segments[segments["cpu"] == cpu]
-    labels: list[tuple[float, float, float, str, str]] = []
-    for span in _spans(own[own["tid"].notna()]):
-        left, right, comm = at(span[0]), at(span[1]), span[2]
-        _box(ax, left, right, 3, TASK_PALE, FAINT)
-        labels.append((left, right, 3, comm, INK))
-    inside = softirqs[(softirqs["cpu"] == cpu)]
-    for entry, exit_, action in zip(
-        inside["entry_ns"], inside["exit_ns"], inside["action"].astype(object), strict=True
-    ):
-        left = at(start_ns if pd.isna(entry) else max(int(entry), start_ns))
-        right = at(end_ns if pd.isna(exit_) else min(int(exit_), end_ns))
-        network = action in ("NET_RX", "NET_TX")
-        edge = KIND["softirq" if network else "softirq_other"]
+    count = len(_LANES) + len(others)
+    ax.set_ylim(count - 0.45, -0.6)
+    of_cpu = segments[segments["cpu"] == cpu]
+    labels: list[_Label] = []
+    for begin, end, comm in _stretches(of_cpu):
+        left, right = at(begin), at(end)
+        _box(ax, left, right, 3, _PALE_TASK, FAINT)
+        labels.append((left, right, 3, comm))
+    columns = (softirqs[softirqs["cpu"] == cpu][name] for name in ("entry_ns", "exit_ns", "action"))
+    for entry, exit_, action in zip(*columns, strict=True):
+        left, right = within(entry, exit_)
+        edge = KIND["softirq" if action in ("NET_RX", "NET_TX") else "softirq_other"]
         _box(ax, left, right, 2, f"{edge}26", edge)
-        labels.append((left, right, 2, printable(action), INK))
-    polled = _polls(polls[polls["cpu"] == cpu], start_ns, end_ns)
-    for kind, begin, end, name in zip(
-        own["kind"], own["start_ns"], own["end_ns"], own["name"].astype(object), strict=True
-    ):
-        lane = _LANE_OF[kind]
-        left, right = at(max(begin, start_ns)), at(min(end, end_ns))
-        _box(ax, left, right, lane, KIND[kind], None, HATCH if kind == "unknown" else None)
-        if lane == 0:
-            labels.append((left, right, lane, printable(name) if pd.notna(name) else kind, INK))
-    for begin, end, text in polled:
-        left, right = at(max(begin, start_ns)), at(min(end, end_ns))
-        # Over its segments: where one poll ends and the next begins shows only as an edge.
+        labels.append((left, right, 2, printable(action)))
+    labels += [label for label in boxes(of_cpu) if label[2] == 0]
+    for begin, end, text in _polls(polls[polls["cpu"] == cpu], start_ns, end_ns):
+        left, right = within(begin, end)
+        # Over its segments, so that an edge separates adjacent polls.
         _box(ax, left, right, 1, f"{KIND['poll']}26", KIND["softirq"])
-        labels.append((left, right, 1, text, INK))
+        labels.append((left, right, 1, text))
     for place, other in enumerate(others, start=len(_LANES)):
-        _strip(ax, segments[segments["cpu"] == other].head(_MOST), place, at, start_ns, end_ns)
-    names = [*_LANES, *(f"CPU {other}" for other in others)]
-    ax.set_yticks(range(rows), names)
+        rows = segments[segments["cpu"] == other].head(_MOST)
+        boxes(rows, place)
+        _write(ax, [(*within(*span), place, name) for *span, name in _stretches(rows)])
+    ax.set_yticks(range(count), [*_LANES, *(f"CPU {other}" for other in others)])
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.annotate(
@@ -101,55 +104,37 @@ def lanes(
         va="center",
         fontweight="bold",
     )
-    ax.set_xlabel(f"time since the {'interrupt' if taken else 'start'}, {unit}")
+    ax.set_xlabel(f"time since the {'interrupt' if interrupted else 'start'}, {unit}")
     ax.grid(axis="x")
-    if taken:
-        _bracket(ax, at(taken[0]), at(taken[1]), f"{duration(taken[2])} in interrupts and softirqs")
+    if interrupted:
+        begin, end, ns = interrupted
+        _bracket(ax, at(begin), at(end), f"{duration(ns)} in interrupts and softirqs")
     _write(ax, labels)
 
 
-TASK_PALE = "#e6ebef"
-
-
-def _spans(rows: pd.DataFrame) -> list[tuple[int, int, str]]:
-    # Runs of segments under one current task: (start, end, name).
-    spans: list[tuple[int, int, str]] = []
+def _stretches(rows: pd.DataFrame) -> list[tuple[int, int, str]]:
+    # Runs of segments under one current task: start, end and name.
+    rows = rows[rows["tid"].notna()]
+    found: list[tuple[int, int, str]] = []
     last = None
     for begin, end, tid, comm in zip(
         rows["start_ns"], rows["end_ns"], rows["tid"], rows["comm"].astype(object), strict=True
     ):
-        if tid == last and spans and spans[-1][1] == begin:
-            spans[-1] = (spans[-1][0], end, spans[-1][2])
+        if tid == last and found and found[-1][1] == begin:
+            found[-1] = (found[-1][0], end, found[-1][2])
         else:
             name = "idle" if tid == 0 else printable(comm) if pd.notna(comm) else f"tid {tid}"
-            spans.append((begin, end, name))
+            found.append((begin, end, name))
         last = tid
-    return spans
-
-
-def _polls(rows: pd.DataFrame, start_ns: int, end_ns: int) -> list[tuple[int, int, str]]:
-    found = []
-    for begin, end, device, work in zip(
-        rows["start_ns"], rows["end_ns"], rows["device"].astype(object), rows["work"], strict=True
-    ):
-        if pd.isna(begin) or int(end) < start_ns or int(begin) > end_ns:
-            continue
-        packets = "" if pd.isna(work) else f" {work} packet{'' if work == 1 else 's'}"
-        found.append((int(begin), int(end), f"{printable(device)}{packets}"))
     return found
 
 
-def _strip(ax: Axes, rows: pd.DataFrame, place: int, at: Any, start_ns: int, end_ns: int) -> None:
-    for kind, begin, end in zip(rows["kind"], rows["start_ns"], rows["end_ns"], strict=True):
-        left, right = at(max(begin, start_ns)), at(min(end, end_ns))
-        _box(ax, left, right, place, KIND[kind], None, HATCH if kind == "unknown" else None)
-    _write(
-        ax,
-        [
-            (at(max(begin, start_ns)), at(min(end, end_ns)), place, name, INK)
-            for begin, end, name in _spans(rows[rows["tid"].notna()])
-        ],
-    )
+def _polls(rows: pd.DataFrame, start_ns: int, end_ns: int) -> Iterator[tuple[int, int, str]]:
+    columns = (rows[name].astype(object) for name in ("start_ns", "end_ns", "device", "work"))
+    for begin, end, device, work in zip(*columns, strict=True):
+        if pd.notna(begin) and end >= start_ns and begin <= end_ns:
+            packets = "" if pd.isna(work) else f" {plural(work, 'packet')}"
+            yield begin, end, f"{printable(device)}{packets}"
 
 
 def _box(
@@ -161,19 +146,11 @@ def _box(
     edge: str | None,
     hatch: str | None = None,
 ) -> None:
-    ax.barh(
-        lane,
-        right - left,
-        _HEIGHT,
-        left=left,
-        color=color,
-        edgecolor=edge or "none",
-        linewidth=0.7 if edge else 0,
-        hatch=hatch,
-    )
+    line = {"edgecolor": edge or "none", "linewidth": 0.7 if edge else 0}
+    ax.barh(lane, right - left, _HEIGHT, left=left, color=color, hatch=hatch, **line)  # type: ignore[arg-type]
 
 
-def _write(ax: Axes, labels: list[tuple[float, float, float, str, str]]) -> None:
+def _write(ax: Axes, labels: list[_Label]) -> None:
     # Under its box where there is room; never over another label of the lane.
     figure = ax.get_figure(root=True)
     if figure is None:
@@ -182,30 +159,25 @@ def _write(ax: Axes, labels: list[tuple[float, float, float, str, str]]) -> None
     figure.draw_without_rendering()
     low, high = ax.get_xlim()
     pixels = ax.get_window_extent().width / (high - low)
-    taken: dict[float, float] = {}
-    for left, right, lane, text, color in sorted(labels, key=lambda label: (label[2], label[0])):
+    written_to: dict[int, float] = {}
+    for left, right, lane, text in sorted(labels, key=lambda label: (label[2], label[0])):
         if right <= left:
             continue
         written = Text(0, 0, text, fontsize=8, figure=figure)
         width = written.get_window_extent().width / pixels
-        start = max(left, taken.get(lane, low))
+        start = max(left, written_to.get(lane, low))
         # A label may begin at its box and run past it, but not past the axes.
         if start > left and start > right - width:
             continue
         if start + width > high:
             start = high - width
-            if start < taken.get(lane, low):
+            if start < written_to.get(lane, low):
                 continue
-        ax.text(start, lane + _HEIGHT / 2 + 0.03, text, fontsize=8, color=color, va="top")
-        taken[lane] = start + width + 6 / pixels
+        ax.text(start, lane + _HEIGHT / 2 + 0.03, text, fontsize=8, color=INK, va="top")
+        written_to[lane] = start + width + 6 / pixels
 
 
 def _bracket(ax: Axes, left: float, right: float, text: str) -> None:
-    ax.annotate(
-        "",
-        (left, -0.45),
-        (right, -0.45),
-        arrowprops={"arrowstyle": "|-|,widthA=0.25,widthB=0.25", "color": INK, "linewidth": 0.9},
-        annotation_clip=False,
-    )
+    ends = {"arrowstyle": "|-|,widthA=0.25,widthB=0.25", "color": INK, "linewidth": 0.9}
+    ax.annotate("", (left, -0.45), (right, -0.45), arrowprops=ends, annotation_clip=False)
     ax.text((left + right) / 2, -0.55, text, ha="center", va="bottom")

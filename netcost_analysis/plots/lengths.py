@@ -39,7 +39,7 @@ def lengths(ax: Axes, groups: Mapping[str, pd.DataFrame], counted: str) -> None:
 
 
 def _stairs(rows: pd.DataFrame, counted: str) -> "tuple[np.ndarray, np.ndarray]":
-    # The edges of all bins from the lowest to the highest, those of which there is no row too.
+    # The edges of all bins from the lowest to the highest, including bins without a row.
     rows = rows.sort_values("length_low_ns")
     edges: list[int] = []
     heights: list[int] = []

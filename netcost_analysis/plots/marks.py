@@ -9,11 +9,11 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from .palette import FAINT, INK, printable
 
-# What interrupts took, from the bottom up or from the left: kinds of kinds_of.
+# Kinds of interrupts in the order in which they are stacked.
 STACKED = ("poll", "softirq", "hardirq", "vector", "softirq_other", "nmi")
 
 
-# What a page's width has room for, and what a legend's mark and the space beside it take of that.
+# Characters across a page, and those that a legend's mark and its margin take.
 _PAGE_LETTERS, _MARK_LETTERS = 120, 8
 
 
@@ -48,16 +48,9 @@ def label_rows(ax: Axes, names: Sequence[str], beyond: float = 0.5) -> None:
 def limit(ax: Axes, x: float, text: str) -> None:
     """A limit on the x axis: a dashed line, named at its left."""
     ax.axvline(x, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
-    ax.annotate(
-        text,
-        (x, 1),
-        xycoords=("data", "axes fraction"),
-        xytext=(-3, -1),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-        color=FAINT,
-    )
+    place = {"xycoords": ("data", "axes fraction"), "xytext": (-3, -1)}
+    look = {"textcoords": "offset points", "ha": "right", "va": "top", "color": FAINT}
+    ax.annotate(text, (x, 1), **place, **look)  # type: ignore[arg-type]
 
 
 def short(name: object, most: int) -> str:
@@ -68,7 +61,7 @@ def short(name: object, most: int) -> str:
 
 def plain_log(axis: Axis) -> None:
     """Marks of a log axis as plain numbers: call it when the axis has its limits."""
-    # Over less than two decades powers of ten alone would be one mark or none.
+    # Over less than two decades, powers of ten would be one tick or none.
     low, high = sorted(axis.get_view_interval())
     marks = (1.0, 2.0, 5.0) if low > 0 and high / low < 150 else (1.0,)
     axis.set_major_locator(LogLocator(10, subs=marks))

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import matplotlib as mpl
-
 TASK = "#b4c0ca"
 UNKNOWN = "#f4f4f4"
 INK = "#1a1a1a"
@@ -53,9 +51,13 @@ COMPONENT_GROUPS = {
 
 
 def ink_on(colour: str) -> str:
-    # What can be read on a colour: by its brightness as ITU-R BT.601 weighs it.
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    # A readable colour on another, by the brightness of ITU-R BT.601.
+    red, green, blue = _rgb(colour)
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 130 else "#ffffff"
+
+
+def _rgb(colour: str) -> tuple[int, ...]:
+    return tuple(bytes.fromhex(colour[1:]))
 
 
 # At whose cost.
@@ -73,7 +75,7 @@ PART = {
 
 def shade(part: str, fraction: float) -> str:
     # A part's colour for CSS, the denser the larger the fraction.
-    red, green, blue = (int(PART[part][at : at + 2], 16) for at in (1, 3, 5))
+    red, green, blue = _rgb(PART[part])
     # The square root: a percent is still seen beside a half.
     return f"rgba({red},{green},{blue},{0.6 * min(fraction, 1) ** 0.5:.2f})"
 
@@ -89,7 +91,7 @@ PART_NAMES = {
     "unknown": "no known owner",
 }
 
-# Who says it: a victim's clock, the trace, the trace with the hidden cost, the work done.
+# The source of an estimate: the clock, the trace, the trace with the hidden cost, the work done.
 ESTIMATE = {
     "ticks": "#e69f00",
     "traced": "#88ccee",
@@ -101,7 +103,7 @@ ESTIMATE = {
 SIDE = {"base": "#8c8c8c", "new": "#4b2e83"}
 OUTCOME = {"better": "#1b6e53", "worse": "#a4133c", "": "#6b7280"}
 
-# Data paths, the same in every picture of a sweep; others get what is left, in their order.
+# Data paths, the same in every picture of a sweep; others get the remaining colours in order.
 PATH = {
     "bridge": "#0072b2",
     "route": "#009e73",
@@ -121,7 +123,7 @@ def path_colors(names: list[str]) -> dict[str, str]:
     }
 
 
-# What a task did with its time, beside running: those of KIND where they mean the same.
+# States of a task; the colours of KIND where the meaning is the same.
 TASK_STATE = {
     "own": TASK,
     "network": KIND["softirq"],
@@ -138,9 +140,9 @@ CAUSE = {
     "stopper: exec": PART["scheduled"],
 }
 
-# Off CPU while kernel threads of the network had it: of no CPU's time, so no filled bar.
+# Off CPU while the network's kernel threads had it: not CPU time, so the bar is not filled.
 WAITED: Any = {"color": "white", "edgecolor": PART["scheduled"], "hatch": "...", "linewidth": 0.5}
-# Unknown is no colour but a hatch: nothing may pass for knowledge.
+# Unknown time is hatched, so that it does not pass for knowledge.
 HATCH = "////"
 
 _STYLE: Any = {
@@ -164,7 +166,7 @@ _STYLE: Any = {
     "legend.frameon": False,
     "figure.facecolor": "white",
     "figure.constrained_layout.use": True,
-    # A task may be called anything, "$x" too.
+    # A task may have any name, such as "$x".
     "text.parse_math": False,
 }
 
@@ -172,6 +174,8 @@ _STYLE: Any = {
 @contextmanager
 def style() -> Iterator[None]:
     """The look of every picture of the project, for a `with` block in which figures are made."""
+    import matplotlib as mpl
+
     with mpl.rc_context(_STYLE):
         yield
 

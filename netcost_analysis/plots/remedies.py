@@ -1,4 +1,4 @@
-# Remedies one under the other: what each could give back at most, and what of it others would pay.
+# The remedies: what each could give back at most, and how much of that others would pay.
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from ..units import absent, duration, share
+from .bars import beside
 from .marks import label_rows, legend_above
 from .palette import FAINT, INK, PART, PART_NAMES, time_unit
 
@@ -28,7 +29,7 @@ def remedies(ax: Axes, rows: pd.DataFrame) -> None:
     """
     most = max((int(ns) for ns in rows["removable_ns"].dropna()), default=0)
     divisor, unit = time_unit(most)
-    seen, framed = set(), False
+    drawn, framed = set(), False
     for place, row in enumerate(rows.to_dict("records")):
         if absent(row["removable_ns"]):
             ax.text(0, place, f" {row['finding']}", va="center", color=FAINT)
@@ -45,13 +46,13 @@ def remedies(ax: Axes, rows: pd.DataFrame) -> None:
                     ax.barh(place, width / divisor, _BAR, left=left / divisor, color=color, **look)
                 left += width
             if ns:
-                seen.add(part)
+                drawn.add(part)
         text = "nothing"
         if row["removable_ns"]:
             known = f"{duration(row['removable_ns'])}  {share(row['removable_share'])}".strip()
             text = f"{known}, {row['certainty']}"
-        end, beside = left / divisor, "offset points"
-        ax.annotate(text, (end, place), (5, 0), textcoords=beside, va="center", color=INK)
+        end = left / divisor
+        beside(ax, text, end, place, 5, color=INK)
         if not absent(row["gain_least_ns"]):
             least = int(row["gain_least_ns"]) / divisor
             ax.plot([least, end], [place, place], color=INK, marker="|", linewidth=0.8)
@@ -59,7 +60,7 @@ def remedies(ax: Axes, rows: pd.DataFrame) -> None:
     ax.set_xlim(0, max(most, 1) / divisor * 1.42)
     ax.set_xlabel(f"of its time on CPU, at most, {unit}")
     ax.grid(axis="x")
-    shown = [part for part in _PARTS if part in seen]
+    shown = [part for part in _PARTS if part in drawn]
     handles = [Patch(facecolor=PART[part], label=PART_NAMES[part]) for part in shown]
     if framed:
         name = "at other tasks' cost, or not known"

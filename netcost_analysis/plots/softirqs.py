@@ -1,6 +1,7 @@
 # Pictures of NET_RX softirqs: where their time goes, how long things wait, and what ends them.
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from .bars import beside, stacked_bars
 from .batches import LONGEST_LABEL
 from .marks import legend_above, limit, plain_log, short
 from .palette import FAINT, HATCH, INK, KIND, KIND_NAMES, PART, time_unit
@@ -24,21 +26,22 @@ _MAX_POINTS = 20_000
 
 def anatomy(ax: Axes, parts: pd.DataFrame) -> None:
     """Draw where the time of a typical NET_RX goes. parts: softirq_chains.by_device."""
-    places = np.arange(len(parts))[::-1]
-    left = np.zeros(len(parts))
+    places = list(range(len(parts)))[::-1]
     scale, unit = time_unit(float(parts[list(_PARTS)].sum(axis=1).max() or 0))
-    handles = []
-    for name, (color, label) in _PARTS.items():
-        width = parts[name].astype("float64").fillna(0).to_numpy() / scale
-        hatch = HATCH if name == "raise_delay_ns" else None
-        ax.barh(places, width, 0.62, left, color=color, hatch=hatch, linewidth=0)
-        handles.append(Patch(facecolor=color, hatch=hatch, label=label))
-        left += width
-    labels = [
+    looks: dict[str, dict[str, Any]] = {
+        name: {"color": color, "linewidth": 0} for name, (color, _) in _PARTS.items()
+    }
+    looks["raise_delay_ns"]["hatch"] = HATCH
+    stacked_bars(ax, parts[list(_PARTS)] / scale, looks, 0.62, places)
+    handles = [
+        Patch(facecolor=color, hatch=looks[name].get("hatch"), label=label)
+        for name, (color, label) in _PARTS.items()
+    ]
+    names = [
         f"{short(name, LONGEST_LABEL)}  ({n:,})"
         for name, n in zip(parts["device"], parts["softirqs"], strict=True)
     ]
-    ax.set_yticks(places, labels)
+    ax.set_yticks(places, names)
     ax.set_xlabel(f"mean time of a NET_RX, {unit}")
     ax.grid(axis="x")
     legend_above(ax, handles, 3)
@@ -56,19 +59,16 @@ def spreads(ax: Axes, rows: pd.DataFrame, labels: Sequence[str], what: str) -> N
     ax.hlines(places, values["median_ns"], values["longest_ns"], color=KIND["task"], linewidth=1.5)
     bar = {"color": KIND["poll"], "linewidth": 6, "label": "to 90 %"}
     bars = ax.hlines(places, values["median_ns"], values["p90_ns"], **bar)  # type: ignore[arg-type]
-    marks = {"median_ns": ("o", 6, "median"), "p99_ns": ("|", 11, "99 %")}
-    marks |= {"longest_ns": ("x", 6, "longest")}
-    median, *others = (
-        ax.plot(values[name], places, mark, color=INK, markersize=size, label=label)[0]
-        for name, (mark, size, label) in marks.items()
-    )
+    (median,) = ax.plot(values["median_ns"], places, "o", color=INK, label="median")
+    (most,) = ax.plot(values["p99_ns"], places, "|", color=INK, markersize=11, label="99 %")
+    (longest,) = ax.plot(values["longest_ns"], places, "x", color=INK, label="longest")
     ax.set_yticks(places, [short(label, LONGEST_LABEL) for label in labels])
     ax.set_ylim(-0.7, len(known) - 0.3)
     ax.set_xscale("log")
     plain_log(ax.xaxis)
     ax.set_xlabel(f"{what}, {unit} (log scale)")
     ax.grid(axis="x")
-    legend_above(ax, [median, bars, *others], 4)
+    legend_above(ax, [median, bars, most, longest], 4)
 
 
 def softirq_limits(
@@ -103,27 +103,21 @@ def softirq_limits(
     ax.set_yscale("log")
     ax.set_ylim(max(lowest, 1e-6) / 1.6, top)
     right = max(float(softirqs["packets"].max()) * 1.06, few_packets * 1.3)
-    beside = {"textcoords": "offset points", "ha": "right", "color": FAINT}
+    at_right: dict[str, Any] = {"ha": "right", "color": FAINT}
     if budget is not None and right >= 0.6 * budget:
         right = max(right, budget * 1.06)
         ax.axvline(budget, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
-        foot = {"xycoords": ("data", "axes fraction"), "xytext": (-3, 0)}
-        ax.annotate(f"netdev_budget {budget}", (budget, 0.02), **foot, **beside)  # type: ignore[arg-type]
+        foot = {"xycoords": ("data", "axes fraction"), "va": "baseline", **at_right}
+        beside(ax, f"netdev_budget {budget}", budget, 0.02, -3, **foot)
     if limit_ns is not None:
         low, high = (ns / 1e6 for ns in limit_ns)
         ax.axhspan(low, high, color=KIND["idle"], zorder=0)
-        text, place = f"netdev_budget_usecs: {jiffies} jiffies", (min(right, budget or right), high)
-        ax.annotate(text, place, xytext=(-5, -3), va="top", **beside)  # type: ignore[arg-type]
-    look = {"color": PART["stolen_maybe_network"], "alpha": 0.35, "linewidth": 0, "zorder": 0}
-    ax.fill_between([-0.02 * right, few_packets], long_ms, top, **look)  # type: ignore[arg-type]
-    ax.annotate(
-        f"over {long_ms:g} ms, under {few_packets} packets",
-        (0, top),
-        xytext=(3, -3),
-        textcoords="offset points",
-        va="top",
-        color=INK,
-    )
+        text, end = f"netdev_budget_usecs: {jiffies} jiffies", min(right, budget or right)
+        beside(ax, text, end, high, xytext=(-5, -3), va="top", **at_right)
+    corner = {"color": PART["stolen_maybe_network"], "alpha": 0.35, "linewidth": 0, "zorder": 0}
+    ax.fill_between([-0.02 * right, few_packets], long_ms, top, **corner)  # type: ignore[arg-type]
+    text = f"over {long_ms:g} ms, under {few_packets} packets"
+    beside(ax, text, 0, top, xytext=(3, -3), va="top", color=INK)
     ax.set_xlim(-0.02 * right, right)
     plain_log(ax.yaxis)
     ax.set_xlabel("packets of the NET_RX, all its polls together")
@@ -144,7 +138,7 @@ def run_rounds(ax: Axes, runs: pd.DataFrame, most: int) -> None:
         (True, False): (PART["scheduled"], "in a kernel thread, nothing pending"),
         (True, True): (PART["stolen_other"], "in a kernel thread, still pending"),
     }
-    # Without raises nobody knows whether anything was pending.
+    # Without raises it is not known whether anything was pending.
     if runs["still_pending"].isna().any():
         by = ["in_kthread"]
         kinds = {

@@ -1,4 +1,4 @@
-# A victim's time on CPU over the window, by what ran, with the stretches nobody knows about.
+# A victim's time on CPU over the window, by what ran, with gaps in the record.
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from ..timeline.owners import KIND_COLUMNS
 from .marks import STACKED, legend_above
 from .palette import FAINT, HATCH, KIND, KIND_NAMES, PART, PART_NAMES, time_unit
 
-# Above what was taken: what it did for its own traffic, what it had, what is unknown.
+# Stacked above stolen time: its own traffic, kernel threads, the task itself, and unknown time.
 _REST = ("synchronous", "scheduled", "task", "unknown")
 _COLUMNS = {**KIND_COLUMNS, **{one: f"{one}_ns" for one in _REST}}
 _WIDEST_GAPS = 200
@@ -34,14 +34,14 @@ def stolen_over_time(
     unit_ns, unit = time_unit(max(abs(start_ns - origin_ns), abs(end_ns - origin_ns)))
     first = start_ns // bin_ns * bin_ns
     starts = np.arange(first, max(end_ns, first + 1), bin_ns, dtype="int64")
-    # The first and the last bin are cut by the window.
+    # The window cuts the first and the last bin.
     widths = np.minimum(starts + bin_ns, max(end_ns, start_ns + 1)) - np.maximum(starts, start_ns)
     edges = (
         np.append(np.maximum(starts, start_ns), max(end_ns, start_ns + 1)) - origin_ns
     ) / unit_ns
     place = bins["start_ns"] // bin_ns * bin_ns
     others = [one for one in _COLUMNS.values() if one != "task_ns"]
-    # Of a kernel thread, what is no network work.
+    # A kernel thread's time that is no network work.
     own = (bins["on_cpu_ns"] - bins[others].sum(axis=1)).fillna(0)
     bins = bins.assign(task_ns=own).set_index(place)
     base = np.zeros(len(starts))
@@ -72,7 +72,7 @@ def _gaps(
     ax: Axes, gaps: pd.DataFrame, window: tuple[int, int], origin_ns: int, unit_ns: float
 ) -> list[Patch]:
     start_ns, end_ns = window
-    # A strip along the top edge: a gap of a microsecond must still be seen.
+    # A strip along the top edge, in which a gap of a microsecond is still visible.
     if not len(gaps):
         return []
     widest = gaps.assign(width=gaps["end_ns"] - gaps["start_ns"]).nlargest(_WIDEST_GAPS, "width")

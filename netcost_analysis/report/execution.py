@@ -1,4 +1,4 @@
-# A notebook's cells, executed.
+# Executes the cells of a notebook.
 
 import os
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def execute(book: Any, ours: bool = True) -> dict[str, Any]:
 
 @contextmanager
 def _without_bars() -> Iterator[None]:
-    # They would stay in the page.
+    # Progress bars would stay in the page.
     before = os.environ.get("NETCOST_PROGRESS")
     os.environ["NETCOST_PROGRESS"] = "0"
     try:
@@ -51,7 +51,7 @@ def _without_bars() -> Iterator[None]:
 
 
 def _stop(error: BaseException, ours: bool) -> None:
-    # Whoever ends this process means it; a cell that exits does not.
+    # Ending the process is intended; an exit in a cell is not.
     is_end = isinstance(error, KeyboardInterrupt) or (
         isinstance(error, SystemExit) and isinstance(error.code, int) and error.code > 128
     )
@@ -59,8 +59,7 @@ def _stop(error: BaseException, ours: bool) -> None:
         raise error
     if is_refusal(error):
         raise CaptureError(str(error)) from error
-    # What one of the project's own notebooks runs into is a bug, and what a cell of another's does
-    # nobody knows.
+    # An error in one of the project's own notebooks is a bug.
     name, message = type(error).__name__, str(error)
     said = bug(name, message) if ours else f"{name}: {message}"
     raise NotebookError(f"the notebook stopped: {said}") from error

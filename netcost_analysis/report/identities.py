@@ -1,4 +1,4 @@
-# What a comparison is of, run by run, and the commands that recorded it.
+# The runs of a comparison, and the commands that recorded them.
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ from ..capture.checksum import checksum
 from ..display.templates import Markdown, escaped, one_line
 from ..questions.completeness.summary import quick_verdict
 from ..units import plural
-from .plain import shell
+from .mail_text import shell_line
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def identities(comparison: "Comparison") -> str:
-    """Each side's runs, as Markdown: what is known of them, and their files' checksums."""
+    """Each side's runs as Markdown: what is known about them, and checksums of their files."""
     parts = []
     for side, runs in comparison.sides.items():
         parts.append(f"{side}, {escaped(comparison.named(side))}:")
@@ -51,7 +51,7 @@ def _recording(run: "Run") -> Iterator[Markdown]:
 
 
 def recorders(comparison: "Comparison", experiments: "Sequence[Experiment]") -> list[str]:
-    """The commands that recorded its runs, of an experiment's runs the one of all."""
+    """The commands that recorded the runs; the runs of an experiment share one."""
     found = [one.experiment.command for one in experiments]
     within = tuple(f"{one.path.name}/" for one in experiments)
     for runs in comparison.sides.values():
@@ -62,8 +62,8 @@ def recorders(comparison: "Comparison", experiments: "Sequence[Experiment]") -> 
 
 
 def recorder(capture: "Capture") -> str | None:
-    """The command that recorded it, where it says so."""
+    """The command that recorded it, if it is known."""
     manifest = capture.bundle.manifest if capture.bundle else None
     if manifest is not None and manifest.record_command:
         return manifest.record_command
-    return shell(capture.info.get("cmdline") or ()) or None
+    return shell_line(capture.info.get("cmdline") or ()) or None

@@ -1,4 +1,4 @@
-# A notebook executed on a capture, as one HTML file that needs nothing else, or as Markdown.
+# Executes a notebook on a capture, and writes it as one self-contained HTML file or as Markdown.
 
 import re
 import shlex
@@ -14,16 +14,16 @@ from ..display.templates import code, fenced
 from ..files import replacing
 from .execution import NotebookError, execute
 
-# In a wheel they are files of the package, in the source tree links to those that are edited.
+# Files in a wheel; in the source tree links to the notebooks that are edited.
 _NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 DEFAULT = "stolen-time"
-# Those that are not about one capture: the command that writes each, and what it is about.
+# Notebooks that are not about one capture: the command that writes each, and its subject.
 OTHERS = {
     "data-path-comparison": ("netcost sweep DIR", "a sweep over packet rates"),
     "fleet": ("netcost fleet-report DIR", "the answers to many captures"),
     "local-traffic-regression": ("netcost compare BASE NEW", "two sides with repeats"),
 }
-# Those that take a recording of samples alone: nothing in them has to have a ledger.
+# Notebooks that need no ledger, and take a recording with nothing but samples.
 OF_SAMPLES = ("where-the-cycles-go",)
 # Parameters of a notebook that name recordings besides the capture.
 FURTHER = ("experiment", "traced", "base")
@@ -73,19 +73,17 @@ def write_report(
     frame: Callable[[dict[str, Any]], str] | None = None,
     check: Callable[[], None] | None = None,
 ) -> None:
-    """Execute a notebook on a capture and export it.
+    """Execute a notebook on a capture and export it, whole or not at all.
 
     notebook: an .ipynb with a cell tagged "parameters" that sets path. capture: what
-    open_capture takes, from the working directory. output: the HTML file, or one ending in .md for
-    Markdown without pictures, written whole or not at all. with_code: keep the code cells.
-    parameters: further ones to set, as victim, the task the report is about; None leaves one to the
-    notebook. beside: what open_capture is given beside the capture, by the names of its parameters.
-    named: the command that the page names, where it was another than netcost report. frame: makes
-    the last section of a page, of the names that the cells left. check: raises what is wrong with
-    the capture, in better words than a cell or the section that stopped on it.
-    Raises NotebookError when a cell does, or the notebook has no such parameter;
-    CaptureError where a cell asked for what netcost refuses; OSError when a file cannot be read or
-    written.
+    open_capture takes, from the working directory. output: an HTML file, or one ending in .md for
+    Markdown without pictures. with_code: keep the code cells. parameters: further ones to set, as
+    victim; None leaves one to the notebook. beside: what open_capture is given beside the capture,
+    by the names of its parameters. named: the command that the page names, where it was another
+    than netcost report. frame: makes the last section of a page, of the names that the cells left.
+    check: raises what is wrong with the capture, in better words than a cell that stopped on it.
+    Raises NotebookError when a cell does, or the notebook has no such parameter; CaptureError where
+    a cell asked for what netcost refuses.
     """
     chosen = {name: value for name, value in (parameters or {}).items() if value is not None}
     ours = is_ours(notebook)
@@ -100,8 +98,8 @@ def write_report(
     _set_parameters(book, {"path": capture, **chosen, **given}, notebook.name)
     try:
         with ThreadPoolExecutor(1) as meanwhile:
-            # While cells wait for the capture. What both import comes first: two threads in one
-            # circle of imports see half of each other's modules.
+            # Prepare the exporter while cells wait for the capture. Import what both need first: in
+            # a cycle of imports, two threads see half of each other's modules.
             load("report.shell")
             import nbconvert  # noqa: F401
 
@@ -131,8 +129,8 @@ def _read(notebook: Path) -> Any:
 
 
 def _nbformat() -> Any:
-    # JupyterLab brings a grammar of IRIs that jsonschema compiles, for a second, when nbformat
-    # imports it; no notebook has any to be checked.
+    # JupyterLab installs a grammar of IRIs. When nbformat is imported, jsonschema takes a second to
+    # compile it, and no notebook needs it.
     name = "rfc3987_syntax"
     found = name in sys.modules
     if not found:
@@ -153,14 +151,14 @@ def _set_parameters(book: Any, values: Mapping[str, Any], notebook: str) -> None
         i for i, cell in enumerate(book.cells) if "parameters" in cell.metadata.get("tags", [])
     ]
     known = "\n".join(book.cells[i].source for i in tagged)
-    # Those that a notebook names are for its own capture, and no other's.
+    # The defaults belong to the notebook's own capture.
     further = [name for name in FURTHER if re.search(rf"^{name}\s*=", known, re.MULTILINE)]
     values = dict.fromkeys(further) | dict(values)
     for name in values:
         if (tagged or name != "path") and not re.search(rf"^{name}\s*=", known, re.MULTILINE):
             raise NotebookError(f"{notebook} has no parameter {name}")
     source = "\n".join(f"{name} = {value!r}" for name, value in values.items())
-    # Its id would else be drawn at random, and every page be another.
+    # A random id would make every page different.
     cell = new_code_cell(source, id="parameters", metadata={"tags": ["injected-parameters"]})
     book.cells.insert(tagged[-1] + 1 if tagged else 0, cell)
 
@@ -190,7 +188,7 @@ def _text_exporter(with_code: bool) -> Any:
     from nbconvert import MarkdownExporter
     from traitlets.config import Config
 
-    # Pictures before a text that stands in for one: its template leaves them out.
+    # Prefer a picture, which the template leaves out, over its text.
     kinds = ["text/markdown", "image/svg+xml", "image/png", "image/jpeg"]
     return _ready(
         MarkdownExporter(
@@ -202,7 +200,7 @@ def _text_exporter(with_code: bool) -> Any:
 
 
 def _ready(exporter: Any) -> Any:
-    # Half of a page's time is compiling templates and patterns, which the first one leaves.
+    # Compiling templates and patterns is half of a page's time: a first export does it.
     from nbformat.v4 import new_notebook
 
     _exported(exporter, new_notebook(), {"title": "", "command": ""})

@@ -1,4 +1,4 @@
-"""IPython in this process, whose cells' outputs go into a notebook's."""
+"""IPython in this process. The outputs of its cells go into a notebook."""
 
 import os
 import sys
@@ -43,11 +43,11 @@ class Shell(InteractiveShell):
 
     display_pub_class = Type(_Publisher)
     displayhook_class = Type(_Hook)
-    # Of the cell that runs.
+    # Outputs of the cell that runs.
     outputs: list[Any]
 
     def add(self, kind: str, data: dict[str, Any], **about: Any) -> None:
-        """One more output of the cell that runs; a picture's bytes become text."""
+        """Add an output to the cell that runs; pictures are base64."""
         plain = {
             name: b64encode(value).decode() if isinstance(value, bytes) else value
             for name, value in data.items()
@@ -55,16 +55,16 @@ class Shell(InteractiveShell):
         self.outputs.append(new_output(kind, data=plain, **about))
 
     def enable_gui(self, gui: Any = None) -> None:
-        """Pictures are drawn into the page, and no window waits for anybody."""
+        """Open no window: pictures go into the page."""
 
     def show_pictures(self) -> None:
         """Cells' pictures are outputs, as in a notebook."""
         self.enable_matplotlib("inline")  # type: ignore[no-untyped-call]
-        # Which formats there are is set for the first shell of a process alone.
+        # enable_matplotlib sets formats only for the first shell of a process.
         select_figure_formats(self, {"png"})  # type: ignore[no-untyped-call]
 
     def run(self, cell: Any) -> BaseException | None:
-        """Run a cell of a notebook; what it raised."""
+        """Run a cell of a notebook, and return what it raised."""
         self.outputs = cell.outputs = []
         with redirect_stdout(_Stream(self, "stdout")), redirect_stderr(_Stream(self, "stderr")):
             result = self.run_cell(cell.source, store_history=True)  # type: ignore[no-untyped-call]
@@ -87,14 +87,14 @@ class _Stream(TextIOBase):
 
 @contextmanager
 def shell() -> Iterator[Shell]:
-    """One for the cells of a notebook; only one at a time."""
-    # What cells were executed is nothing to remember.
+    """A shell for the cells of a notebook; only one at a time."""
+    # No history.
     quiet = Config(
         {"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": "nocolor"}}
     )
     with TemporaryDirectory() as own, open(os.devnull) as nothing:
         made, stdin = Shell.instance(ipython_dir=own, config=quiet), sys.stdin
-        # Nobody sees what a cell asks.
+        # Nobody can answer the prompt of a cell.
         sys.stdin = nothing
         try:
             yield made

@@ -1,4 +1,4 @@
-"""A timeline as a page by itself, with its longest episodes and gaps as fine as they are."""
+"""A timeline as a self-contained page, with full detail of its longest episodes and gaps."""
 
 from html import escape
 from typing import TYPE_CHECKING
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 _EPISODES = 40
 _GAPS = 10
-# Seen beside a place, on either side.
+# Margin on either side of a place, as a multiple of its length.
 _AROUND = 1.0
-# What a segment takes in a page, on all the levels that it is on.
+# Size of a segment in a page, on all levels together.
 _SEGMENT_BYTES = 60
-# Of a report it is a part.
+# In a report, the timeline is only a part.
 _MOST_IN_REPORT = 1_500_000
 
 
@@ -30,15 +30,15 @@ def view_page(
     victim: whose longest episodes are as fine as they are; None: the timeline's.
     """
     tiles = Tiles.of(timeline)
-    told = tiles.header()
+    header = tiles.header()
     stretches: list[tuple[int, int]] = []
-    # Of few segments all are there, and places are not looked for.
+    # A page holds a small timeline whole, and needs no places.
     if sum(timeline.columns("sums")["segments"]) > most_bytes // _SEGMENT_BYTES:
-        stretches = [*_episodes(timeline, victim, int(told["begin_ns"])), *_gaps(told["marks"])]
+        stretches = [*_episodes(timeline, victim, int(header["begin_ns"])), *_gaps(header["marks"])]
     places = []
     for begin, end in stretches:
-        room = int((end - begin) * _AROUND)
-        places.append((max(begin - room, 0), min(end + room, told["duration_ns"])))
+        margin = int((end - begin) * _AROUND)
+        places.append((max(begin - margin, 0), min(end + margin, header["duration_ns"])))
     return page(tiles, places, most_bytes=most_bytes)
 
 
@@ -60,8 +60,8 @@ def _gaps(marks: list[dict[str, int]]) -> list[tuple[int, int]]:
     return [(one["begin_ns"], one["end_ns"]) for one in widest]
 
 
-# Rows that say when lead to the frame: their first cell is a link. Times are whole ns, of which a
-# number holds too few. The frame says when it can be told where to go: it is loaded late.
+# Links from rows with a time to the timeline in the frame. Times in ns exceed the precision of
+# JavaScript's numbers. The frame is loaded lazily, and sends a message when it is ready.
 LINKS = """<script>
 (() => {
   const frame = document.currentScript.previousElementSibling;
@@ -106,7 +106,7 @@ def section(timeline: "Timeline") -> str:
     shown = timeline.excerpt
     part = ""
     if shown is not timeline:
-        # All that the page asks for, in one pass.
+        # Everything that the page needs, in one pass.
         shown.load("displaced", "slices")
         part = f" {duration(shown.duration_ns)} from the middle of it."
     try:

@@ -1,8 +1,7 @@
 """A comparison as a write-up: text for a mail, Markdown for an issue, HTML with its pictures."""
 
-# The sections are made once, of answers and of Markdown; each form shows them in its way. HTML goes
-# through the templates of a notebook's report, so that both look alike; no kernel is started, for
-# what is shown is computed already.
+# All forms show the same sections. HTML uses the templates of a notebook's report, so that both
+# look alike; no kernel is started, because everything is computed already.
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +17,7 @@ from ..errors import LackingError
 from ..files import replacing
 from ..units import plural, printable
 from .identities import identities, recorders
-from .plain import (
+from .mail_text import (
     changes_text,
     continued,
     cut,
@@ -26,7 +25,7 @@ from .plain import (
     narrow,
     paragraphs,
     parameters,
-    shell,
+    shell_line,
     tree_text,
     wrapped,
 )
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from ..comparison.comparison import Comparison
     from ..opening.experiment import Experiment
 
-# What a title has room for, of a side's name.
+# Most characters of a side's name in a title.
 _NAME = 28
 _FIRST = ("changes", "cost_tree")
 _COMPONENTS = "component_changes"
@@ -84,11 +83,11 @@ class WriteUp:
         self.comparison = comparison
         asked = [one.name for one in questions().values() if one.asked_of == "comparison"]
         answers = {name: comparison.ask(name) for name in asked}
-        # Few recordings have samples of functions: that others have none is nothing to write of.
+        # Few recordings have samples of functions: a lack of them is not worth mentioning.
         self.answers = {name: one for name, one in answers.items() if _lacks(one) != "samples"}
         if not self.is_of_samples:
             _ = self.answers["changes"].parts
-        self.commands = [shell(command), *recorders(comparison, experiments)]
+        self.commands = [shell_line(command), *recorders(comparison, experiments)]
 
     @property
     def is_of_samples(self) -> bool:
@@ -117,7 +116,7 @@ class WriteUp:
         sides = self._named(", ")
         yield Section("", self.first.words)
         if self.is_of_samples:
-            # Why there is nothing else, once, for all that takes a ledger.
+            # Says once why everything that needs a ledger is missing.
             why = f"Of samples alone: {escaped(self.answers['changes'].refusal)}.\n"
             title = f"What changed for each packet: {sides}"
             yield Section(title, why, self._head, self.first, _generic(self.first))
@@ -149,7 +148,7 @@ class WriteUp:
 
     @property
     def _head(self) -> str:
-        # The labels that both sides share, and a line of each side.
+        # The labels that both sides share, and a line for each side.
         common = {
             name: values[0]
             for name, values in self.comparison.base.labels.items()
@@ -217,7 +216,7 @@ def _html(markdown: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _encoded(data: dict[str, Any]) -> dict[str, Any]:
-    # As a notebook's file has pictures.
+    # Pictures are base64, as in a notebook's file.
     return {
         kind: b64encode(one).decode() if isinstance(one, bytes) else one
         for kind, one in data.items()
@@ -225,7 +224,7 @@ def _encoded(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _generic(answer: "Answer") -> str:
-    # The table of a question that has no layout of its own.
+    # The table of a question without a layout of its own.
     asked = answer.question
     if answer.refusal or not asked.rows or not len(answer.frame):
         return ""
@@ -236,7 +235,7 @@ def _generic(answer: "Answer") -> str:
 
 
 def _method(answers: "Iterable[Answer]") -> str:
-    # What the questions' own documentation says of how they are answered.
+    # How questions are answered, according to their own documentation.
     said = []
     for answer in answers:
         summary, _, more = (answer.question.function.__doc__ or "").partition("\n")

@@ -1,13 +1,16 @@
-"""The HTML around the timeline's module: what loads nothing from anywhere."""
+"""The timeline's ES module, and the HTML around it: what loads nothing from anywhere."""
 
 import json
+import re
+from functools import cache
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from ..units import printable
 
-# Scripts of the page itself, and what it asks of where it came from; nothing else.
-POLICY = (
+# The page runs its own scripts, and asks nobody but where it came from.
+_POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "connect-src {connect}; base-uri 'none'; form-action 'none'"
 )
@@ -26,15 +29,33 @@ const data = JSON.parse(document.getElementById("data").textContent);
 </script></body></html>
 """
 
+# In the order of their imports; the last one exports.
+_FILES = ("text", "tiles", "lanes", "strips", "panels", "scene", "hands", "desk", "timeline")
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./\w+\.js";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) )", re.MULTILINE)
 
-def document(title: str, data: Any, module: str, host: str, connect: str = "'none'") -> str:
+
+@cache
+def module() -> str:
+    """JavaScript that exports mount(), and as default what anywidget calls.
+
+    Names at the top level of the files are all different: else a browser refuses it.
+    """
+    folder = Path(__file__).parent / "js"
+    parts = {name: (folder / f"{name}.js").read_text(encoding="utf-8") for name in _FILES}
+    parts = {name: _IMPORT.sub("", text) for name, text in parts.items()}
+    last = parts.pop(_FILES[-1])
+    return "\n".join([*(_EXPORT.sub("", text) for text in parts.values()), last])
+
+
+def document(title: str, data: Any, host: str, connect: str = "'none'") -> str:
     """A page; data: what JSON holds, which the script of host has as `data`, and mounts."""
-    # Within <script> only "</script" and "<!--" end it: no "<" is left in names.
+    # Only "</script" and "<!--" end a <script>: escape every "<".
     safe = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return _PAGE.format(
-        policy=escape(POLICY.format(connect=connect)),
+        policy=escape(_POLICY.format(connect=connect)),
         title=escape(printable(title)),
         data=safe,
-        module=module,
+        module=module(),
         host=host,
     )

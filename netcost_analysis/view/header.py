@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # Buckets of a tile.
 BUCKETS = 512
 LINKS = ("interrupt", "raiser", "episode", "migration")
-# Gaps in a header: of a recording with more of them, the widest.
+# At most so many gaps are marked: the widest.
 _MOST_MARKS = 10_000
 
 
@@ -55,7 +55,7 @@ def header(
 
 
 def _marks(gaps: Mapping[str, Sequence[Any]], begin_ns: int) -> list[dict[str, Any]]:
-    # By CPU and time.
+    # Sorted by CPU and time.
     columns = (gaps[name] for name in ("cpu", "start_ns", "end_ns", "why"))
     rows = sorted(zip(*columns, strict=True))
     widest = sorted(rows, key=lambda row: row[1] - row[2])[:_MOST_MARKS]

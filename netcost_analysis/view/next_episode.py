@@ -1,6 +1,6 @@
 """The next episode of a task, as the question episodes tells them: questions/stolen_time."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,66 +13,64 @@ if TYPE_CHECKING:
 _NEVER = -(2**63)
 
 
-class _Segment(NamedTuple):
-    cpu: int
-    begin: int
-    end: int
-    owner: int
-    task: int
+def next_episode(
+    tiles: "Tiles", task: int, segment: "TileSegment", time_ns: int
+) -> "TileSegment | None":
+    """The first episode of a task that begins after a time, as one segment.
+
+    An episode is time that was stolen from the task without a break, but for moments before a
+    softirq. segment: the one there. Of a time within an episode: the first that begins after that.
+    """
+    episodes = _Episodes(tiles, task)
+    if episodes.is_part(segment):
+        time_ns = episodes.end(segment) - 1
+    first = tiles.next(episodes.stolen, time_ns, None, task)
+    if first is None:
+        return None
+    cpu, begin, _, *owner_and_task = first
+    return (cpu, begin, episodes.end(first), *owner_and_task)  # type: ignore[return-value]
 
 
-class Episodes:
-    """Episodes of a task: stolen from it without a break, but for moments before a softirq."""
-
+class _Episodes:
+    # Segments are (cpu, begin_ns, end_ns, owner, task).
     def __init__(self, tiles: "Tiles", task: int) -> None:
         self._tiles, self._task = tiles, task
-        self._stolen = [one.part.startswith("stolen") for one in tiles.owners.owners]
+        self.stolen = [owner.part.startswith("stolen") for owner in tiles.owners.owners]
 
-    def after(self, segment: "TileSegment", time_ns: int) -> "tuple[int, int, int] | None":
-        """CPU, begin and end of the first that begins after a time.
+    def end(self, segment: "TileSegment") -> int:
+        following = self._after(segment)
+        while following and self.is_part(following):
+            segment, following = following, self._after(following)
+        return segment[2]
 
-        segment: the one there. Of a time within an episode: of the first that begins after that.
-        """
-        there = _Segment(*segment)
-        inside = self._is_taken(there) or self._is_bridge(there)
-        after = self._end(there) - 1 if inside else time_ns
-        first = self._tiles.next(self._stolen, after, None, self._task)
-        return None if first is None else (first[0], first[1], self._end(_Segment(*first)))
+    def is_part(self, segment: "TileSegment") -> bool:
+        return self._is_stolen(segment) or self._is_bridge(segment)
 
-    def _end(self, segment: _Segment) -> int:
-        following = self._at(segment.cpu, segment.end)
-        while following and (self._is_taken(following) or self._is_bridge(following)):
-            segment, following = following, self._at(segment.cpu, following.end)
-        return segment.end
+    def _after(self, segment: "TileSegment") -> "TileSegment | None":
+        return self._tiles.segment_at(segment[0], segment[2])
 
-    def _at(self, cpu: int, time_ns: int) -> _Segment | None:
-        found = self._tiles.segment_at(cpu, time_ns)
-        return None if found is None else _Segment(*found)
+    def _is_stolen(self, segment: "TileSegment | None") -> bool:
+        return bool(segment and self.stolen[segment[3]] and segment[4] == self._task)
 
-    def _is_taken(self, segment: _Segment | None) -> bool:
-        return bool(segment and self._stolen[segment.owner] and segment.task == self._task)
-
-    def _is_bridge(self, segment: _Segment) -> bool:
-        # The task's own time between two that are taken, with the softirq that follows pending.
-        owner = self._tiles.owners.owners[segment.owner]
+    def _is_bridge(self, segment: "TileSegment") -> bool:
+        # The task's own time between two that are stolen, with the softirq that follows pending.
+        cpu, begin, end, owner, task = segment
         return (
-            owner.kind == "task"
-            and segment.task == self._task
-            and segment.end - segment.begin <= GAP_NS
-            and self._is_taken(self._at(segment.cpu, segment.begin - 1))
-            and self._is_taken(self._at(segment.cpu, segment.end))
-            and self._was_raised(segment)
+            self._tiles.owners.owners[owner].kind == "task"
+            and task == self._task
+            and end - begin <= GAP_NS
+            and self._is_stolen(self._tiles.segment_at(cpu, begin - 1))
+            and self._is_stolen(self._after(segment))
+            and self._was_raised(cpu, begin, end)
         )
 
-    def _was_raised(self, segment: _Segment) -> bool:
-        frame = self._tiles.table_at(segment.end)("softirqs")
-        first, last = np.searchsorted(frame["cpu"].to_numpy(), [segment.cpu, segment.cpu + 1])
-        own = frame[first:last]
-        entries = own["entry_ns"].astype("Int64").to_numpy("int64", na_value=_NEVER)
-        origin_ns = self._tiles.origin_ns
-        at = np.flatnonzero(entries == origin_ns + segment.end)
-        if not len(at):
-            return False
+    def _was_raised(self, cpu: int, begin: int, end: int) -> bool:
+        frame = self._tiles.table_at(end)("softirqs")
+        first, last = np.searchsorted(frame["cpu"].to_numpy(), [cpu, cpu + 1])
+        entries, raised = (
+            frame[name].iloc[first:last].astype("Int64").to_numpy("int64", na_value=_NEVER)
+            for name in ("entry_ns", "raise_ns")
+        )
+        at = np.flatnonzero(entries == self._tiles.origin_ns + end)
         # A raise that is not known may have been before it.
-        raised = own["raise_ns"].astype("Int64").to_numpy("int64", na_value=_NEVER)
-        return bool(raised[at[0]] <= origin_ns + segment.begin)
+        return bool(len(at) and raised[at[0]] <= self._tiles.origin_ns + begin)

@@ -8,14 +8,14 @@ from ..timeline.owners import INTERRUPT_CONTEXTS, NOBODY, is_device, thief_label
 # For no task.
 NO_TASK = 0xFFFFFFFF
 _STOLEN_BY = {"yes": "stolen_network", "unknown": "stolen_maybe_network"}
-# Of a row of sums: what its owner and its task follow from.
+# The columns of the sums that determine an owner and its task.
 KEYS = ("context", "tid", "comm", "id", "name", "device", "cost_class", "is_network")
-# At nobody's cost, beside the palette's parts.
+# Time at nobody's cost, in addition to the palette's parts.
 IDLE_PARTS = {"idle": "idle", "from_idle": "on an idle CPU"}
 
 
 class Owner(NamedTuple):
-    """Of a stretch of a CPU's time.
+    """Who owned a stretch of a CPU's time.
 
     kind: a key of palette.KIND. part: a key of palette.PART, or of IDLE_PARTS. device: None where
     there is none. task: the place among Owners.tasks of the task whose own time it is, else None.
@@ -65,7 +65,7 @@ def _task_of(tid: int | None, comm: str | None) -> _Task | None:
 
 
 def _numbered(rows: Any) -> dict[Any, int]:
-    # Those with most ns first; of as much by their texts, so that numbers are the same each time.
+    # Those with most ns first. Ties are ordered by text, so that numbers are the same each time.
     total: dict[Any, int] = {}
     for key, ns in rows:
         total[key] = total.get(key, 0) + ns
@@ -82,7 +82,7 @@ def _named(
     cost_class: str | None,
     is_network: str | None,
 ) -> tuple[str, str, str, str | None, _Task | None]:
-    # Label, kind, part, device, and of a task's own time the task.
+    # Label, kind, part, device, and the task if this is its own time.
     if context == "task":
         label = (comm or NOBODY) if tid is None else f"{comm or NOBODY} ({tid})"
         part = "scheduled" if cost_class == "scheduled" else "own"
@@ -94,7 +94,7 @@ def _named(
         kind = "softirq_other"
     part = cost_class or "unknown"
     if part not in ("from_idle", "scheduled") and not tid:
-        # At the cost of a task that nobody knows.
+        # The task that paid is not known.
         part = "unknown"
     if part == "stolen":
         part = _STOLEN_BY.get(is_network or "unknown", "stolen_other")

@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArgumentError
 from ..units import plural
 from .document import document
-from .module import module
+from .header import max_level
 
 if TYPE_CHECKING:
     from .tiles import Tiles
 
-# What a mail takes, and a browser opens at once.
+# Mail servers accept this much, and a browser opens it at once.
 MOST_BYTES = 5_000_000
-# For the header's closing words and what else is not counted.
+# Room for the note at the end and whatever else is not counted.
 _SPARE = 20_000
-# Levels that a page has whole, whatever else: what all that is drawn begins with.
+# A page always has the coarsest levels, because drawing starts from them.
 _FIRST = 3
+# Below a tile with all of its segments, this many levels still add detail about packets.
 _PAST = 2
-# A place is seen whole, and closer: so many levels below the one that shows it.
+# A place has this many levels below the one that shows it whole.
 _CLOSER = 3
 _HOST = """
 const unpacked = async (text) => {
@@ -31,7 +32,6 @@ const unpacked = async (text) => {
 };
 const view = mount(document.getElementById("timeline"), {
   header: data.header,
-  at: data.at,
   fills: true,
   scrolls: window.self !== window.top,
   tile: async (level, index) => {
@@ -53,49 +53,27 @@ if (window.parent !== window) {
 
 
 def page(
-    tiles: "Tiles",
-    places: Sequence[tuple[int, int]] = (),
-    at: Mapping[str, Any] | None = None,
-    most_bytes: int = MOST_BYTES,
+    tiles: "Tiles", places: Sequence[tuple[int, int]] = (), most_bytes: int = MOST_BYTES
 ) -> str:
-    """A page of a timeline.
+    """A timeline as HTML of so many bytes at most; what it lacks is said in its notes.
 
-    Parameters
-    ----------
-    tiles : Tiles
-        What is shown.
-    places : sequence of (begin_ns, end_ns)
-        Of which tiles are kept as fine as they are looked at, those named first before others.
-    at : mapping, optional
-        Where it opens: cpu, begin_ns and end_ns.
-    most_bytes : int
-        How long it may be.
-
-    Returns
-    -------
-    str
-        HTML. What it lacks is said in its notes.
-
-    Raises
-    ------
-    ArgumentError
-        Where the header alone has no room.
+    places: from when to when (ns) tiles are kept as fine as they are looked at, those named first
+    before others. Raises ArgumentError where the header alone has no room.
     """
-    told = tiles.header()
-    title = f"{told['capture']}: timeline"
-    empty = document(title, {"header": told, "at": None, "tiles": {}}, module(), _HOST)
-    room = most_bytes - len(empty.encode()) - _SPARE
-    kept = _Kept(tiles, room)
-    most = int(told["max_level"])
-    if not kept.take(most, 0):
+    header = tiles.header()
+    title = f"{header['capture']}: timeline"
+    empty = document(title, {"header": header, "tiles": {}}, _HOST)
+    kept = _Kept(tiles, most_bytes - len(empty.encode()) - _SPARE)
+    most = int(header["max_level"])
+    if not kept.add(most, 0):
         raise ArgumentError(
-            f"the names of {plural(len(told['owners']), 'owner')} and "
-            f"{plural(len(told['tasks']), 'task')} leave no room in a page of "
+            f"the names of {plural(len(header['owners']), 'owner')} and "
+            f"{plural(len(header['tasks']), 'task')} leave no room in a page of "
             f"{most_bytes / 1e6:g} MB: choose a window"
         )
-    # What all that is drawn begins with; the places; then level by level.
+    # The coarsest levels first, then the places, then level by level.
     kept.descend(max(most - _FIRST, 0))
-    fine = sum(all(kept.take(*one) for one in _at_place(told, *place)) for place in places)
+    fine = sum(all(kept.add(*tile) for tile in _at_place(header, *place)) for place in places)
     everywhere = kept.descend(0)
     held = "every segment"
     if everywhere > 0:
@@ -107,51 +85,46 @@ def page(
         f"this page by itself holds {held}, and no details of single interrupts: netcost view PATH "
         "shows them"
     )
-    data = {
-        "header": told | {"notes": [*told["notes"], note]},
-        "at": dict(at) if at else None,
-        "tiles": kept.packed,
-    }
-    return document(title, data, module(), _HOST)
+    noted = header | {"notes": [*header["notes"], note]}
+    return document(title, {"header": noted, "tiles": kept.packed}, _HOST)
 
 
 class _Kept:
-    # Tiles that are in the page, and how many bytes more have room.
-    def __init__(self, tiles: "Tiles", room: int) -> None:
-        self.tiles, self.room = tiles, room
+    # The tiles of the page, and how many bytes are left.
+    def __init__(self, tiles: "Tiles", bytes_left: int) -> None:
+        self.tiles, self.bytes_left = tiles, bytes_left
         self.packed: dict[str, str] = {}
         self._exact: set[tuple[int, int]] = set()
 
-    def take(self, level: int, index: int) -> bool:
-        # Whether it had room.
+    def add(self, level: int, index: int) -> bool:
+        # Returns whether it fits.
         key = f"{level}/{index}"
         if key in self.packed:
             return True
         tile = self.tiles.tile(level, index)
         text = b64encode(zlib.compress(tile, 6)).decode()
         size = len(text) + len(key) + len('"":"",')
-        if size > self.room:
+        if size > self.bytes_left:
             return False
-        self.room -= size
+        self.bytes_left -= size
         self.packed[key] = text
         if _is_exact(tile):
             self._exact.add((level, index))
         return True
 
     def descend(self, last: int) -> int:
-        # Take level after level as far as there is room, and return the last one that is whole; 0
-        # where every segment is there. Below a tile that has all of its segments a few levels tell
-        # of packets more finely.
-        told = self.tiles.header()
-        level = int(told["max_level"])
+        # Add level after level as far as there is room, and return the last one that is whole; 0
+        # where every segment is there.
+        header = self.tiles.header()
+        level = int(header["max_level"])
         front = [(0, 0)]
         while front:
-            if not all(self.take(level, index) for index, _ in front):
+            if not all(self.add(level, index) for index, _ in front):
                 return level + 1
             if level == last:
                 return 0 if all((level, index) in self._exact for index, _ in front) else level
             level -= 1
-            count = _count(told, level)
+            count = _count(header, level)
             below = [
                 (2 * index + half, past + ((level + 1, index) in self._exact or past > 0))
                 for index, past in front
@@ -163,20 +136,20 @@ class _Kept:
 
 
 def _is_exact(tile: bytes) -> bool:
-    # Whether all its CPUs have segments, and none shares alone.
+    # Whether the tile has segments for all CPUs, rather than shares of buckets.
     (count,) = struct.unpack_from("<I", tile, 4)
     return all(struct.unpack_from("<I", tile, 8 + 8 * place)[0] == 1 for place in range(count))
 
 
-def _count(told: Mapping[str, Any], level: int) -> int:
-    return max(-(-int(told["duration_ns"]) // (int(told["bucket_count"]) << level)), 1)
+def _count(header: Mapping[str, Any], level: int) -> int:
+    return max(-(-int(header["duration_ns"]) // (int(header["bucket_count"]) << level)), 1)
 
 
-def _at_place(told: Mapping[str, Any], begin: int, end: int) -> Iterator[tuple[int, int]]:
-    most, buckets = int(told["max_level"]), int(told["bucket_count"])
+def _at_place(header: Mapping[str, Any], begin: int, end: int) -> Iterator[tuple[int, int]]:
+    most, buckets = int(header["max_level"]), int(header["bucket_count"])
     # The level in which it has about as many buckets as a tile.
-    fits = min(max(-(-max(end - begin, 1) // buckets) - 1, 0).bit_length(), most)
+    fits = min(max_level(end - begin), most)
     for level in range(min(fits + 1, most), max(fits - _CLOSER, 0) - 1, -1):
         span = buckets << level
-        last = min(max(end - 1, begin) // span, _count(told, level) - 1)
+        last = min(max(end - 1, begin) // span, _count(header, level) - 1)
         yield from ((level, index) for index in range(begin // span, last + 1))

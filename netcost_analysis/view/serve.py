@@ -7,7 +7,7 @@ import gzip
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,21 +16,20 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from ..errors import is_refusal, line_of
-from .answers import answer
 from .document import document
-from .module import module
+from .requests import respond
 
 if TYPE_CHECKING:
     from .tiles import Tiles
 
-# This host by its own names, and by whatever port: who forwards one may have another there.
-# Names of other hosts lead here where somebody answers for them with this address.
+# Only this host's own names: another name may resolve to this address (DNS rebinding). Any port,
+# because ssh may forward a different one.
 _HOSTS = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?")
-# A browser opens six to one host.
+# A browser opens six connections to a host.
 _MOST_CONNECTIONS = 32
 _IDLE_S = 60
 _MOST_FIELDS = 8
-# What is longer is packed: by way of ssh a tile of many CPUs, mostly zeros, is megabytes.
+# Longer answers are compressed: a tile of many CPUs is megabytes of mostly zeros.
 _PACKED_FROM = 4096
 _HOST = """
 const ask = async (what, given) => {
@@ -41,7 +40,6 @@ const ask = async (what, given) => {
 const json = async (what, given) => (await ask(what, given)).json();
 mount(document.getElementById("timeline"), {
   header: data.header,
-  at: data.at,
   fills: true,
   tile: async (level, index) => (await ask("tile", { level, index })).arrayBuffer(),
   detail: (cpu, ns) => json("detail", { cpu, ns }),
@@ -55,23 +53,22 @@ class ViewServer(ThreadingHTTPServer):
     """Serves one timeline; `with` it, or serve_forever() and server_close()."""
 
     daemon_threads = True
-    # Connections that wait end with the process: closing waits for none of them.
+    # Idle connections end with the process; closing does not wait for them.
     block_on_close = False
-    # With fewer a browser that opens several at once waits a second for its next try.
+    # With a shorter queue a browser that opens several at once retries after a second.
     request_queue_size = _MOST_CONNECTIONS
 
-    def __init__(self, tiles: "Tiles", port: int = 0, at: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, tiles: "Tiles", port: int = 0) -> None:
         self.tiles = tiles
         self.token = token_urlsafe(16)
         self._once = token_urlsafe(16)
         self._unused = {self._once}
-        told = tiles.header()
-        data = {"header": told, "at": dict(at) if at else None}
-        title = f"{told['capture']}: timeline"
-        self.page = document(title, data, module(), _HOST, connect="'self'").encode()
-        # One question at a time: each takes all cores where it takes time.
+        header = tiles.header()
+        title = f"{header['capture']}: timeline"
+        self.page = document(title, {"header": header}, _HOST, connect="'self'").encode()
+        # One request at a time: an expensive one uses all cores.
         self.turn = threading.Lock()
-        self.room = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+        self.connections = threading.BoundedSemaphore(_MOST_CONNECTIONS)
         try:
             super().__init__(("127.0.0.1", port), _Handler)
         except OSError as error:
@@ -79,26 +76,26 @@ class ViewServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """What a browser is given."""
+        """The address for the user."""
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
 
     @property
     def address_once(self) -> str:
-        """What a browser is started with, which every user of a host can read: it leads once."""
+        """The address on a browser's command line, which every user can read: it works once."""
         return f"http://127.0.0.1:{self.server_port}/{self._once}/"
 
     def leads(self, token: str) -> bool:
-        """Whether this is the word of address_once, which is used up then."""
+        """Whether this is the token of address_once; it is used up then."""
         if not _same(token, self._once):
             return False
-        # Of two who ask at the same time one is led.
+        # Only one of two concurrent requests succeeds.
         with suppress(KeyError):
             self._unused.remove(self._once)
             return True
         return False
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if self.room.acquire(blocking=False):
+        if self.connections.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
@@ -107,10 +104,10 @@ class ViewServer(ThreadingHTTPServer):
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self.room.release()
+            self.connections.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Nothing: a browser that goes away in the middle of an answer is none."""
+        """A browser that goes away in the middle of an answer is no error."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -165,7 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
             return _text(HTTPStatus.BAD_REQUEST, "no such question")
         try:
             with self.server.turn:
-                found = answer(self.server.tiles, what, given)
+                found = respond(self.server.tiles, what, given)
         except Exception as error:
             refused = HTTPStatus.BAD_REQUEST if is_refusal(error) else None
             return _text(refused or HTTPStatus.INTERNAL_SERVER_ERROR, line_of(error))
@@ -174,7 +171,7 @@ class _Handler(BaseHTTPRequestHandler):
         return HTTPStatus.OK, "application/json", json.dumps(found, allow_nan=False).encode()
 
     def log_message(self, *_: Any) -> None:
-        """Nothing: the terminal is the user's."""
+        """Print nothing: the terminal is the user's."""
 
 
 def _same(token: str, other: str) -> bool:
@@ -188,36 +185,18 @@ def _text(status: HTTPStatus, text: str) -> tuple[HTTPStatus, str, bytes]:
 def serve(
     tiles: "Tiles",
     port: int = 0,
-    at: Mapping[str, Any] | None = None,
     ready: Callable[[str], None] = print,
     open_browser: Callable[[str], object] | None = None,
 ) -> None:
-    """Serve a timeline until Ctrl-C.
+    """Serve a timeline on 127.0.0.1 until Ctrl-C; port 0 takes a free one.
 
-    Parameters
-    ----------
-    tiles : Tiles
-        What is served.
-    port : int
-        On 127.0.0.1; 0 takes a free one.
-    at : mapping, optional
-        Where it opens: cpu, begin_ns and end_ns.
-    ready : callable
-        Called with the address once it answers.
-    open_browser : callable, optional
-        Called beside, with an address that leads there once; it may last as long as the browser.
-
-    Raises
-    ------
-    OSError
-        For a port that is taken.
+    ready: called with the address once it answers. open_browser: called beside, with an address
+    that leads there once; it may last as long as the browser.
     """
-    with ViewServer(tiles, port, at) as server:
+    with ViewServer(tiles, port) as server:
         ready(server.address)
         if open_browser is not None:
-            opening = threading.Thread(
-                target=open_browser, args=(server.address_once,), daemon=True
-            )
-            opening.start()
+            given = (server.address_once,)
+            threading.Thread(target=open_browser, args=given, daemon=True).start()
         with suppress(KeyboardInterrupt):
             server.serve_forever(poll_interval=0.1)

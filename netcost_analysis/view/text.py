@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..timeline.timeline import Timeline
 
-# From the top: what runs on top of what. Idle is what is left.
+# From the top, in the order in which contexts interrupt each other. The rest is idle.
 _LANES = {
     "nmi": "NMIs",
     "hardirq": "hardirqs",
@@ -26,7 +26,7 @@ _LANES = {
     "task": "tasks",
     "unknown": "unknown",
 }
-# These are seen on no terminal's background for certain.
+# Their colours may not be visible on the terminal's background.
 _PLAIN = ("nmi", "unknown")
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _CPU, _NAME, _END = 9, 15, 16
@@ -37,7 +37,7 @@ _NONE: Ints = np.zeros(0, dtype="int64")
 
 
 class Line(NamedTuple):
-    """A line: text, and from where to where it has a colour, None for nowhere."""
+    """A line of text, coloured from begin to end; colour is None for a plain line."""
 
     text: str
     colour: str | None = None
@@ -46,19 +46,10 @@ class Line(NamedTuple):
 
 
 def lanes(timeline: "Timeline", width: int = 100) -> list[Line]:
-    """Lines that show who had each CPU when.
+    """Lines of so many characters, at least 50, that show who had each CPU when.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        What is to be shown; however large, for it is read in sums.
-    width : int
-        Characters of a line, those that name a lane among them; at least 50.
-
-    Returns
-    -------
-    list of Line
-        A header with times and units, what networking took and the packets, the lanes, a legend.
+    A header with times and units, what networking took and the packets, the lanes, a legend. A
+    timeline of any size is read in sums.
     """
     summary = timeline.summary
     start_ns, end_ns = int(summary["start_ns"]), int(summary["end_ns"])
@@ -70,8 +61,7 @@ def lanes(timeline: "Timeline", width: int = 100) -> list[Line]:
     )
     if end_ns == start_ns or not cpus:
         return [Line(title), Line("There is no time to show.")]
-    room = max(width - _CPU - _NAME - _END, _LEAST)
-    bins = _Bins(timeline, start_ns, end_ns, room)
+    bins = _Bins(start_ns, end_ns, max(width - _CPU - _NAME - _END, _LEAST))
     sums = timeline.sums(bins.width_ns)
     kinds = kinds_of(sums)
     found = [Line(title), Line(" " * (_CPU + _NAME) + bins.ruler(timeline.capture.start_ns))]
@@ -98,9 +88,9 @@ def lanes(timeline: "Timeline", width: int = 100) -> list[Line]:
 
 
 class _Bins:
-    # On multiples of their width on the capture's clock; the first and the last are cut.
+    # Bins begin at multiples of their width on the capture's clock; the window cuts the outer two.
 
-    def __init__(self, timeline: "Timeline", start_ns: int, end_ns: int, most: int) -> None:
+    def __init__(self, start_ns: int, end_ns: int, most: int) -> None:
         self.width_ns = _width(end_ns - start_ns, most - 1)
         self.first_ns = start_ns // self.width_ns * self.width_ns
         self.last_ns = end_ns - 1
@@ -116,7 +106,7 @@ class _Bins:
         return total
 
     def highest(self, values: npt.NDArray[np.float64]) -> float:
-        # Of whole bins where there are any: of a moment one poll is millions of packets a second.
+        # Prefers whole bins: in a bin of a few ns, one poll is millions of packets a second.
         whole = values[self.lengths == self.width_ns]
         return float(max(whole if len(whole) else values))
 
@@ -130,27 +120,25 @@ class _Bins:
 
 
 def _width(span_ns: int, most: int) -> int:
-    # The least of two digits of which a span has no more than so many: round ones leave half of a
-    # line empty.
+    # The least width of two digits that gives at most so many bins. Rounder widths would leave half
+    # of a line empty.
     least = max(-(-span_ns // most), 1)
     unit = int(10 ** max(len(str(least)) - 2, 0))
     return -(-least // unit) * unit
 
 
 def _strips(timeline: "Timeline", sums: "pd.DataFrame", bins: _Bins, cpus: int) -> list[Line]:
-    # What networking took from tasks, of all CPUs' time; and packets a second. Each as high as its
-    # highest.
+    # Time that networking stole from tasks, as a share of all CPUs, and packets per second. Each is
+    # scaled to its maximum.
     rows = of_tasks(sums_by_thief(sums, "comm"))
     rows = rows[within_figures(rows)["stolen_network_ns"]]
-    taken = bins.summed(
-        sums["bin_ns"].loc[rows.index].to_numpy("int64"), rows["ns"].to_numpy("int64")
-    )
-    stolen = taken / (bins.lengths * cpus)
+    times = sums["bin_ns"].loc[rows.index].to_numpy("int64")
+    stolen = bins.summed(times, rows["ns"].to_numpy("int64")) / (bins.lengths * cpus)
     most = bins.highest(stolen)
     found = []
     if not timeline.missing["softirqs"]:
-        told = share(most) or "0 %"
-        found.append(_strip("stolen by net", stolen, PART["stolen_network"], most, told))
+        text = share(most) or "0 %"
+        found.append(_strip("stolen by net", stolen, PART["stolen_network"], most, text))
     if not timeline.missing["polls"]:
         rate = _packets(timeline, bins) / (bins.lengths / 1e9)
         most = bins.highest(rate)
@@ -158,9 +146,9 @@ def _strips(timeline: "Timeline", sums: "pd.DataFrame", bins: _Bins, cpus: int) 
     return found
 
 
-def _strip(name: str, values: npt.NDArray[np.float64], colour: str, most: float, told: str) -> Line:
+def _strip(name: str, values: npt.NDArray[np.float64], colour: str, most: float, text: str) -> Line:
     high = np.minimum(values / most, 1) if most else np.minimum(values, 1)
-    return _lane("all", name, high, colour, f"max {told}")
+    return _lane("all", name, high, colour, f"max {text}")
 
 
 def _packets(timeline: "Timeline", bins: _Bins) -> Ints:
@@ -179,7 +167,7 @@ def _lane(
     label: str, name: str, shares: npt.NDArray[np.float64], colour: str | None, end: str
 ) -> Line:
     eighths = np.clip(np.ceil(shares * 8 - 1e-9), 0, 8).astype(int)
-    # What took any time is seen.
+    # Any time at all is visible.
     eighths = np.where((shares > 0) & (eighths == 0), 1, eighths)
     blocks = "".join(_BLOCKS[high] for high in eighths.tolist())
     begin = _CPU + _NAME

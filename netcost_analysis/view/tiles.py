@@ -12,7 +12,7 @@ from ..errors import ArgumentError
 from ..timeline.owners import summed
 from .header import BUCKETS, header
 from .owners import Owners
-from .parts import TABLES, Parts, batches_of, stretch
+from .read_parts import TABLES, ReadParts, batches_of, stretch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,28 +21,20 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
 
-# Entries of the finest level, of 16 bytes; of all levels twice as many, 64 MiB.
+# Entries of the finest level, 16 bytes each. All levels have twice as many: 64 MiB.
 _MOST_ENTRIES = 2**21
-# Segments that are kept, of 16 bytes: 256 MiB.
+# Segments in memory, 16 bytes each: 256 MiB.
 _MOST_SEGMENTS = 2**24
-# Of so many events all tables are read at once, for what is asked of a place.
+# A capture with fewer events is read with all tables that a place may need.
 _SMALL = 1_000_000
 _TABLES = ("segments", "polls", "coverage")
 
 
 class Tiles:
-    """What a picture of a timeline asks for, place by place.
+    """What a picture of a timeline asks for, place by place; made by of() or of_capture().
 
-    Times are ns from the first one of the timeline's window. Made by of() or of_capture().
-
-    Attributes
-    ----------
-    timeline : Timeline
-        What it is of.
-    owners : Owners
-        Owners and tasks by number.
-    origin_ns, duration_ns : int
-        The window's first ns, on the capture's clock, and its length.
+    Times are ns from the first one of the timeline's window: origin_ns on the capture's clock, and
+    duration_ns long. owners: owners and tasks by number.
     """
 
     def __init__(self, timeline: "Timeline", most_segments: int | None) -> None:
@@ -50,7 +42,7 @@ class Tiles:
         if timeline.capture.has_at_most(_SMALL):
             timeline.load(*TABLES, *_TABLES)
         else:
-            # Who knows the waits of all of it reads a part's stays without the rest.
+            # With the waits of the whole timeline known, a part's slices are read on their own.
             timeline.read("displaced")
         sums = timeline.columns("sums")
         summary = timeline.summary
@@ -63,7 +55,7 @@ class Tiles:
         rows = summed(zip(sums["cpu"], sums["segments"], strict=True))
         total = sum(rows.values())
         self._kept: TileSegments | None = None
-        # Of few segments tiles need no sums.
+        # Few segments need no sums.
         most = min(_MOST_ENTRIES, max(total // 4, 4096))
         if most_segments is None or total <= most_segments:
             counted = [(cpu, rows.get(cpu, 0)) for cpu in cpus]
@@ -71,29 +63,15 @@ class Tiles:
         else:
             most = _MOST_ENTRIES
         self._sums = _native.TileSums(native, cpus, self.origin_ns, duration, most)
-        self._parts = Parts(timeline, native, self._sums)
+        self._parts = ReadParts(timeline, native, self._sums)
         self._gaps = self._read()
 
     @classmethod
     def of(cls, timeline: "Timeline") -> "Tiles":
         """The tiles of a timeline, with its segments in memory.
 
-        Segments take 16 bytes each, sums of them no more than 64 MiB.
-
-        Parameters
-        ----------
-        timeline : Timeline
-            What is to be looked at.
-
-        Returns
-        -------
-        Tiles
-            Its tiles.
-
-        Raises
-        ------
-        CaptureError
-            For one that cannot be told apart into owners.
+        Segments take 16 bytes each, sums of them no more than 64 MiB. Raises CaptureError for a
+        timeline that cannot be told apart into owners.
         """
         return cls(timeline, None)
 
@@ -108,58 +86,32 @@ class Tiles:
     ) -> "Tiles":
         """The tiles of a capture of any size, in memory that does not grow with it.
 
-        But for the ledger's sums, which grow with the tasks.
-
-        Parameters
-        ----------
-        capture : Capture
-            What is to be looked at.
-        start_s, end_s : float, optional
-            The window, in seconds from the capture's start.
-        cpus : list of int, optional
-            Only these CPUs.
-        most_segments : int
-            With so many segments it is as of(). With more only sums are kept, and finer tiles read
-            the capture again, up to where they end: seconds for each GB.
-
-        Returns
-        -------
-        Tiles
-            Its tiles.
-
-        Raises
-        ------
-        CaptureError
-            For one that cannot be told apart into owners.
+        But for the ledger's sums, which grow with the tasks. start_s, end_s, cpus: as
+        Capture.timeline() takes them. most_segments: with more than so many only sums are kept,
+        and finer tiles read the capture again, up to where they end: seconds for each GB.
         """
         return cls(capture.timeline(start_s, end_s, cpus), most_segments)
 
     def _read(self) -> dict[str, list[Any]]:
-        # The one pass; the gaps in the record, as columns.
-        found: dict[str, list[Any]] = {}
-        takers: list[TileSums | TileSegments] = [self._sums]
-        takers += [] if self._kept is None else [self._kept]
+        # The only pass over the capture. Returns the gaps in the record, as columns.
+        gaps: dict[str, list[Any]] = {}
+        readers: list[TileSums | TileSegments] = [self._sums]
+        readers += [] if self._kept is None else [self._kept]
         for batch in batches_of(self.timeline, _TABLES):
-            for taker in takers:
-                taker.add(batch["segments"], batch["polls"])
+            for reader in readers:
+                reader.add(batch["segments"], batch["polls"])
             for name, values in _native.columns(batch["coverage"]).items():
-                found.setdefault(name, []).extend(values)
-        for taker in takers:
-            taker.finish()
-        return found
+                gaps.setdefault(name, []).extend(values)
+        for reader in readers:
+            reader.finish()
+        return gaps
 
     @cached_property
     def _header(self) -> dict[str, Any]:
         return header(self.timeline, self.owners, self._gaps)
 
     def header(self) -> dict[str, Any]:
-        """What has to be known before a tile is asked for.
-
-        Returns
-        -------
-        dict
-            As docs/view.md has it, for JSON.
-        """
+        """What has to be known before a tile is asked for, as docs/view.md has it, for JSON."""
         return dict(self._header)
 
     @property
@@ -173,27 +125,7 @@ class Tiles:
         return self._kept is not None
 
     def tile(self, level: int, index: int) -> bytes:
-        """A tile: 512 buckets of 2**level ns each.
-
-        Parameters
-        ----------
-        level : int
-            0 to the header's max_level.
-        index : int
-            The first begins with the window, and is 0.
-
-        Returns
-        -------
-        bytes
-            As docs/view.md has it.
-
-        Raises
-        ------
-        ArgumentError
-            For a level that there is not, and a negative index.
-        CaptureError
-            Where the capture has to be read, and cannot be.
-        """
+        """A tile of docs/view.md: 512 buckets of 2**level ns each; the first index is 0."""
         last = self._header["max_level"]
         if not 0 <= level <= last:
             raise ArgumentError(f"no level {level}: there are 0 to {last}")
@@ -204,25 +136,14 @@ class Tiles:
         kept = self._kept
         if kept is None and level < self._sums.base and begin < end:
             kept = self._parts.segments(begin, end)
-        # None that begins later has anything in it.
+        # Any later tile is empty.
         return self._sums.tile(level, min(index, 2**53), kept)
 
     def find(self, text: str, after_ns: int, cpu: int | None = None) -> dict[str, Any] | None:
-        """The next segment of an owner whose label has a text in it: task, device, interrupt.
+        """The next segment of an owner whose label has a text in it, in whatever case.
 
-        Parameters
-        ----------
-        text : str
-            The text, in whatever case.
-        after_ns : int
-            It begins after this time; -1 for all of the window.
-        cpu : int, optional
-            Only on this CPU.
-
-        Returns
-        -------
-        dict or None
-            cpu, begin_ns, end_ns and owner; None where there is none.
+        It begins after a time, -1 for all of the window, on any CPU unless one is given. Returns
+        cpu, begin_ns, end_ns and owner; None where there is none.
         """
         wanted = [text.casefold() in one.label.casefold() for one in self.owners.owners]
         found = self.next(wanted, after_ns, cpu) if text and any(wanted) else None

@@ -6,8 +6,8 @@ import anywidget
 import traitlets
 
 from ..errors import line_of
-from .answers import answer
-from .module import module
+from .document import module
+from .requests import respond
 from .tiles import Tiles
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class TimelineWidget(anywidget.AnyWidget):  # type: ignore[misc]
             return
         said = {"id": asked["id"]}
         try:
-            found = answer(self._tiles, str(asked.get("what")), asked)
+            found = respond(self._tiles, str(asked.get("what")), asked)
         except Exception as error:
             self.send(said | {"error": line_of(error)})
             return

@@ -1,4 +1,5 @@
-# A dataset is there as a whole or not at all, and takes no more memory for a longer capture.
+# A dataset, and a trace for Perfetto, is there as a whole or not at all, and takes no more memory
+# for a longer capture.
 
 import errno
 import os
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,46 +16,67 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.errors import ArgumentError
+from benchmarks.repeat import repeat
+from netcost_analysis.errors import AbsentError, ArgumentError
 from netcost_analysis.export import dataset, folder, partition
 from netcost_analysis.export.folder import is_dataset
 from netcost_analysis.export.recorded import folder_name, recorded_of
+from netcost_analysis.timeline.task import ALL
+from support.host import ROOT
 from support.kept import kept
 
 NIC = "nic-stolen-time"
+CONVERT = (sys.executable, "-m", "netcost_analysis", "convert")
+DATASET, TRACE = "out", "out.perfetto-trace"
 
 
-def write(to: Path, **how: Any) -> netcost.Exported:
-    return kept(NIC).timeline().to_parquet(to, ["polls", "sums"], **how)
+def write(to: Path, **how: Any) -> Any:
+    timeline = kept(NIC).timeline()
+    if to.suffix:
+        return timeline.to_perfetto(to, **how)
+    return timeline.to_parquet(to, ["polls", "sums"], **how)
 
 
-def test_only_a_dataset_is_replaced(tmp_path: Path) -> None:
-    out = tmp_path / "out"
+def contents(out: Path) -> dict[Path, bytes]:
+    return {one: one.read_bytes() for one in (out, *out.rglob("*")) if one.is_file()}
+
+
+@pytest.mark.parametrize("name", [DATASET, TRACE])
+def test_only_its_like_is_replaced(tmp_path: Path, name: str) -> None:
+    out = tmp_path / name
     write(out)
-    (out / "polls" / "old").touch()
+    before = contents(out)
     with pytest.raises(ArgumentError, match="--overwrite"):
         write(out)
+    if name == DATASET:
+        assert is_dataset(out)
+        (out / "polls" / "old").touch()
     write(out, overwrite=True)
-    assert is_dataset(out)
-    assert not (out / "polls" / "old").exists()
-    for other in (tmp_path / "folder", tmp_path / "file", tmp_path / "link"):
-        if other.name == "folder":
-            other.mkdir()
-        elif other.name == "file":
-            other.write_text("{}")
-        else:
-            other.symlink_to(tmp_path / "nowhere")
-        with pytest.raises(ArgumentError, match="is no dataset"):
-            write(other, overwrite=True)
+    # The same capture and versions make the same bytes.
+    assert contents(out) == before
+    (tmp_path / f"folder{out.suffix}").mkdir()
+    (tmp_path / f"link{out.suffix}").symlink_to(tmp_path / "nowhere")
+    for other in ("folder", "link"):
+        with pytest.raises(ArgumentError, match=r"is no (dataset|file)"):
+            write(tmp_path / f"{other}{out.suffix}", overwrite=True)
     with pytest.raises(FileNotFoundError, match="no"):
-        write(tmp_path / "no" / "out")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder", "link", "out"]
+        write(tmp_path / "no" / name)
+    assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_a_folder_has_the_rights_of_any_new_one(tmp_path: Path) -> None:
-    (tmp_path / "new").mkdir()
-    write(tmp_path / "out")
-    assert (tmp_path / "out").stat().st_mode == (tmp_path / "new").stat().st_mode
+def test_a_file_is_no_dataset(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("{}")
+    with pytest.raises(ArgumentError, match="is no dataset"):
+        write(tmp_path / "file", overwrite=True)
+
+
+@pytest.mark.parametrize(("name", "make"), [(DATASET, Path.mkdir), (TRACE, Path.touch)])
+def test_it_has_the_rights_of_any_new_one(
+    tmp_path: Path, name: str, make: Callable[[Path], None]
+) -> None:
+    make(tmp_path / "new")
+    write(tmp_path / name)
+    assert (tmp_path / name).stat().st_mode == (tmp_path / "new").stat().st_mode
 
 
 @pytest.mark.parametrize("step", [1, 2, 3])
@@ -97,11 +120,7 @@ def test_what_cannot_take_its_place_puts_the_old_one_back(
     assert is_dataset(tmp_path / "out")
 
 
-CONVERT = (sys.executable, "-m", "netcost_analysis", "convert")
-
-
-# Of a dataset, and of a trace for Perfetto.
-@pytest.mark.parametrize("out", ["out", "out.perfetto-trace"])
+@pytest.mark.parametrize("out", [DATASET, TRACE])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_leaves_nothing(
     tmp_path: Path, large: Path, number: signal.Signals, status: int, out: str
@@ -119,25 +138,38 @@ def test_a_signal_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_is_too_large_is_one_line(tmp_path: Path, large: Path) -> None:
-    limited = 'ulimit -f 64; exec "$@"'
+# A trace for Perfetto ends among the events, and among the ledger's slices.
+@pytest.mark.parametrize(
+    ("name", "blocks", "file"),
+    [(DATASET, 64, r"out\S*/segments/\S+"), (TRACE, 0.1, TRACE), (TRACE, 0.95, TRACE)],
+)
+def test_a_file_that_is_too_large_is_one_line(
+    tmp_path: Path, large: Path, name: str, blocks: float, file: str
+) -> None:
+    if name == TRACE:
+        made = netcost.open_capture(large).timeline().to_perfetto(tmp_path / "whole.pftrace")
+        (tmp_path / "whole.pftrace").unlink()
+        blocks = made.bytes * blocks // 512
+    limited = f'ulimit -f {blocks:.0f}; exec "$@"'
     done = subprocess.run(
-        ["sh", "-c", limited, "sh", *CONVERT, str(large), "-o", str(tmp_path / "out")],
+        ["sh", "-c", limited, "sh", *CONVERT, str(large), "-o", str(tmp_path / name)],
         capture_output=True,
         text=True,
     )
     assert done.returncode == 1
-    assert re.search(rf"out\S*/segments/\S+: {os.strerror(errno.EFBIG)}$", done.stderr)
+    assert re.search(rf"{file}: {os.strerror(errno.EFBIG)}$", done.stderr)
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", [DATASET, TRACE])
 def test_a_capture_that_is_cut_meanwhile_leaves_nothing(
-    tmp_path: Path, large: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, large: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     path = tmp_path / "perf.data"
     path.write_bytes(large.read_bytes())
-    capture = netcost.open_capture(path)
+    timeline = netcost.open_capture(path).timeline()
+    assert timeline.summary["cpus"]
 
     def cut(*given: Any, **named: Any) -> Any:
         for number, batch in enumerate(real(*given, **named)):
@@ -147,8 +179,12 @@ def test_a_capture_that_is_cut_meanwhile_leaves_nothing(
 
     real = netcost.Timeline.arrow_batches
     monkeypatch.setattr(netcost.Timeline, "arrow_batches", cut)
-    with pytest.raises(netcost.CaptureError, match="became shorter"):
-        capture.timeline().to_parquet(tmp_path / "out")
+    if name == TRACE:
+        os.truncate(path, path.stat().st_size // 2)
+    to = timeline.to_perfetto if name == TRACE else timeline.to_parquet
+    with pytest.raises(netcost.CaptureError) as caught:
+        to(tmp_path / name)
+    assert caught.value.kind == "changed"
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -160,7 +196,7 @@ def test_few_rows_in_memory_are_the_same_rows(
     monkeypatch.setattr(dataset, "_BATCH_ROWS", 700)
     monkeypatch.setattr(partition, "_MOST_ROW_GROUPS", 3)
     monkeypatch.setattr(partition, "_MANY_NAMES", 2)
-    timeline = kept(NIC).timeline()
+    timeline = kept(NIC).timeline(3.4, 4.4)
     done = timeline.to_parquet(tmp_path / "out", ["segments", "slices"])
     assert done.tables["segments"].files > 5
     read = pd.read_parquet(tmp_path / "out" / "segments")
@@ -170,29 +206,62 @@ def test_few_rows_in_memory_are_the_same_rows(
         )
 
 
-CONVERTED = """
+# Peak memory of its own process, MiB, read where the last page is still held.
+PEAK = """
 import resource, sys
-from pathlib import Path
 import netcost_analysis as netcost
 resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
-netcost.open_capture(sys.argv[1]).timeline().to_parquet(sys.argv[2])
-print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+getattr(netcost.open_capture(sys.argv[1]).timeline(), sys.argv[2])(sys.argv[3])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
+
+
+def peak(capture: Path, form: str, out: Path) -> int:
+    run = [sys.executable, "-c", PEAK, str(capture), form, str(out)]
+    return int(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
 
 
 # 0.8 million events.
 @pytest.mark.slow
-def test_memory_is_bounded(tmp_path: Path, large: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", CONVERTED, str(large), str(tmp_path / "out")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert int(done.stdout) / 1024 < 512
+def test_memory_of_a_dataset_is_bounded(tmp_path: Path, large: Path) -> None:
+    assert peak(large, "to_parquet", tmp_path / "out") < 512
     segments = pd.read_parquet(tmp_path / "out" / "segments", columns=["start_ns", "end_ns"])
     sums = pd.read_parquet(tmp_path / "out" / "sums")
     assert (segments["end_ns"] - segments["start_ns"]).sum() == sums["ns"].sum()
+
+
+@pytest.mark.slow
+def test_memory_of_a_trace_does_not_grow_with_the_capture(tmp_path: Path) -> None:
+    peaks = []
+    for times in (2, 8):
+        path, out = tmp_path / f"{times}.data", tmp_path / f"{times}.pftrace"
+        repeat(ROOT / "sample-data" / NIC / "trace.perf.data", times, path)
+        peaks.append(peak(path, "to_perfetto", out))
+    # Four times the capture, of which the trace alone is larger than this.
+    assert peaks[1] - peaks[0] < 40 < out.stat().st_size >> 20
+
+
+def test_victims_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(AbsentError, match="nobody"):
+        write(tmp_path / TRACE, victims=["nobody"])
+    with pytest.raises(ArgumentError, match="of one task"):
+        write(tmp_path / TRACE, victims=[ALL])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_counters_are_of_whom_was_given_or_recorded(tmp_path: Path) -> None:
+    def named(timeline: netcost.Timeline, **how: Any) -> set[str]:
+        done = timeline.to_perfetto(tmp_path / TRACE, overwrite=True, **how)
+        assert bool(done.counters) != any("no counters" in note for note in done.notes)
+        return {name.partition(":")[0] for name in done.counters}
+
+    bundle = kept(NIC).timeline()
+    # A recording alone names nobody.
+    alone = netcost.open_capture(ROOT / "sample-data" / NIC / "trace.perf.data")
+    assert named(bundle) == {"openssl"}
+    assert named(bundle, victims=["udp-load"]) == {"udp-load"}
+    assert named(bundle, victims=[]) == named(alone.timeline()) == set()
+    assert named(alone.timeline(victim="udp-load")) == {"udp-load"}
 
 
 def test_names_of_strangers_are_no_paths() -> None:

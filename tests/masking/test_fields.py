@@ -22,11 +22,15 @@ from support.perfdata import (
     Sample,
     SampleType,
     Where,
+    cpu,
+    recording,
 )
+from support.perfdata import happenings as h
 from support.perfdata.container import write_file
 from support.perfdata.formats import c_int, comm_t, string
 from support.perfdata.sample import CONTEXT_KERNEL, CONTEXT_USER
 from support.tracedat import Dress, write_trace_dat
+from support.tracedat import own_events as own
 from support.tracedat.told import Beside
 
 S = 1_000_000_000
@@ -60,78 +64,53 @@ TCP = Format(
     "tcp_retransmit_skb",
     900,
     (
-        Field("const void *", "skaddr", 8),
-        *(Field("__u16", "sport", 2), Field("__u16", "family", 2)),
+        *(Field("const void *", "skaddr", 8), Field("__u16", "sport", 2)),
         *(octets("saddr", 4), octets("daddr", 4), octets("saddr_v6", 16), octets("daddr_v6", 16)),
     ),
 )
+PROBE = Format("tcp", "tcp_probe", 901, (octets("saddr", 28), octets("daddr", 28)))
+NEIGHBOUR = Format("neigh", "neigh_update", 902, (octets("lladdr", 32), string("dev")))
+BRIDGE = Format("bridge", "br_fdb_update", 903, (Field("unsigned char", "addr", 1, count=6),))
 
 
 def test_addresses_of_connections(fresh: Fresh) -> None:
+    here, there, other = map(ipaddress.ip_address, (A4, "192.168.7.200", A6))
+    mapped = ipaddress.ip_address(f"::ffff:{there}").packed
+    values = {"skaddr": 0xFFFF8881, "sport": 443, "saddr": here.packed, "daddr": there.packed}
+    values |= {"saddr_v6": other.packed, "daddr_v6": mapped}
+    secrets = [here.packed, there.packed, other.packed]
     for machine in ("x86_64", "s390x", "i386"):
         folder = fresh()
-        here, there = ipaddress.ip_address(A4), ipaddress.ip_address("192.168.7.200")
-        values = {
-            "skaddr": 0xFFFF8881,
-            "sport": 443,
-            "family": 2,
-            "saddr": here.packed,
-            "daddr": there.packed,
-            "saddr_v6": ipaddress.ip_address(A6).packed,
-            "daddr_v6": ipaddress.ip_address(f"::ffff:{there}").packed,
-        }
         before, after = masked(folder, TCP, values, MACHINES[machine])
-        assert (after["sport"], after["family"]) == (443, 2)
-        assert after["skaddr"] == before["skaddr"]
+        assert (after["sport"], after["skaddr"]) == (443, before["skaddr"])
         source, target = bytes(after["saddr"]), bytes(after["daddr"])
-        assert source != here.packed
         # Of one subnet, and of the private ones, still.
         assert source[:2] == b"\xc0\xa8"
         assert source[:3] == target[:3] != here.packed[:3]
         assert bytes(after["daddr_v6"])[12:] == target
-        secrets = [here.packed, there.packed, ipaddress.ip_address(A6).packed]
         assert found_in(folder / "in", secrets)
         assert found_in(folder / "out", secrets) == []
 
 
 def test_sockets(fresh: Fresh) -> None:
+    four, six, junk = *(ipaddress.ip_address(one).packed for one in (A4, A6)), b"\x77" * 8
     for machine in ("x86_64", "s390x"):
-        folder = fresh()
-        host = MACHINES[machine]
-        one = Format("tcp", "tcp_probe", 901, (octets("saddr", 28), octets("daddr", 28)))
-        v4 = host.pack("H", 2) + struct.pack(">H", 5201) + ipaddress.ip_address(A4).packed
-        v6 = host.pack("H", 10) + struct.pack(">HI", 5201, 0) + ipaddress.ip_address(A6).packed
-        junk = b"\x77" * 8
+        folder, host = fresh(), MACHINES[machine]
+        v4 = host.pack("H", 2) + struct.pack(">H", 5201) + four
+        v6 = host.pack("H", 10) + struct.pack(">HI", 5201, 0) + six
         values = {"saddr": (v4 + junk).ljust(28, b"\0"), "daddr": v6.ljust(28, b"\0")}
-        _, after = masked(folder, one, values, host)
+        _, after = masked(folder, PROBE, values, host)
         source, target = bytes(after["saddr"]), bytes(after["daddr"])
-        assert source[:4] == v4[:4]
-        assert target[:4] == v6[:4]
-        assert source[8:] == bytes(20)
-        secrets = [ipaddress.ip_address(A4).packed, ipaddress.ip_address(A6).packed, junk]
-        assert found_in(folder / "out", secrets) == []
+        assert (source[:4], target[:4], source[8:]) == (v4[:4], v6[:4], bytes(20))
+        assert found_in(folder / "out", [four, six, junk]) == []
 
 
-def test_hardware_addresses(tmp_path: Path) -> None:
-    one = Format(
-        "neigh",
-        "neigh_update",
-        902,
-        (octets("lladdr", 32), string("dev"), octets("primary_key4", 4)),
-    )
-    values = {
-        "lladdr": MAC + b"\x99" * 26,
-        "dev": "eth0",
-        "primary_key4": ipaddress.ip_address(A4).packed,
-    }
-    _, after = masked(tmp_path, one, values)
-    assert bytes(after["lladdr"]) == bytes.fromhex("020000000001") + bytes(26)
-    assert after["dev"] == "eth0"
-    bridge = Format("bridge", "br_fdb_update", 903, (Field("unsigned char", "addr", 1, count=6),))
-    folder = tmp_path / "bridge"
-    folder.mkdir()
-    _, after = masked(folder, bridge, {"addr": MAC})
-    assert bytes(after["addr"]) == bytes.fromhex("020000000001")
+def test_hardware_addresses(fresh: Fresh) -> None:
+    wanted = bytes.fromhex("020000000001")
+    _, after = masked(fresh(), NEIGHBOUR, {"lladdr": MAC + b"\x99" * 26, "dev": "eth0"})
+    assert (bytes(after["lladdr"]), after["dev"]) == (wanted + bytes(26), "eth0")
+    _, after = masked(fresh(), BRIDGE, {"addr": MAC})
+    assert bytes(after["addr"]) == wanted
 
 
 # Where a name lies, in a place of its own, at the end or in between, and how long it may be.
@@ -139,17 +118,8 @@ def test_names_of_every_length(fresh: Fresh) -> None:
     for loc in ("data", "rel"):
         for name in ("sh", "openssl", "fifteen-letters"):
             folder = fresh()
-            one = Format(
-                "sched",
-                "sched_process_fork",
-                904,
-                (
-                    string("parent_comm", loc),
-                    c_int("parent_pid"),
-                    string("child_comm", loc),
-                    comm_t("comm"),
-                ),
-            )
+            fields = (string("parent_comm", loc), c_int("parent_pid"), string("child_comm", loc))
+            one = Format("sched", "sched_process_fork", 904, (*fields, comm_t("comm")))
             values = {"parent_comm": name, "parent_pid": 7, "child_comm": "another", "comm": name}
             before, after = masked(folder, one, values)
             assert bare(before) == bare(after)
@@ -160,17 +130,8 @@ def test_names_of_every_length(fresh: Fresh) -> None:
 
 
 def test_what_nobody_knows_is_zeroed_and_listed(tmp_path: Path) -> None:
-    one = Format(
-        "probe_shop",
-        "order",
-        905,
-        (
-            string("customer"),
-            Field("char", "card", 1, count=20),
-            octets("blob", 12),
-            c_int("amount"),
-        ),
-    )
+    fields = (string("customer"), Field("char", "card", 1, count=20), octets("blob", 12))
+    one = Format("probe_shop", "order", 905, (*fields, c_int("amount")))
     values = {"customer": "alice", "card": "4111-1111", "blob": b"secret-bytes", "amount": 42}
     source = written(tmp_path, one, values)
     told = mask(source, tmp_path / "out").changes
@@ -200,10 +161,6 @@ def test_what_no_format_describes_is_zeroed(tmp_path: Path) -> None:
 
 # ftrace's own: what a program wrote into trace_marker.
 def test_notes_in_the_trace_are_zeroed(tmp_path: Path) -> None:
-    from support.perfdata import cpu, recording
-    from support.perfdata import happenings as h
-    from support.tracedat import own_events as own
-
     told = recording(cpu(0, h.SoftirqRaise(S, 3), h.SoftirqRaise(S + 900, 3)))
     note = Beside(0, S + 400, own.PRINT, {"ip": 1, "buf": b"alice logged in\0"})
     dress = Dress(own_formats=own.OWN, beside=(note,))

@@ -2,9 +2,9 @@
 
 import json
 import os
-import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 from netcost_analysis import Bundle, CaptureError, mask
 from netcost_analysis.cli.mask import command as mask_command
-from netcost_analysis.masking.experiment import Experiments
+from netcost_analysis.masking.manifests import masked_experiment, masked_steps
 from netcost_analysis.masking.names import Names
-from netcost_analysis.masking.paths import Paths
-from netcost_analysis.masking.words import Words
+from netcost_analysis.masking.texts import Texts
 from support.examples import examples
-from support.host import ROOT, Fresh, missing
+from support.host import ROOT, Fresh
 from support.kit.pack import PACK, make_bundle, masked, members, write
 from support.kit.record import ended
 from support.packed_bundles import small_trace
@@ -52,25 +51,19 @@ def in_awk(call: str, lines: list[str]) -> list[str]:
     return done.stdout.decode(errors="surrogateescape").split("\n")[:-1]
 
 
-def in_python() -> tuple[Names, Paths, Words]:
-    names = Names()
-    words = Words(names)
-    return names, Paths(names, words), words
-
-
 # Many to an example: each starts awk.
 @examples(10)
 @given(st.lists(st.lists(PART, min_size=1, max_size=5), min_size=30, max_size=80))
 def test_awk_and_python_agree(parts: list[list[str]]) -> None:
     listed = ["/".join(one) for one in parts]
-    _, paths, _ = in_python()
+    paths = Texts(Names()).paths
     assert in_awk("mask_file_name($0)", listed) == [paths.masked(one) for one in listed]
 
 
 def test_awk_and_python_agree_on_stamps() -> None:
     lines = ["monotonic_ns 5", "net_dev 1 2", "net_dev.acme 1 2", "ip_link.acme.json 3 4"]
     lines += ["ethtool.acme/eth0/statistics 5 6", "net_dev.host 1 2"]
-    _, paths, _ = in_python()
+    paths = Texts(Names()).paths
     assert paths.stamp("\n".join(lines)).split("\n") == in_awk("mask_stamp($0)", lines)
     assert "acme" not in paths.stamp("\n".join(lines))
 
@@ -84,21 +77,21 @@ def test_awk_and_python_agree_on_steps() -> None:
         "base-2\t2\tno\t6.18.0-acme\t10.0.0.1x\t40000x4\tsaid 'x'",
         "acme 1\t-1.5\tmaybe\t\t\tnan\tcomplete",
     ]
-    names, paths, words = in_python()
-    told = Experiments(names, words, paths).steps("\n".join(rows))
+    texts = Texts(Names())
+    told = masked_steps(texts, "\n".join(rows))
     assert told.split("\n") == in_awk("mask_steps($0, NR)", rows)
     assert "greg" not in told
     masked_row = told.split("\n")[1].split("\t")
     assert masked_row[:-1] == ["name1", "1", "yes", "6.1", "(masked)", "1e9"]
     assert masked_row[-1] == rows[1].split("\t")[-1]
     text = json.dumps({"command": "/x/netcost-record --repeat 2", "experiment": "mine"})
-    said = json.loads(Experiments(names, words, paths).experiment(text))
+    said = json.loads(masked_experiment(texts, text))
     assert said == {"command": "netcost-record ...", "experiment": "(masked)"}
 
 
 # Nothing that netcost-record and the lab write is called anew, or nobody would find it.
 def test_names_of_the_samples_stay() -> None:
-    _, paths, _ = in_python()
+    paths = Texts(Names()).paths
     samples = ROOT / "sample-data"
     listed: set[str] = set()
     for path in samples.rglob("*"):
@@ -258,22 +251,16 @@ def test_netcost_mask_refuses_a_line_break(tmp_path: Path) -> None:
         assert [path.name for path in tmp_path.iterdir()] == ["quiet"]
 
 
-@pytest.mark.parametrize("kind", ["device", "pipe", "link", "folder"])
-def test_netcost_mask_keeps_its_map_in_a_file(kind: str, tmp_path: Path) -> None:
-    bundle = make_bundle(tmp_path)
-    table = tmp_path / "map"
-    match kind:
-        case "device":
-            if os.geteuid() != 0:
-                missing("needs root to make a device")
-            os.mknod(table, stat.S_IFCHR | 0o666, os.makedev(1, 3))
-        case "pipe":
-            os.mkfifo(table)
-        case "link":
-            (tmp_path / "kept").write_text("")
-            table.symlink_to("kept")
-        case "folder":
-            table.mkdir()
+# As of a device: the map would take its place.
+@pytest.mark.parametrize(
+    "make",
+    [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("kept")],
+    ids=["pipe", "folder", "link"],
+)
+def test_netcost_mask_keeps_its_map_in_a_file(make: Callable[[Path], None], tmp_path: Path) -> None:
+    bundle, table = make_bundle(tmp_path), tmp_path / "map"
+    (tmp_path / "kept").write_text("")
+    make(table)
     before = table.lstat()
     with pytest.raises(CaptureError, match="map is no"):
         mask(bundle, tmp_path / "out", table)

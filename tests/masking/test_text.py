@@ -1,5 +1,9 @@
 # netcost mask on texts of perf script, trace-cmd report and ftrace.
 
+import html
+import quopri
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,17 +12,13 @@ from netcost_analysis._native import Capture
 from netcost_analysis.masking import mask
 from support.host import Fresh
 from support.masking import numbers
-from support.text_kinds import HEADERS, lines
+from support.native_tables import Answer, rows
+from support.text_capture import tables
+from support.text_kinds import EVENTS, HEADERS, lines
+from support.text_steps import BEFORE, BEHIND, step
 
 TEXT_SECRETS = [
-    b"a b",
-    b"sh-",
-    b"=sh ",
-    b" sh ",
-    b"/bin/true",
-    b"=true pid",
-    b": vm",
-    b"other-task",
+    *(b"a b", b"sh-", b"=sh ", b" sh ", b"/bin/true", b"=true pid", b": vm", b"other-task"),
 ]
 
 
@@ -70,10 +70,7 @@ def test_the_text_of_an_unknown_event(fresh: Fresh) -> None:
     for line, wanted in (
         ("probe:x: user=alice host=10.1.2.3 n=7 ptr=0xffff", "user=- host=10.X n=7 ptr=0xffff"),
         ("net:netif_rx: dev=eth0 skbaddr=0xff len=60", "dev=eth0 skbaddr=0xff len=60"),
-        (
-            "sock:x: family=AF_INET saddr=10.1.2.3 daddr=10.1.2.3",
-            "family=AF_INET saddr=10.X daddr=10.X",
-        ),
+        ("sock:x: family=AF_INET saddr=10.1.2.3", "family=AF_INET saddr=10.X"),
         ("my:note: alice logged in (7)", "- - - (7)"),
     ):
         folder = fresh()
@@ -113,9 +110,50 @@ def test_what_a_chat_or_log_put_before_lines_is_left_out(fresh: Fresh) -> None:
         )
         masked = mask(source, target)
         text = target.read_bytes()
-        assert [
-            secret for secret in [*TEXT_SECRETS, b"alice", b"hq-7", b">"] if secret in text
-        ] == [b">"]
+        secrets = [*TEXT_SECRETS, b"alice", b"hq-7"]
+        assert [secret for secret in secrets if secret in text] == []
         assert text.count(b">") == text.count(b"==>")
         assert numbers(source) == numbers(target)
         assert masked.replaced["task"] == 3
+
+
+# Those of native/tests/formats/text/changes.rs.
+ENCODINGS: dict[str, Callable[[str], bytes]] = {
+    "utf-8 with mark": lambda text: ("\ufeff" + text).encode(),
+    "utf-16 of PowerShell": lambda text: text.replace("\n", "\r\n").encode("utf-16"),
+    "utf-16-le without mark": lambda text: text.encode("utf-16-le"),
+    "utf-16-be": lambda text: ("\ufeff" + text).encode("utf-16-be"),
+    "utf-16-be without mark": lambda text: text.encode("utf-16-be"),
+    "utf-16 with CR": lambda text: text.replace("\n", "\r").encode("utf-16"),
+    "CR": lambda text: text.replace("\n", "\r").encode(),
+    "quoted-printable": lambda text: quopri.encodestring(text.encode()),
+    "entities": lambda text: html.escape(text, quote=False).encode(),
+    "colours": lambda text: re.sub(r"(\[\d+\])", "\x1b[1;31m\\1\x1b[0m", text).encode(),
+}
+
+
+# The first line is an event's, so that a mark stands before a name.
+def test_every_encoding(fresh: Fresh) -> None:
+    text = "\n".join(line for line in lines("perf") if not line.startswith("#"))
+    for encoding in ENCODINGS.values():
+        folder = fresh()
+        (folder / "in").write_bytes(encoding(text))
+        mask(folder / "in", folder / "out")
+        masked = (folder / "out").read_bytes()
+        assert [one for one in (b"a b", b"\0", b"\xef\xbb\xbf") if one in masked] == []
+        assert sum(len(table) for table in tables(folder, masked).values()) == EVENTS
+
+
+# A pasted line keeps its task's name to itself as any other's does.
+def test_pasted_lines(fresh: Fresh) -> None:
+    for blank in ("\t", "\u00a0"):
+        folder = fresh()
+        source, target = folder / "pasted.txt", folder / "out.txt"
+        text = BEFORE + step(1, 400, "sched_waking: comm=alice pid=9 prio=120 target_cpu=000")
+        source.write_text((text + BEHIND).replace("sh-8", "bob-8").replace(" ", blank))
+        mask(source, target)
+        masked = target.read_text()
+        assert "alice" not in masked
+        assert "bob" not in masked
+        assert Answer(target).segments[0]["end_ns"] == Answer(source).segments[0]["end_ns"]
+        assert len(rows(Capture(str(target)).events("sched:sched_waking"))) == 1

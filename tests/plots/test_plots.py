@@ -4,27 +4,33 @@
 import re
 from collections.abc import Iterator
 from itertools import combinations, pairwise
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
-from netcost_analysis import plots
-from netcost_analysis.plots.palette import ESTIMATE
+from netcost_analysis.plots.answer import answer, thieves
+from netcost_analysis.plots.batches import batches, cost_by_batch, packets_per_softirq
+from netcost_analysis.plots.estimates import estimates
+from netcost_analysis.plots.lanes import lanes
+from netcost_analysis.plots.palette import ESTIMATE, KIND, KIND_NAMES, PART, PART_NAMES, style
+from netcost_analysis.plots.remedies import remedies
+from netcost_analysis.plots.time import stolen_over_time
 from netcost_analysis.questions.stolen_time.headline import PARTS
 from netcost_analysis.timeline.owners import KIND_COLUMNS
+from netcost_analysis.units import round_width
 from support.colours import DEFICIENT, lab
 
 
 @pytest.fixture
 def ax() -> Iterator[Axes]:
     mpl.use("agg")
-    with plots.style():
+    with style():
         figure = Figure(figsize=(10, 3))
         axes = figure.subplots()
         yield axes
@@ -48,7 +54,7 @@ def parts(known: bool = True, **ns: int) -> pd.DataFrame:
 
 def test_answer_draws_each_part_to_scale_and_the_monitor_beside_it(ax: Axes) -> None:
     shown = parts(own=300_000_000, stolen_network=500_000_000, unknown=200_000_000)
-    plots.answer(ax, shown, "openssl", monitor_ns=900_000_000, displaced_ns=100_000_000)
+    answer(ax, shown, "openssl", monitor_ns=900_000_000, displaced_ns=100_000_000)
     assert ax.get_xlabel() == "CPU time, ms"
     assert widths(ax) == [300, 500, 200, 900, 100]
     for part in ("500 ms\n50.0", "900 ms of CPU", "to openssl", "100 ms behind"):
@@ -57,13 +63,13 @@ def test_answer_draws_each_part_to_scale_and_the_monitor_beside_it(ax: Axes) -> 
 
 
 def test_answer_without_switches_shows_no_shares(ax: Axes) -> None:
-    plots.answer(ax, parts(known=False, stolen_network=24_000), "openssl")
+    answer(ax, parts(known=False, stolen_network=24_000), "openssl")
     assert [label.get_text() for label in ax.get_yticklabels()] == ["from openssl"]
     assert words(ax) == "24.0 µs"
 
 
 def test_answer_without_a_monitor_or_any_time(ax: Axes) -> None:
-    plots.answer(ax, parts(), "openssl")
+    answer(ax, parts(), "openssl")
     assert widths(ax) == []
     assert [label.get_text() for label in ax.get_yticklabels()] == ["openssl on CPU"]
 
@@ -74,16 +80,11 @@ def thief(name: str, kind: str, ns: int) -> dict[str, object]:
 
 def test_thieves_beyond_the_last_row_are_summed(ax: Axes) -> None:
     rows = pd.DataFrame([thief(f"irq {n}", "hardirq", 10_000 - n) for n in range(11)])
-    plots.thieves(ax, rows, most=8)
+    thieves(ax, rows, most=8)
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels[-1] == "3 others"
     assert widths(ax)[-1] == pytest.approx((3 * 10_000 - 8 - 9 - 10) / 1e3)
     assert "10.0 µs  10.0" in words(ax)
-
-
-def test_no_thieves(ax: Axes) -> None:
-    plots.thieves(ax, pd.DataFrame(columns=list(thief("", "", 0))))
-    assert widths(ax) == []
 
 
 def stairs(ax: Axes) -> list[list[float]]:
@@ -101,7 +102,7 @@ def windows(*rows: tuple[int, int, int]) -> pd.DataFrame:
 def test_time_is_stacked_as_shares_of_the_bin_cut_bins_too(ax: Axes) -> None:
     bins = windows((40, 30, 30), (100, 100, 50), (200, 25, 0))
     gaps = pd.DataFrame({"start_ns": [120], "end_ns": [130]})
-    plots.stolen_over_time(ax, bins, gaps, (40, 250), 100)
+    stolen_over_time(ax, bins, gaps, (40, 250), 100)
     # The window holds 60 ns of the first bin and 50 ns of the last.
     assert stairs(ax) == [[50, 50, 0], [50, 100, 50]]
     assert ax.get_ylim() == (0, 100)
@@ -112,18 +113,9 @@ def test_time_is_stacked_as_shares_of_the_bin_cut_bins_too(ax: Axes) -> None:
     assert gap.startswith("gap ")
 
 
-@pytest.mark.parametrize("window", [(0, 0), (0, 1_000_000_000)])
-def test_time_with_nothing_in_it(ax: Axes, window: tuple[int, int]) -> None:
-    empty = windows()
-    plots.stolen_over_time(
-        ax, empty, pd.DataFrame(columns=["start_ns", "end_ns"]), window, 10_000_000
-    )
-    assert stairs(ax) == []
-
-
 @pytest.mark.parametrize("span", [1, 999, 10**6, 809_255_548, 3 * 10**9, 86_400 * 10**9])
 def test_bins_are_round_and_about_as_many_as_wanted(span: int) -> None:
-    width = plots.bin_width(span)
+    width = round_width(span)
     assert str(width).rstrip("0") in ("1", "2", "5")
     assert span <= 120 * width
     assert width == 1 or span > 48 * (width - 1)
@@ -142,21 +134,21 @@ def heights(ax: Axes) -> dict[float, float]:
 
 
 def test_batches_count_polls_by_work_the_empty_ones_hollow(ax: Axes) -> None:
-    plots.batches(ax, counts([0, 0, 1, 8, 8, 64]), budget=64)
+    batches(ax, counts([0, 0, 1, 8, 8, 64]), budget=64)
     assert heights(ax) == {0: 2, 1: 1, 8: 2, 64: 1}
-    hollow = [bar for bar in ax.patches if mpl.colors.to_hex(bar.get_facecolor()) == "#ffffff"]
+    hollow = [bar for bar in ax.patches if to_hex(bar.get_facecolor()) == "#ffffff"]
     assert [bar.get_height() for bar in hollow] == [2]
     assert "budget 64" in words(ax)
 
 
 def test_large_batches_share_bars_without_losing_any(ax: Axes) -> None:
-    plots.batches(ax, counts([0, *range(1, 301)]), budget=300)
+    batches(ax, counts([0, *range(1, 301)]), budget=300)
     assert sum(heights(ax).values()) == 301
     assert heights(ax)[-1.5] == 1
 
 
 def test_counts_of_very_different_size_get_a_log_scale_in_plain_numbers(ax: Axes) -> None:
-    plots.batches(ax, counts([1] * 2_000 + [64]))
+    batches(ax, counts([1] * 2_000 + [64]))
     assert ax.get_yscale() == "log"
     figure = ax.get_figure()
     assert figure is not None
@@ -165,7 +157,7 @@ def test_counts_of_very_different_size_get_a_log_scale_in_plain_numbers(ax: Axes
 
 
 def test_packets_per_softirq(ax: Axes) -> None:
-    plots.packets_per_softirq(ax, counts([0, 8, 8, 20]))
+    packets_per_softirq(ax, counts([0, 8, 8, 20]))
     assert heights(ax) == {0: 1, 8: 2, 20: 1}
 
 
@@ -177,7 +169,7 @@ def times(**polls: list[int]) -> pd.DataFrame:
 
 
 def test_the_cost_of_a_packet_is_the_median_of_its_batch_size(ax: Axes) -> None:
-    plots.cost_by_batch(ax, times(work=[1, 5, 10], polls=[6, 4, 6]))
+    cost_by_batch(ax, times(work=[1, 5, 10], polls=[6, 4, 6]))
     line = ax.lines[0]
     # Four polls are no distribution.
     assert list(line.get_xdata()) == [1, 10]
@@ -185,31 +177,18 @@ def test_the_cost_of_a_packet_is_the_median_of_its_batch_size(ax: Axes) -> None:
     assert ax.get_ylabel().endswith("per packet, ns")
 
 
-def test_no_polls(ax: Axes) -> None:
-    plots.cost_by_batch(ax, times())
-    assert heights(ax) == {}
-
-
-@pytest.mark.parametrize("draw", [plots.batches, plots.packets_per_softirq])
-def test_no_batches(ax: Axes, draw: Any) -> None:
-    draw(ax, counts([]))
-    assert heights(ax) == {}
-
-
-def estimates(ticks: float, work: float, traced: float) -> pd.DataFrame:
-    return pd.DataFrame(
-        {"got_share": [ticks, work, traced]}, index=pd.Index(["ticks", "work", "traced"])
-    )
+def got(**shares: float) -> pd.DataFrame:
+    return pd.DataFrame({"got_share": list(shares.values())}, index=list(shares))
 
 
 def test_estimates_show_the_gap(ax: Axes) -> None:
-    plots.estimates(ax, estimates(0.42, 0.55, 0.71))
+    estimates(ax, got(ticks=0.42, work=0.55, traced=0.71))
     assert widths(ax) == [42, 71, 55, 16]
     assert "16.0 points" in words(ax)
 
 
 def test_estimates_that_cannot_be_made(ax: Axes) -> None:
-    plots.estimates(ax, estimates(np.nan, np.nan, 0.71))
+    estimates(ax, got(ticks=np.nan, work=np.nan, traced=0.71))
     assert widths(ax) == [71]
     assert words(ax).count("cannot say") == 2
 
@@ -236,7 +215,7 @@ def interrupt() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
 
 
 def test_lanes_stack_what_runs_on_top_of_what(ax: Axes) -> None:
-    plots.lanes(ax, *interrupt(), 0, (0, 300), (100, 200, 100), others=(1,))
+    lanes(ax, *interrupt(), 0, (0, 300), (100, 200, 100), others=(1,))
     boxes = {
         (round(bar.get_y() + bar.get_height() / 2), bar.get_x(), bar.get_width())
         for bar in ax.patches
@@ -249,19 +228,13 @@ def test_lanes_stack_what_runs_on_top_of_what(ax: Axes) -> None:
     assert ax.get_xlabel().endswith("the interrupt, ns")
 
 
-def test_lanes_of_nothing(ax: Axes) -> None:
-    frames = (pd.DataFrame(columns=columns) for columns in (SEGMENT, SOFTIRQ, POLL))
-    plots.lanes(ax, *frames, 0, (0, 0))
-    assert widths(ax) == []
-
-
 def test_labels_never_overlap(ax: Axes) -> None:
     interrupts = [
         (0, start, start + 15, "hardirq", 5, "openssl", "virtio2-input.0")
         for start in range(0, 1000, 20)
     ]
     empty = (pd.DataFrame(columns=columns) for columns in (SOFTIRQ, POLL))
-    plots.lanes(ax, pd.DataFrame(interrupts, columns=SEGMENT), *empty, 0, (0, 1000))
+    lanes(ax, pd.DataFrame(interrupts, columns=SEGMENT), *empty, 0, (0, 1000))
     figure = ax.get_figure(root=True)
     assert figure is not None
     figure.canvas.draw()
@@ -272,14 +245,12 @@ def test_labels_never_overlap(ax: Axes) -> None:
 
 
 def test_every_part_has_a_colour_and_a_name() -> None:
-    assert set(PARTS) == set(plots.PART) == set(plots.PART_NAMES)
-    assert set(plots.KIND) == set(plots.KIND_NAMES)
+    assert set(PARTS) == set(PART) == set(PART_NAMES)
+    assert set(KIND) == set(KIND_NAMES)
 
 
 @pytest.mark.parametrize("eye", DEFICIENT)
-@pytest.mark.parametrize(
-    "palette", [plots.KIND, plots.PART, ESTIMATE], ids=["kinds", "parts", "estimates"]
-)
+@pytest.mark.parametrize("palette", [KIND, PART, ESTIMATE], ids=["kinds", "parts", "estimates"])
 def test_colours_stay_apart(palette: dict[str, str], eye: str) -> None:
     # idle and unknown are near white on purpose; a hatch tells unknown.
     colors = {name: lab(color, DEFICIENT[eye]) for name, color in palette.items()}
@@ -307,7 +278,7 @@ def test_remedies_tell_what_others_would_pay(ax: Axes) -> None:
             "gain_least_ns": pd.array([3_000_000, None, None, None], dtype="Int64"),
         }
     )
-    plots.remedies(ax, rows)
+    remedies(ax, rows)
     assert ax.get_xlabel().endswith("at most, ms")
     # Filled, then the stolen rest and the synchronous part.
     assert widths(ax) == [4, 1, 5, 3]
@@ -328,7 +299,27 @@ def test_remedies_tell_what_others_would_pay(ax: Axes) -> None:
     assert len(rest) == 2
 
 
-def test_remedies_of_nobody(ax: Axes) -> None:
-    columns = ["remedy", "removable_ns", "from_stolen_ns", "from_synchronous_ns", "gain_max_ns"]
-    plots.remedies(ax, pd.DataFrame(columns=columns))
-    assert widths(ax) == []
+def frame(*columns: str) -> pd.DataFrame:
+    return pd.DataFrame(columns=columns)
+
+
+GAPS = frame("start_ns", "end_ns")
+REMEDIES = ("remedy", "removable_ns", "from_stolen_ns", "from_synchronous_ns", "gain_max_ns")
+EMPTY = {
+    "thieves": (thieves, frame(*thief("", "", 0))),
+    "no time": (stolen_over_time, windows(), GAPS, (0, 0), 10_000_000),
+    "a second": (stolen_over_time, windows(), GAPS, (0, 1_000_000_000), 10_000_000),
+    "batches": (batches, counts([])),
+    "softirqs": (packets_per_softirq, counts([])),
+    "costs": (cost_by_batch, times()),
+    "lanes": (lanes, frame(*SEGMENT), frame(*SOFTIRQ), frame(*POLL), 0, (0, 0)),
+    "remedies": (remedies, frame(*REMEDIES)),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_nothing_is_drawn_of_nothing(ax: Axes, name: str) -> None:
+    draw, *given = EMPTY[name]
+    draw(ax, *given)
+    assert [patch for patch in ax.patches if patch.get_extents().height > 0] == []
+    assert [line for line in ax.lines if len(line.get_xdata())] == []

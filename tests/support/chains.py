@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import netcost_analysis as netcost
-from support.drawn import irq, softirq
+from support.interrupt_pairs import irq, softirq
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.timelines import timeline

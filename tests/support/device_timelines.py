@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from support.drawn import irq, raised, softirq
+from support.interrupt_pairs import irq, raised, softirq
 from support.perfdata import Cpu, cpu
 from support.perfdata import happenings as h
 from support.told import NET_RX, OPENSSL, UDPSINK

@@ -5,7 +5,6 @@ import http.client
 import json
 import socket
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from urllib.parse import urlsplit
 
@@ -17,22 +16,20 @@ from netcost_analysis.view.tiles import Tiles
 from support.browser import served
 
 
-@pytest.fixture(scope="module")
-def address(tiles: Tiles) -> Iterator[str]:
-    with served(tiles) as found:
-        yield found
-
-
-def got(address: str, path: str, host: str | None = None) -> tuple[int, bytes]:
+# Of a server on this host: status, headers and body.
+def asked(address: str, path: str, **headers: str) -> tuple[int, http.client.HTTPMessage, bytes]:
     parts = urlsplit(address)
-    assert parts.hostname == "127.0.0.1"
     connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=30)
-    headers = {"Host": host or parts.netloc}
-    connection.request("GET", path, headers=headers)
+    connection.request("GET", path, headers={"Host": parts.netloc, **headers})
     answer = connection.getresponse()
     body = answer.read()
     connection.close()
-    return answer.status, body
+    return answer.status, answer.headers, body
+
+
+def got(address: str, path: str, **headers: str) -> tuple[int, bytes]:
+    status, _, body = asked(address, path, **headers)
+    return status, body
 
 
 def test_serves_what_tiles_say(address: str, tiles: Tiles) -> None:
@@ -59,13 +56,13 @@ def test_only_who_knows_the_address(address: str) -> None:
     # Another site's name that leads here.
     port = urlsplit(address).port
     for host in ("example.com", "localhost.example.com", "127.0.0.1.example.com", "x@localhost"):
-        assert got(address, path, host=f"{host}:{port}")[0] == 404
+        assert got(address, path, Host=f"{host}:{port}")[0] == 404
     # A port that ssh forwards need not be the same on both ends.
-    assert got(address, path, host="localhost:9090")[0] == 200
+    assert got(address, path, Host="localhost:9090")[0] == 200
 
 
 def test_other_questions_are_refused_in_a_line(address: str) -> None:
-    for asked in (
+    for what in (
         "tile",
         "tile?level=-1&index=0",
         "tile?level=0&index=99999999999999999999",
@@ -80,7 +77,7 @@ def test_other_questions_are_refused_in_a_line(address: str) -> None:
         "../../etc/passwd",
         "tile?" + "&".join(f"a{number}=1" for number in range(100)),
     ):
-        status, body = got(address, urlsplit(address).path + asked)
+        status, body = got(address, urlsplit(address).path + what)
         assert status in (400, 404)
         assert 0 < len(body) < 300
         assert b"\n" not in body
@@ -101,27 +98,18 @@ def test_connections_are_bounded_and_all_end(tiles: Tiles) -> None:
         socket.create_connection(("127.0.0.1", port))
 
 
-def test_a_token_is_new_each_time(tiles: Tiles) -> None:
-    with ViewServer(tiles) as first, ViewServer(tiles) as second:
-        assert first.token != second.token
-        assert len(first.token) >= 20
-
-
 def test_what_a_browser_is_started_with_leads_once(tiles: Tiles) -> None:
-    with ViewServer(tiles) as server:
+    with ViewServer(tiles) as server, ViewServer(tiles) as other:
+        assert server.token != other.token
+        assert len(server.token) >= 20
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         once = urlsplit(server.address_once).path
         assert server.token not in once
         # It leads to the page, and to nothing else.
         assert got(server.address, f"{once}tile?level=0&index=0")[0] == 404
-        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
-        connection.request("GET", once)
-        answer = connection.getresponse()
-        answer.read()
-        connection.close()
-        assert answer.status == 303
-        assert answer.headers["Location"] == urlsplit(server.address).path
+        status, headers, _ = asked(server.address, once)
+        assert (status, headers["Location"]) == (303, urlsplit(server.address).path)
         assert got(server.address, once)[0] == 404
         server.shutdown()
         thread.join()
@@ -129,24 +117,16 @@ def test_what_a_browser_is_started_with_leads_once(tiles: Tiles) -> None:
 
 def test_what_is_no_address_gets_an_answer(address: str) -> None:
     port = urlsplit(address).port
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as asked:
-        asked.sendall(f"GET http://[ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
-        assert asked.recv(100).startswith(b"HTTP/1.1 404")
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as opened:
+        opened.sendall(f"GET http://[ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        assert opened.recv(100).startswith(b"HTTP/1.1 404")
 
 
 def test_what_is_long_is_packed_for_who_can_unpack_it(address: str, tiles: Tiles) -> None:
-    parts = urlsplit(address)
     level = tiles.header()["max_level"]
-    connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=30)
-    connection.request(
-        "GET",
-        f"{parts.path}tile?level={level}&index=0",
-        headers={"Accept-Encoding": "gzip, deflate, br"},
-    )
-    answer = connection.getresponse()
-    body = answer.read()
-    connection.close()
-    assert answer.headers["Content-Encoding"] == "gzip"
+    path = f"{urlsplit(address).path}tile?level={level}&index=0"
+    _, headers, body = asked(address, path, **{"Accept-Encoding": "gzip, deflate, br"})
+    assert headers["Content-Encoding"] == "gzip"
     tile = tiles.tile(level, 0)
     assert len(body) < len(tile) / 2
     assert gzip.decompress(body) == tile

@@ -1,6 +1,7 @@
 # The sums that native keeps, of drawn segments: no more of them than was allowed, and the same
 # however the rows come.
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from netcost_analysis._native import CaptureError, TileOwners, TileSegments, TileSums
 from netcost_analysis.view.header import BUCKETS, max_level
-from support.read_tiles import read_tile
+from support.reference_tiles import OfCpu, read_tile
 
 OWNERS = 40
 ORIGIN = 1_700_000_000_123_456_789
@@ -59,7 +60,7 @@ class Drawn:
         random = np.random.default_rng(seed)
         self.duration = duration
         self.tables: list[tuple[pa.Table, pa.Table]] = []
-        self.edges, self.numbers = [], []
+        self.lanes: list[OfCpu] = []
         for cpu, rows in ((0, count), (3, max(count // 100, 1))):
             burst = duration // 10
             inside = np.where(random.random(rows - 1) < 0.7, burst, duration)
@@ -68,8 +69,13 @@ class Drawn:
             numbers = random.integers(0, OWNERS, len(edges) - 1)
             ends = np.sort(random.integers(0, duration + 1, rows))
             works = [None if one % 11 == 0 else int(one % 64) for one in range(rows)]
-            self.edges.append(edges)
-            self.numbers.append(numbers)
+            owners = [(number, number % 7) for number in numbers.tolist()]
+            spans = [
+                (*span, *of) for span, of in zip(pairwise(edges.tolist()), owners, strict=True)
+            ]
+            worked = list(zip(ends.tolist(), works, strict=True))
+            stolen = {number for number in range(OWNERS) if number % 3 == 0}
+            self.lanes.append(OfCpu(spans, worked, duration, stolen))
             self.tables.append((segments(cpu, edges, numbers), polls(cpu, ends, works)))
 
     def sums(self, most: int, rows: int) -> TileSums:
@@ -102,8 +108,8 @@ def test_no_more_are_kept_than_was_allowed(most: int) -> None:
         # One level finer there would have been too many.
         finer = {
             (cpu, start >> sums.base - 1, owner)
-            for cpu, (edges, numbers) in enumerate(zip(drawn.edges, drawn.numbers, strict=True))
-            for start, owner in zip(edges[:-1].tolist(), numbers.tolist(), strict=True)
+            for cpu, lane in enumerate(drawn.lanes)
+            for start, _, owner, _ in lane.segments
         }
         buckets = 2 * -(-drawn.duration // (1 << sums.base - 1))
         assert len(finer) + buckets > most / 2
@@ -132,44 +138,13 @@ def test_every_tile_is_what_the_segments_say() -> None:
                         sums.tile(level, index)
                     continue
                 tile = read_tile(sums.tile(level, index, kept if with_segments else None))
-                for place, one in enumerate(tile):
-                    forms.add((one.form, level < sums.base))
-                    expected = shares(drawn, place, level, index)
-                    assert +one.shares(level, index) == expected
-                    assert one.packets == packets(drawn, place, level, index)
-                    stolen = [0.0] * BUCKETS
-                    for (bucket, owner), ns in expected.items():
-                        stolen[bucket] += ns if owner % 3 == 0 else 0
-                    assert one.stolen == stolen
+                for lane, of_cpu in zip(tile, drawn.lanes, strict=True):
+                    forms.add((lane.form, level < sums.base))
+                    expected = of_cpu.lane(level, index)
+                    assert +lane.shares(level, index) == expected.shares(level, index)
+                    assert (lane.packets, lane.stolen) == (expected.packets, expected.stolen)
     # Few segments, sums, and sums of segments.
     assert forms == {(1, True), (1, False), (0, True), (0, False)}
-
-
-def shares(drawn: Drawn, place: int, level: int, index: int) -> dict[tuple[int, int], int]:
-    edges, numbers = drawn.edges[place], drawn.numbers[place]
-    begin, width = index * BUCKETS << level, 1 << level
-    end = min(begin + BUCKETS * width, drawn.duration)
-    # Cut at every border of a bucket, too.
-    borders = np.arange(begin, end, width)
-    inside = edges[(edges > begin) & (edges < end)]
-    cuts = np.unique(np.concatenate([borders, inside, [end]]))
-    of = numbers[np.searchsorted(edges, cuts[:-1], "right") - 1]
-    found: dict[tuple[int, int], int] = {}
-    for at, ns, owner in zip(cuts[:-1].tolist(), np.diff(cuts).tolist(), of.tolist(), strict=True):
-        key = ((at - begin) // width, owner)
-        found[key] = found.get(key, 0) + ns
-    return found
-
-
-def packets(drawn: Drawn, place: int, level: int, index: int) -> list[int]:
-    table = drawn.tables[place][1]
-    found = [0] * BUCKETS
-    begin = index * BUCKETS << level
-    for end, work in zip(table["end_ns"].to_pylist(), table["work"].to_pylist(), strict=True):
-        bucket = (min(end - ORIGIN, drawn.duration - 1) - begin) >> level
-        if 0 <= bucket < BUCKETS:
-            found[bucket] += work or 0
-    return found
 
 
 def test_rows_that_are_no_timelines() -> None:

@@ -2,7 +2,6 @@
 # and the ledger's sums.
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from support.kept import kept
 from support.narrator import Narrator, recordings
 from support.perfdata import Recording, cpu, recording
 from support.perfdata import happenings as h
-from support.read_tiles import OfCpu, read_tile
+from support.reference_tiles import Lane, read_tile
 from support.summed_only import summed_only
 from support.told import NET_RX, OPENSSL
 
@@ -39,15 +38,7 @@ def some_tiles(tiles: Tiles) -> list[tuple[int, int]]:
     return found
 
 
-def ledgers(timeline: netcost.Timeline, tiles: Tiles) -> Counter[tuple[int, int]]:
-    sums = timeline.columns("sums")
-    found: Counter[tuple[int, int]] = Counter()
-    for number, (owner, _), ns in zip(sums["cpu"], tiles.owners.of_rows, sums["ns"], strict=True):
-        found[number, owner] += ns
-    return +found
-
-
-def same_shares(one: list[OfCpu], other: list[OfCpu], level: int, index: int) -> bool:
+def same_shares(one: list[Lane], other: list[Lane], level: int, index: int) -> bool:
     return all(
         a.shares(level, index) == b.shares(level, index)
         and (a.packets, a.stolen) == (b.packets, b.stolen)
@@ -59,12 +50,11 @@ def same_shares(one: list[OfCpu], other: list[OfCpu], level: int, index: int) ->
 def test_tiles_are_the_references(name: str) -> None:
     timeline = kept(name).timeline()
     tiles = Tiles.of(timeline)
-    assert tiles.header() == reference_tiles.header(timeline)
     forms = set()
     for level, index in some_tiles(tiles):
         expected = reference_tiles.tile(timeline, level, index)
-        assert tiles.tile(level, index) == expected, (level, index)
-        forms |= {one.form for one in read_tile(expected)}
+        assert read_tile(tiles.tile(level, index)) == expected, (level, index)
+        forms |= {lane.form for lane in expected}
     assert forms == {0, 1}
 
 
@@ -75,8 +65,8 @@ def test_so_are_those_of_a_window_and_a_cpu() -> None:
     assert tiles.header() == sums.header()
     for level, index in some_tiles(tiles)[::3]:
         expected = reference_tiles.tile(timeline, level, index)
-        assert tiles.tile(level, index) == expected
-        assert same_shares(read_tile(sums.tile(level, index)), read_tile(expected), level, index)
+        assert read_tile(tiles.tile(level, index)) == expected
+        assert same_shares(read_tile(sums.tile(level, index)), expected, level, index)
 
 
 # What is larger than memory.
@@ -99,41 +89,15 @@ def test_sums_alone_say_the_same(name: str) -> None:
     assert coarse
 
 
-@pytest.mark.parametrize(("name", "made"), [(NIC, summed_only), (TOP, Tiles.of)])
-def test_every_level_adds_up_to_the_ledger(name: str, made: Any) -> None:
-    timeline = kept(name).timeline()
-    tiles = made(timeline)
-    expected = ledgers(timeline, tiles)
-    cpus, last = tiles.header()["cpus"], tiles.header()["max_level"]
-    parts = [one["part"] for one in tiles.header()["owners"]]
-    packets = sum(one or 0 for one in timeline.columns("polls")["work"])
-    for level in range(max(last - 5, 0), last + 1):
-        found: Counter[tuple[int, int]] = Counter()
-        seen, taken = 0, 0.0
-        for index in range(1 << (last - level)):
-            begin = index * BUCKETS << level
-            for number, one in zip(cpus, read_tile(tiles.tile(level, index)), strict=True):
-                filled: Counter[int] = Counter()
-                for (bucket, owner), ns in one.shares(level, index).items():
-                    found[number, owner] += ns
-                    filled[bucket] += ns
-                rest = tiles.duration_ns - begin
-                for bucket in range(BUCKETS):
-                    left = rest - (bucket << level)
-                    assert filled[bucket] == min(max(left, 0), 1 << level)
-                seen += sum(one.packets)
-                taken += sum(one.stolen)
-        assert found == expected
-        assert seen == packets
-        assert taken == sum(ns for (_, o), ns in expected.items() if parts[o] == "stolen_network")
-
-
-def test_stolen_is_what_the_question_says() -> None:
+# Of every level: native/tests/tiles.rs.
+@pytest.mark.parametrize("made", [Tiles.of, summed_only])
+def test_all_adds_up_to_the_ledger(made: Any) -> None:
     timeline = kept(NIC).timeline()
-    tiles = Tiles.of(timeline)
-    last = tiles.header()["max_level"]
-    shown = sum(sum(one.stolen) for one in read_tile(tiles.tile(last, 0)))
-    assert shown == timeline.ask.stolen_time.stolen().frame["stolen_network_ns"].sum()
+    tiles = made(timeline)
+    lanes = read_tile(tiles.tile(tiles.header()["max_level"], 0))
+    assert sum(sum(lane.packets) for lane in lanes) == timeline.polls["work"].sum()
+    stolen = timeline.ask.stolen_time.stolen().frame["stolen_network_ns"].sum()
+    assert sum(sum(lane.stolen) for lane in lanes) == stolen
 
 
 @examples(30)
@@ -149,8 +113,8 @@ def test_whatever_happens(fresh: Fresh, told: Any, data: st.DataObject) -> None:
     level = data.draw(st.integers(0, last))
     index = data.draw(st.integers(0, tiles.duration_ns // (BUCKETS << level)))
     expected = reference_tiles.tile(timeline, level, index)
-    assert tiles.tile(level, index) == expected
-    assert same_shares(read_tile(sums.tile(level, index)), read_tile(expected), level, index)
+    assert read_tile(tiles.tile(level, index)) == expected
+    assert same_shares(read_tile(sums.tile(level, index)), expected, level, index)
     for number in tiles.header()["cpus"]:
         at = data.draw(st.integers(-1, tiles.duration_ns))
         assert tiles.segment_at(number, at) == sums.segment_at(number, at)
@@ -202,7 +166,7 @@ def test_names_are_told_as_they_are(tmp_path: Path) -> None:
     called = {one["comm"] for one in header["tasks"]}
     assert called >= {name[:15] for name in NAMES[:-1]}
     for level in range(header["max_level"] + 1):
-        assert tiles.tile(level, 0) == reference_tiles.tile(timeline, level, 0)
+        assert read_tile(tiles.tile(level, 0)) == reference_tiles.tile(timeline, level, 0)
 
 
 # Long after the host's start, and longer than a double's fraction of a second: not a ns is lost.

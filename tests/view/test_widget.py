@@ -10,7 +10,6 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.errors import AbsentError, ArgumentError
 from netcost_analysis.view.document import document
-from netcost_analysis.view.module import module
 from netcost_analysis.view.tiles import Tiles
 from netcost_analysis.view.widget import TimelineWidget
 from support.browser import Shown, is_at_rest
@@ -43,7 +42,7 @@ class Carried:
         widget.send = lambda said, buffers=None: self.sent.append((said, buffers))  # type: ignore[method-assign]
         data = {"header": widget._header, "at": None}
         file = folder / "x.html"
-        file.write_text(document("x", data, module(), _HOST), encoding="utf-8")
+        file.write_text(document("x", data, _HOST), encoding="utf-8")
         driver.get(file.as_uri())
 
     def carry(self) -> int:

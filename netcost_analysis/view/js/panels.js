@@ -164,7 +164,7 @@ export function packetLines({ poll, softirq }) {
 
 // Of a detail's times these say when; all others how long.
 const INSTANTS = new Set(["time_ns", "begin_ns", "end_ns", "raise_ns", "wake_ns"]);
-const GROUPS = { segment: "segment", softirq: "softirq", poll: "NAPI poll", interrupt: "interrupt that raised it", slice: "stay of the task on the CPU" };
+const GROUPS = { segment: "segment", softirq: "softirq", poll: "NAPI poll", interrupt: "interrupt that raised it", slice: "slice of the task on the CPU" };
 
 function said(header, name, value) {
   if (name === "owner") return ownerName(header, value);

@@ -85,7 +85,7 @@ export function drawAxis(context, view, box, bottom, scale) {
   const thin = Math.max(Math.round(scale / 2), 1);
   context.textAlign = "center";
   context.textBaseline = "middle";
-  let taken = box.left;
+  let until = box.left;
   at.forEach((ns, place) => {
     const x = box.left + Math.round((ns - view.begin) * perNs);
     context.fillStyle = "rgba(107,114,128,0.25)";
@@ -93,9 +93,9 @@ export function drawAxis(context, view, box, bottom, scale) {
     context.fillStyle = "#5b6470";
     context.fillRect(x, box.top + box.height - 5 * scale, thin, 5 * scale);
     const half = context.measureText(labels[place]).width / 2;
-    if (x - half < taken || x + half > box.left + box.width) return;
+    if (x - half < until || x + half > box.left + box.width) return;
     context.fillText(labels[place], x, box.top + box.height * 0.45);
-    taken = x + half + 8 * scale;
+    until = x + half + 8 * scale;
   });
   context.textAlign = "right";
   context.fillText(base ? `${instant(base)} +` : "time", box.left - 6 * scale, box.top + box.height * 0.45);

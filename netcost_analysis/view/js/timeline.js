@@ -1,5 +1,5 @@
 // The timeline of a capture on a canvas: lanes of each CPU's owners, to zoom, pan, ask and select.
-// A host gives the header and answers what is asked. Without a bundler: view/module.py puts these
+// A host gives the header and answers what is asked. Without a bundler: document.py puts these
 // files one behind the other.
 
 import { Desk } from "./desk.js";

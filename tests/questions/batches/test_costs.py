@@ -12,7 +12,7 @@ import pytest
 import netcost_analysis as netcost
 from support.asked import device_batches, packet_costs, poll_costs, rate_curve
 from support.chains import drawn
-from support.drawn import irq, softirq
+from support.interrupt_pairs import irq, softirq
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.sweeps import AROUND_NS, Told, sweep

@@ -13,8 +13,8 @@ from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits
 from support.asked import poll_sizes
 from support.device_bundles import bundle
-from support.drawn import Happenings, raised, softirq
 from support.host import ROOT
+from support.interrupt_pairs import Happenings, raised, softirq
 from support.kept import kept
 from support.perfdata import cpu
 from support.perfdata import happenings as h

@@ -7,7 +7,7 @@ import pytest
 
 from support.asked import long_softirqs, raise_delays, rps_dispatch, softirq_runs, softirq_sizes
 from support.chains import CHAIN, drawn
-from support.drawn import Happenings, irq, raised, softirq
+from support.interrupt_pairs import Happenings, irq, raised, softirq
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t

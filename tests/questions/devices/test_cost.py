@@ -11,8 +11,8 @@ import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
 from support.asked import device_cost, device_flags
 from support.device_bundles import bundle, link, net_dev, opened
-from support.drawn import irq, softirq
 from support.host import SAMPLES
+from support.interrupt_pairs import irq, softirq
 from support.perfdata import Cpu, cpu
 from support.perfdata import happenings as h
 from support.told import NET_RX, OPENSSL, UDPSINK

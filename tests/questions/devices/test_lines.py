@@ -9,8 +9,8 @@ import netcost_analysis as netcost
 from support.asked import device_lines, device_time, device_time_series, irq_gaps
 from support.device_bundles import bundle, link, net_dev, opened
 from support.device_timelines import drawn, rows_of
-from support.drawn import Happenings, irq, softirq
 from support.host import SAMPLES
+from support.interrupt_pairs import Happenings, irq, softirq
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.timelines import timeline

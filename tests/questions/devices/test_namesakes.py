@@ -8,7 +8,7 @@ import pytest
 import netcost_analysis as netcost
 from support.asked import device_cost, device_flags, device_time
 from support.device_bundles import bundle, link
-from support.drawn import raised
+from support.interrupt_pairs import raised
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.told import OPENSSL

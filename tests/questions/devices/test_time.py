@@ -13,8 +13,8 @@ from netcost_analysis.timeline.owners import BACKLOG_POLL
 from support.asked import device_cost, device_flags, device_lines, device_matrix, device_time
 from support.device_bundles import opened
 from support.device_timelines import drawn, rows_of
-from support.drawn import irq, softirq
 from support.host import SAMPLES
+from support.interrupt_pairs import irq, softirq
 from support.oracle import perf_kwork
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h

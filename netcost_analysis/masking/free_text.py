@@ -1,9 +1,14 @@
-# Names inside free text: hosts, addresses and identities, wherever they stand.
+# Names anywhere in free text: hosts, addresses and identities.
 
 import ipaddress
 import re
+from collections.abc import Callable
+from typing import Any
 
 from .names import Names
+
+# Replaces a line or a value whose meaning is not known.
+MASKED = "(masked)"
 
 _MAC = re.compile(r"(?<![0-9A-Fa-f:])(?:[0-9A-Fa-f]{2}:){5,19}[0-9A-Fa-f]{2}(?![0-9A-Fa-f:])")
 _UUID = re.compile(
@@ -12,17 +17,17 @@ _UUID = re.compile(
 )
 _IPV6 = re.compile(r"(?<![0-9A-Za-z:.])(?=[0-9A-Fa-f]*:[0-9A-Fa-f:]*:?)[0-9A-Fa-f:]{2,39}"
                    r"(?:\d+\.\d+\.\d+\.\d+)?(?![0-9A-Za-z:])")  # fmt: skip
-# Not inside longer dotted numbers, nor in a version: "linux-6.1.0.4".
+# Not part of a longer dotted number or a version: "linux-6.1.0.4".
 _IPV4 = re.compile(r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
 
 
-class Words:
+class FreeText:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._known: tuple[int, re.Pattern[str] | None] = (0, None)
 
     def masked(self, text: str) -> str:
-        # Hosts first: what replaces the rest holds none of their names.
+        # Hosts first: other replacements contain no names of hosts.
         pattern = self._hosts()
         if pattern is not None:
             hosts = {name.lower(): new for name, new in self._names.hosts.items()}
@@ -32,8 +37,21 @@ class Words:
         text = _IPV6.sub(self._address, text)
         return _IPV4.sub(self._address, text)
 
+    def masked_json(
+        self, value: Any, text: Callable[[tuple[str, ...], str], str], path: tuple[str, ...] = ()
+    ) -> Any:
+        # Masks keys as free text, and each string by text(path of keys, string).
+        if isinstance(value, dict):
+            return {
+                self.masked(key): self.masked_json(inner, text, (*path, key))
+                for key, inner in value.items()
+            }
+        if isinstance(value, list):
+            return [self.masked_json(inner, text, path) for inner in value]
+        return text(path, value) if isinstance(value, str) and value else value
+
     def left_in(self, text: str) -> str | None:
-        # The kind of what is in a masked text all the same.
+        # The kind of a name that is still in a masked text.
         low, given = text.lower(), set(self._names.map.values())
         for kind, original in self._names.map:
             known = original.lower()
@@ -46,7 +64,7 @@ class Words:
     def _hosts(self) -> re.Pattern[str] | None:
         hosts = self._names.hosts
         if self._known[0] != len(hosts):
-            # The longest first, so that a name's domain goes with it.
+            # The longest first, so that a name is replaced with its domain.
             words = "|".join(sorted(map(re.escape, hosts), key=len, reverse=True))
             self._known = (
                 len(hosts),
@@ -61,7 +79,7 @@ class Words:
 
     def _address(self, found: re.Match[str]) -> str:
         text = found[0]
-        # A colon behind an address is the sentence's or the port's: "10.0.0.1:", "fe80::1:".
+        # A trailing colon is not part of an address: "10.0.0.1:", "fe80::1:".
         rest = ""
         while True:
             try:

@@ -12,21 +12,19 @@ if TYPE_CHECKING:
     from .._native import ArrowTable, TileOwners, TileSegment, TileSegments, TileSums
     from ..timeline.timeline import Timeline
 
-# Of a segment.
-STRETCH = ("cpu", "begin_ns", "end_ns")
-# What is read to tell it.
+# The tables that describe a place.
 TABLES = ("segments", "softirqs", "hardirqs", "polls", "slices", "migrations")
-# A part is read with what is around it, as long as no more segments begin in it.
+# A part is widened as long as no more segments than this begin in it.
 _SEGMENTS, _AROUND = 1_000_000, 200_000
 _KEPT = 4
-# One after the other is read only so far.
+# A search reads no more parts than this.
 _MOST_PARTS = 8
 _ROWS = 2**18
-# What began before a part: softirqs and their raises are rarely longer.
+# Softirqs, and the time since they were raised, are rarely longer than this.
 _MARGIN_NS = 20_000_000
 
 
-class Parts:
+class ReadParts:
     """Parts of a timeline's window. Times are ns from its first one.
 
     sums: of all of it, which say how much there is in a part.
@@ -36,15 +34,15 @@ class Parts:
         self._timeline = timeline
         self._owners = owners
         self._sums = sums
-        # Segments of a part, and of one whose other tables are read.
+        # Most segments of a part, and of a part whose other tables are read.
         self.most = (_SEGMENTS, _AROUND)
-        # Of those who ask at once one reads.
+        # Only one thread reads at a time.
         self._lock = Lock()
         self._segments: list[TileSegments] = []
         self._around: list[tuple[int, int, dict[str, pd.DataFrame]]] = []
 
     def segments(self, begin: int, end: int) -> "TileSegments":
-        """Those of a part that holds this one: read, or of the last ones that were."""
+        """The segments of a part that contains this stretch; recent parts are cached."""
         with self._lock:
             for part in self._segments:
                 if part.span[0] <= begin and end <= part.span[1]:
@@ -53,7 +51,7 @@ class Parts:
 
     def _read(self, begin: int, end: int) -> "TileSegments":
         begin, end = self._widened(begin, end, self.most[0])
-        # A ns more on either side shows which segments begin and end there.
+        # One more ns on either side shows which segments begin and end there.
         begin, end = max(begin - 1, 0), min(end + 1, self._timeline.duration_ns)
         timeline = self._part(begin, end)
         cpus = [(cpu, 0) for cpu in self._timeline.summary["cpus"]]
@@ -76,7 +74,7 @@ class Parts:
     def _read_around(self, time_ns: int) -> "dict[str, pd.DataFrame]":
         begin, end = self._widened(time_ns, time_ns + 1, self.most[1])
         least, most = max(begin - _MARGIN_NS, 0), min(end + _MARGIN_NS, self._timeline.duration_ns)
-        # A timeline's own tables are made of all that was read up to here.
+        # Batches, because a timeline builds its own tables from the start of the capture.
         batches = list(self._part(least, most).batches(*TABLES))
         columns = zip(*batches, strict=True)
         tables = {name: _together(parts) for name, parts in zip(TABLES, columns, strict=True)}
@@ -96,11 +94,11 @@ class Parts:
                 break
             looked += 1
             part = self.segments(max(at, found[0]), found[1])
-            # What is cut by its begin does not begin there.
+            # A segment that is cut at the start of a part does not begin there.
             segment = part.next(wanted, max(after_ns, part.span[0] or -1), cpu, task)
             if segment is not None:
                 return self._whole(part, segment)
-            # Where the part ends with what was found, that holds nothing more.
+            # If the part ends with the bucket that was found, the bucket is done.
             at = max(part.span[1] - 1, found[1])
             if part.span[1] >= self._timeline.duration_ns:
                 break
@@ -113,7 +111,7 @@ class Parts:
         return None if found is None else self._whole(part, found)
 
     def _whole(self, part: "TileSegments", segment: "TileSegment") -> "TileSegment":
-        # A segment with what lies in the parts beside; of a very long one as much as is read.
+        # Extends a segment into adjacent parts; a very long one only as far as they are read.
         cpu, begin, end, owner, task = segment
         first = last = part
         for _ in range(_MOST_PARTS):
@@ -129,7 +127,7 @@ class Parts:
         return cpu, begin, end, owner, task
 
     def _widened(self, begin: int, end: int, most: int) -> tuple[int, int]:
-        # Blocks of a power of two ns, so that neighbours are found in one.
+        # Aligned blocks of a power of two ns, so that neighbours share a part.
         level = max(self._sums.base, (end - begin - 1).bit_length())
         while True:
             low, high = begin >> level << level, ((end - 1 >> level) + 1) << level
@@ -165,4 +163,4 @@ def _together(parts: "tuple[pd.DataFrame, ...]") -> "pd.DataFrame":
 
 def stretch(segment: "TileSegment") -> dict[str, Any]:
     """Where a segment is."""
-    return dict(zip(STRETCH, segment[:3], strict=True))
+    return dict(zip(("cpu", "begin_ns", "end_ns"), segment[:3], strict=True))

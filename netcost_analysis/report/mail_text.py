@@ -1,4 +1,4 @@
-# A comparison's tables in the 72 columns that a mail has, laid out as kernel lists know them.
+# A comparison's tables in the 72 columns of a mail, in the layout of the kernel's mailing lists.
 
 import re
 import shlex
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 WIDTH = 72
 _GAP = 2
-# What stands before a metric's name: base, change, new side.
+# The columns before a metric's name: base, change, new side.
 _FIGURE, _DEVIATION, _CHANGE = 9, 6, 9
 _METRIC = WIDTH - 2 * (_FIGURE + _DEVIATION) - _CHANGE - 2 - _GAP
 _TIME = 9
@@ -24,25 +24,25 @@ _INTERVALS = "95 % intervals; p is corrected for being many, the primary's is no
 _BRANCH = WIDTH - 3 * _TIME - 2 - _GAP
 
 
-def cut(text: str, room: int) -> str:
-    """A name in so many characters: its middle goes, for names differ at their ends."""
+def cut(text: str, width: int) -> str:
+    """A name cut to so many characters. The middle goes, because names differ at their ends."""
     text = one_line(text)
-    if len(text) <= room:
+    if len(text) <= width:
         return text
-    kept = room - 2
+    kept = width - 2
     head = kept // 2
     return f"{text[:head]}..{text[len(text) - (kept - head) :]}"
 
 
-def told_apart(names: Iterable[str], room: int) -> dict[str, str]:
-    """Each name as cut makes it; of those that would be alike all but the first get a number."""
+def distinct_short_names(names: Iterable[str], width: int) -> dict[str, str]:
+    """Each name, cut. Where several would be the same, all but the first get a number."""
     made: dict[str, str] = {}
     for name in names:
-        short, number = cut(name, room), 1
+        short, number = cut(name, width), 1
         while short in made.values():
             number += 1
             mark = f"~{number}"
-            short = cut(name, room - len(mark)) + mark
+            short = cut(name, width - len(mark)) + mark
         made[name] = short
     return made
 
@@ -60,12 +60,12 @@ def paragraphs(markdown: str) -> str:
 
 
 def wrapped(line: str, hang: str = "") -> list[str]:
-    """A line as lines; a word that is longer than one stays whole, for it is there to be copied."""
+    """A line, wrapped. A word that is longer stays whole, so that it can be copied."""
     return lines_of(line, WIDTH, hang)
 
 
-def shell(words: Iterable[str]) -> str:
-    """Words as a shell takes them, on one line: what cannot be printed is spelled out."""
+def shell_line(words: Iterable[str]) -> str:
+    """Words quoted for a shell, on one line; characters that cannot be printed are escaped."""
     return " ".join(map(_quoted, words))
 
 
@@ -96,13 +96,13 @@ def continued(command: str) -> str:
 
 
 def parameters(labels: Mapping[str, str]) -> str:
-    """The labels that both sides share: a line of names, one of values, as lkp has them."""
+    """The labels that both sides share: a line of names, a line of values, as lkp prints them."""
     if not labels:
         return ""
     lines: list[str] = []
     for indent, parts, end in (("", labels, ":"), ("  ", labels.values(), "")):
         text = "/".join(map(one_line, parts)) + end
-        # A line ends after a slash, as a path does.
+        # Break lines after a slash.
         pieces = re.findall(r"[^/]*/?", text)
         line = indent
         for piece in pieces:
@@ -120,7 +120,7 @@ def changes_text(changes: "pd.DataFrame", spread: "pd.DataFrame") -> str:
         (row["metric"], row["side"]): row["deviation_share"] for row in spread.to_dict("records")
     }
     rows = changes.to_dict("records")
-    names = told_apart((row["metric"] for row in rows), _METRIC)
+    names = distinct_short_names((row["metric"] for row in rows), _METRIC)
     side = _FIGURE + _DEVIATION
     lines = [
         f"{'base':>{side}} {'':{_CHANGE}} {'new':>{side}}",
@@ -140,7 +140,7 @@ def changes_text(changes: "pd.DataFrame", spread: "pd.DataFrame") -> str:
 
 
 def _beside(value: Any, per_unit: str, deviation: Any) -> str:
-    # What it is per is in the metric's name.
+    # The unit of work is in the metric's name.
     text = quantity(value, per_unit.partition("/")[0])
     around = "" if absent(deviation) else f" ±{100 * deviation:>3.0f}%"
     if len(around) > _DEVIATION:
@@ -157,11 +157,11 @@ def _short(value: Any, row: Mapping[Any, Any]) -> str:
 
 
 def intervals_text(changes: "pd.DataFrame") -> str:
-    """The interval of each change, and its chance; without those of which there is none."""
+    """The interval and p of each change that has one."""
     rows = [row for row in changes.to_dict("records") if not absent(row["change_low"])]
     if not rows:
         return ""
-    names = told_apart((row["metric"] for row in rows), _METRIC)
+    names = distinct_short_names((row["metric"] for row in rows), _METRIC)
     lines = [_INTERVALS, f"{'low':>10} {'change':>10} {'high':>10} {'p':>7}"]
     for row in rows:
         ends = " ".join(
@@ -172,7 +172,7 @@ def intervals_text(changes: "pd.DataFrame") -> str:
 
 
 def tree_text(tree: "pd.DataFrame") -> str:
-    """The rows of `cost_tree`, each branch under its stem; small ones are counted."""
+    """The rows of `cost_tree` as a tree; small branches are only counted."""
     lines = [f"{'base':>{_TIME}} {'change':>{_TIME}} {'new':>{_TIME}}"]
     found, small = branches(tree)
     for name, row in found:
@@ -188,7 +188,7 @@ def tree_text(tree: "pd.DataFrame") -> str:
 
 
 def narrow(table: Table) -> str:
-    """A table's first columns, as many as fit; a line says how many do not."""
+    """As many columns of a table as fit; a line says how many are left out."""
     count = len(table.header)
     while count > 1 and _wide(_first(table, count)):
         count -= 1

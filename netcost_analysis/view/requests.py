@@ -1,4 +1,4 @@
-"""What a picture asks of tiles, whoever carries it: by name, with what was given checked."""
+"""The requests of the picture, checked and answered; the same for server and widget."""
 
 import re
 from collections.abc import Mapping
@@ -14,49 +14,33 @@ if TYPE_CHECKING:
 _LONGEST_TEXT = 200
 
 
-def answer(tiles: "Tiles", what: str, given: Mapping[str, Any]) -> Any:
-    """What tiles say: bytes of a tile, else what JSON can hold.
+def respond(tiles: "Tiles", what: str, given: Mapping[str, Any]) -> Any:
+    """What tiles say: bytes of a tile, else what JSON can hold; None where nothing was found.
 
-    Parameters
-    ----------
-    tiles : Tiles
-        Of the timeline that is looked at.
-    what : str
-        "tile", "detail", "follow" or "find".
-    given : mapping
-        level and index; cpu and ns, with link to follow; text, ns and cpu (or None) to find.
-
-    Returns
-    -------
-    bytes, dict or None
-        None where a link leads nowhere, or nothing was found.
-
-    Raises
-    ------
-    ArgumentError
-        For anything else, and as the tiles do.
+    what: "tile", "detail", "follow" or "find". given: level and index; cpu and ns, with link to
+    follow; text, ns and cpu (or None) to find. Raises ArgumentError for anything else.
     """
-    told = tiles.header()
+    header = tiles.header()
     if what == "tile":
-        level = _whole(given, "level", told["max_level"])
-        span = told["bucket_count"] << level
-        index = _whole(given, "index", max(-(-told["duration_ns"] // span) - 1, 0))
+        level = _whole(given, "level", header["max_level"])
+        span = header["bucket_count"] << level
+        index = _whole(given, "index", max(-(-header["duration_ns"] // span) - 1, 0))
         return tiles.tile(level, index)
     if what not in ("detail", "follow", "find"):
         raise ArgumentError("no such question")
     if what == "find":
-        # From before the first.
-        ns = _whole(given, "ns", told["duration_ns"], least=-1)
+        # -1: from before the first segment.
+        ns = _whole(given, "ns", header["duration_ns"], least=-1)
         text = given.get("text")
         if not isinstance(text, str) or not 0 < len(text) <= _LONGEST_TEXT:
             raise ArgumentError("no text to find")
-        cpu = None if given.get("cpu") is None else _cpu(given, told)
+        cpu = None if given.get("cpu") is None else _cpu(given, header)
         return tiles.find(text, ns, cpu)
-    cpu, ns = _cpu(given, told), _whole(given, "ns", max(told["duration_ns"] - 1, 0))
+    cpu, ns = _cpu(given, header), _whole(given, "ns", max(header["duration_ns"] - 1, 0))
     if what == "detail":
         return detail(tiles, cpu, ns)
     link = given.get("link")
-    if link not in told["links"]:
+    if link not in header["links"]:
         raise ArgumentError("no such link")
     return follow(tiles, cpu, ns, str(link))
 
@@ -65,7 +49,7 @@ def _whole(given: Mapping[str, Any], name: str, most: int, least: int = 0) -> in
     value = given.get(name)
     if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,19}", value):
         value = int(value)
-    # A number that came by way of JavaScript.
+    # JavaScript sends whole numbers as floats.
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
@@ -73,8 +57,8 @@ def _whole(given: Mapping[str, Any], name: str, most: int, least: int = 0) -> in
     return value
 
 
-def _cpu(given: Mapping[str, Any], told: Mapping[str, Any]) -> int:
+def _cpu(given: Mapping[str, Any], header: Mapping[str, Any]) -> int:
     cpu = _whole(given, "cpu", 1 << 31)
-    if cpu not in told["cpus"]:
+    if cpu not in header["cpus"]:
         raise ArgumentError("no such CPU")
     return cpu
