@@ -100,17 +100,6 @@ def test_only_rows_within_count() -> None:
     assert not len(timeline.group("softirqs", ["cpu"], where={"action": "NO_SUCH"}).frame)
 
 
-def test_delays_are_from_raise_to_entry() -> None:
-    timeline = kept("nic-stolen-time").timeline()
-    found = timeline.group("softirqs", ["is_clamped"], lengths="delay_ns").lengths
-    softirqs = timeline.softirqs
-    delay = (softirqs["entry_ns"] - softirqs["raise_ns"]).dropna().astype("int64").clip(lower=0)
-    assert found.totals["total"].sum() == delay.sum()
-    assert found.totals["count"].sum() == len(delay)
-    clamped = found.totals.index.to_numpy(dtype=bool)
-    assert (found.totals["most"].to_numpy()[clamped] == np.zeros(clamped.sum())).all()
-
-
 WRONG: list[tuple[str, Any, dict[str, Any], str]] = [
     ("poll", ["cpu"], {}, "no rows to group 'poll'"),
     ("polls", ["core"], {}, "polls have no 'core'"),

@@ -119,19 +119,17 @@ def device_time_series(timeline: Timeline, bin_ns: int | None = None) -> Answer:
     start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
     width = round_width(end_ns - start_ns) if bin_ns is None else bin_ns
     sums, lines = timeline.sums(width), lines_of(timeline)
-    # Of a line that several handlers share the name tells which it was.
-    served = lines.loc[lines["device"].notna(), ["irq", "name", "device"]]
-    is_shared = served["irq"].isin(lines.loc[lines["irq"].duplicated(), "irq"])
-    served = served.astype({"irq": "Int64"})
+    # A line's handlers are told apart by name only where there are several.
+    split = shared_lines(lines)
+    served = numbered(lines, split).loc[lines["device"].notna(), ["irq", "device"]]
     ran = sums.loc[sums["context"] == "hardirq", ["id", "name", "bin_ns", "ns"]]
     ran = ran.rename(columns={"id": "irq", "ns": "hardirq_ns"})
-    ran = ran.astype({"irq": "Int64", "name": object})
+    ran = numbered(ran.astype({"irq": "Int64", "name": object}), split)
     polled = sums.loc[sums["context"] == "poll", ["device", "bin_ns", "ns"]]
     polled = polled.astype({"device": object}).fillna({"device": NO_DEVICE})
     rows = pd.concat(
         [
-            ran.merge(served.loc[~is_shared, ["irq", "device"]], on="irq"),
-            ran.merge(served[is_shared], on=["irq", "name"]),
+            ran.merge(served.astype({"irq": "Int64"}), on="irq"),
             polled.rename(columns={"ns": "poll_ns"}),
         ]
     )

@@ -189,7 +189,7 @@ def test_shares_of_a_curve_are_those_of_the_ledger(curves: pd.DataFrame) -> None
 
 
 @pytest.mark.slow
-def test_what_the_sample_says_of_document_002() -> None:
+def test_the_samples_shares_are_predicted_and_batches_halve_them() -> None:
     # From 50,000 packets/s on; below, what lies in caches makes more difference than batches.
     curves = rate_curve(open_experiment(SAMPLES / "datapath-sweep"))
     steps = curves[curves["rate_per_s"] > 40_000]
