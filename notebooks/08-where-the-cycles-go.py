@@ -69,9 +69,9 @@ capture.ask.functions.unclassified()
 # %% [markdown]
 # ## Over sizes of write and read
 #
-# Document 001 parted the work on 10 Gbit/s NICs like this: driver, copy and buffer release were
-# most of it. Here packets go from one namespace to another by a veth, which has no NIC, no DMA and
-# hardly a driver.
+# [Liao and Bhuyan (2012)](https://doi.org/10.1016/j.jpdc.2012.02.016) divided the work on 10 Gbit/s
+# NICs like this: driver, copy and buffer release were most of it. Here packets go from one
+# namespace to another by a veth, which has no NIC, no DMA and hardly a driver.
 
 # %%
 sizes = netcost.open_experiment(experiment) if experiment else None
@@ -79,7 +79,7 @@ asked = sizes or capture  # a capture says what it lacks for this
 asked.ask.functions.components_by_size()
 
 # %% [markdown]
-# ## What of document 001 holds here
+# ## Which findings of that paper hold here
 #
 # Its figures are of a NIC of 10 Gbit/s, of 2012, with the processor's counters and power meters.
 

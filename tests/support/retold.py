@@ -169,7 +169,8 @@ def without_events(told: Recording, *events: str) -> Recording:
     return replace(told, formats=tuple(one for one in told.formats if one.event not in events))
 
 
-# As document 000 recorded: --filter behind -e. hidden: what the filter's words do not let pass.
+# As in The CPU Cost of Networking on a Host: --filter behind -e. hidden: what the filter's words do
+# not let pass.
 def filtered(
     told: Recording, events: tuple[str, ...], words: str, hidden: Callable[[h.Happening], bool]
 ) -> Recording:

@@ -85,7 +85,7 @@ def explained(experiment: Experiment, table: pd.DataFrame) -> Answer:
     return Answer(
         table,
         bend=bent,
-        document_002=condition(bent["steps"]) if bent else None,
+        xdp_vs_ovs=condition(bent["steps"]) if bent else None,
         curves=curves_of(table),
         pictures=len(_drawn(table)),
         experiment={"name": experiment.path.name, **described},

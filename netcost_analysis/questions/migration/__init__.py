@@ -1,8 +1,8 @@
 """Migrations of tasks between CPUs: how many, why, and whether they explain anything.
 
-Document 003's red herring: a migration is easily seen and easily blamed. migrations and
-migration_rates say what happened; migration_effect sets what a task got just after a migration
-against just before, and against moments of the same task at which it was not moved;
+The red herring of Performance of Local IP Traffic: a migration is easily seen and easily blamed.
+migrations and migration_rates say what happened; migration_effect sets what a task got just after a
+migration against just before, and against moments of the same task at which it was not moved;
 migration_verdict says whether that can matter, and may say no.
 """
 

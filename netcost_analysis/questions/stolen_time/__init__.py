@@ -1,6 +1,8 @@
 """Stolen time: whose CPU time it was, who took it, when, and for how long.
 
-Document 000's question, beyond the sums of stolen() and ledger(): over time (rolling_stolen), by
+What a workload loses to interrupts, the question of
+https://people.kernel.org/dsahern/the-cpu-cost-of-networking-on-a-host, beyond the sums of stolen()
+and ledger(): over time (rolling_stolen), by
 cost class (cost_classes) and cgroup (cgroups), down to device and queue (thieves, queues), the
 longest episodes of it (episodes), against what a monitor shows (effective_share), what ksoftirqd
 and NAPI's threads took over (handovers), and how long each task was there (lifetimes).

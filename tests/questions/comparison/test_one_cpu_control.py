@@ -1,4 +1,4 @@
-# The control of document 003: is the change there too where client and server share one CPU?
+# The control: is the change there too where client and server share one CPU?
 
 import json
 from pathlib import Path

@@ -18,8 +18,8 @@ def asked(path: Path, base: Talk, new: Talk) -> Any:
     ).ask.comparison.other_causes()
 
 
-# As document 003 found it: the server is migrated far more often, the client's softirqs take
-# longer, and it is no less often preempted or asleep.
+# As in Performance of Local IP Traffic: the server is migrated far more often, the client's
+# softirqs take longer, and it is no less often preempted or asleep.
 def test_red_herrings_are_dismissed(tmp_path: Path) -> None:
     found = asked(tmp_path, BASE, replace(BASE, softirq_ns=4_500, move_every=10))
     rows = found.frame.set_index(["side", "suspect"])

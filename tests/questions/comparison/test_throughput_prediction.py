@@ -1,4 +1,5 @@
-# Document 003's arithmetic, on recordings of which every nanosecond is planned.
+# The arithmetic of Performance of Local IP Traffic, on recordings of which every nanosecond is
+# planned.
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from support.run_sets import measured
 from support.talking import Talk
 
 MS = 1_000_000
-# Document 003: of 10 s for the client's 1,000 packets 3 s are softirqs, then 4.5 s of 11.5 s.
+# Of 10 s for the client's 1,000 packets 3 s are softirqs, then 4.5 s of 11.5 s.
 BEFORE = Talk(softirq_ns=3 * MS, own_ns=7 * MS, packets=1_000)
 AFTER = replace(BEFORE, softirq_ns=9 * MS // 2)
 
@@ -20,7 +21,7 @@ def compared(path: Path, base: Talk, new: Talk) -> Comparison:
     return netcost.compare(base.write(path / "base.data"), new.write(path / "new.data"))
 
 
-def test_the_arithmetic_of_document_003(tmp_path: Path) -> None:
+def test_extra_softirq_time_predicts_the_throughput(tmp_path: Path) -> None:
     found = compared(tmp_path, BEFORE, AFTER).ask.comparison.throughput_prediction()
     whole = found.frame.set_index("softirq_work").loc["network softirqs"]
     assert whole["base_ns_per_unit"] * 1_000 == 3e9

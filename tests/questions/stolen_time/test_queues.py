@@ -96,7 +96,7 @@ def test_lines_that_are_shared_stay_unnamed() -> None:
     assert named(7, 7, 7, 7) == {}
 
 
-# Recorded as in document 000, without the raises: the same lines.
+# Recorded without the raises: the same lines.
 @pytest.mark.parametrize("name", ["nic-stolen-time", "quiet-interface.netcost.tar.zst"])
 def test_lines_are_the_same_without_raises(name: str) -> None:
     line = kept(name).timeline()

@@ -33,7 +33,7 @@ def test_a_data_path_has_one_colour_everywhere(tmp_path: Path) -> None:
 
 
 # The document's own line of mpstat is the table's.
-def test_the_table_of_document_002(tmp_path: Path) -> None:
+def test_the_table_of_xdp_vs_ovs(tmp_path: Path) -> None:
     found = sweep(tmp_path / "s", Told(mpstat=MPSTAT), Told("xdp")).ask.sweep.cpu_by_rate()
     shown = ["usr_share", "nice_share", "sys_share", "iowait_share", "irq_share", "soft_share"]
     assert list(found.frame.columns[2:9]) == [*shown, "idle_share"]
