@@ -78,7 +78,7 @@ def _text(
     cpu: int | None,
 ) -> Iterable[str]:
     from ..plots.palette import printable
-    from ..questions.functions.flame_change import change, denominators
+    from ..questions.functions.flame_change import denominators, frame_changes
     from ..questions.functions.flame_formats import folded, speedscope, svg, svg_of_change
     from ..units import plural, share
 
@@ -107,7 +107,7 @@ def _text(
     per, units = denominators((captures[0], captures[1]), (sides[0], sides[1]), cpu)
     title = f"{what} per {per}{on_cpu}: base {short[0]}, new {short[1]}"
     told = "change from base to new of a frame with all it called:"
-    return [svg_of_change(found, change(found, per, unit, units), title, told)]
+    return [svg_of_change(found, frame_changes(found, per, unit, units), title, told)]
 
 
 def _short(name: str) -> str:

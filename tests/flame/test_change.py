@@ -7,7 +7,7 @@ import pytest
 from netcost_analysis import open_capture
 from netcost_analysis.plots.palette import OUTCOME
 from netcost_analysis.questions.functions.flame import Graph, graph, paths
-from netcost_analysis.questions.functions.flame_change import change, denominators
+from netcost_analysis.questions.functions.flame_change import denominators, frame_changes
 from netcost_analysis.questions.functions.flame_formats import UNCHANGED, folded, svg_of_change
 from support.called import Called, write
 from support.svg import frames
@@ -35,7 +35,7 @@ def test_a_change_is_of_all_that_a_frame_called(tmp_path: Path) -> None:
         for times in (100, 300)
     )
     found = both(tmp_path, few, many)
-    of = change(found, "packet", "ns", (1000.0, 1000.0))
+    of = frame_changes(found, "packet", "ns", (1000.0, 1000.0))
     for name in ("openssl", "asm_sysvec_x", "outer", "changed", "leaf"):
         assert of.change[node(found, name)] == pytest.approx(200 * 1e6 / 1000)
         assert of.differs[node(found, name)]
@@ -49,11 +49,11 @@ def test_a_change_is_of_all_that_a_frame_called(tmp_path: Path) -> None:
     for part in ("base 100 µs", "new 300 µs", "per packet", "change +200 µs"):
         assert part in of_leaf
     # The other way round it is less by as much.
-    back = change(both(tmp_path / "back", many, few), "packet", "ns", (1000.0, 1000.0))
+    back = frame_changes(both(tmp_path / "back", many, few), "packet", "ns", (1000.0, 1000.0))
     assert sorted(back.change) == pytest.approx(sorted(-of.change))
     assert back.differs.sum() == 6
     # Twice the packets for twice the time is no change.
-    even = change(both(tmp_path / "even", few, few * 2), "packet", "ns", (1_000.0, 2_000.0))
+    even = frame_changes(both(tmp_path / "even", few, few * 2), "packet", "ns", (1_000.0, 2_000.0))
     assert even.change == pytest.approx(0)
     assert not even.differs.any()
 
@@ -61,7 +61,7 @@ def test_a_change_is_of_all_that_a_frame_called(tmp_path: Path) -> None:
 # What only one side has is drawn too, as wide as half of it.
 def test_what_came_and_what_is_gone(tmp_path: Path) -> None:
     found = both(tmp_path, [Called((*IRQ, "gone"), times=50)], [Called((*IRQ, "came"), times=50)])
-    of = change(found, "packet", "ns", (1.0, 1.0))
+    of = frame_changes(found, "packet", "ns", (1.0, 1.0))
     drawn = frames(svg_of_change(found, of, "title", "sub"))
     widths = {title.split(" ")[0]: float(one["width"].rstrip("%")) for title, one in drawn.items()}
     assert widths["gone"] == widths["came"] == pytest.approx(50, abs=0.01)
@@ -83,6 +83,6 @@ def test_without_packets_it_is_busy_time(tmp_path: Path) -> None:
     assert "busy CPU" in per
     assert units == (0.1, 0.1)
     found = graph(sides)
-    of = change(found, per, "ns", units)
+    of = frame_changes(found, per, "ns", units)
     assert of.rates[:, 0] == pytest.approx(1e9)
     assert of.rates[0, node(found, "f")] == pytest.approx(0.3e9)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Change:
+class FrameChanges:
     """The new side's rate less the base's, of each node with all below it.
 
     per: what rates are divided by. unit: "ns", or what was sampled. units: how many of `per` each
@@ -54,7 +54,7 @@ class Change:
         return f"{rate:,.3g} {self.unit}" if rate < 1000 else f"{rate:,.0f} {self.unit}"
 
 
-def change(graph: Graph, per: str, unit: str, units: tuple[float, float]) -> Change:
+def frame_changes(graph: Graph, per: str, unit: str, units: tuple[float, float]) -> FrameChanges:
     """The change of each node. units: how many of `per` each side had."""
     sides = []
     for weight, square, number in zip(graph.weights, graph.squares, units, strict=True):
@@ -63,7 +63,7 @@ def change(graph: Graph, per: str, unit: str, units: tuple[float, float]) -> Cha
         sides.append((weight / number, low * each / number, high * each / number))
     base, new = sides
     rates = np.array([base[0], new[0]])
-    return Change(per, unit, units, rates, new[0] - base[0], *difference_interval(base, new))
+    return FrameChanges(per, unit, units, rates, new[0] - base[0], *difference_interval(base, new))
 
 
 def denominators(

@@ -14,7 +14,7 @@ from ...plots.palette import KIND, OUTCOME
 from ...units import duration
 from .contexts import CONTEXTS
 from .flame import Graph
-from .flame_change import Change
+from .flame_change import FrameChanges
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,7 +82,7 @@ def svg(graph: Graph, title: str, subtitle: str, unit: str) -> str:
     return _drawn(graph, graph.own[0], paint, title, subtitle, legend)
 
 
-def svg_of_change(graph: Graph, change: Change, title: str, subtitle: str) -> str:
+def svg_of_change(graph: Graph, change: FrameChanges, title: str, subtitle: str) -> str:
     """Two captures' graph, in the colours of the change of each frame with all it called.
 
     A frame is as wide as the mean of both sides: what is gone, and what is new, both have a width.
