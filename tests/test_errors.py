@@ -99,7 +99,7 @@ def test_a_bug_is_called_a_bug(
     def broken(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("netcost_analysis.questions.stolen.losses", broken)
+    monkeypatch.setattr("netcost_analysis.questions.stolen.stolen_sums", broken)
     run = netcost("stolen", NIC)
     ours = isinstance(error, ArgumentError | CaptureError | OSError | MemoryError)
     bug = "" if ours else " (a bug; NETCOST_TRACEBACK=1 shows where)"

@@ -54,14 +54,14 @@ class Question(Form, Generic[Given]):
         shares: tuple[str, ...],
         main: str | None,
         rows: int,
-        may_be_0: tuple[str, ...],
+        allow_zero: tuple[str, ...],
     ) -> None:
         update_wrapper(self, function)
         Form.__init__(self, function, topic, columns, shares, main, rows)
         self.needs, self.check, self.seen = needs, check, seen
         self.tables = tuple(one for one in inputs if isinstance(one, str))
         self.grouped = tuple(one for one in inputs if not isinstance(one, str))
-        self.may_be_0 = may_be_0
+        self.allow_zero = allow_zero
 
     def __call__(self, *given: Given.args, **named: Given.kwargs) -> Answer:
         """Raises MissingEventsError for a capture without what the question needs.
@@ -93,8 +93,8 @@ class Question(Form, Generic[Given]):
             if value is None or "int" not in kind or "str" in kind:
                 continue
             for number in value if isinstance(value, Sequence) else (value,):
-                if number < 0 or (number == 0 and name not in self.may_be_0):
-                    least = "0 or more" if name in self.may_be_0 else "above 0"
+                if number < 0 or (number == 0 and name not in self.allow_zero):
+                    least = "0 or more" if name in self.allow_zero else "above 0"
                     raise ArgumentError(f"{self.name}: {name} has to be {least}, not {number}")
 
     @cached_property
@@ -125,7 +125,7 @@ def question(
     shares: tuple[str, ...] = (),
     main: str | None = None,
     rows: int = 8,
-    may_be_0: tuple[str, ...] = (),
+    allow_zero: tuple[str, ...] = (),
 ) -> Callable[[Callable[Given, Answer]], Question[Given]]:
     """Declare a function as a question. The arguments are the attributes of Question."""
 
@@ -141,7 +141,7 @@ def question(
             shares=shares,
             main=main,
             rows=rows,
-            may_be_0=may_be_0,
+            allow_zero=allow_zero,
         )
 
     return declare

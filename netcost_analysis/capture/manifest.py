@@ -70,7 +70,7 @@ class Victim(Load, frozen=True):
     attached: Attached | None = None
 
 
-class Window(Struct, frozen=True):
+class RecordedWindow(Struct, frozen=True):
     """From when until when the recorder ran, on the trace's clock."""
 
     start_ns: Count | None = None
@@ -106,7 +106,7 @@ class Compared(Struct, frozen=True):
     recorded_inside: Count
 
 
-class Verdict(Struct, frozen=True):
+class RecordedVerdict(Struct, frozen=True):
     """What the recorder found missing. rows: None where one of them is none."""
 
     verdict: str
@@ -142,14 +142,14 @@ class Manifest(Struct, frozen=True):
     cpus: str | None = None
     record_command: str | None = None
     lost_events: Count | None = None
-    window: Window = Window()
+    window: RecordedWindow = RecordedWindow()
     host: Host = Host()
     victim: Victim | None = None
     load: Load | None = None
     baseline: str | None = None
     afterwards: str | None = None
     calibration: Calibration | None = None
-    completeness: Verdict | None = None
+    completeness: RecordedVerdict | None = None
     until: Until | None = None
     companions: list[Companion] = []
     samples_of_functions: Load | None = None

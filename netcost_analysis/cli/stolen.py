@@ -22,7 +22,7 @@ from .stolen_json import beside_victims
 from .table import by_importance, left_out, say, show, wide_option
 
 if TYPE_CHECKING:
-    from ..questions.stolen import Loss
+    from ..questions.stolen import StolenFrom
     from ..timeline.timeline import Timeline
 
 
@@ -59,9 +59,9 @@ def command(
     from ..questions.completeness.unrecorded import note_of
     from ..questions.first_words import first_words
     from ..questions.ledger_tables import NO_TASK
-    from ..questions.losses import losses, preload
     from ..questions.network_cost import cost_of, cost_words
-    from ..questions.stolen import Loss, loss_of
+    from ..questions.stolen import StolenFrom, stolen_from
+    from ..questions.stolen_sums import preload, stolen_sums
     from ..timeline.task_groups import attached, named
     from .stolen_tables import MAIN, ROWS, detail, overview, show_life
 
@@ -72,15 +72,17 @@ def command(
     preload(timeline, lives=as_json or victim is not None)
     service, rest = None, None
     if victim is None:
-        lost = losses(timeline)
-        everyone = [Loss(name, row, lost.taken_from([name])) for name, row in lost.rows.items()]
+        lost = stolen_sums(timeline)
+        everyone = [
+            StolenFrom(name, row, lost.taken_from([name])) for name, row in lost.rows.items()
+        ]
         if others := list(lost.rows)[ROWS:]:
             rest = lost.together(others)
         group = timeline.victim if attached(capture) else None
         if isinstance(group, Group):
-            service = group, loss_of(timeline, group)
+            service = group, stolen_from(timeline, group)
     else:
-        everyone = [loss_of(timeline, victim)]
+        everyone = [stolen_from(timeline, victim)]
     regime = capture.bundle.accounting if capture.bundle else None
     about = timeline.victim if victim is None else victim
     judged = _judged(timeline, about, conditions) if conditions else []
@@ -145,15 +147,15 @@ def command(
 def _judged(
     timeline: "Timeline", task: Task | None, conditions: tuple[Threshold, ...]
 ) -> list[Condition]:
-    from ..questions.stolen import loss_of
+    from ..questions.stolen import stolen_from
 
     if task is None:
         return [condition.of_row({condition.name: None}) for condition in conditions]
-    row = loss_of(timeline, task).row
+    row = stolen_from(timeline, task).row
     return [condition.of_row(row) for condition in conditions]
 
 
-def _fields(loss: "Loss", victim: Task | None) -> dict[str, Any]:
+def _fields(loss: "StolenFrom", victim: Task | None) -> dict[str, Any]:
     from ..display.tables import plain
 
     by = by_of(victim)

@@ -11,7 +11,7 @@ from .table import show
 
 if TYPE_CHECKING:
     from ..capture.accounting import Accounting
-    from ..questions.stolen import Loss
+    from ..questions.stolen import StolenFrom
     from ..timeline.timeline import Timeline
 
 ROWS = 12
@@ -26,8 +26,8 @@ MAIN = ("task", "stolen", "share", "on CPU", "itself", "displaced", "of it netwo
 
 def overview(
     timeline: "Timeline",
-    service: "Loss | None",
-    victims: "list[Loss]",
+    service: "StolenFrom | None",
+    victims: "list[StolenFrom]",
     rest: dict[str, Any] | None,
 ) -> Table:
     # rest: of the victims behind the first ones, as one.
@@ -66,9 +66,9 @@ def _cells(timeline: "Timeline", row: dict[str, Any]) -> list[str]:
     ]
 
 
-def detail(timeline: "Timeline", loss: "Loss", regime: "Accounting | None") -> Table:
-    from ..questions.losses import share_of, shares_of
+def detail(timeline: "Timeline", loss: "StolenFrom", regime: "Accounting | None") -> Table:
     from ..questions.stolen import monitor_ends, own_ends
+    from ..questions.stolen_sums import share_of, shares_of
 
     row = loss.row
     shares = shares_of(row)
@@ -113,8 +113,8 @@ def detail(timeline: "Timeline", loss: "Loss", regime: "Accounting | None") -> T
 
 def show_life(timeline: "Timeline", victim: Task) -> None:
     from ..questions.lifetimes import lives_together, parts_of_life
-    from ..questions.losses import share_of
-    from ..questions.stolen import loss_of
+    from ..questions.stolen import stolen_from
+    from ..questions.stolen_sums import share_of
     from ..timeline.lives import everywhere
 
     # Of a tid, those of all its names.
@@ -122,7 +122,7 @@ def show_life(timeline: "Timeline", victim: Task) -> None:
     lives = list(found.values())
     if not lives:
         return
-    unrecorded_ns = loss_of(everywhere(timeline), victim).row["stolen_unrecorded_ns"]
+    unrecorded_ns = stolen_from(everywhere(timeline), victim).row["stolen_unrecorded_ns"]
     row = lives_together(lives, unrecorded_ns)
     there = between(row["lifetime_ns"], row["lifetime_max_ns"])
     if isinstance(victim, Group):

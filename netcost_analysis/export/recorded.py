@@ -12,7 +12,7 @@ from .._native import CaptureError
 from ..capture.event_names import require_event
 from ..capture.recorder import is_perf, require_samples
 from ..progress import progress
-from ..timeline.room import PART, available
+from ..timeline.memory import PART, available
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
@@ -44,7 +44,7 @@ class Recorded:
         """
         native = timeline.capture.native
         read = native.samples if self.sampled else native.events
-        self._require_room(timeline.capture, read)
+        self._require_memory(timeline.capture, read)
         part = () if self.sampled else _part(timeline)
         with progress(f"decoding {self.event}") as advance:
             rows = pa.table(read(self.event, None, advance, *part))
@@ -54,7 +54,7 @@ class Recorded:
             return rows
         return rows.take(pc.sort_indices(rows, [(name, "ascending") for name in keys]))
 
-    def _require_room(self, capture: "Capture", read: Any) -> None:
+    def _require_memory(self, capture: "Capture", read: Any) -> None:
         count, free = capture.info["events"].get(self.event, 0), available()
         if count <= _FEW or free is None:
             return

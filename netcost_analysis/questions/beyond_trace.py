@@ -9,7 +9,7 @@ from ..timeline.task import Group, Task, comm_of
 from ..timeline.task_groups import recorded_victim
 from ..units import duration, points, share
 from .got_shares import baseline_got, own_ns, undisturbed_share, work_share
-from .stolen import loss_of
+from .stolen import stolen_from
 
 if TYPE_CHECKING:
     from ..capture.bundle import Bundle
@@ -143,7 +143,7 @@ def _traced(bundle: "Bundle", timeline: "Timeline", recorded: Task) -> _Traced |
         for row in timeline.owned_by()
         if row.context == "unknown" and victim.cpu in (None, row.cpu)
     )
-    row, run_ns = loss_of(timeline, recorded).row, end - start
+    row, run_ns = stolen_from(timeline, recorded).row, end - start
     taken, stolen = row["stolen_unrecorded_ns"], row["stolen_ns"]
     return _Traced(
         own / run_ns,

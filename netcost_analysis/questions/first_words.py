@@ -10,9 +10,9 @@ from ..timeline.owners import by_total, summed, victim_of
 from ..timeline.task import Task, by_of, comm_of, is_of, label_of
 from ..units import absent, duration, share, were
 from .completeness.unrecorded import unrecorded_ns
-from .losses import share_of
 from .network_cost import INTERRUPTS, missing_words, opening, unknown_words
-from .stolen import loss_of
+from .stolen import stolen_from
+from .stolen_sums import share_of
 
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
@@ -49,7 +49,7 @@ def first_words(
 
 
 def _taken(timeline: "Timeline", victim: Task) -> str:
-    row, name = loss_of(timeline, victim).row, label_of(timeline, victim)
+    row, name = stolen_from(timeline, victim).row, label_of(timeline, victim)
     during, window_ns = timeline.window.during, timeline.duration_ns
     # The window may have named it already.
     its = "its" if comm_of(timeline, victim) in during else f"{name}'s"

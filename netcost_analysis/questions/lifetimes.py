@@ -11,7 +11,7 @@ from ..timeline.lives import LIVES, everywhere, lives_columns
 from ..timeline.owners import Victim, lives_by, of_its_own, victims_frame
 from ..timeline.task import row_name
 from ..timeline.timeline import Timeline
-from .losses import by_victim, losses
+from .stolen_sums import by_victim, stolen_sums
 
 # The parts of a lifetime, except what is unknown.
 KNOWN = (
@@ -88,7 +88,7 @@ def lived(timeline: Timeline, by: By = "comm") -> dict[Victim, dict[str, int]]:
     names = ("tasks", "lifetime_ns", "lifetime_max_ns", "twice_ns", "waited_ns", "asleep_ns")
     of_life = {name: lives_by(lives, by, name) for name in names}
     rows = {}
-    for victim, lost in losses(whole, by).rows.items():
+    for victim, lost in stolen_sums(whole, by).rows.items():
         if victim in of_life["tasks"]:
             life = {name: ns[victim] for name, ns in of_life.items()}
             rows[victim] = _closed(life, lost, own.get(victim, 0), window_ns)

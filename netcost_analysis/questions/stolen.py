@@ -12,8 +12,8 @@ from ..timeline.task import Group, Task, by_of, is_of, no_such_task
 from ..timeline.task_groups import named
 from ..timeline.timeline import Timeline
 from ..units import absent
-from .losses import FIGURES, PART_COLUMNS, losses
 from .network_cost import INTERRUPTS
+from .stolen_sums import FIGURES, PART_COLUMNS, stolen_sums
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ def stolen(timeline: Timeline, by: By = "comm") -> Answer:
     """
     import pandas as pd
 
-    lost, keys = losses(timeline, by), victim_keys(by)
+    lost, keys = stolen_sums(timeline, by), victim_keys(by)
     parts = {}
     for part, column in PART_COLUMNS.items():
         rows = [
@@ -59,7 +59,7 @@ def stolen(timeline: Timeline, by: By = "comm") -> Answer:
     return Answer(victims=victims_frame(lost.rows, FIGURES, by), **parts)
 
 
-class Loss(NamedTuple):
+class StolenFrom(NamedTuple):
     """What one task lost: its name, its row of stolen(), its rows of by_softirq and by_device."""
 
     comm: str
@@ -67,10 +67,10 @@ class Loss(NamedTuple):
     parts: dict[str, list[dict[str, Any]]]
 
 
-def loss_of(timeline: Timeline, victim: Task) -> Loss:
+def stolen_from(timeline: Timeline, victim: Task) -> StolenFrom:
     """What one task lost, a tid under all of its names; AbsentError for an unknown task."""
     victim = named(timeline, victim) or victim
-    lost = losses(timeline, by_of(victim))
+    lost = stolen_sums(timeline, by_of(victim))
     rows = {name: row for name, row in lost.rows.items() if is_of(name, victim)}
     if not rows:
         raise no_such_task(timeline, victim)
@@ -80,7 +80,7 @@ def loss_of(timeline: Timeline, victim: Task) -> Loss:
     comm = longest if by_of(victim) == "comm" else longest[1]
     if isinstance(victim, Group):
         comm = victim.comm
-    return Loss(comm, whole, lost.taken_from(rows))
+    return StolenFrom(comm, whole, lost.taken_from(rows))
 
 
 def own_ends(row: "Mapping[str, Any] | pd.Series[Any]") -> tuple[int, int]:

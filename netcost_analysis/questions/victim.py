@@ -6,7 +6,7 @@ from ..errors import ArgumentError
 from ..timeline.by import By
 from ..timeline.task import ALL, Task, require_task
 from ..timeline.task_groups import named, recorded_victim, with_forked
-from .losses import losses
+from .stolen_sums import stolen_sums
 
 if TYPE_CHECKING:
     from ..answers.answer import Answer
@@ -33,7 +33,7 @@ def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | No
         wanted = named(timeline, wanted)
         require_task(timeline, wanted)
         return wanted
-    names = [str(name) for name in losses(timeline).rows]
+    names = [str(name) for name in stolen_sums(timeline).rows]
     if (recorded := recorded_victim(timeline, names)) is not None:
         return recorded
     recorders = _recorders(timeline)

@@ -10,7 +10,7 @@ from ..timeline.lives import LIVES, lives_columns
 from ..timeline.owners import lives_by, summed
 from ..timeline.task import row_name
 from ..timeline.timeline import Timeline
-from .losses import share_of
+from .stolen_sums import share_of
 
 # The holder of a CPU without a known owner.
 _NOBODY = "(unknown)"

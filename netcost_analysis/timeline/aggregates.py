@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from .._native import CaptureError
 from ..errors import AbsentError
 from .group import Edges, Grouping, Groups, Range, Where, aggregates, grouped
-from .reading import first_pass, window_of
+from .reading import bounds_of, first_pass
 
 if TYPE_CHECKING:
     from .timeline import Timeline
@@ -124,4 +124,4 @@ def together(timeline: "Timeline", asked: Iterable[Aggregate[Any]]) -> None:
 
 def in_window(column: str) -> "Callable[[Timeline], dict[str, Range]]":
     """Rows whose time lies in the timeline's window; windows that meet add up."""
-    return lambda timeline: {column: window_of(timeline).range}
+    return lambda timeline: {column: bounds_of(timeline).range}

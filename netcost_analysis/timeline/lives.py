@@ -7,7 +7,7 @@ from .._native import columns
 from ..capture.manifest import Victim
 from ..capture.requires import unrecorded
 from .aggregates import Aggregate
-from .reading import once, window_of
+from .reading import bounds_of, once
 from .task_events import EXIT, FORK, MIGRATED, NEW, WAKES
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _facts(timeline: "Timeline") -> Facts:
     return Facts(
         sums=whole.table("sums"),
         window=(int(summary["start_ns"]), int(summary["end_ns"])),
-        counted=window_of(timeline).range,
+        counted=bounds_of(timeline).range,
         held=list(timeline.summary["cpus"]),
         cpus=list(summary["cpus"]),
         born=read(born),

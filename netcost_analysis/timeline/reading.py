@@ -41,7 +41,7 @@ def preload(timeline: "Timeline", tables: tuple[str, ...]) -> None:
         timeline.load(*tables)
 
 
-class Window(NamedTuple):
+class Bounds(NamedTuple):
     """The part of a capture that a timeline covers; windows that meet count each event once.
 
     goes_on: whether the recording goes on behind it.
@@ -67,17 +67,17 @@ class Window(NamedTuple):
         return self.has(rows["end_ns"]) & began.astype(bool)
 
 
-def window_of(timeline: "Timeline") -> Window:
+def bounds_of(timeline: "Timeline") -> Bounds:
     """The bounds of a timeline."""
     summary, last = timeline.summary, timeline.capture.info["end_ns"]
     start_ns, end_ns = int(summary["start_ns"]), int(summary["end_ns"])
     goes_on = timeline.end_s is not None and last is not None and end_ns < last
-    return Window(start_ns, end_ns, goes_on)
+    return Bounds(start_ns, end_ns, goes_on)
 
 
 def in_window(times: "pd.Series[int]", timeline: "Timeline") -> "pd.Series[bool]":
     """Which times count in a timeline; windows that meet add up."""
-    return window_of(timeline).has(times)
+    return bounds_of(timeline).has(times)
 
 
 def first_pass(timeline: "Timeline", with_waits: bool) -> None:

@@ -11,7 +11,7 @@ from ..errors import ArgumentError
 from ..units import duration, ranges, share
 from .data_frames import DataFrames
 from .facts import Missing
-from .room import require_room, too_large
+from .memory import require_memory, too_large
 from .tables import TABLES
 from .window import Window
 
@@ -103,7 +103,7 @@ class Timeline(DataFrames, OfTimeline):
         if together and not allow_large and too_large(self, together):
             # Perhaps only what nobody has asked for.
             together = missing
-            require_room(self, together)
+            require_memory(self, together)
         beside = self._missing(self._beside(tuple(together)))
         return self.read(*together, *beside, for_lives=bool({*together, *beside} & {*_WAITS}))
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
 
-class Window(NamedTuple):
+class Selection(NamedTuple):
     """What was selected: as Capture.timeline() takes it, ``capture.timeline(*view.selected)``.
 
     Attributes
@@ -35,7 +35,7 @@ class TimelineWidget(anywidget.AnyWidget):  # type: ignore[misc]
 
     Attributes
     ----------
-    selected : Window or None
+    selected : Selection or None
         What is selected in it with Shift and the mouse, or Shift and the arrows.
     """
 
@@ -51,7 +51,7 @@ class TimelineWidget(anywidget.AnyWidget):  # type: ignore[misc]
         self.on_msg(self._asked)
 
     @property
-    def selected(self) -> Window | None:
+    def selected(self) -> Selection | None:
         """From when to when, and which CPUs; None where nothing is selected."""
         if len(self._selected) != 3:
             return None
@@ -59,7 +59,7 @@ class TimelineWidget(anywidget.AnyWidget):  # type: ignore[misc]
         offset_ns = self._timeline.offset_ns
         # A double of seconds has these nanoseconds.
         start_s, end_s = ((offset_ns + int(ns)) / 1e9 for ns in (begin_ns, end_ns))
-        return Window(start_s, end_s, [int(cpu) for cpu in cpus])
+        return Selection(start_s, end_s, [int(cpu) for cpu in cpus])
 
     def show(self, start_s: float, end_s: float, cpu: int | None = None) -> None:
         """Look at a part of it.

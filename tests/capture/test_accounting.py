@@ -5,7 +5,7 @@ import pytest
 from netcost_analysis import open_capture
 from netcost_analysis.capture.accounting import accounting, measures_interrupts
 from netcost_analysis.parsers.settings import parse_kernel_config
-from netcost_analysis.questions.stolen import loss_of, monitor_ends
+from netcost_analysis.questions.stolen import monitor_ends, stolen_from
 from support.doctored import doctored
 from support.perfdata import recording
 from support.perfdata import tracepoints as t
@@ -102,7 +102,7 @@ def test_of_an_unknown_kernel_a_monitors_figure_is_a_range(tmp_path: Path) -> No
     path = doctored(tmp_path / "b")
     (path / "kernel_config").unlink(missing_ok=True)
     line = open_capture(path).timeline()
-    row = loss_of(line, "openssl").row
+    row = stolen_from(line, "openssl").row
     taken = row["stolen_max_ns"] + row["synchronous_ns"]
     assert taken > 0
     assert monitor_ends(line, row) == (row["on_cpu_ns"] - taken, row["on_cpu_ns"])
@@ -127,7 +127,7 @@ def test_what_was_not_recorded_makes_a_monitors_figure_an_upper_end(
     told.write(path / "trace.perf.data")
     (path / "kernel_config").write_text(f"CONFIG_{option}_ACCOUNTING=y\n")
     line = open_capture(path).timeline()
-    row = loss_of(line, "openssl").row
+    row = stolen_from(line, "openssl").row
     assert monitor_ends(line, row) == (0 if is_most else row["monitor_ns"], row["monitor_ns"])
     rows = netcost("stolen", str(path)).out.splitlines()
     assert ("≤" in next(one for one in rows if one.startswith("openssl "))) == is_most

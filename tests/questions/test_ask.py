@@ -104,11 +104,11 @@ def test_a_number_is_above_0() -> None:
                 several = isinstance(of.default, tuple)
                 given: dict[str, Any] = {parameter: (number,) if several else number}
                 found += 1
-                if parameter in one.may_be_0 and not number:
+                if parameter in one.allow_zero and not number:
                     # No machine at hand has the processor's counters.
                     assert str(capture.ask(name, **given).refusal) == str(capture.ask(name).refusal)
                     continue
-                least = "0 or more" if parameter in one.may_be_0 else "above 0"
+                least = "0 or more" if parameter in one.allow_zero else "above 0"
                 with pytest.raises(ArgumentError) as refused:
                     capture.ask(name, **given)
                 for fact in (name, parameter, least, f"not {number}"):

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from netcost_analysis.capture.accounting import accounting
-from netcost_analysis.capture.manifest import Manifest, Verdict
+from netcost_analysis.capture.manifest import Manifest, RecordedVerdict
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions import ledger_tables, losses, stolen_time
+from netcost_analysis.questions import ledger_tables, stolen_time
 from netcost_analysis.questions.ledger import ledger_of
 from netcost_analysis.timeline.by import By, victim_keys
 from netcost_analysis.timeline.owners import owned, thief_label
@@ -67,7 +67,7 @@ ROWS = [
 ON_CPU = 600 + 250 + 50 + 10 + 7 + 5 + 20 + 2 + 4 + 1 + 3 + 8 + 11
 
 
-COMPLETE = Verdict("complete", "complete", lost_events=0, rows=())
+COMPLETE = RecordedVerdict("complete", "complete", lost_events=0, rows=())
 
 
 class Recorded:  # no packets, no sockets

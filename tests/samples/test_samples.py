@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from netcost_analysis import open_capture
-from netcost_analysis.questions.losses import losses
+from netcost_analysis.questions.stolen_sums import stolen_sums
 from netcost_analysis.timeline.task import Group
 from support.host import SAMPLES, require_tool
 from support.kept import kept
@@ -120,7 +120,7 @@ def test_a_service_of_many_tasks_is_one_victim(netcost: Netcost) -> None:
     timeline = kept(name).timeline(window="auto")
     service = timeline.victim
     assert isinstance(service, Group)
-    tasks = [one for one in losses(timeline, "tid").victims if one[0] in service.tids]
+    tasks = [one for one in stolen_sums(timeline, "tid").victims if one[0] in service.tids]
     assert len(tasks) > 400
     path = str(SAMPLES / name)
     [row] = netcost("stolen", path, "--victim", str(service), "--json").json["victims"]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
 
 
-class Row(NamedTuple):
+class AccountReading(NamedTuple):
     # One account: the share that it says the victim got, a step of its counter as such a share, the
     # steal of its interval, and what it was read from. charged: a share that it was charged for,
     # which is not what it got.
@@ -70,26 +70,28 @@ def wall_s(bundle: "Bundle") -> float:
     return _or_nan(bundle.victim.wall_s if bundle.victim else None)
 
 
-def times(bundle: "Bundle") -> Row:
+def times(bundle: "Bundle") -> AccountReading:
     asked = sum(run.asked_s for run in times_of_its_own(bundle)) or wall_s(bundle)
     source = f"the victim's user time {charged_by(bundle)} over wall time"
-    return Row(_or_nan(ticks_share(bundle)), 1 / USER_HZ / asked, source=source)
+    return AccountReading(_or_nan(ticks_share(bundle)), 1 / USER_HZ / asked, source=source)
 
 
-def task_stat(bundle: "Bundle") -> Row:
+def task_stat(bundle: "Bundle") -> AccountReading:
     source = f"utime + stime {charged(bundle)[2]}: what top shows"
     # Each of the two is rounded down to a tick.
-    return Row(_or_nan(charged_share(bundle)), 2 / USER_HZ / wall_s(bundle), source=source)
+    return AccountReading(
+        _or_nan(charged_share(bundle)), 2 / USER_HZ / wall_s(bundle), source=source
+    )
 
 
-def system(bundle: "Bundle") -> Row:
+def system(bundle: "Bundle") -> AccountReading:
     # What the victim was charged for and, where it only computes, did not have.
     _, system_s, source = charged(bundle)
     wall = wall_s(bundle)
-    return Row(NAN, 1 / USER_HZ / wall, NAN, f"stime {source}", _or_nan(system_s) / wall)
+    return AccountReading(NAN, 1 / USER_HZ / wall, NAN, f"stime {source}", _or_nan(system_s) / wall)
 
 
-def schedstat(bundle: "Bundle") -> Row:
+def schedstat(bundle: "Bundle") -> AccountReading:
     """The scheduler's run time of the victim, by the last reading of its own while it ran."""
     victim = bundle.victim or Victim()
     if victim.attached is not None:
@@ -112,11 +114,11 @@ def schedstat(bundle: "Bundle") -> Row:
             step = (reading.end_ns - reading.begin_ns) / (at - start)
             where = "run time in /proc/PID/schedstat, at the last sample of the run"
             got = min(ran_ns / (at - start), 1.0)
-            return Row(got, step, source=f"{where}, over its wall time")
+            return AccountReading(got, step, source=f"{where}, over its wall time")
     return _cpu_schedstat(bundle)
 
 
-def _cpu_schedstat(bundle: "Bundle") -> Row:
+def _cpu_schedstat(bundle: "Bundle") -> AccountReading:
     # Without samples of the task: what all tasks ran on its CPU, where the kernel has SCHEDSTATS.
     source = "run time of the tasks of its CPU in /proc/schedstat"
     seconds = seconds_between(bundle.before, bundle.after, "schedstat")
@@ -126,54 +128,54 @@ def _cpu_schedstat(bundle: "Bundle") -> Row:
             for side in ("before", "after")
         ]
     except CaptureError:
-        return Row(source=source)
+        return AccountReading(source=source)
     first, last = (float(column.get(bundle.victim_cpu, NAN)) for column in columns)
     if not last >= first:
-        return Row(source=source)
+        return AccountReading(source=source)
     # When during each reading its file was read is not known.
     reads = [side.reads.get("schedstat") for side in (bundle.before, bundle.after)]
     step = sum(end - begin for begin, end in filter(None, reads)) / 2e9 / seconds
     got = min((last - first) / 1e9 / seconds, 1.0)
-    return Row(got, step if all(reads) else NAN, source=source)
+    return AccountReading(got, step if all(reads) else NAN, source=source)
 
 
-def _of_growth(grown: "Growth | None", source: str) -> Row:
+def _of_growth(grown: "Growth | None", source: str) -> AccountReading:
     # Seconds that were run between two readings, as a share of the time between them.
     if grown is None:
-        return Row(source=source)
-    return Row(grown.per_s, grown.error_s / grown.seconds, source=source)
+        return AccountReading(source=source)
+    return AccountReading(grown.per_s, grown.error_s / grown.seconds, source=source)
 
 
-def cgroup_stat(bundle: "Bundle") -> Row:
+def cgroup_stat(bundle: "Bundle") -> AccountReading:
     return _of_growth(service_cgroup_ran(bundle), "usage of its cgroup in cpu.stat, as accounted")
 
 
-def cpu_stat(counts: CpuCounters) -> Row:
+def cpu_stat(counts: CpuCounters) -> AccountReading:
     source = "user and nice of its CPU's line in /proc/stat, of all its ticks"
     shares = counts.shares
     got = shares["user"] + shares["nice"] if "nice" in shares else NAN
-    return Row(got, 1 / USER_HZ / counts.stat_s, counts.steal_share, source)
+    return AccountReading(got, 1 / USER_HZ / counts.stat_s, counts.steal_share, source)
 
 
-def mpstat(bundle: "Bundle") -> Row:
+def mpstat(bundle: "Bundle") -> AccountReading:
     source = "%usr and %nice of its CPU by mpstat, in the intervals within the run"
     inside = intervals_within(bundle)
     if not len(inside):
-        return Row(source=f"{source}: there is none")
+        return AccountReading(source=f"{source}: there is none")
     seconds = float((inside["end_ns"] - inside["start_ns"]).sum()) / 1e9
     got = float((inside["usr_share"] + inside["nice_share"]).mean())
-    return Row(got, 1 / USER_HZ / seconds, float(inside["steal_share"].mean()), source)
+    return AccountReading(got, 1 / USER_HZ / seconds, float(inside["steal_share"].mean()), source)
 
 
-def traced(bundle: "Bundle", timeline: "Timeline | None") -> Row:
+def traced(bundle: "Bundle", timeline: "Timeline | None") -> AccountReading:
     source = "the victim's own segments over wall time"
     if timeline is None or not timeline.duration_ns:
-        return Row(source=source)
+        return AccountReading(source=source)
     step = float(timeline.summary["resolution_ns"]) / timeline.duration_ns
-    return Row(_or_nan(traced_share(bundle, timeline)), step, source=source)
+    return AccountReading(_or_nan(traced_share(bundle, timeline)), step, source=source)
 
 
-def work(bundle: "Bundle") -> Row:
+def work(bundle: "Bundle") -> AccountReading:
     source, step = "blocks per second against the baseline's", NAN
     if bundle.victim and bundle.victim.attached:
         source = "CPU time of the baseline for as much work, by the number that --work printed"
@@ -181,4 +183,4 @@ def work(bundle: "Bundle") -> Row:
             step = done.error_s / done.seconds
     elif blocks := sum(run.blocks for run in bundle.speed_runs):
         step = 1 / blocks
-    return Row(_or_nan(by_work_share(bundle)), step, source=source)
+    return AccountReading(_or_nan(by_work_share(bundle)), step, source=source)

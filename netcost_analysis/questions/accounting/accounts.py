@@ -72,7 +72,7 @@ def accounts(
     if hidden_ns is not None:
         source = f"traced less {hidden_ns:,.0f} ns for each of its CPU's interrupts"
         got = rows["traced"].got - counts.interrupts_per_s * hidden_ns / 1e9
-        rows["traced_and_hidden"] = of.Row(got, source=source)
+        rows["traced_and_hidden"] = of.AccountReading(got, source=source)
     rows["work"] = of.work(bundle)
     if math.isnan(rows["cgroup_stat"].got):
         del rows["cgroup_stat"]

@@ -14,7 +14,7 @@ from ...capture.manifest import Victim
 from ...timeline.task import comm_of, label_of
 from ...timeline.task_groups import named, recorded_victim
 from ..got_shares import by_work_share, ticks_share, traced_share, undisturbed_share
-from ..losses import losses
+from ..stolen_sums import stolen_sums
 from .cpu_counters import NAN, cpu_counters
 from .fitting import hidden_ns
 
@@ -107,7 +107,7 @@ def _is_whole(bundle: "Bundle") -> bool:
 def _other_task(timeline: "Timeline") -> str | None:
     # The task in question where it is not the bundle's victim. Without a ledger it is unknown.
     with suppress(CaptureError):
-        names = [str(name) for name in losses(timeline).rows]
+        names = [str(name) for name in stolen_sums(timeline).rows]
         recorded, given = recorded_victim(timeline, names), timeline.given_victim
         whole = timeline if given is None else timeline.capture.whole
         asked = timeline.victim if given is None else named(whole, given)

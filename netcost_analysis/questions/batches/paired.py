@@ -13,7 +13,7 @@ from ...spans import spans_of
 from ...stats.line import Parts
 from ...stats.resampling import Ints
 from ...timeline.aggregates import Aggregate
-from ...timeline.reading import once, rows, window_of
+from ...timeline.reading import bounds_of, once, rows
 from ...timeline.timeline import Timeline
 from .kernel_limits import MAX_SOFTIRQ_RESTART, KernelLimits, limits_of
 
@@ -57,7 +57,7 @@ def _record_gaps(timeline: Timeline) -> tuple[tuple[int, int, int], ...]:
 
 
 def _pairing(timeline: Timeline, hz: int | None = None, picked: Picked | None = None) -> Pairing:
-    capture, window = timeline.capture, window_of(timeline)
+    capture, window = timeline.capture, bounds_of(timeline)
     return Pairing(
         (window.start_ns, window.end_ns),
         _record_gaps(timeline),

@@ -37,7 +37,7 @@ _WHY = Path(__file__).with_name("poll_costs_why.md")
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
-    may_be_0=("min_polls", "min_works"),
+    allow_zero=("min_polls", "min_works"),
     inputs=(*INPUTS, TIMED),
     columns=("device", "fixed_ns", "marginal_ns", "batch_mean", "doubt", "refused"),
     rows=0,

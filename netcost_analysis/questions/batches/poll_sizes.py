@@ -14,7 +14,7 @@ from ...timeline.aggregates import Grouped, in_window
 from ...timeline.by import DeviceBy, check_by
 from ...timeline.group import KNOWN, Where
 from ...timeline.owners import NO_DEVICE
-from ...timeline.reading import window_of
+from ...timeline.reading import bounds_of
 from ...timeline.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _BATCHES = [
 
 def whole_polls(timeline: Timeline) -> Where:
     # Polls of known length that lie in the window from begin to end.
-    start_ns, end_ns = window_of(timeline).range
+    start_ns, end_ns = bounds_of(timeline).range
     return {"end_ns": (start_ns, end_ns), "start_ns": (start_ns, None), "self_ns": KNOWN}
 
 

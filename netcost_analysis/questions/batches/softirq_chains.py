@@ -84,7 +84,7 @@ def _anatomy(ax: "Axes", answer: Answer) -> None:
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
-    may_be_0=("longer_ns", "fewer_packets", "longest"),
+    allow_zero=("longer_ns", "fewer_packets", "longest"),
     inputs=INPUTS,
     columns=(
         *("wall_ns", "cpu", "comm", "device", "polls", "packets"),

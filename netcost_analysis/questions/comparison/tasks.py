@@ -12,7 +12,7 @@ from ...stats.resampling import Floats
 from ...timeline.aggregates import groups
 from ...timeline.group import KNOWN, Grouping, Range
 from ...timeline.owners import plain_names
-from ...timeline.reading import once, window_of
+from ...timeline.reading import bounds_of, once
 from ...timeline.task import Task, rows_of
 from ...timeline.task_groups import attached, named
 from ...timeline.timeline import Timeline
@@ -110,7 +110,7 @@ def scheduled(timeline: Timeline, blocks: Blocks) -> pd.DataFrame | None:
     # (ns until the task ran). None where nobody knows when tasks waited and slept.
     if unrecorded(timeline.capture, "sched:sched_switch") or timeline.missing["clocks"]:
         return None
-    window = window_of(timeline)
+    window = bounds_of(timeline)
 
     def slices(at: str, by: str | None, known: str, ns: str | None) -> Grouping:
         where: dict[str, Range] = {"tid": OF_TASKS, known: KNOWN, at: window.range}

@@ -9,8 +9,8 @@ from msgspec.structs import astuple
 from ...answers.answer import Answer
 from ...answers.question import question
 from . import counter_growth as counters
-from .counter_growth import Growth, Window
-from .verdicts import Compared, Row, Verdict, judged, ranked, unknown
+from .counter_growth import Growth, ReadTimes
+from .verdicts import Compared, CounterRow, Verdict, judged, ranked, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
     from ...capture.event_counts import Count
-    from ...capture.manifest import Verdict as Recorded
+    from ...capture.manifest import RecordedVerdict
 
 # Clocks whose times are those of the counters' readings.
 READINGS_CLOCK = ("monotonic", "mono")
@@ -94,10 +94,10 @@ def completeness(capture: "Capture") -> Answer:
     )
 
 
-def frame_of(rows: Iterable[Row]) -> "pd.DataFrame":
+def frame_of(rows: Iterable[CounterRow]) -> "pd.DataFrame":
     import pandas as pd
 
-    columns = [*Row._fields, "missing_least", "missing_most"]
+    columns = [*CounterRow._fields, "missing_least", "missing_most"]
     listed = [(*row, row.missing_least, row.missing_most) for row in rows]
     return pd.DataFrame(listed, columns=columns).astype({"cpu": "Int64"})
 
@@ -152,10 +152,10 @@ def written(capture: "Capture") -> Compared | None:
     record = capture.bundle.manifest.completeness if capture.bundle else None
     if record is None or record.state == "unknown" or record.rows is None:
         return None
-    return ranked(verdict_of(record), [Row(*astuple(row)) for row in record.rows])
+    return ranked(verdict_of(record), [CounterRow(*astuple(row)) for row in record.rows])
 
 
-def verdict_of(record: "Recorded") -> Verdict:
+def verdict_of(record: "RecordedVerdict") -> Verdict:
     """The verdict in the manifest."""
     reason = record.reason and record.reason[:_LONGEST]
     return Verdict(record.verdict[:_LONGEST], record.state, reason, record.lost_events)
@@ -189,7 +189,7 @@ def _compared(capture: "Capture", kinds: tuple[_Kind, ...]) -> Compared:
     # All are counted in one pass; None for events that lack the field.
     found = capture.event_counts.counts([_count(*one) for one in compared], capture.native.counts)
     if not any(found):
-        read = [counters.window_of(bundle, file) for file in counters.FILES]
+        read = [counters.read_times(bundle, file) for file in counters.FILES]
         outside = any(one and not _within(one, window) for one in read)
         return unknown(
             "the counters were read outside of the recorded window"
@@ -235,7 +235,9 @@ def _count(kind: _Kind, counts: Growth) -> "Count":
     return kind.events, kind.field, kind.sum_of, (counts.window.outer, counts.window.inner)
 
 
-def _rows(kind: _Kind, counts: Growth, events: list[dict[tuple[int, int], int]]) -> Iterator[Row]:
+def _rows(
+    kind: _Kind, counts: Growth, events: list[dict[tuple[int, int], int]]
+) -> Iterator[CounterRow]:
     # events: by CPU and key, while the counters may have grown and while they surely did.
     for (counter, cpu), grown in counts.counts.items() if events else ():
         key = kind.key(counter)
@@ -245,10 +247,10 @@ def _rows(kind: _Kind, counts: Growth, events: list[dict[tuple[int, int], int]])
             outer, inner = (sum(side.values()) for side in events)
         else:
             outer, inner = (side.get((-1 if cpu is None else cpu, key), 0) for side in events)
-        yield Row(kind.what, counter, cpu, grown, outer, inner)
+        yield CounterRow(kind.what, counter, cpu, grown, outer, inner)
 
 
-def _within(read: Window, recorded: tuple[int, int]) -> bool:
+def _within(read: ReadTimes, recorded: tuple[int, int]) -> bool:
     # Whether a file was read both times while the recorder ran.
     return recorded[0] <= read.outer[0] and read.outer[1] <= recorded[1]
 

@@ -13,7 +13,7 @@ Counts = dict[tuple[str, int | None], int]
 _MOST = 1 << 63
 
 
-class Window(NamedTuple):
+class ReadTimes(NamedTuple):
     # Two readings, each between a begin and an end on CLOCK_MONOTONIC.
     before: tuple[int, int]
     after: tuple[int, int]
@@ -31,7 +31,7 @@ class Window(NamedTuple):
 
 class Growth(NamedTuple):
     # When a file of counters was read, and by how much each of them grew.
-    window: Window
+    window: ReadTimes
     counts: Counts
 
 
@@ -39,12 +39,12 @@ class Growth(NamedTuple):
 FILES = ("softirqs", "interrupts", "net_softnet_stat", "stat")
 
 
-def window_of(bundle: "Bundle", file: str) -> Window | None:
+def read_times(bundle: "Bundle", file: str) -> ReadTimes | None:
     """When a file was read; None where it was not on both sides, or nobody says when."""
     before, after = bundle.before.reads.get(file), bundle.after.reads.get(file)
     if before is None or after is None or after[0] < before[1]:
         return None
-    return Window(before, after)
+    return ReadTimes(before, after)
 
 
 def softirqs(bundle: "Bundle") -> Growth | None:
@@ -72,7 +72,7 @@ def interrupts(bundle: "Bundle") -> Growth | None:
 
 def packets(bundle: "Bundle") -> Growth | None:
     """Packets that went up the stack, by CPU."""
-    window = window_of(bundle, "net_softnet_stat")
+    window = read_times(bundle, "net_softnet_stat")
     sides = bundle.before.softnet_stat, bundle.after.softnet_stat
     if window is None or not all("processed" in side for side in sides):
         return None
@@ -86,7 +86,7 @@ def packets(bundle: "Bundle") -> Growth | None:
 
 def switches(bundle: "Bundle") -> Growth | None:
     """Context switches of the host: no CPU has a count of its own."""
-    window = window_of(bundle, "stat")
+    window = read_times(bundle, "stat")
     before, after = (side.context_switches for side in (bundle.before, bundle.after))
     if window is None or before is None or after is None:
         return None
@@ -94,7 +94,7 @@ def switches(bundle: "Bundle") -> Growth | None:
 
 
 def _by_cpu(bundle: "Bundle", file: str) -> Growth | None:
-    window = window_of(bundle, file)
+    window = read_times(bundle, file)
     if window is None:
         return None
     before, after = (_counts(side.by_cpu(file)) for side in (bundle.before, bundle.after))

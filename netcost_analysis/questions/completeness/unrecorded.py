@@ -12,7 +12,7 @@ from ...timeline.owners import Owned, Victim, summed, thief_label, victim_of
 from ...timeline.reading import once
 from ...units import duration
 from .completeness import VECTORS, frame_of, of_interrupts
-from .verdicts import Row
+from .verdicts import CounterRow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,7 +135,7 @@ def proved_softirqs(capture: "Capture") -> "pd.DataFrame | None":
     return frame_of(row for row in _proved(capture) if row.what == "softirq")
 
 
-def _proved(capture: "Capture") -> list[Row]:
+def _proved(capture: "Capture") -> list[CounterRow]:
     if capture.bundle is None:
         return []
     rows = of_interrupts(capture).rows

@@ -12,7 +12,7 @@ PROOFS = ("softirq", "irq", "vector", "switches")
 _MAX_NAMED = 3
 
 
-class Row(NamedTuple):
+class CounterRow(NamedTuple):
     # cpu: None for a count of the whole host. counted: what the counter grew by; recorded: events
     # of the trace while it may have, recorded_inside while it surely did.
     what: str
@@ -51,10 +51,10 @@ class Verdict(NamedTuple):
 class Compared(NamedTuple):
     # rows: most missing first.
     verdict: Verdict
-    rows: tuple[Row, ...]
+    rows: tuple[CounterRow, ...]
 
 
-def ranked(verdict: Verdict, rows: Iterable[Row]) -> Compared:
+def ranked(verdict: Verdict, rows: Iterable[CounterRow]) -> Compared:
     most = sorted(rows, key=lambda row: (-row.missing_least, -row.missing_most))
     return Compared(verdict, tuple(most))
 
@@ -66,7 +66,7 @@ def unknown(reason: str, lost_events: int) -> Compared:
     return Compared(Verdict(f"unknown: {reason}", "unknown", reason, lost_events), ())
 
 
-def judged(rows: list[Row], lost_events: int, some_lost: bool = False) -> Compared:
+def judged(rows: list[CounterRow], lost_events: int, some_lost: bool = False) -> Compared:
     """What rows and losses say. some_lost: whether events were lost that nobody counted."""
     found = "; ".join([*_lost(lost_events, some_lost), *_missed(rows, lost_events)])
     state = "incomplete" if found else "complete"
@@ -79,7 +79,7 @@ def _lost(lost_events: int, some_lost: bool) -> list[str]:
     return ["lost an unknown number of events"] if some_lost else []
 
 
-def _missed(rows: list[Row], lost_events: int) -> list[str]:
+def _missed(rows: list[CounterRow], lost_events: int) -> list[str]:
     # What was lost explains as much that is missing. Words and order are those of
     # capture/lib/missing.awk.
     missing = sorted((row for row in rows if row.missing_least), key=lambda row: -row.missing_least)
@@ -90,7 +90,7 @@ def _missed(rows: list[Row], lost_events: int) -> list[str]:
     return [f"misses {', '.join(named)}{f' and {more} more' if more else ''}"]
 
 
-def _share(row: Row) -> str:
+def _share(row: CounterRow) -> str:
     # Rounded down, in whole numbers: what is not quite everything is not written as everything.
     if 10 * row.missing_least >= row.counted:
         return f"{100 * row.missing_least // row.counted} %"
@@ -99,7 +99,7 @@ def _share(row: Row) -> str:
     return "under 0.1 %"
 
 
-def _called(row: Row) -> str:
+def _called(row: CounterRow) -> str:
     if row.what == "switches":
         return "switches"
     name = f"interrupt {row.counter}" if row.what == "irq" else row.counter

@@ -27,7 +27,7 @@ ENDS = ["busy_share_low", "busy_share_high"]
     main="components",
     columns=("component", "busy_share", "busy_share_low", "busy_share_high", "samples"),
     rows=40,
-    may_be_0=("cpu",),
+    allow_zero=("cpu",),
 )
 def components(
     capture: "Capture",

@@ -73,7 +73,7 @@ def _check(capture: "Capture") -> None:
         *("dtlb_misses_per_1000", "backend_stalls_per_cycle"),
     ),
     rows=30,
-    may_be_0=("cpu",),
+    allow_zero=("cpu",),
 )
 def counters_by_component(
     capture: "Capture",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     check=sampled,
     columns=("function", "component", "busy_share", "samples", "module"),
     rows=20,
-    may_be_0=("cpu",),
+    allow_zero=("cpu",),
 )
 def functions(
     capture: "Capture",

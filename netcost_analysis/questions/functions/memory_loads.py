@@ -52,7 +52,7 @@ def _check(capture: "Capture") -> None:
         *("behind_caches_share", "samples"),
     ),
     rows=30,
-    may_be_0=("cpu",),
+    allow_zero=("cpu",),
 )
 def memory_loads(
     capture: "Capture", cpu: int | None = None, event: str | None = None, rules: str | None = None

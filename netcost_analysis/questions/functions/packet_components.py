@@ -48,7 +48,7 @@ def _require_clock(source: "Capture") -> None:
         *("weight_per_packet_low", "weight_per_packet_high", "busy_share"),
     ),
     rows=30,
-    may_be_0=("cpu",),
+    allow_zero=("cpu",),
 )
 def packet_components(
     capture: "Capture",

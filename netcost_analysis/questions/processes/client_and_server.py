@@ -12,7 +12,7 @@ from ...capture.requires import unrecorded
 from ...parsers.iperf3 import iperf3_sent
 from ...timeline.aggregates import Grouped, in_window
 from ...timeline.owners import of_tasks
-from ...timeline.reading import window_of
+from ...timeline.reading import bounds_of
 from ...timeline.task import Task, comm_of, require_task, rows_of
 from ...timeline.timeline import Timeline
 from .context_switches import context_switches
@@ -110,7 +110,7 @@ def _of_task(timeline: Timeline, task: Task, traffic_of: Traffic) -> dict[str, A
     if not len(sums):
         raise CaptureError(f"no task {task!r} ran in the window")
     softirqs = rows_of(softirq_time(timeline).frame, task)
-    window = window_of(timeline)
+    window = bounds_of(timeline)
     slices = rows_of(SLICES(timeline).frame, task)
     on_cpu_ns = int(sums["ns"].sum())
     wait_ns = int(slices["waited_ns"].sum()) if not timeline.missing["clocks"] else None

@@ -9,7 +9,7 @@ from ...timeline.owners import INTERRUPT_CONTEXTS, is_device, of_tasks
 from ...timeline.task import Task, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.paired import paired
-from ..stolen import loss_of
+from ..stolen import stolen_from
 
 STOLEN = ("stolen", "stolen_or_synchronous")
 
@@ -45,7 +45,7 @@ class Robbed:
 
     def __init__(self, timeline: Timeline, victim: Task) -> None:
         self.timeline, self.victim = timeline, victim
-        self.row: dict[str, Any] = loss_of(timeline, victim).row
+        self.row: dict[str, Any] = stolen_from(timeline, victim).row
         sums = rows_of(of_tasks(timeline.sums_by_thief()), victim)
         self.cpus = sums.groupby("cpu")["ns"].sum()
         inside = sums["context"].isin(INTERRUPT_CONTEXTS) & (sums["is_network"] != "no")

@@ -9,7 +9,7 @@ from ...answers.question import question
 from ...errors import LackingError
 from ...timeline.cgroups import cgroups_of
 from ...timeline.timeline import Timeline
-from ..losses import losses
+from ..stolen_sums import stolen_sums
 
 _FIGURES = (
     *("on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns", "stolen_network_ns"),
@@ -40,7 +40,7 @@ def cgroups(timeline: Timeline) -> Answer:
 
     Source: stolen() by task; the bundle's settings/tasks, before and after.
     """
-    cgroup_of, lost = cgroups_of(timeline.capture), losses(timeline, "tid")
+    cgroup_of, lost = cgroups_of(timeline.capture), stolen_sums(timeline, "tid")
     tasks: dict[str | None, list[Any]] = {}
     for victim in lost.rows:
         tasks.setdefault(cgroup_of.get(victim[0]), []).append(victim)

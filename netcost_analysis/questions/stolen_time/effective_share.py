@@ -15,7 +15,7 @@ from ...timeline.lives import LIVES, lived_by, lives_of
 from ...timeline.owners import known_if, of_tasks, per_victim, victims_frame
 from ...timeline.task import row_name
 from ...timeline.timeline import Timeline
-from ..losses import FIGURES, losses
+from ..stolen_sums import FIGURES, stolen_sums
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ def effective_share(timeline: Timeline, by: By = "comm") -> Answer:
 
     Source: stolen(), the sums and lives; hardirqs and softirqs for the ticks.
     """
-    lost, keys = victims_frame(losses(timeline, by).rows, FIGURES, by), victim_keys(by)
+    lost, keys = victims_frame(stolen_sums(timeline, by).rows, FIGURES, by), victim_keys(by)
     frame = lost[["on_cpu_ns", "task_ns", "monitor_ns"]].copy()
     lived = lived_by(timeline, by).reindex(frame.index)
     frame = frame.join(lived[["lifetime_ns", "lifetime_max_ns"]])

@@ -51,7 +51,7 @@ LONGEST = Aggregate(_longest, is_later=True)
 
 @question(
     needs=("interrupted",),
-    may_be_0=("most", "gap_ns"),
+    allow_zero=("most", "gap_ns"),
     inputs=(LONGEST,),
     columns=("episode", "comm", "cpu", "start_ns", "stolen_ns", "began_with", "packets"),
 )

@@ -9,7 +9,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...timeline.owners import kinds_of
-from ...timeline.reading import rows, window_of
+from ...timeline.reading import bounds_of, rows
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..victim import one_asked_or_chosen
@@ -82,7 +82,7 @@ def example(timeline: Timeline, victim: Task | None = None) -> Answer:
 
 def _inside(irqs: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
     # Those that lie whole in the window.
-    window = window_of(timeline)
+    window = bounds_of(timeline)
     whole = (irqs["entry_ns"] >= window.start_ns) & (irqs["exit_ns"] <= window.end_ns)
     return irqs[whole.fillna(False).astype(bool)]
 
@@ -130,7 +130,7 @@ def _began(hardirqs: pd.DataFrame, row: "pd.Series[Any]", entry: int) -> int:
 def _around(timeline: Timeline, row: "pd.Series[Any]", first: int) -> dict[str, Any]:
     # From the interrupt that raised it to the softirq's exit, with a margin on both sides, cut
     # where the window ends.
-    window, cpu, origin = window_of(timeline), int(row["cpu"]), timeline.capture.start_ns
+    window, cpu, origin = bounds_of(timeline), int(row["cpu"]), timeline.capture.start_ns
     whole = first, int(row["exit_ns"])
     first, last = max(whole[0], window.start_ns), min(whole[1], window.end_ns)
     margin = max(int((last - first) * _MARGIN), _LEAST_MARGIN_NS)

@@ -16,7 +16,7 @@ from ...timeline.reading import once
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import limits_of
-from ..stolen import loss_of
+from ..stolen import stolen_from
 from .episodes import counted_if
 from .threads import STAYS, THREADS, WAKE_NS, displaced_in, handovers_of, stays_of
 
@@ -118,7 +118,9 @@ def _totals(
     # unknown. behind_others_ns: waits behind threads to which nothing was handed over.
     waits = displaced[:0] if victim is None else rows_of(displaced, victim)
     own = waits.groupby("handover")["ns"].sum()
-    waited_for_all_ns = None if victim is None else loss_of(timeline, victim).row["displaced_ns"]
+    waited_for_all_ns = (
+        None if victim is None else stolen_from(timeline, victim).row["displaced_ns"]
+    )
     known = frame[["polls", "packets"]].notna().all()
     return {
         "network_ns": int(frame["network_ns"].sum()),

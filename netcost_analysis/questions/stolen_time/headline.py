@@ -12,9 +12,9 @@ from ...timeline.timeline import Timeline
 from ...units import absent
 from ..beyond_trace import beyond_trace
 from ..first_words import first_words
-from ..losses import shares_of
 from ..network_cost import cost_of
-from ..stolen import loss_of, monitor_ends
+from ..stolen import monitor_ends, stolen_from
+from ..stolen_sums import shares_of
 from ..victim import one_asked_or_chosen
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def headline(timeline: Timeline, victim: Task | None = None) -> Answer:
     }
     if victim is None:
         return Answer(frame, of_victim=None, **known)
-    row, work = loss_of(timeline, victim).row, beyond_trace(timeline, victim)
+    row, work = stolen_from(timeline, victim).row, beyond_trace(timeline, victim)
     return Answer(
         frame,
         beyond=beyond(row, monitor_ends(timeline, row)),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.completeness.verdicts import Row, judged
+from netcost_analysis.questions.completeness.verdicts import CounterRow, judged
 from support.asked import completeness
 from support.completeness import named, row
 from support.counted_beside import BEFORE, beside
@@ -197,12 +197,12 @@ def test_losses_that_are_known_come_first(tmp_path: Path) -> None:
     assert found.state == "incomplete"
 
 
-def verdict(*rows: Row, some_lost: bool = False) -> str:
+def verdict(*rows: CounterRow, some_lost: bool = False) -> str:
     return judged(list(rows), 0, some_lost).verdict.verdict
 
 
 def test_three_are_named() -> None:
-    words = verdict(*(Row("softirq", "NET_RX", cpu, 1_000, cpu, cpu) for cpu in range(1, 6)))
+    words = verdict(*(CounterRow("softirq", "NET_RX", cpu, 1_000, cpu, cpu) for cpu in range(1, 6)))
     assert named(words) == [("99", "NET_RX", cpu) for cpu in "123"]
     assert words.endswith(" and 2 more")
     assert "unknown number" in verdict(some_lost=True)
@@ -221,7 +221,7 @@ def test_three_are_named() -> None:
     ],
 )
 def test_shares_are_rounded_down(counted: int, recorded: int, share: str) -> None:
-    assert f"{share} % of LOC" in verdict(Row("vector", "LOC", 0, counted, recorded, 0))
+    assert f"{share} % of LOC" in verdict(CounterRow("vector", "LOC", 0, counted, recorded, 0))
 
 
 RECORD = {

@@ -4,7 +4,7 @@
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.stolen import loss_of
+from netcost_analysis.questions.stolen import stolen_from
 from netcost_analysis.timeline.task import rows_of
 from support.asked import remedies
 from support.kept import kept
@@ -25,7 +25,7 @@ def test_bounds_hold(sample: str) -> None:
     # The timeline's own victim, and those that lost most.
     lost = netcost.questions.stolen_time.stolen(timeline)["victims"].index[:2]
     for victim in dict.fromkeys([str(timeline.victim), *map(str, lost)]):
-        frame, row = remedies(timeline, victim), loss_of(timeline, victim).row
+        frame, row = remedies(timeline, victim), stolen_from(timeline, victim).row
         assert sorted(frame["remedy"]) == REMEDIES
         known = frame[frame["removable_ns"].notna()]
         stolen, own = known["from_stolen_ns"], known["from_synchronous_ns"]

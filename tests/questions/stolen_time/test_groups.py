@@ -7,8 +7,8 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.questions.ledger import ledger_of
 from netcost_analysis.questions.lifetimes import lives_together
-from netcost_analysis.questions.losses import Losses, losses, shares_of
-from netcost_analysis.questions.stolen import loss_of
+from netcost_analysis.questions.stolen import stolen_from
+from netcost_analysis.questions.stolen_sums import StolenSums, shares_of, stolen_sums
 from netcost_analysis.timeline.owners import Victim
 from netcost_analysis.timeline.task import Group
 from support.asked import stolen
@@ -38,11 +38,11 @@ def turns(folder: Path, *names: str) -> netcost.Timeline:
 def test_tasks_of_one_name_are_as_the_name(tmp_path: Path) -> None:
     line = turns(tmp_path)
     group = Group("process:700", frozenset(one.tid for one in WORKERS), "worker")
-    together, by_name = loss_of(line, group), loss_of(line, "worker")
+    together, by_name = stolen_from(line, group), stolen_from(line, "worker")
     assert together.row == by_name.row
     assert together.row["stolen_unrecorded_ns"] == len(SILENT) * 1_400
     # As the sum over them it would be more than is missing at all.
-    each = losses(line, "tid").rows
+    each = stolen_sums(line, "tid").rows
     assert sum(row["stolen_unrecorded_ns"] for row in each.values()) > 3 * len(SILENT) * 1_400
     lives = [{"stolen_unrecorded_ns": 5_000, "own_ns": 7_000}] * 3
     assert lives_together(lives, 9_000) == {"stolen_unrecorded_ns": 9_000, "own_ns": 27_000}
@@ -53,14 +53,14 @@ def test_the_others_of_a_table_are_laid_once_too(tmp_path: Path, netcost: Netcos
     matrix = ledger_of(line, "comm")
     for count in range(len(matrix.victims) - 1):
         rest = matrix.gathered(count)[1][-1]
-        row = losses(line).together(matrix.victims[count:])
+        row = stolen_sums(line).together(matrix.victims[count:])
         assert rest.stolen == (
             *(row["stolen_ns"], row["stolen_max_ns"]),
             *(row["stolen_share"], row["stolen_max_share"]),
         )
         assert rest.task is not None
         assert rest.task[:2] == (row["task_min_ns"], row["task_ns"])
-    all_of_them = losses(line).together(list(losses(line).rows))
+    all_of_them = stolen_sums(line).together(list(stolen_sums(line).rows))
     assert all_of_them["stolen_unrecorded_ns"] == len(SILENT) * 1_400
 
 
@@ -69,7 +69,7 @@ def test_a_group_is_bounded_by_its_tasks(name: str) -> None:
     line = kept(name).timeline()
     if line.missing["on_cpu"]:
         pytest.skip("no task has a time on CPU")
-    lost = losses(line, "tid")
+    lost = stolen_sums(line, "tid")
     by_name: dict[str, list[Victim]] = {}
     for victim in lost.rows:
         by_name.setdefault(victim[1], []).append(victim)
@@ -82,7 +82,7 @@ def test_a_group_is_bounded_by_its_tasks(name: str) -> None:
     _bounded(lost, list(lost.rows))
 
 
-def _bounded(lost: Losses, tasks: list[Victim]) -> None:
+def _bounded(lost: StolenSums, tasks: list[Victim]) -> None:
     got = lost.together(tasks)
     each = [lost.rows[task] for task in tasks]
     for figure in ("stolen_unrecorded_ns", "stolen_max_ns", "stolen_network_max_ns"):
@@ -110,5 +110,5 @@ def test_a_task_of_two_names_is_laid_once(tmp_path: Path) -> None:
     ]
     happened.sort(key=lambda one: one.at)
     line = opened(tmp_path, cpu(0, *happened, task=twice[0]), robbed(1, UDPSINK))
-    row = loss_of(line, OPENSSL.tid).row
+    row = stolen_from(line, OPENSSL.tid).row
     assert row["stolen_unrecorded_ns"] == len(SILENT) * 1_400

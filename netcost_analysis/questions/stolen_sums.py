@@ -45,7 +45,7 @@ Ends = tuple[dict[Victim, int], dict[Victim, int]]
 
 
 @dataclass(frozen=True)
-class Losses:
+class StolenSums:
     """What stolen() returns, without pandas.
 
     rows: each victim's figures. parts: by table and thief what it took from each victim, at least
@@ -98,8 +98,8 @@ class Losses:
 
 
 def preload(timeline: Timeline, lives: bool) -> None:
-    """Read in one pass what losses() takes, and with lives what lifetimes() and waited_for() do."""
-    capture, whole = timeline.capture, everywhere(timeline)
+    """Read in one pass what stolen_sums() takes, and with lives what lifetimes() and waited_for()
+    do.""" capture, whole = timeline.capture, everywhere(timeline)
     of_interrupts_ahead(capture)
     events = capture.header.get("events") or ()
     names_owners = any(event["name"] in _OWNERS for event in events) and capture.is_small
@@ -111,7 +111,7 @@ def preload(timeline: Timeline, lives: bool) -> None:
         whole.read("displaced", *packets, for_lives=True)
 
 
-def losses(timeline: Timeline, by: By = "comm") -> Losses:
+def stolen_sums(timeline: Timeline, by: By = "comm") -> StolenSums:
     """stolen() without pandas, which it needs only where packets name owners."""
     check_by(by)
     of_interrupts_ahead(timeline.capture)
@@ -175,7 +175,7 @@ def losses(timeline: Timeline, by: By = "comm") -> Losses:
     ]
     devices = [(str(row.device), row) for row in taken if is_device(row.device)]
     parts = {"by_softirq": _by_name(softirqs, by), "by_device": _by_name(devices, by)}
-    return Losses(lost, parts, missing, timeline.nobodys_ns)
+    return StolenSums(lost, parts, missing, timeline.nobodys_ns)
 
 
 def _by_name(named: list[tuple[str, Owned]], by: By) -> dict[str, Ends]:

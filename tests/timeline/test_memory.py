@@ -8,7 +8,7 @@ import pytest
 
 import netcost_analysis as netcost
 from benchmarks.repeat import repeat
-from netcost_analysis.timeline import room
+from netcost_analysis.timeline import memory
 from netcost_analysis.timeline.tables import STREAMED
 from support.host import ROOT
 from support.kept import kept
@@ -23,14 +23,14 @@ def test_rows_are_known_before(name: str) -> None:
     for table in STREAMED:
         rows = len(getattr(timeline, table))
         most = 2 * rows + 2 * len(timeline.coverage) + 9
-        assert 0.99 * rows <= room.rows_of(timeline, table) <= most, table
-    assert room.rows_of(timeline, "segments") == len(timeline.segments)
+        assert 0.99 * rows <= memory.rows_of(timeline, table) <= most, table
+    assert memory.rows_of(timeline, "segments") == len(timeline.segments)
 
 
 def test_a_table_says_its_size_and_the_ways_on(monkeypatch: pytest.MonkeyPatch) -> None:
     timeline = netcost.open_capture(SAMPLE).timeline()
     rows = len(kept("nic-stolen-time").timeline().segments)
-    monkeypatch.setattr(room, "available", lambda: 2 * 70 * rows - 2)
+    monkeypatch.setattr(memory, "available", lambda: 2 * 70 * rows - 2)
     with pytest.raises(netcost.CaptureError) as caught:
         _ = timeline.segments
     said = str(caught.value)
@@ -45,7 +45,7 @@ def test_a_table_says_its_size_and_the_ways_on(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_nothing_is_said_where_the_system_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "available", lambda: None)
+    monkeypatch.setattr(memory, "available", lambda: None)
     assert len(netcost.open_capture(SAMPLE).timeline().segments)
 
 

@@ -113,7 +113,7 @@ def too_large(timeline: "Tables", tables: Iterable[str]) -> str | None:
     )
 
 
-def require_room(timeline: "Tables", tables: Iterable[str]) -> None:
+def require_memory(timeline: "Tables", tables: Iterable[str]) -> None:
     """Raises CaptureError for tables that do not fit into memory."""
     why = too_large(timeline, tables)
     if why is not None:
