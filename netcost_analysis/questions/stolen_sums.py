@@ -98,8 +98,8 @@ class StolenSums:
 
 
 def preload(timeline: Timeline, lives: bool) -> None:
-    """Read in one pass what stolen_sums() takes, and with lives what lifetimes() and waited_for()
-    do.""" capture, whole = timeline.capture, everywhere(timeline)
+    """Read what stolen_sums() needs in one pass; lives: what lifetimes() and waited_for() need too."""
+    capture, whole = timeline.capture, everywhere(timeline)
     of_interrupts_ahead(capture)
     events = capture.header.get("events") or ()
     names_owners = any(event["name"] in _OWNERS for event in events) and capture.is_small

@@ -10,7 +10,7 @@ import pytest
 from netcost_analysis.capture.accounting import accounting
 from netcost_analysis.capture.manifest import Manifest, RecordedVerdict
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions import ledger_tables, stolen_time
+from netcost_analysis.questions import ledger_tables, stolen_sums, stolen_time
 from netcost_analysis.questions.ledger import ledger_of
 from netcost_analysis.timeline.by import By, victim_keys
 from netcost_analysis.timeline.owners import owned, thief_label
@@ -101,7 +101,7 @@ def timeline(
 # Nobody knows a life here but by the sums.
 @pytest.fixture(autouse=True)
 def lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(losses, "lives_columns", lambda *_: LIVES)
+    monkeypatch.setattr(stolen_sums, "lives_columns", lambda *_: LIVES)
 
 
 # The parts of their answers.
