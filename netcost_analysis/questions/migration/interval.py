@@ -1,6 +1,6 @@
 # How sure a mean effect is, where migrations are not independent of each other.
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +50,7 @@ def interval(compared: Compared, width_ns: int, window: tuple[int, int]) -> tupl
     # As many tasks as have a part in the mean: one that was moved all the time counts for one.
     tasks = int(each.sum() ** 2 / (each**2).sum())
     if tasks >= FEWEST:
-        of_task = np.repeat(compared.tids[:, None], known.shape[1], axis=1)
+        of_task = np.broadcast_to(compared.tids[:, None], known.shape)
         intervals.append(_drawn(compared, compared.tids, of_task, tasks))
     return min(low for low, _ in intervals), max(high for _, high in intervals)
 
@@ -59,24 +59,25 @@ def _drawn(
     compared: Compared, clusters: Ints, beside: npt.NDArray[np.int64], number: int
 ) -> tuple[float, float]:
     # clusters: of each migration. beside: of each moment. A migration is compared with the moments
-    # of its own task and block's migrations, as often as each was drawn.
+    # of the migrations of its own task and cluster, as often as each was drawn.
     known = ~np.isnan(compared.controls)
     names = np.unique(np.concatenate([clusters, beside[known]]))
-    own, other = np.searchsorted(names, clusters), np.searchsorted(names, beside[known])
+    # Rows are migrations of one task in one cluster.
     pairs = np.stack([compared.tids, clusters], axis=1)
-    row = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
-    rows = int(row.max()) + 1
-    of_row = np.zeros(rows, dtype="int64")
-    of_row[row] = own
-    count = np.bincount(row, minlength=rows).astype("float64")
-    total = np.bincount(row, compared.change, minlength=rows)
+    pairs, row = np.unique(pairs, axis=0, return_inverse=True)
+    row, of_row = row.reshape(-1), np.searchsorted(names, pairs[:, 1])
+    count = np.bincount(row).astype("float64")
+    total = np.bincount(row, compared.change)
     # Each migration's moments weigh one together.
-    weight = np.repeat((1 / known.sum(axis=1))[:, None], known.shape[1], axis=1)[known]
-    place = np.repeat(row[:, None], known.shape[1], axis=1)[known] * len(names) + other
-    size = rows * len(names)
-    weights = np.bincount(place, weight, minlength=size).reshape(rows, -1).T
-    sums = np.bincount(place, weight * compared.controls[known], minlength=size)
-    sums = sums.reshape(rows, -1).T
+    weight = np.broadcast_to(1 / known.sum(axis=1)[:, None], known.shape)[known]
+    place = np.broadcast_to(row[:, None], known.shape)[known] * len(names)
+    place += np.searchsorted(names, beside[known])
+
+    def by_cluster(values: Floats) -> npt.NDArray[Any]:
+        sums = np.bincount(place, values, minlength=len(pairs) * len(names))
+        return sums.reshape(len(pairs), -1).T
+
+    weights, sums = by_cluster(weight), by_cluster(weight * compared.controls[known])
     generator = np.random.default_rng(_SEED)
     means: list[Floats] = []
     for _ in range(0, _RESAMPLES, 200):

@@ -98,13 +98,6 @@ def test_packets_whose_time_is_not_known(drawn: Drawn) -> None:
     assert coverages(drawn(cpu(0, *told, task=OPENSSL))).timed_share == 0.25
 
 
-# Contradictions: recorded, and not owned.
-def test_what_is_recorded_need_not_be_owned() -> None:
-    got = coverages(kept("veth-stolen-time").timeline())
-    assert got.recorded_share == 1
-    assert 0.9 < got.owned_share < 0.95
-
-
 @pytest.mark.parametrize("window", [(None, None), (0, 700e-9), (500e-9, None)])
 def test_coverages_multiply(drawn: Drawn, window: tuple[float | None, float | None]) -> None:
     line = drawn(*two()).capture.timeline(*window)

@@ -14,8 +14,6 @@ from support.asked import (
     corrected_stolen,
     effective_share,
     ledger,
-    rps_dispatch,
-    squeezes,
     stolen,
 )
 from support.completeness import named
@@ -160,16 +158,6 @@ def test_what_has_no_range_says_that_it_is_a_lower_end(
     whole = beside(2, softirqs={("NET_RX", 0): COUNT})
     path = str(bundle(tmp_path / "w", whole, robbed()).path)
     assert "upper end" not in netcost("ask", "thieves", path).out
-
-
-def test_counts_of_a_cpu_have_an_upper_end() -> None:
-    line = kept("veth-stolen-time").timeline()
-    for table, name in (
-        (squeezes(line).by_cpu, "with_polls"),
-        (rps_dispatch(line), "net_rx"),
-    ):
-        table = table.set_index("cpu")
-        assert (table[f"{name}_max"] - table[name]).to_dict() == {0: 0, 1: 42}
 
 
 # Two of five timers are seen; of interrupts whose events were not recorded no count says anything.

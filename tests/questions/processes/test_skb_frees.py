@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.capture.requires import MissingEventsError
 from support.asked import skb_frees
 from support.host import require_tool
-from support.kept import kept
 from support.kit.record import RECORD, ended, require_recorder
 from support.perfdata import Recording, cpu
 from support.perfdata import happenings as h
@@ -98,13 +96,6 @@ def test_what_was_recorded_and_did_not_happen_is_none(tmp_path: Path) -> None:
     assert found.refusal is None
     assert found.frame.empty
     assert found.words
-
-
-def test_without_the_events_it_names_the_profile() -> None:
-    refusal = kept("nic-stolen-time").ask.processes.skb_frees().refusal
-    assert isinstance(refusal, MissingEventsError)
-    assert refusal.profile == "frees"
-    assert "--profile frees" in str(refusal)
 
 
 # | client: NET_RX, which wakes the server and frees what it left | server: reads, frees the rest |
