@@ -114,8 +114,8 @@ def softirq_limits(
         ax.axhspan(low, high, color=KIND["idle"], zorder=0)
         text, end = f"netdev_budget_usecs: {jiffies} jiffies", min(right, budget or right)
         beside(ax, text, end, high, xytext=(-5, -3), va="top", **at_right)
-    corner = {"color": PART["stolen_maybe_network"], "alpha": 0.35, "linewidth": 0, "zorder": 0}
-    ax.fill_between([-0.02 * right, few_packets], long_ms, top, **corner)  # type: ignore[arg-type]
+    shade = {"color": PART["stolen_maybe_network"], "alpha": 0.35, "linewidth": 0, "zorder": 0}
+    ax.fill_between([-0.02 * right, few_packets], long_ms, top, **shade)  # type: ignore[arg-type]
     text = f"over {long_ms:g} ms, under {few_packets} packets"
     beside(ax, text, 0, top, xytext=(3, -3), va="top", color=INK)
     ax.set_xlim(-0.02 * right, right)

@@ -98,7 +98,7 @@ class StolenSums:
 
 
 def preload(timeline: Timeline, lives: bool) -> None:
-    """Read what stolen_sums() needs in one pass; lives: what lifetimes() and waited_for() need too."""
+    """Read what stolen_sums() needs in one pass; lives: for lifetimes() and waited_for() too."""
     capture, whole = timeline.capture, everywhere(timeline)
     of_interrupts_ahead(capture)
     events = capture.header.get("events") or ()
