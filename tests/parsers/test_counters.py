@@ -85,14 +85,6 @@ def test_what_was_read_twice_at_one_time_did_not_grow(tmp_path: Path) -> None:
         assert (growth and growth.per_s) == rate
 
 
-def test_uneven_samples_of_a_recording_have_uneven_intervals() -> None:
-    told = netcost.open_capture(ROOT / "sample-data/quiet-interface.netcost.tar.zst").bundle
-    assert told is not None
-    growth = deltas(counters(told, "net_dev", folder="files"))
-    rates = growth[growth["device"] == "busy0"]["interval_ns"] / 1e9
-    assert rates.max() > 2 * rates.median() > 0
-
-
 @pytest.mark.parametrize("name", ["net_dev", "softnet_stat", "stat", "interrupts", "softirqs"])
 def test_growth_adds_up_to_the_last_minus_the_first(name: str) -> None:
     told = netcost.open_capture(ROOT / "sample-data/stolen-time-tcp.netcost.tar.zst").bundle
