@@ -6,26 +6,17 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from netcost_analysis import open_capture
-from support.kit.record import (
-    RECORD,
-    SHORT,
-    ended,
-    manifest_of,
-    require_recorder,
-    samples,
-    started,
-)
+from netcost_analysis import compare, open_capture
+from support.kit.record import SHORT, Recorder, manifest_of, require_recorder, samples
 from support.kit.service import Service, cgroup, service
 from support.run_cli import Netcost
 
 pytestmark = pytest.mark.live
 
-QUICK = ("--duration", "1", "--sidecars", "none")
+QUICK = ("--duration", "1", "--sidecars", "none", "--tool", "tracefs")
 CPU = 1
 # Datagrams to the loopback device, whose softirqs run on the CPU that sends them.
 LOAD = f"""taskset -c {CPU} python3 -c '
@@ -53,9 +44,8 @@ def attached(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[tuple[Path, 
     folder = tmp_path_factory.mktemp("attach")
     with service(folder, CPU) as one:
         before = state_of(one.pid)
-        options = ["--attach", one.pid, "--work", one.work, "--load", LOAD, "--tool", "tracefs"]
-        done = ended([RECORD, "-o", folder / "b", *QUICK, *options])
-        assert done.returncode == 0, done.stderr
+        options = ["--attach", one.pid, "--work", one.work, "--load", LOAD]
+        Recorder(folder, dict(os.environ))(*QUICK, *options)
         # It runs on as it did.
         assert one.process.poll() is None
         assert state_of(one.pid) == before
@@ -145,14 +135,10 @@ def test_it_is_one_victim_of_several_names(
 @pytest.mark.slow
 @pytest.mark.measures
 def test_two_recordings_are_compared_by_its_work(
-    attached: "tuple[Path, Service]", tmp_path: Path
+    attached: "tuple[Path, Service]", tmp_path: Path, recorder: Recorder
 ) -> None:
     bundle, one = attached
-    options = ["--attach", one.pid, "--work", one.work, "--tool", "tracefs"]
-    done = ended([RECORD, "-o", tmp_path / "b", *QUICK, *options])
-    assert done.returncode == 0, done.stderr
-    from netcost_analysis import compare
-
+    recorder(*QUICK, "--attach", one.pid, "--work", one.work)
     changes = compare(tmp_path / "b", bundle, per="work").ask.comparison.changes().frame
     rows = changes.set_index("metric")
     assert "busy_ns_per_work" in rows.index
@@ -168,16 +154,13 @@ def test_two_recordings_are_compared_by_its_work(
     [pytest.param(True, marks=(pytest.mark.slow, pytest.mark.measures)), False],
     ids=["path", "name"],
 )
-def test_a_cgroup_is_attached_to(absolute: bool, tmp_path: Path) -> None:
-    require_recorder("tracefs")
+def test_a_cgroup_is_attached_to(absolute: bool, tmp_path: Path, recorder: Recorder) -> None:
     with (
         service(tmp_path, CPU) as one,
         cgroup(f"netcost-{os.getpid()}", one.pid, *one.children()) as group,
     ):
         name = str(group) if absolute else group.name
-        options = ["--attach", name, "--baseline"]
-        done = ended([RECORD, "-o", tmp_path / "b", *SHORT, "--duration", "0.5", *options])
-        assert done.returncode == 0, done.stderr
+        recorder(*SHORT, "--duration", "0.5", "--attach", name, "--baseline")
         of = manifest_of(tmp_path / "b")["victim"]
         assert of["pid"] is None
         assert (of["attached"]["to"], of["attached"]["cgroup"]) == ("cgroup", f"/{group.name}")
@@ -194,14 +177,9 @@ def test_a_cgroup_is_attached_to(absolute: bool, tmp_path: Path) -> None:
             )
 
 
-def test_a_service_that_ends_meanwhile_is_noted(tmp_path: Path) -> None:
-    require_recorder("tracefs")
+def test_a_service_that_ends_meanwhile_is_noted(tmp_path: Path, recorder: Recorder) -> None:
     with service(tmp_path, CPU) as one:
-        process = started(
-            [RECORD, "-o", tmp_path / "b", *SHORT, "--duration", "20", "--attach", one.pid],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        process = recorder.begun(*SHORT, "--duration", "20", "--attach", one.pid)
         partial = tmp_path / "b.partial" / "before" / "victim"
         deadline = time.monotonic() + 30
         while not partial.exists() and time.monotonic() < deadline:
@@ -213,6 +191,6 @@ def test_a_service_that_ends_meanwhile_is_noted(tmp_path: Path) -> None:
         _, err = process.communicate(timeout=60)
         subprocess.run(["kill", *map(str, children)])
     assert process.returncode == 0, err
-    manifest: dict[str, Any] = manifest_of(tmp_path / "b")
+    manifest = manifest_of(tmp_path / "b")
     assert manifest["victim"]["attached"]["ended"]
     assert manifest["victim"]["wall_s"] < 19

@@ -13,12 +13,9 @@ import pytest
 
 from support.host import missing, require_tool
 from support.kit.record import (
-    RECORD,
     VICTIM,
-    ended,
     manifest_of,
-    nothing_left,
-    require_recorder,
+    recorder_in,
     samples,
 )
 
@@ -43,7 +40,6 @@ def spaces() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def bundle(spaces: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    require_recorder("tracefs")
     for name in ("mpstat", "pidstat", "perf", "ethtool"):
         require_tool(name)
     folder = tmp_path_factory.mktemp("beside")
@@ -51,9 +47,8 @@ def bundle(spaces: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     options += ["--daemon", "ksoftirqd/0", "--victim", VICTIM, "--victim-cpu", "0"]
     options += ["--netns", SPACES[0], "--netns", ".", "--netns", SPACES[1]]
     options += ["--load", 'echo of the load >"$NETCOST_FILES/own file"; sleep 60']
-    with nothing_left(folder, "tracefs") as environment:
-        done = ended([RECORD, "-o", folder / "b", *options], env=environment)
-    assert done.returncode == 0, done.stderr
+    with recorder_in(folder) as recorder:
+        recorder(*options)
     return folder / "b"
 
 

@@ -12,7 +12,7 @@ import pytest
 from netcost_analysis import mask, open_capture
 from netcost_analysis.errors import AbsentError
 from netcost_analysis.timeline.cgroups import cgroups_of, container
-from support.kit.record import RECORD, ended, manifest_of, require_recorder, stub
+from support.kit.record import RECORD, Recorder, ended, manifest_of, require_recorder, stub
 from support.kit.service import cgroup, service
 from support.run_cli import Netcost
 
@@ -47,10 +47,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, i
     ):
         path = stub(folder / "bin", "docker", f'[ "$4" = web ] || exit 1; echo {one.pid}')
         options = ["--attach", "container:web", "--work", one.work]
-        done = ended(
-            [RECORD, "-o", folder / "b", *QUICK, *options], env={**os.environ, "PATH": path}
-        )
-        assert done.returncode == 0, done.stderr
+        Recorder(folder, dict(os.environ))(*QUICK, *options, path=path)
         yield folder / "b", one.pid
 
 
@@ -111,12 +108,11 @@ def test_no_name_of_it_is_left_when_masked(recorded: tuple[Path, int], tmp_path:
     assert path == manifest_of(tmp_path / "m")["victim"]["attached"]["cgroup"]
 
 
-def test_without_its_program_it_is_found_by_its_identity(tmp_path: Path) -> None:
-    require_recorder("tracefs")
+def test_without_its_program_it_is_found_by_its_identity(
+    tmp_path: Path, recorder: Recorder
+) -> None:
     with service(tmp_path, 1) as one, cgroup(f"docker-{OTHER}.scope", one.pid):
-        options = ["--attach", f"container:{OTHER[:12]}"]
-        done = ended([RECORD, "-o", tmp_path / "b", *QUICK, *options])
-        assert done.returncode == 0, done.stderr
+        recorder(*QUICK, "--attach", f"container:{OTHER[:12]}")
     assert manifest_of(tmp_path / "b")["victim"]["attached"]["cgroup"] == f"/docker-{OTHER}.scope"
 
 

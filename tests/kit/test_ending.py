@@ -1,7 +1,6 @@
 # Whatever ends a script of the kit, and whenever, its function end is run, once.
 
 import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -52,22 +51,3 @@ def test_a_guard_says_nothing_of_how_its_command_died(shell: list[str], tmp_path
     done = subprocess.run([*command, *dies], stderr=subprocess.PIPE, start_new_session=True)
     os.close(writer)
     assert done.stderr == b"its own word\n"
-
-
-# A signal ends the command as well, and the shell leaves at once where nothing is divided by it.
-def test_no_arithmetic_waits_for_a_command() -> None:
-    kit = [path for path in (ROOT / "capture").rglob("*") if path.is_file() and path.suffix != ".c"]
-    for path in kit:
-        for line in path.read_text(errors="replace").splitlines():
-            inner = re.sub(r"\$\(\((?:(?!\$\([^(]).)*?\)\)", "", line)
-            assert "$((" not in inner or "awk" in inner, f"{path.name}: {line}"
-
-
-def test_scripts_that_undo_something_do_it_by_ending() -> None:
-    kit = [path for path in (ROOT / "capture").rglob("*") if path.is_file()]
-    texts = {path: path.read_text(errors="replace") for path in kit if path.suffix != ".c"}
-    trapping = {
-        Path(path).name for path, text in texts.items() if re.search(r"trap .*EXIT$", text, re.M)
-    }
-    assert trapping == {"ending.sh"}
-    assert sum("ending.sh" in text for text in texts.values()) > 4

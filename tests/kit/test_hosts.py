@@ -4,7 +4,6 @@
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,32 +14,23 @@ from support.host import ROOT, missing
 from support.kit.record import (
     RECORD,
     SHORT,
+    Recorder,
     commands_with,
     ended,
     manifest_of,
-    nothing_left,
     processes_with,
-    recording,
-    require_recorder,
-    started,
+    small_disk,
     stub,
 )
 
 pytestmark = pytest.mark.live
 
 
-@pytest.fixture(autouse=True)
-def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
-    require_recorder("tracefs")
-    with nothing_left(tmp_path, "tracefs") as environment:
-        yield environment
-
-
-def test_times_of_another_clock_accuse_nobody(tmp_path: Path, temporary: dict[str, str]) -> None:
+def test_times_of_another_clock_accuse_nobody(tmp_path: Path, recorder: Recorder) -> None:
     # Containers put /dev/null there: it can be read, and says nothing.
     hide = 'mount --bind /dev/null /proc/timer_list && exec "$0" "$@"'
-    command = [RECORD, "-o", tmp_path / "b", *SHORT, "--cpus", "0", "--duration", "0.5"]
-    done = ended(["unshare", "-m", "sh", "-c", hide, *command], env=temporary)
+    command = ["unshare", "-m", "sh", "-c", hide, RECORD, "-o", tmp_path / "b", *SHORT]
+    done = ended([*command, "--cpus", "0", "--duration", "0.5"], env=recorder.environment)
     if "mount" in done.stderr or "unshare" in done.stderr:
         missing("cannot hide a file in a mount namespace here")
     assert done.returncode == 0, done.stderr
@@ -55,24 +45,18 @@ def test_times_of_another_clock_accuse_nobody(tmp_path: Path, temporary: dict[st
 # A trial has 20 s to end, on a busy host, too.
 @pytest.mark.slow
 @pytest.mark.measures
-def test_a_kit_on_a_disk_that_runs_no_programs(tmp_path: Path, temporary: dict[str, str]) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "noexec", "kit", disk]).returncode:
-        missing("cannot mount a disk here")
-    try:
+def test_a_kit_on_a_disk_that_runs_no_programs(tmp_path: Path, recorder: Recorder) -> None:
+    with small_disk(tmp_path, "16m,noexec") as disk:
         shutil.copytree(ROOT / "capture", disk / "capture")
         kit = ["sh", disk / "capture" / "netcost-record"]
-        done = ended([*kit, "-o", tmp_path / "b", *SHORT, "--check"], env=temporary)
+        done = ended([*kit, "-o", tmp_path / "b", *SHORT, "--check"], env=recorder.environment)
         assert "verdict: go" in done.stdout, done.stdout + done.stderr
         done = ended(
             [*kit, "-o", tmp_path / "e", *SHORT, "--repeat", "1", "--duration", "0.2"],
-            env=temporary,
+            env=recorder.environment,
         )
         assert done.returncode == 0, done.stderr
         assert len(open_experiment(tmp_path / "e").steps) == 1
-    finally:
-        subprocess.run(["umount", disk], check=True)
 
 
 @pytest.mark.slow
@@ -81,69 +65,48 @@ def test_a_kit_on_a_disk_that_runs_no_programs(tmp_path: Path, temporary: dict[s
     "options", [["--check", "--profile", "stolen,functions"], ["--profile", "stolen,counters"], []]
 )
 def test_a_perf_that_answers_nothing_is_waited_for_within_limits(
-    options: list[str], tmp_path: Path, temporary: dict[str, str]
+    options: list[str], tmp_path: Path, recorder: Recorder
 ) -> None:
     path = stub(tmp_path / "bin", "perf", "exec sleep 300")
     stub(tmp_path / "bin", "trace-cmd", "exit 1")
     limits = {"NETCOST_ASKED_SECONDS": "1", "NETCOST_START_SECONDS": "2"}
+    status = int("--check" in options)
     # Whoever waits for it longer is ended.
-    done = ended(
-        [RECORD, "-o", tmp_path / "b", "--sidecars", "none", "--duration", "0.2", *options],
-        env={**temporary, **limits, "PATH": path},
-    )
-    if "--check" in options:
-        assert done.returncode == 1
-    else:
-        assert (done.returncode, manifest_of(tmp_path / "b")["tool"]) == (0, "tracefs")
+    quick = ("--sidecars", "none", "--duration", "0.2")
+    recorder(*quick, *options, status=status, env=limits, path=path)
+    assert status or manifest_of(tmp_path / "b")["tool"] == "tracefs"
 
 
-def test_a_full_temporary_folder_costs_no_recording(
-    tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "small", disk]).returncode:
-        missing("cannot mount a small disk here")
-    try:
+def test_a_full_temporary_folder_costs_no_recording(tmp_path: Path, recorder: Recorder) -> None:
+    with small_disk(tmp_path, "1m") as disk:
         fill = f"sleep 0.3; dd if=/dev/zero of={disk}/full bs=64k 2>/dev/null; sleep 0.7; exit 0"
         done = ended(
             [RECORD, "-o", tmp_path / "b", *SHORT, "--victim", fill],
-            env={**temporary, "TMPDIR": str(disk)},
+            env={**recorder.environment, "TMPDIR": str(disk)},
         )
         # Whether it can say what it misses or not.
-        assert sum(open_capture(tmp_path / "b").info["events"].values()) > 0, done.stderr
+        assert open_capture(tmp_path / "b").event_count > 0, done.stderr
         state = manifest_of(tmp_path / "b")["completeness"]["state"]
         assert state == "unknown", done.stderr
-    finally:
-        subprocess.run(["umount", disk], check=True)
 
 
 # By the next, whoever that is.
 @pytest.mark.alone
 def test_an_instance_that_all_were_killed_over_is_removed_by_the_next(
-    tmp_path: Path, temporary: dict[str, str]
+    tmp_path: Path, recorder: Recorder
 ) -> None:
     instances = Path("/sys/kernel/tracing/instances")
-    process = started(
-        [RECORD, "-o", tmp_path / "b", *SHORT, "--duration", "30"],
-        env=temporary,
-        stderr=subprocess.PIPE,
-    )
-    recording(process)
-    time.sleep(0.3)
-    # As the end of a container does: all at once.
-    group = commands_with(str(tmp_path))
-    subprocess.run(["kill", "-KILL", *map(str, group)], check=False)
-    process.wait()
-    assert process.stderr is not None
-    process.stderr.close()
-    for path in Path(temporary["TMPDIR"]).iterdir():
+    with recorder.begun(*SHORT, "--duration", "30") as process:
+        time.sleep(0.3)
+        # As the end of a container does: all at once.
+        group = commands_with(str(tmp_path))
+        subprocess.run(["kill", "-KILL", *map(str, group)], check=False)
+    for path in Path(recorder.environment["TMPDIR"]).iterdir():
         subprocess.run(["rm", "-r", path], check=True)
     subprocess.run(["rm", "-r", tmp_path / "b.partial"], check=True)
     left = [path.name for path in instances.glob(f"netcost-{process.pid}-*")]
     assert len(left) == 1
-    done = ended([RECORD, "-o", tmp_path / "c", *SHORT, "--duration", "0.2"], env=temporary)
-    assert done.returncode == 0, done.stderr
+    recorder(*SHORT, "--duration", "0.2", name="c")
     assert not (instances / left[0]).exists()
     assert any(left[0] in note for note in manifest_of(tmp_path / "c")["notes"])
     assert processes_with(str(tmp_path)) == []

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from support.host import ROOT
-from support.kit.pack import MANIFEST, PACK, make_bundle, make_experiment, snapshot, write
+from support.kit.pack import MANIFEST, PACK, make_bundle, make_experiment, refused, write
 from support.kit.record import ended
 
 CHECK = ROOT / "capture" / "lib" / "json-check.awk"
@@ -154,21 +154,14 @@ def test_a_broken_manifest_is_refused(
     else:
         folder = make_bundle(tmp_path)
         write(folder, {where: text})
-    before = snapshot(tmp_path)
     words = ["--mask", "--trace", "omit"] if mask else []
-    done = ended([PACK, folder, *words], env=temporary)
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert where in done.stderr
-    assert says in done.stderr
-    assert snapshot(tmp_path) == before
+    refused(tmp_path, folder, *words, says=(where, says), env=temporary)
 
 
 def test_a_broken_experiment_is_refused(tmp_path: Path, temporary: dict[str, str]) -> None:
     folder = make_experiment(tmp_path / "e", ("one",))
     write(folder, {"experiment.json": '{"netcost_bundle": 1}'})
-    done = ended([PACK, folder], env=temporary)
-    assert done.returncode == 1
-    assert 'has no "netcost_experiment"' in done.stderr
+    refused(tmp_path, folder, says='has no "netcost_experiment"', env=temporary)
     # A victim's own are its own.
     write(make_bundle(tmp_path), {"files/manifest.json": "{"})
     assert ended([PACK, tmp_path / "quiet"], env=temporary).returncode == 0

@@ -12,7 +12,7 @@ import pytest
 
 from netcost_analysis import open_capture
 from support.kit.pack import masked, packed
-from support.kit.record import RECORD, ended, manifest_of, require_recorder, stub
+from support.kit.record import Recorder, manifest_of, require_recorder, stub
 from support.kit.service import cgroup, service
 
 pytestmark = pytest.mark.live
@@ -41,10 +41,9 @@ def secrets(folder: Path) -> tuple[str, ...]:
 def recorded(folder: Path, *options: str) -> Path:
     bundle = folder / "b"
     subprocess.run(["rm", "-rf", bundle], check=True)
-    command = [RECORD, "-o", bundle, *QUICK, "--attach", "container:vaultbox", *options]
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    done = ended(command, env={**os.environ, "PATH": path})
-    assert done.returncode == 0, done.stderr
+    attach = ("--attach", "container:vaultbox")
+    Recorder(folder, dict(os.environ))(*QUICK, *attach, *options, path=path)
     return bundle
 
 

@@ -1,6 +1,5 @@
 # netcost-record --trace-for: a part of the run is traced, the rest is of the whole run.
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,16 +7,13 @@ import pytest
 from netcost_analysis import open_capture
 from support.kit.record import (
     MARK,
-    RECORD,
     SHORT,
+    Recorder,
     by_tool,
-    ended,
     manifest_of,
-    nothing_left,
     path_without,
     preferred,
     processes_with,
-    require_recorder,
     stub,
 )
 
@@ -28,23 +24,13 @@ LOAD = f"while :; do sleep 0.02; done; : {MARK}"
 BUSY = "sh -c 'while :; do :; done'"
 
 
-@pytest.fixture
-def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
-    with nothing_left(tmp_path) as environment:
-        yield environment
-
-
 @pytest.mark.measures
 @by_tool("perf", "tracefs")
-def test_a_part_of_the_victims_run_is_traced(
-    tool: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    require_recorder(tool)
+def test_a_part_of_the_victims_run_is_traced(tool: str, tmp_path: Path, recorder: Recorder) -> None:
     bundle = tmp_path / "b"
     victim = f"timeout 3 {BUSY}; true"
     part = ["--trace-after", "0.7", "--trace-for", "0.4", "--load", LOAD, "--victim", victim]
-    done = ended([RECORD, "-o", bundle, *QUIET, "--tool", tool, *part], env=temporary)
-    assert done.returncode == 0, done.stderr
+    recorder(*QUIET, "--tool", tool, *part, name=bundle)
     manifest = manifest_of(bundle)
     window, run = manifest["window"], manifest["victim"]
     assert run["start_ns"] + 0.6e9 < window["start_ns"] < window["end_ns"] < run["end_ns"]
@@ -71,14 +57,10 @@ def test_a_part_of_the_victims_run_is_traced(
     assert processes_with(MARK) == []
 
 
-def test_without_a_victim_a_load_that_is_over_ends_it(
-    tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    require_recorder("tracefs")
+def test_without_a_victim_a_load_that_is_over_ends_it(tmp_path: Path, recorder: Recorder) -> None:
     part = ["--trace-after", "0.1", "--trace-for", "0.2", "--duration", "30"]
     load = "sleep 2; echo over"
-    done = ended([RECORD, "-o", tmp_path / "b", *SHORT, *part, "--load", load], env=temporary)
-    assert done.returncode == 0, done.stderr
+    recorder(*SHORT, *part, "--load", load)
     manifest = manifest_of(tmp_path / "b")
     assert 0.2 <= manifest["duration_s"] < 29
     assert (tmp_path / "b" / "load.txt").read_text() == "over\n"
@@ -87,38 +69,26 @@ def test_without_a_victim_a_load_that_is_over_ends_it(
     assert ran["end_ns"] - ran["start_ns"] >= 2 * 10**9
 
 
-def test_a_run_that_is_over_first_is_none(tmp_path: Path, temporary: dict[str, str]) -> None:
-    require_recorder("tracefs")
+def test_a_run_that_is_over_first_is_none(tmp_path: Path, recorder: Recorder) -> None:
     part = ["--trace-after", "20", "--trace-for", "1", "--victim", "sleep 0.2"]
-    done = ended([RECORD, "-o", tmp_path / "b", *SHORT, *part], env=temporary)
-    assert done.returncode == 1
+    done = recorder(*SHORT, *part, status=1)
     assert "--trace-after 20" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["tmp"]
 
 
-def test_a_trace_that_outlasts_the_run_ends_with_it(
-    tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    require_recorder("tracefs")
+def test_a_trace_that_outlasts_the_run_ends_with_it(tmp_path: Path, recorder: Recorder) -> None:
     part = ["--trace-for", "30", "--duration", "40", "--victim", "sleep 2"]
-    done = ended([RECORD, "-o", tmp_path / "b", *SHORT, *part], env=temporary)
-    assert done.returncode == 0, done.stderr
+    recorder(*SHORT, *part)
     manifest = manifest_of(tmp_path / "b")
     assert any("30 s" in note for note in manifest["notes"])
     assert manifest["duration_s"] < 29
 
 
-def test_a_perf_that_cannot_begin_later_is_not_taken(
-    tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    require_recorder("tracefs")
+def test_a_perf_that_cannot_begin_later_is_not_taken(tmp_path: Path, recorder: Recorder) -> None:
     without = path_without(tmp_path / "bin", "perf", "trace-cmd")
     path = stub(tmp_path / "stub", "perf", "exit 1").partition(":")[0] + f":{without}"
     options = ["--trace-for", "0.1", "--duration", "3"]
-    command = [RECORD, "-o", tmp_path / "b", *QUIET, *options]
-    environment = temporary | preferred("perf", tmp_path / "root") | {"PATH": path}
-    done = ended(command, env=environment)
-    assert done.returncode == 0, done.stderr
+    recorder(*QUIET, *options, path=path, env=preferred("perf", tmp_path / "root"))
     manifest = manifest_of(tmp_path / "b")
     assert manifest["tool"] == "tracefs"
     assert "this perf" in " ".join(manifest["notes"])

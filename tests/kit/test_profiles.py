@@ -3,23 +3,23 @@
 
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from netcost_analysis import open_capture
-from support.host import missing, require_root_tracing
+from support.host import missing
 from support.kit.record import (
+    MARK,
     RECORD,
     VICTIM,
+    Recorder,
     busybox_alone,
     ended,
     manifest_of,
-    nothing_left,
     path_without,
-    require_recorder,
+    processes_with,
+    recorder_in,
     samples,
     stub,
 )
@@ -27,21 +27,12 @@ from support.kit.record import (
 pytestmark = pytest.mark.live
 
 
-@pytest.fixture
-def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
-    require_recorder("tracefs")
-    with nothing_left(tmp_path, "tracefs") as environment:
-        yield environment
-
-
 @pytest.fixture(scope="module")
 def functions(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    require_root_tracing()
     folder = tmp_path_factory.mktemp("functions")
     options = ["--profile", "functions", "--victim", VICTIM, "--cpus", "0", "--sidecars", "none"]
-    with nothing_left(folder, "perf") as environment:
-        done = ended([RECORD, "-o", folder / "b", *options], env=environment)
-    assert done.returncode == 0, done.stderr
+    with recorder_in(folder, "perf") as recorder:
+        recorder(*options)
     return folder / "b"
 
 
@@ -69,13 +60,11 @@ def test_functions_are_sampled_with_their_callers(functions: Path) -> None:
     assert manifest["events"] == []
 
 
-def test_nothing_but_what_runs_beside(tmp_path: Path, temporary: dict[str, str]) -> None:
+def test_nothing_but_what_runs_beside(tmp_path: Path, recorder: Recorder) -> None:
     # Until two copies are there, however long each takes; the last is taken at the end.
     copies = f"cat '{tmp_path}/b.partial/samples/stat' 2>/dev/null | grep -c ^@"
     victim = f'while [ "$({copies})" -lt 2 ]; do sleep 0.05; done'
-    options = ["--profile", "none", "--victim", victim, "--interval", "0.1"]
-    done = ended([RECORD, "-o", tmp_path / "b", *options], env=temporary)
-    assert done.returncode == 0, done.stderr
+    recorder("--profile", "none", "--victim", victim, "--interval", "0.1")
     manifest = manifest_of(tmp_path / "b")
     assert (manifest["tool"], manifest["trace"], manifest["clock"]) == (None, None, None)
     assert len(samples(tmp_path / "b", "stat")) >= 3
@@ -91,7 +80,7 @@ JOULES = (
 
 
 def test_a_sidecar_is_told_to_finish_and_one_that_fails_is_noted(
-    tmp_path: Path, temporary: dict[str, str]
+    tmp_path: Path, recorder: Recorder
 ) -> None:
     # SIGINT is ignored in what a shell starts in the background, and a shell cannot undo that.
     script, begun = tmp_path / "turbostat.py", tmp_path / "begun"
@@ -108,8 +97,7 @@ def test_a_sidecar_is_told_to_finish_and_one_that_fails_is_noted(
     # However long it takes to begin.
     victim = f"while [ ! -e {begun} ]; do sleep 0.05; done"
     options = ["--profile", "none", "--victim", victim, "--sidecars", "mpstat,turbostat"]
-    done = ended([RECORD, "-o", tmp_path / "b", *options], env={**temporary, "PATH": path})
-    assert done.returncode == 0, done.stderr
+    recorder(*options, path=path)
     said = (tmp_path / "b" / "turbostat.txt").read_text().splitlines()
     assert said == ["Busy% Bzy_MHz PkgWatt", "12.5 2400 61"]
     notes = manifest_of(tmp_path / "b")["notes"]
@@ -128,70 +116,57 @@ esac"""
     return stub(folder, "perf", script)
 
 
-def test_energy_where_it_is_counted(tmp_path: Path, temporary: dict[str, str]) -> None:
+def test_energy_where_it_is_counted(tmp_path: Path, recorder: Recorder) -> None:
     path = perf_with_energy(tmp_path / "bin")
     options = ["--profile", "energy", "--duration", "0.5", "--interval", "0.5"]
-    done = ended(
-        [RECORD, "-o", tmp_path / "b", *options, "--sidecars", "none"],
-        env={**temporary, "PATH": path},
-    )
-    assert done.returncode == 0, done.stderr
+    recorder(*options, "--sidecars", "none", path=path)
     assert json.loads((tmp_path / "b" / "energy.jsonl").read_text())["unit"] == "Joules"
     notes = manifest_of(tmp_path / "b")["notes"]
     assert any("profile energy" in note and "power/energy-cores/" in note for note in notes)
 
 
-def test_energy_where_it_is_not(tmp_path: Path, temporary: dict[str, str]) -> None:
+def test_energy_where_it_is_not(tmp_path: Path, recorder: Recorder) -> None:
     path = stub(tmp_path / "bin", "perf", "exit 129")
-    env = {**temporary, "PATH": path}
-    done = ended([RECORD, "-o", tmp_path / "b", "--profile", "energy"], env=env)
-    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    done = recorder("--profile", "energy", status=1, lines=1, path=path)
     assert "profile energy" in done.stderr
     # Beside another profile it is a note.
-    options = ["--profile", "light,energy", "--tool", "tracefs", "--duration", "0.3"]
-    done = ended([RECORD, "-o", tmp_path / "b", *options], env=env)
-    assert done.returncode == 0, done.stderr
+    recorder("--profile", "light,energy", "--tool", "tracefs", "--duration", "0.3", path=path)
     assert any("profile energy" in note for note in manifest_of(tmp_path / "b")["notes"])
 
 
-def test_without_the_programs_there_is_a_bundle(tmp_path: Path, temporary: dict[str, str]) -> None:
+def test_without_the_programs_there_is_a_bundle(tmp_path: Path, recorder: Recorder) -> None:
     names = ("mpstat", "pidstat", "ethtool", "ip", "tc", "perf", "trace-cmd", "turbostat")
-    env = {**temporary, "PATH": path_without(tmp_path / "bin", *names)}
-    done = ended([RECORD, "-o", tmp_path / "b", "--duration", "0.3"], env=env)
-    assert done.returncode == 0, done.stderr
+    path = path_without(tmp_path / "bin", *names)
+    recorder("--duration", "0.3", path=path)
     assert [one["name"] for one in manifest_of(tmp_path / "b")["companions"]] == ["samples"]
     assert not list((tmp_path / "b").rglob("ethtool*"))
-    done = ended([RECORD, "-o", tmp_path / "c", "--sidecars", "mpstat"], env=env)
-    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
-    assert "mpstat" in done.stderr
+    assert (
+        "mpstat" in recorder("--sidecars", "mpstat", name="c", status=1, lines=1, path=path).stderr
+    )
 
 
-def test_every_profile_is_recorded(tmp_path: Path, temporary: dict[str, str]) -> None:
+def test_every_profile_is_recorded(tmp_path: Path, recorder: Recorder) -> None:
     options = ["--profile", "anatomy,migration", "--tool", "tracefs", "--duration", "0.3"]
-    done = ended([RECORD, "-o", tmp_path / "b", *options, "--sidecars", "none"], env=temporary)
-    assert done.returncode == 0, done.stderr
-    manifest: dict[str, Any] = manifest_of(tmp_path / "b")
+    recorder(*options, "--sidecars", "none")
+    manifest = manifest_of(tmp_path / "b")
     assert manifest["profile"] == "anatomy,migration"
     events = manifest["events"]
     assert len(events) == len(set(events))
     assert {"net:netif_receive_skb", "skb:consume_skb", "sched:sched_migrate_task"} <= set(events)
-    info = open_capture(tmp_path / "b").info
-    assert info["format"] == "tracefs"
+    assert open_capture(tmp_path / "b").info["format"] == "tracefs"
 
 
-def test_shells_of_small_hosts(tmp_path: Path, temporary: dict[str, str]) -> None:
+def test_shells_of_small_hosts(tmp_path: Path, recorder: Recorder) -> None:
     folder = busybox_alone(tmp_path)
-    env = {**temporary, "PATH": str(folder)}
-    options = ["--duration", "0.5", "--interval", "0.2", "--victim", "sleep 0.4", "--baseline"]
-    done = ended([folder / "sh", RECORD, "-o", tmp_path / "b", *options], env=env)
-    assert done.returncode == 0, done.stderr
+    left = f"sleep 60 & setsid sleep 60 & : {MARK}; sleep 0.4"
+    options = ["--duration", "0.5", "--interval", "0.2", "--victim", left, "--baseline"]
+    recorder(*options, before=[folder / "sh"], path=str(folder))
+    assert processes_with(MARK) == []
     assert manifest_of(tmp_path / "b")["tool"] == "tracefs"
     assert len(samples(tmp_path / "b", "stat")) >= 2
 
 
-def test_energy_is_sampled_where_the_machine_counts_it(
-    tmp_path: Path, temporary: dict[str, str]
-) -> None:
+def test_energy_is_sampled_where_the_machine_counts_it(tmp_path: Path, recorder: Recorder) -> None:
     if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
         missing("needs a mount namespace of its own")
     # As Documentation/power/powercap has it, in files of one's own.
@@ -203,7 +178,7 @@ def test_energy_is_sampled_where_the_machine_counts_it(
         f'exec "{RECORD}" -o "{tmp_path}/b" --profile energy --duration 0.3 --interval 0.1\n'
     )
     path = perf_with_energy(tmp_path / "bin")
-    done = ended(["unshare", "-m", "sh", script], env={**temporary, "PATH": path})
+    done = ended(["unshare", "-m", "sh", script], env={**recorder.environment, "PATH": path})
     assert done.returncode == 0, done.stderr
     *_, lines = samples(tmp_path / "b", "energy")[0]
     assert lines[0].split() == ["intel-rapl:0", "package-0", "5500", "262143328850"]

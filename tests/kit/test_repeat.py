@@ -2,9 +2,7 @@
 
 import os
 import signal
-import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,15 +10,11 @@ import pytest
 from netcost_analysis import open_experiment
 from support.kit.record import (
     MARK,
-    RECORD,
     SHORT,
-    ended,
+    Recorder,
     manifest_of,
-    nothing_left,
     processes_with,
     recording,
-    require_recorder,
-    started,
 )
 
 pytestmark = pytest.mark.live
@@ -28,22 +22,10 @@ pytestmark = pytest.mark.live
 LOAD = f"echo it\\'s $LC_ALL; while :; do sleep 0.02; done; : {MARK}"
 
 
-@pytest.fixture(autouse=True)
-def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
-    require_recorder("tracefs")
-    with nothing_left(tmp_path) as environment:
-        yield environment
-
-
-def test_base_and_load_take_turns(tmp_path: Path, temporary: dict[str, str]) -> None:
+def test_base_and_load_take_turns(tmp_path: Path, recorder: Recorder) -> None:
     victim = "sleep 0.2; echo 'a  \"b\"' $LC_ALL"
     options = ["--repeat", "2", "--alternate", "--victim", victim, "--load", LOAD, "--note", "o'k"]
-    done = ended(
-        [RECORD, "-o", "an experiment", *SHORT, *options],
-        cwd=tmp_path,
-        env={**temporary, "LC_ALL": "C.UTF-8"},
-    )
-    assert done.returncode == 0, done.stderr
+    recorder(*SHORT, *options, name="an experiment", env={"LC_ALL": "C.UTF-8"}, cwd=tmp_path)
     series = open_experiment(tmp_path / "an experiment")
     assert series.experiment.experiment == "repeat"
     assert "--repeat 2 --alternate" in (series.experiment.command or "")
@@ -58,32 +40,26 @@ def test_base_and_load_take_turns(tmp_path: Path, temporary: dict[str, str]) -> 
         assert manifest["victim"]["command"] == victim
         assert manifest["notes"][:2] == ["o'k", f"repeat {folder[-1]} of 2"]
         assert (series.path / folder / "victim.txt").read_text() == 'a  "b" C.UTF-8\n'
-        assert sum(series.capture(folder).info["events"].values()) > 0
+        assert series.capture(folder).event_count > 0
     assert (series.path / "load-1" / "load.txt").read_text().splitlines()[0] == "it's C.UTF-8"
     assert processes_with(MARK) == []
 
 
-def test_without_a_load_it_is_the_same_again(tmp_path: Path, temporary: dict[str, str]) -> None:
-    done = ended(
-        [RECORD, "-o", tmp_path / "e", *SHORT, "--repeat", "2", "--duration", "0.2"], env=temporary
-    )
-    assert done.returncode == 0, done.stderr
+def test_without_a_load_it_is_the_same_again(tmp_path: Path, recorder: Recorder) -> None:
+    recorder(*SHORT, "--repeat", "2", "--duration", "0.2", name="e")
     assert list(open_experiment(tmp_path / "e").steps["bundle"]) == ["run-1", "run-2"]
 
 
-def test_one_that_fails_leaves_those_before(tmp_path: Path, temporary: dict[str, str]) -> None:
+def test_one_that_fails_leaves_those_before(tmp_path: Path, recorder: Recorder) -> None:
     victim = f"[ ! -e '{tmp_path}/once' ] || exit 5; : >'{tmp_path}/once'; sleep 0.2"
-    command = [RECORD, "-o", tmp_path / "e", *SHORT, "--repeat", "3", "--victim", victim]
-    done = ended(command, env=temporary)
-    assert done.returncode == 1
-    assert "exit status 5" in done.stderr
+    options = (*SHORT, "--repeat", "3", "--victim", victim)
+    assert "exit status 5" in recorder(*options, name="e", status=1).stderr
     series = open_experiment(tmp_path / "e")
     assert list(series.steps["bundle"]) == ["run-1"]
     assert len(series.experiment.notes) == 1
     assert "repeat 2" in series.experiment.notes[0]
     assert not (tmp_path / "e" / "run-2").exists()
-    done = ended([*command[:2], tmp_path / "none", *command[3:]], env=temporary)
-    assert done.returncode == 1
+    recorder(*options, name="none", status=1)
     assert not list(tmp_path.glob("none*"))
     (tmp_path / "once").unlink()
 
@@ -94,24 +70,17 @@ def test_one_that_fails_leaves_those_before(tmp_path: Path, temporary: dict[str,
     [signal.SIGINT, pytest.param(signal.SIGKILL, marks=(pytest.mark.alone, pytest.mark.slow))],
 )
 def test_a_signal_keeps_what_is_recorded(
-    number: signal.Signals, tmp_path: Path, temporary: dict[str, str]
+    number: signal.Signals, tmp_path: Path, recorder: Recorder
 ) -> None:
     victim = f"sleep 0.2; [ ! -e '{tmp_path}/e.partial/run-1' ] || sleep 60; : {MARK}"
-    process = started(
-        [RECORD, "-o", tmp_path / "e", *SHORT, "--repeat", "3", "--victim", victim],
-        env=temporary,
-        stderr=subprocess.PIPE,
-    )
-    recording(process)
+    process = recorder.begun(*SHORT, "--repeat", "3", "--victim", victim, name="e")
     recording(process)
     time.sleep(0.5)
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
-    status = process.wait(timeout=60)
-    assert status == (128 + number if number != signal.SIGKILL else -number)
-    assert process.stderr is not None
-    process.stderr.close()
+    process.communicate(timeout=60)
+    assert process.returncode == (128 + number if number != signal.SIGKILL else -number)
     deadline = time.monotonic() + 40
-    folder = Path(temporary["TMPDIR"])
+    folder = Path(recorder.environment["TMPDIR"])
     while (processes_with(str(tmp_path)) or any(folder.iterdir())) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert processes_with(MARK) == []

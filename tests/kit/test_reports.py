@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from support.host import ROOT
 
 TASKS = ROOT / "capture" / "lib" / "tasks.sh"
@@ -23,14 +25,17 @@ for _ in {" ".join("x" * waits)}; do next_report; echo "$report"; limit_pid=''; 
     return done.stdout.splitlines()
 
 
-def test_a_limit_that_had_passed_before_it_was_stopped_is_no_other_ones(tmp_path: Path) -> None:
-    assert reports(tmp_path, "limit 1", "victim ended 0", waits=1) == ["victim ended 0"]
-
-
-def test_the_limit_that_runs_is_reported(tmp_path: Path) -> None:
-    assert reports(tmp_path, "limit 1", "limit 2", waits=1) == ["limit"]
-
-
-def test_a_limit_that_was_stopped_is_not_reported_again(tmp_path: Path) -> None:
-    said = ["limit 2", "limit 2", "recorder1 started"]
-    assert reports(tmp_path, *said, waits=2) == ["limit", "recorder1 started"]
+@pytest.mark.parametrize(
+    ("lines", "reported"),
+    [
+        # One that had passed before it was stopped is no other one's.
+        (["limit 1", "victim ended 0"], ["victim ended 0"]),
+        (["limit 1", "limit 2"], ["limit"]),
+        # Nor is it reported again.
+        (["limit 2", "limit 2", "recorder1 started"], ["limit", "recorder1 started"]),
+    ],
+)
+def test_the_limit_that_runs_is_reported(
+    lines: list[str], reported: list[str], tmp_path: Path
+) -> None:
+    assert reports(tmp_path, *lines, waits=len(reported)) == reported

@@ -23,8 +23,7 @@ def host(tmp_path: Path) -> Host:
 
 def test_what_would_change_is_said_and_nothing_is_changed(host: Host) -> None:
     before = host.settings()
-    done = host.steer("apply", *ALL, "--qdisc", "noqueue")
-    assert (done.returncode, done.stderr) == (0, "")
+    said = host.steered("apply", *ALL, "--qdisc", "noqueue")
     sys, proc = host.root / "sys", host.root / "proc"
     commands = [
         *(f"echo 0 >{sys}/class/net/eth0/queues/rx-{n}/rps_cpus # is ff" for n in range(4)),
@@ -33,7 +32,7 @@ def test_what_would_change_is_said_and_nothing_is_changed(host: Host) -> None:
         f"echo 5 >{proc}/irq/152/smp_affinity_list # is 0-7",
         f"echo noqueue >{proc}/sys/net/core/default_qdisc # is fq_codel",
     ]
-    assert [" ".join(line.split()) for line in done.stdout.splitlines()[1:]] == commands
+    assert [" ".join(line.split()) for line in said.splitlines()[1:]] == commands
     assert host.settings() == before
 
 
@@ -46,8 +45,7 @@ def test_a_device_named_twice_is_changed_once(host: Host) -> None:
 
 def test_what_is_applied_is_put_back(host: Host) -> None:
     before = host.settings()
-    done = host.steer("apply", *ALL, "--qdisc", "noqueue", "--yes")
-    assert (done.returncode, done.stderr) == (0, "")
+    host.steered("apply", *ALL, "--qdisc", "noqueue", "--yes")
     assert host.read("rules-eth0") == f"1023 {MAC} 2"
     assert host.read("ntuple") == "on"
     assert host.read("proc/irq/152/smp_affinity_list") == "5"
@@ -56,9 +54,8 @@ def test_what_is_applied_is_put_back(host: Host) -> None:
     rps = [host.read(f"sys/class/net/eth0/queues/rx-{queue}/rps_cpus") for queue in range(4)]
     assert rps == ["0"] * 4
 
-    done = host.steer("restore")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1].startswith("8 changes")
+    said = host.steered("restore")
+    assert said.splitlines()[-1].startswith("8 changes")
     assert host.settings() == before
     done = host.steer("restore")
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 1)
@@ -114,9 +111,8 @@ def test_filters_stay_as_somebody_else_has_left_them(host: Host, added: bool, le
         host.write("rules-eth0", f"{host.read('rules-eth0')}\n{rule}")
     else:
         host.write("ntuple", left)
-    done = host.steer("restore")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "ntuple-filters of eth0" in done.stdout
+    said = host.steered("restore")
+    assert "ntuple-filters of eth0" in said
     assert host.read("ntuple") == left
     assert host.read("rules-eth0") == (rule if added else "")
     assert host.read("proc/irq/152/smp_affinity_list") == "0-7"
@@ -172,10 +168,9 @@ def test_status_follows_the_flow_to_its_cpu(host: Host) -> None:
     host.counters({0: 100, 2: 1000}, {(152, 5): 10}, {0: 100, 5: 1000})
     host.counters({0: 130, 2: 91000}, {(152, 5): 9010}, {0: 130, 5: 91000}, at="later/")
     host.steer("apply", *ALL, "--yes")
-    done = host.steer("status", "--seconds", "1")
-    assert (done.returncode, done.stderr) == (0, "")
+    said = host.steered("status", "--seconds", "1")
     # The rule, the queue, its packets, its interrupt, where that may run and runs, how often.
-    told = [re.findall(r"\d[\w:.]*", line) for line in done.stdout.splitlines()]
+    told = [re.findall(r"\d[\w:.]*", line) for line in said.splitlines()]
     for figures in (
         *(["0:", "1023", MAC, "2"], ["2:", "90000", "90030"], ["9000", "5"]),
         *(["152", "5_comp2", "0000:d8:00.0", "5", "5"], ["0", "2", "152", "5"], ["5:", "90000"]),
@@ -222,18 +217,14 @@ def labels_of(host: Host, *labels: str) -> None:
         ("eth0-tx-2", "eth0-rx-0", "eth0-rx-2", "eth0"),
         ("mlx5_async2@pci:0000:d8:00.0", "x", "mlx5_comp2@pci:0000:d8:00.0", "y"),
         ("i40e-eth0-TxRx-20", "z", "i40e-eth0-TxRx-2", "i40e-0000:3b:00.0:misc"),
+        # Of a device without numbers in sysfs.
+        ("eth01-TxRx-2", "ahci", "eth0-TxRx-2", "eth0-TxRx-0"),
     ],
 )
 def test_the_queues_interrupt_is_known_by_its_label(host: Host, labels: tuple[str, ...]) -> None:
+    if "ahci" in labels:
+        shutil.rmtree(host.root / "sys/class/net/eth0/device")
     labels_of(host, *labels)
-    done = host.steer("apply", "--device", "eth0", "--keep-rps", "--queue", "2", "--cpu", "5")
-    [line] = done.stdout.splitlines()[1:]
-    assert line.split()[:3] == ["echo", "5", f">{host.root}/proc/irq/152/smp_affinity_list"]
-
-
-def test_a_device_without_numbers_in_sysfs_is_known_by_its_name(host: Host) -> None:
-    shutil.rmtree(host.root / "sys/class/net/eth0/device")
-    labels_of(host, "eth01-TxRx-2", "ahci", "eth0-TxRx-2", "eth0-TxRx-0")
     done = host.steer("apply", "--device", "eth0", "--keep-rps", "--queue", "2", "--cpu", "5")
     [line] = done.stdout.splitlines()[1:]
     assert line.split()[:3] == ["echo", "5", f">{host.root}/proc/irq/152/smp_affinity_list"]
@@ -248,37 +239,26 @@ def test_a_label_that_does_not_tell_is_asked_for(host: Host) -> None:
     assert "irq/153/smp_affinity_list" in done.stdout
 
 
+# More of it: tests/golden/kit.console.
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("file", "text", "words", "said"),
     [
-        # More of it: tests/golden/kit.console.
-        (["apply", "--device", "eth0", "--mac", MAC, "--queue", "9"], 1, "queue 9"),
-        (["apply", "--device", "eth0", "--cpu", "64"], 1, "CPU 64"),
+        ("", "", ["--device", "eth0", "--mac", MAC, "--queue", "9"], "queue 9"),
+        ("", "", ["--device", "eth0", "--cpu", "64"], "CPU 64"),
+        ("sys/class/net/bond0/bonding/slaves", "eth0 eth1", ["--device", "bond0"], "eth0,eth1"),
+        ("ntuple", "off [fixed]", ALL, "off [fixed]"),
+        # Of another queue: it is not replaced.
+        ("rules-eth0", f"7 {MAC} 1", ALL, f"rule 7 for {MAC}"),
     ],
 )
-def test_bad_usage_is_one_line(host: Host, words: list[str], status: int, said: str) -> None:
-    done = host.steer(*words)
-    assert (done.returncode, done.stdout) == (status, "")
-    assert len(done.stderr.splitlines()) == 1
+def test_what_the_host_cannot_do_is_refused_in_a_line(
+    host: Host, file: str, text: str, words: list[str], said: str
+) -> None:
+    if file:
+        host.write(file, text)
+    done = host.steer("apply", *words)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
     assert said in done.stderr
-
-
-def test_a_bond_is_refused_with_the_names_of_its_devices(host: Host) -> None:
-    host.write("sys/class/net/bond0/bonding/slaves", "eth0 eth1")
-    done = host.steer("apply", "--device", "bond0")
-    assert "eth0,eth1" in done.stderr
-
-
-def test_a_device_without_flow_rules_is_refused(host: Host) -> None:
-    host.write("ntuple", "off [fixed]")
-    done = host.steer("apply", *ALL)
-    assert "off [fixed]" in done.stderr
-
-
-def test_a_rule_that_is_there_for_another_queue_is_not_replaced(host: Host) -> None:
-    host.write("rules-eth0", f"7 {MAC} 1")
-    done = host.steer("apply", *ALL)
-    assert f"rule 7 for {MAC}" in done.stderr
 
 
 @pytest.mark.parametrize("shell", ["dash", "busybox"])

@@ -13,7 +13,7 @@ from netcost_analysis.questions.accounting.cpu_counters import cpu_counters, sec
 from netcost_analysis.questions.got_shares import work_share
 from support.host import SAMPLES
 from support.kit.awk import every_awk, run
-from support.kit.record import RECORD, SHORT, TOOLS, by_tool, ended, require_recorder
+from support.kit.record import SHORT, TOOLS, Recorder, by_tool
 
 BUNDLES = (
     "veth-stolen-time",
@@ -147,14 +147,12 @@ LOAD = "taskset -c 0 python3 -c '{}'".format(
 # Events are counted for a while, and no longer.
 @pytest.mark.measures
 @by_tool(*TOOLS)
-def test_a_recording_ends_with_it(tool: str, tmp_path: Path) -> None:
-    require_recorder(tool)
+def test_a_recording_ends_with_it(tool: str, tmp_path: Path, recorder: Recorder) -> None:
     # Packets by the trace alone, so that whatever perf misses is missing from both.
     options = ["--tool", tool, "--profile", "light", "--sidecars", "none", "--interval", "0"]
     speed = "openssl speed -seconds 1 -bytes 1024 -evp sha256"
     victim = ["--victim", speed, "--victim-cpu", "1", "--baseline", "--load", LOAD]
-    done = ended([RECORD, "-o", tmp_path / "b", *options, *victim])
-    assert done.returncode == 0, done.stderr
+    done = recorder(*options, *victim)
     text = (tmp_path / "b" / "summary.txt").read_text()
     assert done.stdout.startswith(text)
     lines = text.splitlines()
@@ -178,11 +176,9 @@ def test_a_recording_ends_with_it(tool: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.live
-def test_without_a_victim_and_without_a_trace(tmp_path: Path) -> None:
-    require_recorder("tracefs")
+def test_without_a_victim_and_without_a_trace(tmp_path: Path, recorder: Recorder) -> None:
     for name, options in (("a", SHORT), ("b", ("--profile", "none", "--sidecars", "none"))):
-        done = ended([RECORD, "-o", tmp_path / name, *options, "--duration", "0.5"])
-        assert done.returncode == 0, done.stderr
+        recorder(*options, "--duration", "0.5", name=name)
         text = (tmp_path / name / "summary.txt").read_text()
         assert not any(line.startswith("work") for line in text.splitlines())
         assert re.search(r"^CPU \d+ +softirq", text, re.M)

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,14 @@ from support.kit.record import (
     RECORD,
     TRACE_CMD,
     TRACING,
-    await_free_buffer,
+    Recorder,
     ended,
     manifest_of,
-    nothing_left,
     path_without,
     preferred,
     require_recorder,
     stub,
+    with_trace_cmd,
 )
 
 pytestmark = pytest.mark.live
@@ -32,104 +31,68 @@ NO_TRACEPOINTS = """case "$*" in
 esac"""
 
 
-@pytest.fixture
-def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
-    require_recorder("tracefs")
-    with nothing_left(tmp_path, "tracefs") as environment:
-        yield environment
-
-
-def with_path(environment: dict[str, str], path: str) -> dict[str, str]:
-    return {**environment, "PATH": path}
-
-
-def test_without_perf_and_trace_cmd_tracefs_records(
-    tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    bare = with_path(temporary, path_without(tmp_path / "bin", "perf", "trace-cmd"))
-    done = ended([RECORD, "-o", tmp_path / "b", "--duration", "0.3"], env=bare)
-    assert done.returncode == 0, done.stderr
+def test_without_perf_and_trace_cmd_tracefs_records(tmp_path: Path, recorder: Recorder) -> None:
+    recorder("--duration", "0.3", path=path_without(tmp_path / "bin", "perf", "trace-cmd"))
     manifest = manifest_of(tmp_path / "b")
     assert (manifest["tool"], manifest["trace"]) == ("tracefs", "trace.tracefs")
     assert manifest["host"]["perf"] is None
     assert manifest["host"]["trace_cmd"] is None
 
 
-def test_a_perf_without_tracepoints_is_passed_over(
-    tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    path_without(tmp_path / "bin", "perf", "trace-cmd")
+def test_a_perf_without_tracepoints_is_passed_over(tmp_path: Path, recorder: Recorder) -> None:
+    path = path_without(tmp_path / "bin", "perf", "trace-cmd")
     stub(tmp_path / "bin", "perf", NO_TRACEPOINTS)
-    bare = with_path(temporary | preferred("perf", tmp_path / "root"), str(tmp_path / "bin"))
-    done = ended([RECORD, "-o", tmp_path / "b", "--duration", "0.3"], env=bare)
-    assert done.returncode == 0, done.stderr
+    recorder("--duration", "0.3", path=path, env=preferred("perf", tmp_path / "root"))
     manifest = manifest_of(tmp_path / "b")
     assert manifest["tool"] == "tracefs"
     assert any("libtraceevent" in note for note in manifest["notes"])
     assert manifest["host"]["perf"] == "perf version 6.9"
     assert not (tmp_path / "b" / "trace.perf.data").exists()
 
-    done = ended([RECORD, "-o", tmp_path / "c", "--tool", "perf"], env=bare)
-    assert done.returncode == 1
+    done = recorder("--tool", "perf", name="c", status=1, lines=1, path=path)
     assert "libtraceevent" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize(("boot", "tool"), [("", "perf"), ("of-another-boot", "tracefs")])
 def test_what_a_check_of_this_boot_has_found_best_records(
-    boot: str, tool: str, tmp_path: Path, temporary: dict[str, str]
+    boot: str, tool: str, tmp_path: Path, recorder: Recorder
 ) -> None:
     require_recorder("perf")
-    environment = temporary | preferred("perf", tmp_path / "root", boot)
-    for options in ([], ["--tool", "auto"]):
-        bundle = tmp_path / f"b{len(options)}"
-        command = [RECORD, "-o", bundle, "--duration", "0.3", *options]
-        done = ended(command, env=environment)
-        assert done.returncode == 0, done.stderr
-        assert manifest_of(bundle)["tool"] == tool
+    found = preferred("perf", tmp_path / "root", boot)
+    for name, options in (("b", ()), ("c", ("--tool", "auto"))):
+        recorder("--duration", "0.3", *options, name=name, env=found)
+        assert manifest_of(tmp_path / name)["tool"] == tool
 
 
-@pytest.mark.parametrize("tool", ["perf", "trace-cmd"])
-def test_a_tool_that_is_not_here_is_one_line(
-    tool: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    bare = with_path(temporary, path_without(tmp_path / "bin", tool))
-    done = ended([RECORD, "-o", tmp_path / "b", "--tool", tool], env=bare)
-    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
-    assert tool in done.stderr
+@pytest.mark.parametrize("name", ["perf", "trace-cmd"])
+def test_a_tool_that_is_not_here_is_one_line(name: str, tmp_path: Path, recorder: Recorder) -> None:
+    path = path_without(tmp_path / "bin", name)
+    assert name in recorder("--tool", name, status=1, lines=1, path=path).stderr
 
 
 @pytest.mark.alone
-def test_a_buffer_in_use_is_left_to_its_user(tmp_path: Path) -> None:
+def test_a_buffer_in_use_is_left_to_its_user(tmp_path: Path, recorder: Recorder) -> None:
     require_recorder("trace-cmd")
-    with nothing_left(tmp_path, "tracefs") as environment:
-        bare = environment | preferred("trace-cmd", tmp_path / "root")
-        switch = TRACING / "events" / "sched" / "sched_process_hang" / "enable"
-        switch.write_text("1")
-        try:
-            done = ended([RECORD, "-o", tmp_path / "b", "--tool", "trace-cmd"], env=bare)
-            assert done.returncode == 1
-            assert "events are on" in done.stderr
-            done = ended([RECORD, "-o", tmp_path / "b", "--duration", "0.3"], env=bare)
-            assert done.returncode == 0, done.stderr
-            assert switch.read_text().strip() == "1"
-        finally:
-            switch.write_text("0")
+    switch = TRACING / "events" / "sched" / "sched_process_hang" / "enable"
+    switch.write_text("1")
+    try:
+        assert "events are on" in recorder("--tool", "trace-cmd", status=1).stderr
+        recorder("--duration", "0.3", env=preferred("trace-cmd", tmp_path / "root"))
+        assert switch.read_text().strip() == "1"
+    finally:
+        switch.write_text("0")
     manifest = manifest_of(tmp_path / "b")
     assert manifest["tool"] == "tracefs"
     assert any("events are on" in note for note in manifest["notes"])
 
 
-@pytest.mark.alone
-def test_a_trace_somebody_left_is_not_cleared(tmp_path: Path) -> None:
-    require_recorder("trace-cmd")
+@with_trace_cmd
+def test_a_trace_somebody_left_is_not_cleared(recorder: Recorder) -> None:
     was_on = (TRACING / "tracing_on").read_text()
     (TRACING / "tracing_on").write_text("1")
     (TRACING / "trace_marker").write_text("somebody's trace")
     try:
-        done = ended([RECORD, "-o", tmp_path / "b", "--tool", "trace-cmd"])
-        assert done.returncode == 1
-        assert "a trace" in done.stderr
+        assert "a trace" in recorder("--tool", "trace-cmd", status=1).stderr
         assert "somebody's trace" in (TRACING / "trace").read_text()
     finally:
         (TRACING / "trace").write_text("")
@@ -137,13 +100,9 @@ def test_a_trace_somebody_left_is_not_cleared(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tool", [TRACE_CMD, "tracefs"])
-def test_the_same_events_with_other_tools(tool: str, tmp_path: Path) -> None:
-    require_recorder(tool)
-    with nothing_left(tmp_path, tool) as environment:
-        victim = "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done"
-        command = [RECORD, "-o", tmp_path / "b", "--tool", tool, "--victim", victim]
-        done = ended([*command, "--buffer", "4096"], env=environment)
-        assert done.returncode == 0, done.stderr
+def test_the_same_events_with_other_tools(tool: str, tmp_path: Path, recorder: Recorder) -> None:
+    victim = "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done"
+    recorder("--tool", tool, "--victim", victim, "--buffer", "4096")
     manifest = manifest_of(tmp_path / "b")
     assert {"irq:softirq_raise", "napi:napi_poll", "sched:sched_waking"} <= set(manifest["events"])
     assert (manifest["tool"], manifest["clock"]) == (tool, "mono")
@@ -160,14 +119,12 @@ def test_the_same_events_with_other_tools(tool: str, tmp_path: Path) -> None:
         assert "--no-filter" in command
 
 
-@pytest.mark.alone
-def test_trace_cmd_records_where_its_controls_are_refused(tmp_path: Path) -> None:
-    require_recorder("trace-cmd")
+@with_trace_cmd
+def test_trace_cmd_records_where_its_controls_are_refused(
+    tmp_path: Path, recorder: Recorder
+) -> None:
     allowed = os.access(TRACING / "set_ftrace_filter", os.W_OK) and not refused()
-    with nothing_left(tmp_path, "trace-cmd") as environment:
-        command = [RECORD, "-o", tmp_path / "b", "--tool", "trace-cmd", "--duration", "0.3"]
-        done = ended(command, env=environment)
-        assert done.returncode == 0, done.stderr
+    recorder("--tool", "trace-cmd", "--duration", "0.3")
     manifest = manifest_of(tmp_path / "b")
     hidden = any("hidden from it" in note for note in manifest["notes"])
     assert hidden == ("unshare" in manifest["command"]) == (not allowed)
@@ -190,18 +147,13 @@ def refused() -> bool:
 
 
 @pytest.mark.parametrize("tool", ["perf", TRACE_CMD])
-def test_a_refused_pair_is_skipped_and_noted(tool: str, tmp_path: Path) -> None:
-    require_recorder(tool)
+def test_a_refused_pair_is_skipped_and_noted(tool: str, tmp_path: Path, recorder: Recorder) -> None:
     # A tool that may not record one of the vectors, as some hosts' policy has it.
     script = (
         'case "$*" in *record*reschedule_entry*) echo "No permission" >&2; exit 255 ;;\n'
         f'*/dev/null*) exit 0 ;; esac\nexec {require_tool(tool)} "$@"'
     )
-    with nothing_left(tmp_path, tool) as environment:
-        path = stub(tmp_path / "tools", tool, script)
-        command = [RECORD, "-o", tmp_path / "b", "--tool", tool, "--duration", "0.2"]
-        done = ended(command, env=with_path(environment, path))
-    assert done.returncode == 0, done.stderr
+    recorder("--tool", tool, "--duration", "0.2", path=stub(tmp_path / "tools", tool, script))
     manifest = manifest_of(tmp_path / "b")
     if "irq_vectors:local_timer_entry" not in manifest["events"]:
         missing("this kernel has no irq_vectors")
@@ -210,20 +162,13 @@ def test_a_refused_pair_is_skipped_and_noted(tool: str, tmp_path: Path) -> None:
     assert manifest["victim"] is None
 
 
-@pytest.mark.alone
-def test_losses_of_trace_cmd_are_said(tmp_path: Path, temporary: dict[str, str]) -> None:
-    require_tool("trace-cmd")
-    await_free_buffer()
+@with_trace_cmd
+def test_losses_of_trace_cmd_are_said(tmp_path: Path, recorder: Recorder) -> None:
     # What trace-cmd keeps of a buffer that overflowed, from a trace-cmd that keeps only this.
     stats = "CPU: 1\\nentries: 5\\noverrun: 40\\ncommit overrun: 2\\ndropped events: 1\\n"
-    path = stub(
-        tmp_path / "bin",
-        "trace-cmd",
-        f'case "$1" in dump) printf "{stats}" ;;\n*) exec {require_tool("trace-cmd")} "$@" ;; esac',
-    )
-    command = [RECORD, "-o", tmp_path / "b", "--tool", "trace-cmd", "--duration", "0.3"]
-    done = ended(command, env=with_path(temporary, path))
-    assert done.returncode == 0, done.stderr
+    other = f'*) exec {require_tool("trace-cmd")} "$@" ;; esac'
+    path = stub(tmp_path / "bin", "trace-cmd", f'case "$1" in dump) printf "{stats}" ;;\n{other}')
+    done = recorder("--tool", "trace-cmd", "--duration", "0.3", path=path)
     assert "43 events" in done.stderr
     assert "43 events" in done.stdout
     manifest = manifest_of(tmp_path / "b")
@@ -231,10 +176,9 @@ def test_losses_of_trace_cmd_are_said(tmp_path: Path, temporary: dict[str, str])
     assert manifest["losses"] == [{"cpu": 1, "overrun": 40, "commit_overrun": 2, "dropped": 1}]
 
 
-def test_another_clock_has_no_times_beside_it(tmp_path: Path, temporary: dict[str, str]) -> None:
-    command = [RECORD, "-o", tmp_path / "b", "--tool", "tracefs", "--clock", "local"]
-    done = ended([*command, "--victim", "sleep 0.2", "--cpus", "0"], env=temporary)
-    assert done.returncode == 0, done.stderr
+def test_another_clock_has_no_times_beside_it(tmp_path: Path, recorder: Recorder) -> None:
+    options = ("--tool", "tracefs", "--clock", "local", "--victim", "sleep 0.2", "--cpus", "0")
+    recorder(*options)
     manifest = manifest_of(tmp_path / "b")
     assert manifest["clock"] == "local"
     assert manifest["window"] == {"start_ns": None, "end_ns": None}
@@ -244,8 +188,9 @@ def test_another_clock_has_no_times_beside_it(tmp_path: Path, temporary: dict[st
 
 
 @pytest.mark.parametrize("tool", ["perf", TRACE_CMD, "tracefs"])
-def test_tracefs_is_mounted_for_the_recording_only(tool: str, tmp_path: Path) -> None:
-    require_recorder(tool)
+def test_tracefs_is_mounted_for_the_recording_only(
+    tool: str, tmp_path: Path, recorder: Recorder
+) -> None:
     if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
         missing("needs a mount namespace of its own")
     script = tmp_path / "unmounted"
@@ -255,40 +200,26 @@ def test_tracefs_is_mounted_for_the_recording_only(tool: str, tmp_path: Path) ->
         f'"{RECORD}" -o "{tmp_path}/b" --tool {tool} --duration 0.3 || exit\n'
         "[ ! -e /sys/kernel/tracing/events ] || exit 8\n"
     )
-    with nothing_left(tmp_path, tool) as environment:
-        done = ended(["unshare", "-m", "sh", script], env=environment)
+    done = ended(["unshare", "-m", "sh", script], env=recorder.environment)
     assert done.returncode == 0, done.stderr
     assert any("not mounted" in note for note in manifest_of(tmp_path / "b")["notes"])
 
 
-def test_a_clock_that_there_is_not_is_refused(tmp_path: Path, temporary: dict[str, str]) -> None:
-    options = ["--tool", "tracefs", "--clock", "sundial"]
-    done = ended([RECORD, "-o", "x", *options], cwd=tmp_path, env=temporary)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+def test_a_clock_that_there_is_not_is_refused(tmp_path: Path, recorder: Recorder) -> None:
+    done = recorder("--tool", "tracefs", "--clock", "sundial", status=2, lines=1)
     assert "sundial" in done.stderr
     assert " local" in done.stderr
 
 
 @pytest.mark.measures
-def test_a_perf_that_hangs_is_given_up(tmp_path: Path) -> None:
-    require_recorder("tracefs")
+def test_a_perf_that_hangs_is_given_up(tmp_path: Path, recorder: Recorder) -> None:
     perf = require_tool("perf")
     hangs = f'case "$*" in *trace.perf.data*) exec sleep 300 ;; esac\nexec {perf} "$@"'
-    with nothing_left(tmp_path) as environment:
-        # What it reports when it is ended must not be taken for the next one's end.
-        path = stub(tmp_path / "bin", "perf", hangs)
-        (tmp_path / "bin" / "trace-cmd").write_text("#!/bin/sh\nexit 1\n")
-        (tmp_path / "bin" / "trace-cmd").chmod(0o755)
-        done = ended(
-            [RECORD, "-o", tmp_path / "b", "--duration", "0.3", "--sidecars", "none"],
-            env={
-                **environment,
-                **preferred("perf", tmp_path / "root"),
-                "PATH": path,
-                "NETCOST_START_SECONDS": "1",
-            },
-        )
-        assert done.returncode == 0, done.stderr
-        manifest = manifest_of(tmp_path / "b")
-        assert manifest["tool"] == "tracefs"
-        assert any("within 1 s" in one for one in manifest["notes"])
+    # What it reports when it is ended must not be taken for the next one's end.
+    path = stub(tmp_path / "bin", "perf", hangs)
+    stub(tmp_path / "bin", "trace-cmd", "exit 1")
+    env = preferred("perf", tmp_path / "root") | {"NETCOST_START_SECONDS": "1"}
+    recorder("--duration", "0.3", "--sidecars", "none", path=path, env=env)
+    manifest = manifest_of(tmp_path / "b")
+    assert manifest["tool"] == "tracefs"
+    assert any("within 1 s" in one for one in manifest["notes"])

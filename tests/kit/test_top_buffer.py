@@ -22,12 +22,8 @@ echo 8192 >"$tracefs/buffer_size_kb"
 
 def tracefs_of(folder: Path, whole: str, cpus: Sequence[str]) -> Path:
     files = {"trace_clock": "[local] global mono", "tracing_on": "1", "tracing_cpumask": "3"}
-    files |= {
-        "trace_options": "print-parent",
-        "set_event": "",
-        "trace": "",
-        "buffer_size_kb": whole,
-    }
+    files |= {"trace_options": "print-parent", "set_event": "", "trace": ""}
+    files |= {"buffer_size_kb": whole}
     for cpu, size in enumerate(cpus):
         files[f"per_cpu/cpu{cpu}/buffer_size_kb"] = size
         files[f"per_cpu/cpu{cpu}/stats"] = "entries: 0"
@@ -56,24 +52,20 @@ restore_top_buffer
 
 
 @pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
-def test_a_buffer_that_was_not_expanded_gets_its_expanded_size(
-    shell: list[str], tmp_path: Path
+@pytest.mark.parametrize(
+    ("whole", "sizes", "meanwhile", "left"),
+    [
+        # As a kernel writes it: only the file of all CPUs says what they will have.
+        ("7 (expanded: 1408)", ["7", "7"], RESIZED, "1408 1408"),
+        ("7 (expanded: 1408)", ["7", "7"], "", "7 7"),
+        ("X", ["64", "2048"], RESIZED, "64 2048"),
+    ],
+    ids=["not expanded", "not used", "chosen"],
+)
+def test_a_size_comes_back(
+    shell: list[str], whole: str, sizes: list[str], meanwhile: str, left: str, tmp_path: Path
 ) -> None:
-    # As a kernel writes it: only the file of all CPUs says what they will have.
-    tracefs = tracefs_of(tmp_path, "7 (expanded: 1408)", ["7", "7"])
-    assert put_back(shell, tmp_path, tracefs, RESIZED) == "1408 1408"
-
-
-@pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
-def test_a_buffer_that_was_not_used_is_left_as_it_was(shell: list[str], tmp_path: Path) -> None:
-    tracefs = tracefs_of(tmp_path, "7 (expanded: 1408)", ["7", "7"])
-    assert put_back(shell, tmp_path, tracefs, "") == "7 7"
-
-
-@pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
-def test_a_size_that_somebody_chose_comes_back(shell: list[str], tmp_path: Path) -> None:
-    tracefs = tracefs_of(tmp_path, "X", ["64", "2048"])
-    assert put_back(shell, tmp_path, tracefs, RESIZED) == "64 2048"
+    assert put_back(shell, tmp_path, tracefs_of(tmp_path, whole, sizes), meanwhile) == left
 
 
 @pytest.mark.alone

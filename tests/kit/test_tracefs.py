@@ -11,14 +11,7 @@ import pytest
 from netcost_analysis import CaptureError, open_capture
 from netcost_analysis.capture.bundle import Bundle
 from support.host import require_tool
-from support.kit.record import (
-    RECORD,
-    ended,
-    made_again,
-    manifest_of,
-    nothing_left,
-    require_recorder,
-)
+from support.kit.record import made_again, manifest_of, recorder_in
 from support.ring_pages import page_size, read_pages, stats
 
 pytestmark = pytest.mark.live
@@ -34,10 +27,8 @@ else:
 
 
 def recorded(folder: Path, *options: object) -> Path:
-    require_recorder("tracefs")
-    with nothing_left(folder, "tracefs") as environment:
-        done = ended([RECORD, "-o", folder / "b", "--tool", "tracefs", *options], env=environment)
-    assert done.returncode == 0, done.stderr
+    with recorder_in(folder) as recorder:
+        done = recorder("--tool", "tracefs", *options)
     (folder / "said").write_text(done.stdout + done.stderr)
     return folder / "b"
 
@@ -107,15 +98,6 @@ def test_the_window_is_within_the_pages(bundle: Path, trace: Path) -> None:
     assert max(starts[-1] for starts in begins) < window["end_ns"] + 5 * 10**9
 
 
-def test_trace_cmd_reads_the_same_events(trace: Path, tmp_path: Path) -> None:
-    require_tool("trace-cmd")
-    lines = restored(trace, tmp_path)
-    for cpu in cpus_of(trace):
-        here = [line for line in lines if f"[{cpu:03}]" in line]
-        assert len(here) == stats(trace, cpu)["read events"]
-    assert any("sched_switch:" in line for line in lines)
-
-
 def restored(trace: Path, folder: Path) -> list[str]:
     """The lines of `trace-cmd report`, from pages that trace-cmd never saw being recorded."""
     tracing = folder / "tracing"
@@ -168,28 +150,22 @@ def test_only_the_cpus_asked_for(tmp_path: Path) -> None:
     assert read_pages(trace, 0).events == stats(trace, 0)["read events"] > 0
 
 
-# netcost itself.
-
-
-def test_netcost_reads_as_many_events(bundle: Path, trace: Path) -> None:
+def test_netcost_reads_what_the_kernel_and_trace_cmd_do(
+    bundle: Path, trace: Path, tmp_path: Path
+) -> None:
     info = open_capture(bundle).info
-    assert info["format"] == "tracefs"
-    assert info["clock"] == "mono"
-    counted = sum(stats(trace, cpu)["read events"] for cpu in cpus_of(trace))
-    assert sum(info["events"].values()) == counted
+    assert (info["format"], info["clock"]) == ("tracefs", "mono")
+    counts = {cpu: stats(trace, cpu)["read events"] for cpu in cpus_of(trace)}
+    assert sum(info["events"].values()) == sum(counts.values())
     window = manifest_of(bundle)["window"]
     assert info["start_ns"] < window["start_ns"] < window["end_ns"] < info["end_ns"]
-
-
-def test_netcost_reads_what_trace_cmd_reads(bundle: Path, trace: Path, tmp_path: Path) -> None:
     require_tool("trace-cmd")
-    switches = open_capture(bundle).events("sched:sched_switch")
-    times = [
-        int(re.sub(r"\D", "", line.split("[")[1].split()[1]))
-        for line in restored(trace, tmp_path)
-        if " sched_switch: " in line
-    ]
-    assert switches["time_ns"].tolist() == times
+    lines = restored(trace, tmp_path)
+    for cpu, count in counts.items():
+        assert sum(f"[{cpu:03}]" in line for line in lines) == count
+    switches = [line.split("[")[1].split()[1] for line in lines if " sched_switch: " in line]
+    times = [int(re.sub(r"\D", "", time)) for time in switches]
+    assert open_capture(bundle).events("sched:sched_switch")["time_ns"].tolist() == times
 
 
 # A folder from a stranger.

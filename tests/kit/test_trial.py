@@ -1,10 +1,8 @@
 # netcost-record --check: a trial with the very tool, a tool that fails, hangs, or misses, tracefs
 # that cannot be written, and a user who is not root.
 
-
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,31 +12,23 @@ from support.host import missing, require_tool
 from support.kit.record import (
     RECORD,
     TRACING,
+    Recorder,
     by_tool,
     ended,
-    nothing_left,
     require_recorder,
     started,
     stub,
+    verdict,
 )
-from support.kit.verdict import verdict
 from support.tracedat.live import load
 
 pytestmark = pytest.mark.live
 
 
-@pytest.fixture
-def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
-    require_recorder("tracefs")
-    with nothing_left(tmp_path, "tracefs") as environment:
-        yield environment
-
-
 def checked(
-    environment: dict[str, str], *options: object, status: int, path: str | None = None
+    recorder: Recorder, *options: object, status: int = 0, **env: str
 ) -> dict[str, tuple[str, str]]:
-    environment |= {"PATH": path} if path else {}
-    done = ended([RECORD, "--check", *options], env=environment)
+    done = ended([RECORD, "--check", *options], env=recorder.environment | env)
     assert (done.returncode, done.stderr) == (status, "")
     table, _, run = done.stdout.partition(f"verdict: {'go' if status == 0 else 'no'}\n")
     assert run.startswith(f"to record: {RECORD} -o ") == (status == 0)
@@ -49,9 +39,8 @@ def checked(
 # A trial has 20 s to end, on a busy host, too.
 @pytest.mark.measures
 @by_tool("tracefs", "perf")
-def test_the_tool_that_is_named_is_tried_alone(tool: str, temporary: dict[str, str]) -> None:
-    require_recorder(tool)
-    state, said = checked(temporary, "--tool", tool, status=0)["tool"]
+def test_the_tool_that_is_named_is_tried_alone(tool: str, recorder: Recorder) -> None:
+    state, said = checked(recorder, "--tool", tool)["tool"]
     assert state in ("ok", "warn")
     assert said.startswith(f"{tool} ")
     assert "0.2 s" in said
@@ -60,14 +49,12 @@ def test_the_tool_that_is_named_is_tried_alone(tool: str, temporary: dict[str, s
 
 
 @pytest.mark.measures
-def test_the_options_of_the_recording_are_the_trials(
-    tmp_path: Path, temporary: dict[str, str]
-) -> None:
+def test_the_options_of_the_recording_are_the_trials(tmp_path: Path, recorder: Recorder) -> None:
     require_recorder("perf")
     script = f'echo "$*" >>{tmp_path}/calls\nexec {require_tool("perf")} "$@"'
     path = stub(tmp_path / "bin", "perf", script)
     options = ["--tool", "perf", "--cpus", "0", "--buffer", "512", "--profile", "light"]
-    checked(temporary, *options, status=0, path=path)
+    checked(recorder, *options, PATH=path)
     calls = (tmp_path / "calls").read_text().splitlines()
     trial = [call for call in calls if "record -C 0 " in call and "napi:napi_poll" in call]
     assert len(trial) == 1
@@ -76,33 +63,35 @@ def test_the_options_of_the_recording_are_the_trials(
 
 
 @pytest.mark.measures
-def test_a_perf_that_always_fails(tmp_path: Path, temporary: dict[str, str]) -> None:
+def test_a_perf_that_always_fails(tmp_path: Path, recorder: Recorder) -> None:
     path = stub(tmp_path / "bin", "perf", 'echo "no perf for this kernel" >&2; exit 2')
-    state, said = checked(temporary, "--tool", "perf", status=1, path=path)["tool"]
+    state, said = checked(recorder, "--tool", "perf", status=1, PATH=path)["tool"]
     assert state == "no"
     assert "no perf" in said
 
 
 # The next recording takes what was found, where no tool was named.
 @pytest.mark.measures
-def test_what_misses_least_is_kept(tmp_path: Path, temporary: dict[str, str]) -> None:
+def test_what_misses_least_is_kept(tmp_path: Path, recorder: Recorder) -> None:
     require_recorder("perf")
     (tmp_path / "root" / "run").mkdir(parents=True)
-    environment = temporary | {"NETCOST_ROOT": str(tmp_path / "root")}
+    root = str(tmp_path / "root")
     kept = tmp_path / "root" / "run" / "netcost-record.tool"
-    checked(environment, "--tool", "perf", status=0)
+    checked(recorder, "--tool", "perf", NETCOST_ROOT=root)
     assert not kept.exists()
-    _, said = checked(environment, status=0)["tool"]
+    _, said = checked(recorder, NETCOST_ROOT=root)["tool"]
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     assert kept.read_text() == f"{boot} {said.split()[0].rstrip(':')}\n"
 
 
 # No load on any CPU, for it may be isolated: what the host does by itself is compared.
-def test_a_check_starts_nothing_but_the_recorder(tmp_path: Path, temporary: dict[str, str]) -> None:
+def test_a_check_starts_nothing_but_the_recorder(tmp_path: Path, recorder: Recorder) -> None:
     pinned = tmp_path / "pinned"
     script = f'echo "$*" >>{pinned}\nexec {require_tool("taskset")} "$@"'
     path = stub(tmp_path / "bin", "taskset", script)
-    done = ended([RECORD, "--check", "--tool", "tracefs"], env=temporary | {"PATH": path})
+    done = ended(
+        [RECORD, "--check", "--tool", "tracefs"], env=recorder.environment | {"PATH": path}
+    )
     # 1: a busy host's recorder misses events.
     assert (done.returncode in {0, 1}, done.stderr) == (True, "")
     # What CPUs there are is asked with it.
@@ -111,16 +100,16 @@ def test_a_check_starts_nothing_but_the_recorder(tmp_path: Path, temporary: dict
 
 # Does nothing, and does not mind being told to end; and one that lets go when it is told.
 @pytest.mark.parametrize("deaf", ["trap '' TERM; ", pytest.param("", marks=pytest.mark.slow)])
-def test_a_perf_that_hangs(deaf: str, tmp_path: Path, temporary: dict[str, str]) -> None:
+def test_a_perf_that_hangs(deaf: str, tmp_path: Path, recorder: Recorder) -> None:
     path = stub(tmp_path / "bin", "perf", f"{deaf}while :; do sleep 1; done; : {tmp_path}")
-    state, said = checked(temporary, "--tool", "perf", status=1, path=path)["tool"]
+    state, said = checked(recorder, "--tool", "perf", status=1, PATH=path)["tool"]
     assert state == "no"
     assert "20 s" in said
 
 
 @pytest.mark.slow
 @pytest.mark.measures
-def test_a_perf_that_misses_is_warned_of(tmp_path: Path, temporary: dict[str, str]) -> None:
+def test_a_perf_that_misses_is_warned_of(tmp_path: Path, recorder: Recorder) -> None:
     require_recorder("perf")
     # As perf is where it sees nothing of what a CPU does.
     script = (
@@ -130,7 +119,7 @@ def test_a_perf_that_misses_is_warned_of(tmp_path: Path, temporary: dict[str, st
     # Of the network's softirqs, which come first of what is named, wherever else there is more.
     with subprocess.Popen(load(300)) as datagrams:
         try:
-            state, said = checked(temporary, "--tool", "perf", status=0, path=path)["tool"]
+            state, said = checked(recorder, "--tool", "perf", PATH=path)["tool"]
             assert state == "warn"
             assert "100 % of" in said
         finally:
@@ -139,10 +128,11 @@ def test_a_perf_that_misses_is_warned_of(tmp_path: Path, temporary: dict[str, st
 
 # Twenty seconds without a word look like a hang. In a log they would be noise.
 @pytest.mark.measures
-def test_who_watches_is_told_what_it_is_at(temporary: dict[str, str]) -> None:
+def test_who_watches_is_told_what_it_is_at(recorder: Recorder) -> None:
     ours, its = os.openpty()
     command = [RECORD, "--check", "--tool", "tracefs"]
-    with subprocess.Popen(command, env=temporary, stdout=subprocess.PIPE, stderr=its) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": its}
+    with subprocess.Popen(command, env=recorder.environment, **pipes) as process:
         os.close(its)
         assert process.stdout is not None
         assert b"verdict: go" in process.stdout.read()
@@ -151,7 +141,7 @@ def test_who_watches_is_told_what_it_is_at(temporary: dict[str, str]) -> None:
     assert "trying tracefs for 0.2 s" in said
 
 
-def test_tracefs_that_cannot_be_written(tmp_path: Path, temporary: dict[str, str]) -> None:
+def test_tracefs_that_cannot_be_written(tmp_path: Path, recorder: Recorder) -> None:
     if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
         missing("needs a mount namespace of its own")
     script = (
@@ -159,7 +149,7 @@ def test_tracefs_that_cannot_be_written(tmp_path: Path, temporary: dict[str, str
         f'exec "{RECORD}" --check --tool tracefs\n'
     )
     (tmp_path / "script").write_text(script)
-    done = ended(["unshare", "-m", "sh", tmp_path / "script"], env=temporary)
+    done = ended(["unshare", "-m", "sh", tmp_path / "script"], env=recorder.environment)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.endswith("verdict: no\n")
     state, said = verdict(done.stdout)["tool"]
@@ -167,7 +157,7 @@ def test_tracefs_that_cannot_be_written(tmp_path: Path, temporary: dict[str, str
     assert "Read-only file system" in said
 
 
-def test_an_ordinary_user_gets_the_table_and_the_commands(temporary: dict[str, str]) -> None:
+def test_an_ordinary_user_gets_the_table_and_the_commands(recorder: Recorder) -> None:
     setpriv = require_tool("setpriv")
     root = {"permissions", "tool", "tracepoints", "clock", "events", "buffer", "cost", "disk"}
     # Other users do not get into the tests' own folders.
@@ -181,7 +171,8 @@ def test_an_ordinary_user_gets_the_table_and_the_commands(temporary: dict[str, s
         for options in ([], ["--profile", "functions"], ["--profile", "stolen,counters"]):
             user = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"]
             command = [*user, kit / "netcost-record", "--check", *options]
-            done = ended(command, env={**temporary, "TMPDIR": str(place / "tmp")}, cwd=place)
+            env = {**recorder.environment, "TMPDIR": str(place / "tmp")}
+            done = ended(command, env=env, cwd=place)
             assert (done.returncode, done.stderr) == (1, "")
             table, _, takes = done.stdout.partition("it takes root:")
             said = verdict(table)
@@ -196,12 +187,11 @@ def test_an_ordinary_user_gets_the_table_and_the_commands(temporary: dict[str, s
             assert list((place / "tmp").iterdir()) == []
 
 
-def test_a_trial_that_is_interrupted_leaves_nothing(
-    tmp_path: Path, temporary: dict[str, str]
-) -> None:
+def test_a_trial_that_is_interrupted_leaves_nothing(tmp_path: Path, recorder: Recorder) -> None:
     script = f": >{tmp_path}/began; sleep 60; : {tmp_path}"
     path = stub(tmp_path / "bin", "perf", script)
-    process = started([RECORD, "--check", "--tool", "perf"], env={**temporary, "PATH": path})
+    command = [RECORD, "--check", "--tool", "perf"]
+    process = started(command, env={**recorder.environment, "PATH": path})
     while not (tmp_path / "began").exists():
         assert process.poll() is None
     process.terminate()

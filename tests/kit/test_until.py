@@ -4,7 +4,6 @@
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,11 @@ from netcost_analysis.questions.completeness.completeness import computed
 from support.host import ROOT
 from support.kit.record import (
     MARK,
-    RECORD,
     SHORT,
+    Recorder,
     by_tool,
-    ended,
     manifest_of,
-    nothing_left,
     processes_with,
-    recording,
-    require_recorder,
-    started,
 )
 from support.kit.service import service
 from support.native_tables import Answer, assert_conserved
@@ -37,12 +31,6 @@ UNTIL = {"condition", "command", "held", "ended_by", "at_ns", "value", "cpu", "a
 UNTIL |= {"overwritten_events", "begins"}
 
 pytestmark = pytest.mark.live
-
-
-@pytest.fixture
-def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
-    with nothing_left(tmp_path, "tracefs") as environment:
-        yield environment
 
 
 def until_of(bundle: Path) -> dict[str, Any]:
@@ -86,14 +74,12 @@ def assert_rolled(bundle: Path) -> Capture:
 @pytest.mark.measures
 @by_tool("perf", "tracefs")
 def test_what_was_there_when_a_command_succeeds_is_kept(
-    tool: str, tmp_path: Path, temporary: dict[str, str]
+    tool: str, tmp_path: Path, recorder: Recorder
 ) -> None:
-    require_recorder(tool)
     bundle, flag = tmp_path / "b", tmp_path / "flag"
     condition = f"test -e {flag} || {{ touch {flag}; false; }}"
     options = ["--tool", tool, "--buffer", "1024", "--load", LOAD, "--after", "0.2"]
-    done = ended([RECORD, "-o", bundle, *LIGHT, *options, "--until", condition], env=temporary)
-    assert done.returncode == 0, done.stderr
+    done = recorder(*LIGHT, *options, "--until", condition, name=bundle)
     found, window = until_of(bundle), manifest_of(bundle)["window"]
     assert (found["condition"], found["command"]) == (None, condition)
     assert (found["held"], found["ended_by"]) == (True, "condition")
@@ -125,13 +111,11 @@ def test_what_was_there_when_a_command_succeeds_is_kept(
 @pytest.mark.measures
 @by_tool("tracefs", "perf")
 def test_rings_that_reach_back_are_compared_with_the_counters(
-    tool: str, tmp_path: Path, temporary: dict[str, str]
+    tool: str, tmp_path: Path, recorder: Recorder
 ) -> None:
-    require_recorder(tool)
     bundle = tmp_path / "b"
     options = ["--tool", tool, "--load", LOAD, "--after", "0", "--until", "softirq>3%"]
-    done = ended([RECORD, "-o", bundle, *LIGHT, *options], env=temporary)
-    assert done.returncode == 0, done.stderr
+    done = recorder(*LIGHT, *options, name=bundle)
     found = until_of(bundle)
     assert found["held"] is True
     assert found["cpu"] == CPU
@@ -148,13 +132,9 @@ def test_rings_that_reach_back_are_compared_with_the_counters(
 
 
 @pytest.mark.measures
-def test_one_that_never_holds_ends_with_the_duration(
-    tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    require_recorder("tracefs")
+def test_one_that_never_holds_ends_with_the_duration(tmp_path: Path, recorder: Recorder) -> None:
     options = ["--duration", "1.2", "--after", "0", "--until", "squeezed>4000000000"]
-    done = ended([RECORD, "-o", tmp_path / "b", *SHORT, *options], env=temporary)
-    assert done.returncode == 0, done.stderr
+    recorder(*SHORT, *options)
     found, manifest = until_of(tmp_path / "b"), manifest_of(tmp_path / "b")
     assert found["condition"] == "squeezed>4000000000"
     assert (found["held"], found["ended_by"], found["value"]) == (False, "duration", None)
@@ -167,13 +147,11 @@ def test_one_that_never_holds_ends_with_the_duration(
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGUSR1])
 def test_a_signal_keeps_what_is_there(
-    sent: signal.Signals, tmp_path: Path, temporary: dict[str, str]
+    sent: signal.Signals, tmp_path: Path, recorder: Recorder
 ) -> None:
-    require_recorder("tracefs")
     bundle = tmp_path / "b"
-    command = [RECORD, "-o", bundle, *SHORT, "--until", f"false {MARK}", "--after", "0.1"]
-    process = started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=temporary)
-    recording(process, "rolling until")
+    options = ("--until", f"false {MARK}", "--after", "0.1")
+    process = recorder.begun(*SHORT, *options, said="rolling until")
     process.send_signal(sent)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
@@ -186,15 +164,13 @@ def test_a_signal_keeps_what_is_there(
 
 
 @pytest.mark.measures
-def test_a_service_that_runs_already(tmp_path: Path, temporary: dict[str, str]) -> None:
-    require_recorder("tracefs")
+def test_a_service_that_runs_already(tmp_path: Path, recorder: Recorder) -> None:
     bundle = tmp_path / "b"
     with service(tmp_path, CPU) as one:
         # Once it has done more than it had when the recording began.
         condition = f"test $({one.work}) -gt {one.done()}"
         options = ["--attach", one.pid, "--after", "0.5", "--until", condition]
-        done = ended([RECORD, "-o", bundle, *SHORT, *options], env=temporary)
-        assert done.returncode == 0, done.stderr
+        recorder(*SHORT, *options, name=bundle)
         assert one.process.poll() is None
     found, manifest = until_of(bundle), manifest_of(bundle)
     assert (found["held"], found["ended_by"]) == (True, "condition")
@@ -210,14 +186,11 @@ def test_a_service_that_runs_already(tmp_path: Path, temporary: dict[str, str]) 
     assert sum(row.ns for row in on_cpu if row.of_task and row.comm.startswith("svc")) > 1e8
 
 
-def test_a_service_that_ends_is_an_incident(tmp_path: Path, temporary: dict[str, str]) -> None:
-    require_recorder("tracefs")
+def test_a_service_that_ends_is_an_incident(tmp_path: Path, recorder: Recorder) -> None:
     bundle = tmp_path / "b"
     with service(tmp_path, CPU) as one:
-        options = ["--attach", one.pid, "--until", "squeezed>4000000000"]
-        command = [RECORD, "-o", bundle, *SHORT, *options]
-        process = started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=temporary)
-        recording(process, "rolling until")
+        options = ("--attach", one.pid, "--until", "squeezed>4000000000")
+        process = recorder.begun(*SHORT, *options, said="rolling until")
         children = one.children()
         one.process.kill()
         one.process.wait()
@@ -233,33 +206,18 @@ def test_a_service_that_ends_is_an_incident(tmp_path: Path, temporary: dict[str,
     assert any(row.of_task and row.comm.startswith("svc") and row.ns > 0 for row in owners)
 
 
-def test_it_looks_at_ksoftirqd(tmp_path: Path, temporary: dict[str, str]) -> None:
-    require_recorder("tracefs")
+def test_it_looks_at_ksoftirqd(tmp_path: Path, recorder: Recorder) -> None:
     options = ["--duration", "1.5", "--after", "0", "--until", "ksoftirqd>99.9%"]
-    done = ended([RECORD, "-o", tmp_path / "b", *SHORT, *options], env=temporary)
-    assert done.returncode == 0, done.stderr
+    recorder(*SHORT, *options)
     assert until_of(tmp_path / "b")["ended_by"] == "duration"
 
 
 @pytest.mark.measures
 def test_the_highest_is_said_where_the_condition_never_held(
-    tmp_path: Path, temporary: dict[str, str]
+    tmp_path: Path, recorder: Recorder
 ) -> None:
-    require_recorder("tracefs")
     options = ["--until", "softirq>99%", "--duration", "3", "--load", LOAD, "--buffer", "512"]
-    done = ended([RECORD, "-o", tmp_path / "b", *SHORT, *options], env=temporary)
-    assert done.returncode == 0, done.stderr
+    done = recorder(*SHORT, *options)
     [said] = (line for line in done.stderr.splitlines() if "never held" in line)
     [share] = re.findall(rf"the highest was softirq ([\d.]+) % of CPU {CPU}$", said)
     assert 5 < float(share) < 99
-
-
-# As a command it would write a file.
-@pytest.mark.parametrize("misspelt", ["softirqs>30%", "soft-irq > 30%", "net_rx=5", "squeeze>0"])
-def test_a_misspelt_condition_is_no_command(
-    misspelt: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    done = ended([RECORD, "-o", "b", "--until", misspelt], cwd=tmp_path, env=temporary)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert misspelt in done.stderr
-    assert {path.name for path in tmp_path.iterdir()} == {"tmp"}

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from netcost_analysis import open_capture
@@ -15,21 +16,21 @@ from support.kit.host_snapshot import text_of
 from support.kit.record import (
     RECORD,
     TOOLS,
+    Recorder,
     ended,
     made_again,
     manifest_of,
-    nothing_left,
+    recorder_in,
     require_recorder,
     started,
     stub,
 )
+from support.perfdata.tracepoints import ACTIONS
 
 pytestmark = pytest.mark.live
 
 FIELDS = {"what", "name", "cpu", "counted", "recorded", "recorded_inside"}
 FIELDS |= {"missing_least", "missing_most"}
-SOFTIRQS = ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER"]
-SOFTIRQS += ["RCU"]
 VECTORS = {"LOC": ("local_timer",), "RES": ("reschedule",)}
 VECTORS |= {"CAL": ("call_function", "call_function_single")}
 FILES = {"softirq": "softirqs", "irq": "interrupts", "vector": "interrupts", "switches": "stat"}
@@ -73,12 +74,9 @@ else:
 def recorded(
     folder: Path, *options: object, status: int = 0, path: str | None = None
 ) -> tuple[Path, str]:
-    require_recorder("tracefs")
-    with nothing_left(folder, "tracefs") as environment:
-        environment |= {"PATH": path} if path else {}
-        command = [RECORD, "-o", folder / "b", "--duration", "0.7", "--sidecars", "none"]
-        done = ended([*command, "--interval", "0", *options], env=environment)
-    assert done.returncode == status, done.stderr
+    quick = ("--duration", "0.7", "--sidecars", "none", "--interval", "0")
+    with recorder_in(folder) as recorder:
+        done = recorder(*quick, *options, status=status, path=path)
     return folder / "b", done.stdout
 
 
@@ -99,40 +97,32 @@ def window(bundle: Path, file: str) -> tuple[int, int, int, int]:
     return int(b0), int(b1), int(a0), int(a1)
 
 
-def table_of(bundle: Path, row: dict[str, Any]) -> Any:
+def table_of(bundle: Path, row: dict[str, Any]) -> pd.DataFrame:
     """The events that the row counts, of all the recording."""
-    capture = open_capture(bundle)
+    events = open_capture(bundle).events
     match row["what"]:
         case "softirq":
-            number = SOFTIRQS.index(row["name"])
-            table = capture.events("irq:softirq_entry")
-            return table[(table.vec == number) & (table.common_cpu == row["cpu"])]
+            table = events("irq:softirq_entry")
+            table = table[table.vec == ACTIONS.index(row["name"])]
         case "irq":
-            table = capture.events("irq:irq_handler_entry")
-            return table[(table.irq == int(row["name"])) & (table.common_cpu == row["cpu"])]
+            table = events("irq:irq_handler_entry")
+            table = table[table.irq == int(row["name"])]
+        case "vector":
+            names = VECTORS[row["name"]]
+            table = pd.concat(events(f"irq_vectors:{name}_entry") for name in names)
         case "switches":
-            return capture.events("sched:sched_switch")
+            return events("sched:sched_switch")
         case "packets":
-            table = capture.events("napi:napi_poll")
-            return table[table.common_cpu == row["cpu"]]
-    raise AssertionError(row)
+            table = events("napi:napi_poll")
+    return table[table.common_cpu == row["cpu"]]
 
 
 def recount(bundle: Path, row: dict[str, Any]) -> tuple[int, int]:
     b0, b1, a0, a1 = window(bundle, FILES[row["what"]])
-    tables = []
-    if row["what"] == "vector":
-        for name in VECTORS[row["name"]]:
-            table = open_capture(bundle).events(f"irq_vectors:{name}_entry")
-            tables.append(table[table.common_cpu == row["cpu"]])
-    else:
-        tables.append(table_of(bundle, row))
-    outer = inner = 0
-    for table in tables:
-        n = table.work if row["what"] == "packets" else table.time_ns * 0 + 1
-        outer += int(n[(table.time_ns >= b0) & (table.time_ns <= a1)].sum())
-        inner += int(n[(table.time_ns >= b1) & (table.time_ns <= a0)].sum())
-    return outer, inner
+    table = table_of(bundle, row)
+    n = table.work if row["what"] == "packets" else table.time_ns * 0 + 1
+    within = table.time_ns.between
+    return int(n[within(b0, a1)].sum()), int(n[within(b1, a0)].sum())
 
 
 @pytest.mark.measures
@@ -236,23 +226,21 @@ def test_a_trace_that_cannot_be_counted_is_unknown(tmp_path: Path) -> None:
     assert (found["state"], found["rows"], found["lost_events"]) == ("unknown", [], None)
     assert "perf" in found["reason"]
     # It is kept, and what is said of losses is as before.
-    assert sum(open_capture(bundle).info["events"].values()) > 0
+    assert open_capture(bundle).event_count > 0
 
 
-def test_what_counting_takes_too_long_is_ended(tmp_path: Path) -> None:
+def test_what_counting_takes_too_long_is_ended(tmp_path: Path, recorder: Recorder) -> None:
     require_recorder("perf")
     kit = tmp_path / "capture"
-
     shutil.copytree(RECORD.parent, kit)
     library = kit / "lib" / "completeness.sh"
     text = library.read_text()
     library.write_text(re.sub(r"(?m)^completeness_limit=.*", "completeness_limit=1", text))
     script = f'case "$1" in script) exec sleep 60 ;; esac\nexec {require_tool("perf")} "$@"'
     path = stub(tmp_path / "bin", "perf", script)
-    with nothing_left(tmp_path, "tracefs") as environment:
-        command = [kit / "netcost-record", "-o", tmp_path / "b", "--duration", "0.3"]
-        command += ["--sidecars", "none", "--tool", "perf"]
-        done = ended(command, env={**environment, "PATH": path})
+    command = [kit / "netcost-record", "-o", tmp_path / "b", "--duration", "0.3"]
+    command += ["--sidecars", "none", "--tool", "perf"]
+    done = ended(command, env={**recorder.environment, "PATH": path})
     assert done.returncode == 0, done.stderr
     [said] = [line for line in done.stdout.splitlines() if line.startswith("verdict: ")]
     assert "unknown" in said
@@ -265,19 +253,19 @@ def test_without_a_trace_there_is_none(tmp_path: Path) -> None:
     assert "verdict" not in said
 
 
-def test_counting_that_is_interrupted_ends(tmp_path: Path) -> None:
+def test_counting_that_is_interrupted_ends(tmp_path: Path, recorder: Recorder) -> None:
     require_recorder("perf")
     script = f'case "$1" in script) : >{tmp_path}/counting; exec sleep 60 ;; esac'
     path = stub(tmp_path / "bin", "perf", f'{script}\nexec {require_tool("perf")} "$@"')
-    with nothing_left(tmp_path, "tracefs") as environment:
-        command = [RECORD, "-o", tmp_path / "b", "--duration", "0.3", "--tool", "perf"]
-        process = started([*command, "--sidecars", "none"], env={**environment, "PATH": path})
-        while not (tmp_path / "counting").exists():
-            assert process.poll() is None
-        process.terminate()
-        assert process.wait(timeout=60) == 143
+    command = [RECORD, "-o", tmp_path / "b", "--duration", "0.3", "--tool", "perf"]
+    env = {**recorder.environment, "PATH": path}
+    process = started([*command, "--sidecars", "none"], env=env)
+    while not (tmp_path / "counting").exists():
+        assert process.poll() is None
+    process.terminate()
+    assert process.wait(timeout=60) == 143
     assert not (tmp_path / "b.partial").exists()
     # Where what was recorded is kept it is whole, and not said to be complete.
     if (tmp_path / "b").exists():
         assert (manifest_of(tmp_path / "b")["completeness"] or {}).get("state") != "complete"
-        assert sum(open_capture(tmp_path / "b").info["events"].values()) > 0
+        assert open_capture(tmp_path / "b").event_count > 0

@@ -46,6 +46,33 @@ def no_path_is_split() -> Iterator[str]:
                 yield fault(path, number, line.strip())
 
 
+# A signal ends the command as well, and the shell leaves at once where nothing is divided by it. A
+# command takes fewer words than there may be processes.
+def arithmetic_waits_for_no_command() -> Iterator[str]:
+    for path in (one for one in CAPTURE.rglob("*") if one.is_file() and one.suffix != ".c"):
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            inner = re.sub(r"\$\(\((?:(?!\$\([^(]).)*?\)\)", "", line)
+            if ("$((" in inner and "awk" not in inner) or "/proc/[0-9]*" in line:
+                yield fault(path, number, line.strip())
+
+
+# lib/ending.sh is sourced by whoever undoes something, and nothing else sets a trap for the end.
+def ends_are_trapped_in_one_place() -> Iterator[str]:
+    for path in scripts():
+        own = path.is_relative_to(CAPTURE) and path.name != "ending.sh"
+        if own and re.search(r"trap .*EXIT$", path.read_text(), re.MULTILINE):
+            yield fault(path, 1, "traps its end")
+
+
+def help_names_every_profile() -> Iterator[str]:
+    record = CAPTURE / "netcost-record"
+    said = subprocess.run([record, "--help"], capture_output=True, text=True, check=False).stdout
+    named = re.search(r"of what each\s+consists: ([a-z -]+);", said)
+    kept = sorted(path.stem for path in (CAPTURE / "profiles").iterdir())
+    if not named or sorted(named[1].split()) != kept:
+        yield fault(record, 1, f"its help does not name {' '.join(kept)}")
+
+
 def programs_write_numbers_with_a_point() -> Iterator[str]:
     for path in scripts():
         if os.access(path, os.X_OK) and path.is_relative_to(CAPTURE):

@@ -5,6 +5,7 @@ import json
 import subprocess
 import tarfile
 from pathlib import Path
+from typing import Any
 
 from support.host import ROOT
 from support.kit.record import ended
@@ -100,6 +101,16 @@ def packed(bundle: Path, *options: object, env: dict[str, str]) -> Path:
     done = ended([PACK, bundle, *options], env=env)
     assert done.returncode == 0, done.stderr
     return Path(done.stdout.partition(":")[0])
+
+
+# In one line that says it (or each of several), with everything in the folder left as it was.
+def refused(folder: Path, *words: object, says: str | tuple[str, ...], **options: Any) -> None:
+    before = snapshot(folder)
+    done = ended([PACK, *words], **options)
+    assert done.returncode in (1, 2)
+    assert (done.stdout, done.stderr.count("\n")) == ("", 1)
+    assert all(one in done.stderr for one in ((says,) if isinstance(says, str) else says))
+    assert snapshot(folder) == before
 
 
 def masked(

@@ -4,10 +4,8 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,6 +32,7 @@ LAB = ROOT / "capture" / "lab" / "stolen-time"
 # trace-cmd records into the kernel's own buffer.
 TRACE_CMD = pytest.param("trace-cmd", marks=pytest.mark.alone)
 TOOLS = ("perf", TRACE_CMD, "tracefs")
+with_trace_cmd = pytest.mark.parametrize("tool", [TRACE_CMD])
 TRACING = Path("/sys/kernel/tracing")
 # The least that records, for what is not about the recording.
 SHORT = ("--tool", "tracefs", "--profile", "light", "--sidecars", "none", "--interval", "0")
@@ -90,6 +89,45 @@ def made_again(make: Callable[[Path], Made], holds: Callable[[Made], bool], fold
     pytest.fail("made five times, it never held what the test is about")
 
 
+# netcost-record as a user starts it, with a TMPDIR of its own.
+class Recorder:
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self.folder, self.environment = folder, environment
+
+    # Into the bundle of that name in the folder; as it is typed, where it runs in another. before:
+    # words of the command. It has to end with the status, and to say so many lines on stderr.
+    def __call__(
+        self,
+        *options: object,
+        name: str | Path = "b",
+        status: int = 0,
+        lines: int | None = None,
+        before: Sequence[object] = (),
+        **more: Any,
+    ) -> subprocess.CompletedProcess[str]:
+        output = name if "cwd" in more else self.folder / name
+        command = [*before, RECORD, "-o", output, *options]
+        done = ended(command, **self._with_environment(more))
+        assert done.returncode == status, done.stderr
+        assert lines in (None, len(done.stderr.splitlines())), done.stderr
+        return done
+
+    # Once it has said that it records.
+    def begun(
+        self, *options: object, name: str | Path = "b", said: str = "recording", **more: Any
+    ) -> "subprocess.Popen[str]":
+        more = self._with_environment(more)
+        pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+        process = started([RECORD, "-o", self.folder / name, *options], **pipes, **more)
+        recording(process, said)
+        return process
+
+    # path: its PATH. env: what else it is to find in its environment.
+    def _with_environment(self, more: dict[str, Any]) -> dict[str, Any]:
+        path, env = more.pop("path", None), more.pop("env", {})
+        return {**more, "env": self.environment | ({"PATH": path} if path else {}) | env}
+
+
 def commands_with(word: str) -> dict[int, str]:
     """The processes with the word in their command line, by pid; they come and go meanwhile."""
     lines = {
@@ -107,14 +145,6 @@ def manifest_of(bundle: Path) -> dict[str, Any]:
     manifest = json.loads((bundle / "manifest.json").read_text(encoding="ascii"))
     assert isinstance(manifest, dict)
     return manifest
-
-
-def shellcheck() -> str:
-    beside = Path(sys.executable).with_name("shellcheck")
-    found = str(beside) if beside.exists() else shutil.which("shellcheck")
-    if not found:
-        missing("needs shellcheck, which is not installed")
-    return found or ""
 
 
 def require_recorder(tool: str) -> None:
@@ -160,6 +190,14 @@ def nothing_left(folder: Path, tool: str | None = None) -> Iterator[dict[str, st
     assert not tool or lasting_differences(before, buffer=tool == "trace-cmd") == []
 
 
+@contextmanager
+def recorder_in(folder: Path, tool: str = "tracefs") -> Iterator[Recorder]:
+    for name in ("tracefs", tool):
+        require_recorder(name)
+    with nothing_left(folder, tool) as environment:
+        yield Recorder(folder, environment)
+
+
 # With one tool in the ordinary lanes, with the others in the slow one.
 def preferred(tool: str, folder: Path, boot: str = "") -> dict[str, str]:
     """The environment of a recording before which --check has found that this tool is the best."""
@@ -176,6 +214,19 @@ def by_tool(first: str, *others: Any) -> pytest.MarkDecorator:
         name, marks = (other, ()) if isinstance(other, str) else (other.values[0], other.marks)
         slow.append(pytest.param(name, marks=[*marks, pytest.mark.slow]))
     return pytest.mark.parametrize("tool", [first, *slow])
+
+
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[Path]:
+    disk = folder / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "small", disk]
+    if subprocess.run(mount, capture_output=True).returncode:
+        missing("cannot mount a small disk here")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", disk], check=True)
 
 
 def path_without(folder: Path, *names: str) -> str:
@@ -209,6 +260,12 @@ def interrupted_mktemp() -> str:
 
 # A victim that runs for a second and a half, and says nothing.
 VICTIM = "python3 -c 'import time\nwhile time.process_time() < 1.2: pass'"
+
+
+# What --check says, taken apart: of each of its checks the state, and why.
+def verdict(text: str) -> dict[str, tuple[str, str]]:
+    lines = [line.split(maxsplit=2) for line in text.splitlines() if not line.startswith("verdict")]
+    return {what: (state, why) for what, state, why in lines}
 
 
 def samples(bundle: Path, name: str) -> list[tuple[int, int, int, list[str]]]:

@@ -142,6 +142,12 @@ class Host:
             "TMPDIR": str(temporary),
         }
 
+    # Which goes well: what it says.
+    def steered(self, *words: str) -> str:
+        done = self.steer(*words)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
     def steer(self, *words: str) -> subprocess.CompletedProcess[str]:
         environment = self.environment()
         temporary = Path(environment["TMPDIR"])
