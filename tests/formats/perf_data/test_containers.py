@@ -1,6 +1,7 @@
 # One timeline, told by every machine in every container: the answers are the same.
 
 import random
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -137,7 +138,7 @@ def test_a_large_capture_is_the_same_in_every_container(tmp_path: Path) -> None:
     plain = told.write(tmp_path / "file")
     wanted, answer = contents(plain), Answer(plain, ["segments", "softirqs", "polls"])
     assert (
-        wanted[0]["napi:napi_poll"].num_rows == len(answer.polls) == len(answer.softirqs) == 2_000
+        wanted[0]["napi:napi_poll"].num_rows == len(answer.polls) == len(answer.softirqs) == 1_400
     )
     assert answer.summary["disagreements"] == 0
     assert_conserved(answer)
@@ -158,9 +159,9 @@ def large() -> Recording:
     for number in range(2):
         happenings: list[h.Happening] = []
         now = 1_000_000_000
-        for poll in range(1_000):
-            # Names that do not pack, so that more is left than the megabyte that readers like.
-            device = f"{rng.getrandbits(5000):01250x}"
+        for poll in range(700):
+            # Names that hardly pack, so that more is left than the megabyte that readers like.
+            device = b64encode(rng.randbytes(939)).decode()
             now += rng.randrange(5_000, 50_000)
             happenings += (
                 h.SoftirqRaise(now, NET_RX),
