@@ -6,7 +6,8 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 import netcost_analysis as netcost
-from netcost_analysis import plots
+from netcost_analysis.plots.answer import answer
+from netcost_analysis.plots.palette import style
 from netcost_analysis.units import share
 
 
@@ -17,9 +18,9 @@ def main(path: str, output: str) -> None:
     victim, row = headline["victim"], headline["of_victim"]
     if row is None or example["cpu"] is None:
         sys.exit(f"{path} has no task that lost time to an interrupt")
-    with plots.style():
+    with style():
         figure, axes = plt.subplots(2, figsize=(10, 6), height_ratios=[1, 1.5])
-        plots.answer(axes[0], headline.frame, victim, row["monitor_ns"])
+        answer(axes[0], headline.frame, victim, row["monitor_ns"])
         example.plot(axes[1])
         taken = share(row["stolen_network_share"])
         figure.suptitle(
