@@ -57,7 +57,7 @@ class RecordingStolenTime:
         """How long each victim lived within the window, and what it did with that time."""
 
     def network_cost(self) -> Answer:
-        """What networking cost in all, and each CPU: whoever was current, and idle CPUs too."""
+        """What networking cost in all and on each CPU, whoever was current, idle CPUs included."""
 
     def over_time(self, *, victim: int | str | None = ..., bin_ns: int | None = ...) -> Answer:
         """What a victim's time on CPU went to while the capture went on, in bins beside each other."""
@@ -322,7 +322,7 @@ class ExperimentFunctions:
         """Where a packet's time goes, by component, over sizes of write and read."""
 
     def findings(self, *, event: str | None = ..., rules: str | None = ...) -> Answer:
-        """Which of document 001's findings hold here, which do not, and which cannot be tested."""
+        """Which findings of Liao and Bhuyan (2012) hold here, which do not, and which cannot be tested."""
 
 
 class ExperimentComparison:
