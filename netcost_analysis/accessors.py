@@ -1,7 +1,7 @@
-"""What the layers above give to a capture, a bundle, a timeline and the like, as pandas' accessors.
+"""Methods and attributes that higher layers add to captures, bundles, timelines and answers.
 
-The one place that names what stands above it: a module is imported when what it gives is first
-used. Their types, for editors and mypy, are in accessors.pyi.
+Like pandas' accessors. Only this file names what stands above it; a module is imported on first
+use. Types for editors and mypy are in accessors.pyi.
 """
 
 from importlib import import_module
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def load(home: str) -> Any:
-    """The module or, behind a colon, what in it a place within the package names."""
+    """The module that a place names or, behind a colon, something in it."""
     module, _, name = home.partition(":")
     found = import_module(f"{__package__}.{module}")
     return getattr(found, name) if name else found
@@ -28,7 +28,7 @@ class _Method:
 
 
 class _Kept:
-    # What a function or class makes of the object, once.
+    # The result of a function or class of the object, computed once.
 
     def __init__(self, home: str) -> None:
         self.home = home

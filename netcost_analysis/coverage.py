@@ -1,18 +1,18 @@
-"""How much of a timeline is known: the share that was recorded, and of it that with an owner."""
+"""How much of a timeline was recorded, and how much of that has a known owner."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .units import share
 
-# More of CPU time without a known owner than this is what a reader has to know first.
+# A larger share of CPU time without a known owner is said first.
 WORTH_SAYING_FIRST = 0.05
 
 
 def joined(gaps: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Stretches of time from start to end, in order, those that overlap or touch as one.
 
-    In plain Python, so that who asks for one share need not load numpy.
+    In plain Python, so that one share does not take loading numpy.
     """
     whole: list[tuple[int, int]] = []
     for start, end in sorted(gaps):

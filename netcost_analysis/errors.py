@@ -1,4 +1,4 @@
-"""What a user is told of an exception: one line, which tells a refusal from a bug."""
+"""The one line that a user is told about an exception, which tells a refusal from a bug."""
 
 from collections.abc import Sequence
 
@@ -8,15 +8,15 @@ from .unpacked import named
 
 
 class ArgumentError(ValueError):
-    """An argument that a function does not take; one line: what is wrong and what would do."""
+    """A wrong argument; one line: what is wrong and what would be right."""
 
 
 class AbsentError(ArgumentError):
-    """An argument that names what another capture may have and this one has not: a task, a CPU."""
+    """An argument that names a task, a CPU or the like that this capture does not have."""
 
 
 class LackingError(CaptureError):
-    """A question that a capture cannot be asked; lacks: what is not there, in a word."""
+    """A question that a capture cannot answer; lacks: what is missing, in a word."""
 
     kind = "missing"
 
@@ -29,15 +29,15 @@ BUG = "(a bug; NETCOST_TRACEBACK=1 shows where)"
 
 
 def is_refusal(error: BaseException) -> bool:
-    # Python's own ValueError is a bug: what netcost refuses, it refuses in its own words.
+    # Python's own ValueError is a bug; netcost's refusals have classes of their own.
     return isinstance(error, CaptureError | ArgumentError)
 
 
 def line_of(error: BaseException) -> str:
     """One line about any exception.
 
-    A refusal has its own words; what the system refused has its own, with the file; all else is
-    named as Python names it, and called a bug.
+    A refusal in its own words; an error of the system with the file; anything else under its Python
+    name, as a bug.
     """
     if is_refusal(error):
         return _line(str(error))
@@ -50,7 +50,7 @@ def line_of(error: BaseException) -> str:
 
 
 def bug(name: str, message: str) -> str:
-    """The line about an exception that nobody meant to raise."""
+    """The line about an unexpected exception."""
     return _line(": ".join(part for part in (name, message) if part) + f" {BUG}")
 
 
@@ -58,31 +58,31 @@ def _line(text: str) -> str:
     return printable(" ".join(named(text).split()))
 
 
-# So many names are read at a glance.
+# This many names are read at a glance.
 _FEW_NAMES = 10
 
 
 def no_task(
     task: int | str, known: Sequence[str], near: Sequence[str] = (), where: str = ""
 ) -> str:
-    """The line about a task that nobody saw, with the names near it.
+    """The line about an unknown task, with the nearest names.
 
-    known: those there are, the most important first: a few of them where none is near. near: those
-    to name, where they are not to be found by their letters. where: of the window, if not all.
+    known: the tasks there are, the most important first, some of which are named where none is
+    near. near: tasks to name whose names are not similar. where: the window, if not all.
     """
     return f"no task {task!r} in the window{where}; there are {_near(str(task), known, near[:3])}"
 
 
 def no_such(what: str, wanted: object, known: Sequence[str]) -> str:
-    """The line about a device, a CPU or the like that is not there, with those near it.
+    """The line about an unknown device, CPU or the like, with the nearest names.
 
-    known: those there are, the most important first: a few of them where none is near.
+    known: those there are, the most important first, some of which are named where none is near.
     """
     return f"no {what} {wanted!r}; there are {_near(str(wanted), known)}"
 
 
 def _near(wanted: str, known: Sequence[str], near: Sequence[str] = ()) -> str:
-    # The names near the one that is wanted; all where they are few.
+    # The names near the wanted one; all of them where they are few.
     from difflib import get_close_matches
 
     shown = list(near or get_close_matches(wanted, known, n=3)) or list(known[:5])
@@ -93,7 +93,7 @@ def _near(wanted: str, known: Sequence[str], near: Sequence[str] = ()) -> str:
 
 
 def require_text(name: str, what: str) -> None:
-    """Raises CaptureError for a name that is no UTF-8, which native reads no file by."""
+    """Raises CaptureError for a path that is not UTF-8, which native cannot open."""
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    # Yields a path beside the target to write to; it takes the target's place when the block ends
-    # well. What cannot be written is told of the target.
+    # Yields a path beside the target to write to, which replaces the target when the block ends
+    # without an error. Errors name the target.
     target, draft = Path(path), None
     prefix = f".{target.name}."
     try:
@@ -24,7 +24,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
         draft.chmod(0o666 & ~mask)
         draft.replace(target)
     except OSError as error:
-        # Of a write the system does not say to which file, and a draft has a name of its own.
+        # The system does not name the file of a failed write, or names the draft.
         ours = error.filename is None or Path(error.filename).name.startswith(prefix)
         if error.errno is None or not ours:
             raise

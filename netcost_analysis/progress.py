@@ -1,4 +1,4 @@
-# A bar for what lasts: silent for the first second, when piped, and when NETCOST_PROGRESS=0.
+# A progress bar: silent for the first second, when piped, and with NETCOST_PROGRESS=0.
 
 import os
 import sys
@@ -12,13 +12,13 @@ _Item = TypeVar("_Item")
 
 
 class Amount(NamedTuple):
-    """What there is to do in all."""
+    """How much there is to do."""
 
     events: int
     size: int
 
     def done(self, fraction: float) -> str:
-        """So much of it, for a bar."""
+        """A part of it, for a bar."""
         events, size = self.events / 1e6, self.size / 1e6
         return (
             f"{events * fraction:,.1f} of {events:,.1f} M events, "
@@ -44,8 +44,8 @@ def _of(label: str, of: Amount | None, fraction: float) -> str:
 
 @contextmanager
 def progress(label: str, of: Amount | None = None) -> Iterator[Callable[[float], None] | None]:
-    # Yields what native calls now and then with the fraction done, or None where nobody watches.
-    # of: where that is known, the bar says how much of it is done, and what time is left.
+    # Yields a function that native calls now and then with the fraction done, or None where nobody
+    # watches. of: the amount, if known, so that the bar shows how much is done and the time left.
     if not is_watched():
         yield None
         return
@@ -57,7 +57,8 @@ def progress(label: str, of: Amount | None = None) -> Iterator[Callable[[float],
         if bar is None:
             if time.monotonic() - started < _PATIENCE_S:
                 return
-            # tqdm(delay=) would wait as well, once imported: a first answer has no time for that.
+            # tqdm(delay=) would wait too, but importing tqdm takes time that a first answer does
+            # not have.
             from tqdm.auto import tqdm
 
             bar = tqdm(

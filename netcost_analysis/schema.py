@@ -14,12 +14,11 @@ if TYPE_CHECKING:
 class Column:
     """A column, or a figure of an answer.
 
-    name: QUESTION.NAME of what only that answer has, as a table of it; TABLE.NAME of what a
-    timeline's table has under a name that means something else elsewhere. type: pandas' dtype of
-    the column, list[str] or list[int64] (Arrow's), "table", or "figures" for several under one
-    name. unit: what a value counts: ns, share (0 to 1), 1/s, bytes, packets, id (a number that
-    names something), address, ... or None. instant: of ns, whether they are on the capture's clock
-    and no duration. definition: Markdown.
+    name: QUESTION.NAME for what only that answer has, such as its tables; TABLE.NAME for a column
+    of a timeline's table whose name means something else elsewhere. type: pandas' dtype, list[str]
+    or list[int64] (Arrow's), "table", or "figures" for several under one name. unit: ns, share (0
+    to 1), 1/s, bytes, packets, id (a number that names something), address, ... or None. instant:
+    whether ns are a time on the capture's clock and no duration. definition: Markdown.
     """
 
     name: str
@@ -30,7 +29,7 @@ class Column:
 
     @property
     def dtype(self) -> "str | pd.ArrowDtype":
-        """What a frame has its values in."""
+        """The dtype of its values in a frame."""
         if not self.type.startswith("list["):
             return self.type
         import pandas as pd
@@ -42,18 +41,18 @@ class Column:
 
 @cache
 def columns() -> dict[str, Column]:
-    """All of them, by name."""
+    """All columns by name."""
     text = Path(__file__).with_name("columns.toml").read_text(encoding="utf-8")
     return {name: Column(name, **parts) for name, parts in tomllib.loads(text).items()}
 
 
 def column(name: str) -> Column | None:
-    """The column of that name; None where none is declared, as of a matrix named for things."""
+    """The column of that name; None where none is declared, as in a matrix."""
     return columns().get(name)
 
 
 def unit_of(name: str) -> str | None:
-    """What a column's values count; of one that is not declared by the ending of its name."""
+    """The unit of a column; without a declaration, by the ending of its name."""
     declared = column(name)
     if declared is not None:
         return declared.unit
@@ -70,8 +69,8 @@ def is_instant(name: str) -> bool:
 def typed(frame: "pd.DataFrame") -> "pd.DataFrame":
     """A frame with each declared column, the index's too, in its type, whatever its values are.
 
-    Of times that were averaged, the nearest nanosecond. A matrix, whose columns are named for
-    things, is left as it is. Raises ValueError for a null in a column whose type has none.
+    Averaged times are rounded to the nanosecond. A matrix, whose columns are named for things, is
+    left as it is. Raises ValueError for a null in a column whose type has none.
     """
     keys = [name for name in frame.index.names if name is not None]
     if frame.columns.name is not None:
@@ -84,7 +83,7 @@ def typed(frame: "pd.DataFrame") -> "pd.DataFrame":
         if declared is None or values.dtype == declared.dtype:
             continue
         if declared.type in ("int64", "bool") and values.isna().any():
-            # Of a bool pandas would make False.
+            # pandas would turn a null of a bool into False.
             raise ValueError(f"{name} is null, and declared as {declared.type}")
         whole = declared.type.lower() in ("int64", "uint64") and values.dtype.kind == "f"
         made[str(name)] = (values.round() if whole else values).astype(declared.dtype)  # type: ignore[arg-type]

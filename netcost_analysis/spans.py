@@ -12,14 +12,14 @@ Flags = npt.NDArray[np.bool_]
 class Spans:
     """Spans of time of several groups: tasks, CPUs, or one.
 
-    groups: which one each span is of. starts, ends: ns. They are kept by group and start; spans of
-    a group do not overlap, but where a method says so.
+    groups: the group of each span. starts, ends: ns. Sorted by group and start; spans of a group do
+    not overlap unless a method says so.
     """
 
     def __init__(self, groups: Ints, starts: Ints, ends: Ints) -> None:
         order = np.lexsort((starts, groups))
         self.groups, self.starts, self.ends = groups[order], starts[order], ends[order]
-        # Sum of all spans before each; the last is that of all.
+        # The sum of all spans before each; the last is the total.
         self.before = np.concatenate(([0], np.cumsum(self.ends - self.starts)))
         self._names, first = np.unique(self.groups, return_index=True)
         self._firsts = np.append(first, len(order))
@@ -28,13 +28,13 @@ class Spans:
         self._keys = self._key(own, self.starts)
 
     def _key(self, own: Ints, times: Ints) -> Ints:
-        # The number of a group and the rank of a time as one that int64 can hold.
+        # A group and the rank of a time as one int64.
         return own * (len(self._ranked) + 1) + np.searchsorted(self._ranked, times, side="right")
 
     def begun(self, groups: Ints, times: Ints) -> tuple[Ints, Ints]:
         """The group's spans that had begun by a time, overlapping or not.
 
-        The place of the first, and that after the last: the same where there is none.
+        The place of the first, and the place after the last; the same where there is none.
         """
         own, end = (np.searchsorted(self._names, groups, side) for side in ("left", "right"))
         after = np.searchsorted(self._keys, self._key(own, times), side="right")
@@ -81,7 +81,7 @@ class Spans:
 
 
 def columns(frame: pd.DataFrame, *names: str) -> list[Ints]:
-    # Columns without nulls, as a Spans or its methods take them.
+    # Columns without nulls, for Spans and its methods.
     return [frame[name].to_numpy(dtype="int64") for name in names]
 
 

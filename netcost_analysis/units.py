@@ -1,4 +1,4 @@
-# How figures are written for a reader: three significant digits and the unit that suits them.
+# Figures for a reader: three significant digits and a suitable unit.
 
 from collections.abc import Iterable
 from typing import Any
@@ -21,7 +21,7 @@ def duration(ns: Any) -> str:
 
 
 def fine_duration(ns: Any) -> str:
-    # As duration; of less than 100 ns, which a mean may be, with its fractions.
+    # As duration, but means below 100 ns have fractions.
     return duration(ns) if absent(ns) or abs(ns) >= 100 else f"{ns:.3g} ns"
 
 
@@ -38,7 +38,7 @@ def share(fraction: Any) -> str:
     percent = 100 * float(fraction)
     if 0 < percent < 0.05:
         return "<0.1 %"
-    # What is not quite everything is not written as everything.
+    # Never "100 %" for a little less.
     if 99.95 <= percent < 100:
         return ">99.9 %"
     return f"{percent:.1f} %" if percent < 99.95 else f"{percent:,.0f} %"
@@ -86,7 +86,7 @@ def mbit(bytes_per_s: Any) -> str:
 
 
 def round_width(span_ns: int, about: int = 120) -> int:
-    # 1, 2 or 5 times a power of ten ns, of which a span has about so many at most.
+    # 1, 2 or 5 times a power of ten ns, so that a span has at most about that many.
     wanted = max(-(-span_ns // about), 1)
     power = int(10 ** (len(str(wanted)) - 1))
     return int(next(step * power for step in (1, 2, 5, 10) if step * power >= wanted))
@@ -117,15 +117,14 @@ def not_recorded(cpu: int, recorded: Iterable[int]) -> str:
 
 
 def printable(text: str) -> str:
-    # Names in a capture are a stranger's: nothing in them may steer the terminal they are shown on.
+    # Names in a capture come from strangers: nothing in them may steer the terminal.
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in text)
 
 
 def absent(value: Any) -> bool:
-    # True for None, pandas' NA and NaN alike, without importing pandas: NA != NA is NA, which has
-    # no truth value.
+    # True for None, NA and NaN, without importing pandas: NA != NA is NA, which has no truth value.
     if value is None:
         return True
     try:

@@ -1,4 +1,4 @@
-"""Which folders packed files were unpacked into, and what they are called to whoever gave them."""
+"""The folders that packed files were unpacked into, and the names that users know them by."""
 
 from pathlib import Path
 from typing import Protocol
@@ -6,7 +6,7 @@ from weakref import WeakValueDictionary
 
 
 class Unpacked(Protocol):
-    """A folder, for as long as somebody has it.
+    """A temporary folder that lives as long as this object.
 
     source: the packed file; path: what it was unpacked into.
     """
@@ -15,12 +15,12 @@ class Unpacked(Protocol):
     path: Path
 
 
-# By path, time and size: whoever opens one bundle twice unpacks it once.
+# By path, time and size, so that a bundle opened twice is unpacked once.
 held: WeakValueDictionary[tuple[str, int, int, int], Unpacked] = WeakValueDictionary()
 
 
 def named(text: str | Path) -> str:
-    """A text with packed files in the place of their folders, which are gone when it is read."""
+    """A text with the packed files' names instead of their temporary folders."""
     text = str(text)
     for one in list(held.values()):
         text = text.replace(str(one.path), str(one.source))

@@ -21,8 +21,8 @@ _SENTENCES = ("lines", "paragraph")
 
 
 def shown_parts(answer: "Answer") -> dict[str, Any]:
-    # What is printed of an answer, by name, its main table first; a series as a table. Sentences
-    # stand above as its words.
+    # The parts of an answer that are printed, its main table first; a series as a table. Sentences
+    # are already in its words.
     known = (name for name in answer.parts if name not in _SENTENCES)
     names = sorted(known, key=lambda name: name != answer.question.main)
     return {name: answer.tables.get(name, answer.parts[name]) for name in names}
@@ -33,7 +33,7 @@ def with_index(frame: Any) -> Any:
 
 
 def plain_answer(answer: "Answer") -> dict[str, Any]:
-    # An answer among others as JSON has it: its parts by name; where there is none, why.
+    # An answer among others as JSON: its parts by name, or why there are none.
     if answer.refusal is not None:
         return {"why_not": str(answer.refusal)}
     name = answer.question.name
@@ -43,7 +43,7 @@ def plain_answer(answer: "Answer") -> dict[str, Any]:
 
 
 def plain_part(part: Any) -> Any:
-    # A part of an answer as JSON has it.
+    # A part of an answer as JSON.
     import pandas as pd
 
     from ..answers.answer import parts
@@ -52,7 +52,7 @@ def plain_part(part: Any) -> Any:
 
     if isinstance(part, pd.DataFrame):
         return rows(with_index(part))
-    # A part may have parts of its own, as the limits of squeezes().
+    # A part may have parts of its own, like the limits of squeezes().
     if "" not in (named := parts(part)):
         part = named
     if isinstance(part, list | tuple):
@@ -102,7 +102,7 @@ def _print_table(
     missing = 0
     columns = 1
     if len(frame) or not name:
-        # By their own names, which docs/columns.md defines; but of instants, shown in seconds.
+        # Under the names that docs/columns.md defines, but times in seconds from the start.
         own = map(str, (*frame.index.names, *frame.columns))
         names = {one: heading(one, start_ns) if is_instant(one) else one for one in own}
         table = figures(frame, start_ns, most, names, shares=question.shares)
@@ -115,7 +115,7 @@ def _print_table(
 
 
 def _flat(figures: Any, above: str = "") -> Iterator[tuple[str, Any]]:
-    # Figures by name, those within others as "limits.budget".
+    # Figures by name, nested ones as "limits.budget".
     from ..answers.answer import parts
 
     for name, value in parts(figures).items():

@@ -25,7 +25,7 @@ _AMOUNT = click.FloatRange(0, float("inf"), max_open=True)
 
 
 class _Task(Type):
-    # Digits are a tid, whatever tasks are called: what is meant hangs on no capture.
+    # Digits are always a tid, so that the meaning does not depend on the capture.
     name = "comm|tid"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -58,7 +58,7 @@ class _Many(Type):
 
 
 def options(question: "Question[Any]") -> list[click.Option]:
-    """An option for each parameter that a shell can set; what is not given is None."""
+    """An option for each parameter that a shell can set; None unless given."""
     return [_option(one) for name, one in question.parameters.items() if name in question.options]
 
 

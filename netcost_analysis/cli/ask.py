@@ -37,7 +37,7 @@ def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 class _Asked(click.Command):
-    # Its options are the command's and those of the question that is asked, which --help is about.
+    # Its options are the command's and the question's, which --help describes.
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         from ..answers.registry import questions
@@ -105,7 +105,7 @@ def command(
         answer = open_fleet(path).ask(question, **given)
     else:
         capture = opened(path)
-        # What is asked of something else first is asked of all of it.
+        # A question that is first asked of something else covers all of it.
         is_timed = one.sources[0] == "Timeline" or part.is_given
         source = part.timeline(capture, "auto") if is_timed else capture
         answer = source.ask(question, **given)
@@ -130,7 +130,7 @@ def command(
         for note in answer.notes:
             say(f"note: {printable(note)}")
         return
-    # What is a table alone has no notes, and is of what was not asked for.
+    # A file or JSON has no notes, so say that it does not cover the window.
     if not answer.in_window:
         print(f"note: {NO_WINDOW}", file=sys.stderr)
 
@@ -140,7 +140,7 @@ def _chosen(answers: dict[str, Any], columns: tuple[str, ...], main: str | None)
     name = _one_table(answers, "--columns", main)
     whole = answers[name]
     frame = with_columns(with_index(whole).rename(columns=str), columns)
-    # The unit of a matrix is that of all but its keys.
+    # The unit of a matrix applies to all columns but its keys.
     keys = [key for key in whole.index.names if key in columns] if whole.columns.name else []
     return {name: frame.set_index(keys) if keys else frame}
 

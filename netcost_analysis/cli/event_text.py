@@ -11,11 +11,11 @@ from .table import fitting, width
 if TYPE_CHECKING:
     import pandas as pd
 
-# What of a sample is shown as one column, behind all others.
+# The parts of a sample that are shown as one column behind all others.
 _OF_CHAINS = ("callchain", "kernel_frames", "symbols", "dsos", "stack")
 # What ftrace calls the addresses of kernel_stack and user_stack.
 _STACK = "caller"
-# The first to go where a terminal is narrow.
+# The first to be left out on a narrow terminal.
 _SELDOM = {"common_type", "common_flags", "common_preempt_count"}
 # Addresses and bit fields; counts, sizes and ids are decimal.
 _HEX = {"ip", "addr", "phys_addr", "data_src", "transaction"}
@@ -32,7 +32,7 @@ class Names(NamedTuple):
     programs: Mapping[tuple[int, int], str] = {}
 
     def put_in(self, samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The samples with names, as a text has them."""
+        """The samples with names, as perf script prints them."""
         for row in samples:
             stack = row.get("stack", -1)
             chain, inside = row.get("callchain") or [], row.get("kernel_frames") or 0
@@ -59,7 +59,7 @@ def event_table(frame: "pd.DataFrame", start_ns: int) -> Table:
 
 
 def sample_table(frame: "pd.DataFrame", start_ns: int, names: "Names | None" = None) -> Table:
-    """Samples, their callchain last: it is as long as it is.
+    """Samples with their callchain, which may be long, last.
 
     names: what functions are called, where that is known.
     """
@@ -92,7 +92,7 @@ def fitted(
 
 
 def _rank(name: str) -> int:
-    # When, where and in whose context; what the event says; what all of them have and few ask for.
+    # When, where and in whose context; then the event's fields; then common fields that few need.
     if name in ("common_pid", *_SELDOM):
         return 2 + (name in _SELDOM)
     return int(name not in ("time_ns", "common_cpu", "common_comm"))
@@ -153,7 +153,7 @@ def _room(table: Table) -> int | None:
 
 
 def _chain(words: list[str], kernel_frames: int, room: int | None) -> str:
-    # As many frames as there is room for, at least the innermost, and how many more there are.
+    # As many frames as fit, at least the innermost, and the number of others.
     if 0 < kernel_frames < len(words):
         words[kernel_frames] = f"| {words[kernel_frames]}"
     text = " ".join(words)

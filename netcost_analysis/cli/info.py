@@ -19,7 +19,7 @@ from .options import (
 from .table import say
 
 _WIDTH = 89
-# Format and version that go without saying.
+# The usual format and version, which are not shown.
 _USUAL = ("perf.data", 2)
 _WORDS = {4: "32-bit", 8: "64-bit"}
 # trace-cmd record -e all describes a thousand events and more that never happened.
@@ -43,7 +43,7 @@ def command(path: str, as_json: bool) -> None:
     capture = opened(path)
     info, said = capture.info, verdict(capture)
     if capture.refusal:
-        # What no other command gives a figure of has no recorded share either.
+        # Without figures from other commands there is no recorded share either.
         info = {**info, "recorded": None, "notes": [*info["notes"], capture.refusal]}
     if as_json:
         print_json(info | {"completeness": said and said._asdict()})
@@ -81,7 +81,7 @@ def _step(step: dict[str, Any]) -> str:
 
 
 def _lines(info: dict[str, Any], verdict: str | None) -> list[tuple[str, str]]:
-    # verdict: None where there is nothing to compare with, of which nobody expects any.
+    # verdict: None where there is nothing to compare with.
     cpus, recorded = info["cpus"], share(info["recorded"])
     lines = [
         ("path", info["path"] + (" (bundle)" if info["bundle"] else "")),
@@ -154,7 +154,7 @@ def _buffers(info: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _format(info: dict[str, Any]) -> str:
-    # What is usual goes without saying: version 2 of perf.data, little-endian, 64-bit.
+    # Version 2 of perf.data, little-endian and 64-bit are usual, and not shown.
     usual = (info["format"], info["version"]) == _USUAL or not info["version"]
     parts = [info["format"] + ("" if usual else f" version {info['version']}")]
     parts.append(f"of {info['mode']}" if info["format"] == "text" else f"{info['mode']} mode")
@@ -174,8 +174,8 @@ def _format(info: dict[str, Any]) -> str:
 def _events(info: dict[str, Any]) -> list[tuple[str, str]]:
     counts = sorted(sorted(info["events"].items()), key=lambda item: item[1], reverse=True)
     attrs = {event["name"]: event for event in info["event_attrs"]}
-    # Events that perf adds to have something to hang its own records on are nobody's question, nor
-    # are ftrace's own, which are always described, in use or not.
+    # Nobody asks for events that perf adds to carry its own records, nor for ftrace's own events,
+    # which are always described.
     unasked = "dummy" if is_perf(info) else "ftrace:"
     silent = [
         name

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..questions.ledger import Ledger
     from ..timeline.timeline import Timeline
 
-# Those that no further pass has to find out.
+# Facts that take no further pass.
 _FACTS = ("softirqs", "interrupts", "polls", "on_cpu")
 
 

@@ -1,7 +1,7 @@
 """The command line, ``netcost``. Commands and JSON fields: docs/cli.md."""
 
-# Only click here: `netcost info` on a small file has a third of a second, and pandas alone takes
-# half of that. Each command imports what it needs.
+# Only click here: `netcost info` on a small file takes a third of a second, and importing pandas
+# alone half of that. Each command imports what it needs.
 
 import os
 import signal
@@ -36,7 +36,7 @@ _SUBCOMMANDS = (
 
 
 class _Group(click.Group):
-    # Knows its commands by name and loads one when it is called.
+    # Knows its commands by name and imports one when it is called.
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_SUBCOMMANDS)
@@ -73,7 +73,7 @@ def cli() -> None:
 def main() -> None:
     """Run the console script; exits 0, 2 for usage, 1 with a line on stderr for bad input."""
     given: dict[str, Any] = {}
-    # What lies in temporary folders goes with the process, whatever ends it.
+    # Temporary folders are removed whatever ends the process.
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, lambda ended_by, _: sys.exit(128 + ended_by))
@@ -97,7 +97,7 @@ def main() -> None:
     except click.ClickException as error:
         _fail(error.format_message())
     except BrokenPipeError:
-        # The reader has what it wanted. What is still buffered must not fail again at exit.
+        # The reader has what it wanted; buffered output must not fail again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except BaseException as error:
@@ -111,7 +111,7 @@ def main() -> None:
 
 
 def _of_capture(message: str, path: str | None) -> str:
-    # Whoever reads many captures wants to know which one is meant.
+    # Name the capture, for those who read many.
     if path is None or path in message:
         return message
     return f"{'standard input' if path == '-' else path}: {message}"

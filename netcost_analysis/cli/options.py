@@ -26,7 +26,7 @@ PATH, _BUFFER, _BESIDE = "netcost.path", "netcost.buffer", "netcost.beside"
 class _Count(click.IntRange):
     name = "whole number"
 
-    # What 64 bits hold is no reader's business.
+    # The upper end of 64 bits says nothing to a reader.
     def _describe_range(self) -> str:
         return "x>=0"
 
@@ -80,7 +80,7 @@ _BESIDE_OPTIONS = (
 
 
 def beside_options(function: Callable[..., None]) -> Callable[..., None]:
-    # What a bare recording lacks, and a bundle keeps beside its trace: opened() takes it.
+    # What a bundle keeps beside its trace and a bare recording lacks; opened() takes it.
     for name, kind, metavar, text in reversed(_BESIDE_OPTIONS):
         function = click.option(
             name,
@@ -191,8 +191,8 @@ class Part(NamedTuple):
             of_interrupts_ahead(capture)
             ran = capture.bundle.victim
             if window != "trace" and ran is not None and ran.start_ns is not None:
-                # Its pass counts events too, so that a window's ends take none of their own. What
-                # has no ledger is told so by what is asked.
+                # This pass also counts events, so that the window's ends take no pass of their own.
+                # The question says why there is no ledger.
                 with suppress(CaptureError):
                     capture.whole.read()
         whose = victim if self.window == "victim" else None

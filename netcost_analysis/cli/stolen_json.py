@@ -25,7 +25,7 @@ def beside_victims(timeline: "Timeline", victim: Task | None) -> dict[str, Any]:
 
 
 def lives_of(timeline: "Timeline", victim: Task | None) -> dict[Any, dict[str, Any]]:
-    """The rows of lifetimes(), of a tid one for each of its names."""
+    """The rows of lifetimes(); for a tid one row for each of its names."""
     from ..questions.lifetimes import lived
 
     rows = lived(timeline, by_of(victim)).items()

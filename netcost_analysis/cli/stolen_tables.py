@@ -30,13 +30,13 @@ def overview(
     victims: "list[StolenFrom]",
     rest: dict[str, Any] | None,
 ) -> Table:
-    # rest: of the victims behind the first ones, as one.
+    # rest: all victims behind the first ones as one.
     rows = [[f"{service.comm}, the service", *_cells(timeline, service.row)]] if service else []
     rows += [[loss.comm, *_cells(timeline, loss.row)] for loss in victims[:ROWS]]
     if rest:
         rows.append([plural(len(victims[ROWS:]), "other"), *_cells(timeline, rest)])
     header = ["task", *_COLUMNS]
-    # A column of blanks says nothing, nor does a monitor of whom nothing is known.
+    # Leave out empty columns, and the monitor where it is unknown.
     kept = [i for i in range(len(header)) if i == 0 or any(row[i] for row in rows)]
     if all(loss.row["monitor_ns"] is None for loss in victims):
         kept = [i for i in kept if i != len(_COLUMNS)]
@@ -117,7 +117,7 @@ def show_life(timeline: "Timeline", victim: Task) -> None:
     from ..questions.stolen_sums import share_of
     from ..timeline.lives import everywhere
 
-    # Of a tid, those of all its names.
+    # For a tid, the rows of all its names.
     found = lives_of(timeline, victim)
     lives = list(found.values())
     if not lives:
@@ -130,7 +130,7 @@ def show_life(timeline: "Timeline", victim: Task) -> None:
     tasks = f" ({plural(row['tasks'], 'task')}, their sum)" if row["tasks"] > 1 else ""
     if len(lives) > 1 and not isinstance(victim, Group):
         tasks = f" (under {len(lives)} names, their sum)"
-    # Of many tasks that come and go, what they were absent for says nothing.
+    # For many tasks the time that they were absent says nothing.
     absent_for = f"; absent for {duration(row['absent_ns'])}" if row["tasks"] == 1 else ""
     every = "" if timeline.cpus is None else ", on all recorded CPUs"
     print(f"\nIts lifetime{tasks}{every}: {there}{absent_for}\n")

@@ -19,7 +19,7 @@ _GAP = 2
 # Sentences are wrapped: a column of them takes no more than this from the others.
 _SENTENCE = 40
 _BOUND = re.compile(r"_(low|high|max|min|least|most|unrecorded)(_|$)|(window|interval)_error")
-# Of these a 0 is a name, not nothing.
+# In these columns 0 is a name, not nothing.
 _ID = re.compile(r"(^|_)(cpu|tid|irq|vec|episode|handover|call|ordinal)$")
 _NOTHING = {"", "0", "0.0 %"}
 
@@ -94,12 +94,12 @@ def show(table: "Table", order: Sequence[int] | None = None, wide: bool = False)
             table.header[i],
             justify="left" if i in table.left else "right",
             no_wrap=whole,
-            # rich would take room for a sentence from a figure, and cut that.
+            # rich would cut a figure to make room for a sentence.
             min_width=_needed(table, i) if whole else None,
         )
     for number, row in enumerate(table.rows):
         rich.add_row(*(row[i] for i in places), style="bold" if number in table.strong else None)
-    # As wide as what cannot be wrapped: a terminal that is narrower wraps it, where rich would cut.
+    # At least as wide as what cannot be wrapped, which rich would cut.
     size = _width if wide else _needed
     least = sum(size(table, i) + _GAP for i in places) - _GAP
     # A name such as "[napi]" is text, not markup.

@@ -145,7 +145,7 @@ def questions_table(rows: "pd.DataFrame", topics: Mapping[str, str]) -> Table:
 
 
 def lines_of(text: str, width: int, hang: str = "") -> list[str]:
-    """A line as lines of at most so many characters, all but the first behind hang."""
+    """A line wrapped at a width; hang: the indent of all lines but the first."""
     lines = wrap(
         _UNIT.sub(_TIED, text),
         width,

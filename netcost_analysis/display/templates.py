@@ -43,7 +43,7 @@ def escaped(value: Any) -> Markdown:
 
 
 def code(value: Any) -> Markdown:
-    """A value in a code span, which has no escapes: its fence is longer than any in the value."""
+    """A value in a code span, with a fence longer than any in the value."""
     text = one_line(value)
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence, gap = "`" * (longest + 1), " " if longest else ""
@@ -51,13 +51,13 @@ def code(value: Any) -> Markdown:
 
 
 def fenced(text: str) -> Markdown:
-    """Lines as a block of code, behind a fence that is longer than any in them."""
+    """Lines as a block of code, with a fence longer than any in them."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return Markdown(f"{fence}\n{text}\n{fence}")
 
 
 def one_line(value: Any) -> str:
-    """A value as text on one line, with nothing in it that steers a terminal."""
+    """A value as text on one line that cannot steer a terminal."""
     return printable(_NEWLINES.sub(" ", str(value)))
 
 
@@ -73,7 +73,7 @@ def joined(values: Any, last: str = " and ") -> Markdown:
 
 
 def called(device: Any) -> Any:
-    """A device's name in a sentence, or what it is that has none."""
+    """A device's name in a sentence, or what stands for no device."""
     return "a CPU's backlog" if device == "(no_device)" else device
 
 
@@ -148,7 +148,7 @@ def _reader() -> "MarkdownIt":
 
 
 def as_html(markdown: str) -> str:
-    """Markdown as HTML, in which nothing of the text is a tag."""
+    """Markdown as HTML; nothing in the text becomes a tag."""
     return str(_reader().render(markdown))
 
 
@@ -169,5 +169,5 @@ def as_text(markdown: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    """HTML with control characters spelled out: a stranger's names may hold some."""
+    """HTML with control characters spelled out, which names from captures may hold."""
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)

@@ -1,4 +1,4 @@
-# The recordings of an experiment with what was transferred in each, and in how long.
+# The recordings of an experiment, with what each transferred and in how long.
 
 from dataclasses import dataclass
 from math import isfinite, nan
@@ -12,9 +12,9 @@ from ..timeline.reading import once
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    # name: of its recording. io_bytes: the size of each read and write, None without one.
-    # received_*: what the table says, NaN where it does not. seconds: in which that was; counted_ns
-    # from when until when, None where no stamp says.
+    # name: of its recording. io_bytes: the size of each read and write, if any. received_*: from
+    # the table, NaN where it is silent. seconds: how long that took; counted_ns: from when until
+    # when, None without stamps.
     name: str
     bundle: Bundle
     io_bytes: int | None

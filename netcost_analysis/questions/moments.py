@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Moments:
-    """Native's aggregates: equal where the same is asked about the same moments.
+    """Native's aggregates about moments; equal where the same is asked about the same moments.
 
-    asked: owners, passed or next; moments: of, a CPU or a tid, and time_ns; content: by what they
-    are told apart; through: the name of vectors that are looked through, None for none.
+    asked: owners, passed or next. moments: of, a CPU or a tid, and time_ns. content: tells moments
+    apart. through: the name of vectors to look through, None for none.
     """
 
     asked: str
@@ -30,17 +30,17 @@ class Moments:
     through: str | None = None
 
 
-# The moments are what other answers found.
+# The moments come from other answers.
 OWNERS, PASSED, NEXT = (Aggregate[Moments | None](lambda _: None) for _ in range(3))
 
 
 def owners_at(
     timeline: "Timeline", cpus: Ints, times: Ints, through: str | None = None
 ) -> tuple[pd.DataFrame, Ints]:
-    """All owners of segments, with their CPU, and each moment's place among them: -1 for none.
+    """All owners of segments with their CPU, and each moment's place among them, -1 for none.
 
-    A moment is of the segment that it is in, from its start on; one in a vector called through is
-    of what that interrupted.
+    A moment belongs to the segment that it is in, its start included; in a vector called `through`
+    it belongs to what that interrupted.
     """
     tables = OWNERS.take(timeline, _asked("owners", cpus, times, through))
     owner = to_frame(tables["moments"])["owner"]
@@ -53,9 +53,9 @@ def passed_at(timeline: "Timeline", tids: Ints, times: Ints) -> pd.DataFrame:
 
 
 def next_stays(timeline: "Timeline", tids: Ints, times: Ints) -> pd.DataFrame:
-    """When and where a task began to run, then or later: in_ns, ran_on, NA where it did not.
+    """When and where a task began to run at each moment or later: in_ns, ran_on; NA for never.
 
-    The idle task is none.
+    The idle task does not count.
     """
     return to_frame(NEXT(timeline, _asked("next", tids, times))["moments"])
 
