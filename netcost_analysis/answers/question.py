@@ -19,7 +19,7 @@ from .._native import CaptureError
 from ..capture.requires import Group, Need, require
 from ..errors import ArgumentError
 from ..timeline.aggregates import Aggregate, together
-from ..timeline.facts import FACTS, groups
+from ..timeline.facts import FACTS, tracepoint_groups
 from ..timeline.reading import preload
 from .answer import Answer, about
 from .form import Form
@@ -100,7 +100,7 @@ class Question(Form, Generic[Given]):
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """The tracepoints that it needs, as groups of alternatives."""
-        return groups(self.needs)
+        return tracepoint_groups(self.needs)
 
     def require(self, source: Any) -> None:
         """Raises CaptureError where a capture, or a timeline, lacks what it needs.

@@ -24,6 +24,7 @@ from .table import columns_option, say, show, wide_option, with_columns
 
 if TYPE_CHECKING:
     from ..answers.question import Question
+    from ..timeline.timeline import Timeline
 
 
 def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -90,7 +91,7 @@ def command(
     from ..fleet.dataset import is_dataset
     from ..opening.experiment import is_experiment, open_experiment
 
-    one = _question(question)
+    one, notes = _question(question), list[str]()
     given = {name: value for name, value in given.items() if value is not None}
     if is_experiment(path):
         if part.is_given:
@@ -109,6 +110,7 @@ def command(
         is_timed = one.sources[0] == "Timeline" or part.is_given
         source = part.timeline(capture, "auto") if is_timed else capture
         answer = source.ask(question, **given)
+        notes += _window_note(source) if is_timed and not part.is_given else []
     answers = shown_parts(answer)
     if table is not None:
         if table not in answers:
@@ -127,12 +129,18 @@ def command(
                    else plain_part(answers[""]))  # fmt: skip
     else:
         print_parts(answer, answers, wide or columns is not None)
-        for note in answer.notes:
+        for note in (*notes, *answer.notes):
             say(f"note: {printable(note)}")
         return
-    # A file or JSON has no notes, so say that it does not cover the window.
-    if not answer.in_window:
-        print(f"note: {NO_WINDOW}", file=sys.stderr)
+    # A file or JSON has no notes, so say here what part of the recording it covers.
+    for note in notes if answer.in_window else [NO_WINDOW]:
+        print(f"note: {printable(note)}", file=sys.stderr)
+
+
+def _window_note(timeline: "Timeline") -> list[str]:
+    # That the answer is of the victim's or the load's run, which nobody asked for.
+    during = timeline.window.during
+    return [f"{during}; --window trace answers about all of the recording"] if during else []
 
 
 def _chosen(answers: dict[str, Any], columns: tuple[str, ...], main: str | None) -> dict[str, Any]:

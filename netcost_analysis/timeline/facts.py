@@ -58,14 +58,14 @@ FACTS = {
 }
 
 
-def groups(needs: tuple[Need, ...]) -> tuple[Group, ...]:
+def tracepoint_groups(needs: tuple[Need, ...]) -> tuple[Group, ...]:
     """The tracepoints that needs stand for: one alternative of each group has to be recorded."""
     found: list[Group] = []
     for need in needs:
         if isinstance(need, tuple):
             found.append(tuple(tuple(_events(one)) for one in need))
         elif need in FACTS:
-            found.extend(groups(FACTS[need].needs))
+            found.extend(tracepoint_groups(FACTS[need].needs))
         else:
             found.append(((need,),))
     return tuple(dict.fromkeys(found))
@@ -76,7 +76,7 @@ def _events(need: str) -> Iterator[str]:
     if need not in FACTS:
         yield need
         return
-    for (one,) in groups(FACTS[need].needs):
+    for (one,) in tracepoint_groups(FACTS[need].needs):
         yield from one
 
 
@@ -107,7 +107,7 @@ class Missing(Mapping[str, str]):
         return repr(dict(self))
 
     def _why(self, fact: Fact) -> str:
-        lacking = unmet(self._timeline.capture, groups(fact.needs))
+        lacking = unmet(self._timeline.capture, tracepoint_groups(fact.needs))
         if lacking:
             return f"{in_words(lacking)}: not recorded in this capture"
         rests = (self[need] for need in fact.needs if need in FACTS)

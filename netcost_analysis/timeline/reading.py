@@ -75,11 +75,6 @@ def bounds_of(timeline: "Timeline") -> Bounds:
     return Bounds(start_ns, end_ns, goes_on)
 
 
-def in_window(times: "pd.Series[int]", timeline: "Timeline") -> "pd.Series[bool]":
-    """Which times count in a timeline; windows that meet add up."""
-    return bounds_of(timeline).has(times)
-
-
 def first_pass(timeline: "Timeline", with_waits: bool) -> None:
     """Make the first pass, for sums, names and perhaps waits; aggregates then take one more."""
     timeline.load(*(("displaced",) if with_waits else ()))

@@ -15,7 +15,7 @@ from netcost_analysis.capture.requires import (
     profile_of,
     unrecorded,
 )
-from netcost_analysis.timeline.facts import groups
+from netcost_analysis.timeline.facts import tracepoint_groups
 from support.host import ROOT
 from support.perfdata import recording
 from support.perfdata import tracepoints as t
@@ -46,11 +46,11 @@ def test_a_profile_is_what_the_kit_records() -> None:
 
 
 def test_the_cheapest_profile_is_named() -> None:
-    assert profile_of(groups(("napi:napi_poll",))) == "light"
-    assert profile_of(groups(("sched:sched_migrate_task",))) == "migration"
-    assert profile_of(groups(("irq_vectors:local_timer_entry",))) == "stolen"
-    assert profile_of(groups(("net:netif_receive_skb",))) == "anatomy"
-    assert profile_of(groups(("my:event",))) is None
+    assert profile_of(tracepoint_groups(("napi:napi_poll",))) == "light"
+    assert profile_of(tracepoint_groups(("sched:sched_migrate_task",))) == "migration"
+    assert profile_of(tracepoint_groups(("irq_vectors:local_timer_entry",))) == "stolen"
+    assert profile_of(tracepoint_groups(("net:netif_receive_skb",))) == "anatomy"
+    assert profile_of(tracepoint_groups(("my:event",))) is None
 
 
 def test_a_capture_without_it_is_told(tmp_path: Path) -> None:
@@ -65,12 +65,14 @@ def test_a_capture_without_it_is_told(tmp_path: Path) -> None:
 # Two or three names that matter: of entry and exit the entry.
 def test_many_missing_events_are_not_listed() -> None:
     many = ("irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit", "sched:sched_switch")
-    told = MissingEventsError("a question", groups((*many, "napi:napi_poll")))
+    told = MissingEventsError("a question", tracepoint_groups((*many, "napi:napi_poll")))
     for fact in ("irq:softirq_raise, irq:softirq_entry, sched:sched_switch", "and 2 more"):
         assert fact in str(told)
     assert told.profile == "light"
     # Nobody could record by name what is not named.
-    assert "my:event" in str(MissingEventsError("a question", groups((*many, "my:event"))))
+    assert "my:event" in str(
+        MissingEventsError("a question", tracepoint_groups((*many, "my:event")))
+    )
     assert few(many[:2]) == "irq:softirq_raise and irq:softirq_entry"
     assert few(many[1:]).replace(" and ", ", ").split(", ") == [*many[1:]]
 

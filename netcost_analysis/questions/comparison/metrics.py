@@ -17,7 +17,7 @@ from ...errors import AbsentError, no_such
 from ...progress import each
 from ...stats.change import LEAST_REPEATS, Counts, Side, blocks, change_of, repeats
 from ...stats.resampling import CONFIDENCE, Floats
-from ...timeline.facts import groups
+from ...timeline.facts import tracepoint_groups
 from ...timeline.reading import once
 from ...timeline.task import Task, rows_of
 from ..processes.skb_frees import EVENTS, freed
@@ -169,7 +169,7 @@ def _stolen(run: Run) -> Counts:
 def _client_frees(run: Run) -> Counts | None:
     # Packets whose data the client freed, and all packets; None where unknown.
     client, timelines = client_of(run), run.timelines()
-    if client is None or any(unmet(one.capture, groups((EVENTS,))) for one in timelines):
+    if client is None or any(unmet(one.capture, tracepoint_groups((EVENTS,))) for one in timelines):
         return None
     number, files = len(run_blocks(run).seconds), run_blocks(run).files
     counts = np.zeros((2, number))

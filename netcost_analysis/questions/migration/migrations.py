@@ -7,7 +7,7 @@ import pandas as pd
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...spans import columns
-from ...timeline.reading import in_window, rows
+from ...timeline.reading import bounds_of, rows
 from ...timeline.timeline import Timeline
 from ...units import ranges
 from ..moments import NEXT, next_stays
@@ -34,7 +34,7 @@ def migrations(timeline: Timeline) -> Answer:
     or the CPUs' clocks disagree. Source: the tables migrations and slices.
     """
     (moved,) = rows(timeline, "migrations")
-    frame = moved[in_window(moved["time_ns"], timeline)].copy()
+    frame = moved[bounds_of(timeline).has(moved["time_ns"])].copy()
     for name in ("comm", "cause", "orig_holder_comm", "dest_holder_comm"):
         known = frame[name].notna()
         frame[name] = frame[name].astype(object).where(known, None)

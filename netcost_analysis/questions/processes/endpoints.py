@@ -2,7 +2,7 @@
 
 from ..._native import CaptureError
 from ...capture.requires import ProfileError, unmet
-from ...timeline.facts import groups
+from ...timeline.facts import tracepoint_groups
 from ...timeline.owners import of_tasks
 from ...timeline.task import Task
 from ...timeline.timeline import Timeline
@@ -20,7 +20,7 @@ def endpoints(timeline: Timeline) -> tuple[int, ...]:
     # The tids of client and server, chosen as client_and_server() does; () where no pair is seen.
     # Of a large capture its excerpt decides: to follow all of its packets takes several times as
     # long as the questions that name the two. Without an event that names a receiver there is none.
-    if unmet(timeline.capture, groups(NEEDS)) or not recorded_events(timeline.capture):
+    if unmet(timeline.capture, tracepoint_groups(NEEDS)) or not recorded_events(timeline.capture):
         return ()
     pair = chosen_endpoints(traffic(timeline.excerpt))
     ran = set(of_tasks(timeline.sums())["tid"])

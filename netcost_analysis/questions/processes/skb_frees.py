@@ -12,7 +12,7 @@ from ...answers.question import question
 from ...capture.capture import Capture
 from ...parsers.kallsyms import parse_kallsyms
 from ...timeline.owners import of_tasks
-from ...timeline.reading import added, in_window, once
+from ...timeline.reading import added, bounds_of, once
 from ...timeline.timeline import Timeline
 from .deferral import defer_limit
 from .endpoints import endpoints
@@ -95,7 +95,7 @@ def freed(timeline: Timeline) -> Iterator[pd.DataFrame]:
 
 
 def _in_context(frame: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
-    frame = frame[in_window(frame["time_ns"], timeline)]
+    frame = frame[bounds_of(timeline).has(frame["time_ns"])]
     if timeline.cpus is not None:
         frame = frame[frame["cpu"].isin(timeline.cpus)]
     context = pd.Series("task", index=frame.index, dtype="str").where(frame["in_softirq"].notna())
