@@ -1,4 +1,4 @@
-# Columns and questions are declared whole. That answers have them: questions/test_definitions.py.
+# Columns and questions are declared whole. That answers have them: tests/questions/test_answers.py.
 
 import inspect
 import re
