@@ -223,7 +223,8 @@ def test_what_is_missing_is_known(tmp_path: Path) -> None:
 def test_a_trace_that_is_not_the_run_says_so(tmp_path: Path) -> None:
     whole = asked(doctored(tmp_path / "whole"))
     run = whole["run"]
-    # Whose the estimates are is said where the page is about another: tests/report/test_notebooks.py.
+    # Whose the estimates are is said where the page is about another:
+    # tests/report/test_notebooks.py.
     assert (run["trace_ns"], run["other_task"], run["lacks"]) == (None, None, None)
     whole.plot()
     victim = json.loads((tmp_path / "whole" / "manifest.json").read_text())["victim"]
