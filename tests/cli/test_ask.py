@@ -23,23 +23,6 @@ BARE = f"{NIC}/trace.perf.data"
 WITHOUT_VECTORS = tuple(one for one in t.FORMATS if one.system != "irq_vectors")
 
 
-def test_the_list_has_every_question(netcost: Netcost) -> None:
-    listed = netcost("ask", "--list").out
-    for one in questions().values():
-        assert f"{one.name} " in listed
-        assert one.summary in listed
-
-
-def test_a_table_has_the_functions_figures(netcost: Netcost) -> None:
-    told = netcost("ask", "stolen", NIC, "--by", "tid", "--json").json
-    found = stolen(package.open_capture(NIC).timeline(window="auto"), by="tid")
-    assert set(told) == set(vars(found))
-    for name, frame in vars(found).items():
-        frame = frame.reset_index(drop=name != "victims")
-        assert [row["stolen_ns"] for row in told[name]] == list(frame["stolen_ns"])
-        assert set(told[name][0]) == set(frame.columns)
-
-
 @pytest.mark.parametrize(
     ("words", "given"),
     [
@@ -52,6 +35,7 @@ def test_a_table_has_the_functions_figures(netcost: Netcost) -> None:
         (("rolling_stolen", "--by", "tid"), {"by": "tid"}),
         (("episodes", "--victim", "7"), {"victim": 7}),
         (("device_totals", "--folder", "7"), {"folder": "7"}),
+        (("thieves", "--victim", "-1"), {"victim": package.ALL}),
         (("stolen",), {}),
     ],
 )
@@ -72,17 +56,57 @@ def test_options_have_the_types_of_the_declaration(
     assert asked == [given]
 
 
-def test_every_parameter_has_its_option(netcost: Netcost) -> None:
+def test_every_question_is_listed_and_has_its_options(netcost: Netcost) -> None:
+    listed = netcost("ask", "--list").out
     for one in questions().values():
+        assert f"{one.name} " in listed
+        assert one.summary in listed
         told = netcost("ask", one.name, "--help").out
         assert all(f"--{name.replace('_', '-')}" in told for name in one.options), one.name
 
 
-def test_a_window_is_taken(netcost: Netcost) -> None:
+def test_json_and_files_have_the_functions_figures(netcost: Netcost, tmp_path: Path) -> None:
     window = ("--start", "3.5", "--end", "3.6", "--cpu", "0")
-    told = netcost("ask", "stolen", NIC, *window, "--json").json
-    frame = stolen(package.open_capture(NIC).timeline(3.5, 3.6, [0])).victims
-    assert sum(row["on_cpu_ns"] for row in told["victims"]) == frame["on_cpu_ns"].sum()
+    words = ("ask", "stolen", NIC, "--by", "tid", *window)
+    told = netcost(*words, "--json").json
+    found = stolen(package.open_capture(NIC).timeline(3.5, 3.6, [0]), by="tid")
+    assert set(told) == set(vars(found))
+    for name, frame in vars(found).items():
+        frame = frame.reset_index(drop=name != "victims")
+        assert [row["stolen_ns"] for row in told[name]] == list(frame["stolen_ns"])
+        assert set(told[name][0]) == set(frame.columns)
+    for suffix, read in ((".csv", pd.read_csv), (".parquet", pd.read_parquet)):
+        kept = tmp_path / f"stolen{suffix}"
+        assert "rows in" in netcost(*words, "-o", str(kept)).out
+        frame = read(kept)  # type: ignore[operator]
+        assert frame["stolen_ns"].tolist() == found.victims["stolen_ns"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("words", "column"),
+    [
+        (("caveats",), "notes"),
+        (("kernel_limits",), "netdev_budget"),
+        (("ledger", "--table", "on_cpu_ns"), "on_cpu_ns"),
+    ],
+)
+def test_parts_that_are_no_tables_are_kept_and_chosen(
+    netcost: Netcost, tmp_path: Path, words: tuple[str, ...], column: str
+) -> None:
+    kept = tmp_path / "kept.csv"
+    assert netcost("ask", words[0], NIC, *words[1:], "-o", str(kept)).code == 0
+    assert str(pd.read_csv(kept)[column].iloc[0])
+    told = netcost("ask", words[0], NIC, *words[1:], "--columns", column, "--json").json
+    rows = told.get("on_cpu_ns", told) if isinstance(told, dict) else told
+    assert list(rows[0]) == [column]
+
+
+# Of a bare recording nothing is known of them.
+def test_a_part_of_several_parts_is_in_words(netcost: Netcost) -> None:
+    for path, wanted in ((NIC, ["300", "8,000", "64", "250"]), (BARE, ["unknown"] * 4)):
+        lines = netcost("ask", "squeezes", path, "--cpu", "0").out.splitlines()
+        at = lines.index("limits:") + 2
+        assert [line.split()[-1] for line in lines[at : at + 4]] == wanted
 
 
 # What takes no window says so: of a capture, of what lies beside it, of a pair of readings.
@@ -102,23 +126,6 @@ def test_what_takes_no_window_says_so(netcost: Netcost, name: str, window: tuple
     assert beside.json == netcost("ask", name, NIC, "--json").json
 
 
-def test_all_tasks_can_be_asked_for(netcost: Netcost) -> None:
-    told = netcost("ask", "thieves", NIC, "--victim", "-1", "--json").json
-    assert {"openssl", "udp-load"} <= {row["comm"] for row in told}
-    one = netcost("ask", "thieves", NIC, "--json").json
-    assert {row["comm"] for row in one} == {"openssl"}
-
-
-def test_an_answer_of_several_parts_names_them(netcost: Netcost) -> None:
-    told = netcost("ask", "ledger", NIC).out
-    assert "\nby: comm\n" in f"\n{told}"
-    assert "\nmax_ns:\n" in told
-    assert "\non_cpu_ns:\n" in told
-    assert "285 ms" in told
-    one = netcost("ask", "ledger", NIC, "--table", "ns", "--json").json
-    assert set(one) == {"ns"}
-
-
 def test_the_main_table_comes_first(netcost: Netcost, tmp_path: Path) -> None:
     whole = ROOT / "sample-data" / "hidden-cost"
     for path in (whole / "experiment.json", *whole.glob("*-1.netcost.tar.zst")):
@@ -130,59 +137,6 @@ def test_the_main_table_comes_first(netcost: Netcost, tmp_path: Path) -> None:
     assert told.strip().startswith("coefficients:")
 
 
-# An answer's part that has parts of its own is no Python object to a reader.
-def test_a_part_of_several_parts_is_in_words(netcost: Netcost) -> None:
-    sample = str(ROOT / "sample-data" / "stolen-time-tcp.netcost.tar.zst")
-    told = netcost("ask", "squeezes", sample, "--json").json["limits"]
-    assert (told["netdev_budget"], told["hz"]) == (300, 250)
-    # Of a bare recording nothing is known of them.
-    for path, wanted in ((sample, ["300", "8,000", "64", "250"]), (BARE, ["unknown"] * 4)):
-        lines = netcost("ask", "squeezes", path).out.splitlines()
-        at = lines.index("limits:") + 2
-        assert [line.split()[-1] for line in lines[at : at + 4]] == wanted
-
-
-def test_a_table_can_be_kept(netcost: Netcost, tmp_path: Path) -> None:
-    for suffix, read in ((".csv", pd.read_csv), (".parquet", pd.read_parquet)):
-        kept = tmp_path / f"stolen{suffix}"
-        assert "rows in" in netcost("ask", "stolen", NIC, "-o", str(kept)).out
-        frame = read(kept)  # type: ignore[operator]
-        assert frame["comm"][0] == "openssl"
-        assert frame["stolen_ns"][0] == stolen(
-            package.open_capture(NIC).timeline(window="auto")
-        ).victims["stolen_ns"].iloc[0]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("words", "column"),
-    [
-        (("caveats",), "notes"),
-        (("kernel_limits",), "netdev_budget"),
-        (("ledger", "--table", "on_cpu_ns"), "on_cpu_ns"),
-    ],
-)
-def test_figures_can_be_kept_too(
-    netcost: Netcost, tmp_path: Path, words: tuple[str, ...], column: str
-) -> None:
-    for suffix, read in ((".csv", pd.read_csv), (".parquet", pd.read_parquet)):
-        kept = tmp_path / f"kept{suffix}"
-        assert netcost("ask", words[0], NIC, *words[1:], "-o", str(kept)).code == 0
-        frame = read(kept)  # type: ignore[operator]
-        assert len(frame)
-        assert str(frame[column].iloc[0])
-    told = netcost("ask", words[0], NIC, *words[1:], "--columns", column, "--json").json
-    rows = told.get("on_cpu_ns", told) if isinstance(told, dict) else told
-    assert list(rows[0]) == [column]
-
-
-def test_instants_are_headed_by_what_they_are_shown_in(netcost: Netcost) -> None:
-    head, first, *_ = netcost("ask", "softirq_chains", NIC, "--columns", "entry_ns,cpu").out.split(
-        "\n"
-    )
-    assert head.split("  ")[0].strip() == "entry, s"
-    assert float(first.split()[0]) < 10
-
-
 def test_what_is_asked_of_a_bundle_is_asked_of_its_victims_run(netcost: Netcost) -> None:
     path = str(ROOT / "sample-data" / "stolen-time-top.netcost.tar.zst")
     told = netcost("ask", "estimates", path, "--json").json
@@ -190,13 +144,6 @@ def test_what_is_asked_of_a_bundle_is_asked_of_its_victims_run(netcost: Netcost)
     assert capture.bundle
     rows = estimates(capture.bundle, capture.victim_timeline()).frame
     assert [row["got_share"] for row in told] == list(rows["got_share"])
-
-
-def test_help_on_a_question_is_about_the_question(netcost: Netcost) -> None:
-    told = netcost("ask", "stolen", "--help").out
-    assert questions()["stolen"].summary in told
-    assert "docs/columns.md" in told
-    assert "--by" in told
 
 
 def test_a_reader_is_told_what_the_figures_lack(netcost: Netcost, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ FILES = (
 
 @pytest.mark.parametrize(
     "words",
-    [("ask", "accounts"), ("ask", "estimates"), ("ask", "cpu_accounts"), ("stolen",), ("ledger",)],
+    [("ask", "accounts"), ("ask", "cpu_accounts"), ("stolen",), ("ledger",)],
 )
 def test_what_is_given_beside_a_trace_answers_as_the_bundle(
     netcost: Netcost, tmp_path: Path, words: tuple[str, ...]
@@ -38,7 +38,7 @@ def test_what_is_given_beside_a_trace_answers_as_the_bundle(
 
 
 def test_what_was_given_is_said(netcost: Netcost) -> None:
-    for words in (("info", TRACE), ("ask", "accounts", TRACE), ("stolen", TRACE)):
+    for words in (("info", TRACE), ("ask", "provenance", TRACE), ("stolen", TRACE)):
         run = netcost(*words, *FILES[:2])
         assert run.code == 0, run.err
         assert "victim_output" in run.out

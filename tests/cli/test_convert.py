@@ -1,12 +1,8 @@
 # netcost convert: what it writes, says and refuses; the tables themselves: tests/export.
 
 import json
-import re
 from pathlib import Path
 
-import pandas as pd
-
-from netcost_analysis.export.dataset import TABLES
 from support.host import ROOT
 from support.kept import kept
 from support.run_cli import Netcost
@@ -15,22 +11,11 @@ NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 SAMPLES = str(ROOT / "sample-data" / "io-sizes" / "tcp-64.netcost.tar.zst")
 
 
-def test_it_says_what_it_wrote(netcost: Netcost, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    run = netcost("convert", NIC, "-o", str(out))
-    assert (run.code, run.err) == (0, "")
-    assert run.out.splitlines()[1].split()[:2] == ["segments", "129,077"]
-    assert run.out.splitlines()[-1] == f"pandas.read_parquet('{out}/segments')"
-    assert sorted(path.name for path in out.iterdir()) == sorted([*TABLES, "netcost.json"])
-
-
 def test_json(netcost: Netcost, tmp_path: Path) -> None:
     out = tmp_path / "out"
     said = netcost("convert", NIC, "-o", str(out), "--tables", "polls, sums", "--json").json
-    assert said["folder"] == str(out)
     assert list(said["tables"]) == ["polls", "sums"]
     polls = said["tables"]["polls"]
-    assert polls["rows"] == 13118
     assert polls["bytes"] == sum(one.stat().st_size for one in (out / "polls").iterdir())
     written = json.loads((out / "netcost.json").read_text())
     assert written["netcost_dataset"] == 1
@@ -55,19 +40,6 @@ def test_events_and_samples_by_name_and_all(netcost: Netcost, tmp_path: Path) ->
     assert tables(SAMPLES, "--tables", "none", "--samples") == ["samples.cpu-clock"]
 
 
-def test_a_window(netcost: Netcost, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    words = ("--start", "3.5", "--end", "3.7", "--cpu", "0", "--events", "napi:napi_poll")
-    assert netcost("convert", NIC, "-o", str(out), *words).code == 0
-    segments, polls = (
-        pd.read_parquet(out / "segments"),
-        pd.read_parquet(out / "events/napi.napi_poll"),
-    )
-    assert (segments["end_ns"].max() - segments["start_ns"].min()) == 200_000_000
-    assert set(segments["cpu"]) == set(polls["common_cpu"]) == {0}
-    assert polls["time_ns"].between(segments["start_ns"].min(), segments["end_ns"].max()).all()
-
-
 def test_a_folder_that_is_there(netcost: Netcost, tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ("convert", NIC, "-o", str(out), "--tables", "irqs")
@@ -82,22 +54,10 @@ def test_a_folder_that_is_there(netcost: Netcost, tmp_path: Path) -> None:
     assert (out / "irqs").is_dir()
 
 
-def test_a_capture_without_a_ledger_is_refused(netcost: Netcost, tmp_path: Path) -> None:
-    path = tmp_path / "perf.data"
-    path.write_bytes(b"PERFILE2" + bytes(200))
-    run = netcost("convert", str(path), "-o", str(tmp_path / "out"))
-    assert (run.code, run.out, run.err.count("\n")) == (1, "", 1)
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_a_trace_for_perfetto(netcost: Netcost, tmp_path: Path) -> None:
     out = tmp_path / "x.perfetto-trace"
     run = netcost("convert", NIC, "-o", str(out))
     assert (run.code, run.err) == (0, "")
-    lines = run.out.splitlines()
-    assert re.findall(r"[\d,]+\d(?= )", lines[0])[:2] == ["180,653", "129,077"]
-    assert lines[1].count("openssl: ") == 3
-    assert "ui.perfetto.dev" in lines[-1]
     again = netcost("convert", NIC, "-o", str(out))
     assert (again.code, again.out) == (2, "")
     assert "--overwrite" in again.err

@@ -1,19 +1,15 @@
 # One story through everything: described, written as perf.data, read by the package and by the
 # command, with figures that can be added up on paper.
 
-import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import netcost_analysis as netcost
+from netcost_analysis import open_capture
 from support.asked import stolen
-from support.host import ROOT
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
+from support.run_cli import Netcost
 from support.told import IDLE, KSOFTIRQD, NET_RX, OPENSSL, TIMER, UDPSINK
 
 # us      0    10   12        42   45   100  103  109    150       160      180         200
@@ -65,15 +61,6 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return recording(STORY, known=tasks).write(tmp_path_factory.mktemp("story") / "perf.data")
 
 
-def command(*words: str | Path) -> Any:
-    netcost_command = Path(sys.executable).with_name("netcost")
-    done = subprocess.run(
-        [str(netcost_command), *map(str, words), "--json"], capture_output=True, text=True, cwd=ROOT
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
 ROBBED = {
     "on_cpu_ns": 160_000,
     "task_ns": 116_000,
@@ -90,7 +77,7 @@ BY_SOFTIRQ = {"NET_RX": 33_000, "TIMER": 6_000}
 
 
 def test_the_package_adds_up_the_story(path: Path) -> None:
-    timeline = netcost.open_capture(path).timeline()
+    timeline = open_capture(path).timeline()
     lost = stolen(timeline)
     table, by_softirq = lost.victims, lost.by_softirq
     row = table.loc["openssl"]
@@ -107,17 +94,14 @@ def test_the_package_adds_up_the_story(path: Path) -> None:
     assert (int(sender["synchronous_ns"]), int(sender["stolen_ns"])) == (2_000, 0)
 
 
-def test_the_command_says_the_same(path: Path) -> None:
-    said = command("stolen", path)
+def test_the_commands_say_the_same(netcost: Netcost, path: Path) -> None:
+    said = netcost("stolen", str(path), "--json").json
     victims = {one["comm"]: one for one in said["victims"]}
     assert {name: victims["openssl"][name] for name in ROBBED} == ROBBED
     softirqs = victims["openssl"]["by_softirq"]
     assert {one["action"]: one["stolen_max_ns"] for one in softirqs} == BY_SOFTIRQ
     assert (said["lost_events"], said["recorded"]) == (0, 1.0)
-
-
-def test_the_ledger_is_the_same_time_by_thief(path: Path) -> None:
-    said = command("ledger", path)
+    said = netcost("ledger", str(path), "--json").json
     [openssl] = [one for one in said["victims"] if one["comm"] == "openssl"]
     assert sum(thief["ns"] for thief in openssl["thieves"]) == ROBBED["stolen_ns"]
     by_thief = {thief["thief"]: thief["ns"] for thief in openssl["thieves"]}
@@ -126,16 +110,8 @@ def test_the_ledger_is_the_same_time_by_thief(path: Path) -> None:
     assert "eth0" in poll
 
 
-def test_info_counts_what_was_described(path: Path) -> None:
-    said = command("info", path)
-    assert (said["format"], said["clock"], said["cpus"]) == ("perf.data", "monotonic", [0])
-    assert (said["start_ns"], said["end_ns"]) == (0, 303_000)
-    assert said["events"]["napi:napi_poll"] == 3
-    assert sum(said["events"].values()) == len(recording(STORY).events())
-
-
 def test_half_of_the_story_is_half_of_its_figures(path: Path) -> None:
-    capture = netcost.open_capture(path)
+    capture = open_capture(path)
     parts = [
         stolen(capture.timeline(start, end)).victims.loc["openssl"]
         for start, end in ((0, 27e-6), (27e-6, 106e-6), (106e-6, None))

@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 from support.energy_bundles import WATTS, energy_bundle, energy_experiment, energy_samples
-from support.host import ROOT
 from support.run_cli import Netcost
 
-SAMPLES = ROOT / "sample-data"
 OF_RECORDING = ["power", "energy_by_owner", "idle_wakeups", "cpu_counters"]
 
 
@@ -47,17 +45,6 @@ def test_a_window_is_the_ledgers(netcost: Netcost, tmp_path: Path) -> None:
     assert "takes no window" in netcost("energy", path, "--start", "2").out
     one = netcost("energy", path, "--cpu", "0", "--json").json
     assert "2 CPUs" in one["energy_by_owner"]["why_not"]
-
-
-# A machine without any of it: why is said once, and what the trace has is there.
-def test_a_sample_without_meters(netcost: Netcost) -> None:
-    printed = netcost("energy", str(SAMPLES / "nic-stolen-time"))
-    assert printed.code == 0
-    assert "5,877 times" in printed.out
-    found = netcost("energy", str(SAMPLES / "nic-stolen-time"), "--json").json
-    assert printed.out.count(found["power"]["why_not"].partition(".")[0]) == 1
-    assert set(found["energy_by_owner"]) == {"why_not"}
-    assert found["idle_wakeups"]["all_wakeups"] == 5877
 
 
 # netcost-record --profile counters,energy, and nothing else.

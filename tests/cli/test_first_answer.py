@@ -1,4 +1,5 @@
-# ledger, stolen and functions answer before pandas could be imported: on native's plain columns.
+# info, ledger, stolen and functions answer before pandas could be imported: on native's plain
+# columns.
 
 import json
 import subprocess
@@ -24,23 +25,25 @@ for words in json.loads(sys.argv[1]):
 
 
 # Of the second the kernel counted more than was recorded, and some of its time is nobody's.
-@pytest.mark.parametrize("sample", ["nic-stolen-time", "stolen-time-tcp.netcost.tar.zst"])
-def test_neither_needs_pandas(sample: str) -> None:
+@pytest.mark.parametrize(
+    ("sample", "start"), [("nic-stolen-time", "3.5"), ("stolen-time-tcp.netcost.tar.zst", "0.5")]
+)
+def test_ledger_and_stolen_need_no_pandas(sample: str, start: str) -> None:
     path = str(ROOT / "sample-data" / sample)
-    asked = [["ledger", path, *by] for by in ([], *(["--by", by] for by in get_args(By)))]
     # While openssl ran.
-    start = "3.5" if sample == "nic-stolen-time" else "0.5"
     window = ["--start", start, "--end", "4", "--cpu", "0"]
+    asked = [["ledger", path, "--by", by, *window] for by in get_args(By)]
     tid = next(row.tid for row in kept(path).timeline().owned_by() if row.comm == "openssl")
     victims = (["--victim", "openssl"], ["--victim", str(tid)])
     asked += [["stolen", path, *words] for words in ([], *victims, window)]
     _check([[*words, *form] for words in asked for form in ([], ["--json"])])
 
 
-def test_functions_need_none() -> None:
+def test_info_and_functions_need_none() -> None:
     path = str(ROOT / "sample-data" / "io-sizes" / "udp-64.netcost.tar.zst")
     asked = [["functions", path, *words] for words in ([], ["--user"], ["--cpu", "0"])]
     asked.append(["functions", path, "--start", "0.2", "--end", "0.6"])
+    asked.append(["info", str(ROOT / "sample-data" / "nic-stolen-time")])
     _check([[*words, *form] for words in asked for form in ([], ["--json"])])
 
 

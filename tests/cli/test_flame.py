@@ -10,8 +10,7 @@ import pytest
 from netcost_analysis import open_capture
 from support.called import CLOCK, KINDS, Called, write
 from support.host import ROOT
-from support.perfdata import SampleType, cpu, recording
-from support.perfdata import happenings as h
+from support.perfdata import SampleType
 from support.perfdata.attr import TYPE_HARDWARE
 from support.run_cli import Netcost
 
@@ -81,20 +80,16 @@ def test_sides_of_one_name(netcost: Netcost, path: str, tmp_path: Path) -> None:
     assert len(base) > 30
 
 
-# Packets that both hosts counted are what rates are of.
-def test_a_bundle_counts_packets(netcost: Netcost, tmp_path: Path) -> None:
-    target = tmp_path / "x.svg"
-    other = SAMPLE.replace("/tcp-64.", "/tcp-1024.")
-    assert netcost("flame", SAMPLE, "--base", other, "-o", str(target)).code == 0
-    assert "packet: base tcp-1024," in target.read_text()
-
-
-# A long name ends in what tells recordings apart, not in how they are packed.
-def test_a_title_has_no_ending(netcost: Netcost, tmp_path: Path) -> None:
+# A long name ends in what tells recordings apart, not in how they are packed. Packets that both
+# hosts counted are what rates are of.
+def test_a_title_has_no_ending_and_rates_are_of_packets(netcost: Netcost, tmp_path: Path) -> None:
     target, packed = tmp_path / "x.svg", tmp_path / f"{'a' * 40}-tcp.netcost.tar.zst"
     packed.write_bytes(Path(SAMPLE).read_bytes())
     assert netcost("flame", str(packed), "-o", str(target)).code == 0
     assert f"victim: …{'a' * 25}-tcp<" in target.read_text()
+    other = SAMPLE.replace("/tcp-64.", "/tcp-1024.")
+    assert netcost("flame", str(packed), "--base", other, "-o", str(target)).code == 0
+    assert "packet: base tcp-1024," in target.read_text()
 
 
 # What a timer does not see is a frame, innermost, and the totals are the same.
@@ -145,14 +140,6 @@ def test_a_base_that_cannot_be_drawn_is_named(netcost: Netcost, path: str, tmp_p
     for given in ((path, base), (base, path)):
         words = ("flame", given[0], "--base", given[1], "-o", target, "--kind", "all", "--cpu", "3")
         assert netcost(*words).err.startswith(f"netcost: {path}: ")
-
-
-def test_a_capture_without_samples(netcost: Netcost, tmp_path: Path) -> None:
-    path = recording(cpu(0, h.SoftirqRaise(1_000, 1))).write(tmp_path / "perf.data")
-    run = netcost("flame", str(path), "-o", str(tmp_path / "x.svg"))
-    assert (run.code, run.err.count("\n")) == (1, 1)
-    assert "--profile functions" in run.err
-    assert not (tmp_path / "x.svg").exists()
 
 
 def test_functions_without_names(netcost: Netcost, path: str, tmp_path: Path) -> None:

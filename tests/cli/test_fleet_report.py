@@ -31,14 +31,6 @@ def test_the_text_of_a_fleet(netcost: Netcost, folder: str, tmp_path: Path) -> N
     assert text.read_text() == printed.out
 
 
-def test_the_json_of_a_fleet(netcost: Netcost, folder: str) -> None:
-    found = netcost("fleet-report", folder, "--json").json
-    assert list(found)[:3] == ["fleet_captures", "trend", "outliers"]
-    assert {row["because"] for row in found["trend"]["changes"]} == {"poll cost", ""}
-    assert len(found["by_host"]["by_host"]) == 4
-    assert found["unreadable"]["unreadable"][0]["path"] == "captures/cut-0.data"
-
-
 def test_a_question_of_a_fleet_in_a_shell(netcost: Netcost, folder: str) -> None:
     rows = netcost("ask", "by_host", folder, "--json").json
     assert [row["captures"] for row in rows] == [14] * 4

@@ -87,15 +87,6 @@ def test_the_fields_in_json(netcost: Netcost, path: str) -> None:
         assert f"`{name}`" in docs.partition("### ask")[0]
 
 
-def test_what_interrupts_were_off_in_has_a_table(netcost: Netcost, path: str) -> None:
-    run = netcost("functions", SAMPLE)
-    rows = table(run.out, "interrupts off in")
-    assert "call_function_single interrupt" in [row[0] for row in rows]
-    found = netcost("functions", SAMPLE, "--json").json["interrupts_off"]
-    assert len(found) >= len(rows)
-    assert "interrupts off in" not in netcost("functions", path).out
-
-
 # What has no samples outside the kernel's idle has no share of anything.
 def test_an_idle_host_has_no_shares(netcost: Netcost, tmp_path: Path) -> None:
     capture_of(tmp_path / "r", stack("default_idle"))

@@ -7,13 +7,12 @@ import click
 import pytest
 
 from netcost_analysis.cli.main import cli
+from support.compared import recorded
 from support.host import ROOT
 from support.run_cli import Netcost
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
-VETH = str(ROOT / "sample-data" / "veth-stolen-time")
 SWEEP = str(ROOT / "sample-data" / "datapath-sweep")
-FUNCTIONS = str(ROOT / "sample-data" / "io-sizes" / "tcp-64.netcost.tar.zst")
 NOT_SECONDS = (("-1", 2), ("-0.5", 2), ("nan", 2), ("inf", 2), ("soon", 2))
 SAMPLES = str(ROOT / "sample-data" / "io-sizes" / "tcp-64.netcost.tar.zst")
 WRONG = {
@@ -76,11 +75,10 @@ WRONG = {
 # What a command needs to get as far as its options.
 WORDS = {
     "ask": ("stolen", NIC),
-    "compare": (NIC, VETH),
     "convert": (NIC, "-o", "out"),
     "sweep": (SWEEP,),
     "fleet": (NIC, "-o", "out"),
-    "functions": (FUNCTIONS,),
+    "functions": (SAMPLES,),
     "events": (NIC, "irq:softirq_entry"),
     "flame": (SAMPLES, "-o", "out.svg"),
     "mask": (NIC, "out.tar.zst"),
@@ -92,18 +90,29 @@ WORDS = {
 CONTEXT = click.Context(cli)
 
 
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("compared")
+    return [str(recorded(folder / f"{seed}.data", seed, packets=50)) for seed in (1, 2)]
+
+
 @pytest.mark.parametrize("command", cli.list_commands(CONTEXT))
 def test_values_that_an_option_does_not_take(
-    netcost: Netcost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+    netcost: Netcost,
+    compared: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     declared = cli.get_command(CONTEXT, command)
     assert declared is not None
+    words = compared if command == "compare" else WORDS.get(command, (NIC,))
     for option in declared.params:
         if not isinstance(option, click.Option) or option.is_flag:
             continue
         for value, status in WRONG.get(f"{command} {option.name}") or WRONG[str(option.name)]:
-            run = netcost(command, *WORDS.get(command, (NIC,)), option.opts[-1], value)
+            run = netcost(command, *words, option.opts[-1], value)
             assert (run.code, run.out) == (status, ""), (option.opts, value)
             assert "bug" not in run.err
             if status == 1:

@@ -1,4 +1,4 @@
-# What the command line promises as a process: pipes, start-up, what it imports.
+# What the command line promises as a process: pipes and start-up.
 
 import json
 import os
@@ -32,18 +32,6 @@ def test_a_closed_pipe_is_no_error(path: str) -> None:
         done = subprocess.run([*NETCOST, *words], stdout=writer, stderr=subprocess.PIPE)
         os.close(writer)
         assert (done.returncode, done.stderr) == (0, b""), words
-
-
-def test_info_imports_nothing_heavy(path: str) -> None:
-    watch = (
-        "import sys; sys.argv = ['netcost', 'info', sys.argv[1]]\n"
-        "from netcost_analysis.cli.main import main; main()\n"
-        "print(*sorted(sys.modules), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", watch, path], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    heavy = {"pandas", "numpy", "pyarrow", "rich", "matplotlib", "IPython", "tqdm"}
-    assert not heavy & set(done.stderr.split())
 
 
 @pytest.mark.measures

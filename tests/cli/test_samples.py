@@ -130,11 +130,6 @@ def test_samples_as_json_csv_and_parquet(netcost: Netcost, path: str, tmp_path: 
     assert frame["ip"].tolist() == [KERNEL] * 3
 
 
-def test_an_event_without_samples_is_an_empty_table(netcost: Netcost, path: str) -> None:
-    assert netcost("events", path, "page-faults", "--json").json == []
-    assert netcost("events", path, "page-faults").out.split()[:2] == ["time", "(s)"]
-
-
 def test_a_near_miss_is_named_whatever_its_kind(netcost: Netcost, path: str) -> None:
     for given, near in (
         ("cycles", "cycles:u"),
@@ -144,14 +139,6 @@ def test_a_near_miss_is_named_whatever_its_kind(netcost: Netcost, path: str) -> 
     ):
         run = netcost("events", path, given)
         assert (run.code, run.err.endswith(f" {near}\n")) == (1, True)
-
-
-def test_fields_are_tracepoints(path: str) -> None:
-    capture = open_capture(path)
-    with pytest.raises(CaptureError, match=r"samples\('cycles:u'\)"):
-        capture.events("cycles:u")
-    with pytest.raises(CaptureError, match=": cycles:u"):
-        capture.samples("cycle:u")
 
 
 def test_info_says_how_events_were_sampled(netcost: Netcost, path: str) -> None:
@@ -166,11 +153,14 @@ def test_info_says_how_events_were_sampled(netcost: Netcost, path: str) -> None:
     assert [one["tracepoint"] for one in attrs.values()] == [False, False, True]
 
 
-def test_info_names_periods(netcost: Netcost, tmp_path: Path) -> None:
-    attrs = [replace(CYCLES, ids=(10,)), FAULTS]
+def test_info_names_periods_and_events_without_samples_are_an_empty_table(
+    netcost: Netcost, tmp_path: Path
+) -> None:
     path = tmp_path / "perf.data"
-    path.write_bytes(write_file(attrs, [], told(event=1)))
+    path.write_bytes(write_file([CYCLES, FAULTS], [], told(event=1)))
     assert line(netcost("info", str(path)).out, "events").endswith("page-faults (period 100)")
+    assert netcost("events", str(path), "cycles:u", "--json").json == []
+    assert netcost("events", str(path), "cycles:u").out.split()[:2] == ["time", "(s)"]
 
 
 @pytest.mark.parametrize(
@@ -295,12 +285,17 @@ def test_what_is_no_mark_is_a_frame(tmp_path: Path) -> None:
 
 # Exploded, a row per frame of its own type: what a function breakdown starts from.
 def test_callchains_explode(path: str) -> None:
-    frame = open_capture(path).samples("cycles:u")
+    capture = open_capture(path)
+    with pytest.raises(CaptureError, match=r"samples\('cycles:u'\)"):
+        capture.events("cycles:u")
+    with pytest.raises(CaptureError, match=": cycles:u"):
+        capture.samples("cycle:u")
+    frame = capture.samples("cycles:u")
     flat = frame.explode("callchain")
     assert flat["callchain"].dropna().tolist() == FRAMES * 2
     assert flat["callchain"].dtype.kind == "u"
     assert flat["time_ns"].tolist() == [1_000] * 4 + [1_500] * 4 + [2_000]
-    assert len(open_capture(path).samples("cycles:u", limit=1)) == 1
+    assert len(capture.samples("cycles:u", limit=1)) == 1
 
 
 # What perf script printed: the names of functions where it has them, addresses where it has none.

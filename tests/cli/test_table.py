@@ -5,17 +5,15 @@ from collections.abc import Callable
 
 import pytest
 
-import netcost_analysis as net
 from netcost_analysis.answers.registry import questions
 from netcost_analysis.cli.table import by_importance, fitting
 from netcost_analysis.display.tables import Table
 from support.host import ROOT
-from support.kept import kept, kept_experiment
+from support.kept import kept
 from support.run_cli import Netcost, Run
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 VETH = str(ROOT / "sample-data" / "veth-stolen-time")
-SWEEP = str(ROOT / "sample-data" / "nic-guest")
 Terminal = Callable[..., Run]
 QUIET = str(ROOT / "sample-data" / "quiet-interface.netcost.tar.zst")
 
@@ -54,9 +52,6 @@ def titles(run: Run, column: str) -> list[str]:
         ("stolen", NIC, ["comm", "stolen_share"]),
         ("device_traffic", QUIET, ["device", "rx_bytes_per_s"]),
         ("poll_costs", VETH, ["device", "fixed_ns", "marginal_ns"]),
-        ("rate_curve", SWEEP, ["curve", "receive_share"]),
-        ("effective_share", NIC, ["comm", "effective_share"]),
-        ("tracing_cost", NIC, ["cpu", "cost_low_share", "cost_high_share"]),
     ],
 )
 def test_columns_are_chosen_by_width(
@@ -68,7 +63,7 @@ def test_columns_are_chosen_by_width(
     stays: list[str],
 ) -> None:
     # Computed once.
-    answer = (kept_experiment if path == SWEEP else kept)(path).ask(question)
+    answer = kept(path).ask(question)
     monkeypatch.setattr("netcost_analysis.answers.ask.Ask.__call__", lambda *_, **__: answer)
     plain = netcost("ask", question, path)
     whole = titles(plain, stays[0])
@@ -160,28 +155,16 @@ def test_what_says_nothing_goes_first_and_the_first_column_last() -> None:
     assert fitting(table, by_importance(table), 3 + 2 + 4) == [0, 3]
 
 
-def test_notes_come_once(netcost: Netcost) -> None:
-    for path, said in ((NIC, "perf had written twice"), (VETH, "the kernel counted interrupts")):
-        for words in (("ask", "ledger"), ("ask", "stolen"), ("stolen",), ("ledger",)):
-            lines = [line for line in netcost(*words, path).out.splitlines() if said in line]
-            assert len(lines) == 1, words
-            assert lines[0].startswith("note: ")
-
-
 def test_shares_are_percent_and_fractions_to_programs(
     netcost: Netcost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = str(ROOT / "sample-data" / "local-migrations.netcost.tar.zst")
     # Computed once.
-    answer = net.open_capture(path).ask("migration_effect")
+    answer = kept("local-migrations.netcost.tar.zst").ask("migration_effect")
     with monkeypatch.context() as only:
         only.setattr("netcost_analysis.answers.ask.Ask.__call__", lambda *_, **__: answer)
-        rows = netcost("ask", "migration_effect", path).out.splitlines()
-        fractions = netcost("ask", "migration_effect", path, "--json").json
+        rows = netcost("ask", "migration_effect", NIC).out.splitlines()
+        fractions = netcost("ask", "migration_effect", NIC, "--json").json
     assert rows[1].count(" %") == 7
     assert abs(fractions[0]["effect"]) < 1
-    matrix = netcost("ask", "device_matrix", NIC)
-    assert matrix.out.split()[:4] == ["kind", "thief", "cpu", "ns"]
-    assert "32.9 %" in matrix.out
     for name in questions():
         assert not [one for one in questions()[name].shares if one.endswith("_share")]

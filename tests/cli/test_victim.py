@@ -122,8 +122,3 @@ def test_a_report_of_a_tid(
     assert netcost("report", NIC, "-o", str(page), "--victim", str(OPENSSL_TID)).code == 0
     assert given == [f"path = {NIC!r}\nvictim = {OPENSSL_TID}"]
     assert f"{NIC} --victim {OPENSSL_TID}" in page.read_text()
-
-
-@pytest.mark.parametrize("words", [("stolen",), ("report",), ("ask", "headline")])
-def test_help_says_what_a_victim_is(netcost: Netcost, words: tuple[str, ...]) -> None:
-    assert "--victim COMM|TID" in netcost(*words, "--help").out

@@ -17,19 +17,6 @@ NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 S = 1_000_000_000
 
 
-def test_a_pipe_gets_plain_lines(netcost: Netcost) -> None:
-    run = netcost("view", NIC, "--text", "--width", "90", "--start", "3.5", "--end", "3.7")
-    assert (run.code, run.err) == (0, "")
-    assert "\x1b" not in run.out
-    lines = run.out.splitlines()
-    assert re.findall(r"[\d.-]+\d", lines[0])[:4] == ["200", "0-1", "3.500000", "3.700000"]
-    assert re.match(r" {24}\|3\.50", lines[1])
-    of_lanes = [line for line in lines if "█" in line or "▁" in line]
-    assert len(of_lanes) > 5
-    assert max(map(len, of_lanes)) <= 90
-    assert any(line.startswith("note: ") for line in lines)
-
-
 def test_a_terminal_gets_colours(netcost: Netcost, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = netcost("view", NIC, "--text", "--width", "80", "--cpu", "0")
     monkeypatch.setenv("COLUMNS", "80")

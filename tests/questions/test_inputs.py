@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.answers import pictures
 from netcost_analysis.answers.registry import questions
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.timeline import reading
@@ -51,6 +52,7 @@ def test_what_is_read_is_declared(name: str, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(Aggregate, "__call__", grouped)
     monkeypatch.setattr(reading, "batches", noted)
+    monkeypatch.setattr(pictures, "_png", lambda figure: b"")
     answer = timeline.ask(name)
     assert read == set(OWN[name].tables)
     # Its pictures and words ask for groups too.

@@ -7,7 +7,6 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.answers.answer import Answer
 from netcost_analysis.answers.question import question
-from netcost_analysis.answers.registry import questions
 from netcost_analysis.capture.requires import (
     PROFILES,
     MissingEventsError,
@@ -77,36 +76,10 @@ def test_many_missing_events_are_not_listed() -> None:
     assert few(many[1:]).replace(" and ", ", ").split(", ") == [*many[1:]]
 
 
-def test_what_it_needs_can_be_asked() -> None:
-    assert polls_of.needs == ("napi:napi_poll", "irq:softirq_entry")
-    assert polls_of.__name__ == "polls_of"
-
-
 def test_what_was_recorded_and_never_happened_is_recorded() -> None:
     capture = netcost.open_capture(ROOT / "sample-data" / "veth-stolen-time")
     assert capture.info["events"]["irq_vectors:call_function_entry"] == 0
     assert unrecorded(capture, "irq_vectors:call_function_entry", "napi:napi_poll") == []
-
-
-# What is missing stands in the declaration: no question finds it out on its way, and the table of
-# what can be asked takes no pass over the events.
-@pytest.mark.parametrize(
-    "without",
-    [t.NAPI_POLL, "sched", "irq"],
-    ids=lambda one: getattr(one, "name", one),
-)
-def test_the_table_says_beforehand_who_is_refused(tmp_path: Path, without: object) -> None:
-    kept = [one for one in t.FORMATS if one is not without and without != one.system]
-    capture = netcost.open_capture(recording(robbed(), formats=kept).write(tmp_path / "perf.data"))
-    table = capture.ask.table.set_index("question")["why"]
-    assert "_scan" not in vars(capture)
-    for name, one in questions().items():
-        if "Bundle" in one.sources or one.asked_of == "experiment":
-            continue
-        refused = capture.ask(name).refusal
-        # Beside that, only what depends on what happened is refused.
-        if isinstance(refused, MissingEventsError) or table[name]:
-            assert table[name] == str(refused)
 
 
 def test_any_of_some_events_is_enough(tmp_path: Path) -> None:

@@ -45,7 +45,9 @@ def asked(timeline: netcost.Timeline, name: str, parameter: str, task: int | str
 
 
 @pytest.mark.parametrize(("name", "parameter"), ASKED)
-def test_by_tid_is_as_by_name(timeline: netcost.Timeline, name: str, parameter: str) -> None:
+def test_by_tid_is_as_by_name_and_who_did_not_run_is_refused(
+    timeline: netcost.Timeline, name: str, parameter: str
+) -> None:
     tid = tid_of(timeline, "openssl")
     by_name, by_tid, by_int = (
         asked(timeline, name, parameter, task) for task in ("openssl", tid, int(tid))
@@ -59,13 +61,8 @@ def test_by_tid_is_as_by_name(timeline: netcost.Timeline, name: str, parameter: 
         assert shared == [column for column in got.columns if column not in ("tid", "comm")]
         pd.testing.assert_frame_equal(frame[shared], got[shared])
     assert by_tid.words.replace(f"openssl ({tid})", "openssl") == by_name.words
-
-
-@pytest.mark.parametrize(("name", "parameter"), ASKED)
-def test_who_did_not_run_is_refused(timeline: netcost.Timeline, name: str, parameter: str) -> None:
     with pytest.raises(AbsentError, match=r"'opensl'.*openssl"):
         asked(timeline, name, parameter, "opensl")
-    tid = tid_of(timeline, "openssl")
     with pytest.raises(AbsentError, match=rf"{tid}0.*\b{tid}\b"):
         asked(timeline, name, parameter, int(tid) * 10)
     # Whom nobody knows is no task.
@@ -98,41 +95,32 @@ def test_the_timelines_victim_is_the_questions(
     same(timeline.capture.timeline(*WINDOW, victim=other).ask(name, victim=task), asked_for)
 
 
-# Words and tables are of one and the same; what is around an example is of others too.
-@pytest.mark.parametrize("name", [name for name in OF_A_VICTIM if name != "example"])
-def test_tables_are_of_the_victim(timeline: netcost.Timeline, name: str) -> None:
-    answer = timeline.capture.timeline(*WINDOW, victim="udp-load").ask(name)
-    assert answer.refusal is None
-    for frame in answer.tables.values():
-        frame = frame.reset_index()
-        if "comm" in frame:
-            assert set(frame["comm"]) == {"udp-load"}
-    assert "openssl" not in answer.words
-
-
+# Words and tables are of one and the same victim, or of every task. By CPU there is no victim: what
+# a CPU lost is all of its tasks'.
 @pytest.mark.parametrize("name", OF_A_VICTIM)
-def test_all_are_every_task(timeline: netcost.Timeline, name: str) -> None:
+def test_tables_are_of_the_victim_or_of_all(timeline: netcost.Timeline, name: str) -> None:
     given = timeline.capture.timeline(*WINDOW, victim="udp-load")
+    one = given.ask(name)
+    # What is around an example is of others too.
+    if name != "example":
+        assert one.refusal is None
+        assert "openssl" not in one.words
+        for frame in one.tables.values():
+            frame = frame.reset_index()
+            if "comm" in frame:
+                assert set(frame["comm"]) == {"udp-load"}
     if name in OF_ONE:
         with pytest.raises(ArgumentError, match="about one task"):
             given.ask(name, victim=netcost.ALL)
         return
-    answer = given.ask(name, victim=netcost.ALL)
-    same(timeline.ask(name, victim=netcost.ALL), answer)
-    one = given.ask(name)
-    assert any(not frame.equals(one.tables[key]) for key, frame in answer.tables.items())
-    frame = answer.frame.reset_index()
+    every = given.ask(name, victim=netcost.ALL)
+    same(timeline.ask(name, victim=netcost.ALL), every)
+    assert any(not frame.equals(one.tables[key]) for key, frame in every.tables.items())
+    frame = every.frame.reset_index()
     if "comm" in frame and not frame["comm"].isna().all():
         assert {"openssl"} < set(frame["comm"])
-
-
-# By CPU there is no victim: what a CPU lost is all of its tasks'.
-@pytest.mark.parametrize(
-    "name", [name for name in OF_A_VICTIM if "by" in questions()[name].parameters]
-)
-def test_cpus_are_of_every_task(timeline: netcost.Timeline, name: str) -> None:
-    given = timeline.capture.timeline(*WINDOW, victim="udp-load")
-    same(given.ask(name, by="cpu"), timeline.ask(name, by="cpu", victim=netcost.ALL))
+    if "by" in questions()[name].parameters:
+        same(given.ask(name, by="cpu"), timeline.ask(name, by="cpu", victim=netcost.ALL))
 
 
 # The words about who a report is of, whatever question they are of.

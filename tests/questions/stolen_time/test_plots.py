@@ -60,11 +60,15 @@ def test_classes_are_stacked_with_what_was_waited_last(ax: Axes) -> None:
     assert ax.patches[-1].get_hatch() == "..."
 
 
-def test_monitor_draws_shown_and_had(ax: Axes) -> None:
+# What the kernel counted is of the run, of which the recording may be a part.
+@pytest.mark.parametrize(
+    ("known_from", "figures"), [("traced", ["90.0", "40.0"]), ("counted", ["90.0", "4.00", "40.0"])]
+)
+def test_monitor_draws_shown_and_had(ax: Axes, known_from: str, figures: list[str]) -> None:
     frame = pd.DataFrame(
         {
             "monitor_share": [0.2, 0.9, np.nan],
-            "monitor_from": "traced",
+            "monitor_from": known_from,
             "monitor_of_ns": pd.array([4_000_000_000, 4_000_000_000, pd.NA], dtype="Int64"),
             "effective_share": [0.2, 0.4, 0.1],
             "on_cpu_ns": pd.array([2, 9, 8], dtype="Int64"),
@@ -76,25 +80,7 @@ def test_monitor_draws_shown_and_had(ax: Axes) -> None:
     plots.monitor(ax, frame, "cat")
     assert rows(ax) == ["cat", "openssl", "sh"]
     (said,) = words(ax)
-    assert NUMBER.findall(said) == ["90.0", "40.0"]
-
-
-# What the kernel counted is of the run, of which the recording may be a part.
-def test_monitor_says_what_a_counted_figure_is_of(ax: Axes) -> None:
-    frame = pd.DataFrame(
-        {
-            "monitor_share": [0.9],
-            "monitor_from": "counted",
-            "monitor_of_ns": pd.array([4_000_000_000], dtype="Int64"),
-            "effective_share": [0.4],
-            "on_cpu_ns": pd.array([9], dtype="Int64"),
-            "task_ns": pd.array([4], dtype="Int64"),
-        },
-        index=pd.Index(["openssl"], name="comm"),
-    )
-    plots.monitor(ax, frame)
-    (said,) = words(ax)
-    assert NUMBER.findall(said) == ["90.0", "4.00", "40.0"]
+    assert NUMBER.findall(said) == figures
 
 
 def episode(ns: int, packets: int | None) -> dict[str, object]:
