@@ -56,7 +56,8 @@ class Folder:
     def inside(self, name: Any) -> Path:
         """Where one of its files is; raises CaptureError for a place outside it."""
         if not isinstance(name, str) or not name:
-            raise CaptureError(f"{self.shown}{self._index} names no file but {name!r}")
+            but = f" but {name!r}" if name else ""
+            raise CaptureError(f"{self.shown}{self._index} names no file{but}")
         if self._leads_out(self.path / name):
             raise CaptureError(
                 f"{self.shown}{self._index} names {name!r}, which is outside {self._kind}"

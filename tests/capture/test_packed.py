@@ -137,7 +137,7 @@ def test_refuses_sizes_that_nothing_stands_for(
         (b"{", "{path}/manifest.json is no JSON"),
         (b"[]", "{path}/manifest.json is not of netcost-record"),
         (b'{"netcost_bundle": 7}', "{path} is a bundle of format 7"),
-        (b'{"netcost_bundle": 1}', "{path}/manifest.json names no file but None"),
+        (b'{"netcost_bundle": 1}', "{path}/manifest.json names no file"),
         (b'{"netcost_bundle": 1, "trace": "../x"}', "{path}/manifest.json names '../x', which is"),
         (b'{"netcost_bundle": 1, "trace": "x"}', "the bundle has no trace: x was left out of it"),
         (b'{"netcost_bundle": 1, "trace": "victim.txt"}', "{path}: not a capture"),
