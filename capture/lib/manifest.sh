@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
-# manifest.json: what was recorded, how, and on what. Sourced; docs/capture.md says what each field is.
+# manifest.json: what was recorded, how, and on what. Sourced; docs/bundle.md says what each field is.
 
 # json_victim DIR: the victim object, from what run_victim or run_attached left.
 json_victim() {
