@@ -123,10 +123,11 @@ asked.ask.energy.energy_by_size()
 # %% [markdown]
 # ## Before you use these figures
 #
-# - Samples count time by chance: an interval says how far a figure may be off by that alone. - A
-# timer cannot interrupt code that runs with interrupts off. Its samples come where interrupts   are
-# enabled again, and are a component of their own. - After a `call_function_single` interrupt, which
-# RPS sends, that component is the cost of receiving   it; on a virtual machine this includes its
-# delivery by the host. How much of that there is on   hardware was not measured. -
-# `packet_components` includes what else the CPUs did meanwhile; `components_by_size` leaves out
-# what is not on a packet's way.
+# - Samples count time by chance: an interval says how far a figure may be off by that alone.
+# - A timer cannot interrupt code that runs with interrupts off. Its samples come where interrupts
+#   are enabled again, and are a component of their own.
+# - After a `call_function_single` interrupt, which RPS sends, that component is the cost of
+#   receiving it; on a virtual machine this includes its delivery by the host. How much of that
+#   there is on hardware was not measured.
+# - `packet_components` includes what else the CPUs did meanwhile; `components_by_size` leaves out
+#   what is not on a packet's way.
