@@ -54,7 +54,8 @@ run.ask.stolen_time.thieves()
 # %% [markdown]
 # ## All of its time
 #
-# On a CPU or not: how long the task was there, what it did with that time, and for whom it waited.
+# The task's lifetime, on and off CPU: how long it was, what the task did with it, and for which
+# tasks it waited.
 
 # %%
 run.ask.stolen_time.lifetimes()
@@ -71,14 +72,16 @@ run.ask.stolen_time.example()
 # %% [markdown]
 # ## Victims and thieves
 #
-# Everybody who lost time, across; who took it, down. Shares are of the victim's time on CPU.
+# Columns are the tasks that lost time; rows are what took it. Shares are of the victim's time on
+# CPU.
 
 # %%
 run.ask.stolen_time.ledger()
 
 # %% [markdown]
-# The same time by cost class: who paid for it. Also how long tasks waited, off CPU, for network
-# work, and what a monitor shows for each task beside the time that it really had.
+# The same time by cost class, which says who paid for it. The tables also show how long tasks
+# waited, off CPU, for network work, and what a monitor shows for each task beside the time that it
+# really had.
 
 # %%
 run.ask.stolen_time.cost_classes()
@@ -98,7 +101,7 @@ run.ask.stolen_time.rolling_stolen()
 # %% [markdown]
 # ## Episodes: time lost without a break
 #
-# A total hides how long the task was held up at once, which is what its latency feels. In
+# A total hides how long the task was held up at once, and its latency depends on that. In
 # JupyterLab `run.ask.stolen_time.episodes().view(3)` opens the timeline at row 3.
 
 # %%
@@ -107,8 +110,8 @@ run.ask.stolen_time.episodes()
 # %% [markdown]
 # ## Handed over
 #
-# Softirqs that take too long are left to ksoftirqd. From then on a monitor sees them, as a task;
-# whoever shares that CPU waits.
+# The kernel leaves softirqs that take too long to ksoftirqd. From then on a monitor shows them, as
+# a task, and the other tasks on that CPU wait.
 
 # %%
 run.ask.stolen_time.handovers()
@@ -116,9 +119,9 @@ run.ask.stolen_time.handovers()
 # %% [markdown]
 # ## Batches
 #
-# An interrupt costs less per packet the more packets it brings. A NAPI poll takes what has
-# arrived, up to its budget; a NET_RX softirq makes one poll after another. Hollow bars: none at
-# all.
+# The more packets an interrupt brings, the less it costs per packet. A NAPI poll takes the packets
+# that have arrived, up to its budget; a NET_RX softirq makes one poll after another. A hollow bar
+# stands for no packets at all.
 
 # %%
 part.ask.batches.device_batches()
@@ -129,9 +132,10 @@ part.ask.batches.softirq_sizes()
 # %% [markdown]
 # ## Three estimates of what the victim got
 #
-# A program that only computes gives two estimates: its own clock, which counts ticks, and the
-# blocks that it got done, divided by those of the same run without the load. The trace gives a
-# third: the time in which nothing else had its CPU. The three disagree; the reasons are below.
+# A program that only computes gives two estimates. One is its own clock, which counts ticks; the
+# other is the blocks that it completed, divided by those of the same run without the load. The
+# trace gives a third: the time in which nothing else had its CPU. The three disagree; the reasons
+# are below.
 
 # %%
 run.ask.accounting.estimates()
@@ -149,14 +153,15 @@ run.ask.tracing_overhead.corrected_stolen()
 run.ask.completeness.caveats()
 
 # %% [markdown]
-# **Words.** *On CPU*: from switch-in to switch-out, whoever used it. *Stolen*: interrupt-context
-# time on top of a task that came from an interrupt, whoever's traffic it was. *Its own traffic*
-# (synchronous): a softirq that the task raised itself, on its own send or receive path. *Perhaps
-# network*: inter-processor and shared interrupts, which carry network work among others.
-# *Scheduled*: network work in kernel threads such as ksoftirqd, which a monitor does show.
-# *Unknown*: the capture cannot say; never counted as anything else. Every nanosecond of a CPU has
-# one owner, and the owners add up to the window. A poll has no begin event: it begins where the
-# softirq or the poll before it ended. Full definitions: `docs/definitions.md`.
+# **Words.** *On CPU*: from switch-in to switch-out, whatever ran on the CPU in between. *Stolen*:
+# interrupt-context time on top of a task that came from an interrupt, for any task's traffic. *Its
+# own traffic* (synchronous): a softirq that the task raised itself, on its own send or receive
+# path. *Perhaps network*: inter-processor and shared interrupts, which carry network work among
+# others. *Scheduled*: network work in kernel threads such as ksoftirqd, which a monitor does show.
+# *Unknown*: time that the capture cannot account for; it is never counted as anything else. Every
+# nanosecond of a CPU has one owner, and the owners add up to the window. A poll has no begin event:
+# it begins at its softirq's entry, or at the end of the poll before it. Full definitions:
+# `docs/definitions.md`.
 
 # %% [markdown]
 # ## What this capture cannot answer, and how this page was made

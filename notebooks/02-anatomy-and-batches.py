@@ -14,10 +14,11 @@
 # %% [markdown]
 # # Anatomy and batches: from an interrupt to its packets, and what a packet costs
 #
-# A device interrupts the CPU; its handler does next to nothing but raise the NET_RX softirq; that
-# polls the device, which hands over what has arrived, up to a budget. **How many packets come in
-# one batch, what ends it, and what does a packet cost by itself and with others?** The fewer
-# packets share an interrupt, a softirq and a poll, the dearer each of them is.
+# A device interrupts the CPU, and the interrupt's handler does little more than raise the NET_RX
+# softirq. The softirq polls the device, which hands over the packets that have arrived, up to a
+# budget. **How many packets come in one batch, what ends it, and what does a packet cost by itself
+# and with others?** The fewer packets share an interrupt, a softirq and a poll, the more each
+# packet costs.
 
 # %% tags=["parameters"]
 path = "../sample-data/nic-guest/6.12-nic-1-flows.netcost.tar.zst"  # a capture
@@ -47,7 +48,7 @@ run.ask.batches.net_rx_totals()
 # ## From the interrupt to the poll
 #
 # Each NET_RX with what raised it. The time from the raise to the softirq's entry belongs to the
-# task, or to whatever else had the CPU; all the rest is taken from it.
+# task, or to whatever else had the CPU; all other time is taken from it.
 
 # %%
 run.ask.batches.softirq_chains()
@@ -61,8 +62,8 @@ run.ask.batches.raise_delays()
 # %% [markdown]
 # ## Batches
 #
-# `work` is what a poll received. It counts received packets alone, and some of its values mean
-# something else than that so many came together.
+# `work` counts the packets that a poll received, and nothing else. Some of its values do not mean
+# that so many packets came together.
 
 # %%
 run.ask.batches.poll_sizes()
@@ -70,7 +71,7 @@ run.ask.batches.poll_sizes()
 # %% [markdown]
 # ## What ends a NET_RX
 #
-# It ends when there is nothing left to poll, or where it runs into a limit.
+# It ends when nothing is left to poll, or when it reaches a limit.
 
 # %%
 capture.ask.batches.kernel_limits()
@@ -84,8 +85,8 @@ run.ask.batches.squeezes()
 # %% [markdown]
 # ## Back to back
 #
-# Softirqs that were raised while others ran follow at once, in rounds of one run of
-# `__do_softirq`, ten at most; then ksoftirqd is woken, and tasks have their turn.
+# Softirqs that are raised while others run follow at once, as the next round of the same run of
+# `__do_softirq`. A run has ten rounds at most; then ksoftirqd is woken, and tasks have their turn.
 
 # %%
 run.ask.batches.softirq_runs()
@@ -93,8 +94,8 @@ run.ask.batches.softirq_runs()
 # %% [markdown]
 # ## Long for few packets
 #
-# A softirq of 20 ms is a stutter in everything else on its CPU. For fewer than 64 packets it points
-# to a driver, or to what handles the packets, unless the CPU itself was taken away (a hypervisor).
+# A softirq of 20 ms stalls everything else on its CPU. If it handled fewer than 64 packets, suspect
+# the driver, or the code that handles the packets, unless a hypervisor took the CPU itself away.
 
 # %%
 run.ask.batches.long_softirqs()
@@ -102,8 +103,8 @@ run.ask.batches.long_softirqs()
 # %% [markdown]
 # ## Steered away
 #
-# With receive packet steering a CPU runs NET_RX that polls nothing: it only tells another CPU of
-# packets. None of the figures per poll contains them.
+# With receive packet steering a CPU runs NET_RX softirqs that poll nothing: they only tell another
+# CPU of packets. No figure per poll contains them.
 
 # %%
 run.ask.batches.rps_dispatch()
@@ -111,8 +112,8 @@ run.ask.batches.rps_dispatch()
 # %% [markdown]
 # ## What a poll costs
 #
-# The interrupt and the softirq around polls are measured. A poll's own time is laid on a line: what
-# it takes whatever it receives, and what each packet adds. That needs batches of different sizes.
+# The interrupt and the softirq around polls are measured. A line is fitted to a poll's own time: a
+# fixed part for each poll, and a part for each packet. The fit needs batches of different sizes.
 
 # %%
 run.ask.batches.poll_costs()
@@ -120,8 +121,8 @@ run.ask.batches.poll_costs()
 # %% [markdown]
 # ## What a packet costs
 #
-# Its own part, and its share of the poll, the softirq and the interrupt: the larger the batch, the
-# smaller that share.
+# A packet costs its own part, and its share of the poll, the softirq and the interrupt. The larger
+# the batch, the smaller that share.
 
 # %%
 run.ask.batches.packet_costs()
@@ -129,14 +130,14 @@ run.ask.batches.packet_costs()
 # %% [markdown]
 # ## Why the curve of CPU over packet rate bends
 #
-# Why can the CPU share stay flat while the packet rate grows? A share is the rate times (the
-# packet's own cost + the cost of poll, softirq and interrupt over the batch): it stays flat while
-# batches grow as fast as the rate and the packets' own part is small. Each step below is predicted
-# from the costs in the other steps alone.
+# Why can the CPU share stay flat while the packet rate grows? A share is the rate times a packet's
+# cost: its own cost, plus the cost of poll, softirq and interrupt divided by the batch. It stays
+# flat while batches grow as fast as the rate and the packets' own part is small. Each step below is
+# predicted from the costs in the other steps alone.
 #
-# This part is about several recordings at different packet rates. `capture/lab/datapath-sweep -o
-# DIR` records such an experiment, and `netcost report CAPTURE --experiment DIR` takes it. One
-# recording alone cannot say it.
+# This part needs several recordings at different packet rates; one recording is not enough.
+# `capture/lab/datapath-sweep -o DIR` records such an experiment, and `netcost report CAPTURE
+# --experiment DIR` takes it.
 
 # %%
 sweep = netcost.open_experiment(experiment) if experiment else None
@@ -151,13 +152,13 @@ whole.ask.completeness.caveats()
 
 # %% [markdown]
 # **Words.** *Chain*: an interrupt, the NET_RX that it raised, its polls. *Batch*: the packets of
-# one poll. *Work*: packets that a poll received; sent ones that it completed are not in it, and GRO
-# may have merged several into one. *Budget*: how many it might have had. *Squeeze*: a NET_RX that
-# stopped because its packets or its time were used up. *Round*, *run*: one pass over the pending
-# softirqs, and the passes that follow each other. A poll has no begin event: it begins where the
-# softirq or the poll before it ended, so the first holds what NET_RX does before it, and frees of
-# other sockets' buffers are in whichever poll they precede. Full definitions:
-# `docs/definitions.md`.
+# one poll. *Work*: packets that a poll received; sent packets that it completed are not counted,
+# and GRO may have merged several into one. *Budget*: the most packets that a poll may receive.
+# *Squeeze*: a NET_RX that stopped because its packets or its time were used up. *Round*: one pass
+# over the pending softirqs. *Run*: the rounds that follow each other. A poll has no begin event: it
+# begins at its softirq's entry, or at the end of the poll before it. So the first poll includes
+# what NET_RX does before it, and frees of other sockets' buffers are in the poll that follows them.
+# Full definitions: `docs/definitions.md`.
 
 # %% [markdown]
 # ## What this capture cannot answer, and how this page was made

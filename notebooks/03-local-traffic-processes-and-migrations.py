@@ -16,7 +16,7 @@
 #
 # Two processes of one host talk to each other, and a new kernel makes them slower. Context
 # switches, migrations, CPU time: everything has changed a little, and most of it is a red herring.
-# **In whose time does the network's work run, whose work is it, how did the scheduler treat the
+# **In whose time does the network's work run, and whose work is it? How did the scheduler treat the
 # two, and is any of that enough to explain a difference?**
 
 # %% tags=["parameters"]
@@ -46,8 +46,9 @@ run.ask.processes.softirq_time()
 # %% [markdown]
 # ## Whose traffic
 #
-# What a task raised itself is its own. Of the rest the packets tell, where they were followed; a
-# socket's data, or a wake-up, are weaker witnesses. What nothing tells stays unknown.
+# A softirq that a task raised itself is that task's own traffic. The owner of any other softirq is
+# known from its packets, where they were followed; a socket's data or a wake-up is weaker evidence.
+# Without any of these the owner stays unknown.
 
 # %%
 run.ask.processes.traffic_owners()
@@ -65,7 +66,7 @@ run.ask.processes.client_and_server()
 # ## Switches and waits
 #
 # A task leaves a CPU because it has nothing to do (voluntary), or although it could go on
-# (involuntary). Then it waits for one: from its wake-up, or from where it had to stop.
+# (involuntary). It then waits for a CPU: from its wake-up, or from the involuntary switch.
 
 # %%
 run.ask.processes.context_switches()
@@ -76,7 +77,7 @@ run.ask.processes.run_queue()
 # %% [markdown]
 # ## Migrations
 #
-# Who was moved to another CPU, when and why.
+# Which task was moved to another CPU, when and why.
 
 # %%
 run.ask.migration.migrations()
@@ -84,10 +85,11 @@ run.ask.migration.migrations()
 # %% [markdown]
 # ## Do migrations explain anything?
 #
-# A task that was migrated is compared with itself: just after against just before, and both
-# against moments at which it was in the same state and stayed where it was. Without the latter
-# every wake-up would look like a gain, for before it the task sleeps. What remains is the effect;
-# multiplied by how often it happens, it is what migrations can have cost or gained in all.
+# A task that was migrated is compared with itself: just after the migration against just before it.
+# Both are compared with moments at which the task was in the same state and stayed where it was.
+# Without those moments every wake-up would look like a gain, because the task sleeps before it.
+# What remains is the effect. Multiplied by the number of migrations, it is what they can have cost
+# or gained in all.
 
 # %%
 run.ask.migration.migration_verdict()
@@ -99,11 +101,11 @@ run.ask.migration.migration_verdict()
 run.ask.completeness.caveats()
 
 # %% [markdown]
-# **Words.** *In the time of* a task: it was current, whoever's packets were handled. *Own traffic*:
-# a softirq that the task raised on its own send or receive path. *Voluntary*, *involuntary*: as
-# `/proc/PID/status` and `pidstat -w` count switches. *Effect*: a difference that goes with a
-# migration. The scheduler moves a task when its CPU is wanted by another, so what follows a
-# migration is not all of its making. Full definitions: `docs/definitions.md`.
+# **Words.** *In the time of* a task: while it was current, whichever task's packets were handled.
+# *Own traffic*: a softirq that the task raised on its own send or receive path. *Voluntary*,
+# *involuntary*: as `/proc/PID/status` and `pidstat -w` count switches. *Effect*: a difference that
+# goes with a migration. The scheduler moves a task when another task wants its CPU, so the
+# migration does not cause all that follows it. Full definitions: `docs/definitions.md`.
 
 # %% [markdown]
 # ## What this capture cannot answer, and how this page was made

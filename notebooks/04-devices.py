@@ -14,11 +14,11 @@
 # %% [markdown]
 # # Devices: which interface costs what, and does anybody need it?
 #
-# A network interface costs CPU time in its interrupts and in the polls that these lead to, on
-# whichever CPU they happen. No counter of the kernel has that time by interface. **Which device
-# takes how much of which CPU, for how many packets, and is one of them an interface that nobody
-# uses?** The times are from the kernel's tracepoints, the packets from its counters, over the same
-# stretch of time.
+# A network interface costs CPU time in its interrupts and in the polls that follow them, on
+# whichever CPU they run. No counter of the kernel has that time by interface. **Which device takes
+# how much of which CPU, for how many packets, and is one of them an interface that nobody uses?**
+# The times are from the kernel's tracepoints, the packets from its counters, over the same stretch
+# of time.
 
 # %% tags=["parameters"]
 path = "../sample-data/quiet-interface.netcost.tar.zst"  # what netcost.open_capture takes
@@ -44,8 +44,8 @@ run.ask.devices.device_summary()
 # ## Devices by CPUs
 #
 # Solaris had `intrstat`: the share of each CPU that each device's interrupts take, and how many
-# there are. On Linux the interrupt only asks for work that a softirq then does, in polls of the
-# device, so a device's time here is that of its interrupts and its polls. Interrupt lines of other
+# there are. On Linux the interrupt only requests work, which a softirq then does by polling the
+# device. So a device's time here is that of its interrupts and its polls. Interrupt lines of other
 # devices are rows of their own.
 
 # %%
@@ -57,7 +57,7 @@ run.ask.devices.device_lines()
 # %% [markdown]
 # ## What each carried, and its CPU time meanwhile
 #
-# Packets and bytes are what the interface's counters grew by, over the time between two readings.
+# Packets and bytes are the growth of the interface's counters, over the time between two readings.
 
 # %%
 run.ask.devices.device_totals()
@@ -71,9 +71,9 @@ run.ask.devices.device_time_series()
 # %% [markdown]
 # ## What a packet costs
 #
-# Time over packets, both between the first and the last reading of the counters. A poll's time
-# holds the stack above it as far as IP and TCP receive in it, and whatever else that poll had to
-# do, such as completing sent packets, which it does not count.
+# Time is divided by packets, both between the first and the last reading of the counters. A poll's
+# time includes the stack above it, as far as IP and TCP receive in it. It also includes the poll's
+# other work, such as completing sent packets, which the poll does not count.
 
 # %%
 run.ask.devices.device_cost()
@@ -81,8 +81,8 @@ run.ask.devices.device_cost()
 # %% [markdown]
 # ## Over the true interval
 #
-# Who asks to sleep for a second on a loaded host is woken later. A tool that divides by the
-# interval it asked for then shows rates that never were, and can find a link busier than it can be.
+# A tool that asks to sleep for a second on a loaded host is woken later. If it then divides by the
+# interval it asked for, it shows rates that never were, and can find a link busier than it can be.
 
 # %%
 run.ask.devices.assumed_rates(interval_s=interval_s)
@@ -108,10 +108,10 @@ run.ask.completeness.caveats()
 # %% [markdown]
 # **Words.** *Poll*: a device's driver taking packets, up to a budget, in a softirq. *Backlog*: the
 # polls that have no device; receive packet steering, veth without NAPI and loopback use them.
-# *Packets polled*: what polls received (`work` of the event). *Utilisation*: the busier direction
-# over the link's speed, unknown where that is; a veth says 10 Gbit/s, a nominal speed. A device's
-# time does not hold what its packets cost in system calls, nor what the softirq did outside its
-# polls. Full definitions: `docs/definitions.md`.
+# *Packets polled*: the packets that polls received (`work` of the event). *Utilisation*: the busier
+# direction over the link's speed, unknown where the speed is; a veth reports 10 Gbit/s, a nominal
+# speed. A device's time includes neither what its packets cost in system calls nor what the softirq
+# did outside its polls. Full definitions: `docs/definitions.md`.
 
 # %% [markdown]
 # ## What this capture cannot answer, and how this page was made

@@ -14,9 +14,9 @@
 # %% [markdown]
 # # Data paths compared: which costs less, at which rate, and where does it end?
 #
-# Packets are forwarded by a bridge, by XDP, by Open vSwitch, at one rate after the other. **Which
-# path leaves more of its CPU to others, and by how much at each rate? What does a second
-# destination add? What limits the highest rate: the path, the CPU or the sender?**
+# A bridge, XDP and Open vSwitch forward packets, at one rate after the other. **Which path leaves
+# more of its CPU to others, and by how much at each rate? What does a second destination add? What
+# limits the highest rate: the path, the CPU or the sender?**
 
 # %% tags=["parameters"]
 path = "../sample-data/datapath-sweep"  # what netcost.open_experiment takes
@@ -29,9 +29,9 @@ sweep = netcost.open_experiment(path)
 # %% [markdown]
 # ## The answer
 #
-# The cost of a packet is the network's time on the CPU that works on it, in whatever context,
-# divided by the packets that came by. Shares of a CPU are not compared: at the highest rates one
-# path forwards more packets than another, and so uses more CPU. *~*: cannot be told from chance.
+# The cost of a packet is the network's time on the CPU that works on it, in any context, divided by
+# the packets that passed. Shares of a CPU are not compared: at the highest rates one path forwards
+# more packets than another, and so uses more CPU. *~*: cannot be told from chance.
 
 # %%
 sweep.ask.sweep.cheaper_path()
@@ -74,8 +74,8 @@ sweep.ask.sweep.destinations()
 # %% [markdown]
 # ## Why the curves bend
 #
-# Measured at each rate, and expected from what polls and packets cost in the other steps of the
-# curve.
+# Each rate has the share that was measured, and the share expected from what polls and packets cost
+# in the other steps of the curve.
 
 # %%
 sweep.ask.batches.rate_curve()
@@ -85,9 +85,9 @@ sweep.ask.batches.rate_curve()
 #
 # A step's figures are ratios of sums over blocks of its time, with intervals by BCa bootstrap over
 # blocks. With 6 repeats or more a figure is the median over repeats, and its interval is over
-# these. Differences are tested by permutation and corrected for being many. Counters of what was
-# sent, received and dropped cover the load's whole run; the trace covers the part in which the
-# victim ran. The cost of tracing is in all figures of all paths. Full definitions:
+# these. Differences are tested by permutation and corrected for multiple comparisons. Counters of
+# what was sent, received and dropped cover the load's whole run; the trace covers the part in which
+# the victim ran. The cost of tracing is in all figures of all paths. Full definitions:
 # `docs/definitions.md`.
 
 # %%

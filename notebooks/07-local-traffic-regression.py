@@ -35,7 +35,7 @@ recorded = netcost.compare(traced, where=where, base_where=base, new_where=new)
 # %% [markdown]
 # ## Is there a change?
 #
-# Judged by the repeats that were not traced, because tracing slows local traffic down, and perhaps
+# Only the repeats that were not traced are judged: tracing slows local traffic down, and perhaps
 # one side more than the other. *~*: cannot be told from chance.
 
 # %%
@@ -44,8 +44,8 @@ untraced.ask.comparison.changes()
 # %% [markdown]
 # ## May the sides be compared?
 #
-# Checked are the machine, its clock, the order of the runs, drift, other programs, and the load. A
-# finding that is *refused* means that no verdict is given.
+# The checks cover the machine, its clock, the order of the runs, drift, other programs, and the
+# load. A finding that is *refused* means that no verdict is given.
 
 # %%
 recorded.ask.comparison.comparability()
@@ -59,7 +59,7 @@ recorded.ask.comparison.changes()
 # %% [markdown]
 # ## Where the CPU time went
 #
-# All time of all CPUs, divided by the packets that came by. Work that one process does less and
+# All time of all CPUs, divided by the packets that passed. Work that one process does less and
 # another does more was moved; the rest of the change was added or saved.
 
 # %%
@@ -96,14 +96,14 @@ netcost.open_experiment(repeats).ask.comparison.one_cpu_control(
 #
 # A figure is a ratio of sums over a run. With 6 repeats or more it is the median over repeats, its
 # interval is by BCa bootstrap over these, and differences are tested by permutation. The primary
-# metric was named beforehand; all others are corrected for being many. Full definitions:
+# metric was named beforehand; all others are corrected for multiple comparisons. Full definitions:
 # `docs/definitions.md`. `netcost compare` writes the same as a page, a text or JSON.
 
 # %%
 recorded.ask.comparison.runs_compared()
 
 # %% [markdown]
-# How both experiments are made again:
+# How to record both experiments again:
 
 # %%
 netcost.open_experiment(repeats).ask.sweep.made_by()

@@ -15,10 +15,10 @@
 # # Where the cycles go: what a packet costs, part by part
 #
 # The CPUs were sampled with call graphs. **To which part of the kernel's work do the samples
-# belong, what of it does each packet cost, and how does that change with the size of a write and
+# belong? What does each part cost per packet, and how does that change with the size of a write and
 # read?** A sample belongs to the innermost function on its call path that a rule names
-# (`netcost_analysis/questions/functions/components.toml`), so that a lock, a copy's loop or an
-# allocator's belongs to who called it.
+# (`netcost_analysis/questions/functions/components.toml`). So a sample in a lock, in a copy's loop
+# or in an allocator belongs to the caller.
 
 # %% tags=["parameters"]
 path = "../sample-data/io-sizes/tcp-1024.netcost.tar.zst"  # a capture with samples
@@ -43,7 +43,7 @@ capture.ask.functions.components()
 # ## What each packet cost
 #
 # All samples between two readings of the interface's counters, over the packets that it counted
-# between them. A packet is one that the stack handles: with GSO, GRO or a veth up to 64 KiB.
+# between them. A packet is one that the stack handles: up to 64 KiB with GSO, GRO or a veth.
 
 # %%
 capture.ask.functions.packet_components()
@@ -51,9 +51,10 @@ capture.ask.functions.packet_components()
 # %% [markdown]
 # ## The functions
 #
-# By the sample's own address, as `perf report --no-children` has them, and the component that
-# their call paths belong to. Below them the paths in interrupts, under the task that had the CPU
-# (where no sample hit one, all paths); `netcost flame` draws the same to click through.
+# Functions are counted by the sample's own address, as in `perf report --no-children`, beside the
+# component that their call paths belong to. Below them are the paths in interrupts, under the task
+# that had the CPU (where no sample hit one, all paths). `netcost flame` draws the same to click
+# through.
 
 # %%
 capture.ask.functions.functions()
@@ -61,7 +62,7 @@ capture.ask.functions.functions()
 # %% [markdown]
 # ## What the rules leave over
 #
-# A file of one's own (`rules=`) goes before the project's.
+# Rules in your own file (`rules=`) take precedence over netcost's.
 
 # %%
 capture.ask.functions.unclassified()
@@ -71,7 +72,7 @@ capture.ask.functions.unclassified()
 #
 # [Liao and Bhuyan (2012)](https://doi.org/10.1016/j.jpdc.2012.02.016) divided the work on 10 Gbit/s
 # NICs like this: driver, copy and buffer release were most of it. Here packets go from one
-# namespace to another by a veth, which has no NIC, no DMA and hardly a driver.
+# namespace to another over a veth, which has no NIC, no DMA and hardly a driver.
 
 # %%
 sizes = netcost.open_experiment(experiment) if experiment else None
@@ -81,7 +82,7 @@ asked.ask.functions.components_by_size()
 # %% [markdown]
 # ## Which findings of that paper hold here
 #
-# Its figures are of a NIC of 10 Gbit/s, of 2012, with the processor's counters and power meters.
+# Its figures are of a 10 Gbit/s NIC in 2012, with the processor's counters and power meters.
 
 # %%
 asked.ask.functions.findings()
@@ -89,8 +90,8 @@ asked.ask.functions.findings()
 # %% [markdown]
 # ## What changed from one recording to another
 #
-# Component by component, for each packet. Here writes have 64 and 1,024 bytes, and packets another
-# size as well.
+# The change for each packet, component by component. Here writes have 64 and 1,024 bytes, so
+# packets have other sizes as well.
 
 # %%
 netcost.compare(base, capture).ask.functions.component_changes() if base else None
@@ -98,8 +99,8 @@ netcost.compare(base, capture).ask.functions.component_changes() if base else No
 # %% [markdown]
 # ## Whose interrupts they hit
 #
-# Where tracepoints were recorded beside the samples, the ledger knows in which context a sample
-# was, of which device, and at whose cost.
+# Where tracepoints were recorded beside the samples, the ledger knows the context and the device of
+# each sample, and at whose cost it ran.
 
 # %%
 both = netcost.open_capture(traced) if traced else capture
@@ -111,7 +112,7 @@ both.ask.energy.idle_wakeups()
 # %% [markdown]
 # ## What the processor counted, and what it used of energy
 #
-# Virtual machines mostly have neither counters nor energy meters, and then there is nothing to say.
+# Most virtual machines have neither counters nor energy meters; then there is nothing to say.
 
 # %%
 capture.ask.counters.cpu_counters()
@@ -122,9 +123,11 @@ asked.ask.energy.energy_by_size()
 # %% [markdown]
 # ## Before you use these figures
 #
-# Samples count time by chance: an interval says how far a figure may be off by that alone. A timer
-# cannot interrupt what runs with interrupts off: such time is found where they are enabled again,
-# and is a component of its own. Behind a `call_function_single` interrupt, which RPS sends, it is
-# what receiving it cost, on a virtual machine with its delivery by the host; how much of that there
-# is on hardware was not measured. What else the CPUs did meanwhile is in `packet_components`;
-# `components_by_size` leaves out what is not on a packet's way.
+# - Samples count time by chance: an interval says how far a figure may be off by that alone.
+# - A timer cannot interrupt code that runs with interrupts off. Its samples come where interrupts
+#   are enabled again, and are a component of their own.
+# - After a `call_function_single` interrupt, which RPS sends, that component is the cost of
+#   receiving it; on a virtual machine this includes its delivery by the host. How much of that
+#   there is on hardware was not measured.
+# - `packet_components` includes what else the CPUs did meanwhile; `components_by_size` leaves out
+#   what is not on a packet's way.

@@ -29,7 +29,7 @@ fleet = netcost.open_fleet(path)
 # %% [markdown]
 # ## What there is
 #
-# This notebook's own fleet is made of two samples by `sample-data/make-fleet`: stretches of real
+# `sample-data/make-fleet` makes this notebook's own fleet of two samples: stretches of real
 # recordings under other hosts' names, kernels and days. On one of the two kernels polls take 15 %
 # longer from 11 March on.
 
@@ -39,9 +39,9 @@ fleet.ask.fleet.fleet_captures()
 # %% [markdown]
 # ## What changed, and when
 #
-# A series has the captures of one kernel and driver, in order of time. A host that is dear is no
-# change: each host's own level is taken away first. Where nothing changes, a series has a change
-# point in one case of a hundred.
+# A series has the captures of one kernel and driver, in order of time. Each host's own level is
+# subtracted first, so a host that is always expensive is no change. Where nothing changes, a series
+# has a change point in one case of a hundred.
 
 # %%
 fleet.ask.fleet.trend()
@@ -49,7 +49,8 @@ fleet.ask.fleet.trend()
 # %% [markdown]
 # ## Captures far from others like them
 #
-# Compared with the others of their kernel and driver, by median and median absolute deviation.
+# Each capture is compared with the others of its kernel and driver, by median and median absolute
+# deviation.
 
 # %%
 fleet.ask.fleet.outliers()
@@ -57,7 +58,8 @@ fleet.ask.fleet.outliers()
 # %% [markdown]
 # ## What a packet costs, and whom it takes the time from
 #
-# Sums over all captures of a row. The line in a bar goes from its cheapest capture to its dearest.
+# Figures are sums over all captures of a row. The line in a bar goes from its cheapest capture to
+# its most expensive.
 
 # %%
 fleet.ask.fleet.by_kernel()
@@ -74,7 +76,8 @@ fleet.ask.fleet.by_host()
 # %% [markdown]
 # ## All polls, all softirqs
 #
-# Histograms of all captures, added up: exact sums, for bins are the same in every capture.
+# Histograms of all captures, added up. The sums are exact, because bins are the same in every
+# capture.
 
 # %%
 fleet.ask.fleet.fleet_poll_sizes()
@@ -92,5 +95,5 @@ fleet.ask.fleet.unreadable()
 # ## How this was made
 #
 # `netcost fleet PATH... -o DIR` asks each capture once and keeps its answers as Parquet tables,
-# which pandas, Polars or DuckDB read as they are. `fleet.captures`, `.answers`, `.devices` and
-# `.histograms` have them here. Full definitions: `docs/definitions.md`, `docs/scaling.md`.
+# which pandas, Polars and DuckDB read as they are. `fleet.captures`, `.answers`, `.devices` and
+# `.histograms` are these tables here. Full definitions: `docs/definitions.md`, `docs/scaling.md`.
