@@ -49,8 +49,8 @@ def accounts(
     """Every estimate of the share of wall time that the bundle's victim got, and how each can err.
 
     A row per estimate. A service also has cgroup_stat, but neither cpu_stat nor mpstat. A figure is
-    NaN where the bundle lacks it. lost_share of system is its system time, which the task was
-    charged for alone.
+    NaN where the bundle lacks it. lost_share of system is only the system time that the
+    task was charged with.
 
     traced_and_hidden needs hidden_ns, the cost of each interrupt beyond traced time, measured at
     hidden_from. Or it needs a calibration of capture/lab/hidden-cost, whose price is used where the
