@@ -48,11 +48,13 @@ def accounts(
 ) -> Answer:
     """Every estimate of the share of wall time that the bundle's victim got, and how each can err.
 
-    A row per estimate; of a service cgroup_stat too, and neither cpu_stat nor mpstat. NaN where the
-    bundle cannot say; lost_share of system is its system time, what the task was charged for alone.
-    traced_and_hidden needs hidden_ns, what each interrupt costs beyond traced time, measured at
-    hidden_from; or a calibration of capture/lab/hidden-cost, whose price is taken where it is of
-    such a host. Source: reasons.md names the kernel's files; docs/definitions.md.
+    A row per estimate. A service also has cgroup_stat, but neither cpu_stat nor mpstat. A figure is
+    NaN where the bundle lacks it. lost_share of system is only the system time that the
+    task was charged with.
+
+    traced_and_hidden needs hidden_ns, the cost of each interrupt beyond traced time, measured at
+    hidden_from. Or it needs a calibration of capture/lab/hidden-cost, whose price is used where the
+    capture is of such a host. Source: reasons.md names the kernel's files; docs/definitions.md.
     """
     if calibration is not None:
         price = price_for(capture.bundle, calibration)

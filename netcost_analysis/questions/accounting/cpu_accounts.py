@@ -36,10 +36,10 @@ _CONTEXTS = {
 def cpu_accounts(capture: "Capture") -> Answer:
     """Where the time of the victim's CPU went by three accounts of the same run.
 
-    A row per account; NaN where the bundle cannot say, and for a victim that was not pinned. Only
-    the trace has time that is unknown, and it has no steal: whatever was paused has it. Source:
-    cpu_stat is of the time between the snapshots before and after, mpstat of whole intervals within
-    the run, traced of the run.
+    A row per account; NaN where the bundle lacks it, and for a victim that was not pinned. Only the
+    trace has time whose owner is unknown. The trace has no steal: what was paused is charged with
+    it. Source: cpu_stat is of the time between the snapshots before and after, mpstat of whole
+    intervals within the run, traced of the run.
     """
     timeline, bundle, _ = ran(capture)
     inside = intervals_within(bundle)

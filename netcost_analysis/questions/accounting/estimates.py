@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 def estimates(bundle: "Bundle", timeline: "Timeline") -> Answer:
     """Three estimates of the share of wall time that the bundle's victim got.
 
-    The rows ticks, work, traced, of an `openssl speed`, a service that was attached to, or any
-    victim of which the manifest has user_s and wall_s; NaN where the bundle cannot say. Work below
-    traced is hidden cost, which no pair of tracepoints encloses, and the slower pace of cold
-    caches. Tracing slows the victim too. accounts has every estimate there is, with the reasons.
-    Source: the victim's output and its baseline's, its times(2), the sums of its run's timeline.
+    The rows ticks, work and traced. The victim is an `openssl speed`, an attached service, or any
+    victim whose manifest has user_s and wall_s. A figure is NaN where the bundle lacks it. Work
+    below traced is hidden cost, which no pair of tracepoints encloses, and the slower pace of cold
+    caches. Tracing slows the victim too. accounts has every estimate, with the reasons. Source: the
+    victim's output and its baseline's, its times(2), the sums of its run's timeline.
     """
     frame = estimated(bundle, timeline)
     got = frame["got_share"]

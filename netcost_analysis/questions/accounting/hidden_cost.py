@@ -30,8 +30,8 @@ _SAME = ("kernel", "arch", "cpu_model", "virtualization")
 def hidden_cost(experiment: "Experiment") -> Answer:
     """What an interrupt costs beyond what tracepoints enclose.
 
-    A row per quantity, each with its 95 % interval: least squares without a constant on all runs of
-    a calibration of capture/lab/hidden-cost, and a bootstrap over its bundles.
+    A row per quantity, each with its 95 % interval. The fit is least squares without a constant
+    over all runs of a calibration of capture/lab/hidden-cost, with a bootstrap over its bundles.
     hidden_cost_predictions judges it. Source: the experiment's runs: the victim's work, the
     counters around it, the traces' sums.
     """

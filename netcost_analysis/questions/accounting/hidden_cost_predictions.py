@@ -38,11 +38,11 @@ _BEST = {"load_traced": "traced_and_hidden", "load": "counted_and_hidden"}
 def hidden_cost_predictions(
     experiment: "Experiment", held_out: Literal["rate", "repeat", "both"] = "both"
 ) -> Answer:
-    """Whether the hidden cost predicts what runs lost from which it was not learnt.
+    """Whether the hidden cost predicts the loss of runs that it was not fitted on.
 
     A row per kind of run and predictor; predicted has each prediction. For each run of a
-    calibration of capture/lab/hidden-cost the costs are fitted anew on the others, without those of
-    the same rate, of the same repeat, or both. Source: hidden_cost of the other runs.
+    calibration of capture/lab/hidden-cost the costs are fitted anew on the other runs, without the
+    runs of the same rate, of the same repeat, or both. Source: hidden_cost of the other runs.
     """
     if held_out not in _HELD_OUT:
         raise ArgumentError(f"held_out is {', '.join(_HELD_OUT)}, not {held_out!r}")

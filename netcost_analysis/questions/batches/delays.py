@@ -42,8 +42,8 @@ _DELAYS = Grouped(
 def irq_gaps(timeline: Timeline) -> Answer:
     """Time from one interrupt of a line to the next on the same CPU, vectors included.
 
-    A row per CPU and line or vector, most interrupts first. What spans a gap of the record is not
-    measured. Source: hardirqs.
+    A row per CPU and line or vector, most interrupts first. Gaps that span a gap of the recording
+    are not measured. Source: hardirqs.
     """
     counted = _COUNTED(timeline).frame.rename(
         columns={"context": "irq_context", "hardirqs": "interrupts", "gap_ns_known": "gaps"}
@@ -87,8 +87,8 @@ def _gaps(ax: "Axes", answer: Answer) -> None:
 def raise_delays(timeline: Timeline) -> Answer:
     """Time from a softirq's first raise to its entry, by vector, origin and where it ran.
 
-    A row per action, origin and in_kthread, most softirqs first. Delays are of those whose raise
-    was seen, and 0 where it stands at the entry or after it. Source: softirqs.
+    A row per action, origin and in_kthread, most softirqs first. Delays are of softirqs whose raise
+    was seen, and 0 where the raise is at or after the entry. Source: softirqs.
     """
     delays = _DELAYS(timeline)
     clamped = delays.frame["softirqs"].where(delays.frame["is_clamped"], 0)

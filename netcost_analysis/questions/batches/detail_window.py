@@ -7,7 +7,7 @@ from ...timeline.timeline import Timeline
 
 @question(rows=0)
 def detail_window(timeline: Timeline) -> Answer:
-    """Which part of a very large capture single softirqs and polls are shown of; else all of it.
+    """Which part of a very large capture single softirqs and polls are shown for; else all of it.
 
     Source: Timeline.excerpt, the window whose rows fit in memory.
     """

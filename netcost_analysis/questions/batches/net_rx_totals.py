@@ -18,8 +18,8 @@ from .poll_costs import alone_and_together, costs_from
 def net_rx_totals(timeline: Timeline) -> Answer:
     """What NET_RX softirqs did and took in all, and what a packet costs alone and with others.
 
-    Sums over all CPUs of the timeline, of NET_RX that were seen from entry to exit. Figures of
-    packets are None where polls were not recorded. Source: sums of softirq_chains, and the costs of
+    Sums over all CPUs of the timeline, of NET_RX that were seen from entry to exit. Packet figures
+    are None where polls were not recorded. Source: sums of softirq_chains, and the costs of
     poll_costs.
     """
     by_polls = paired(timeline)["by_polls"].set_index("has_polls")

@@ -51,14 +51,15 @@ def poll_costs(
 ) -> Answer:
     """Per device, the fixed cost of a poll and the marginal cost of a packet, with intervals.
 
-    A row per device, most packets first; by="cpu": per device and CPU. With fewer than min_polls
-    polls with packets, fewer than min_works different batch sizes, or a standard deviation below
-    min_spread of the mean batch there is no line: its columns are NA, and refused and why say so.
+    A row per device, most packets first; by="cpu": per device and CPU. There is no line with fewer
+    than min_polls polls with packets, or fewer than min_works different batch sizes. Nor is there
+    one where the standard deviation is below min_spread of the mean batch. Then its columns are NA,
+    and refused and why give the reason.
 
-    The line is of self_ns on work, by least squares; the intervals hold 95 % of 2,000 resamples of
-    stretches of neighbouring polls (seeded). Interrupts and the softirq's own time are not fitted
-    but measured, for each poll. Definitions: docs/definitions.md. Source: polls, softirqs and
-    hardirqs.
+    The line is a least-squares fit of self_ns on work. The intervals hold 95 % of 2,000 resamples
+    of stretches of neighbouring polls (seeded). Interrupts and the softirq's own time are not
+    fitted but measured, for each poll. Definitions: docs/definitions.md. Source: polls, softirqs
+    and hardirqs.
     """
     check_by(by, DeviceBy)
     frame = costs_from(gathered(timeline), by, (min_polls, min_works, min_spread))
@@ -216,11 +217,11 @@ def _line_through_polls(ax: "Axes", answer: Answer, device: str, cpu: int | None
     rows=len(_SIZES),
 )
 def packet_costs(timeline: Timeline, sizes: tuple[int, ...] = _SIZES) -> Answer:
-    """What a packet costs in batches of so many, by the line of poll_costs and what was measured.
+    """What a packet costs by batch size, from the line of poll_costs and what was measured.
 
     A row per size and device that has a line without doubt. packet_ns = (interrupt + softirq
-    outside polls + fixed) / batch + marginal, its ends 95 % of the line's resamples. seen: whether
-    polls were as small as that, and as large. Source: poll_costs.
+    outside polls + fixed) / batch + marginal; its ends are 95 % of the line's resamples. seen:
+    whether polls as small and as large as that occurred. Source: poll_costs.
     """
     if any(size < 1 for size in sizes):
         raise ArgumentError("a batch has at least one packet")

@@ -66,8 +66,8 @@ TIMED = Grouped(
 def poll_sizes(timeline: Timeline, by: DeviceBy = "cpu") -> Answer:
     """Packets per poll: how often each batch size occurred, by device, CPU and budget.
 
-    A row per device, CPU, budget and work; by="device": of all its CPUs. Shares are of that
-    device's, on that CPU. `traps`: how many polls are of each trap. Source: polls.
+    A row per device, CPU, budget and work; by="device": of all its CPUs. Shares are of the device's
+    polls on that CPU. `traps`: how many polls are of each trap. Source: polls.
     """
     check_by(by, DeviceBy)
     sizes = sizes_of(counted(timeline), by)
@@ -92,9 +92,10 @@ def poll_sizes(timeline: Timeline, by: DeviceBy = "cpu") -> Answer:
 def device_batches(timeline: Timeline) -> Answer:
     """How many packets the polls of each device received.
 
-    A row per device, most polls first. batch_mean is of polls that received any, batch_median of
-    all; full_polls and almost_full_polls are those traps of poll_sizes. NA before Linux 4.8, whose
-    napi_poll has no work. `rest`: the devices behind the third. Source: poll_sizes.
+    A row per device, most polls first. batch_mean is over polls that received any packets,
+    batch_median over all polls. full_polls and almost_full_polls are those traps of poll_sizes. NA
+    before Linux 4.8, whose napi_poll has no work. `rest`: the devices after the third. Source:
+    poll_sizes.
     """
     sizes = sizes_of(counted(timeline), "device").astype({"device": object})
     known, of = sizes[sizes["work"].notna()], sizes.groupby("device", sort=True)

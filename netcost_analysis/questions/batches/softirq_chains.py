@@ -28,9 +28,11 @@ def softirq_chains(timeline: Timeline) -> Answer:
     """Each NET_RX softirq: what raised it, how long it waited, what it polled, where its time went.
 
     A row per NET_RX that was seen from entry to exit, by CPU and time; of more than 200,000 those
-    that began first. NA: polls, packets and device where napi_poll was not recorded; irq and its
-    columns where no interrupt is known to have raised it; poll_ns, outside_polls_ns and nested_ns
-    where the window holds a part of it only. The other tables are of all.
+    that began first. The other tables are of all. NA:
+
+    - polls, packets and device where napi_poll was not recorded.
+    - irq and its columns where no interrupt is known to have raised it.
+    - poll_ns, outside_polls_ns and nested_ns where the window holds only a part of it.
 
     Source: softirqs, hardirqs, polls and coverage. Definitions: docs/definitions.md.
     """
@@ -100,10 +102,10 @@ def long_softirqs(
 ) -> Answer:
     """NET_RX that took long for few packets, and the longest few whatever they did.
 
-    Rows of softirq_chains, the longest first, 200,000 at most. Long and few are, unless given, the
+    Rows of softirq_chains, the longest first, 200,000 at most. By default long and few are the
     "well over 20,000 usec" and 64 packets of The CPU Cost of Networking on a Host (David Ahern).
     Without napi_poll packets are unknown, and the rows are the longest alone. nested_ns is the time
-    of interrupts, and on PREEMPT_RT of other tasks, within a softirq. Source: softirq_chains.
+    within a softirq of interrupts, and on PREEMPT_RT of other tasks. Source: softirq_chains.
     """
     frame = _outliers(timeline, Picked(longer_ns, fewer_packets, longest))
     few = int((frame["picked"] == "few packets").sum())
@@ -125,9 +127,9 @@ def long_softirqs(
 def softirq_runs(timeline: Timeline, hz: int | None = None) -> Answer:
     """The runs of __do_softirq: how many rounds each made, and what ended it.
 
-    A row per run; of more than 200,000 those that began first. hz is that of the bundle's kernel
-    configuration unless given. end_reason is "unknown" where no softirq_raise says what was
-    pending. `by_kind`: how many runs there were of each kind, of all. Source: softirqs and
+    A row per run; of more than 200,000 those that began first. hz is by default that of the
+    bundle's kernel configuration. end_reason is "unknown" where no softirq_raise shows what was
+    pending. `by_kind`: how many runs there were of each kind, over all runs. Source: softirqs and
     hardirqs.
     """
     tables = paired(timeline, hz)

@@ -37,8 +37,8 @@ _LENGTHS = Grouped("softirqs", by=("action",), lengths="self_ns", where=_WHOLE)
 def softirq_sizes(timeline: Timeline) -> Answer:
     """Polls and packets per NET_RX softirq: how often each pair occurred.
 
-    A row per CPU, in_kthread, polls and packets. RPS dispatch, NET_RX without any poll, is not in
-    it: see rps_dispatch. Source: softirqs.
+    A row per CPU, in_kthread, polls and packets. RPS dispatch, NET_RX without any poll, is not
+    included: see rps_dispatch. Source: softirqs.
     """
     table = _SIZES(timeline).frame
     has_polls = table["polls"] > 0
@@ -97,10 +97,11 @@ def _plot_sizes(ax: "Axes", answer: Answer) -> None:
 def softirq_lengths(timeline: Timeline) -> Answer:
     """How long softirqs run, by vector: how many took how long, in bins that merge by adding.
 
-    A row per action and bin. Own time, without what interrupted the softirq, of those that were
-    seen from entry to exit; in a window's edge, of the part within it. A bin is an eighth of a
-    power of two wide, and below 16 ns one nanosecond: counts and sums of several recordings add up,
-    bin by bin. `by_action`: in which bin half of each were over. Source: softirqs.
+    A row per action and bin. The length is own time, without what interrupted the softirq, of
+    softirqs that were seen from entry to exit. At a window's edge it is of the part within the
+    window. A bin is an eighth of a power of two wide, and below 16 ns one nanosecond. Counts and
+    sums of several recordings add up, bin by bin. `by_action`: the bin within which half of each
+    had ended. Source: softirqs.
     """
     lengths = _LENGTHS(timeline).lengths.counts.reset_index()
     low, high = bins(lengths["low"].to_numpy())

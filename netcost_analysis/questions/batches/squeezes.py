@@ -92,12 +92,12 @@ def squeezes(
 ) -> Answer:
     """How often NET_RX stopped at a limit, and whether softnet_stat's time_squeeze agrees.
 
-    A row per CPU. budget is net.core.netdev_budget, in packets, usecs net.core.netdev_budget_usecs,
-    hz CONFIG_HZ; each is the bundle's own unless given, and columns are NA where it is unknown.
-    `against_softnet`: the same between two readings of softnet_stat.
+    A row per CPU. budget is net.core.netdev_budget, in packets; usecs is
+    net.core.netdev_budget_usecs; hz is CONFIG_HZ. Each is by default the bundle's own, and columns
+    are NA where it is unknown. `against_softnet`: the same between two readings of softnet_stat.
 
     net_rx_action counts a squeeze when, after a poll, its packets have used the budget or its
-    jiffies are over. When a jiffy begins is not recorded, so the count by time is a range. Source:
+    jiffies are over. The start of a jiffy is not recorded, so the count by time is a range. Source:
     softirqs and polls, the bundle's settings and softnet_stat.
     """
     limits = limits_of(timeline.capture, budget, usecs, hz)

@@ -31,11 +31,13 @@ def changes(comparison: Comparison) -> Answer:
     """What changed from base to new, metric by metric, with intervals.
 
     A row per metric that both sides have, the primary one first. With 6 repeats or more on both
-    sides a figure is the median over repeats, and its interval is of repeats. With fewer it is of
-    the blocks of time of these runs, and says nothing of others. Intervals: BCa bootstrap. p_value:
-    permutation of observations between the sides. A metric differs where its interval excludes no
-    change and its chance is below 5 %; all but the primary ones are corrected for being many
-    (Benjamini, Hochberg). What comparability refuses has no verdict: no metric differs then.
+    sides a figure is the median over repeats, and its interval is over repeats. With fewer it is
+    over the blocks of time of these runs, and says nothing about other runs. Intervals: BCa
+    bootstrap. p_value: permutation of observations between the sides.
+
+    A metric differs where its interval excludes no change and its chance is below 5 %. All but the
+    primary metrics are corrected for being many (Benjamini, Hochberg). Where comparability refuses,
+    there is no verdict: no metric differs then.
 
     Source: the sums, polls and switches of each recording, and the figures of their steps.
     """

@@ -30,12 +30,12 @@ MEASURED: tuple[Rule, ...] = (
 
 @question(columns=("severity", "code", "side", "why", "of_run", "found", "limit"), rows=0)
 def comparability(comparison: Comparison) -> Answer:
-    """Whether the sides can be compared at all, and what may be wrong about it.
+    """Whether the sides can be compared at all, and what may be wrong with a comparison.
 
-    A row per finding, the gravest first: "refused" (no verdict can be given), "warning" (one may be
-    wrong), "note" (worth knowing). side is "" of both, of_run of all of a side's runs. The rules
-    and their limits are in docs/definitions.md. What was not recorded is said to be unknown, and is
-    not taken for alike.
+    A row per finding, the gravest first: "refused" (there can be no verdict), "warning" (a verdict
+    may be wrong), "note" (worth knowing). side is "" for both sides, of_run for all runs of a side.
+    The rules and their limits are in docs/definitions.md. What was not recorded is called unknown,
+    and is not assumed to be alike.
 
     Source: manifests and snapshots of each bundle, its load's output, the sums of each recording,
     and the table of steps.

@@ -41,11 +41,12 @@ _SMALL = 0.005
 def cost_tree(comparison: Comparison) -> Answer:
     """Where the change in CPU time per unit of work went, as a tree that sums exactly.
 
-    A row per branch, behind its stem: by the process in whose context time was, its cost class and
-    what ran. In the tree is what is network, what may be ("perhaps_network"), and the own time of
-    client and server, whose work the traffic is; other tasks' own time, idle time and nobody's are
-    in no branch. Work that left one process and came to another is moved: of all processes'
-    decreases and increases the smaller sum. The rest was added, or is gone.
+    A row per branch, after its stem: by the process in whose context the time was spent, its cost
+    class and what ran. The tree holds network time, time that may be network ("perhaps_network"),
+    and the own time of client and server, whose work the traffic is. Other tasks' own time, idle
+    time and time without an owner are in no branch. Work that left one process and came to another
+    is moved: the smaller sum of all processes' decreases and of their increases. The rest was
+    added, or is gone.
 
     Source: the sums of each recording.
     """

@@ -12,11 +12,11 @@ from .metrics import observed
 
 @question()
 def observations(comparison: Comparison) -> Answer:
-    """Each repeat or block of time that a metric of the comparison was observed in.
+    """Each repeat or block of time in which a metric of the comparison was observed.
 
     A row per metric, side and repeat or block: the values that `changes` judges; `spread`: their
-    standard deviation. A block in which no work was done has no value. The figure of blocks is the
-    ratio of their sums, and no mean of these values. Source: as `changes`.
+    standard deviation. A block without any work has no value. The figure over blocks is the ratio
+    of their sums, not a mean of these values. Source: as `changes`.
     """
     values, spread = [], []
     for metric, base, new, _ in observed(comparison):

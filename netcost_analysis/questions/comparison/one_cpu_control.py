@@ -58,10 +58,10 @@ def one_cpu_control(
     - control: The label that says how many CPUs client and server had.
     - one, two: Its value for one CPU, and for two.
 
-    A row for each combination of the other labels. Where the work of a packet is the same and only
-    moved from one process's CPU to the other's, the change is gone on one CPU, which does both.
-    What is left there is work that was added, or the scheduler, which switches between the two far
-    more often (scheduler_rates, other_causes).
+    A row for each combination of the other labels. If a packet's work only moved from one process's
+    CPU to the other's, the change is gone on one CPU, which does both. What is left there is added
+    work, or the scheduler, which switches between the two far more often (scheduler_rates,
+    other_causes).
 
     Source: the figures of the steps; medians over repeats, BCa bootstrap, permutation, chances
     corrected for being many (Benjamini, Hochberg).

@@ -48,14 +48,19 @@ def other_causes(comparison: Comparison) -> Answer:
     """Whether migrations, switches, preemptions, wake-ups or utilisation explain the change.
 
     A row per suspect of client and server, each dismissed or kept, with figures. `to_explain`: how
-    much more, or less, time passed per unit of work. What a suspect can have cost is measured, per
-    unit: of migrations the time until the task ran; of voluntary switches until it was back on a
-    CPU; of preemptions and wake-ups the wait for one; of utilisation the time asleep. They overlap,
-    and are the most that each can have cost but for caches that grew cold. A suspect is dismissed
-    where the upper end of what its cost grew is below 5 % of the change, or where it is of a
-    process that has time to spare; kept where the lower end is above it; else unknown. Where no
-    change can be told from chance, it is dismissed where both ends are within 1 % of the base's
-    time per unit.
+    much more, or less, time passed per unit of work. The most that a suspect can have cost is
+    measured per unit:
+
+    - migrations: the time until the task ran.
+    - voluntary switches: the time until the task was back on a CPU.
+    - preemptions and wake-ups: the wait for a CPU.
+    - utilisation: the time asleep.
+
+    These overlap. Each is the most that a suspect can have cost, except for caches that grew cold.
+    A suspect is dismissed where the upper end of its cost's growth is below 5 % of the change, or
+    where its process has time to spare. It is kept where the lower end is above that; otherwise it
+    is unknown. Where no change can be told from chance, it is dismissed where both ends are within
+    1 % of the base's time per unit.
 
     Source: slices, migrations and the sums of each recording.
     """

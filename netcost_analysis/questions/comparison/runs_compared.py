@@ -23,8 +23,9 @@ _COLUMNS = (
 def runs_compared(comparison: Comparison) -> Answer:
     """Which runs are compared: each with its recording's checksum, host, command and coverage.
 
-    A row per run, and of a rotated recording one per file; null what is not known, as all of a run
-    that was not recorded. Source: provenance's checksum, Capture.info, the bundles' manifests.
+    A row per run, and per file of a rotated recording. What is not known is null, as is everything
+    of a run that was not recorded. Source: provenance's checksum, Capture.info, the bundles'
+    manifests.
     """
     rows: list[dict[str, Any]] = []
     for side, runs in comparison.sides.items():

@@ -42,19 +42,23 @@ OfRuns = list[list[tuple[Times | None, Floats]]]
     shares=("predicted", "predicted_low", "predicted_high"),
 )
 def throughput_prediction(comparison: Comparison) -> Answer:
-    """What the bottleneck's extra softirq time makes of the throughput, beside the measured one.
+    """The throughput that the bottleneck's extra softirq time predicts, beside the measured one.
 
-    A row for all softirq time of the network, and one for NET_RX alone.
+    A row for all network softirq time, and one for NET_RX alone.
 
-    Who limits the throughput is who had no time to spare in the base: client or server that was
-    asleep for less than 5 % of its life; where they are not known, a CPU that was idle for less
-    (the time of a victim counts as idle, for softirqs come first). Of several the one with most
-    softirq time of the network. Its softirq time of the network grows by d a unit of work; in the
-    base a unit takes it t, of a process as long as it had a CPU. So it takes 1 + d / t as long, and
-    the throughput becomes 1 / (1 + d / t). Assumed: all else that a unit takes it stays, and so
-    does the share of a CPU that it gets. Intervals: BCa bootstrap of both sides' blocks of time, or
-    repeats. The measured change is of repeats without a recording where both sides have 6, else of
-    the recordings' own blocks: of what a process did while it had a CPU, which no neighbour
+    The bottleneck is what had no time to spare in the base: a client or server that was asleep for
+    less than 5 % of its life. Where these are not known, it is a CPU that was idle for less than
+    that. The time of a victim counts as idle there, because softirqs come first. Of several it is
+    the one with most network softirq time.
+
+    Its network softirq time grows by d per unit of work. In the base a unit takes it t; for a
+    process, t is time in which it had a CPU. So a unit takes 1 + d / t as long, and the throughput
+    becomes 1 / (1 + d / t). Assumed: everything else that a unit takes stays the same, and so does
+    the share of a CPU that the bottleneck gets. Intervals: BCa bootstrap of both sides' blocks of
+    time, or repeats.
+
+    The measured change is of repeats without a recording where both sides have 6. Otherwise it is
+    of the recordings' own blocks: of what a process did while it had a CPU, which no neighbour
     changes.
 
     Source: the sums, slices and polls of each recording, and the throughputs of their steps.

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @question(rows=0)
 def caveats(timeline: "Timeline") -> Answer:
-    """What a reader has to know before using the figures: what is missing, doubtful, estimated.
+    """What to know before using the figures: what is missing, doubtful, estimated.
 
-    notes are those of the timeline and the capture, and what the kernel counted and no event shows.
-    Source: the notes of ledger, capture and recorder, and the recording's verdict.
+    notes are the notes of the timeline and the capture, and what the kernel counted but no event
+    shows. Source: the notes of ledger, capture and recorder, and the recording's verdict.
     """
     capture = timeline.capture
     manifest = capture.bundle.manifest if capture.bundle else Manifest()

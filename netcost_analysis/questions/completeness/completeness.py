@@ -81,12 +81,14 @@ _interrupts_known: "WeakKeyDictionary[Capture, Compared]" = WeakKeyDictionary()
 def completeness(capture: "Capture") -> Answer:
     """Whether a recording has what its host counted meanwhile: softirqs, interrupts, switches.
 
-    A row per counter and CPU, most missing first; of all of the capture, for windows have no
-    counters of their own. A counter was read between b0 and b1 before, and between a0 and a1 after:
-    recorded are the events in [b0, a1], recorded_inside those in [b1, a0]. What netcost-record
-    found and wrote down is taken where there is such. Source: irq:softirq_entry against softirqs,
-    irq:irq_handler_entry (lines of one handler) and irq_vectors against interrupts, napi:napi_poll
-    against softnet_stat, and sched:sched_switch against ctxt where all CPUs were recorded.
+    A row per counter and CPU, most missing first. It covers all of the capture, because windows
+    have no counters of their own. A counter was read between b0 and b1 before, and between a0 and
+    a1 after. recorded counts the events in [b0, a1], recorded_inside the events in [b1, a0]. Where
+    netcost-record wrote down what it found, that is used.
+
+    Source: irq:softirq_entry against softirqs, irq:irq_handler_entry (lines of one handler) and
+    irq_vectors against interrupts, napi:napi_poll against softnet_stat, and sched:sched_switch
+    against ctxt where all CPUs were recorded.
     """
     verdict, rows = all_compared(capture)
     return Answer(

@@ -25,8 +25,8 @@ _POLLS = Grouped(
 def coverages(timeline: "Timeline") -> Answer:
     """How much of the timeline was recorded, has a known owner, and how many packets were timed.
 
-    A share of nothing is None. Source: the losses of Capture.info, the timeline's sums, its polls.
-    Gaps that overlap count once.
+    A share of nothing is None. Gaps that overlap count once. Source: the losses of Capture.info,
+    the timeline's sums, its polls.
     """
     import pandas as pd
 

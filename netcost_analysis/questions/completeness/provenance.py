@@ -19,9 +19,9 @@ _LIBRARIES = ("pandas", "numpy", "scipy", "matplotlib")
 def provenance(capture: "Capture", experiment: "Experiment | None" = None) -> Answer:
     """What these figures are of, and what made them: a checksum, and versions.
 
-    sha256 is of the file, or of a folder's recording; of standard input, and of a recording that is
-    a folder itself, there is none. That of an experiment's folder is of what sha256sum prints of
-    its files in the order of their names. Source: the capture's files, and the installed versions.
+    sha256 is of the file, or of a folder's recording. Standard input has none, nor has a recording
+    that is itself a folder. An experiment's folder has that of what sha256sum prints of its files
+    in the order of their names. Source: the capture's files, and the installed versions.
     """
     return Answer(
         path=capture.path,

@@ -30,8 +30,8 @@ _VICTIM = "openssl speed -seconds 5 -bytes 1024 -evp sha256"
 def unanswered(timeline: "Timeline") -> Answer:
     """Which questions this capture cannot answer, and what is missing for each.
 
-    A row per question, with what it would say. missing is "unseen" where its events were recorded
-    and show nothing of it. Source: what each question declares.
+    A row per question, with what it would show. missing is "unseen" where its events were recorded
+    but show nothing for it. Source: what each question declares.
     """
     from ...answers.registry import questions
 

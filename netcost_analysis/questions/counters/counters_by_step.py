@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     ),
 )
 def counters_by_step(experiment: Experiment) -> Answer:
-    """What each CPU's counters say in each step of an experiment, as over sizes of I/O.
+    """What each CPU's counters show in each step of an experiment, as over sizes of I/O.
 
     A row per step and CPU, in their order, with the columns of cpu_counters. Source: cpu_counters
     of each step that has counters.

@@ -73,10 +73,10 @@ def require_counters(bundle: Bundle) -> None:
     rows=16,
 )
 def cpu_counters(bundle: Bundle) -> Answer:
-    """What each CPU's counters say: instructions per cycle, misses and stalls, also per packet.
+    """What each CPU's counters show: instructions per cycle, misses and stalls, also per packet.
 
-    A row per CPU. All intervals of perf stat count, which begin a little before the recording and
-    end after it, and all that ran on the CPU, tasks as well. A packet is one that the CPU's
+    A row per CPU. All intervals of perf stat count; they begin a little before the recording and
+    end after it. All that ran on the CPU counts, tasks as well. A packet is one that the CPU's
     softnet_stat counted as processed. Source: counters.jsonl (netcost-record --profile counters),
     samples/softnet_stat.
     """

@@ -57,18 +57,24 @@ _MOST = 8
 def device_cost(timeline: "Timeline", by: MasterBy = "device") -> Answer:
     """What a packet of each device costs: its CPU time against what it carried meanwhile.
 
-    A row per interface that took time or carried anything, most ns first; by="master": of the ports
-    of a bond, team or bridge one row, called as that is. Of a bridge, a packet that it forwards is
-    received by one port and sent by another. What the master counts itself is its ports' traffic
-    once more, and left out; its own polls are not.
+    A row per interface that took time or carried anything, most ns first. by="master": one row for
+    the ports of a bond, team or bridge, under the master's name. A packet that a bridge forwards is
+    received by one port and sent by another. The master's own counters repeat its ports' traffic,
+    and are left out; its own polls are not.
 
     Time and traffic are of the same stretch: from the first to the last reading of net/dev within
-    the window. Where the bundle has no two such readings, there is no bundle, or the trace has
-    another clock, the time is of the whole window and the traffic NA. A device that several
-    recorded namespaces have by the same name has no traffic: a poll does not say which it was of.
-    There is no cost per packet or byte of some CPUs only; nor where 1 % of the packets or more came
-    in polls of unknown length, or in none that was seen (net/dev counts those as well); nor where
-    handlers that were counted and not seen may be 1 % of ns. Source: device_time, device_traffic.
+    the window. The time is of the whole window and the traffic NA where there is no bundle, the
+    bundle has no two such readings, or the trace has another clock. A device name that several
+    recorded namespaces have has no traffic: a poll does not say which device it was of.
+
+    There is no cost per packet or byte:
+
+    - of some CPUs only.
+    - where 1 % of the packets or more came in polls of unknown length, or in no poll that was seen
+      (net/dev counts those as well).
+    - where handlers that were counted but not seen may be 1 % of ns.
+
+    Source: device_time, device_traffic.
     """
     check_by(by, MasterBy)
     cost, ports = _cost(timeline), _masters_of(timeline.capture.bundle)

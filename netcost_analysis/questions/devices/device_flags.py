@@ -51,11 +51,11 @@ class Facts(NamedTuple):
 def device_flags(timeline: Timeline) -> Answer:
     """What looks wrong about the network interfaces, and why.
 
-    A row per suspicion, the gravest first, among those the device that took most. A clue points to
-    something wrong, and may have an honest reason. What was not recorded raises no suspicion
-    (`not_recorded`: state, addresses, traffic): without a bundle only queues are compared. lo is
-    never suspected, and a port of a bridge or bond needs no address. Source: interfaces,
-    device_cost, device_saturation and polls.
+    A row per suspicion, the gravest first; among equals the device that took most time first. A
+    clue points to something wrong, but may have an innocent reason. What was not recorded raises no
+    suspicion (`not_recorded`: state, addresses, traffic): without a bundle only queues are
+    compared. lo is never suspected, and a port of a bridge or bond needs no address. Source:
+    interfaces, device_cost, device_saturation and polls.
     """
     bundle = timeline.capture.bundle
     cost = device_cost(timeline)
@@ -89,10 +89,10 @@ def device_flags(timeline: Timeline) -> Answer:
     rows=0,
 )
 def device_summary(timeline: Timeline) -> Answer:
-    """Which device costs most CPU time, and the gravest of what looks wrong about any.
+    """Which device costs most CPU time, and the gravest thing that looks wrong about any.
 
-    `costs`: the rows of device_cost; `flags`: those of device_flags, None where the bundle's files
-    are damaged. Source: device_cost, device_flags.
+    `costs`: the rows of device_cost; `flags`: the rows of device_flags, None where the bundle's
+    files are damaged. Source: device_cost, device_flags.
     """
     costs, flags = device_cost(timeline), None
     # device_flags says what is damaged.

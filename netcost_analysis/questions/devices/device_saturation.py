@@ -60,9 +60,9 @@ def _read(bundle: "Bundle") -> list[dict[str, Any]]:
     rows=0,
 )
 def device_saturation(bundle: "Bundle") -> Answer:
-    """Every counter that says packets found no room, from before the load to after it.
+    """Every counter of packets that found no room, from before the load to after it.
 
-    A row per counter, most first. A count of 0 is a counter that was read and did not grow; a layer
+    A row per counter, most first. A count of 0 is a counter that was read but did not grow; a layer
     without rows was not recorded. Source: before/ and after/ of net_dev, ethtool -S, tc and
     softnet_stat.
     """

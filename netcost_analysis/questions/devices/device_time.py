@@ -55,11 +55,11 @@ INPUTS = (RAISED, ENTERED, _POLLED, WHOLE)
 def device_time(timeline: Timeline) -> Answer:
     """What CPU time each device took on each CPU, in its interrupts and in its polls.
 
-    A row per thief and CPU on which it took any, most ns first. A row of kind "softirq" is what
-    network softirqs did outside their polls, which no device can be charged with. NA: an event that
-    was not recorded, or that a row's kind has none of. hardirq_max_ns, poll_max_ns and max_ns are
-    with what no event shows; where the interfaces' counters show that polls were missed,
-    outside_polls_ns may have been one. Source: the timeline's sums; each line's device as
+    A row per thief and CPU on which it took any time, most ns first. A row of kind "softirq" is the
+    time of network softirqs outside their polls, which cannot be charged to a device. NA: an event
+    that was not recorded, or that the row's kind does not have. hardirq_max_ns, poll_max_ns and
+    max_ns include what no event shows. Where the interfaces' counters show that polls were missed,
+    outside_polls_ns may have been a poll. Source: the timeline's sums; each line's device as
     device_lines has it.
     """
     return Answer(_times_of(timeline).copy())
@@ -74,9 +74,9 @@ def device_time(timeline: Timeline) -> Answer:
 def device_matrix(timeline: Timeline) -> Answer:
     """Devices by CPUs: what share of each CPU's time each took, with interrupts per second.
 
-    A row per thief and recorded CPU, thieves by falling total, those CPUs included on which it took
-    nothing. interrupts_per_s is NA where a thief has no interrupts. `kinds`: on all CPUs. Source:
-    device_time.
+    A row per thief and recorded CPU, thieves by falling total. CPUs on which a thief took nothing
+    are included. interrupts_per_s is NA where a thief has no interrupts. `kinds`: on all CPUs.
+    Source: device_time.
     """
     rows = _times_of(timeline)
     totals = rows.groupby(["kind", "thief"])["ns"].sum()
@@ -112,8 +112,8 @@ def device_matrix(timeline: Timeline) -> Answer:
 def device_time_series(timeline: Timeline, bin_ns: int | None = None) -> Answer:
     """What CPU time each device took, bin by bin, in its interrupts and in its polls.
 
-    A row per device and bin in which it took any, the device with most first. Bins start on
-    multiples of bin_ns, by default so many that there are about 120; the window cuts the first and
+    A row per device and bin in which it took any time, the device with most time first. Bins start
+    on multiples of bin_ns, by default so that there are about 120. The window cuts the first and
     the last. Source: the timeline's sums; each line's device as device_lines has it.
     """
     start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])

@@ -67,7 +67,7 @@ def device_traffic(bundle: "Bundle", folder: str = "samples", sides: bool = True
     """What each interface received and sent, over the true time between readings of net/dev.
 
     A row per interval and interface. folder: where the samples are, "files" where a load left some;
-    sides: whether before/ and after/ are readings as well. Source: net/dev in samples/, before/ and
+    sides: whether before/ and after/ are readings too. Source: net/dev in samples/, before/ and
     after/; speeds as interfaces has them.
     """
     return Answer(traffic_of(bundle, folder, sides))
@@ -84,7 +84,7 @@ def device_traffic(bundle: "Bundle", folder: str = "samples", sides: bool = True
 def device_totals(bundle: "Bundle", folder: str = "samples", sides: bool = True) -> Answer:
     """What each interface received and sent in all, from the first reading of net/dev to the last.
 
-    A row per interface, the one that received most first. folder and sides are those of
+    A row per interface, the one that received most first. folder and sides are as in
     device_traffic. Source: device_traffic.
     """
     rows = traffic_of(bundle, folder, sides, whole=True)
@@ -114,12 +114,12 @@ def _folder(bundle: "Bundle") -> str:
     rows=0,
 )
 def assumed_rates(bundle: "Bundle", interval_s: float = 1.0, folder: str | None = None) -> Answer:
-    """What a tool would have shown that takes its interval for the one it asked for.
+    """The rates that a tool shows when it assumes the interval that it asked for.
 
-    A row per interval and interface: its rates, and what they are over an assumed interval_s. Only
-    samples count, not before/ and after/; folder: those that a load left unless given, if there are
-    any. `worst`: the row, of those in which anything was carried, whose rates are most wrong.
-    Source: device_traffic.
+    A row per interval and interface: its rates, and what they would be over an assumed interval_s.
+    Only samples count, not before/ and after/. folder: by default the samples that a load left, if
+    there are any. `worst`: the row with the most wrong rates, of those in which anything was
+    carried. Source: device_traffic.
     """
     if not interval_s > 0 or not np.isfinite(interval_s):
         raise ArgumentError(f"an interval of {interval_s} s has no rate")

@@ -35,11 +35,11 @@ _NETWORK = {"yes": "network", "unknown": "perhaps network", "no": "other interru
 def energy_by_owner(timeline: Timeline, bundle: Bundle, domain: str | None = None) -> Answer:
     """Whose a domain's energy would be by busy time: tasks, network work, other interrupts.
 
-    A row per owner of CPU time, most first. An apportionment and no measurement: a domain has one
-    counter, and its energy is laid at owners by their share of the CPUs' busy time, as if each busy
-    nanosecond cost the same. The idle tasks own none of it. domain: the package unless given, or
-    the first of what was metered; all CPUs of the host have to be in the window. Source: the
-    trace's sums and polls, and the counters of power.
+    A row per owner of CPU time, most first. It is an apportionment, not a measurement. A domain has
+    one counter, and its energy is charged to owners by their share of the CPUs' busy time, as if
+    each busy nanosecond cost the same. The idle tasks own none of it. domain: by default the
+    package, or the first domain that was metered. All CPUs of the host have to be in the window.
+    Source: the trace's sums and polls, and the counters of power.
     """
     intervals = metered(bundle).frame
     known = domains_of(intervals)

@@ -35,10 +35,9 @@ if TYPE_CHECKING:
 def energy_by_size(experiment: Experiment) -> Answer:
     """What a gigabyte and a packet cost in energy, in each step of an experiment, by domain.
 
-    A row per domain and step, in their order, of the time in which the step's bytes and packets
-    were counted, as the bundle's stamps have it; where they have none, of all that was metered. The
-    idle floor is that of all steps together. Source: as power; bytes and packets of the table of
-    steps.
+    A row per domain and step, in their order. It covers the time in which the step's bytes and
+    packets were counted, by the bundle's stamps; without stamps, all that was metered. The idle
+    floor is that of all steps together. Source: as power; bytes and packets of the table of steps.
     """
     steps = steps_of(experiment)
     frames = {step.name: metered(step.bundle).frame for step in steps}

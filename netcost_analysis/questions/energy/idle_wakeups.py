@@ -46,9 +46,9 @@ def idle_wakeups(timeline: Timeline, gap_ns: int = _GAP_NS) -> Answer:
     """How often an idle CPU was woken, by what, and how often packets were the reason.
 
     A row per CPU and cause, most wake-ups first; `by_cpu`, `by_waker`: sums of these. A wake-up
-    ends a stretch in which a CPU's idle task had it. A stretch between an interrupt and a softirq
-    or task, no longer than gap_ns, is of the same wake-up. Stretches before time that nobody is
-    known to have had end in none. Source: the trace's segments and polls.
+    ends a stretch in which a CPU's idle task ran. An idle stretch between an interrupt and a
+    softirq or task, no longer than gap_ns, belongs to the same wake-up. A stretch before time with
+    no known owner ends in no wake-up. Source: the trace's segments and polls.
     """
     woken = _WOKEN(timeline, Wakeups(gap_ns))
     counts = _by_cause(to_frame(woken["wakeups"]))

@@ -49,13 +49,13 @@ def require_energy(bundle: Bundle) -> None:
     columns=("zone", "joules", "watts", "idle_watts", "dynamic_watts", "source"),
 )
 def power(bundle: Bundle) -> Answer:
-    """What the machine used of energy, by domain: joules, watts, and what idling takes of it.
+    """How much energy the machine used, by domain: joules, watts, and the part of idling.
 
     A row per source and zone; `over_time`: by interval; `by_domain`: all zones of a domain
-    together, by its best source. All that was metered counts, which begins a little before the
-    recording and ends after it. Without an idle interval the idle floor is not known, and nothing
-    is assumed for it. Source: /sys/class/powercap, perf stat's power events, turbostat
-    (netcost-record --profile energy), each by itself; busy time by /proc/stat.
+    together, by its best source. All that was metered counts; it begins a little before the
+    recording and ends after it. Without an idle interval the idle floor is unknown, and none is
+    assumed. Source: /sys/class/powercap, perf stat's power events, turbostat (netcost-record
+    --profile energy), each by itself; busy time by /proc/stat.
     """
     found = metered(bundle)
     intervals = found.frame

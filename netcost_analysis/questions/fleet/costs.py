@@ -28,8 +28,8 @@ def by_host(fleet: Fleet) -> Answer:
     """What networking costs by host: share stolen from tasks, time of a packet, batches.
 
     A row per host, the dearest packets first. Shares and costs are ratios of sums over the
-    captures. A capture counts for its busiest device, that with most packets: one packet may pass
-    several. Source: the fleet's answers and devices.
+    captures. A capture counts for its busiest device, the one with most packets, because one packet
+    may pass several devices. Source: the fleet's answers and devices.
     """
     return _costs(fleet, by="hostname")
 

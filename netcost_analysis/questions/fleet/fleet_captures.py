@@ -20,7 +20,7 @@ _COLUMNS = [
 def fleet_captures(fleet: Fleet) -> Answer:
     """Which captures there are: of which hosts, kernels and times, and how much is in them.
 
-    A row per capture, those that could not be read too. Source: the fleet's captures.
+    A row per capture, including those that could not be read. Source: the fleet's captures.
     """
     rows = fleet.captures.rename(columns=_RENAMED)
     frame = rows[_COLUMNS].assign(recorded_at=shown_time(rows["recorded_at"]))

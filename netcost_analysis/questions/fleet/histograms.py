@@ -31,8 +31,8 @@ def _require(fleet: Fleet, histogram: str) -> None:
 def fleet_poll_sizes(fleet: Fleet, captures_by: By = "kernel") -> Answer:
     """Packets per poll in all captures together: exact sums of their histograms.
 
-    A row per group, device and work. By "device" captures are told apart by the polls' own device,
-    not by their busiest. Source: the fleet's histograms, of poll_sizes of each capture.
+    A row per group, device and work. By "device" captures are grouped by the polls' own device, not
+    by their busiest device. Source: the fleet's histograms, of poll_sizes of each capture.
     """
     names = {"of": "device", "low": "work", "count": "polls"}
     frame = _merged(fleet, "poll_packets", captures_by).rename(columns=names).drop(columns="high")

@@ -42,15 +42,15 @@ _COLUMNS = [
     ),
 )
 def outliers(fleet: Fleet, far: float = _FAR) -> Answer:
-    """Captures far from others of their kernel and driver, and which part of the cost makes it.
+    """Captures far from others of their kernel and driver, and the part of the cost that differs.
 
-    A row per capture and metric, the farthest first. far: in robust standard deviations, which are
-    off the median, by 1.4826 x the median absolute deviation, of logarithms.
+    A row per capture and metric, the farthest first. far: the distance from the median in robust
+    standard deviations, 1.4826 x the median absolute deviation, of logarithms.
 
-    A group is of one kernel and driver; where that has fewer than 8 captures, of one driver, and
-    `because` says where its kernel is another than most have; where that has fewer too, all. Of
-    stolen_of_tasks_share `because` says whether packets came faster or cost more. Source: the
-    fleet's answers and devices.
+    A group is of one kernel and driver. Where that has fewer than 8 captures, it is of one driver,
+    and `because` says where the capture's kernel differs from that of most. Where that has fewer
+    too, the group is all captures. For stolen_of_tasks_share `because` says whether packets came
+    faster or cost more. Source: the fleet's answers and devices.
     """
     rows = capture_costs(fleet)
     outlying = [row for metric in METRICS for row in _far(rows, metric, far)]

@@ -51,12 +51,12 @@ def trend(fleet: Fleet) -> Answer:
     A row per change, the plainest first; its path is that of the first capture after it. `series`:
     the captures, in order of time, each with the level it is on.
 
-    A series has the captures of one kernel and driver of which a time is known. Of logarithms each
-    host's median is taken away, so that a host that is dear is no change. Change points:
+    A series has the captures of one kernel and driver whose time is known. Each host's median is
+    subtracted from the logarithms, so that a costly host is no change. Change points:
     `netcost_analysis/stats/change_points.py`, with a chance of 1 % of finding any in a series in
-    which nothing changes; those are left out whose chance, corrected for the number of series
-    (Benjamini, Hochberg), is above 5 %. The interval of a change is BCa bootstrap over captures of
-    hosts that were recorded on both sides. Source: the fleet's answers and devices.
+    which nothing changes. Changes are left out whose chance, corrected for the number of series
+    (Benjamini, Hochberg), is above 5 %. The interval of a change is a BCa bootstrap over captures
+    of hosts that were recorded on both sides. Source: the fleet's answers and devices.
     """
     rows = capture_costs(fleet)
     timed = rows[rows["recorded_at"].notna()]

@@ -66,11 +66,11 @@ def component_changes(
 ) -> Answer:
     """How the cost of a packet changed, by component, from base to new.
 
-    A row per component that either side has, that which changed most first; idle and user mode are
-    left out. With 6 repeats or more on both sides a figure is the median over repeats, and its
-    interval is of repeats; with fewer it is of 64 blocks of time of each recording, over which its
-    packets are taken as even, and says nothing of other runs. Intervals: BCa bootstrap; p_value:
-    permutation, p_adjusted for all components together (Benjamini, Hochberg). Options as those of
+    A row per component that either side has, the largest change first; idle and user mode are left
+    out. With 6 repeats or more on both sides a figure is the median over repeats, and its interval
+    is over repeats. With fewer it is over 64 blocks of time of each recording, in which its packets
+    are assumed to be even; this says nothing about other runs. Intervals: BCa bootstrap; p_value:
+    permutation, p_adjusted for all components together (Benjamini, Hochberg). Options are those of
     packet_components(). Source: packet_components, of each recording.
     """
     sides: dict[str, list[_RunWeights]] = {name: [] for name in comparison.sides}

@@ -37,17 +37,18 @@ def components(
     end_s: float | None = None,
     rules: str | None = None,
 ) -> Answer:
-    """To which part of the kernel's work the CPUs' time went, by the call paths of samples.
+    """Which part of the kernel's work took the CPUs' time, by the call paths of samples.
 
     A row per component that has samples, most first. A sample belongs to the innermost function on
-    its call path that a rule names, so that a lock, a memcpy or an allocation belongs to who called
-    it; one in user mode is "application", what no rule names "unclassified". A timer's samples are
-    found where interrupts are enabled again: these are "interrupts off", and `interrupts_off` says
-    in what. Intervals: Wilson, of the sampling alone.
+    its call path that a rule names, so a lock, a memcpy or an allocation belongs to its caller. A
+    sample in user mode is "application"; one that no rule names is "unclassified". A timer's
+    samples of code with interrupts off appear where interrupts are enabled again: these are
+    "interrupts off", and `interrupts_off` names the place. Intervals: Wilson, of the sampling
+    alone.
 
-    event: cycles, or the timer where there are none, unless given. start_s, end_s: seconds from the
+    event: by default cycles, or the timer where there are none. start_s, end_s: seconds from the
     start of the recording with the samples. rules: a file like questions/functions/components.toml,
-    whose rules count before those there. Source: perf's samples, and that file.
+    whose rules take precedence. Source: perf's samples, and that file.
     """
     asked = Asked(cpu, event, start_s, end_s, rules)
     found = component_sums(grouped_samples(sampled(capture), asked))

@@ -59,12 +59,13 @@ def components_by_size(
 ) -> Answer:
     """Where a packet's time goes, by component, over sizes of write and read.
 
-    A row per step of capture/lab/io-sizes and side, and in `by_size` one per component of these;
-    repeats at one size are rows of their own. The sending CPU's samples and the receiving one's,
-    each over the packets that the receiver's device took in meanwhile. Left out are idle and what
-    is not on a packet's way: file systems, block devices, memory management of tasks, processes,
-    and tracing, and interrupts off in these; `aside_share` is what they have of the busy weight.
-    Source: packet_components.
+    A row per step of capture/lab/io-sizes and side, and in `by_size` one per component of these.
+    Repeats at one size are rows of their own. The samples are those of the sending CPU and of the
+    receiving one, each over the packets that the receiver's device took in meanwhile.
+
+    Left out are idle and what is not on a packet's way: file systems, block devices, memory
+    management of tasks, processes, and tracing, and interrupts off in these. `aside_share` is their
+    share of the busy weight. Source: packet_components.
     """
     by_size: list[pd.DataFrame] = []
     sides: list[dict[str, Any]] = []

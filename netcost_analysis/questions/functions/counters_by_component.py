@@ -82,16 +82,16 @@ def counters_by_component(
     cpu: int | None = None,
     rules: str | None = None,
 ) -> Answer:
-    """What the processor's counters say of each component: instructions per cycle, misses, stalls.
+    """What the processor's counters show per component: instructions per cycle, misses, stalls.
 
-    A row per component that has samples, most cycles first; `by_event`: each event's samples,
-    and what they come to per packet. Each event has samples of its own; a sample stands for its
-    period, and is of the component of its call path. Where packets were counted only samples
-    between the two readings of net/dev count, as in packet_components(); else all, and nothing is
-    said per packet. Intervals: of the number of samples (Poisson, by Kish's effective size), those
-    of a ratio by both numbers.
+    A row per component that has samples, most cycles first; `by_event`: each event's samples, and
+    their sum per packet. Each event has samples of its own. A sample stands for its period, and
+    belongs to the component of its call path. Where packets were counted, only samples between the
+    two readings of net/dev count, as in packet_components(). Otherwise all count, and there is no
+    figure per packet. Intervals: of the number of samples (Poisson, by Kish's effective size), for
+    a ratio by both numbers.
 
-    device: that which carried most, and is not lo, unless given. Source: perf's samples, net/dev in
+    device: by default the one that carried most, lo excluded. Source: perf's samples, net/dev in
     before/, after/ and samples/, and questions/functions/components.toml.
     """
     check_direction(direction)

@@ -36,14 +36,15 @@ def functions(
     rules: str | None = None,
     user: bool = False,
 ) -> Answer:
-    """In which functions the CPUs' time went, and to which component they belonged there.
+    """Which functions took the CPUs' time, and to which component they belonged there.
 
     A row per function and component, most samples first. The function is that of the sample's own
-    address, without the compiler's endings (.isra.0, .cold); a function's rows add up to its self
-    time in `perf report --no-children`. `user`: with functions of programs, for which files of this
-    machine, or in the folder that open_capture was given, are read if their build id is the
-    recorded one. The other options are those of components(). Source: perf's samples, and
-    questions/functions/components.toml.
+    address, without the compiler's endings (.isra.0, .cold). A function's rows add up to its self
+    time in `perf report --no-children`.
+
+    `user`: with functions of programs. For these, files of this machine, or in the folder that
+    open_capture was given, are read if their build id is the recorded one. The other options are
+    those of components(). Source: perf's samples, and questions/functions/components.toml.
     """
     found = grouped_samples(sampled(capture), Asked(cpu, event, start_s, end_s, rules), user)
     keys = ["function", "module", "dso", "component"]

@@ -45,11 +45,12 @@ def interrupt_components(
 ) -> Answer:
     """What the kernel did in interrupt context: by device, on top of whom, and by component.
 
-    A row per context, device, cost class, task and component of the samples that hit a hardirq, a
-    vector, a softirq or a poll of the ledger, most first. A sample is of the segment of its CPU
-    that holds its time. A timer takes samples in its own interrupt: these are of what that
-    interrupted. It comes when interrupts are enabled again, so that what a hardirq does is found
-    right behind it. Source: segments, and questions/functions/components.toml.
+    A row per context, device, cost class, task and component, most samples first. The samples are
+    those that hit a hardirq, a vector, a softirq or a poll of the ledger. A sample belongs to the
+    segment of its CPU that holds its time. A timer takes samples in its own interrupt: these belong
+    to what that interrupted. The timer's interrupt comes when interrupts are enabled again, so the
+    work of a hardirq appears right behind it. Source: segments, and
+    questions/functions/components.toml.
     """
     # Why there is no ledger is said before anything of samples.
     preload(timeline, ())

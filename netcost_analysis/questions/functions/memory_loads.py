@@ -57,15 +57,15 @@ def _check(capture: "Capture") -> None:
 def memory_loads(
     capture: "Capture", cpu: int | None = None, event: str | None = None, rules: str | None = None
 ) -> Answer:
-    """Which loads of memory were slow: by component, and by the data that they were of.
+    """Which loads of memory were slow: by component, and by the data that they read.
 
-    A row per component and kind of data, that waited for longest first; `memory_levels`: by where
-    the data came from, `named_objects`: by the file, module or symbol it is of. A sample stands for
-    its period. Loads that are faster than the event's threshold (Intel: 30 cycles in profile loads)
-    are not among them. Where the data came from is perf's data_src, the latency its weight, in
-    cycles on processors of Intel and AMD.
+    A row per component and kind of data, the longest waits first; `memory_levels`: by where the
+    data came from, `named_objects`: by its file, module or symbol. A sample stands for its period.
+    Loads faster than the event's threshold (Intel: 30 cycles in profile loads) are not included.
+    Where the data came from is perf's data_src. The latency is perf's weight, in cycles on
+    processors of Intel and AMD.
 
-    event: the first that has samples of loads unless given. Source: perf's samples with addr,
+    event: by default the first that has samples of loads. Source: perf's samples with addr,
     data_src, weight and phys_addr; its mappings; of the kernel kallsyms, iomem and vmallocinfo
     beside the samples; and questions/functions/components.toml.
     """

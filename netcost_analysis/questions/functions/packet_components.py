@@ -61,14 +61,14 @@ def packet_components(
 ) -> Answer:
     """What each packet of a device cost, by component, with intervals of the sampling.
 
-    A row per component, most samples first, idle left out; of "interrupts off" one per what they
-    were off in. All samples between the first and the last reading of net/dev, whatever they were
-    of, over the packets that the device counted between the same two: a packet of net/dev is one
-    that the stack handles, with GRO, GSO or a veth up to 64 KiB. Intervals: of the count of samples
-    (Poisson), none of the packets.
+    A row per component, most samples first, without idle; "interrupts off" has a row for each place
+    in which they were off. A cost is all samples between the first and the last reading of net/dev,
+    whatever they were of, over the packets that the device counted between the same two. A packet
+    of net/dev is one that the stack handles; with GRO, GSO or a veth it has up to 64 KiB.
+    Intervals: of the count of samples (Poisson), none of the packets.
 
-    device: that which carried most unless given, and is not lo where others carried 1 % of all
-    packets. direction: the way that carried more bytes unless given. The other options are those of
+    device: by default the one that carried most, and not lo where others carried 1 % of all
+    packets. direction: by default the one that carried more bytes. The other options are those of
     components(). Source: perf's samples, net/dev in before/, after/ and samples/, and
     questions/functions/components.toml.
     """

@@ -29,9 +29,9 @@ _NAMES = ["function", "module"]
 def unclassified(capture: "Capture", event: str | None = None, rules: str | None = None) -> Answer:
     """Which of the kernel's functions no rule of components names, and which several do.
 
-    A row per function that samples of component "unclassified" were in, most first: what a user's
-    own file of rules has to add. `claimed_twice`: sampled functions that rules of several
-    components name, of which the first decides. Source: perf's samples, and
+    A row per function that samples of component "unclassified" were in, most first: the functions
+    that a user's own file of rules has to add. `claimed_twice`: sampled functions that rules of
+    several components name; the first rule decides. Source: perf's samples, and
     questions/functions/components.toml.
     """
     profile, classes = classified(capture, event, rules)

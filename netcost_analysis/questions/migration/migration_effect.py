@@ -57,20 +57,23 @@ def migration_effect(
     widths_ns: Sequence[int] = WIDTHS_NS,
     by_cause: bool = True,
 ) -> Answer:
-    """What migrations did to those who were migrated: an event study.
+    """What migrations did to the tasks that were migrated: an event study.
 
     - victim: A task by tid or comm; ALL for all tasks together. None: the timeline's where it was
       given one, else ALL.
     - widths_ns: Lengths of the windows before and after each migration.
 
-    A row per cause, width_ns and measure. A task that was never migrated has rows that say 0.
-    Moments to compare with are of the same task in the same state, as long after it began: for a
-    wake-up that moved the task its wake-ups that did not, for a task that was moved while it waited
-    its waits of at least that length, 8 of them each, drawn with a fixed seed. Without them every
-    wake-up would look like a gain, for before it the task sleeps. The interval is a bootstrap over
-    blocks of time (a fortieth of the window, or four widths), and over tasks, whichever is wider.
-    Of more than 5,000 migrations a sample is studied. Source: the tables migrations, slices,
-    segments, coverage.
+    A row per cause, width_ns and measure. A task that was never migrated has rows of 0.
+
+    Each migration is compared with moments of the same task in the same state, as long after that
+    state began. For a wake-up that moved the task these are its wake-ups that did not. For a task
+    that was moved while it waited they are its waits of at least that length. There are 8 of them
+    each, drawn with a fixed seed. Without them every wake-up would look like a gain, because the
+    task sleeps before it.
+
+    The interval is a bootstrap over blocks of time (a fortieth of the window, or four widths), and
+    over tasks, whichever is wider. Of more than 5,000 migrations a sample is studied. Source: the
+    tables migrations, slices, segments, coverage.
     """
     task = asked_or_given(timeline, victim)
     frame = effect_of(timeline, task, tuple(widths_ns), by_cause)

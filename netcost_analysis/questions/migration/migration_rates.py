@@ -20,7 +20,7 @@ _CAUSES = {
 def migration_rates(timeline: Timeline, by: TaskBy = "comm") -> Answer:
     """How often tasks were migrated, by cause.
 
-    A row per task that was migrated, or per CPU that it left, falling by migrations.
+    A row per task that was migrated, or per CPU that it left, most migrations first.
     migrations_per_on_cpu_s is NaN by "cpu". Source: migrations(), and the timeline's sums.
     """
     check_by(by, TaskBy)

@@ -42,21 +42,23 @@ _WHY = Path(__file__).with_name("migration_reason.md")
 def migration_verdict(
     timeline: Timeline, victim: Task | None = None, horizon_ns: int = HORIZON_NS
 ) -> Answer:
-    """Whether migrations explain anything of what a task got: yes, no, or cannot tell.
+    """Whether migrations explain any of what a task got: yes, no, or cannot tell.
 
     - victim: A task by tid or comm; ALL for all tasks together. None: the timeline's where it was
       given one; else client and server where two tasks talk to each other, else the one that the
       timeline chose (Timeline.victim), in either case with all tasks together.
-    - horizon_ns: How long a migration is taken to act.
+    - horizon_ns: How long a migration is assumed to act.
 
-    verdicts: a row per task; tid is NA for a name, comm too for all tasks together. effects:
+    verdicts: a row per task; tid is NA for a name, and comm too for all tasks together. effects:
     migration_effect() of the one that was migrated most.
 
-    "no" where even the loss of all time within the horizon, or the effect's whole interval, comes
-    to less than 1 % of the task's time. "yes" where all of the interval comes to more, on one side
-    of 0. "cannot tell" otherwise, and where fewer than 10 or less than half could be studied. Of
-    several tasks together the effect never says "yes": time that those who were moved gained others
-    may have lost. Source: migrations(), migration_effect().
+    - "no": even the loss of all time within the horizon, or the effect's whole interval, comes to
+      less than 1 % of the task's time.
+    - "yes": all of the interval comes to more, on one side of 0.
+    - "cannot tell": otherwise, and where fewer than 10 or less than half could be studied.
+
+    For several tasks together the effect never gives "yes": time that the migrated tasks gained,
+    others may have lost. Source: migrations(), migration_effect().
     """
     everyone = migrations(timeline).frame
     given = victim is not None or timeline.given_victim is not None

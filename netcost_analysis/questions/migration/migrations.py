@@ -31,7 +31,7 @@ def migrations(timeline: Timeline) -> Answer:
     """Every migration, with its cause, who held either CPU, and how long the task then waited.
 
     A row per sched_migrate_task in order of time. When the task ran again is NA where it did not,
-    or the CPUs' clocks disagree. Source: the tables migrations and slices.
+    or where the CPUs' clocks disagree. Source: the tables migrations and slices.
     """
     (moved,) = rows(timeline, "migrations")
     frame = moved[bounds_of(timeline).has(moved["time_ns"])].copy()

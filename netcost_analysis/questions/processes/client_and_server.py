@@ -60,13 +60,14 @@ def client_and_server(
       packets in traffic_pairs(). The client sent more of them, or, where fewer than 10 are known,
       raised more network softirqs.
 
-    The rows "client" and "server"; tid is NA for a name. waited_ns is NA where that is not known,
-    asleep_between_ns in a timeline without some CPU, on which the task can have been. What was sent
-    is on both rows what went from the client to the server: what iperf3 says, where it is the
-    bundle's load and the timeline all of the recording; else packets are those whose sender and
-    receiver are known, NA where net:netif_receive_skb was not recorded. pace_longer_share and
-    pace_less_share are of who hardly slept, and so sets the pace; else NaN. Source: softirqs,
-    polls, slices and migrations.
+    The rows "client" and "server"; tid is NA for a name. waited_ns is NA where it is unknown.
+    asleep_between_ns is NA in a timeline without some CPU, because the task may have been on it.
+
+    Both rows have what the client sent to the server. It is what iperf3 reports, where iperf3 is
+    the bundle's load and the timeline is all of the recording. Otherwise packets are those whose
+    sender and receiver are known, NA where net:netif_receive_skb was not recorded.
+    pace_longer_share and pace_less_share are of the side that hardly slept, and so sets the pace;
+    else NaN. Source: softirqs, polls, slices and migrations.
     """
     for task in (client, server):
         require_task(timeline, task)

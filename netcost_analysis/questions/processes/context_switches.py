@@ -36,12 +36,12 @@ LEFT = Grouped(
 
 @question(needs=("sched:sched_switch",), inputs=(_SWITCHED, LEFT, "softirqs", "polls"))
 def context_switches(timeline: Timeline, by: TaskBy = "tid") -> Answer:
-    """How often each task left a CPU, and whether it wanted to.
+    """How often each task left a CPU, and whether it did so voluntarily.
 
-    A row per task, or per CPU, falling by switches. Voluntary is as /proc/PID/status and pidstat -w
-    count it (kernel/sched/core.c, __schedule: nvcsw where the task was not runnable); undecided
-    where the recorded state does not say. The idle task is left out. `tasks`: the rows of client
-    and server where two tasks talk, else of the two that switched most. Source: slices.
+    A row per task, or per CPU, most switches first. Voluntary is as /proc/PID/status and pidstat -w
+    count it (kernel/sched/core.c, __schedule: nvcsw where the task was not runnable). undecided
+    counts switches whose recorded state does not tell. The idle task is left out. `tasks`: the rows
+    of client and server where two tasks talk, else of the two that switched most. Source: slices.
     """
     check_by(by, TaskBy)
     keys = victim_keys(by)

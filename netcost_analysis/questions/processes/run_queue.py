@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     columns=("tid", "comm", "cpu", "waited_after", "wait_share", "ns", "waits", "median_ns"),
 )
 def run_queue(timeline: Timeline, by: TaskBy = "tid") -> Answer:
-    """How long tasks waited, runnable, for a CPU, and why they had to.
+    """How long runnable tasks waited for a CPU, and why they had to.
 
-    A row per task, or per CPU that it then got, and reason (waited_after), falling by ns. A wait
-    counts whole, where it ended; waited_ns is what of it lies in the window. Of "unknown" waits,
-    the first in the recording, across a loss, or all where the CPUs' clocks disagree, the times are
-    NA. Shares are of the lifetime, as lifetimes() has it; by "cpu" of the window. `tasks`: the
-    known rows of client and server where two tasks talk, else of the two that waited longest.
+    A row per task, or per CPU that it then got, and reason (waited_after), most ns first. A wait
+    counts whole, where it ended; waited_ns is the part of it within the window. The times of
+    "unknown" waits are NA: the first in the recording, waits across a loss, or all where the CPUs'
+    clocks disagree. Shares are of the lifetime, as in lifetimes(); by "cpu" of the window. `tasks`:
+    the known rows of client and server where two tasks talk, else of the two that waited longest.
     Source: slices, and lives.
     """
     check_by(by, TaskBy)

@@ -18,7 +18,7 @@ _RATES = ("switches_per_s", "voluntary_per_s", "involuntary_per_s", "wake_ups_pe
 def scheduler_rates(timeline: Timeline) -> Answer:
     """How often the scheduler switched, preempted and woke client, server and others.
 
-    `sides`: a row for client, server and all other tasks; `rates`: the same of each task.
+    `sides`: a row for client, server and all other tasks; `rates`: the same for each task.
     Preemptions are the involuntary switches; wake-ups are those of sleepers that then ran. Where no
     two tasks are seen to talk, all are "other". Source: context_switches() and run_queue().
     """

@@ -40,7 +40,7 @@ BY_TASK = (_SOFTIRQS, _THREADS, _POLLED)
 def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> Answer:
     """Softirq time by the task in whose context it ran, by action and cost class.
 
-    A row per task, or per CPU, action and cost_class, falling by ns: own time of the softirqs,
+    A row per task, or per CPU, action and cost_class, most ns first: own time of the softirqs,
     without the interrupts on top of them. Polls of NAPI threads, which run in no softirq, are rows
     of action "NAPI thread". The idle task has rows too, so ns adds up to all softirq time of the
     timeline. Source: softirqs and polls.

@@ -32,11 +32,11 @@ _KNOWN_BY = ["raiser", "packet", "socket", "wake-up", "unknown"]
     ),
 )
 def traffic_owners(timeline: Timeline) -> Answer:
-    """Softirq time by the process whose traffic it was, and by the process it ran in.
+    """Softirq time by the process that owned the traffic, and by the process it ran in.
 
-    A row per task in whose context it ran, owner and owner_known_by, the network's first, falling
-    by ns. softirqs are those of which all or a part was this owner's: a softirq's time is shared
-    evenly over its packets. ns adds up to that of softirq_time(). Between CPUs whose clocks
+    A row per task in whose context it ran, owner and owner_known_by, the network's first, most ns
+    first. softirqs counts the softirqs of which this owner had all or a part: a softirq's time is
+    shared evenly over its packets. ns adds up to that of softirq_time(). Between CPUs whose clocks
     disagree packets are not followed. Source: softirqs and polls, events of packets, sockets and
     wake-ups as far as they were recorded: raises and wake-ups by every profile but light, packets
     by anatomy.

@@ -21,9 +21,9 @@ from .traffic import traffic
 def traffic_pairs(timeline: Timeline) -> Answer:
     """Who sent to whom on this host: the softirqs whose sender and receiver are both known.
 
-    A row per sender and receiver, falling by units: packets where net:netif_receive_skb was
+    A row per sender and receiver, most units first: packets where net:netif_receive_skb was
     recorded, else softirqs. The sender raised the softirq, or queued the packet. A reply, such as
-    TCP's acknowledgements, is a pair the other way round. Source: as traffic_owners().
+    TCP's acknowledgements, is a pair in the other direction. Source: as traffic_owners().
     """
     frame = pairs_of(traffic(timeline).by_pair)
     units = int(frame["units"].sum())

@@ -88,11 +88,11 @@ class Host(NamedTuple):
 def remedies(timeline: Timeline, victim: Task | None = None) -> Answer:
     """What each remedy could give back to a victim at most, and who would pay for it.
 
-    A row per remedy, by rank; none where no task was seen. removable_ns is what the victim would
-    get back at most, whoever pays; gain_max_ns what of it no other task would lose. All is traced
-    time: what interrupts take beyond any two tracepoints (hidden_cost) is in none of it. Models:
-    docs/definitions.md. Source: the timeline's sums, softirqs, hardirqs and polls; poll_costs; the
-    host's settings.
+    A row per remedy, by rank; none where no task was seen. removable_ns is the most that the victim
+    would get back, no matter who pays; gain_max_ns is the part that no other task would lose. All
+    is traced time: none of it includes what interrupts take beyond any two tracepoints
+    (hidden_cost). Models: docs/definitions.md. Source: the timeline's sums, softirqs, hardirqs and
+    polls; poll_costs; the host's settings.
     """
     task = one_asked_or_chosen(timeline, victim)
     rows = [] if task is None else list(_rows(timeline, Robbed(timeline, task)))

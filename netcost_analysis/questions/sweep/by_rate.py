@@ -31,15 +31,17 @@ _DROPS = ("curve", "offered", "step", "hop", "dropped", "dropped_per_s", "droppe
     ),
 )
 def by_rate(experiment: Experiment) -> Answer:
-    """What each rate of packets costs on each data path, and what of it arrives, with intervals.
+    """What each rate of packets costs on each data path, and how many arrive, with intervals.
 
     A row per step, by curve and rate; `intervals` has each of its figures, `drops` each hop. A step
-    is measured while its victim ran, on the victim's CPU; without one throughout, on the CPU that
-    the experiment says works on the packets, else on all. With 6 repeats or more a figure is the
-    median over repeats, and its interval is of repeats; with fewer that of the trace is over the
-    blocks of time of its recordings, and what was counted once for a run has none. Intervals: BCa
-    bootstrap. From sent_pps to dropped_share all is of the load's whole run, which begins before
-    the victim's.
+    is measured while its victim ran, on the victim's CPU. Where it has no victim throughout, it is
+    measured on the CPU that the experiment names for the packets, else on all CPUs.
+
+    With 6 repeats or more a figure is the median over repeats, and its interval is over repeats.
+    With fewer, the interval of a figure from the trace is over the blocks of time of its
+    recordings. What was counted once for a run has no interval then. Intervals: BCa bootstrap. From
+    sent_pps to dropped_share all figures are of the load's whole run, which begins before the
+    victim's.
 
     Source: the trace's sums and polls, the counters in the experiment's table, mpstat, and
     `/proc/PID` or pidstat of daemons.

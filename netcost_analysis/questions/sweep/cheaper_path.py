@@ -25,17 +25,17 @@ NEITHER = "~"
     shares=CHANGES,
 )
 def cheaper_path(experiment: Experiment, metric: str = "network_ns_per_packet") -> Answer:
-    """Which data path is the cheaper one at each rate of packets, with the interval of how much.
+    """Which data path is cheaper at each rate of packets, and the interval of the difference.
 
-    - metric: What costs are: network_ns_per_packet (on the measured CPU), network_share, batch_mean
-      or victim_share (of which more is not cheaper: cheaper is empty).
+    - metric: The cost: network_ns_per_packet (on the measured CPU), network_share, batch_mean or
+      victim_share (more of the last two is not cheaper: cheaper is empty).
 
     A row per rate and pair of paths that differ in nothing else; alike: their other labels, as far
-    as steps differ in them. Intervals: BCa bootstrap, of repeats where both have 6 or more, else of
-    blocks of time of these recordings. These say nothing of other runs; where steps with 6 repeats
-    say how far runs of one condition scatter, single runs' intervals are widened by that
-    (run_scatter, taken for alike at all rates). Chances: permutation, corrected for asking at
-    several rates (Benjamini, Hochberg).
+    as steps differ in them. Intervals: BCa bootstrap, over repeats where both have 6 or more, else
+    over blocks of time of these recordings. The latter say nothing about other runs. Where steps
+    with 6 repeats show how far runs of one condition scatter, single runs' intervals are widened by
+    that (run_scatter, assumed to be alike at all rates). Chances: permutation, corrected for asking
+    at several rates (Benjamini, Hochberg).
 
     Source: the steps of by_rate.
     """

@@ -18,13 +18,13 @@ _WITHIN = 0.95
 
 @question(check=require_steps, rows=80)
 def cpu_by_rate(experiment: Experiment) -> Answer:
-    """What mpstat says of the measured CPU at each rate on each data path.
+    """What mpstat shows for the measured CPU at each rate on each data path.
 
     A row per step, by curve and rate, without those of steal_share, guest_share and gnice_share
-    that are 0 throughout; network_share is the trace's. Of mpstat's intervals those within the
-    victim's run; where no whole one is, those that the run shares, and in_run_share is how much of
-    them. The trace is of the run alone, so where that is far below 1 the two are not of the same
-    time. `partly`: how many steps have no whole interval.
+    that are 0 throughout; network_share is the trace's. The intervals of mpstat are those within
+    the victim's run. Where no whole one lies within it, they are those that overlap the run, and
+    in_run_share is the part within it. The trace is of the run alone, so where in_run_share is far
+    below 1 the two cover different times. `partly`: how many steps have no whole interval.
 
     Source: mpstat beside each recording, and the trace's sums.
     """

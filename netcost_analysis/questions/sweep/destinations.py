@@ -21,14 +21,14 @@ _LABEL = ("destinations",)
     shares=CHANGES,
 )
 def destinations(experiment: Experiment, metric: str = "network_share") -> Answer:
-    """What the same packets cost to one destination and to two, as a difference at each rate.
+    """What the same packets cost to one destination and to two: the difference at each rate.
 
     - metric: What is compared: network_share (of the measured CPU), network_ns_per_packet,
       batch_mean or victim_share.
 
-    A row per rate and pair of steps that differ in their destinations alone, as cheaper_path has
-    it, without cheaper. At the rate max the two differ in their rate too, and so in their share of
-    the CPU: base_rate_per_s, new_rate_per_s.
+    A row per rate and pair of steps that differ only in their destinations, as in cheaper_path,
+    without cheaper. At the rate max the two differ in their rate too, and so in their share of the
+    CPU: base_rate_per_s, new_rate_per_s.
 
     Source: as cheaper_path.
     """

@@ -14,7 +14,7 @@ from ..completeness.provenance import versions
 def made_by(experiment: Experiment) -> Answer:
     """How an experiment was made: kernel, times, checksum, versions, and the command to repeat it.
 
-    sha256 is of its file, or of what sha256sum prints of the files of its folder in the order of
+    sha256 is of its file, or of what sha256sum prints for the files of its folder in the order of
     their names. Source: experiment.json, the files, and the installed versions.
     """
     said = experiment.experiment

@@ -36,18 +36,23 @@ _COSTS = ("packet_part_ns", "poll_part_ns", "expected_share")
     ),
 )
 def saturation(experiment: Experiment) -> Answer:
-    """Where each curve of a sweep ends: found, whose end it is, predicted from its slower steps.
+    """Where each curve of a sweep ends: the end found, what limits it, and the end predicted.
 
-    A row per curve; expected_share and network_share are of its fastest step. A CPU is found full
-    where networking has 95 % of it (cpu_full), or shares it in kernel threads with a victim that
-    has no more than half (victim_floor). A path limits a curve where more than 1 % of what was sent
-    did not arrive (path); where nothing was lost, but the CPU was full in the fastest step, and
-    while it was measured 5 % less came by than the load sent over all its run, the CPU does (cpu).
-    Else, where the fastest step was asked for max, or for more than the sender sent (by 5 %), the
-    end is the sender's, and says nothing of the path. Predicted: with packet_part_ns and
-    poll_part_ns of rate_curve, learnt from the curve's slower steps, in polls of 64 packets a CPU
-    does full_rate_per_s packets a second by itself, and half of that (shared_rate_per_s) beside a
-    victim of the same weight.
+    A row per curve; expected_share and network_share are of its fastest step.
+
+    A CPU is found full where networking has 95 % of it (cpu_full). It is also full where networking
+    shares it in kernel threads with a victim that has no more than half (victim_floor). The end of
+    a curve is:
+
+    - the path's (path), where more than 1 % of what was sent did not arrive.
+    - the CPU's (cpu), where nothing was lost, but the CPU was full in the fastest step. While it
+      was measured, 5 % less arrived than the load sent over all its run.
+    - the sender's, else, where the fastest step was asked for max, or for more than the sender sent
+      (by 5 %). It says nothing about the path.
+
+    The prediction uses packet_part_ns and poll_part_ns of rate_curve, learnt from the curve's
+    slower steps. In polls of 64 packets a CPU does full_rate_per_s packets a second by itself.
+    Beside a victim of the same weight it does half of that (shared_rate_per_s).
 
     Source: the steps of by_rate, and rate_curve.
     """

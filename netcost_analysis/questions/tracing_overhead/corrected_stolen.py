@@ -36,12 +36,13 @@ _CORRECTED = {
     ),
 )
 def corrected_stolen(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> Answer:
-    """The figures of stolen() beside what they would be without the cost of tracing.
+    """The figures of stolen() beside the same figures without the cost of tracing.
 
-    A row per victim and figure of stolen, victims falling by time on CPU. Without sched_switch
-    on_cpu_ns and task_ns have no rows. A softirq's traced time holds the cost of the events within
-    it, so each context's own events are taken from it; never more than there is, and low is where
-    an event costs most. A tid makes by "tid". Source: as tracing_cost.
+    A row per victim and figure of stolen, victims by falling time on CPU. Without sched_switch
+    on_cpu_ns and task_ns have no rows. A softirq's traced time includes the cost of the events
+    within it, so the cost of each context's own events is subtracted from its time. No more is
+    subtracted than there is, and low is where an event costs most. A tid makes by "tid". Source: as
+    tracing_cost.
     """
     check_by(by)
     not_by_cpu(by, victim)

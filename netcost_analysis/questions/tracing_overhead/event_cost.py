@@ -16,16 +16,18 @@ if TYPE_CHECKING:
 
 @question()
 def event_cost(capture: "Capture") -> Answer:
-    """What one traced event costs, from each source there is, the best first.
+    """What one traced event costs, from each available source, the best first.
 
-    A row per source; tracing_cost takes the first that is usable. "calibration": what the victim of
-    the bundle's own calibration runs got done less while it was traced, as time, over the events on
-    its CPU meanwhile. What the loads of the two runs differed by is in the interval; more than a
-    fifth apart they are not compared. "preflight": what netcost-record measured on this host before
-    it recorded, or what it assumes of its tool; that is of hot caches, so the published cost with
-    cold ones is the upper end. "published": the averages in the help of the kernel's
-    TRACEPOINT_BENCHMARK, on older hardware. Source: the bundle's calibration runs and preflight;
-    that help.
+    A row per source; tracing_cost takes the first that is usable.
+
+    - "calibration": The work that the victim of the bundle's own calibration runs did less while it
+      was traced, as time, over the events on its CPU meanwhile. The difference between the two
+      runs' loads is in the interval; loads more than a fifth apart are not compared.
+    - "preflight": What netcost-record measured on this host before it recorded, or what it assumes
+      for its tool. That is with hot caches, so the published cost with cold ones is the upper end.
+    - "published": The averages in the help of the kernel's TRACEPOINT_BENCHMARK, on older hardware.
+
+    Source: the bundle's calibration runs and preflight; that help.
     """
     rows = [*_calibration(capture), *_preflight(capture)]
     how = "TRACEPOINT_BENCHMARK, hot and cold"

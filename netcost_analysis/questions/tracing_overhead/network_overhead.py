@@ -19,8 +19,8 @@ _NETWORK = ("stolen_network_ns", "stolen_network_max_ns")
 def network_overhead(timeline: Timeline, victim: Task | None = None) -> Answer:
     """How much of the time that packet processing took from a victim is tracing itself.
 
-    A row per victim: that of corrected_stolen of stolen_network_ns, for a victim without any of
-    stolen_network_max_ns. Source: corrected_stolen.
+    A row per victim: corrected_stolen's row of stolen_network_ns, or of stolen_network_max_ns for a
+    victim without any. Source: corrected_stolen.
     """
     rows = corrected_stolen(timeline, victim=victim).frame
     rows = rows[rows["figure"].isin(_NETWORK)]

@@ -24,11 +24,12 @@ from .event_counts import COSTS, events_by_owner
 def tracing_cost(timeline: Timeline, by: By = "cpu") -> Answer:
     """What the tracing of events took from each CPU or victim.
 
-    A row for each, falling by events; of a CPU all its time counts, idle time too, of others the
-    tasks' time on a CPU ("device" is as "comm"). The cost is events times what one costs, or its
-    ends; but no event costs more than the time from it to that CPU's next event, and what it costs
-    is of whoever has that time. Source: every recorded tracepoint, segments, event_cost; of a large
-    capture the events of a stretch from its middle, scaled up.
+    A row per CPU or victim, most events first. For a CPU all its time counts, idle time too; for
+    others the tasks' time on a CPU ("device" is as "comm"). The cost is the number of events times
+    the cost of one, or the ends of that. No event costs more than the time from it to that CPU's
+    next event, and its cost is charged to the owner of that time. Source: every recorded
+    tracepoint, segments, event_cost; of a large capture the events of a stretch from its middle,
+    scaled up.
     """
     check_by(by)
     costs, keys = event_cost(timeline.capture).frame, victim_keys(by)
