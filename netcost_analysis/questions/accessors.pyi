@@ -10,7 +10,7 @@ from netcost_analysis.answers.ask import Ask
 
 class RecordingCompleteness:
     def caveats(self) -> Answer:
-        """What a reader has to know before using the figures: what is missing, doubtful, estimated."""
+        """What to know before using the figures: what is missing, doubtful, estimated."""
 
     def completeness(self) -> Answer:
         """Whether a recording has what its host counted meanwhile: softirqs, interrupts, switches."""
@@ -80,7 +80,7 @@ class RecordingStolenTime:
 
 class RecordingBatches:
     def detail_window(self) -> Answer:
-        """Which part of a very large capture single softirqs and polls are shown of; else all of it."""
+        """Which part of a very large capture single softirqs and polls are shown for; else all of it."""
 
     def device_batches(self) -> Answer:
         """How many packets the polls of each device received."""
@@ -98,7 +98,7 @@ class RecordingBatches:
         """What NET_RX softirqs did and took in all, and what a packet costs alone and with others."""
 
     def packet_costs(self, *, sizes: tuple[int, ...] = ...) -> Answer:
-        """What a packet costs in batches of so many, by the line of poll_costs and what was measured."""
+        """What a packet costs by batch size, from the line of poll_costs and what was measured."""
 
     def poll_costs(self, *, by: Literal['device', 'cpu'] = ..., min_polls: int = ..., min_works: int = ..., min_spread: float = ...) -> Answer:
         """Per device, the fixed cost of a poll and the marginal cost of a packet, with intervals."""
@@ -133,10 +133,10 @@ class RecordingProcesses:
         """The two endpoints of local traffic, side by side."""
 
     def context_switches(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer:
-        """How often each task left a CPU, and whether it wanted to."""
+        """How often each task left a CPU, and whether it did so voluntarily."""
 
     def run_queue(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer:
-        """How long tasks waited, runnable, for a CPU, and why they had to."""
+        """How long runnable tasks waited for a CPU, and why they had to."""
 
     def scheduler_rates(self) -> Answer:
         """How often the scheduler switched, preempted and woke client, server and others."""
@@ -148,7 +148,7 @@ class RecordingProcesses:
         """Softirq time by the task in whose context it ran, by action and cost class."""
 
     def traffic_owners(self) -> Answer:
-        """Softirq time by the process whose traffic it was, and by the process it ran in."""
+        """Softirq time by the process that owned the traffic, and by the process it ran in."""
 
     def traffic_pairs(self) -> Answer:
         """Who sent to whom on this host: the softirqs whose sender and receiver are both known."""
@@ -156,13 +156,13 @@ class RecordingProcesses:
 
 class RecordingMigration:
     def migration_effect(self, *, victim: int | str | None = ..., widths_ns: collections.abc.Sequence[int] = ..., by_cause: bool = ...) -> Answer:
-        """What migrations did to those who were migrated: an event study."""
+        """What migrations did to the tasks that were migrated: an event study."""
 
     def migration_rates(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer:
         """How often tasks were migrated, by cause."""
 
     def migration_verdict(self, *, victim: int | str | None = ..., horizon_ns: int = ...) -> Answer:
-        """Whether migrations explain anything of what a task got: yes, no, or cannot tell."""
+        """Whether migrations explain any of what a task got: yes, no, or cannot tell."""
 
     def migrations(self) -> Answer:
         """Every migration, with its cause, who held either CPU, and how long the task then waited."""
@@ -170,7 +170,7 @@ class RecordingMigration:
 
 class RecordingDevices:
     def assumed_rates(self, *, interval_s: float = ..., folder: str | None = ...) -> Answer:
-        """What a tool would have shown that takes its interval for the one it asked for."""
+        """The rates that a tool shows when it assumes the interval that it asked for."""
 
     def device_cost(self, *, by: Literal['device', 'master'] = ...) -> Answer:
         """What a packet of each device costs: its CPU time against what it carried meanwhile."""
@@ -185,10 +185,10 @@ class RecordingDevices:
         """Devices by CPUs: what share of each CPU's time each took, with interrupts per second."""
 
     def device_saturation(self) -> Answer:
-        """Every counter that says packets found no room, from before the load to after it."""
+        """Every counter of packets that found no room, from before the load to after it."""
 
     def device_summary(self) -> Answer:
-        """Which device costs most CPU time, and the gravest of what looks wrong about any."""
+        """Which device costs most CPU time, and the gravest thing that looks wrong about any."""
 
     def device_time(self) -> Answer:
         """What CPU time each device took on each CPU, in its interrupts and in its polls."""
@@ -222,19 +222,19 @@ class RecordingAccounting:
 
 class RecordingFunctions:
     def components(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ...) -> Answer:
-        """To which part of the kernel's work the CPUs' time went, by the call paths of samples."""
+        """Which part of the kernel's work took the CPUs' time, by the call paths of samples."""
 
     def counters_by_component(self, *, device: str | None = ..., direction: Optional[Literal['rx', 'tx']] = ..., cpu: int | None = ..., rules: str | None = ...) -> Answer:
-        """What the processor's counters say of each component: instructions per cycle, misses, stalls."""
+        """What the processor's counters show per component: instructions per cycle, misses, stalls."""
 
     def functions(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ..., user: bool = ...) -> Answer:
-        """In which functions the CPUs' time went, and to which component they belonged there."""
+        """Which functions took the CPUs' time, and to which component they belonged there."""
 
     def interrupt_components(self, *, event: str | None = ..., rules: str | None = ...) -> Answer:
         """What the kernel did in interrupt context: by device, on top of whom, and by component."""
 
     def memory_loads(self, *, cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer:
-        """Which loads of memory were slow: by component, and by the data that they were of."""
+        """Which loads of memory were slow: by component, and by the data that they read."""
 
     def packet_components(self, *, device: str | None = ..., direction: Optional[Literal['rx', 'tx']] = ..., cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer:
         """What each packet of a device cost, by component, with intervals of the sampling."""
@@ -245,10 +245,10 @@ class RecordingFunctions:
 
 class RecordingTracingOverhead:
     def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer:
-        """The figures of stolen() beside what they would be without the cost of tracing."""
+        """The figures of stolen() beside the same figures without the cost of tracing."""
 
     def event_cost(self) -> Answer:
-        """What one traced event costs, from each source there is, the best first."""
+        """What one traced event costs, from each available source, the best first."""
 
     def network_overhead(self, *, victim: int | str | None = ...) -> Answer:
         """How much of the time that packet processing took from a victim is tracing itself."""
@@ -264,7 +264,7 @@ class RecordingRemedies:
 
 class RecordingCounters:
     def cpu_counters(self) -> Answer:
-        """What each CPU's counters say: instructions per cycle, misses and stalls, also per packet."""
+        """What each CPU's counters show: instructions per cycle, misses and stalls, also per packet."""
 
 
 class RecordingEnergy:
@@ -275,7 +275,7 @@ class RecordingEnergy:
         """How often an idle CPU was woken, by what, and how often packets were the reason."""
 
     def power(self) -> Answer:
-        """What the machine used of energy, by domain: joules, watts, and what idling takes of it."""
+        """How much energy the machine used, by domain: joules, watts, and the part of idling."""
 
 
 class RecordingAsk(Ask):
@@ -314,7 +314,7 @@ class ExperimentAccounting:
         """What an interrupt costs beyond what tracepoints enclose."""
 
     def hidden_cost_predictions(self, *, held_out: Literal['rate', 'repeat', 'both'] = ...) -> Answer:
-        """Whether the hidden cost predicts what runs lost from which it was not learnt."""
+        """Whether the hidden cost predicts the loss of runs that it was not fitted on."""
 
 
 class ExperimentFunctions:
@@ -332,27 +332,27 @@ class ExperimentComparison:
 
 class ExperimentSweep:
     def by_rate(self) -> Answer:
-        """What each rate of packets costs on each data path, and what of it arrives, with intervals."""
+        """What each rate of packets costs on each data path, and how many arrive, with intervals."""
 
     def cheaper_path(self, *, metric: str = ...) -> Answer:
-        """Which data path is the cheaper one at each rate of packets, with the interval of how much."""
+        """Which data path is cheaper at each rate of packets, and the interval of the difference."""
 
     def cpu_by_rate(self) -> Answer:
-        """What mpstat says of the measured CPU at each rate on each data path."""
+        """What mpstat shows for the measured CPU at each rate on each data path."""
 
     def destinations(self, *, metric: str = ...) -> Answer:
-        """What the same packets cost to one destination and to two, as a difference at each rate."""
+        """What the same packets cost to one destination and to two: the difference at each rate."""
 
     def made_by(self) -> Answer:
         """How an experiment was made: kernel, times, checksum, versions, and the command to repeat it."""
 
     def saturation(self) -> Answer:
-        """Where each curve of a sweep ends: found, whose end it is, predicted from its slower steps."""
+        """Where each curve of a sweep ends: the end found, what limits it, and the end predicted."""
 
 
 class ExperimentCounters:
     def counters_by_step(self) -> Answer:
-        """What each CPU's counters say in each step of an experiment, as over sizes of I/O."""
+        """What each CPU's counters show in each step of an experiment, as over sizes of I/O."""
 
 
 class ExperimentEnergy:
@@ -386,13 +386,13 @@ class ComparisonComparison:
         """What changed from base to new, metric by metric, with intervals."""
 
     def comparability(self) -> Answer:
-        """Whether the sides can be compared at all, and what may be wrong about it."""
+        """Whether the sides can be compared at all, and what may be wrong with a comparison."""
 
     def cost_tree(self) -> Answer:
         """Where the change in CPU time per unit of work went, as a tree that sums exactly."""
 
     def observations(self) -> Answer:
-        """Each repeat or block of time that a metric of the comparison was observed in."""
+        """Each repeat or block of time in which a metric of the comparison was observed."""
 
     def other_causes(self) -> Answer:
         """Whether migrations, switches, preemptions, wake-ups or utilisation explain the change."""
@@ -401,7 +401,7 @@ class ComparisonComparison:
         """Which runs are compared: each with its recording's checksum, host, command and coverage."""
 
     def throughput_prediction(self) -> Answer:
-        """What the bottleneck's extra softirq time makes of the throughput, beside the measured one."""
+        """The throughput that the bottleneck's extra softirq time predicts, beside the measured one."""
 
 
 class ComparisonAsk(Ask):
@@ -433,7 +433,7 @@ class FleetFleet:
         """How long softirqs ran in all captures together: exact sums of their histograms."""
 
     def outliers(self, *, far: float = ...) -> Answer:
-        """Captures far from others of their kernel and driver, and which part of the cost makes it."""
+        """Captures far from others of their kernel and driver, and the part of the cost that differs."""
 
     def trend(self) -> Answer:
         """When the cost of packets, or the share stolen, changed, on which kernel and driver."""
