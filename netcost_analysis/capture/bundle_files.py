@@ -63,6 +63,11 @@ class BundleFiles(Folder):
         """What of manifest.json is as docs/bundle.md has it."""
         return struct_of(Manifest, self.manifest_json) or Manifest()
 
+    @property
+    def written_manifest(self) -> Manifest:
+        """What the recorder wrote, whatever is given beside the bundle."""
+        return self.manifest
+
     def _manifest(self) -> dict[str, Any]:
         text = read_text(self.path / "manifest.json")
         try:
@@ -83,7 +88,7 @@ class BundleFiles(Folder):
     @property
     def has_no_trace(self) -> bool:
         """Whether it was recorded without a trace, for what ran beside alone."""
-        return self.manifest.trace is None
+        return self.written_manifest.trace is None
 
     @property
     def trace(self) -> Path:

@@ -52,13 +52,23 @@ def begin(capture: "Recording") -> None:
 
 
 def checksum_of_all(path: Path) -> str:
-    """Of a file, or of what sha256sum prints of a folder's files in the order of their names."""
+    """Of a file, or of what sha256sum prints of a folder's files in the order of their names.
+
+    A link in a folder stands for its own text: what it leads to may be anything.
+    """
     if path.is_file():
         return _digest(path)
     whole = hashlib.sha256()
-    names = (str(one.relative_to(path)) for one in path.rglob("*") if one.is_file())
+    names = (str(one.relative_to(path)) for one in path.rglob("*"))
     for name in sorted(names):
-        whole.update(f"{_digest(path / name)}  ./{name}\n".encode(errors="surrogateescape"))
+        file = path / name
+        if file.is_symlink():
+            line = f"link {file.readlink()}  ./{name}\n"
+        elif file.is_file():
+            line = f"{_digest(file)}  ./{name}\n"
+        else:
+            continue
+        whole.update(line.encode(errors="surrogateescape"))
     return whole.hexdigest()
 
 

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..display.tables import Table
 from ..units import plural, printable
 from .table import by_importance, left_out, say, show
 
@@ -80,9 +79,11 @@ def print_parts(answer: "Answer", answers: dict[str, Any], wide: bool) -> None:
             _print_table(question, name, part, start_ns, wide)
         elif "" not in parts(part):
             # Figures by name.
-            rows = [[key, _text(question, key, value)] for key, value in _flat(part)]
+            rows = [(key, _text(question, key, value)) for key, value in _flat(part)]
             print(f"\n{name}:")
-            show(Table(["figure", "value"], rows, left={0, 1}))
+            wide_as = max((len(key) for key, _ in rows), default=0)
+            for key, text in rows:
+                say(f"{key:<{wide_as}}  {printable(text)}")
         # Notes stand below, with those of the timeline.
         elif name != _NOTES:
             say(f"{name}: {printable(_text(question, name, part))}")
@@ -136,7 +137,7 @@ def _text(question: "Form", name: str, value: Any) -> str:
         return f"{plural(len(value), 'row')}, which --json prints"
     if is_list:
         return "; ".join(map(str, value)) or "none"
-    if value == "":
+    if isinstance(value, str) and not value:
         return "none"
     name = name.rpartition(".")[2]
     table = figures(pd.DataFrame({name: [value]}), shares=question.shares)

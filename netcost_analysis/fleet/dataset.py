@@ -109,7 +109,8 @@ class Dataset:
             said = None
         if said != FORMAT:
             raise CaptureError(
-                f"{self.folder}/{MARK} is of format {said!r}, this netcost reads {FORMAT}"
+                f"{self.folder}/{MARK} is of format {said!r}, this netcost reads {FORMAT}: "
+                "ask again into a new folder"
             )
 
     @classmethod
@@ -157,7 +158,11 @@ class Dataset:
 
     def update(self, path: str, **changes: Any) -> None:
         """Change columns of a capture's row, and keep the others."""
-        [row] = pq.ParquetFile(self.file(path)).read().cast(_SCHEMA).to_pylist()
+        file = self.file(path)
+        try:
+            [row] = pq.ParquetFile(file).read().cast(_SCHEMA).to_pylist()
+        except (pa.ArrowException, OSError) as error:
+            raise _unreadable(str(file), error) from None
         self.write(row | changes)
 
     def remove(self, paths: Iterable[str]) -> None:
@@ -170,22 +175,31 @@ class Dataset:
 
         Raises CaptureError for a file that is damaged.
         """
-        files = ds.dataset(self._files, schema=_SCHEMA, format="parquet")
+        # Whatever else lies there is none of ours.
+        names = sorted(map(str, self._files.glob("[0-9a-f]*.parquet")))
+        wanted = list(columns) or None
+        if not names:
+            return pa.table(_SCHEMA.empty_table()).select(wanted or _SCHEMA.names)
+        files = ds.dataset(names, schema=_SCHEMA, format="parquet")
         try:
-            whole = files.to_table(columns=list(columns) or None)
+            whole = files.to_table(columns=wanted)
         except (pa.ArrowException, OSError):
             for file in files.get_fragments():
                 try:
                     file.to_table(schema=_SCHEMA)
                 except (pa.ArrowException, OSError) as error:
-                    line = str(error).partition("\n")[0]
-                    raise CaptureError(f"{file.path} cannot be read: {line}") from None
+                    raise _unreadable(file.path, error) from None
             raise
         return whole.take(pc.sort_indices(whole, [("path", "ascending")]))
 
     def read(self, table: str) -> pa.Table:
         """One of TABLES, as table_of makes it of all captures."""
         return table_of(self.scan(), table)
+
+
+def _unreadable(path: str, error: Exception) -> CaptureError:
+    line = str(error).partition("\n")[0]
+    return CaptureError(f"{path} cannot be read: {line}")
 
 
 def table_of(captures: pa.Table, name: str) -> pa.Table:

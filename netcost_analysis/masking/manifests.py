@@ -66,7 +66,7 @@ def _text_of_manifest(texts: Texts, path: tuple[str, ...], value: str) -> str:
     key = path[-1]
     attached = key if path[:-1] == ("victim", "attached") else ""
     if key == "record_command":
-        return value.split()[0].rpartition("/")[2] + " ..."
+        return next(iter(value.split()), "").rpartition("/")[2] + " ..."
     if key == "command" or attached == "work":
         return masked_command(texts.names, value)
     if key == "daemons" or attached == "comm":

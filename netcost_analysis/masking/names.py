@@ -151,9 +151,11 @@ class Names:
             self._next["id"] += 1
             return "".join("-" if letter == "-" else next(digits) for letter in original)
 
-        if not original.strip("0-") or original.lower() in self._masked["id"]:
+        low = original.lower()
+        is_masked = ("id", low) not in self.map and low in self._masked["id"]
+        if not original.strip("0-") or is_masked:
             return original
-        return self._known("id", original.lower(), numbered)
+        return self._known("id", low, numbered)
 
     def _known(self, kind: str, original: str, make: Callable[[], str]) -> str:
         known = self.map.get((kind, original))

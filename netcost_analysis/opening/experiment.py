@@ -90,7 +90,7 @@ class Experiment(OfExperiment):
             what = "is a single bundle" if is_bundle(folder) else "has no experiment.json"
             raise CaptureError(f"{self.path} is no experiment: it {what}")
         try:
-            said = json.loads(read_text(folder / "experiment.json"))
+            said = json.loads(read_text(self._files.inside("experiment.json")))
         except (ValueError, RecursionError) as error:
             raise CaptureError(f"{self.path}/experiment.json is no JSON: {error}") from None
         described = struct_of(Description, said)
@@ -285,6 +285,9 @@ class Experiment(OfExperiment):
         raise CaptureError(f"the experiment {self.path} has no recording {name!r}")
 
     def _candidates(self, name: str) -> list[Path]:
+        if not name:
+            # A step that names no recording.
+            return []
         folder = self._files.inside(name)
         packed = [self._files.inside(f"{name}{ending}") for ending in _PACKED]
         return [folder] * is_bundle(folder) + [path for path in packed if path.is_file()]

@@ -215,7 +215,7 @@ def _of_run(run: _Run) -> Iperf3:
         each
         for interval in run.intervals or ()
         for each in (interval.sum, interval.sum_bidir_reverse)
-        if each and each.start is not None
+        if each and each.start is not None and each.end is not None
     ]
     intervals = pd.DataFrame(
         [
@@ -229,10 +229,10 @@ def _of_run(run: _Run) -> Iperf3:
         ]
     )
     ends = {
-        "sent": end.sum_sent or end.sum,
-        "received": end.sum_received,
-        "sent_reverse": end.sum_sent_bidir_reverse,
-        "received_reverse": end.sum_received_bidir_reverse,
+        "sent": _given(end.sum_sent) or _given(end.sum),
+        "received": _given(end.sum_received),
+        "sent_reverse": _given(end.sum_sent_bidir_reverse),
+        "received_reverse": _given(end.sum_received_bidir_reverse),
     }
     return Iperf3(
         version=start.version.removeprefix("iperf "),
@@ -246,6 +246,11 @@ def _of_run(run: _Run) -> Iperf3:
         ),
         cpu={f"{name}_share": cpu[name] / 100 for name in _ENDS if name in cpu},
     )
+
+
+def _given(each: _Sum | None) -> _Sum | None:
+    # An empty sum says nothing.
+    return each if each is not None and _counted(each) else None
 
 
 def _counted(each: _Sum) -> dict[str, float]:

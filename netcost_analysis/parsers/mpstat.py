@@ -63,7 +63,7 @@ def _of_text(text: str) -> list[list[Any]]:
 
 
 class _Interval(msgspec.Struct):
-    loads: list[dict[str, str | float]] = msgspec.field(name="cpu-load", default_factory=list)
+    loads: list[dict[str, Any]] = msgspec.field(name="cpu-load", default_factory=list)
     timestamp: str = ""
 
 
@@ -93,7 +93,7 @@ def _of_json(text: str) -> list[list[Any]]:
             for number, interval in enumerate(intervals)
             for load in interval.loads
         ]
-    except (msgspec.MsgspecError, ValueError, KeyError, RecursionError):
+    except (msgspec.MsgspecError, ValueError, TypeError, KeyError, RecursionError):
         raise CaptureError("mpstat's output is not complete JSON: was mpstat killed?") from None
 
 

@@ -162,9 +162,15 @@ def beyond_words(beyond: BeyondTrace) -> list[str]:
         why = f"How much of that lost work interrupts took is not known: {beyond.untraced}."
         return [first, why]
     lost = beyond.traced_lost_share or 0.0
-    shown = f"{points(lost)} points" if lost > 0 else "none"
+    shown = f"{points(lost)} points" if lost >= 0.0005 else "less than 0.1 points"
+    if lost <= 0:
+        traced = "The trace shows no loss"
+    elif beyond.lost_share > beyond.noise_share:
+        traced = f"The trace shows {shown} of that"
+    else:
+        traced = f"By the trace it ran {shown} less than undisturbed"
     taken = share(beyond.interrupts_share) or "nothing"
-    traced = f"The trace shows {shown} of that (interrupts on top of it had {taken} of its run)"
+    traced += f" (interrupts on top of it had {taken} of its run)"
     if beyond.baseline_share is not None:
         return [first, f"{traced}."]
     if high < 0:

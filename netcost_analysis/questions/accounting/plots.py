@@ -7,9 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ...display.templates import environment
+from ...plots.bars import stacked_bars
 from ...plots.marks import label_rows, legend_above
 from ...plots.palette import ESTIMATE, FAINT, HATCH, INK, KIND, TASK, UNKNOWN
-from ...plots.stacked_bars import stacked_bars
 from ...units import share
 
 # The names of accounts, as the words have them.
@@ -30,6 +30,11 @@ _PREDICTORS = {
     "counted": "counters × traced price",
     "counted_and_hidden": "counters × traced price and hidden cost",
 }
+# Of the bars of accounts: what counts the task, the trace, what counts its CPU, its work.
+_ORDER = (
+    *("task_stat", "schedstat", "cgroup_stat", "traced", "traced_and_hidden", "times"),
+    *("cpu_stat", "mpstat", "work"),
+)
 _MARKERS = {"ticks": "o", "traced": "s", "hidden": "^"}
 # Room for a label outside a bar, in per cent of the axis.
 _SHORT = 14
@@ -39,6 +44,7 @@ def accounts(ax: Axes, table: pd.DataFrame) -> None:
     """Draw what each account says the victim got, with a line at what its work says."""
     known = table.dropna(subset=["got_share"])
     known = 100 * known[["got_share", "resolution_share"]].astype(float)
+    known = known.loc[[name for name in _ORDER if name in known.index]]
     for place, (name, got, step) in enumerate(known.itertuples()):
         color = ESTIMATE["work"] if name == "work" else TASK
         ax.barh(place, got, 0.64, color=color, edgecolor=FAINT, linewidth=0.5)
@@ -73,7 +79,8 @@ def cpu_kinds(ax: Axes, table: pd.DataFrame) -> None:
         for kind, (color, name) in _KINDS.items()
     }
     looks["unknown_share"]["hatch"] = HATCH
-    stacked_bars(ax, shown, looks, [_ACCOUNTS[str(name)] for name in shown.index])
+    stacked_bars(ax, shown, looks, 0.62)
+    label_rows(ax, [_ACCOUNTS[str(name)] for name in shown.index])
     ax.set_xlim(0, 100)
     ax.set_xlabel("share of the CPU's time, %")
     ax.spines["left"].set_visible(False)

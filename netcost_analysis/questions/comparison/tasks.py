@@ -73,14 +73,14 @@ def of_task(run: Run, task: Task | None, what: str, column: str) -> Floats:
 def require_tasks(comparison: Comparison) -> None:
     # Raises AbsentError for a named task that no recording has: its figures would be silently
     # missing, or those of another task.
-    sums = {
-        run: run_blocks(run).sums for side in comparison.sides.values() for run in side.recorded
-    }
+    runs = [run for side in comparison.sides.values() for run in side.recorded]
     for task in (comparison.victim, comparison.client, comparison.server):
+        # Recordings are read one by one, up to the first that has the task.
         if task is not None and not any(
-            len(rows_of(rows, victim_of(run, task))) for run, rows in sums.items()
+            len(rows_of(run_blocks(run).sums, victim_of(run, task))) for run in runs
         ):
-            names = [str(name) for rows in sums.values() for name in rows["comm"].dropna().unique()]
+            comms = (run_blocks(run).sums["comm"].dropna().unique() for run in runs)
+            names = [str(name) for known in comms for name in known]
             raise AbsentError(no_task(task, list(dict.fromkeys(names))))
 
 

@@ -95,7 +95,8 @@ class EventWindow:
         if self.follows_packets:
             known = self.packets.add(received, queued, _joined([copied, consumed]), freed)
             self._receipts.append(known[(known["start_ns"] >= self._since_ns).to_numpy(dtype=bool)])
-        self._read_ns = max(int(rows["time_ns"].max()) for rows in batch.values() if len(rows))
+        times = (int(rows["time_ns"].max()) for rows in batch.values() if len(rows))
+        self._read_ns = max(times, default=self._read_ns)
         return True
 
     def close(self) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ...plots.marks import legend_above, short
+from ...plots.bars import beside, stacked_bars
+from ...plots.marks import label_rows, legend_above, short
 from ...plots.palette import FAINT, INK, KIND, PART, PART_NAMES, TASK_STATE, time_unit
-from ...plots.stacked_bars import stacked_bars
 from ...units import duration, plural
 
 _ROWS = 9
@@ -59,18 +59,10 @@ def softirqs_by_task(ax: Axes, rows: pd.DataFrame, network: Collection[str]) -> 
         ns.loc[shown[-1]] = ns.loc[others].sum()
     shown += [name for name in ns.index if name == "idle"]
     unit_ns, unit = time_unit(int(ns.loc[shown].sum(axis=1).max()))
-    ends = stacked_bars(
-        ax, ns.loc[shown] / unit_ns, _PARTS, [short(name, 26) for name in shown], 0.72
-    )
+    ends = stacked_bars(ax, ns.loc[shown] / unit_ns, _PARTS, 0.72)
+    label_rows(ax, [short(name, 26) for name in shown])
     for row, end in enumerate(ends):
-        ax.annotate(
-            duration(end * unit_ns),
-            (end, row),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            color=INK,
-        )
+        beside(ax, duration(end * unit_ns), end, row, 4, color=INK)
     ax.set_xlim(0, 1.14 * max(ends.max(), 1e-9))
     ax.set_xlabel(f"softirq time, {unit}")
     legend_above(ax, columns=5)
@@ -98,7 +90,8 @@ def endpoints(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
         f"{side}: {short(comm, 14)}\n{'' if pd.isna(tid) else int(tid)}"
         for side, comm, tid in zip(frame["side"], frame["comm"], frame["tid"], strict=True)
     ]
-    ends = stacked_bars(ax, widths, looks, names, 0.6)
+    ends = stacked_bars(ax, widths, looks, 0.6)
+    label_rows(ax, names)
     middles = widths.cumsum(axis=1) - widths / 2
     for state in _STATES:
         tint = "white" if state in ("network", "other") else INK

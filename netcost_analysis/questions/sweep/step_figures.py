@@ -143,10 +143,10 @@ def _by_block(events: pd.DataFrame, blocks: Blocks) -> list[Floats]:
     # The number of events, and what they sent and dropped, per block of the window.
     block = events["time_ns"].astype("int64") // blocks.width_ns - blocks.first
     inside = block.between(0, blocks.number - 1)
-    rows = events[inside].assign(number=1).reindex(columns=["number", "sent", "drops"])
+    rows = events[inside].assign(number=1)
     return [
-        np.bincount(block[inside], rows[name].fillna(1), blocks.number).astype("float64")
-        for name in rows
+        np.bincount(block[inside], rows.get(name), blocks.number).astype("float64")
+        for name in ("number", "sent", "drops")
     ]
 
 
