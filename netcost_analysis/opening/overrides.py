@@ -78,6 +78,11 @@ class OverriddenBundle(Bundle):
             if folder is not None:
                 self._folders[name] = snapshots(Path(folder))
 
+    @property
+    def written_manifest(self) -> Manifest:
+        """The recording's own; what is given takes a pass to know."""
+        return self._own.written_manifest if self._own else Manifest()
+
     @cached_property
     def manifest(self) -> Manifest:
         """What is known of the recording, as a manifest has it."""

@@ -173,7 +173,7 @@ WHOLE: dict[str, Any] = {
     "network_namespaces": ["."],
     "notes": ["one"],
 }  # fmt: skip
-OTHERS = (None, True, -1, 1.5, 1 << 70, float("nan"), "x", [], [1], {}, {"x": 1})
+OTHERS = (None, True, -1, 1.5, 1 << 70, 10**400, float("nan"), "x", "\ud800", [], [1], {}, {"x": 1})
 # Of the others' parts one that is wrong, or missing, undoes the whole.
 APART = ("window", "host", "victim", "load", "calibration")
 

@@ -137,6 +137,13 @@ def test_stolen_fits_and_its_sentences_wrap_between_words(terminal: Terminal) ->
     assert re.search(r"^note: .*\n {6}\w", run.out, re.MULTILINE)
 
 
+def test_figures_by_name_keep_their_values(terminal: Terminal, netcost: Netcost) -> None:
+    words = ("ask", "headline", NIC)
+    run = terminal(40, *words)
+    assert netcost(*words).out.split() == run.out.split()
+    assert max(map(len, run.out.splitlines())) <= 40
+
+
 def test_sentences_in_a_table_wrap(terminal: Terminal) -> None:
     run = terminal(80, "ask", "device_flags", QUIET)
     assert max(map(len, run.out.splitlines())) <= 80

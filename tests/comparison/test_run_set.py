@@ -30,6 +30,18 @@ def test_steps_have_labels_and_figures() -> None:
     assert chosen.labels["offered_pps"] == ("1000", "max")
 
 
+def test_a_step_without_a_recording_is_no_run(tmp_path: Path) -> None:
+    shutil.copytree(SWEEP, tmp_path / "sweep")
+    steps = tmp_path / "sweep" / "steps.tsv"
+    head, first, *rest = steps.read_text().splitlines()
+    nameless = [
+        "" if name in ("bundle", "folder") else cell
+        for name, cell in zip(head.split("\t"), first.split("\t"), strict=True)
+    ]
+    steps.write_text("\n".join([head, "\t".join(nameless), *rest]) + "\n")
+    assert len(netcost.run_set(tmp_path / "sweep").recorded) == len(rest)
+
+
 def test_untraced_repeats_are_runs_beside_their_recordings() -> None:
     found = netcost.run_set(TRACED)
     assert len(found.measured) == len(found.recorded) == 36

@@ -144,6 +144,17 @@ def test_a_map_says_the_same_again(
     assert again.name("task", "a-task-not-seen") not in before.values()
 
 
+# Some are what others become.
+def test_ids_that_look_like_replacements(tmp_path: Path) -> None:
+    ids = [f"00000000-0000-0000-0000-0000000000{end}" for end in ("0a", "01", "02")]
+    first, again = Names(), Names()
+    once = [first.identity(one) for one in ids]
+    first.save(tmp_path / "map")
+    again.load(tmp_path / "map")
+    assert [again.identity(one) for one in ids] == once
+    assert len({*once}) == len(ids)
+
+
 def test_a_map_of_another_hand(tmp_path: Path) -> None:
     path = tmp_path / "map.tsv"
     path.write_text(

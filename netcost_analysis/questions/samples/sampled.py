@@ -35,7 +35,7 @@ def sampled(capture: "Capture") -> "Capture":
 
 def _beside(bundle: "Bundle") -> Path | None:
     # Only a folder in the bundle: a link could point anywhere.
-    samples = bundle.manifest.samples_of_functions
+    samples = bundle.written_manifest.samples_of_functions
     name = samples.output if samples else None
     if name is None or name in ("", ".", "..") or "/" in name:
         return None
