@@ -94,7 +94,7 @@ def test_a_calibration_beside_a_capture(monkeypatch: pytest.MonkeyPatch) -> None
 # of none.
 WHOLE = {
     STOLEN: (
-        *("15.0 %", "174 µs", "eth0 168 µs", "24 polls", "96 packets", "8.0 in the"),
+        *("15.0 %", "174 µs", "eth0 168 µs", "24 polls", "96 packets", "8.0 each on"),
         *("12 polls (50.0", "estimates needs", "12 episodes"),
     ),
     BATCHES: (
@@ -123,7 +123,7 @@ NO_MIGRATIONS = tuple(one for one in t.FORMATS if "migrate" not in one.name)
         (BATCHES, t.IRQ_FORMATS, ["poll_sizes needs napi", "poll_costs needs napi"], None),
         (LOCAL, (*t.IRQ_FORMATS, t.NAPI_POLL), ["context_switches needs sched:sched_sw"], None),
         (LOCAL, t.SCHED_FORMATS, ["softirq_time needs irq:softirq_entry"], None),
-        (LOCAL, NO_MIGRATIONS, ["migrations needs sched:sched_mig", "Softirqs had"], None),
+        (LOCAL, NO_MIGRATIONS, ["migrations needs sched:sched_mig", "Softirqs took"], None),
         (DEVICES, t.FORMATS, ["eth0 costs most", "bare recording"], 3),
         (DEVICES, HARDIRQS, ["named: napi:napi_poll"], 1),
         (DEVICES, NO_POLLS, ["took 150 µs"], 1),
@@ -163,7 +163,7 @@ SMALL: dict[str, tuple[tuple[Cpu, ...], dict[Path, list[str]]]] = {
     ),
     "a window of nothing": (
         (cpu(0, h.SoftirqRaise(5, RCU), task=OPENSSL),),
-        {STOLEN: ["window is empty"], BATCHES: [], LOCAL: ["nothing was migrated"]},
+        {STOLEN: ["window is empty"], BATCHES: [], LOCAL: ["there was no migration"]},
     ),
     "one dispatch": (
         (
@@ -192,7 +192,7 @@ SMALL: dict[str, tuple[tuple[Cpu, ...], dict[Path, list[str]]]] = {
     "losses": ((_lossy(),), {STOLEN: ["7 events were"], LOCAL: ["7 events were"]}),
     "an idle CPU": (
         (robbed(victim=IDLE),),
-        {STOLEN: ["from idle: 174", "(eth0 poll 144"], LOCAL: ["nothing was migrated"]},
+        {STOLEN: ["from idle: 174", "(eth0 poll 144"], LOCAL: ["there was no migration"]},
     ),
     "several devices": (
         tuple(robbed(number, device=f"eth{number}") for number in range(5)),
@@ -223,7 +223,7 @@ def test_two_that_talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = told_by(LOCAL, monkeypatch, path=str(path))
     # A tenth more softirq time makes it 1 % longer.
     figures = ("client, udpsink (600),", "for 20.0 µs", "2.00 µs, 10.0 %", "1.0 % longer")
-    assert lacking(words(told), *figures, "1.0 % less", "nothing was migrated") == []
+    assert lacking(words(told), *figures, "1.0 % less", "there was no migration") == []
 
 
 def test_many_devices_are_one_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,7 +312,7 @@ def without_results(bundle: Path) -> Path:
     return bundle
 
 
-ESTIMATES, WHOSE = "by ticks,", "of openssl (<code>openssl"
+ESTIMATES, WHOSE = "by ticks,", "for openssl (<code>openssl"
 
 
 def test_without_a_baseline_two_estimates_are_left(

@@ -120,7 +120,7 @@ def test_a_service_of_many_tasks_is_one_victim(netcost: Netcost) -> None:
     timeline = kept(name).timeline(window="auto")
     service = timeline.victim
     assert isinstance(service, Group)
-    tasks = [one for one in stolen_sums(timeline, "tid").victims if one[0] in service.tids]
+    tasks = [one for one in stolen_sums(timeline, "tid").rows if one[0] in service.tids]
     assert len(tasks) > 400
     path = str(SAMPLES / name)
     [row] = netcost("stolen", path, "--victim", str(service), "--json").json["victims"]

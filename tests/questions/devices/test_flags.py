@@ -67,13 +67,13 @@ def facts(*rows: dict[str, Any], **more: Any) -> Facts:
         ([{}], {}),
         # It costs, and is of no use.
         ([{"up": False}], {"down": ("eth0", "warning", "administratively down", *COST)}),
-        ([{"carrier": False}], {"no-carrier": ("eth0", "warning", "neither before", *COST)}),
-        ([DEAF], {"no-address": ("eth0", "warning", "is no port", *COST), "no-replies": ("eth0",)}),
+        ([{"carrier": False}], {"no-carrier": ("eth0", "warning", "before or after", *COST)}),
+        ([DEAF], {"no-address": ("eth0", "warning", "not a port", *COST), "no-replies": ("eth0",)}),
         (
             [{**DEAF, "link_local_addresses": 1}],
             {"no-address": ("eth0", "warning", "link-local", *COST), "no-replies": ("eth0",)},
         ),
-        ([{"up": False, **NO_COST}], {"down": ("eth0", "warning", "not known")}),
+        ([{"up": False, **NO_COST}], {"down": ("eth0", "warning", "unknown")}),
         ([{"up": False, **LITTLE}], {"down": ("eth0", "note")}),
         ([{"up": False, **NO_COST, "rx_packets": 0}], {}),
         # An interface that sends without an address may forward.
@@ -168,7 +168,7 @@ def counter(layer: str, name: str, count: int | None, cpu: int | None = None) ->
         ),
         (
             [counter("qdisc", "tbf overlimits", 5000), counter("qdisc", "tbf drops", 0)],
-            {"queue-full": ("eth0", "note", "none is lost")},
+            {"queue-full": ("eth0", "note", "not lost")},
         ),
         (
             [
