@@ -108,9 +108,9 @@ def command(
         capture = opened(path)
         # A question that is first asked of something else covers all of it.
         is_timed = one.sources[0] == "Timeline" or part.is_given
-        source = part.timeline(capture, "auto") if is_timed else capture
-        answer = source.ask(question, **given)
-        notes += _window_note(source) if is_timed and not part.is_given else []
+        timeline = part.timeline(capture, "auto") if is_timed else None
+        answer = (timeline or capture).ask(question, **given)
+        notes += _window_note(timeline) if timeline and not part.is_given else []
     answers = shown_parts(answer)
     if table is not None:
         if table not in answers:
