@@ -93,7 +93,14 @@ def _of_json(text: str) -> list[list[Any]]:
             for number, interval in enumerate(intervals)
             for load in interval.loads
         ]
-    except (msgspec.MsgspecError, ValueError, TypeError, KeyError, RecursionError):
+    except (
+        msgspec.MsgspecError,
+        ArithmeticError,
+        ValueError,
+        TypeError,
+        LookupError,
+        RecursionError,
+    ):
         raise CaptureError("mpstat's output is not complete JSON: was mpstat killed?") from None
 
 
