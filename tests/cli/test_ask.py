@@ -105,7 +105,7 @@ def test_parts_that_are_no_tables_are_kept_and_chosen(
 def test_a_part_of_several_parts_is_in_words(netcost: Netcost) -> None:
     for path, wanted in ((NIC, ["300", "8,000", "64", "250"]), (BARE, ["unknown"] * 4)):
         lines = netcost("ask", "squeezes", path, "--cpu", "0").out.splitlines()
-        at = lines.index("limits:") + 2
+        at = lines.index("limits:") + 1
         assert [line.split()[-1] for line in lines[at : at + 4]] == wanted
 
 

@@ -213,7 +213,7 @@ def test_ports_are_one_row_of_their_bond(source: str, tmp_path: Path) -> None:
     pd.testing.assert_series_equal(rows.loc["veth0"], plain.loc["veth0"], check_dtype=False)
     answer = timeline.ask.devices.device_cost(by="master")
     assert answer["ports"].values.tolist() == [[".", port, "bond0"] for port in ports]
-    assert "row of bond0" in answer.words
-    assert "row of bond0" not in timeline.ask.devices.device_cost().words
+    assert "its master bond0" in answer.words
+    assert "its master bond0" not in timeline.ask.devices.device_cost().words
     with pytest.raises(ArgumentError, match="device, master"):
         device_cost(timeline, by="bond")  # type: ignore[arg-type]
