@@ -179,7 +179,7 @@ class Dataset:
         names = sorted(map(str, self._files.glob("[0-9a-f]*.parquet")))
         wanted = list(columns) or None
         if not names:
-            return pa.table(_SCHEMA.empty_table()).select(wanted or _SCHEMA.names)
+            return _SCHEMA.empty_table().select(wanted or _SCHEMA.names)
         files = ds.dataset(names, schema=_SCHEMA, format="parquet")
         try:
             whole = files.to_table(columns=wanted)
