@@ -1,6 +1,6 @@
-# What is public has a docstring in numpydoc's form: the names of __init__.pyi, and the public
-# methods and properties of those that are classes. A question's docstring has no sections: they
-# would repeat its signature, its declaration and columns.toml. `make lint` runs it.
+# Public names have docstrings in numpydoc's form: those of __init__.pyi, and the public methods
+# and properties of its classes. A question's docstring has no sections, which would repeat its
+# signature, its declaration and columns.toml. `make lint` runs this.
 
 import ast
 import inspect

@@ -70,15 +70,6 @@ class Spans:
         """Length of a group's spans in each stretch of time."""
         return self.until(groups, ends) - self.until(groups, starts)
 
-    def crossed(self, groups: Ints, starts: Ints, ends: Ints) -> Flags:
-        """Whether a group's span, which may overlap others, has more than an end in common.
-
-        With each stretch of time; a span of no length inside of it has.
-        """
-        # More have begun than ended.
-        ended = Spans(self.groups, self.ends, self.ends).begun(groups, starts)[1]
-        return self.begun(groups, ends - 1)[1] > ended
-
 
 def columns(frame: pd.DataFrame, *names: str) -> list[Ints]:
     # Columns without nulls, for Spans and its methods.

@@ -28,26 +28,15 @@ def test_spans_are_found_as_by_looking_at_each(seed: int) -> None:
     spans = Spans(groups, starts, starts + dice.integers(0, 12, count))
     rows = list(zip(spans.groups, spans.starts, spans.ends, strict=True))
     asked, times = dice.integers(0, 14, 200), dice.integers(-5, 50, 200)
-    ends = times + dice.integers(0, 20, 200)
     last = spans.last_begun(asked, times)
     first, after = spans.begun(asked, times)
-    crossed = spans.crossed(asked, times, ends)
     innermost = spans.innermost(asked, times, count)
-    for number, (group, time, end) in enumerate(zip(asked, times, ends, strict=True)):
+    for number, (group, time) in enumerate(zip(asked, times, strict=True)):
         begun = [place for place, row in enumerate(rows) if row[0] == group and row[1] <= time]
         assert last[number] == max(begun, default=-1)
         assert list(range(first[number], after[number])) == begun
         held = [place for place in begun if rows[place][2] >= time]
         assert innermost[number] == max(held, default=-1)
-        over = [row for row in rows if row[0] == group and row[1] < end and row[2] > time]
-        assert crossed[number] == bool(over)
-
-
-def test_spans_that_only_touch_are_not_crossed() -> None:
-    gaps = Spans(ints(0, 0, 1), ints(10, 50, 0), ints(20, 60, 99))
-    starts, ends = ints(0, 20, 15, 40, 60), ints(10, 50, 16, 70, 90)
-    crossed = gaps.crossed(ints(0, 0, 0, 0, 0), starts, ends)
-    assert crossed.tolist() == [False, False, True, True, False]
 
 
 def test_no_deeper_than_asked() -> None:

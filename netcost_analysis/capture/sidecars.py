@@ -80,12 +80,17 @@ def speed_output(path: Path) -> str:
     return text
 
 
+def _check_regular(path: Path) -> None:
+    # stat() says why a file cannot be read.
+    if path.stat() and not path.is_file():
+        raise CaptureError(f"{path} is no regular file")
+
+
 def config_text(path: Path) -> str:
     """A kernel's configuration, /proc/config.gz as well; raises as speed_output."""
     from ..parsers.settings import parse_kernel_config
 
-    if path.stat() and not path.is_file():
-        raise CaptureError(f"{path} is no regular file")
+    _check_regular(path)
     try:
         text = Unpacker(str(path)).read(_CONFIG_BYTES).decode(errors="replace")
     except CaptureError as error:
@@ -97,8 +102,7 @@ def config_text(path: Path) -> str:
 
 def kallsyms_text(path: Path) -> str:
     """A copy of /proc/kallsyms; raises as speed_output."""
-    if path.stat() and not path.is_file():
-        raise CaptureError(f"{path} is no regular file")
+    _check_regular(path)
     text = read_kallsyms(path)
     if not has_symbols(text):
         raise CaptureError(

@@ -17,7 +17,7 @@ from ..timeline.owners import (
     summed,
     victim_of,
 )
-from ..timeline.reading import displaced_waits
+from ..timeline.reading import displaced_waits, once
 from ..timeline.timeline import Timeline
 from ..units import absent
 from .completeness.completeness import of_interrupts_ahead
@@ -111,6 +111,7 @@ def preload(timeline: Timeline, lives: bool) -> None:
         whole.read("displaced", *packets, for_lives=True)
 
 
+@once
 def stolen_sums(timeline: Timeline, by: By = "comm") -> StolenSums:
     """stolen() without pandas, which it needs only where packets name owners."""
     check_by(by)

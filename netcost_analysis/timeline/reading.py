@@ -115,6 +115,11 @@ def once(
         bound = parameters.bind(source, *given, **named)
         bound.apply_defaults()
         known, key = kept.setdefault(source, {}), (bound.args[1:], *sorted(bound.kwargs.items()))
+        try:
+            hash(key)
+        except TypeError:
+            # An argument that is wrong: the function says how.
+            return function(source, *given, **named)
         if key not in known:
             known[key] = function(source, *given, **named)
         return known[key]

@@ -1,6 +1,7 @@
 # What was opened is asked: an answer has tables, words and pictures, or says what is missing.
 
 import inspect
+import re
 import subprocess
 from typing import Any, get_args
 
@@ -115,8 +116,9 @@ def test_by_is_what_a_row_is_of(name: str) -> None:
     kind = questions()[name].parameters["by"].annotation
     kinds = [one for one in (kind, *get_args(kind)) if get_args(one)][-1]
     assert kinds in (By, TaskBy, DeviceBy, MasterBy)
-    with pytest.raises(ArgumentError, match="by='host': one of"):
-        kept(NIC).ask(name, by="host")
+    for by in ("host", ["comm"]):
+        with pytest.raises(ArgumentError, match=re.escape(f"{by=}: one of")):
+            kept(NIC).ask(name, by=by)
     if name in ("lifetimes", "waited_for"):
         with pytest.raises(ArgumentError, match="by='cpu': a CPU"):
             kept(NIC).ask(name, by="cpu")

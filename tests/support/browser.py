@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -128,9 +127,6 @@ class Shown:
 
         for key in keys:
             ActionChains(self.driver).send_keys(key).perform()
-
-    def screenshot(self, path: Path) -> None:
-        self.driver.save_screenshot(str(path))
 
 
 @contextmanager
