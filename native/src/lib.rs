@@ -69,6 +69,7 @@ pub mod perfetto;
 pub mod stacks;
 pub mod tiles;
 pub mod times;
+pub mod traffic;
 
 pub use bytes::Order;
 pub use chains::Selection;

@@ -1,13 +1,11 @@
 """How questions read rows of a timeline where no aggregate (aggregates.py) does.
 
 Sums by owner and time bin are Timeline.sums(), owned_by() and sums_by_thief(); sums of waits are
-displaced_waits(). batches() yields the rows of some tables batch by batch: every row is in one
-batch, no earlier than it ends; a timeline that fits into memory is one batch. rows() returns all
-rows of a small table or of a part of a capture. Questions read tables in no other way
-(tests/questions/test_inputs.py).
+displaced_waits(). rows() returns all rows of a small table or of a part of a capture. Questions
+read tables in no other way (tests/questions/test_inputs.py).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import update_wrapper
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
@@ -23,8 +21,6 @@ Source = TypeVar("Source")
 Given = ParamSpec("Given")
 # Their tables take some 500 MB.
 _MOST_SEGMENTS = 3_000_000
-# Rows of a batch over all tables; pandas takes several times its memory for a moment.
-_ROWS = 250_000
 
 
 def fits(timeline: "Timeline") -> bool:
@@ -87,22 +83,6 @@ def displaced_waits(timeline: "Timeline") -> dict[str, list[Any]] | None:
     return None if timeline.missing["displaced"] else timeline.columns("displaced")
 
 
-def batches(timeline: "Timeline", *tables: str) -> "Iterator[tuple[pd.DataFrame, ...]]":
-    """The rows of some tables batch by batch, a frame for each table."""
-    if fits(timeline):
-        yield _whole(timeline, *tables)
-        return
-    from ..frames import to_frame
-
-    for batch in timeline.arrow_batches(*tables, rows=_ROWS):
-        yield tuple(to_frame(batch[table]) for table in tables)
-
-
-def _whole(timeline: "Timeline", *tables: str) -> "tuple[pd.DataFrame, ...]":
-    timeline.load(*tables)
-    return tuple(getattr(timeline, table) for table in tables)
-
-
 def once(
     function: "Callable[Concatenate[Source, Given], State]",
 ) -> "Callable[Concatenate[Source, Given], State]":
@@ -135,11 +115,13 @@ def rows(timeline: "Timeline", *tables: str, are_few: bool = False) -> "tuple[pd
     """
     if are_few:
         timeline.read(*tables)
-    if are_few or not fits(timeline):
-        # Put together from batches they would take twice the memory.
-        return _whole(timeline, *tables)
-    (found,) = batches(timeline, *tables)
-    return found
+    return whole(timeline, *tables)
+
+
+def whole(timeline: "Timeline", *tables: str) -> "tuple[pd.DataFrame, ...]":
+    """Whole tables, a frame each."""
+    timeline.load(*tables)
+    return tuple(getattr(timeline, table) for table in tables)
 
 
 def added(sums: "pd.DataFrame | None", more: "pd.DataFrame") -> "pd.DataFrame":

@@ -1,6 +1,5 @@
 # What questions read of a timeline, and that they read no more than that.
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -37,12 +36,13 @@ def fresh(name: str = "") -> netcost.Timeline:
 @pytest.mark.parametrize("name", OWN)
 def test_what_is_read_is_declared(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     timeline, read, counted = fresh(name), set[str](), set[Aggregate[Any]]()
-    batches, count = reading.batches, Aggregate.__call__
+    whole, count = reading.whole, Aggregate.__call__
 
-    def noted(of: netcost.Timeline, *tables: str) -> Iterator[tuple[Any, ...]]:
-        if of.capture is timeline.capture:
+    def noted(of: netcost.Timeline, *tables: str) -> tuple[Any, ...]:
+        # Windows are parts that it chose.
+        if of in (timeline, timeline.excerpt):
             read.update(tables)
-        return batches(of, *tables)
+        return whole(of, *tables)
 
     def grouped(of: Aggregate[Any], rows: netcost.Timeline, wanted: Any = None) -> Any:
         # Those of devices are asked of windows of it.
@@ -51,7 +51,7 @@ def test_what_is_read_is_declared(name: str, monkeypatch: pytest.MonkeyPatch) ->
         return count(of, rows, wanted)
 
     monkeypatch.setattr(Aggregate, "__call__", grouped)
-    monkeypatch.setattr(reading, "batches", noted)
+    monkeypatch.setattr(reading, "whole", noted)
     monkeypatch.setattr(pictures, "_png", lambda figure: b"")
     answer = timeline.ask(name)
     assert read == set(OWN[name].tables)

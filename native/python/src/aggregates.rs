@@ -8,6 +8,7 @@ use netcost::handovers::Wanted as HandedOver;
 use netcost::ledger::{self, Aggregated, Grouping, Kept, Moments, Request, Tables, Want, Whose};
 use netcost::lives::read::numbers;
 use netcost::pairing::{Gaps, Settings, Shown};
+use netcost::traffic::{self, Kind};
 use netcost::{Progress, Result};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
@@ -16,7 +17,7 @@ use crate::lives::Facts;
 use crate::{pass, table, Capture};
 
 /// An aggregate, by the names of its fields: `Grouping`, `Wakeups`, `StaysOf`, `HandedOver`, `Plain`, `Pairing`, `Longest`,
-/// `Moments` and `Facts` in Python. The first that has all fields is taken: none may have those of one before it.
+/// `Moments`, `Packets` and `Facts` in Python. The first that has all fields is taken: none may have those of one before it.
 #[derive(FromPyObject)]
 pub enum Wanted {
     Group {
@@ -68,6 +69,13 @@ pub enum Wanted {
         moments: PyTable,
         through: Option<String>,
     },
+    Traffic {
+        events: Vec<(String, String, String)>,
+        follows: bool,
+        longest: Vec<(i64, String)>,
+        sockets: Vec<(i64, i64, String)>,
+        shown: Option<Vec<u32>>,
+    },
     #[pyo3(transparent)]
     Stays(Facts),
 }
@@ -80,7 +88,7 @@ pub enum Named {
 }
 
 /// The same, as the ledger has it.
-pub fn aggregated(wanted: Wanted) -> Result<Aggregated> {
+pub fn aggregated(capture: &Capture, wanted: Wanted) -> Result<Aggregated> {
     Ok(match wanted {
         Wanted::Group { rows, by, block, edges, sums, known, ends, lengths, within, texts } => {
             Aggregated::Group(Box::new(Grouping { rows, by, block, edges, sums, known, ends, lengths, within, texts }))
@@ -124,6 +132,20 @@ pub fn aggregated(wanted: Wanted) -> Result<Aggregated> {
                 "next" => Aggregated::Next(moments),
                 other => Aggregated::named(other)?,
             }
+        }
+        Wanted::Traffic { events, follows, longest, sockets, shown: cpus } => {
+            let (recording, surveyed) = (Arc::clone(&capture.recording), Arc::clone(&capture.named));
+            let told = |(kind, name, field): (String, String, String)| Ok((Kind::named(&kind)?, name, field));
+            let events = events.into_iter().map(told).collect::<Result<_>>()?;
+            Aggregated::Traffic(Arc::new(traffic::Wanted {
+                recording,
+                surveyed,
+                events,
+                follows,
+                cpus,
+                longest,
+                sockets,
+            }))
         }
         Wanted::Stays(facts) => Aggregated::Stays(Arc::new(facts.told()?)),
     })

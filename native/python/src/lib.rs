@@ -378,7 +378,11 @@ impl Capture {
         rows: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<aggregates::Found>> {
-        let wanted = wanted.into_iter().map(aggregates::aggregated).collect::<Result<Vec<_>>>().map_err(raised)?;
+        let wanted = wanted
+            .into_iter()
+            .map(|one| aggregates::aggregated(self, one))
+            .collect::<Result<Vec<_>>>()
+            .map_err(raised)?;
         let want = Want::of(wanted.iter().flat_map(|one| one.tables())).map_err(raised)?;
         let request = timeline::request(self, py, want, (start_ns, end_ns, None), cpus, host)?;
         aggregates::aggregates(self, py, &request, &wanted, rows, progress)

@@ -15,6 +15,7 @@ use crate::ledger::stays_of::{StaysOf, Whose};
 use crate::ledger::ticks::Ticks;
 use crate::ledger::wakeups::Wakeups;
 use crate::pairing::{self, Pairing};
+use crate::traffic::{self, Traffic};
 
 /// One of them.
 #[derive(Debug, Clone)]
@@ -45,6 +46,9 @@ pub enum Wanted {
     /// The longest stretches of interrupts on top of a task: tables `episodes`, `parts` (a row an episode and who took time
     /// in it) and `total`, how many there are.
     Episodes(Arc<episodes::Settings>),
+    /// Whose traffic softirqs were: tables `by_owner`, `by_pair`, `by_end`, `by_class` and `announced`, which tasks were woken
+    /// for which socket.
+    Traffic(Arc<traffic::Wanted>),
     /// Whose CPUs were at moments, a vector of this name looked through: tables `owners`, all that there were and their
     /// `ns`, and `moments`, the place of each one's `owner`, null outside of segments.
     Owners(Arc<Moments>, Option<String>),
@@ -75,6 +79,7 @@ impl Wanted {
             Wanted::Ticks => Box::new(Ticks::default()),
             Wanted::Pairing(settings) => Box::new(Pairing::new(settings)),
             Wanted::Episodes(settings) => Box::new(Episodes::new(settings, names)),
+            Wanted::Traffic(wanted) => Box::new(Traffic::new(wanted)),
             Wanted::Wakeups(gap_ns) => Box::new(Wakeups::new(*gap_ns)),
             Wanted::Owners(moments, through) => {
                 let through = through.as_ref().and_then(|name| names.strings.find(name));
@@ -92,6 +97,7 @@ impl Wanted {
             Wanted::Stays(_) => vec!["slices", "migrations"],
             Wanted::StaysOf(_) => vec!["slices"],
             Wanted::Handovers(_) => vec!["slices", "segments", "softirqs", "hardirqs", "polls", "migrations"],
+            Wanted::Traffic(_) => vec!["softirqs", "polls"],
             Wanted::Ticks => vec!["hardirqs", "softirqs"],
             Wanted::Raised | Wanted::Pairing(_) => vec!["hardirqs", "softirqs", "polls"],
             Wanted::Episodes(_) => vec!["segments", "softirqs", "polls"],

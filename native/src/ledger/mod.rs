@@ -26,7 +26,7 @@ mod left;
 mod losses;
 pub(crate) mod migrated;
 mod moved;
-mod network;
+pub(crate) mod network;
 mod numbered;
 mod outcome;
 mod output;

@@ -16,6 +16,7 @@ from ...capture.requires import (
     recorded_profile,
     unmet,
 )
+from ..processes.traffic import OF_EXCERPT
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -26,7 +27,7 @@ _DEFAULT_PROFILE = "stolen"
 _VICTIM = "openssl speed -seconds 5 -bytes 1024 -evp sha256"
 
 
-@question(columns=("question", "answers", "why"), rows=40, inputs=("softirqs", "polls"))
+@question(columns=("question", "answers", "why"), rows=40, inputs=(OF_EXCERPT,))
 def unanswered(timeline: "Timeline") -> Answer:
     """Which questions this capture cannot answer, and what is missing for each.
 

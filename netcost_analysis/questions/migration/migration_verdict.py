@@ -15,6 +15,7 @@ from ...timeline.timeline import Timeline
 from ..moments import NEXT, PASSED
 from ..processes.client_and_server import SLICES
 from ..processes.endpoints import endpoints
+from ..processes.traffic import OF_EXCERPT
 from ..victim import asked_or_given
 from .interval import FEWEST
 from .lifetimes import MOVED
@@ -32,7 +33,7 @@ _WHY = Path(__file__).with_name("migration_reason.md")
 
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
-    inputs=(SLICES, MOVED, NEXT, PASSED, "migrations", "coverage", "softirqs", "polls"),
+    inputs=(SLICES, MOVED, NEXT, PASSED, "migrations", "coverage", OF_EXCERPT),
     columns=(
         *("side", "tid", "comm", "explains", "reason", "migrations", "reach_share"),
         *("at_stake_low_share", "at_stake_high_share"),

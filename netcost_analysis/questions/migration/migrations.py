@@ -12,6 +12,7 @@ from ...timeline.timeline import Timeline
 from ...units import ranges
 from ..moments import NEXT, next_stays
 from ..processes.endpoints import endpoints
+from ..processes.traffic import OF_EXCERPT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +23,7 @@ _MAX_ROWS = 11
 
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
-    inputs=("migrations", NEXT),
+    inputs=("migrations", NEXT, OF_EXCERPT),
     columns=(
         *("time_ns", "tid", "comm", "orig_cpu", "dest_cpu", "cause", "dest_idle", "until_run_ns"),
     ),

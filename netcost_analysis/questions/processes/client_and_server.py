@@ -17,9 +17,8 @@ from ...timeline.task import Task, comm_of, require_task, rows_of
 from ...timeline.timeline import Timeline
 from .context_switches import context_switches
 from .endpoints import NEEDS, require_endpoints, require_pair
-from .packet_events import RECEIVED
 from .softirq_time import BY_TASK, NETWORK, softirq_time
-from .traffic import Traffic, traffic
+from .traffic import RECEIVED, TRAFFIC, Traffic, traffic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +38,7 @@ _MOVED = Grouped("migrations", by=("tid", "comm"), where=in_window("time_ns"))
 @question(
     needs=NEEDS,
     seen=require_pair,
-    inputs=(*BY_TASK, "softirqs", "polls", SLICES, _BETWEEN, _MOVED, *context_switches.grouped),
+    inputs=(*BY_TASK, TRAFFIC, SLICES, _BETWEEN, _MOVED, *context_switches.grouped),
     columns=(
         "side",
         "tid",
@@ -74,7 +73,7 @@ def client_and_server(
     sums = traffic(timeline)
     pair = require_endpoints(sums, client, server)
     bytes_sent, packets = _sent(timeline)
-    if packets is None and not unrecorded(timeline.capture, RECEIVED[0]):
+    if packets is None and not unrecorded(timeline.capture, RECEIVED):
         sent = rows_of(sums.by_pair.reset_index(), pair[0], "sender_")
         packets = int(rows_of(sent, pair[1], "receiver_")["units"].sum())
     sides = [

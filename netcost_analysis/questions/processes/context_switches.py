@@ -10,6 +10,7 @@ from ...timeline.group import KNOWN, Groups, Range
 from ...timeline.owners import plain_names
 from ...timeline.timeline import Timeline
 from .endpoints import endpoints
+from .traffic import OF_EXCERPT
 
 # Below this bit all kernels show the same states; the bit for "preempted", above it, has moved four
 # times.
@@ -34,7 +35,7 @@ LEFT = Grouped(
 )
 
 
-@question(needs=("sched:sched_switch",), inputs=(_SWITCHED, LEFT, "softirqs", "polls"))
+@question(needs=("sched:sched_switch",), inputs=(_SWITCHED, LEFT, OF_EXCERPT))
 def context_switches(timeline: Timeline, by: TaskBy = "tid") -> Answer:
     """How often each task left a CPU, and whether it did so voluntarily.
 

@@ -6,8 +6,7 @@ from ...timeline.facts import tracepoint_groups
 from ...timeline.owners import of_tasks
 from ...timeline.task import Task
 from ...timeline.timeline import Timeline
-from .packet_events import recorded_events
-from .traffic import Traffic, traffic
+from .traffic import OF_EXCERPT, Traffic, owner_events, traffic
 from .traffic_pairs import pairs_of
 
 # Without these nobody knows who talks to whom, or whether they had a CPU.
@@ -20,9 +19,9 @@ def endpoints(timeline: Timeline) -> tuple[int, ...]:
     # The tids of client and server, chosen as client_and_server() does; () where no pair is seen.
     # Of a large capture its excerpt decides: to follow all of its packets takes several times as
     # long as the questions that name the two. Without an event that names a receiver there is none.
-    if unmet(timeline.capture, tracepoint_groups(NEEDS)) or not recorded_events(timeline.capture):
+    if unmet(timeline.capture, tracepoint_groups(NEEDS)) or not owner_events(timeline.capture):
         return ()
-    pair = chosen_endpoints(traffic(timeline.excerpt))
+    pair = chosen_endpoints(traffic(timeline, OF_EXCERPT))
     ran = set(of_tasks(timeline.sums())["tid"])
     return tuple(int(tid) for tid in pair) if pair and ran.issuperset(pair) else ()
 
@@ -30,7 +29,7 @@ def endpoints(timeline: Timeline) -> tuple[int, ...]:
 def require_pair(timeline: Timeline) -> None:
     # Raises CaptureError where no pair is seen; a very large capture is not looked through for it.
     if timeline.excerpt is timeline:
-        require_endpoints(traffic(timeline), None, None)
+        require_endpoints(traffic(timeline, OF_EXCERPT), None, None)
 
 
 def require_endpoints(sums: Traffic, client: Task | None, server: Task | None) -> tuple[Task, Task]:

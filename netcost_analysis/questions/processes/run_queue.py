@@ -14,6 +14,7 @@ from ...timeline.owners import plain_names
 from ...timeline.reading import once
 from ...timeline.timeline import Timeline
 from .endpoints import endpoints
+from .traffic import OF_EXCERPT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @question(
     needs=("sched:sched_switch",),
-    inputs=(LIVES, "softirqs", "polls"),
+    inputs=(LIVES, OF_EXCERPT),
     columns=("tid", "comm", "cpu", "waited_after", "wait_share", "ns", "waits", "median_ns"),
 )
 def run_queue(timeline: Timeline, by: TaskBy = "tid") -> Answer:

@@ -6,13 +6,14 @@ from ...timeline.timeline import Timeline
 from .context_switches import context_switches
 from .endpoints import endpoints
 from .run_queue import run_queue
+from .traffic import OF_EXCERPT
 
 _RATES = ("switches_per_s", "voluntary_per_s", "involuntary_per_s", "wake_ups_per_s")
 
 
 @question(
     needs=("sched:sched_switch",),
-    inputs=(*context_switches.grouped, *run_queue.grouped, "softirqs", "polls"),
+    inputs=(*context_switches.grouped, *run_queue.grouped, OF_EXCERPT),
     columns=("side", "tasks", *_RATES),
 )
 def scheduler_rates(timeline: Timeline) -> Answer:

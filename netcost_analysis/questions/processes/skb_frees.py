@@ -11,18 +11,21 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.capture import Capture
 from ...parsers.kallsyms import parse_kallsyms
-from ...timeline.owners import of_tasks
+from ...timeline.owners import of_tasks, plain_names
 from ...timeline.reading import added, bounds_of, once
 from ...timeline.timeline import Timeline
 from .deferral import defer_limit
 from .endpoints import endpoints
-from .packet_events import FREED, event_batches, event_frame, no_events, recorded_events
 
 # What frees a packet's data: its large ones by kfree, its small ones into a cache of their own.
 _FUNCTIONS = r"(?:skb_release_data|skb_free_head|skb_kfree_head)(?:\.[^+]*)?"
 EVENTS = ("kmem:kfree", "kmem:kmem_cache_free")
+_NO_FREES = pd.DataFrame({"tid": [], "cpu": []}, dtype="int64").assign(comm="", context="")
 _KEYS = ["side", "tid", "comm", "context", "cpu"]
 _INTERRUPTS = ["softirq", "hardirq"]
+_DROPPED = "skb:kfree_skb"
+# common_flags: in a hardirq, in a softirq (TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ).
+_HARDIRQ, _SOFTIRQ = 0x08, 0x10
 # Fewer packets show nothing, and a few per cent may be freed by anybody.
 _FEW, _STRAY = 100, 0.05
 
@@ -40,7 +43,7 @@ def skb_frees(timeline: Timeline) -> Answer:
     skb_free_head or skb_kfree_head, by the symbols in the trace or in before/settings/symbols.
     """
     pair = dict(zip(endpoints(timeline), ("client", "server"), strict=False))
-    sums = _summed(_in_context(no_events(), timeline), pair)
+    sums = _summed(_NO_FREES, pair)
     for frees in freed(timeline):
         sums = added(sums, _summed(frees, pair))
     frame = _by_frees(sums)
@@ -75,9 +78,9 @@ def _is_stuck(timeline: Timeline, frees: pd.DataFrame) -> bool:
         return False
     by_interrupts = int(frees.loc[frees["context"].isin(_INTERRUPTS), "frees"].sum())
     # A packet that is dropped in a softirq is freed there.
-    if FREED in recorded_events(timeline.capture):
-        for batch in event_batches(timeline.capture, [FREED]):
-            dropped = _in_context(batch[FREED], timeline)
+    if timeline.capture.info["events"].get(_DROPPED):
+        for tables in timeline.capture.event_batches([_DROPPED], ["common_flags"]):
+            dropped = _in_context(tables[_DROPPED], timeline)
             by_interrupts -= int(dropped["context"].isin(_INTERRUPTS).sum())
     return by_interrupts <= _STRAY * read
 
@@ -91,17 +94,29 @@ def freed(timeline: Timeline) -> Iterator[pd.DataFrame]:
         for tables in capture.event_batches([event], ["common_flags", "call_site"]):
             events = tables[event]
             events = events[_is_packets(capture, events["call_site"])]
-            yield _in_context(event_frame(events, "common_pid"), timeline)
+            yield _in_context(events, timeline)
 
 
-def _in_context(frame: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
-    frame = frame[bounds_of(timeline).has(frame["time_ns"])]
+def _in_context(events: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
+    events = events[bounds_of(timeline).has(events["time_ns"])]
     if timeline.cpus is not None:
-        frame = frame[frame["cpu"].isin(timeline.cpus)]
-    context = pd.Series("task", index=frame.index, dtype="str").where(frame["in_softirq"].notna())
-    context = context.mask(frame["in_softirq"].fillna(False).astype(bool), "softirq")
-    context = context.mask(frame["in_hardirq"].fillna(False).astype(bool), "hardirq")
-    return frame[["time_ns", "tid", "comm", "cpu"]].assign(context=context)
+        events = events[events["common_cpu"].isin(timeline.cpus)]
+    frame = pd.DataFrame(
+        {
+            "time_ns": events["time_ns"].astype("int64"),
+            "tid": events["common_pid"].astype("int64"),
+            "comm": plain_names(events["common_comm"]),
+            "cpu": events["common_cpu"].astype("int64"),
+            "context": pd.Series(None, index=events.index, dtype="str"),
+        }
+    )
+    if "common_flags" in events:
+        flags = events["common_flags"].astype("Int64")
+        frame["context"] = frame["context"].mask(flags.notna(), "task")
+        for name, flag in (("softirq", _SOFTIRQ), ("hardirq", _HARDIRQ)):
+            is_in = ((flags & flag) != 0).fillna(False).astype(bool)
+            frame["context"] = frame["context"].mask(is_in, name)
+    return frame
 
 
 def _is_packets(

@@ -1,33 +1,57 @@
 # Whose traffic softirqs were, in sums: what all questions about owners and endpoints read.
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from ...timeline import reading
+from ...capture.capture import Capture
+from ...frames import to_frame
+from ...timeline.aggregates import Aggregate, computed
 from ...timeline.by import By, victim_keys
 from ...timeline.owners import plain_names
-from ...timeline.reading import added, once
+from ...timeline.reading import once
 from ...timeline.timeline import Timeline
-from . import softirq_owners as owners
-from .event_window import EventWindow
-from .packet_ends import ENDS, packets_in
 
-_PAIR = [name for name in owners.ENDPOINTS if name != "receiver_known_by"]
-# Softirqs that are looked at together: with fewer of them come fewer events.
-_PIECE = 50_000
+QUEUED = "net:net_dev_queue"
+RECEIVED = "net:netif_receive_skb"
+READY = "sock:sk_data_ready"
+WAKING = "sched:sched_waking"
+_WAKEUP = "sched:sched_wakeup"
+# What each tracepoint tells, and its field with the packet, the socket or the task. Of events at
+# one time the first of these happened first.
+_EVENTS = {
+    QUEUED: ("queued", "skbaddr"),
+    RECEIVED: ("received", "skbaddr"),
+    "skb:skb_copy_datagram_iovec": ("taken", "skbaddr"),
+    "skb:consume_skb": ("taken", "skbaddr"),
+    "skb:kfree_skb": ("freed", "skbaddr"),
+    READY: ("ready", "skaddr"),
+    WAKING: ("woken", "pid"),
+    _WAKEUP: ("woken", "pid"),
+}
+OWNER = ("owner_tid", "owner_comm", "owner_known_by")
+_PAIR = ["sender_tid", "sender_comm", "receiver_tid", "receiver_comm"]
+
+
+class _Units(NamedTuple):
+    # What native is asked for (native/src/traffic). events: what each tells, its name and field.
+    # longest: by tid the name that the task had longest: ftrace's events name it by any name it
+    # ever had. sockets: the task that each socket woke.
+    events: tuple[tuple[str, str, str], ...]
+    follows: bool
+    longest: tuple[tuple[int, str], ...]
+    sockets: tuple[tuple[int, int, str], ...]
+    shown: tuple[int, ...] | None
 
 
 class Traffic(NamedTuple):
     """Sums over the units of all softirqs, a unit for each packet.
 
     by_owner: by tid and comm (in whose context), owner and is_network: softirqs (of which all or a
-    part was this owner's), units, ns. by_pair: by sender and receiver: units, softirqs, ns,
-    by_packet (units whose receiver the packet itself names). by_end: by side ("sender",
-    "receiver"), tid and comm, with its other end known or not: units. by_class: of the network's
-    softirqs, by cpu, tid, comm, cost_class and owner: ns.
+    part was this owner's), units, ns, is_servant (the thread exists to run softirqs). by_pair: by
+    sender and receiver: units, softirqs, ns, by_packet (units whose receiver the packet itself
+    names). by_end: by side ("sender", "receiver"), tid and comm, with its other end known or not:
+    units. by_class: of the network's softirqs, by cpu, tid, comm, cost_class and owner: ns.
     """
 
     by_owner: pd.DataFrame
@@ -37,148 +61,85 @@ class Traffic(NamedTuple):
 
 
 @once
-def traffic(timeline: Timeline) -> Traffic:
-    """Sums over a timeline's softirqs by whose traffic they were.
+def owner_events(capture: Capture) -> list[str]:
+    # Of the events that tell whose a softirq was those that a capture has, with field and time.
+    counts = capture.info["events"]
+    return [
+        name
+        for name, (_, field) in _EVENTS.items()
+        # fields() raises for an event that is not in the capture.
+        if counts.get(name) and {field, "time_ns", "common_cpu"} <= set(capture.native.fields(name))
+    ]
 
-    Softirqs and polls are read in batches, once more before that where announcements on sockets
-    were recorded, and the events beside them; packets on their way are kept.
+
+def _units(timeline: Timeline, follows: bool = False) -> _Units:
+    recorded = owner_events(timeline.capture)
+    kinds = {"received", "ready", "woken", *(("queued", "taken", "freed") if follows else ())}
+    left_out = _WAKEUP if WAKING in recorded else None
+    events = [(name, *_EVENTS[name]) for name in recorded if name != left_out]
+    chosen = tuple((kind, name, field) for name, kind, field in events if kind in kinds)
+    cpus = None if timeline.cpus is None else tuple(timeline.cpus)
+    return _Units(chosen, follows, (), (), cpus)
+
+
+def _followed(timeline: Timeline) -> _Units:
+    follows = RECEIVED in owner_events(timeline.capture) and not timeline.missing["clocks"]
+    return _units(timeline, follows)._replace(
+        longest=_longest_names(timeline.sums()), sockets=_socket_owners(timeline)
+    )
+
+
+# Of a timeline, and of its excerpt.
+TRAFFIC = Aggregate(_followed, is_later=True)
+OF_EXCERPT = Aggregate(
+    lambda timeline: _followed(timeline.excerpt),
+    on=lambda timeline: timeline.excerpt,
+    is_later=True,
+)
+
+
+@once
+def traffic(timeline: Timeline, aggregate: Aggregate[_Units] = TRAFFIC) -> Traffic:
+    """Sums over a timeline's softirqs, or over its excerpt's, by whose traffic they were.
+
+    The events of packets, sockets and wake-ups are read beside the softirqs, twice where
+    announcements on sockets were recorded; packets on their way are kept.
     """
-    sums = _TrafficSums(timeline)
-    for softirqs, polls in reading.batches(timeline, "softirqs", "polls"):
-        for number, piece in enumerate(_pieces(softirqs)):
-            sums.add(piece, polls if number == 0 else polls[:0])
-    return sums.finish()
+    tables = {name: _plain(to_frame(table)) for name, table in aggregate(timeline).items()}
+    owners, pairs, ends, classes = (
+        tables[name] for name in ("by_owner", "by_pair", "by_end", "by_class")
+    )
+    owners["is_network"] = owners["is_network"].map({True: "yes", False: "no"})
+    keys = ["tid", "comm", *OWNER, "is_network", "is_servant"]
+    by_owner = owners.groupby(keys, dropna=False)[["softirqs", "units", "ns"]].sum()
+    by_pair = pairs.groupby(_PAIR, dropna=False)[["softirqs", "units", "ns", "by_packet"]].sum()
+    by_end = ends.groupby(["side", "tid", "comm"])[["units"]].sum()
+    keys = ["cpu", "tid", "comm", "cost_class", *OWNER]
+    by_class = classes.groupby(keys, dropna=False)[["ns"]].sum()
+    return Traffic(by_owner.reset_index("is_servant"), by_pair, by_end, by_class)
 
 
-class _TrafficSums:
-    # Sums of the softirqs whose packets' ends are all known; the others wait, no more of them than
-    # there are packets on their way.
-    def __init__(self, timeline: Timeline) -> None:
-        self._owners = _socket_owners(timeline)
-        self._names = _longest_names(timeline.sums())
-        self._window = EventWindow(timeline)
-        self.waiting: pd.DataFrame | None = None
-        self._sums: Traffic | None = None
-        self._softirqs = 0
-
-    def add(self, softirqs: pd.DataFrame, polls: pd.DataFrame) -> None:
-        near = self._window.near(softirqs)
-        units = owners.units(softirqs, near["received"])
-        woken = owners.woken_in(units, softirqs, near["woken"])
-        sockets = owners.sockets_in(units, softirqs, near["ready"])
-        units = units.join(owners.with_sockets(woken, sockets, self._owners))
-        rows = owners.softirq_rows(softirqs, polls)
-        units = units.join(rows.drop(columns="ns"), on="softirq")
-        threads = rows.iloc[len(softirqs) :]
-        # Numbers of softirqs, and of polls outside of any, are of all batches.
-        threads = threads.assign(softirq=threads.index + self._softirqs)
-        units["softirq"] += self._softirqs
-        self._softirqs += len(rows)
-        units[[*ENDS]] = _unknown_ends(len(units))
-        units["is_open"] = units["what"].notna() & self._window.follows_packets
-        if self.waiting is not None and len(self.waiting):
-            units = pd.concat([self.waiting, units], ignore_index=True)
-        self._settle(units, threads)
-
-    def finish(self) -> Traffic:
-        while self.waiting is not None and len(self.waiting):
-            goes_on = self._window.read_on()
-            self._settle(self.waiting, self.waiting[:0], goes_on)
-        self._window.close()
-        assert self._sums is not None
-        return self._sums
-
-    def _settle(self, units: pd.DataFrame, threads: pd.DataFrame, goes_on: bool = True) -> None:
-        # threads: rows of NAPI threads' polls. goes_on: whether more events will be read.
-        ends = packets_in(units[units["is_open"].to_numpy(dtype=bool)], self._window.receipts())
-        ends = ends[ends["is_told"].to_numpy(dtype=bool)]
-        for name in ENDS:
-            units[name] = units[name].where(units[name].notna(), ends[name].reindex(units.index))
-        units.loc[ends.index, "is_open"] = False
-        units["is_open"] &= goes_on
-        open_softirqs = units.loc[units["is_open"].to_numpy(dtype=bool), "softirq"]
-        waits = units["softirq"].isin(open_softirqs).to_numpy()
-        self.waiting = units[waits].reset_index(drop=True)
-        parts = _renamed(owners.owned(units[~waits], threads), self._names)
-        sums = _summed(parts)
-        if self._sums is not None:
-            sums = Traffic(*(added(old, new) for old, new in zip(self._sums, sums, strict=True)))
-        self._sums = sums
+def _plain(frame: pd.DataFrame) -> pd.DataFrame:
+    coded = frame.select_dtypes("category").columns
+    return frame.assign(**{name: plain_names(frame[name]) for name in coded})
 
 
-def _socket_owners(timeline: Timeline) -> pd.DataFrame:
-    # owners.socket_owners() by all softirqs of the timeline.
-    window = EventWindow(timeline, follow_packets=False)
-    pairs: pd.DataFrame | None = None
-    if window.has_sockets:
-        for (softirqs,) in reading.batches(timeline, "softirqs"):
-            for piece in _pieces(softirqs):
-                near = window.near(piece)
-                units = owners.units(piece, near["received"])
-                sockets = owners.sockets_in(units, piece, near["ready"])
-                woken = owners.woken_in(units, piece, near["woken"])
-                pairs = added(pairs, owners.announced(sockets, woken))
-    window.close()
-    if pairs is None:
-        return pd.DataFrame(columns=["woken_tid", "woken_comm"])
-    return owners.socket_owners(pairs)
+def _socket_owners(timeline: Timeline) -> tuple[tuple[int, int, str], ...]:
+    # The one task that nine in ten of a socket's announcements woke, by a pass over all of them.
+    if READY not in owner_events(timeline.capture):
+        return ()
+    [tables] = computed(timeline, _units(timeline))
+    pairs = _plain(to_frame(tables["announced"]))
+    whole = pairs.groupby("socket")["units"].transform("sum")
+    sure = pairs[(pairs["units"] >= 0.9 * whole).to_numpy()]
+    return tuple(sure[["socket", "woken_tid", "woken_comm"]].itertuples(index=False, name=None))
 
 
-def _unknown_ends(many: int) -> pd.DataFrame:
-    tids = pd.array([pd.NA] * many, dtype="Int64")
-    return pd.DataFrame({name: tids if name.endswith("tid") else None for name in ENDS})
-
-
-def _pieces(softirqs: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    # A batch in pieces, by when softirqs were over.
-    order = np.argsort(softirqs["exit_ns"].fillna(0).to_numpy("int64"), kind="stable")
-    for first in range(0, len(order) or 1, _PIECE):
-        piece = softirqs.take(np.sort(order[first : first + _PIECE]))
-        yield piece.reset_index(drop=True)
-
-
-def _longest_names(sums: pd.DataFrame) -> "pd.Series[str]":
-    # By tid the name that it had longest.
-    named = sums[sums["comm"].notna().to_numpy()]
+def _longest_names(sums: pd.DataFrame) -> tuple[tuple[int, str], ...]:
+    named = sums[(sums["tid"].notna() & sums["comm"].notna()).to_numpy()]
     ns = named["ns"].groupby([named["tid"], plain_names(named["comm"])]).sum().sort_values()
-    return ns.reset_index().drop_duplicates("tid", keep="last").set_index("tid")["comm"]
-
-
-def _renamed(parts: pd.DataFrame, longest: "pd.Series[str]") -> pd.DataFrame:
-    # Tasks other than the current one under the name they had longest: ftrace's events name them
-    # by any name they ever had.
-    for side in ("owner", "sender", "receiver"):
-        name = parts[f"{side}_tid"].map(longest)
-        other = (parts[f"{side}_tid"] != parts["tid"]).fillna(False) & name.notna()
-        parts[f"{side}_comm"] = parts[f"{side}_comm"].mask(other.to_numpy(dtype=bool), name)
-    return parts
-
-
-def _summed(parts: pd.DataFrame) -> Traffic:
-    parts = parts.assign(units=1)
-    by_owner = _counted(parts, ["tid", "comm", *owners.OWNER, "is_network"], [])
-    both = (parts["sender_tid"].notna() & parts["receiver_tid"].notna()).to_numpy()
-    known = parts[both]
-    known = known.assign(by_packet=(known["receiver_known_by"] == "packet").astype("int64"))
-    by_pair = _counted(known, _PAIR, ["by_packet"])
-    ends = []
-    for side in ("sender", "receiver"):
-        end = parts[[f"{side}_tid", f"{side}_comm"]].set_axis(["tid", "comm"], axis=1)
-        ends.append(end[end["tid"].notna().to_numpy()].assign(side=side))
-    by_end = pd.concat(ends).groupby(["side", "tid", "comm"]).size().rename("units").to_frame()
-    # NAPI threads' polls are in no softirq, and nothing that they take is stolen.
-    network = (parts["is_network"] == "yes") & parts["in_softirq"].astype(bool)
-    keys = ["cpu", "tid", "comm", "cost_class", *owners.OWNER]
-    by_class = parts[network.to_numpy()].groupby(keys, dropna=False)[["ns"]].sum()
-    return Traffic(by_owner, by_pair, by_end, by_class)
-
-
-def _counted(units: pd.DataFrame, keys: list[str], more: list[str]) -> pd.DataFrame:
-    # By keys: softirqs, units, ns, and sums of more columns.
-    sums = units.groupby(keys, dropna=False)[["units", "ns", *more]].sum()
-    softirqs = units.drop_duplicates([*keys, "softirq"]).groupby(keys, dropna=False).size()
-    sums.insert(0, "softirqs", softirqs)
-    return sums
+    names = ns.reset_index().drop_duplicates("tid", keep="last")
+    return tuple(zip(names["tid"].tolist(), names["comm"].tolist(), strict=True))
 
 
 def own_stolen(timeline: Timeline, by: By) -> pd.DataFrame:

@@ -8,9 +8,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
-from .packet_events import RECEIVED, WAKING
-from .softirq_owners import SERVANTS
-from .traffic import traffic
+from .traffic import RECEIVED, TRAFFIC, WAKING, traffic
 
 # With a larger share of unknown owners the events that would tell more are named.
 _MAX_UNKNOWN = 0.05
@@ -20,7 +18,7 @@ _KNOWN_BY = ["raiser", "packet", "socket", "wake-up", "unknown"]
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
-    inputs=("softirqs", "polls"),
+    inputs=(TRAFFIC,),
     columns=(
         "comm",
         "owner_comm",
@@ -46,11 +44,12 @@ def traffic_owners(timeline: Timeline) -> Answer:
     frame["softirq_share"] = frame["ns"] / whole if whole else float("nan")
     order = ["is_network", "ns"]
     frame = frame.sort_values(order, ascending=False, kind="stable", ignore_index=True)
-    missing = unrecorded(timeline.capture, RECEIVED[0], WAKING[0])
-    return Answer(frame, **owned(frame), missing_events=missing)
+    is_servant = frame.pop("is_servant")
+    missing = unrecorded(timeline.capture, RECEIVED, WAKING)
+    return Answer(frame, **_owned(frame, is_servant), missing_events=missing)
 
 
-def owned(owners: pd.DataFrame) -> dict[str, Any]:
+def _owned(owners: pd.DataFrame, is_servant: "pd.Series[bool]") -> dict[str, Any]:
     # Of the rows of traffic_owners() the network's: owners_known, by how the owner is known;
     # in_all: owners_mostly_known; foreign_ns, which ran in the time of a task that it was not for;
     # foreign, the row with most of that, None where there is none.
@@ -59,8 +58,8 @@ def owned(owners: pd.DataFrame) -> dict[str, Any]:
     shares = ns[ns > 0] / (ns.sum() or 1)
     ran_in_another = (network["owner_tid"] != network["tid"]) & (network["tid"] != 0)
     # Kernel threads that exist to run softirqs have no time of their own to lose.
-    is_servant = network["comm"].astype(str).str.contains(SERVANTS)
-    foreign = network[(ran_in_another.fillna(False) & ~is_servant & (network["ns"] > 0)).to_numpy()]
+    ran_in_another &= ~is_servant[network.index]
+    foreign = network[(ran_in_another.fillna(False) & (network["ns"] > 0)).to_numpy()]
     return {
         "owners_known": shares.rename_axis("owner_known_by").reset_index(name="of_network_share"),
         "in_all": {

@@ -6,13 +6,12 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
-from .packet_events import RECEIVED
-from .traffic import traffic
+from .traffic import RECEIVED, TRAFFIC, traffic
 
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
-    inputs=("softirqs", "polls"),
+    inputs=(TRAFFIC,),
     columns=(
         *("sender_comm", "receiver_comm", "units", "ns", "by_packet_share"),
         *("sender_tid", "receiver_tid"),
@@ -29,7 +28,7 @@ def traffic_pairs(timeline: Timeline) -> Answer:
     units = int(frame["units"].sum())
     named = float((frame["by_packet_share"] * frame["units"]).sum())
     in_all = {"units": units, "by_packet_share": named / (units or 1)}
-    return Answer(frame, in_all=in_all, missing_events=unrecorded(timeline.capture, RECEIVED[0]))
+    return Answer(frame, in_all=in_all, missing_events=unrecorded(timeline.capture, RECEIVED))
 
 
 def pairs_of(by_pair: pd.DataFrame) -> pd.DataFrame:

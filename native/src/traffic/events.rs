@@ -1,0 +1,191 @@
+//! Events of packets, sockets and wake-ups in the order of time, from a pass of their own on another thread.
+
+use std::sync::mpsc::{sync_channel, Receiver, TryRecvError};
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{Array, Int64Array, RecordBatch};
+use arrow_schema::DataType;
+
+use crate::error::{bad, Result};
+use crate::event_batches::{event_batches, survey};
+use crate::intern::Interner;
+use crate::lives::read::{at, integers, numbers, required, Texts};
+use crate::lives::slice::NOBODY;
+use crate::traffic::packets::End;
+use crate::traffic::Wanted;
+use crate::within::Within;
+
+/// common_flags: in a hardirq, in a softirq (TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ).
+const HARDIRQ: i64 = 0x08;
+const SOFTIRQ: i64 = 0x10;
+/// Events of a batch.
+const ROWS: usize = 250_000;
+/// How long to wait for the other thread before looking again.
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A packet was queued for a device.
+    Queued,
+    /// A packet was received.
+    Received,
+    /// A packet was copied to a task, or consumed.
+    Taken,
+    /// A packet was dropped.
+    Freed,
+    /// A socket announced data.
+    Ready,
+    /// A task was woken.
+    Woken,
+}
+
+impl Kind {
+    /// The one of this name.
+    pub fn named(name: &str) -> Result<Kind> {
+        Ok(match name {
+            "queued" => Kind::Queued,
+            "received" => Kind::Received,
+            "taken" => Kind::Taken,
+            "freed" => Kind::Freed,
+            "ready" => Kind::Ready,
+            "woken" => Kind::Woken,
+            _ => return Err(bad!(Refused, "no kind of event is called '{name}'")),
+        })
+    }
+}
+
+/// One of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Event {
+    pub kind: Kind,
+    pub time_ns: i64,
+    pub cpu: i64,
+    pub tid: i64,
+    /// The packet, the socket, or the task that was woken.
+    pub what: i64,
+    /// Of the task that was woken; else of the one that ran.
+    pub name: u32,
+    in_hardirq: Option<bool>,
+    in_softirq: Option<bool>,
+}
+
+impl Event {
+    /// The task that did it, outside of interrupts.
+    pub fn by_task(&self) -> Option<End> {
+        let is_outside = self.in_hardirq == Some(false) && self.in_softirq == Some(false);
+        (is_outside && self.tid > 0).then_some((self.tid, self.name))
+    }
+
+    /// Whether it may have happened in a softirq, in no interrupt on top of it.
+    pub fn is_in_softirq(&self) -> bool {
+        self.in_hardirq != Some(true) && self.in_softirq != Some(false)
+    }
+}
+
+type Tables = Vec<(String, RecordBatch)>;
+
+/// The events, a batch after the other.
+pub struct Events {
+    wanted: Arc<Wanted>,
+    batches: Receiver<Result<Tables>>,
+    found: Vec<Event>,
+}
+
+impl Events {
+    /// Begins to read them.
+    pub fn of(wanted: &Arc<Wanted>) -> Events {
+        let (give, batches) = sync_channel(1);
+        let source = Arc::clone(wanted);
+        // It ends when nobody takes its batches any more.
+        std::thread::spawn(move || {
+            if let Err(error) = read(&source, &mut |tables| give.send(Ok(tables)).is_ok()) {
+                give.send(Err(error)).ok();
+            }
+        });
+        Events { wanted: Arc::clone(wanted), batches, found: Vec::new() }
+    }
+
+    /// The next ones, by time; `None` where there are no more.
+    pub fn next(&mut self, strings: &mut Interner) -> Result<Option<&[Event]>> {
+        let Some(tables) = self.batch() else { return Ok(None) };
+        let tables = tables?;
+        self.found.clear();
+        for (kind, name, field) in &self.wanted.events {
+            for (_, table) in tables.iter().filter(|table| table.0 == *name) {
+                add(&mut self.found, *kind, table, field, strings)?;
+            }
+        }
+        self.found.sort_by_key(|event| event.time_ns);
+        Ok(Some(&self.found))
+    }
+
+    /// Waits without keeping the other thread's work from this one's core.
+    fn batch(&self) -> Option<Result<Tables>> {
+        loop {
+            match self.batches.try_recv() {
+                Ok(tables) => return Some(tables),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) if rayon::yield_now() == Some(rayon::Yield::Executed) => {}
+                Err(TryRecvError::Empty) => std::thread::sleep(PAUSE),
+            }
+        }
+    }
+}
+
+fn read(wanted: &Wanted, give: &mut dyn FnMut(Tables) -> bool) -> Result<()> {
+    let Wanted { recording, surveyed, events, .. } = wanted;
+    let names: Vec<String> = events.iter().map(|event| event.1.clone()).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let mut fields: Vec<String> = ["common_flags", "comm"].map(str::to_owned).into();
+    fields.extend(events.iter().map(|event| event.2.clone()));
+    let surveyed = match surveyed.get() {
+        Some(surveyed) => surveyed,
+        None => {
+            let found = survey(recording, &mut |_| true)?;
+            surveyed.get_or_init(|| found)
+        }
+    };
+    let within = Within { window: None, cpus: None, fields: Some(fields), in_order: false };
+    event_batches(recording, surveyed, &names, &within, ROWS, give, &mut |_| true)
+}
+
+/// Addresses of the kernel are above 2^63: they become negative.
+fn wide(table: &RecordBatch, name: &str) -> Option<Int64Array> {
+    let column = table.column_by_name(name)?;
+    match column.data_type() {
+        DataType::UInt64 => Some(column.as_primitive::<UInt64Type>().unary(|value| value as i64)),
+        _ => integers(table, name),
+    }
+}
+
+fn add(found: &mut Vec<Event>, kind: Kind, table: &RecordBatch, field: &str, strings: &mut Interner) -> Result<()> {
+    let times = numbers(table, "time_ns")?;
+    let (cpus, tids) = (numbers(table, "common_cpu")?, numbers(table, "common_pid")?);
+    let whats = required(wide(table, field), field)?;
+    let flags = integers(table, "common_flags");
+    let nobody = strings.code(NOBODY);
+    let names = match Texts::of(table, "comm", strings) {
+        Some(names) if kind == Kind::Woken => Some(names),
+        _ => Texts::of(table, "common_comm", strings),
+    };
+    for row in 0..table.num_rows() {
+        let flags = flags.as_ref().and_then(|flags| at(flags, row));
+        found.push(Event {
+            kind,
+            time_ns: times.value(row),
+            cpu: cpus.value(row),
+            tid: tids.value(row),
+            what: whats.value(row),
+            name: names.as_ref().and_then(|names| names.code(row)).unwrap_or(nobody),
+            in_hardirq: flags.map(|flags| flags & HARDIRQ != 0),
+            in_softirq: flags.map(|flags| flags & SOFTIRQ != 0),
+        });
+    }
+    Ok(())
+}
