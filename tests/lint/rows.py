@@ -1,5 +1,5 @@
-# Rows are read in batches through timeline/reading.py, whatever a timeline is called, and however
-# it came there.
+# Rows are read through timeline/reading.py, whatever a timeline is called, and however it came
+# there.
 
 import ast
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def read_directly(source: str) -> set[tuple[int, str]]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Attribute) or last_name(node.value) not in timelines:
             continue
-        if node.attr in {*TABLES, "load"}:
+        if node.attr in {*TABLES, "load", "batches", "arrow_batches"}:
             found.add((node.lineno, ast.unparse(node)))
     for node in ast.walk(tree):
         # timeline.columns("displaced"), timeline.table("displaced").

@@ -1,7 +1,7 @@
 //! Events of packets, sockets and wake-ups in the order of time, from a pass of their own on another thread.
 
 use std::sync::mpsc::{sync_channel, Receiver, TryRecvError};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arrow_array::cast::AsArray;
@@ -10,12 +10,12 @@ use arrow_array::{Array, Int64Array, RecordBatch};
 use arrow_schema::DataType;
 
 use crate::error::{bad, Result};
-use crate::event_batches::{event_batches, survey};
+use crate::event_batches::{event_batches, survey, Surveyed};
 use crate::intern::Interner;
 use crate::lives::read::{at, integers, numbers, required, Texts};
 use crate::lives::slice::NOBODY;
+use crate::recording::Recording;
 use crate::traffic::packets::End;
-use crate::traffic::Wanted;
 use crate::within::Within;
 
 /// common_flags: in a hardirq, in a softirq (TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ).
@@ -56,6 +56,26 @@ impl Kind {
             _ => return Err(bad!(Refused, "no kind of event is called '{name}'")),
         })
     }
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub struct Wanted {
+    /// Where its events are.
+    pub recording: Arc<Recording>,
+    /// What an earlier pass over its events found.
+    pub surveyed: Arc<OnceLock<Surveyed>>,
+    /// Which tracepoints tell, and the field with the packet, the socket or the task; those that are at one time happened
+    /// in this order.
+    pub events: Vec<(Kind, String, String)>,
+    /// Whether times of CPUs can be compared, so that packets can be followed.
+    pub follows: bool,
+    /// CPUs that are shown; `None`: all.
+    pub cpus: Option<Vec<u32>>,
+    /// The name that each task had longest.
+    pub longest: Vec<(i64, String)>,
+    /// Sockets that belong to one task.
+    pub sockets: Vec<(i64, i64, String)>,
 }
 
 /// One of them.

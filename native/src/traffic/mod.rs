@@ -19,10 +19,9 @@ mod packets;
 mod sums;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::event_batches::Surveyed;
 use crate::intern::Interner;
 use crate::ledger::aggregate::Aggregate;
 use crate::ledger::cpu::Found;
@@ -33,32 +32,11 @@ use crate::ledger::rows::{known, PollRow, SoftirqRow};
 use crate::ledger::shown::{Shown, Tables};
 use crate::ledger::softirq::policy;
 use crate::narrow::Narrow;
-use crate::recording::Recording;
-pub use events::Kind;
 use events::{Event, Events};
+pub use events::{Kind, Wanted};
 use lane::{Handled, Lane, Softirq, Unit};
 use packets::{End, Packets};
 use sums::Sums;
-
-/// What is asked.
-#[derive(Debug)]
-pub struct Wanted {
-    /// Where its events are.
-    pub recording: Arc<Recording>,
-    /// What an earlier pass over its events found.
-    pub surveyed: Arc<OnceLock<Surveyed>>,
-    /// Which tracepoints tell, and the field with the packet, the socket or the task; those that are at one time happened
-    /// in this order.
-    pub events: Vec<(Kind, String, String)>,
-    /// Whether times of CPUs can be compared, so that packets can be followed.
-    pub follows: bool,
-    /// CPUs that are shown; `None`: all.
-    pub cpus: Option<Vec<u32>>,
-    /// The name that each task had longest.
-    pub longest: Vec<(i64, String)>,
-    /// Sockets that belong to one task.
-    pub sockets: Vec<(i64, i64, String)>,
-}
 
 /// Threads that exist to run softirqs and interrupts: to wake one does not tell whose packets it is.
 fn is_servant(name: &str) -> bool {
