@@ -16,7 +16,7 @@ from ...capture.requires import (
     recorded_profile,
     unmet,
 )
-from ..processes.traffic import OF_EXCERPT
+from ...timeline.traffic import OF_EXCERPT
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline

@@ -12,10 +12,10 @@ from ...display.templates import as_text, render
 from ...timeline.owners import of_tasks
 from ...timeline.task import Task, comm_of, rows_of
 from ...timeline.timeline import Timeline
+from ...timeline.traffic import OF_EXCERPT
 from ..moments import NEXT, PASSED
 from ..processes.client_and_server import SLICES
 from ..processes.endpoints import endpoints
-from ..processes.traffic import OF_EXCERPT
 from ..victim import asked_or_given
 from .interval import FEWEST
 from .lifetimes import MOVED

@@ -9,10 +9,10 @@ from ...answers.question import question
 from ...spans import columns
 from ...timeline.reading import bounds_of, rows
 from ...timeline.timeline import Timeline
+from ...timeline.traffic import OF_EXCERPT
 from ...units import ranges
 from ..moments import NEXT, next_stays
 from ..processes.endpoints import endpoints
-from ..processes.traffic import OF_EXCERPT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,10 +15,11 @@ from ...timeline.owners import of_tasks
 from ...timeline.reading import bounds_of
 from ...timeline.task import Task, comm_of, require_task, rows_of
 from ...timeline.timeline import Timeline
+from ...timeline.traffic import RECEIVED, TRAFFIC
 from .context_switches import context_switches
 from .endpoints import NEEDS, require_endpoints, require_pair
 from .softirq_time import BY_TASK, NETWORK, softirq_time
-from .traffic import RECEIVED, TRAFFIC, Traffic, traffic
+from .traffic import Traffic, traffic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

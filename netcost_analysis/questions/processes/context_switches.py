@@ -9,8 +9,8 @@ from ...timeline.by import TaskBy, check_by, victim_keys
 from ...timeline.group import KNOWN, Groups, Range
 from ...timeline.owners import plain_names
 from ...timeline.timeline import Timeline
+from ...timeline.traffic import OF_EXCERPT
 from .endpoints import endpoints
-from .traffic import OF_EXCERPT
 
 # Below this bit all kernels show the same states; the bit for "preempted", above it, has moved four
 # times.

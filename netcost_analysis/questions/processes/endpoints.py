@@ -6,7 +6,8 @@ from ...timeline.facts import tracepoint_groups
 from ...timeline.owners import of_tasks
 from ...timeline.task import Task
 from ...timeline.timeline import Timeline
-from .traffic import OF_EXCERPT, Traffic, owner_events, traffic
+from ...timeline.traffic import OF_EXCERPT, owner_events
+from .traffic import Traffic, traffic
 from .traffic_pairs import pairs_of
 
 # Without these nobody knows who talks to whom, or whether they had a CPU.

@@ -13,8 +13,8 @@ from ...timeline.lives import LIVES, lived_by, lives_of
 from ...timeline.owners import plain_names
 from ...timeline.reading import once
 from ...timeline.timeline import Timeline
+from ...timeline.traffic import OF_EXCERPT
 from .endpoints import endpoints
-from .traffic import OF_EXCERPT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

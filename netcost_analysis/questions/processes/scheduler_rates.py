@@ -3,10 +3,10 @@
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...timeline.timeline import Timeline
+from ...timeline.traffic import OF_EXCERPT
 from .context_switches import context_switches
 from .endpoints import endpoints
 from .run_queue import run_queue
-from .traffic import OF_EXCERPT
 
 _RATES = ("switches_per_s", "voluntary_per_s", "involuntary_per_s", "wake_ups_per_s")
 

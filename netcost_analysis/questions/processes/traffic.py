@@ -4,44 +4,16 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ...capture.capture import Capture
 from ...frames import to_frame
-from ...timeline.aggregates import Aggregate, computed
+from ...timeline.aggregates import Aggregate
 from ...timeline.by import By, victim_keys
 from ...timeline.owners import plain_names
 from ...timeline.reading import once
 from ...timeline.timeline import Timeline
+from ...timeline.traffic import TRAFFIC, Packets
 
-QUEUED = "net:net_dev_queue"
-RECEIVED = "net:netif_receive_skb"
-READY = "sock:sk_data_ready"
-WAKING = "sched:sched_waking"
-_WAKEUP = "sched:sched_wakeup"
-# What each tracepoint tells, and its field with the packet, the socket or the task. Of events at
-# one time the first of these happened first.
-_EVENTS = {
-    QUEUED: ("queued", "skbaddr"),
-    RECEIVED: ("received", "skbaddr"),
-    "skb:skb_copy_datagram_iovec": ("taken", "skbaddr"),
-    "skb:consume_skb": ("taken", "skbaddr"),
-    "skb:kfree_skb": ("freed", "skbaddr"),
-    READY: ("ready", "skaddr"),
-    WAKING: ("woken", "pid"),
-    _WAKEUP: ("woken", "pid"),
-}
 OWNER = ("owner_tid", "owner_comm", "owner_known_by")
 _PAIR = ["sender_tid", "sender_comm", "receiver_tid", "receiver_comm"]
-
-
-class _Units(NamedTuple):
-    # What native is asked for (native/src/traffic). events: what each tells, its name and field.
-    # longest: by tid the name that the task had longest: ftrace's events name it by any name it
-    # ever had. sockets: the task that each socket woke.
-    events: tuple[tuple[str, str, str], ...]
-    follows: bool
-    longest: tuple[tuple[int, str], ...]
-    sockets: tuple[tuple[int, int, str], ...]
-    shown: tuple[int, ...] | None
 
 
 class Traffic(NamedTuple):
@@ -61,45 +33,7 @@ class Traffic(NamedTuple):
 
 
 @once
-def owner_events(capture: Capture) -> list[str]:
-    # Of the events that tell whose a softirq was those that a capture has, with field and time.
-    counts = capture.info["events"]
-    return [
-        name
-        for name, (_, field) in _EVENTS.items()
-        # fields() raises for an event that is not in the capture.
-        if counts.get(name) and {field, "time_ns", "common_cpu"} <= set(capture.native.fields(name))
-    ]
-
-
-def _units(timeline: Timeline, follows: bool = False) -> _Units:
-    recorded = owner_events(timeline.capture)
-    kinds = {"received", "ready", "woken", *(("queued", "taken", "freed") if follows else ())}
-    left_out = _WAKEUP if WAKING in recorded else None
-    events = [(name, *_EVENTS[name]) for name in recorded if name != left_out]
-    chosen = tuple((kind, name, field) for name, kind, field in events if kind in kinds)
-    cpus = None if timeline.cpus is None else tuple(timeline.cpus)
-    return _Units(chosen, follows, (), (), cpus)
-
-
-def _followed(timeline: Timeline) -> _Units:
-    follows = RECEIVED in owner_events(timeline.capture) and not timeline.missing["clocks"]
-    return _units(timeline, follows)._replace(
-        longest=_longest_names(timeline.sums()), sockets=_socket_owners(timeline)
-    )
-
-
-# Of a timeline, and of its excerpt.
-TRAFFIC = Aggregate(_followed, is_later=True)
-OF_EXCERPT = Aggregate(
-    lambda timeline: _followed(timeline.excerpt),
-    on=lambda timeline: timeline.excerpt,
-    is_later=True,
-)
-
-
-@once
-def traffic(timeline: Timeline, aggregate: Aggregate[_Units] = TRAFFIC) -> Traffic:
+def traffic(timeline: Timeline, aggregate: Aggregate[Packets] = TRAFFIC) -> Traffic:
     """Sums over a timeline's softirqs, or over its excerpt's, by whose traffic they were.
 
     The events of packets, sockets and wake-ups are read beside the softirqs, twice where
@@ -122,24 +56,6 @@ def traffic(timeline: Timeline, aggregate: Aggregate[_Units] = TRAFFIC) -> Traff
 def _plain(frame: pd.DataFrame) -> pd.DataFrame:
     coded = frame.select_dtypes("category").columns
     return frame.assign(**{name: plain_names(frame[name]) for name in coded})
-
-
-def _socket_owners(timeline: Timeline) -> tuple[tuple[int, int, str], ...]:
-    # The one task that nine in ten of a socket's announcements woke, by a pass over all of them.
-    if READY not in owner_events(timeline.capture):
-        return ()
-    [tables] = computed(timeline, _units(timeline))
-    pairs = _plain(to_frame(tables["announced"]))
-    whole = pairs.groupby("socket")["units"].transform("sum")
-    sure = pairs[(pairs["units"] >= 0.9 * whole).to_numpy()]
-    return tuple(sure[["socket", "woken_tid", "woken_comm"]].itertuples(index=False, name=None))
-
-
-def _longest_names(sums: pd.DataFrame) -> tuple[tuple[int, str], ...]:
-    named = sums[(sums["tid"].notna() & sums["comm"].notna()).to_numpy()]
-    ns = named["ns"].groupby([named["tid"], plain_names(named["comm"])]).sum().sort_values()
-    names = ns.reset_index().drop_duplicates("tid", keep="last")
-    return tuple(zip(names["tid"].tolist(), names["comm"].tolist(), strict=True))
 
 
 def own_stolen(timeline: Timeline, by: By) -> pd.DataFrame:

@@ -8,7 +8,8 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
-from .traffic import RECEIVED, TRAFFIC, WAKING, traffic
+from ...timeline.traffic import RECEIVED, TRAFFIC, WAKING
+from .traffic import traffic
 
 # With a larger share of unknown owners the events that would tell more are named.
 _MAX_UNKNOWN = 0.05

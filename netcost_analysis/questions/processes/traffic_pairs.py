@@ -6,7 +6,8 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
-from .traffic import RECEIVED, TRAFFIC, traffic
+from ...timeline.traffic import RECEIVED, TRAFFIC
+from .traffic import traffic
 
 
 @question(
