@@ -14,7 +14,7 @@ RULES = (
     declared.questions_are_whole,
     reference.files_are_what_is_declared,
     reference.every_question_is_in_them,
-    reference.readme_names_what_computes_a_figure,
+    reference.figures_lead_to_their_code,
     rows.rows_are_read_in_one_place,
     scripts.scripts_are_plain_sh,
     scripts.no_path_is_split,
