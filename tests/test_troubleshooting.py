@@ -52,7 +52,7 @@ def refused_to_users() -> list[str]:
         for file, kind, text in messages.native_refusals()
         if kind != "Refused" or file in _OF_USERS or text.startswith("nothing to account for")
     ]
-    return [*of_users, *messages.ledger_refusals()]
+    return [*of_users, *messages.ledger_refusals(), *messages.package_refusals()]
 
 
 @cache

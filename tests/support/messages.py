@@ -139,6 +139,18 @@ def package_notes() -> Iterator[tuple[str, str]]:
                 yield from ((path.name, text) for text in _texts(node))
 
 
+def package_refusals() -> Iterator[str]:
+    """The sentence of each CaptureError that the package raises, where it is written there."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Call(
+                    func=ast.Name(id="CaptureError" | "LackingError"), args=[*_, last]
+                ) if text := _filled(last):
+                    if len(re.findall(r"[A-Za-z]{2,}", text)) > 1:
+                        yield text
+
+
 def unknown_verdicts() -> Iterator[str]:
     """Why it is not known whether a recording is complete: the package's reasons and the kit's."""
     for path in (COMPLETENESS / "completeness.py", COMPLETENESS / "verdicts.py"):
