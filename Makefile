@@ -140,6 +140,10 @@ sample-data: $(VENV)/.built ## record the sample bundles again, by the lab (root
 reference: $(VENV)/.built ## docs/questions.md and the stub of `capture.ask`, from the declarations of questions
 	$(BIN)/python docs/make_reference.py
 
+.PHONY: docs
+docs: $(VENV)/.built ## the documentation as a site that works offline, from build/docs/site/index.html, its links checked
+	PYTHONPATH=. $(BIN)/python docs/build_site.py
+
 .PHONY: notebooks
 notebooks: $(VENV)/.built ## every notebook from its percent script, and executed, as a page in build/notebooks
 	$(BIN)/python notebooks/execute.py notebooks/[0-9]*.py

@@ -1,5 +1,6 @@
 # The rules of `make lint` find what breaks them.
 
+from lint.pages import sentences as prose
 from lint.rows import read_directly
 from lint.suite import sentences
 from lint.words import MODULES, PACKAGE, PLACE, computed
@@ -48,3 +49,10 @@ def test_a_sentence_is_found() -> None:
     source = "assert a == 'one two three four'\nassert f'{a} two three' in b\n"
     source += "with raises(E, match='a b c d'):\n    raise E('a b c d')\n"
     assert sentences(source) == [1, 3]
+
+
+def test_prose_is_cut_into_sentences() -> None:
+    page = "# A head\n\nOne `a b`. Two\nlines.\n\n| [a](b.md) | c d |\n\n"
+    page += "```sh\nno. prose.\n```\n- x\n- y"
+    told = [one for one in prose(page) if one]
+    assert told == ["# A head", "One code.", "Two lines.", "[a]", "c d", "- x", "- y"]

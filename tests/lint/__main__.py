@@ -3,7 +3,7 @@
 
 import sys
 
-from lint import circles, declared, reference, rows, scripts, suite, words
+from lint import circles, declared, pages, reference, rows, scripts, suite, words
 
 RULES = (
     circles.circles,
@@ -12,9 +12,11 @@ RULES = (
     declared.columns_are_whole,
     declared.definitions_differ,
     declared.questions_are_whole,
+    pages.sentences_are_short,
+    pages.readme_is_one_page,
     reference.files_are_what_is_declared,
     reference.every_question_is_in_them,
-    reference.readme_names_what_computes_a_figure,
+    reference.figures_lead_to_their_code,
     rows.rows_are_read_in_one_place,
     scripts.scripts_are_plain_sh,
     scripts.no_path_is_split,

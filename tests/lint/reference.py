@@ -41,15 +41,15 @@ def every_question_is_in_them() -> Iterator[str]:
             yield f"docs/make_reference.py:1: leaves out {name}"
 
 
-# README leads from figures that are often asked for to what computes them.
-def readme_names_what_computes_a_figure() -> Iterator[str]:
+# CONTRIBUTING.md leads from figures that are often asked for to what computes them.
+def figures_lead_to_their_code() -> Iterator[str]:
     row = re.compile(r"\| [^|]+ \| `(\w+)` \| `(\w+)` in \[[^]]+\]\(([^)]+)\)")
-    lines = (ROOT / "README.md").read_text().splitlines()
+    lines = (ROOT / "CONTRIBUTING.md").read_text().splitlines()
     rows = {number: found for number, line in enumerate(lines, 1) if (found := row.match(line))}
     if len(rows) != 8:
-        yield f"README.md:1: {len(rows)} rows of figures, not 8"
+        yield f"CONTRIBUTING.md:1: {len(rows)} rows of figures, not 8"
     for number, found in rows.items():
         question, function, path = found.groups()
         named = re.search(rf"\b(def|fn) {function}\(", (ROOT / path).read_text())
         if question not in questions() or not named:
-            yield f"README.md:{number}: {question} is not computed by {function} in {path}"
+            yield f"CONTRIBUTING.md:{number}: {question} is not computed by {function} in {path}"
