@@ -19,6 +19,7 @@ _SUBCOMMANDS = (
     "ask",
     "compare",
     "convert",
+    "digest",
     "energy",
     "events",
     "fleet",
