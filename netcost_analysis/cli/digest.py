@@ -1,6 +1,5 @@
 # netcost digest: a recording, an experiment or a fleet on one screen, to paste or to hand on.
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from textwrap import shorten
@@ -9,15 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from ..coverage import coverage_words
-from ..display.tables import Table, between, lines_of, share_between
+from ..display.tables import between, lines_of, share_between
 from ..units import duration, plural, printable, ranges, share
 from .options import beside_options, capture_arguments, json_option, opened
 from .table import width
 
 if TYPE_CHECKING:
-    from ..report.digest import Certainty, Digest, Finding, Loss, Recording
+    from ..report.digest import Certainty, Digest, Finding, Recording
 
-_GAP = re.compile(r"(?<=\S)  +")
 _PIPED, _WIDEST = 80, 100
 _NOTES, _NAMES, _THIEVES = 2, 3, 2
 # What a sentence of a stranger's command or note is cut to.
@@ -56,9 +54,7 @@ def command(path: str, as_json: bool) -> None:
         head = "\n".join(lines_of(title, room, "  "))
         print(click.style(head, bold=True) if sys.stdout.isatty() else head)
         for line in lines:
-            # Below its last column a row of the table goes on there.
-            hang = max((gap.end() for gap in _GAP.finditer(line)), default=4)
-            print("\n".join(lines_of(printable(line), room, " " * hang)))
+            print("\n".join(lines_of(printable(line), room, "    ")))
 
 
 def _sections(of: "Digest") -> Iterator[tuple[str, list[str]]]:
@@ -120,23 +116,13 @@ def _sure(of: "Certainty") -> Iterator[str]:
 
 def _lost(of: "Digest") -> Iterator[str]:
     yield from (f"  {line}" for line in of.summary)
-    if of.losses:
-        header = ["task", "on CPU", "lost", "share", "most of it to"]
-        table = Table(header, [_row(one) for one in of.losses], left={0, 4})
-        yield from (f"    {line}" for line in table.text().split("\n"))
-
-
-def _row(one: "Loss") -> list[str]:
-    thieves = (
-        f"{thief.thief} {between(thief.ns, thief.max_ns)}" for thief in one.thieves[:_THIEVES]
-    )
-    return [
-        one.victim,
-        duration(one.on_cpu_ns),
-        between(one.stolen_ns, one.stolen_max_ns),
-        share_between(one.stolen_share, one.stolen_max_share),
-        ", ".join(thieves),
-    ]
+    for one in of.losses:
+        lost = between(one.stolen_ns, one.stolen_max_ns)
+        of_cpu = "" if one.on_cpu_ns is None else f" of {duration(one.on_cpu_ns)} on CPU"
+        shares = share_between(one.stolen_share, one.stolen_max_share)
+        of_cpu += f", {shares}" if shares else ""
+        thieves = (f"{by.thief} {between(by.ns, by.max_ns)}" for by in one.thieves[:_THIEVES])
+        yield f"  {one.victim} lost {lost}{of_cpu} ({', '.join(thieves)})"
 
 
 def _found(findings: "Sequence[Finding]") -> Iterator[str]:

@@ -13,7 +13,10 @@ from msgspec import Struct
 from .._native import CaptureError, __version__
 from ..capture.recorder import recorder
 from ..display.tables import label, listed, plain
+from ..progress import each
 from .digest_findings import (
+    ASKED,
+    ASKING,
     Finding,
     Untold,
     is_of_timeline,
@@ -156,14 +159,11 @@ def schema() -> bytes:
 def of_recording(capture: "Capture") -> Digest:
     """A recording's: of its victim's run, else its load's, else all of it."""
     timeline = _timeline(capture)
-    asked: dict[str, Answer] = {}
-
-    def ask(name: str) -> "Answer":
-        if name not in asked:
-            of = timeline if timeline is not None and is_of_timeline(name) else capture
-            asked[name] = of.ask(name)
-        return asked[name]
-
+    answers = {
+        name: (timeline if timeline is not None and is_of_timeline(name) else capture).ask(name)
+        for name in each(ASKING, ASKED)
+    }
+    ask = answers.__getitem__
     lacking, headline = ask("unanswered"), ask("headline")
     known = headline.refusal is None
     return Digest(

@@ -10,6 +10,7 @@ from ..answers.answer import NO_WINDOW
 from ..answers.registry import questions
 from ..display.tables import listed
 from ..display.templates import as_text
+from ..progress import each
 from ..units import absent
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ MOST, LEAST_SHARE = 5, 0.01
 _LONG = 300
 _SENTENCE = re.compile(r"(?<=[.?!]) (?=[A-Z0-9])")
 CERTAINTY = "certainty"
+ASKING = "asking the questions"
 
 
 class Finding(Struct, kw_only=True):
@@ -102,6 +104,12 @@ _KINDS = (
         lambda of: _first(of, "owner_share", "owner_kind", "network"),
     ),
 )
+# Every question about a recording that a digest asks.
+ASKED = (
+    *("recording", "headline", "unanswered", "completeness", "coverages", "caveats"),
+    *("network_overhead", "stolen", "ledger"),
+    *(kind.question for kind in _KINDS),
+)
 # Of several recordings: in this order, for a packet's cost and a share of time have no common
 # measure.
 _OF_MANY = {
@@ -143,7 +151,7 @@ def _warnings(ask: "Callable[[str], Answer]") -> Iterator[Finding]:
 def of_many(kind: str, ask: "Ask") -> list[Finding]:
     """The first findings about an experiment or a fleet."""
     found: list[Finding] = []
-    for name in _OF_MANY[kind]:
+    for name in each(ASKING, _OF_MANY[kind]):
         if len(found) == MOST:
             break
         answer = ask(name)
