@@ -57,7 +57,7 @@ def progress(label: str, of: Amount | None = None) -> Iterator[Callable[[float],
         if bar is None:
             if time.monotonic() - started < _PATIENCE_S:
                 return
-            # tqdm(delay=) would wait as long, but importing tqdm takes time that a first answer does
+            # tqdm(delay=) would wait too, but importing tqdm takes time that a first answer does
             # not have. Here it keeps the bar from being drawn before anything is known.
             from tqdm.auto import tqdm
 

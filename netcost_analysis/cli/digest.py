@@ -107,6 +107,8 @@ def _sure(of: "Certainty") -> Iterator[str]:
     if of.recorded_share is not None:
         lost += f"; CPU time is {coverage_words(of.recorded_share, of.owned_share)}"
     yield f"  {lost}"
+    if of.accounting:
+        yield f"  accounting {of.accounting}: {of.charges}"
     if of.tracing:
         yield f"  {of.tracing}"
     yield from (f"  note: {_cut(note)}" for note in of.notes[:_NOTES])

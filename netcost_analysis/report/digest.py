@@ -88,7 +88,9 @@ class Certainty(Struct, kw_only=True):
     """How sure the figures are: fields of `caveats` and `coverages`.
 
     state: whether the recording has what the kernel counted; null if nothing says. why: what it
-    lacks, or why that is unknown. tracing: what `network_overhead` says.
+    lacks, or why that is unknown. accounting: of interrupts' time by the kernel, and whom it
+    charges, which decides what a monitor shows; null without its configuration. tracing: what
+    `network_overhead` says.
     """
 
     state: Literal["complete", "incomplete", "unknown"] | None
@@ -96,6 +98,8 @@ class Certainty(Struct, kw_only=True):
     recorded_share: float | None
     owned_share: float | None
     lost_events: int
+    accounting: str | None
+    charges: str | None
     tracing: str | None
     notes: list[str]
 
@@ -247,7 +251,8 @@ def _known(value: "str | int | None") -> "str | int | None":
 
 def _certainty(capture: "Capture", ask: "Callable[[str], Answer]") -> Certainty:
     info, said, tracing = capture.info, ask("completeness"), ask("network_overhead")
-    cover, notes = ask("coverages"), ask("caveats")
+    cover, notes, about = ask("coverages"), ask("caveats"), ask("recording")
+    charged = {} if about.refusal else {"accounting": about["regime"], "charges": about["charges"]}
     known = {} if cover.refusal else {name: plain(cover[name]) for name in _SHARES}
     return Certainty(
         state=said["state"],
@@ -255,6 +260,7 @@ def _certainty(capture: "Capture", ask: "Callable[[str], Answer]") -> Certainty:
         lost_events=info["lost_events"],
         tracing=told(tracing) if knows(tracing, "cost_share") else None,
         notes=list(info["notes"] if notes.refusal else notes["notes"]),
+        **({"accounting": None, "charges": None} | charged),
         **(dict.fromkeys(_SHARES) | known),
     )
 

@@ -59,11 +59,18 @@ class _Kind(NamedTuple):
     unless: str = ""
 
 
-def _first(answer: "Answer", column: str, of: str = "", is_: Any = None) -> Any:
-    # The first known value of a column, in rows where another one has a value.
+def _first(answer: "Answer", column: str, of: str = "", is_: Any = None, is_not: Any = None) -> Any:
+    # The first known value of a column, in rows where another one has a value, or has it not.
     rows = answer.frame.reset_index()
-    found = (rows[rows[of] == is_] if of else rows)[column].dropna()
+    if of:
+        rows = rows[rows[of] == is_ if is_not is None else rows[of] != is_not]
+    found = rows[column].dropna()
     return None if found.empty else found.iloc[0]
+
+
+def _of_kernel(answer: "Answer") -> Any:
+    # The largest part of the kernel's work: what programs do themselves is not in question.
+    return _first(answer, "busy_share", "component", is_not="application")
 
 
 def _at(part: str, field: str) -> "Callable[[Answer], Any]":
@@ -96,8 +103,8 @@ _KINDS = (
     _Kind("device_summary", "a CPU", lambda of: _first(of, "cpu_share")),
     _Kind("client_and_server", "its time on CPU", lambda of: _first(of, "network_softirq_share")),
     _Kind("softirq_time", "all CPU time", _at("in_all", "cpu_share")),
-    _Kind("components", "busy samples", lambda of: _first(of, "busy_share")),
-    _Kind("packet_components", "busy samples", lambda of: _first(of, "busy_share")),
+    _Kind("components", "busy samples", _of_kernel),
+    _Kind("packet_components", "busy samples", _of_kernel),
     _Kind(
         "energy_by_owner",
         "the energy",
