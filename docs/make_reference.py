@@ -1,6 +1,6 @@
 # What is declared, as files: docs/questions.md, docs/columns.md, the stub by which an editor
-# completes `capture.ask.`, and the schema of `netcost compare --json`. `make reference` writes
-# them, `make lint` checks.
+# completes `capture.ask.`, and the schemas of `netcost compare --json` and `digest --json`.
+# `make reference` writes them, `make lint` checks.
 
 import inspect
 import re
@@ -13,12 +13,14 @@ from netcost_analysis.answers.question import Question
 from netcost_analysis.answers.registry import TOPICS, questions
 from netcost_analysis.capture.requires import Group
 from netcost_analysis.cli.compare_json import schema
+from netcost_analysis.report.digest import schema as digest_schema
 from netcost_analysis.schema import columns
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "questions.md"
 COLUMNS = ROOT / "docs" / "columns.md"
 SCHEMA = ROOT / "docs" / "compare.schema.json"
+DIGEST = ROOT / "docs" / "digest.schema.json"
 STUB = ROOT / "netcost_analysis" / "questions" / "accessors.pyi"
 _ASKED_OF = {
     "Timeline": "a timeline",
@@ -174,6 +176,7 @@ def main() -> None:
     COLUMNS.write_text(columns_page())
     STUB.write_text(stub())
     SCHEMA.write_bytes(schema())
+    DIGEST.write_bytes(digest_schema())
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def _of(label: str, of: Amount | None, fraction: float) -> str:
 @contextmanager
 def progress(label: str, of: Amount | None = None) -> Iterator[Callable[[float], None] | None]:
     # Yields a function that native calls now and then with the fraction done, or None where nobody
-    # watches. of: the amount, if known, so that the bar shows how much is done and the time left.
+    # watches. of: the amount, if known, so that the bar shows how much of it is done.
     if not is_watched():
         yield None
         return
@@ -58,16 +58,19 @@ def progress(label: str, of: Amount | None = None) -> Iterator[Callable[[float],
             if time.monotonic() - started < _PATIENCE_S:
                 return
             # tqdm(delay=) would wait too, but importing tqdm takes time that a first answer does
-            # not have.
+            # not have. Here it keeps the bar from being drawn before anything is known.
             from tqdm.auto import tqdm
 
             bar = tqdm(
                 total=100,
                 desc=_of(label, of, fraction),
                 leave=False,
-                bar_format="{desc} {percentage:3.0f} %|{bar}| {elapsed}"
-                + ("<{remaining}" if of else ""),
+                smoothing=0,
+                delay=1e-9,
+                bar_format="{desc} {percentage:3.0f} %|{bar}| {elapsed}<{remaining}",
             )
+            # The time left follows from all of the time, also that before there was a bar.
+            bar.start_t = bar.last_print_t = bar.start_t - (time.monotonic() - started)
         if of is not None:
             bar.set_description_str(_of(label, of, fraction), refresh=False)
         bar.update(100 * fraction - bar.n)
@@ -80,7 +83,7 @@ def progress(label: str, of: Amount | None = None) -> Iterator[Callable[[float],
 
 
 def each(label: str, items: Sequence[_Item]) -> Iterator[_Item]:
-    # The items one by one, with a bar of how many are done.
+    # The items one by one, with a bar of how many are done and of the time left.
     with progress(label) as advance:
         for done, item in enumerate(items, 1):
             yield item

@@ -1,4 +1,5 @@
 import itertools
+import re
 import sys
 import time
 
@@ -46,3 +47,18 @@ def test_it_is_silent(
     if asked:
         monkeypatch.setenv("NETCOST_PROGRESS", asked)
     assert advanced(monkeypatch, capsys, watched, step_s) == ""
+
+
+def test_steps_show_the_time_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    # Half is done 40 s after the start, though the bar is new then.
+    clock = iter([0, 40, 40, 40])
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    steps = module.each("asking", ["one", "two"])
+    assert [next(steps), next(steps)] == ["one", "two"]
+    said = capsys.readouterr().err
+    steps.close()
+    assert "asking" in said
+    assert re.search(r"00:4\d<00:4\d", said)

@@ -2,6 +2,7 @@
 
 import sys
 import textwrap
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,14 +38,30 @@ def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     ctx.exit()
 
 
+@cache
+def _names() -> list[str]:
+    # By the lists in the topics' files: to import the topics takes a second, too long for a key.
+    import ast
+    from pathlib import Path
+
+    found: list[str] = []
+    for home in sorted(Path(__file__).parents[1].glob("questions/*/__init__.py")):
+        for node in ast.parse(home.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                found += ast.literal_eval(node.value)
+    return found
+
+
+def _completed(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
+    return [name for name in _names() if name.startswith(begun)]
+
+
 class _Asked(click.Command):
     # Its options are the command's and the question's, which --help describes.
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        from ..answers.registry import questions
-
-        known = questions()
-        ctx.obj = next((known[word] for word in args if word in known), None)
+        name = next((word for word in args if word in _names()), None)
+        ctx.obj = None if name is None else _question(name)
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -59,7 +76,7 @@ class _Asked(click.Command):
 
 
 @click.command("ask", cls=_Asked, short_help="Ask any question of the package: netcost ask --list.")
-@click.argument("question")
+@click.argument("question", shell_complete=_completed)
 @capture_arguments
 @output_option(".parquet", ".csv", help="Write to FILE.parquet or FILE.csv instead.")
 @click.option("--table", metavar="NAME", help="Of an answer with several tables, this one.")

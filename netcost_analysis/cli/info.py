@@ -1,5 +1,6 @@
 # netcost info: what is in a capture.
 
+import sys
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -16,9 +17,11 @@ from .options import (
     opened,
     print_json,
 )
-from .table import say
+from .table import say, width
 
 _WIDTH = 89
+# Before each line stands its name.
+_NAMED = 11
 # The usual format and version, which are not shown.
 _USUAL = ("perf.data", 2)
 _WORDS = {4: "32-bit", 8: "64-bit"}
@@ -183,12 +186,13 @@ def _events(info: dict[str, Any]) -> list[tuple[str, str]]:
         if not number and name in attrs and not name.startswith(unasked)
     ]
     counts = [(name, number) for name, number in counts if number]
-    width = max((len(f"{number:,}") for _, number in counts), default=0)
-    lines = [f"{number:>{width},}  {name}{_how(attrs.get(name))}" for name, number in counts]
+    digits = max((len(f"{number:,}") for _, number in counts), default=0)
+    lines = [f"{number:>{digits},}  {name}{_how(attrs.get(name))}" for name, number in counts]
     if silent:
         more = len(silent[_MAX_SILENT:])
         named = silent if more < 2 else [*silent[:_MAX_SILENT], f"{more:,} more (--json has all)"]
-        lines.extend(wrap(f"none of {', '.join(named)}", _WIDTH))
+        room = min(_WIDTH, width() - _NAMED) if sys.stdout.isatty() else _WIDTH
+        lines.extend(wrap(f"none of {', '.join(named)}", room))
     return [("" if i else "events", line) for i, line in enumerate(lines)]
 
 

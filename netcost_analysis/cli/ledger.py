@@ -16,7 +16,7 @@ from .options import (
     print_json,
     window_options,
 )
-from .table import say, show
+from .table import left_out, say, show, wide_option
 
 if TYPE_CHECKING:
     from ..questions.ledger import Ledger
@@ -35,10 +35,11 @@ _FACTS = ("softirqs", "interrupts", "polls", "on_cpu")
     show_default=True,
     help="Tell victims apart by command, task or CPU; or gather what each device did.",
 )
+@wide_option
 @beside_options
 @window_options
 @json_option
-def command(path: str, by: By, part: Part, as_json: bool) -> None:
+def command(path: str, by: By, wide: bool, part: Part, as_json: bool) -> None:
     """Show who lost CPU time to what."""
     from ..questions.completeness.summary import quick_verdict
     from ..questions.ledger import ledger_of
@@ -52,7 +53,10 @@ def command(path: str, by: By, part: Part, as_json: bool) -> None:
         return
     say(ledger_title(timeline) + "\n")
     if matrix.victims:
-        show(ledger_table(matrix, shutil.get_terminal_size((132, 24)).columns))
+        table = ledger_table(matrix, shutil.get_terminal_size((132, 24)).columns)
+        # Times before their shares, whose columns have no head.
+        order = sorted(range(len(table.header)), key=lambda place: not table.header[place])
+        left_out(show(table, order, wide), len(table.header), names=False)
     else:
         print(NO_TASK)
     say(ledger_footer(matrix, timeline, verdict))

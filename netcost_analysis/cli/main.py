@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from io import TextIOWrapper
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,10 +15,14 @@ from .._native import __version__
 from ..accessors import load
 from .options import PATH
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 _SUBCOMMANDS = (
     "ask",
     "compare",
     "convert",
+    "digest",
     "energy",
     "events",
     "fleet",
@@ -34,6 +38,18 @@ _SUBCOMMANDS = (
     "view",
 )
 
+# What one needs first, for whoever gives no command.
+_FIRST = """\
+netcost says what networking costs a host's CPUs, and whom it takes the time from.
+
+  capture/netcost-record -o mine --duration 10   records, as root, on the host in question
+  netcost stolen mine                            says who lost CPU time to what
+  netcost report mine -o mine.html               writes that as a page with pictures
+
+netcost --help lists all commands; netcost digest mine says all of it on one screen."""
+# The variable in which a shell asks for completions, and how: bash_source, zsh_complete, ...
+_COMPLETE = "_NETCOST_COMPLETE"
+
 
 class _Group(click.Group):
     # Knows its commands by name and imports one when it is called.
@@ -47,31 +63,55 @@ class _Group(click.Group):
         command: click.Command = load(f"cli.{cmd_name.replace('-', '_')}:command")
         return command
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
+
+        # Names alone: for what each does, all of them would be imported.
+        named = [name for name in _SUBCOMMANDS if name.startswith(incomplete)]
+        options = super().shell_complete(ctx, incomplete) if incomplete.startswith("-") else []
+        return [*map(CompletionItem, named), *options]
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in _SUBCOMMANDS and not args[0].startswith("-"):
-            from ..errors import no_such
-
-            ctx.fail(no_such("command", args[0], _SUBCOMMANDS))
+            ctx.fail(_no_command(args[0]))
         return super().resolve_command(ctx, args)
 
 
+def _no_command(name: str) -> str:
+    from ..answers.registry import questions
+    from ..errors import no_such
+
+    if name in questions():
+        return f"no command {name!r}; it is a question: netcost ask {name} PATH"
+    return no_such("command", name, _SUBCOMMANDS)
+
+
 @click.group(
-    cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=_Group,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="netcost")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """What networking costs a host's CPUs, and whom it takes the time from.
 
     PATH is a perf.data or trace.dat file, the text of `perf script`, `trace-cmd report` or ftrace,
     the directory `perf record --threads` writes, a copy of tracefs, a bundle of netcost-record
     (also in one file, as netcost-pack makes it), or "-" for standard input.
     """
+    if ctx.invoked_subcommand is None:
+        print(_FIRST)
 
 
 def main() -> None:
     """Run the console script; exits 0, 2 for usage, 1 with a line on stderr for bad input."""
+    if instruction := os.environ.get(_COMPLETE):
+        from click.shell_completion import shell_complete
+
+        sys.exit(shell_complete(cli, {}, "netcost", _COMPLETE, instruction))
     given: dict[str, Any] = {}
     # Temporary folders are removed whatever ends the process.
     for number in (signal.SIGTERM, signal.SIGHUP):

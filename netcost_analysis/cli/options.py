@@ -46,7 +46,9 @@ json_option = click.option(
 
 
 def path_argument(function: Callable[..., None]) -> Callable[..., None]:
-    return click.argument("path", callback=_keep(PATH))(function)
+    # A type of paths, for which shells complete files.
+    kind = click.Path(allow_dash=True)
+    return click.argument("path", type=kind, callback=_keep(PATH))(function)
 
 
 def capture_arguments(function: Callable[..., None]) -> Callable[..., None]:

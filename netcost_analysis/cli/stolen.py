@@ -111,7 +111,7 @@ def command(
     say("\n".join(map(printable, [*first, *cost_words(timeline, cost, alone=not first)])))
     window = window_text(timeline.duration_ns, timeline.summary["cpus"], timeline.window.during)
     if victim is None:
-        print(f"\nWhere each task's time on CPU went {window}\n")
+        say(f"\nWhere each task's time on CPU went {window}\n")
         if everyone:
             table = overview(timeline, service and service[1], everyone, rest)
             missing = show(table, by_importance(table, MAIN), wide)
@@ -126,7 +126,7 @@ def command(
     else:
         [loss] = everyone
         name = label(loss.comm if isinstance(victim, str) else (victim, loss.comm))
-        print(f"\nWhere the time of {printable(name)} on CPU went {window}\n")
+        say(f"\nWhere the time of {printable(name)} on CPU went {window}\n")
         show(detail(timeline, loss, regime))
         if not timeline.missing["on_cpu"]:
             show_life(timeline, victim)

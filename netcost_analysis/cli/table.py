@@ -119,7 +119,7 @@ def left_out(columns: int, of: int, rows: str = "", names: bool = True) -> None:
         lines.append(f"{columns} of {of} columns left out: {how}")
     sys.stdout.flush()
     for line in lines:
-        print(f"({line})", file=sys.stderr)
+        print("\n".join(lines_of(f"({line})", width())), file=sys.stderr)
 
 
 def say(text: str) -> None:
@@ -153,9 +153,11 @@ columns_option = click.option(
 
 
 def with_columns(frame: "pd.DataFrame", wanted: Sequence[str]) -> "pd.DataFrame":
-    """These columns of a frame. Raises click's UsageError, with those there are, for another."""
+    """These columns of a frame. Raises click's UsageError, with the nearest, for another."""
+    from ..errors import no_such
+
     known = list(map(str, frame.columns))
     for name in wanted:
         if name not in known:
-            raise click.UsageError(f"no column {name!r}; there are {', '.join(known)}")
+            raise click.UsageError(no_such("column", name, known))
     return frame[list(dict.fromkeys(wanted))]

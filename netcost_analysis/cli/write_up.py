@@ -1,13 +1,14 @@
 # The answers about a sweep or a fleet in a fixed order, as text, JSON or a page like netcost
 # report's.
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import click
 
+from ..progress import each
 from .answer_output import plain_answer
 from .options import json_option, output_option, path_argument, print_json
 from .report import EXTRA
@@ -42,7 +43,7 @@ def write_up(
     context = click.get_current_context()
     path = str(context.params["path"])
     if output is None and as_json:
-        print_json({name: plain_answer(source.ask(name)) for name in questions})
+        print_json({name: plain_answer(source.ask(name)) for name in _asked(questions)})
     elif output is None:
         print(_text(source, questions), end="")
     else:
@@ -72,8 +73,12 @@ def _page(notebook: str, command: str, path: str, output: str) -> None:
 
 
 def _text(source: "Experiment | Fleet", questions: Mapping[str, str]) -> str:
-    parts = [_section(source.ask(name), title) for name, title in questions.items()]
+    parts = [_section(source.ask(name), questions[name]) for name in _asked(questions)]
     return "\n\n".join(parts) + "\n"
+
+
+def _asked(questions: Mapping[str, str]) -> Iterator[str]:
+    return each("asking the questions", list(questions))
 
 
 def _section(answer: "Answer", title: str) -> str:

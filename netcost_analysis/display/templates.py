@@ -149,7 +149,8 @@ def _reader() -> "MarkdownIt":
 
 def as_html(markdown: str) -> str:
     """Markdown as HTML; nothing in the text becomes a tag."""
-    return str(_reader().render(markdown))
+    # An answer's first sentence stands right below a page's title, whatever it is set in.
+    return str(_reader().render(markdown)).replace("<h4>", '<h4 aria-level="2">')
 
 
 def as_text(markdown: str) -> str:

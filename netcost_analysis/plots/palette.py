@@ -35,6 +35,9 @@ KIND_NAMES = {
     "unknown": "no known owner",
 }
 
+# In a timeline, the task that the questions are about, beside KIND and PART.
+VICTIM = "#f0e442"
+
 # Parts of the kernel's work (components_by_size.py, GROUPS).
 COMPONENT_GROUPS = {
     "driver": "#d55e00",
@@ -128,7 +131,7 @@ TASK_STATE = {
     "own": TASK,
     "network": KIND["softirq"],
     "other": KIND["softirq_other"],
-    "waited": "#f0e442",
+    "waited": VICTIM,
     "asleep": KIND["idle"],
 }
 

@@ -15,6 +15,7 @@ from ..display.figures import figures
 from ..display.templates import as_html, escaped, fenced, one_line, without_controls
 from ..errors import LackingError
 from ..files import replacing
+from ..progress import each
 from ..units import plural, printable
 from .identities import identities, recorders
 from .mail_text import (
@@ -82,7 +83,7 @@ class WriteUp:
     ) -> None:
         self.comparison = comparison
         asked = [one.name for one in questions().values() if one.asked_of == "comparison"]
-        answers = {name: comparison.ask(name) for name in asked}
+        answers = {name: comparison.ask(name) for name in each("asking the questions", asked)}
         # Few recordings have samples of functions: a lack of them is not worth mentioning.
         self.answers = {name: one for name, one in answers.items() if _lacks(one) != "samples"}
         if not self.is_of_samples:

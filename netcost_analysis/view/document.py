@@ -19,7 +19,7 @@ _PAGE = """<!DOCTYPE html>
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title><style>body {{ margin: 0; }}</style></head><body>
-<div id="timeline"></div>
+<main id="timeline"></main>
 <noscript>The timeline is drawn by JavaScript, all of which is in this page.</noscript>
 <script type="application/json" id="data">{data}</script>
 <script type="module">

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..plots.palette import INK, KIND, KIND_NAMES, PART, PART_NAMES
+from ..plots.palette import INK, KIND, KIND_NAMES, PART, PART_NAMES, VICTIM
+from ..timeline.task import by_of, is_of, label_of
 from .owners import IDLE_PARTS, Owners
 
 if TYPE_CHECKING:
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
 # Buckets of a tile.
 BUCKETS = 512
+# The kind, and the part, of the victim's own time.
+_VICTIM = "victim"
 LINKS = ("interrupt", "raiser", "episode", "migration")
 # At most so many gaps are marked: the widest.
 _MOST_MARKS = 10_000
@@ -32,6 +35,17 @@ def header(
     summary = timeline.summary
     begin_ns, end_ns = int(summary["start_ns"]), int(summary["end_ns"])
     parts = dict.fromkeys(IDLE_PARTS, KIND["idle"])
+    shown = [one._asdict() for one in owners.owners]
+    named = {}
+    if (victim := timeline.victim) is not None:
+        named = {_VICTIM: f"the victim, {label_of(timeline, victim)}"}
+        for one in shown:
+            task = None if one["task"] is None else owners.tasks[one["task"]]
+            # As victim_of() tells them apart.
+            told = task if task is None or by_of(victim) == "tid" else task[1]
+            if told and one["part"] == "own" and is_of(told, victim):
+                one |= {"kind": _VICTIM, "part": _VICTIM}
+    colours = dict.fromkeys(named, VICTIM)
     notes = list(timeline.notes)
     if len(gaps["cpu"]) > _MOST_MARKS:
         notes.append(f"of {len(gaps['cpu']):,} gaps the {_MOST_MARKS:,} widest are marked")
@@ -42,10 +56,10 @@ def header(
         "bucket_count": BUCKETS,
         "max_level": max_level(end_ns - begin_ns),
         "cpus": list(summary["cpus"]),
-        "owners": [one._asdict() for one in owners.owners],
+        "owners": shown,
         "tasks": [{"tid": tid, "comm": comm} for tid, comm in owners.tasks],
-        "colours": {"kind": KIND, "part": PART | parts, "ink": INK},
-        "names": {"kind": KIND_NAMES, "part": PART_NAMES | IDLE_PARTS},
+        "colours": {"kind": KIND | colours, "part": PART | parts | colours, "ink": INK},
+        "names": {"kind": KIND_NAMES | named, "part": PART_NAMES | IDLE_PARTS | named},
         "marks": _marks(gaps, begin_ns),
         "links": list(LINKS),
         "absent": {"packets": timeline.missing["polls"], "stolen": timeline.missing["softirqs"]},

@@ -1,5 +1,5 @@
 # What is written from the declarations is up to date: docs/questions.md, docs/columns.md, the
-# schema of a comparison, and the stub by which editors complete questions.
+# schemas of a comparison and a digest, and the stub by which editors complete questions.
 
 import importlib.util
 import re
@@ -28,6 +28,7 @@ def files_are_what_is_declared() -> Iterator[str]:
         of.COLUMNS: of.columns_page().encode(),
         of.STUB: of.stub().encode(),
         of.SCHEMA: of.schema(),
+        of.DIGEST: of.digest_schema(),
     }
     for path, text in whole.items():
         if path.read_bytes() != text:

@@ -18,7 +18,15 @@ from netcost_analysis.plots.answer import answer, thieves
 from netcost_analysis.plots.batches import batches, cost_by_batch, packets_per_softirq
 from netcost_analysis.plots.estimates import estimates
 from netcost_analysis.plots.lanes import lanes
-from netcost_analysis.plots.palette import ESTIMATE, KIND, KIND_NAMES, PART, PART_NAMES, style
+from netcost_analysis.plots.palette import (
+    ESTIMATE,
+    KIND,
+    KIND_NAMES,
+    PART,
+    PART_NAMES,
+    VICTIM,
+    style,
+)
 from netcost_analysis.plots.remedies import remedies
 from netcost_analysis.plots.time import stolen_over_time
 from netcost_analysis.questions.stolen_time.headline import PARTS
@@ -250,7 +258,11 @@ def test_every_part_has_a_colour_and_a_name() -> None:
 
 
 @pytest.mark.parametrize("eye", DEFICIENT)
-@pytest.mark.parametrize("palette", [KIND, PART, ESTIMATE], ids=["kinds", "parts", "estimates"])
+@pytest.mark.parametrize(
+    "palette",
+    [KIND | {"victim": VICTIM}, PART | {"victim": VICTIM}, ESTIMATE],
+    ids=["kinds", "parts", "estimates"],
+)
 def test_colours_stay_apart(palette: dict[str, str], eye: str) -> None:
     # idle and unknown are near white on purpose; a hatch tells unknown.
     colors = {name: lab(color, DEFICIENT[eye]) for name, color in palette.items()}

@@ -318,6 +318,6 @@ def test_shares_of_one_name_are_told_apart(shown: Shown, tiles: Tiles) -> None:
             });""",
             number,
         )
-        is_plain = owner["kind"] in ("task", "idle", "unknown")
+        is_plain = owner["kind"] in ("task", "victim", "idle", "unknown")
         assert is_plain or f"({told['names']['part'][owner['part']]})" in said
         assert any(line.endswith("ns: 1 packet") for line in said.splitlines())

@@ -6,8 +6,8 @@ import { inkOn, printable, rgb } from "./text.js";
 
 // From the bottom up: what interrupts is on the floor, where heights compare; what is idle or unknown is on top.
 const ORDER = {
-  kind: ["poll", "softirq", "hardirq", "vector", "softirq_other", "nmi", "task", "unknown", "idle"],
-  part: ["stolen_network", "stolen_maybe_network", "stolen_or_synchronous", "stolen_other", "synchronous", "scheduled", "from_idle", "own", "unknown", "idle"],
+  kind: ["poll", "softirq", "hardirq", "vector", "softirq_other", "nmi", "victim", "task", "unknown", "idle"],
+  part: ["stolen_network", "stolen_maybe_network", "stolen_or_synchronous", "stolen_other", "synchronous", "scheduled", "from_idle", "victim", "own", "unknown", "idle"],
 };
 const HATCH = [154, 163, 171];
 const LABEL_FROM = 26;

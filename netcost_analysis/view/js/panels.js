@@ -7,7 +7,7 @@ import { ownerName, taskName } from "./lanes.js";
 const MOST_ROWS = 500;
 
 export const STYLE = `
-.netcost-view { display: flex; flex-direction: column; box-sizing: border-box; width: 100%; background: #fff; color: #1a1a1a; font: 13px/1.4 "DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif; }
+.netcost-view { color-scheme: light; display: flex; flex-direction: column; box-sizing: border-box; width: 100%; background: #fff; color: #1a1a1a; font: 13px/1.4 "DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif; }
 .netcost-view * { box-sizing: border-box; }
 .netcost-view.fills { height: 100vh; }
 .netcost-view [hidden] { display: none !important; }
@@ -122,7 +122,7 @@ export function fillTable(table, rows, whole) {
 // An interrupt's name is that of several owners: at whose cost tells them apart.
 function shareName(header, owner) {
   const { kind, part } = header.owners[owner];
-  const isPlain = ["task", "idle", "unknown"].includes(kind);
+  const isPlain = ["task", "victim", "idle", "unknown"].includes(kind);
   return ownerName(header, owner) + (isPlain ? "" : ` (${header.names.part[part] ?? part})`);
 }
 
@@ -133,11 +133,11 @@ export function hoverLines(header, cpu, found) {
     const owner = header.owners[found.owner];
     lines.push(["b", ownerName(header, found.owner)]);
     const kind = header.names.kind[owner.kind] ?? owner.kind;
-    const part = owner.kind === "idle" || owner.kind === "unknown" ? "" : header.names.part[owner.part];
+    const part = ["victim", "idle", "unknown"].includes(owner.kind) ? "" : header.names.part[owner.part];
     lines.push(["div", [`CPU ${cpu}`, kind, part].filter(Boolean).join(" · ")]);
     if (owner.device) lines.push(["div", `device ${printable(owner.device)}`]);
     const task = taskName(header, found.task);
-    if (task && owner.kind !== "task" && owner.kind !== "idle") lines.push(["div", `on top of ${task}`]);
+    if (task && !["task", "victim", "idle"].includes(owner.kind)) lines.push(["div", `on top of ${task}`]);
     lines.push(["div", `${found.isCut ? "at least " : ""}${duration(found.end - found.begin)}, from ${instant(found.begin)}`]);
   } else {
     lines.push(["b", `CPU ${cpu}: shares of ${duration(found.end - found.begin)}`]);

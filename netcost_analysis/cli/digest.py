@@ -1,0 +1,164 @@
+# netcost digest: a recording, an experiment or a fleet on one screen, to paste or to hand on.
+
+import sys
+from collections.abc import Iterator, Sequence
+from textwrap import shorten
+from typing import TYPE_CHECKING
+
+import click
+
+from ..coverage import coverage_words
+from ..display.tables import between, lines_of, share_between
+from ..units import duration, plural, printable, ranges, share
+from .options import beside_options, capture_arguments, json_option, opened
+from .table import width
+
+if TYPE_CHECKING:
+    from ..report.digest import Certainty, Digest, Finding, Recording
+
+_PIPED, _WIDEST = 80, 100
+_NOTES, _NAMES, _THIEVES = 2, 3, 2
+# What a sentence of a stranger's command or note is cut to.
+_LONG = 150
+
+
+@click.command("digest", short_help="One screen to paste or hand on: what it is, who lost what.")
+@capture_arguments
+@beside_options
+@json_option
+def command(path: str, as_json: bool) -> None:
+    """Show on one screen what a recording, an experiment or a fleet says.
+
+    What it is, how sure the figures are, who lost what to whom, the five findings that matter most,
+    each with its question, and what cannot be told.
+    """
+    from ..fleet.dataset import is_dataset
+    from ..opening.experiment import is_experiment, open_experiment
+    from ..report.digest import encoded, of_experiment, of_fleet, of_recording
+    from .options import nothing_beside_experiment
+
+    if is_experiment(path):
+        nothing_beside_experiment()
+        made = of_experiment(open_experiment(path))
+    elif is_dataset(path):
+        from ..fleet.fleet import open_fleet
+
+        made = of_fleet(open_fleet(path))
+    else:
+        made = of_recording(opened(path))
+    if as_json:
+        print(encoded(made).decode())
+        return
+    room = min(width(), _WIDEST) if sys.stdout.isatty() else _PIPED
+    for title, lines in _sections(made):
+        head = "\n".join(lines_of(title, room, "  "))
+        print(click.style(head, bold=True) if sys.stdout.isatty() else head)
+        for line in lines:
+            print("\n".join(lines_of(printable(line), room, "    ")))
+
+
+def _sections(of: "Digest") -> Iterator[tuple[str, list[str]]]:
+    yield f"netcost digest {of.netcost_digest}: {printable(of.path)} ({of.kind})", list(_what(of))
+    if of.certainty is not None:
+        yield "How sure", list(_sure(of.certainty))
+    if of.kind == "recording":
+        during = of.window.during if of.window else ""
+        yield f"Who lost what to whom {during}".strip(), list(_lost(of)) or ["  unknown: see below"]
+    if of.findings:
+        yield "What matters most (netcost ask NAME PATH has the rest)", list(_found(of.findings))
+    if of.untold:
+        yield "What cannot be told", list(_untold(of))
+
+
+def _what(of: "Digest") -> Iterator[str]:
+    if of.recording is not None:
+        yield from _recording(of.recording)
+    if of.experiment is not None:
+        one = of.experiment
+        made = (f"kernel {one.kernel}" if one.kernel else "", one.started or "")
+        about = ", ".join(filter(None, (plural(one.steps, "recording"), *made)))
+        yield f"  {one.experiment or 'steps'}: {about}"
+        if one.command:
+            yield f"  made by: {_cut(one.command)}"
+    if of.kind != "recording":
+        yield from (f"  {_cut(line)}" for line in of.summary[:_NOTES])
+
+
+def _recording(one: "Recording") -> Iterator[str]:
+    kernel = f"kernel {one.kernel or 'unknown'}"
+    host = (one.hostname, kernel, one.arch, one.cpu_model, one.virtualization)
+    yield f"  host: {', '.join(filter(None, host))}"
+    cpus = f"CPUs {ranges(one.cpus)}" if one.cpus else "no CPU named"
+    of = f" of {one.nr_cpus}" if one.nr_cpus else ""
+    lasted = duration(one.duration_ns)
+    yield f"  recorded: {plural(one.events, 'event')} in {lasted}, {cpus}{of}, by {one.recorder}"
+    if one.victim:
+        yield f"  victim: {_cut(one.victim)}" + (
+            "" if one.victim_cpu is None else f", on CPU {one.victim_cpu}"
+        )
+    if one.load:
+        yield f"  load: {_cut(one.load)}"
+
+
+def _sure(of: "Certainty") -> Iterator[str]:
+    state = {"complete": "complete: it has all that its host counted", "incomplete": of.why}
+    yield f"  {state.get(of.state or '') or f'unknown whether events are missing: {of.why}'}"
+    lost = f"{plural(of.lost_events, 'event')} lost"
+    if of.recorded_share is not None:
+        lost += f"; CPU time is {coverage_words(of.recorded_share, of.owned_share)}"
+    yield f"  {lost}"
+    if of.accounting:
+        yield f"  accounting {of.accounting}: {of.charges}"
+    if of.tracing:
+        yield f"  {of.tracing}"
+    yield from (f"  note: {_cut(note)}" for note in of.notes[:_NOTES])
+    if more := of.notes[_NOTES:]:
+        yield f"  {plural(len(more), 'more note')}: netcost ask caveats"
+
+
+def _lost(of: "Digest") -> Iterator[str]:
+    yield from (f"  {line}" for line in of.summary)
+    for one in of.losses:
+        lost = between(one.stolen_ns, one.stolen_max_ns)
+        of_cpu = "" if one.on_cpu_ns is None else f" of {duration(one.on_cpu_ns)} on CPU"
+        shares = share_between(one.stolen_share, one.stolen_max_share)
+        of_cpu += f", {shares}" if shares else ""
+        thieves = (f"{by.thief} {between(by.ns, by.max_ns)}" for by in one.thieves[:_THIEVES])
+        yield f"  {one.victim} lost {lost}{of_cpu} ({', '.join(thieves)})"
+
+
+def _found(findings: "Sequence[Finding]") -> Iterator[str]:
+    for one in findings:
+        about = "" if one.share is None else f" ({share(one.share)} of {one.share_of})"
+        yield f"  {one.question}{about}: {one.says}"
+
+
+_LACKS = {
+    "events": "events not recorded",
+    "samples": "no samples of functions",
+    "bundle": "nothing kept beside the trace",
+    "victim": "no victim recorded",
+    "files": "not measured beside the trace",
+    "ledger": "the owners of CPU time unknown",
+    "unseen": "nothing of it was seen",
+}
+
+
+def _untold(of: "Digest") -> Iterator[str]:
+    from ..report.digest_findings import CERTAINTY, sentences
+
+    for one in of.untold:
+        if one.lacks == CERTAINTY:
+            yield f"  {one.questions[0]}: {sentences(one.why)}"
+        elif not one.questions:
+            yield f"  {one.why}"
+        else:
+            named, more = ", ".join(one.questions[:_NAMES]), len(one.questions[_NAMES:])
+            lacks = _LACKS.get(one.lacks, f"no {one.lacks}")
+            yield f"  {lacks}: {named}{f' and {more} more' if more else ''}"
+    if of.next_command:
+        yield f"  recorded by: {of.next_command}"
+
+
+def _cut(text: str) -> str:
+    return shorten(text, _LONG, placeholder=" ...")

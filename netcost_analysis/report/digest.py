@@ -1,0 +1,283 @@
+"""A recording, an experiment or a fleet on one screen, and as JSON: selected from its answers.
+
+Nothing is computed here: each figure is a field of an answer, each sentence is an answer's own.
+docs/digest.schema.json is made of these types.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from msgspec import Struct
+
+from .._native import CaptureError, __version__
+from ..capture.recorder import recorder
+from ..display.tables import label, listed, plain
+from ..progress import each
+from .digest_findings import (
+    ASKED,
+    ASKING,
+    Finding,
+    Untold,
+    is_of_timeline,
+    knows,
+    of_many,
+    of_one,
+    told,
+    unanswered,
+    undecided,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..answers.answer import Answer
+    from ..capture.capture import Capture
+    from ..fleet.fleet import Fleet
+    from ..opening.experiment import Experiment
+    from ..timeline.timeline import Timeline
+
+FORMAT = 1
+# So many victims and thieves are shown.
+_VICTIMS, _THIEVES = 3, 3
+_SHARES = ("recorded_share", "owned_share")
+_ALONE = (
+    "no question about an experiment has an answer here: netcost compare compares its steps, "
+    "netcost digest takes each"
+)
+_OF_STOLEN = ("on_cpu_ns", "stolen_ns", "stolen_max_ns", "stolen_share", "stolen_max_share")
+
+
+class Recording(Struct, kw_only=True):
+    """What was recorded: fields of `netcost info --json` and of `recording`."""
+
+    recorder: str
+    bundle: bool
+    hostname: str | None
+    kernel: str | None
+    arch: str | None
+    cpu_model: str | None = None
+    virtualization: str | None = None
+    cpus: list[int]
+    nr_cpus: int | None
+    duration_ns: int | None
+    events: int
+    victim: str | None = None
+    victim_cpu: int | None = None
+    load: str | None = None
+
+
+class Window(Struct, kw_only=True):
+    """Which part the figures are of. during: whose run, empty for all of the recording."""
+
+    during: str
+    duration_ns: int
+
+
+class Steps(Struct, kw_only=True):
+    """An experiment: fields of `netcost info --json`. steps: how many."""
+
+    experiment: str | None
+    command: str | None
+    kernel: str | None
+    started: str | None
+    steps: int
+
+
+class Certainty(Struct, kw_only=True):
+    """How sure the figures are: fields of `caveats` and `coverages`.
+
+    state: whether the recording has what the kernel counted; null if nothing says. why: what it
+    lacks, or why that is unknown. accounting: of interrupts' time by the kernel, and whom it
+    charges, which decides what a monitor shows; null without its configuration. tracing: what
+    `network_overhead` says.
+    """
+
+    state: Literal["complete", "incomplete", "unknown"] | None
+    why: str | None
+    recorded_share: float | None
+    owned_share: float | None
+    lost_events: int
+    accounting: str | None
+    charges: str | None
+    tracing: str | None
+    notes: list[str]
+
+
+class Thief(Struct, kw_only=True):
+    """What a thief took from a victim, at least and at most: a cell of `ledger`."""
+
+    thief: str
+    ns: int
+    max_ns: int
+
+
+class Loss(Struct, kw_only=True):
+    """A row of `stolen`, with the thieves that took most. Shares are of on_cpu_ns."""
+
+    victim: str
+    on_cpu_ns: int | None
+    stolen_ns: int
+    stolen_max_ns: int
+    stolen_share: float | None
+    stolen_max_share: float | None
+    thieves: list[Thief]
+
+
+class Digest(Struct, kw_only=True):
+    """A digest. Fields may be added; those listed keep their meaning.
+
+    Times are in ns, shares are fractions, null is unknown. summary: what it comes to. losses: of
+    the tasks that lost most. findings: at most five, chosen by the rule in docs/cli.md. untold:
+    what cannot be told, and why. next_command: what records what is missing.
+    """
+
+    netcost_digest: int = FORMAT
+    netcost: str
+    path: str
+    kind: Literal["recording", "experiment", "fleet"]
+    recording: Recording | None = None
+    experiment: Steps | None = None
+    window: Window | None = None
+    certainty: Certainty | None = None
+    victim: str | None = None
+    summary: list[str]
+    losses: list[Loss] = []
+    findings: list[Finding]
+    untold: list[Untold]
+    next_command: str | None = None
+
+
+def encoded(digest: Digest) -> bytes:
+    """The digest as JSON, of which the types are checked."""
+    made = msgspec.convert(msgspec.to_builtins(digest), Digest)
+    return msgspec.json.format(msgspec.json.encode(made), indent=2)
+
+
+def schema() -> bytes:
+    """Its JSON Schema, as docs/digest.schema.json has it."""
+    made = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return msgspec.json.format(msgspec.json.encode(made | msgspec.json.schema(Digest))) + b"\n"
+
+
+def of_recording(capture: "Capture") -> Digest:
+    """A recording's: of its victim's run, else its load's, else all of it."""
+    timeline = _timeline(capture)
+    answers = {
+        name: (timeline if timeline is not None and is_of_timeline(name) else capture).ask(name)
+        for name in each(ASKING, ASKED)
+    }
+    ask = answers.__getitem__
+    lacking, headline = ask("unanswered"), ask("headline")
+    known = headline.refusal is None
+    return Digest(
+        netcost=__version__,
+        path=str(capture.info["path"]),
+        kind="recording",
+        recording=_recording(capture, ask),
+        window=timeline and Window(during=timeline.window.during, duration_ns=timeline.duration_ns),
+        certainty=_certainty(capture, ask),
+        victim=headline["victim"] if known else None,
+        # The last line is about coverage, which certainty has.
+        summary=list(headline.parts.get("lines", ())[:-1] or [told(headline)]) if known else [],
+        losses=list(_losses(ask)) if known else [],
+        findings=of_one(ask),
+        untold=[*undecided(ask), *unanswered(lacking)],
+        next_command=lacking["next_command"] if known and len(lacking.frame) else None,
+    )
+
+
+def _timeline(capture: "Capture") -> "Timeline | None":
+    # None without a ledger.
+    try:
+        timeline = capture.timeline(window="auto")
+        _ = timeline.summary
+    except CaptureError:
+        return None
+    return timeline
+
+
+def of_experiment(experiment: "Experiment") -> Digest:
+    """An experiment's: what its steps say together."""
+    info = experiment.info
+    about = {name: info[name] for name in ("experiment", "command", "kernel", "started")}
+    found = of_many("experiment", experiment.ask)
+    alone = Untold(questions=[], lacks="experiment", why=_ALONE)
+    return Digest(
+        netcost=__version__,
+        path=str(info["path"]),
+        kind="experiment",
+        experiment=Steps(steps=len(info["steps"]), **about),
+        summary=[str(note) for note in info["notes"]],
+        findings=found,
+        untold=[] if found else [alone],
+    )
+
+
+def of_fleet(fleet: "Fleet") -> Digest:
+    """A fleet's: what its captures say together."""
+    unreadable = fleet.ask("unreadable")
+    lacking = [Untold(questions=["unreadable"], lacks="files", why=told(unreadable))]
+    return Digest(
+        netcost=__version__,
+        path=str(fleet.path),
+        kind="fleet",
+        summary=[told(fleet.ask("fleet_captures"))],
+        findings=of_many("fleet", fleet.ask),
+        untold=lacking if len(unreadable.frame) else [],
+    )
+
+
+def _recording(capture: "Capture", ask: "Callable[[str], Answer]") -> Recording:
+    info, said = capture.info, ask("recording")
+    more = ("cpu_model", "virtualization", "victim", "victim_cpu", "load")
+    return Recording(
+        recorder=recorder(info),
+        bundle=info["bundle"],
+        hostname=info.get("hostname"),
+        kernel=info.get("kernel"),
+        arch=info.get("arch"),
+        cpus=list(info["cpus"]),
+        nr_cpus=info.get("nr_cpus"),
+        duration_ns=info["duration_ns"],
+        events=capture.event_count,
+        **({name: _known(said[name]) for name in more} if said.refusal is None else {}),
+    )
+
+
+def _known(value: "str | int | None") -> "str | int | None":
+    return None if value == "unknown" else value
+
+
+def _certainty(capture: "Capture", ask: "Callable[[str], Answer]") -> Certainty:
+    info, said, tracing = capture.info, ask("completeness"), ask("network_overhead")
+    cover, notes, about = ask("coverages"), ask("caveats"), ask("recording")
+    charged = {} if about.refusal else {"accounting": about["regime"], "charges": about["charges"]}
+    known = {} if cover.refusal else {name: plain(cover[name]) for name in _SHARES}
+    return Certainty(
+        state=said["state"],
+        why=said["why"] or None,
+        lost_events=info["lost_events"],
+        tracing=told(tracing) if knows(tracing, "cost_share") else None,
+        notes=list(info["notes"] if notes.refusal else notes["notes"]),
+        **({"accounting": None, "charges": None} | charged),
+        **(dict.fromkeys(_SHARES) | known),
+    )
+
+
+def _losses(ask: "Callable[[str], Answer]") -> Iterator[Loss]:
+    # The tasks that lost most, as the ledger has them.
+    victims, ledger = ask("stolen")["victims"], ask("ledger")
+    least, most = ledger["ns"], ledger["max_ns"]
+    for name in least.index[:_VICTIMS]:
+        [row] = listed(victims.loc[[name]])
+        takers = most.loc[name].sort_values(ascending=False, kind="stable")
+        if not row["stolen_max_ns"]:
+            continue
+        thieves = [
+            Thief(thief=str(thief), ns=int(least.loc[name].get(thief, 0)), max_ns=int(ns))
+            for thief, ns in takers.head(_THIEVES).items()
+            if ns
+        ]
+        lost = {field: row[field] for field in _OF_STOLEN}
+        yield Loss(victim=label(name), thieves=thieves, **lost)
