@@ -61,6 +61,12 @@ write_cgroup() {
 read_work() { read_work_once || read_work_once; }
 
 read_work_once() {
-	read_work_said=$(asked sh "$library/as-called.sh" "" sh -c "$work" </dev/null 2>/dev/null) &&
-		echo "$read_work_said" | grep -xE '[0-9]{1,18}(\.[0-9]{1,9})?' | tail -n 1 | grep .
+	read_work_said=$(run_work) && echo "$read_work_said" | grep -xE '[0-9]{1,18}(\.[0-9]{1,9})?' | tail -n 1 | grep .
 }
+
+# read_work_output: what --work prints where that is a program's output, 1 MiB at most; fails where it prints nothing.
+read_work_output() {
+	read_work_said=$(run_work) && [ -n "$read_work_said" ] && printf '%s\n' "$read_work_said" | head -c 1048576
+}
+
+run_work() { NETCOST_FILES=${destination-}/files asked sh "$library/as-called.sh" "" sh -c "$work" </dev/null 2>/dev/null; }
