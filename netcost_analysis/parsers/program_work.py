@@ -65,7 +65,8 @@ def parse_work(text: str, command: str = "") -> list[ProgramWork]:
     try:
         found = list(_PROGRAMS[program].figures(text))
     except CaptureError as error:
-        raise CaptureError(f"{program} left no result: {error}") from None
+        said = str(error)
+        raise CaptureError(said if program in said else f"{program} left no result: {said}") from None
     except (ValueError, OverflowError, ZeroDivisionError):
         found = []
     done = [ProgramWork(program, test, figures) for test, figures in found if figures]
@@ -121,6 +122,14 @@ def _netperf_figures(text: str) -> Iterator[tuple[str, dict[str, float]]]:
     if not text.rstrip(" ").endswith(("\n", "}")):
         raise CaptureError("its output is cut off within a line")
     result = parse_netperf(text)
+    if "THROUGHPUT" in result.values and "THROUGHPUT_UNITS" not in result.values:
+        raise CaptureError("its THROUGHPUT has no THROUGHPUT_UNITS")
+    if (
+        result.test == "UDP_STREAM"
+        and "THROUGHPUT" not in result.values
+        and result.received is None
+    ):
+        raise CaptureError("its output is cut off before what was received")
     rate = result.throughput if result.received is None else result.received
     if found := _DECIMAL.match(result.units):
         figures = {"bytes_per_s": rate * 10 ** int(found[1]) / 8}

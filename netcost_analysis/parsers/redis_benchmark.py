@@ -15,7 +15,8 @@ _COLUMNS = ("mean", "min", "p50", "p95", "p99", "max")
 _LATENCIES = re.compile(r"^ +" + " +".join([r"([0-9]{1,12}\.[0-9]{3})"] * len(_COLUMNS)) + r"$")
 _MS = 1e6
 # Older versions have the first two columns, and no heading.
-_CSV = re.compile(r'^"[^"]{1,200}","[0-9.]{1,20}"')
+_CSV = re.compile(r'^"[^"]{1,200}"(?:,"[0-9.]{1,20}")+$')
+_CSV_BEGUN = re.compile(r'^"(?!test",)')
 
 
 def redis_figures(text: str) -> Iterator[tuple[str, dict[str, float]]]:
@@ -45,10 +46,10 @@ def redis_figures(text: str) -> Iterator[tuple[str, dict[str, float]]]:
         elif _CSV.match(line):
             name, rate_text, *rest = next(csv.reader([line]))
             found[name] = {"requests_per_s": float(rate_text)}
-            if len(rest) == len(_COLUMNS):
+            if rest:
                 found[name] |= _named(rest)
-            elif rest:
-                raise CaptureError(f"its output is cut off within {name}")
+        elif _CSV_BEGUN.match(line):
+            raise CaptureError("its output is cut off within a line")
     _require_whole(test, waits_for)
     if not found:
         said = next((line for line in lines if line.startswith("Error")), "")
