@@ -66,7 +66,9 @@ def parse_work(text: str, command: str = "") -> list[ProgramWork]:
         found = list(_PROGRAMS[program].figures(text))
     except CaptureError as error:
         said = str(error)
-        raise CaptureError(said if program in said else f"{program} left no result: {said}") from None
+        raise CaptureError(
+            said if program in said else f"{program} left no result: {said}"
+        ) from None
     except (ValueError, OverflowError, ZeroDivisionError):
         found = []
     done = [ProgramWork(program, test, figures) for test, figures in found if figures]

@@ -9,7 +9,7 @@ from .._native import CaptureError
 _BEGIN = re.compile(r"^====== (.{1,200}) ======$")
 _RATE = re.compile(r"^\s*(?:throughput summary: )?([0-9.]{1,20}) requests per second$")
 _QUIET = re.compile(
-    r"^(.{1,200}): ([0-9.]{1,20}) requests per second(?:, p50=([0-9.]{1,20}) msec)?$"
+    r"^(\S.{0,199}): ([0-9.]{1,20}) requests per second(?:, p50=([0-9.]{1,20}) msec)?$"
 )
 _COLUMNS = ("mean", "min", "p50", "p95", "p99", "max")
 _LATENCIES = re.compile(r"^ +" + " +".join([r"([0-9]{1,12}\.[0-9]{3})"] * len(_COLUMNS)) + r"$")
@@ -33,10 +33,10 @@ def redis_figures(text: str) -> Iterator[tuple[str, dict[str, float]]]:
         if begin := _BEGIN.match(line):
             _require_whole(test, waits_for)
             test, waits_for = begin[1], "its rate"
-        elif test and (rate := _RATE.match(line)):
+        elif waits_for == "its rate" and (rate := _RATE.match(line)):
             found[test] = {"requests_per_s": float(rate[1])}
             waits_for = "its latencies" if "summary" in line else ""
-        elif test in found and (latencies := _LATENCIES.match(line)):
+        elif waits_for == "its latencies" and (latencies := _LATENCIES.match(line)):
             found[test] |= _named(latencies.groups())
             waits_for = ""
         elif quiet := _QUIET.match(line):
