@@ -120,7 +120,7 @@ function mask_own(line,  out, word) {
 
 ### JSON: its strings, by the key they stand under. No string of ours goes over the end of a line.
 function is_own_note(text) {
-	return text ~ /^(tracefs was not mounted|not on this kernel|refused by this host|this host refuses|victim and snapshot times|the victim (was ended|without|with)|the load ended|the service ended|--work did not|the recording was (ended|rolling)|the condition (never )?held|the kernel's configuration|functions are sampled|the last events of CPU|ethtool read the first)/ ||
+	return text ~ /^(tracefs was not mounted|not on this kernel|refused by this host|this host refuses|victim and snapshot times|the victim (was ended|without|with)|the load ended|the service ended|--work (did not|printed no)|the recording was (ended|rolling)|the condition (never )?held|the kernel's configuration|functions are sampled|the last events of CPU|ethtool read the first)/ ||
 		text ~ /^(perf|trace-cmd|tracefs) recorded, for / || text ~ /^profile [a-z]+, not on this host/ || text ~ /^(mpstat|pidstat|turbostat|counters|energy) ended early/
 }
 

@@ -141,7 +141,7 @@ check_options() {
 	0* | *[!0-9]* | ?????*) bad_usage "--repeat wants a number from 1 to 9999, not $repeats" ;;
 	*)
 		index=experiment.json
-		[ -z "$calibrate" ] || bad_usage "--calibrate makes four runs of its own: leave out --repeat"
+		[ -z "$calibrate" ] || bad_usage "--calibrate makes four runs of its own: leave out --repeat and --alternate"
 		[ -n "$load" ] || [ "$alternate" != load ] || bad_usage "--alternate needs a --load to leave out every other time"
 		;;
 	esac

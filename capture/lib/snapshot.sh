@@ -84,7 +84,7 @@ write_work() {
 	*) [ -n "$attached" ] || { rm -f "$1/work" && return; } ;;
 	esac
 	rm -f "$1/work"
-	note "--work did not print a number when it was read for ${1##*/}"
+	note "--work printed no number, and no benchmark's output, when it was read for ${1##*/}"
 }
 
 # write_state DIR NAME COMMAND...: its output as DIR/NAME, its line of the stamp as this one's.
