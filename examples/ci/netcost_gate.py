@@ -1,6 +1,6 @@
 """A fixture for pytest: two commands are recorded in turns, and their difference is judged.
 
-Run as root, with `-p netcost_gate` or from a conftest.py. docs/ci.md explains it.
+As root, with `pytest -p netcost_gate` and its folder in PYTHONPATH. docs/ci.md explains it.
 """
 
 import os
