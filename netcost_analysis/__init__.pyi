@@ -35,5 +35,7 @@ from .parsers.pidstat import parse_pidstat as parse_pidstat
 from .parsers.proc_text import TaskStat as TaskStat
 from .parsers.proc_text import parse_schedstat as parse_schedstat
 from .parsers.proc_text import parse_task_stat as parse_task_stat
+from .parsers.program_work import ProgramWork as ProgramWork
+from .parsers.program_work import parse_work as parse_work
 from .timeline.task import ALL as ALL
 from .timeline.timeline import Timeline as Timeline

@@ -6,6 +6,7 @@ import pandas as pd
 
 from .export.dataset import Exported
 from .export.perfetto import PerfettoTrace
+from .parsers.program_work import ProgramWork
 from .questions.accessors import ComparisonAsk, ExperimentAsk, FleetAsk, RecordingAsk
 from .timeline.task import Task
 from .timeline.timeline import Timeline
@@ -16,6 +17,7 @@ def load(home: str) -> Any: ...
 
 class OfBundle:
     work_rates: dict[tuple[str, int], float]
+    program_work: list[ProgramWork]
 
 class OfCapture:
     whole: Timeline

@@ -11,7 +11,8 @@ begin_attach() {
 	*[!0-9]*) attach_cgroup ;;
 	*) attach_process ;;
 	esac
-	[ -z "$work" ] || read_work >/dev/null || die "--work wants a command that prints a number, such as 4711, and ends with status 0"
+	[ -z "$work" ] || read_work >/dev/null || read_work_output >/dev/null ||
+		die "--work wants a command that prints a number, such as 4711, or a benchmark's output, and ends with status 0"
 	recorder_cpus=''
 	[ -z "$victim_cpu" ] || recorder_cpus=$(cpu_list "$online" | grep -vx "$victim_cpu" | paste -s -d , -)
 }

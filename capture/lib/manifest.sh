@@ -11,7 +11,7 @@ json_victim() {
 	printf '    "start_ns": %s, "end_ns": %s,\n' "$(on_the_clock "$victim_started_ns")" "$(on_the_clock "$victim_ended_ns")"
 	printf '    "user_s": %s, "system_s": %s, "wall_s": %s,\n' \
 		"$victim_user" "$victim_system" "$(seconds $((victim_ended_ns - victim_started_ns)))"
-	printf '    "output": "victim.txt"}'
+	printf '    "output": "victim.txt", "work": %s}' "$(json_word "$work")"
 }
 
 # on_the_clock NANOSECONDS: what read_clock read, or null where the trace has another clock.

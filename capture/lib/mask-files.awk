@@ -2,7 +2,7 @@
 # rule, docs/mask.md. Its input is a list of the files in the folder netcost_folder, "text PATH", "trace PATH" or "uname
 # PATH"; with netcost_learn it only learns what the host is called. A text is written to the folder netcost_masked, by its
 # number in the list, and to netcost_paths for each "NUMBER <TAB> PATH <TAB> PATH WITHOUT NAMES". Names are in the
-# environment, for awk changes backslashes in variables. Used with mask-names.awk, mask-addresses.awk and mask-paths.awk.
+# environment, for awk changes backslashes in variables. Used with the other mask-*.awk.
 
 function rule_of(path,  name) {
 	name = path
@@ -21,7 +21,7 @@ function rule_of(path,  name) {
 	if (path ~ /(^|\/)(before|after|settings)\// && name == "stamp") return "stamp"
 	# Copies of /proc's counters, wherever a victim or a load puts them.
 	if (name ~ /^(stat|interrupts|softirqs|schedstat|net_dev|softnet_stat|net_softnet_stat|stamp)$/) return "counters"
-	if (path ~ /(^|\/)files\// || name ~ /^(victim|load|recorder)\.txt$/) return "foreign"
+	if (path ~ /(^|\/)files\// || name ~ /^(victim|load|recorder)\.txt$/ || path ~ /(^|\/)(before|after)\/work$/) return "foreign"
 	if (path ~ /(^|\/)(before|after|samples|settings)\// || name ~ /^(kernel_config|victim_stat)$/) return "counters"
 	return ""
 }

@@ -43,7 +43,7 @@ function is_own_file(name) {
 
 # is_step(NAME): numbers and the lab's own words, as it calls the recordings of its steps.
 function is_step(name) {
-	return name ~ /^(([0-9]+\.)*[0-9]+(x[0-9]+)?|bridge|route|ovs|openvswitch|xdp|nic|wire|threaded|softirq|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu|flows[0-9]*|repeat[0-9]*|run|base|load|idle|with|without)([-_](([0-9]+\.)*[0-9]+(x[0-9]+)?|bridge|route|ovs|openvswitch|xdp|nic|wire|threaded|softirq|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu|flows[0-9]*|repeat[0-9]*|run|base|load|idle|with|without))*$/
+	return name ~ /^(([0-9]+\.)*[0-9]+(x[0-9]+)?|bridge|route|ovs|openvswitch|xdp|nic|wire|threaded|softirq|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu|flows[0-9]*|repeat[0-9]*|run|base|load|idle|with|without|a|b)([-_](([0-9]+\.)*[0-9]+(x[0-9]+)?|bridge|route|ovs|openvswitch|xdp|nic|wire|threaded|softirq|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu|flows[0-9]*|repeat[0-9]*|run|base|load|idle|with|without|a|b))*$/
 }
 
 # mask_state(NAME): net_dev, net_dev.NAMESPACE, ip_link.NAMESPACE.json
@@ -154,7 +154,7 @@ function mask_steps(line, number,  n, i, cell, out) {
 			else cell[i] = mask_words(cell[i])
 		} else if (column[i] == "bundle" || column[i] == "folder") cell[i] = mask_file_name(cell[i])
 		else if (column[i] == "kernel" || (column[i] == "completeness" && cell[i] ~ /^[A-Za-z0-9_ .:;,%+()-]*$/)) cell[i] = mask_words(cell[i])
-		else if (cell[i] !~ /^(|-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?(x[0-9]+)?|yes|no|on|off|max|none|all|one|two|bridge|route|ovs|openvswitch|xdp|nic|virtio|wire|threaded|softirq|pinned|free|loopback|veth|udp|tcp|base|load|idle|nan|[0-9]+-[0-9]+-[0-9]+T[0-9:]+Z)$/) cell[i] = hide()
+		else if (cell[i] !~ /^(|-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?(x[0-9]+)?|yes|no|on|off|max|none|all|one|two|bridge|route|ovs|openvswitch|xdp|nic|virtio|wire|threaded|softirq|pinned|free|loopback|veth|udp|tcp|base|load|idle|nan|a|b|[0-9]+-[0-9]+-[0-9]+T[0-9:]+Z)$/) cell[i] = hide()
 		out = out (i > 1 ? "\t" : "") cell[i]
 	}
 	return out

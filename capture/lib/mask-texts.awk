@@ -78,8 +78,11 @@ function hide() {
 
 # Lines of programs whose output is of a known shape.
 function mask_output(line,  bare) {
+	# As a terminal would leave it: without what a carriage return has overwritten.
+	sub(/\r+$/, "", line)
+	sub(/.*\r/, "", line)
 	bare = line
-	gsub(/^[ \t]+|[ \t\r]+$/, "", bare)
+	gsub(/^[ \t]+|[ \t]+$/, "", bare)
 	if (bare == "") return line
 	if (is_sysstat(line)) return mask_sysstat(line)
 	if (match(line, /^\[ perf record: Captured and wrote [0-9.]+ [KMG]B/)) return substr(line, 1, RLENGTH) " ]"
@@ -91,10 +94,11 @@ function mask_output(line,  bare) {
 		bare ~ /^CPU: ?[0-9]+$/ || bare ~ /^(entries|overrun|commit overrun|bytes|oldest event ts|now ts|dropped events|read events): +[0-9.]+$/ ||
 		bare ~ /^Kernel buffer statistics:/ || bare ~ /^[0-9]+ bytes in size/ ||
 		bare ~ /^\[ *(ID|SUM|[0-9]+)\]/ || bare ~ /^- - - / || bare ~ /^------*$/ || bare ~ /^iperf (Done\.|3[0-9.]*)$/ ||
-		bare ~ /^(Server listening on|Connecting to host|Accepted connection from) / || bare ~ /^MIGRATED [A-Z_ ]+ TEST from / ||
+		bare ~ /^(Server listening on|Connecting to host|Accepted connection from) / ||
 		bare ~ /^(Recv +Send +Send|Socket +Socket +Message|Size +Size +Size|bytes +bytes +bytes|Local +\/Remote|Average: )/ ||
 		bare ~ /^[0-9 \t.,:%\/*+-]+$/ || bare ~ /^[0-9][0-9]:[0-9][0-9]:[0-9][0-9] /) return mask_words(line)
-	return hide()
+	bare = benchmark_line(line)
+	return bare == "" ? hide() : mask_words(bare)
 }
 
 # What netcost-record itself says: names of paths go as well.
@@ -116,7 +120,7 @@ function mask_own(line,  out, word) {
 
 ### JSON: its strings, by the key they stand under. No string of ours goes over the end of a line.
 function is_own_note(text) {
-	return text ~ /^(tracefs was not mounted|not on this kernel|refused by this host|this host refuses|victim and snapshot times|the victim (was ended|without|with)|the load ended|the service ended|--work did not|the recording was (ended|rolling)|the condition (never )?held|the kernel's configuration|functions are sampled|the last events of CPU|ethtool read the first)/ ||
+	return text ~ /^(tracefs was not mounted|not on this kernel|refused by this host|this host refuses|victim and snapshot times|the victim (was ended|without|with)|the load ended|the service ended|--work (did not|printed no)|the recording was (ended|rolling)|the condition (never )?held|the kernel's configuration|functions are sampled|the last events of CPU|ethtool read the first)/ ||
 		text ~ /^(perf|trace-cmd|tracefs) recorded, for / || text ~ /^profile [a-z]+, not on this host/ || text ~ /^(mpstat|pidstat|turbostat|counters|energy) ended early/
 }
 
@@ -136,7 +140,7 @@ function mask_string(text, rule,  low) {
 	if (low == "notes") return is_own_note(text) ? mask_own(mask_namespaces(text)) : hide()
 	if (low ~ /^(alias|ifalias|cookie|title|comment|description|cwd|user|username|extra_data|system_info|server_output_text|error)$/) return hide()
 	if (low ~ /^(nodename|hostname|host|uname)$/ && mask_words(text) == text) return mask_host(text)
-	if (rule == "foreign" && mask_words(text) == text && low !~ /^(protocol|version|time|timestamp|state|unit|event|cpu|.*congestion)$/) return hide()
+	if (rule == "foreign" && mask_words(text) == text && text !~ /^-?[0-9]+(\.[0-9]+)?$/ && low !~ /^(protocol|version|fio version|throughput_units|time|timestamp|state|unit|event|cpu|.*congestion)$/) return hide()
 	return mask_own(text)
 }
 

@@ -14,7 +14,20 @@ read_options() {
 		--calibrate) calibrate=yes ;;
 		--check) check_only=yes ;;
 		--compress) compress=1 ;;
-		--alternate) alternate=yes ;;
+		--alternate)
+			alternate=load
+			case ${2--} in
+			-*) ;;
+			*)
+				case ${3--} in
+				-*) bad_usage "--alternate takes two commands, or none" ;;
+				esac
+				{ [ -n "$2" ] && [ -n "$3" ]; } || bad_usage "--alternate needs commands that are not empty"
+				alternate=commands side_a=$2 side_b=$3
+				shift 2
+				;;
+			esac
+			;;
 		--strict) strict=yes ;;
 		--no-count) no_count=yes ;;
 		-o | --output | --duration | --cpus | --profile | --tool | --buffer | --clock | --victim | --victim-cpu | --load | \
@@ -98,6 +111,10 @@ check_options() {
 		*[*?[\\\'\"]* | *"$newline"*) bad_usage "${check_options_pair%%=*} wants names, not ${check_options_pair#*=}" ;;
 		esac
 	done
+	if [ "$alternate" = commands ]; then
+		[ -z "$victim$attach" ] || bad_usage "--alternate takes its commands for the victims: leave out --victim and --attach"
+		victim=$side_a repeats=${repeats:-$default_repeats}
+	fi
 	if [ -z "$duration" ]; then
 		duration=$default_seconds
 		[ -z "$victim" ] || duration=$default_victim_limit
@@ -124,8 +141,8 @@ check_options() {
 	0* | *[!0-9]* | ?????*) bad_usage "--repeat wants a number from 1 to 9999, not $repeats" ;;
 	*)
 		index=experiment.json
-		[ -z "$calibrate" ] || bad_usage "--calibrate makes four runs of its own: leave out --repeat"
-		[ -n "$load" ] || [ -z "$alternate" ] || bad_usage "--alternate needs a --load to leave out every other time"
+		[ -z "$calibrate" ] || bad_usage "--calibrate makes four runs of its own: leave out --repeat and --alternate"
+		[ -n "$load" ] || [ "$alternate" != load ] || bad_usage "--alternate needs a --load to leave out every other time"
 		;;
 	esac
 	if [ -n "$attach" ]; then
@@ -133,7 +150,8 @@ check_options() {
 		[ -z "$calibrate$trace_for" ] || bad_usage "--calibrate and --trace-for are for a --victim that is started"
 		[ -z "$work" ] || baseline=yes
 	else
-		[ -z "$work" ] || bad_usage "--work needs an --attach"
+		[ -z "$work" ] || [ -n "$victim" ] || bad_usage "--work needs a --victim or an --attach"
+		[ -z "$work" ] || [ -z "$trace_for" ] || bad_usage "--work is of a whole run: leave out --trace-for"
 		[ -n "$victim" ] || [ -z "$victim_cpu$baseline" ] || bad_usage "--victim-cpu, --baseline and --calibrate need a --victim"
 	fi
 	for check_options_name in $netns; do

@@ -5,7 +5,7 @@
 mask_awk() {
 	netcost_random=$workspace/random netcost_folder=$bundle netcost_kind=$kind netcost_masked=$workspace/masked \
 		awk -f "$library/mask-names.awk" -f "$library/mask-addresses.awk" -f "$library/mask-paths.awk" \
-		-f "$library/mask-texts.awk" -f "$library/mask-files.awk" "$1" 2>/dev/null || die "cannot mask the files of $bundle: is there room in $workspace?"
+		-f "$library/mask-texts.awk" -f "$library/mask-outputs.awk" -f "$library/mask-files.awk" "$1" 2>/dev/null || die "cannot mask the files of $bundle: is there room in $workspace?"
 }
 
 # read_map: the map that is there already, into workspace/old-map.

@@ -1,56 +1,63 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
 # --repeat: the same recording again and again, each by a netcost-record of its own, as an experiment. Sourced.
-# With --alternate each repeat is two, one without the load and one with it, and every second repeat begins with the load:
-# what drifts meets both alike.
+# With --alternate each repeat is two, one of each side: without the load and with it, or of one command and of the other.
+# Every second repeat begins with the second: what drifts meets both alike.
 
 # run_repeats ARGUMENT...: as netcost-record was given them.
 run_repeats() {
 	repeats_started=$(date -u +%Y-%m-%dT%H:%M:%SZ) repeats_status=0 repeats_done=0
-	write_row "$partial" bundle repeat load started status completeness || die "cannot write to $partial: is there room?"
+	repeats_column=load
+	[ "$alternate" != commands ] || repeats_column=side
+	write_row "$partial" bundle repeat "$repeats_column" started status completeness || die "cannot write to $partial: is there room?"
 	while [ "$repeats_done" -lt "$repeats" ] && [ "$repeats_status" = 0 ]; do
 		repeats_done=$((repeats_done + 1))
 		case $alternate,$((repeats_done % 2)) in
-		yes,1) run_repeat no "$@" && run_repeat yes "$@" ;;
-		yes,0) run_repeat yes "$@" && run_repeat no "$@" ;;
+		load,1) run_repeat no "$@" && run_repeat yes "$@" ;;
+		load,0) run_repeat yes "$@" && run_repeat no "$@" ;;
+		commands,1) run_repeat a "$@" && run_repeat b "$@" ;;
+		commands,0) run_repeat b "$@" && run_repeat a "$@" ;;
 		*) run_repeat "${load:+yes}" "$@" ;;
 		esac || repeats_status=$repeat_status
 	done
 }
 
-# run_repeat yes|no|'' ARGUMENT...: one recording and its row; without its --load where that is no. Fails, with
-# repeat_status set, where there is none, or its disk ran low.
+# run_repeat yes|no|a|b|'' ARGUMENT...: one recording and its row; without its --load where that is no, of the first or the
+# second command where it is a or b. Fails, with repeat_status set, where there is none, or its disk ran low.
 run_repeat() {
-	repeat_load=$1
+	repeat_of=$1 repeat_name=run-$repeats_done repeat_said=''
 	shift
-	case $alternate,$repeat_load in
-	yes,no) repeat_name=base-$repeats_done ;;
-	yes,*) repeat_name=load-$repeats_done ;;
-	*) repeat_name=run-$repeats_done ;;
+	case $alternate,$repeat_of in
+	load,no) repeat_name=base-$repeats_done repeat_said=', without the load' ;;
+	load,*) repeat_name=load-$repeats_done repeat_said=', with the load' ;;
+	commands,*) repeat_name=$repeat_of-$repeats_done repeat_said=", side $repeat_of" ;;
 	esac
 	repeat_arguments=$#
 	while [ "$repeat_arguments" -gt 0 ]; do
-		case $1,$repeat_load in
-		--alternate,*) ;;
-		-o,* | --output,* | --repeat,* | --load,no)
-			shift
-			repeat_arguments=$((repeat_arguments - 1))
-			;;
-		*)
-			set -- "$@" "$1"
-			case $1 in
-			--baseline | --calibrate | --compress | --strict) ;;
-			*)
-				set -- "$@" "$2"
-				shift
-				repeat_arguments=$((repeat_arguments - 1))
-				;;
-			esac
+		repeat_words=2
+		case $1 in
+		--baseline | --calibrate | --compress | --strict | --no-count) repeat_words=1 ;;
+		--alternate)
+			repeat_words=1
+			[ "$alternate" != commands ] || repeat_words=3
 			;;
 		esac
-		shift
-		repeat_arguments=$((repeat_arguments - 1))
+		repeat_arguments=$((repeat_arguments - repeat_words))
+		case $1,$repeat_of in
+		-o,* | --output,* | --repeat,* | --alternate,* | --load,no) shift "$repeat_words" ;;
+		*)
+			while [ "$repeat_words" -gt 0 ]; do
+				set -- "$@" "$1"
+				shift
+				repeat_words=$((repeat_words - 1))
+			done
+			;;
+		esac
 	done
-	warn "repeat $repeats_done of $repeats${alternate:+, $([ "$repeat_load" = no ] && echo without || echo with) the load}"
+	case $alternate,$repeat_of in
+	commands,a) set -- "$@" --victim "$side_a" ;;
+	commands,b) set -- "$@" --victim "$side_b" ;;
+	esac
+	warn "repeat $repeats_done of $repeats$repeat_said"
 	repeat_began=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 	# A recorder is root's.
 	NETCOST_USER='' setsid sh "$library/guard.sh" "$workspace/alive" "" sh "$library/report-end.sh" repeat sh "$library/as-called.sh" "" sh "$here/netcost-record" "$@" \
@@ -64,7 +71,7 @@ run_repeat() {
 	0 | 3 | 4) ;;
 	*) return 1 ;;
 	esac
-	write_row "$partial" "$repeat_name" "$repeats_done" "${repeat_load:-no}" "$repeat_began" "$repeat_status" \
+	write_row "$partial" "$repeat_name" "$repeats_done" "${repeat_of:-no}" "$repeat_began" "$repeat_status" \
 		"$(sed -n 's/.*"completeness": {"verdict": "\([^"]*\)".*/\1/p' "$partial/$repeat_name/manifest.json")" ||
 		die "cannot write to $partial: is there room?"
 	recorded=yes

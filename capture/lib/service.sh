@@ -61,6 +61,14 @@ write_cgroup() {
 read_work() { read_work_once || read_work_once; }
 
 read_work_once() {
-	read_work_said=$(asked sh "$library/as-called.sh" "" sh -c "$work" </dev/null 2>/dev/null) &&
-		echo "$read_work_said" | grep -xE '[0-9]{1,18}(\.[0-9]{1,9})?' | tail -n 1 | grep .
+	read_work_said=$(run_work) && echo "$read_work_said" | grep -xE '[0-9]{1,18}(\.[0-9]{1,9})?' | tail -n 1 | grep .
 }
+
+# read_work_output: what --work prints where that is the output of a program that netcost reads, 1 MiB at most; fails where not.
+read_work_output() {
+	read_work_said=$(run_work) && printf '%s\n' "$read_work_said" |
+		grep -qE '^sockperf: |requests per second|^"test","rps"|^Requests/sec: |"fio version"|THROUGHPUT| TEST (from|to) |"bits_per_second"' &&
+		printf '%s\n' "$read_work_said" | head -c 1048576
+}
+
+run_work() { NETCOST_FILES=${destination-}/files asked sh "$library/as-called.sh" "" sh -c "$work" </dev/null 2>/dev/null; }

@@ -50,9 +50,12 @@ write_proc() {
 	[ -z "$daemons" ] || write_state "$1" daemons write_daemons
 }
 
-# write_service_counters: of a service that runs already, and of what it has done; nothing of any other victim.
+# write_service_counters: of a service that runs already, and of what a victim has done.
 write_service_counters() {
-	[ -n "$attached" ] || return 0
+	if [ -z "$attached" ]; then
+		write_work "$1"
+		return
+	fi
 	case $1 in
 	*/before)
 		write_work "$1"
@@ -65,12 +68,23 @@ write_service_counters() {
 	esac
 }
 
-# write_work DIR: what it has done so far. That it cannot be read ends no recording.
+# write_work DIR: what it has done so far, or what a program printed of it in the end. That it cannot be read ends no
+# recording.
 write_work() {
 	[ -n "$work" ] || return 0
-	write_state "$1" work read_work && return
+	if write_state "$1" work read_work; then
+		case $1 in
+		*/after) [ -s "${1%/*}/before/work" ] || note "--work printed no number before the run, so nobody knows by how much it grew" ;;
+		esac
+		return
+	fi
+	case $1 in
+	*/after) write_state "$1" work read_work_output && return ;;
+	# A program says what it has done in the end.
+	*) [ -n "$attached" ] || { rm -f "$1/work" && return; } ;;
+	esac
 	rm -f "$1/work"
-	note "--work did not print a number when it was read for ${1##*/}"
+	note "--work printed no number, and no benchmark's output, when it was read for ${1##*/}"
 }
 
 # write_state DIR NAME COMMAND...: its output as DIR/NAME, its line of the stamp as this one's.

@@ -2,7 +2,7 @@
 #   before/ and after/: stamp, softirqs, interrupts, net_softnet_stat, stat, work
 #   of the baseline the same of work, and victim.txt; victim.txt
 #   POLLED: a line "counted" and the tallies of packets and polls (tally.awk), empty where the trace was not counted
-# named on its command line. Variables: victim_cpu, "" where there is none; attached, "" where its work is in victim.txt.
+# named on its command line. Variables: victim_cpu, "" where there is none; counted_work, "" where its work is in victim.txt.
 # Writes lines "NAME VALUE..." of each figure where figures is set, for tests; else the lines for a reader.
 
 function hexadecimal(text,    i, n) {
@@ -142,7 +142,7 @@ file == "stat" && $1 ~ /^cpu[0-9]+$/ {
 
 # work done of the baseline's; -1 where that is not known.
 function work_share(    key, own, sum, n, wall0, wall1) {
-	if (attached != "") {
+	if (counted_work != "") {
 		wall0 = (at["idle after", "work"] - at["idle before", "work"]) / 1e9
 		wall1 = seconds("work")
 		if (wall0 <= 0 || wall1 <= 0 || !("after" in done) || !("idle after" in done)) return -1

@@ -6,9 +6,10 @@ usage() {
 		Usage: netcost-record -o DIR [--duration S] [--cpus LIST] [--profile NAME,...] [--netns NAME]...
 		           [--tool NAME] [--buffer KIB] [--clock NAME] [--compress] [--min-free MIB] [--check] [--strict]
 		           [--no-count] [--user NAME]
-		           [--victim 'CMD' [--victim-cpu N] [--baseline | --calibrate]] [--load 'CMD']
+		           [--victim 'CMD' [--victim-cpu N] [--baseline | --calibrate] [--work 'CMD']] [--load 'CMD']
 		           [--attach PID|CGROUP|container:NAME [--baseline] [--work 'CMD']]
-		           [--until 'COND' [--after S]] [--repeat N [--alternate]] [--trace-for S [--trace-after S]] [--interval S] [--sidecars LIST] [--daemon NAME]...
+		           [--until 'COND' [--after S]] [--repeat N [--alternate]] [--alternate 'CMD A' 'CMD B']
+		           [--trace-for S [--trace-after S]] [--interval S] [--sidecars LIST] [--daemon NAME]...
 		           [--note TEXT]...
 
 		Records interrupts, softirqs, NAPI polls and context switches into the bundle DIR.
@@ -40,7 +41,8 @@ usage() {
 		                     what tracing costs can be told from what the load takes
 		  --attach WHO       what runs already is the victim: PID, a process with its threads and children; the
 		                     processes of a cgroup; or container:NAME; --baseline then watches it untraced before and after
-		  --work 'CMD'       prints how much that has done so far, a number that grows (with --baseline)
+		  --work 'CMD'       prints how much the victim has done so far, a number that grows; or, in the end, what
+		                     sockperf, netperf, iperf3, wrk, redis-benchmark or fio measured
 		  --until 'COND'     a rolling recording (perf or tracefs) that keeps what the rings hold when COND holds:
 		                     'softirq>30%' or 'ksoftirqd>50%' of a CPU, 'squeezed>0' (each within a second), or a
 		                     command, run once a second, that ends with status 0; or at a signal (Ctrl-C, TERM,
@@ -54,6 +56,8 @@ usage() {
 		                     be repeated
 		  --repeat N         record N times, into an experiment: DIR has a bundle for each
 		  --alternate        each time without the load and with it, in turns
+		  --alternate 'CMD A' 'CMD B'
+		                     each time with A and with B for the victim, in turns (default --repeat $default_repeats)
 		  --trace-for S      record only S seconds of the run (perf and tracefs), while what runs beside it and
 		                     the victim's own account are of all of it
 		  --trace-after S    from S seconds after it begins on (default $trace_after)
@@ -69,6 +73,7 @@ usage() {
 		it is written, and not complete or not known to be; 128+N ended by signal N.
 
 		  netcost-record -o /tmp/quiet --duration 10
+		  netcost-record -o /tmp/turns --alternate './bench-base' './bench-head'
 		  netcost-record -o /tmp/stolen --victim 'openssl speed -seconds 5 -bytes 1024 -evp sha256' --victim-cpu 3
 	USAGE
 }

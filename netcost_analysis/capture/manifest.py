@@ -59,7 +59,7 @@ class Attached(Struct, frozen=True):
 class Victim(Load, frozen=True):
     """The program whose loss was measured. cpu: the one it was pinned to.
 
-    attached: None for one that netcost-record started.
+    attached: None for one that netcost-record started. work: the command that says how much it did.
     """
 
     cpu: Count | None = None
@@ -68,6 +68,12 @@ class Victim(Load, frozen=True):
     system_s: Seconds | None = None
     wall_s: Annotated[float, Meta(gt=0)] | None = None
     attached: Attached | None = None
+    work: str | None = None
+
+    @property
+    def asked_work(self) -> str | None:
+        """The command of --work, whichever victim it is asked of."""
+        return self.work if self.attached is None else self.attached.work
 
 
 class RecordedWindow(Struct, frozen=True):

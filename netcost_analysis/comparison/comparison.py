@@ -34,7 +34,7 @@ def compare(
     ----------
     base, new : str, Path, Capture, Experiment, Run, RunSet, or several of them
         The two sides, as run_set takes them. Without new both are runs of base, told apart by
-        base_where and new_where.
+        base_where and new_where: unless given by side, a and b, where the runs have that.
     where, base_where, new_where : dict, optional
         Labels that the runs of both sides, or of one, must have, as RunSet.where takes them.
     per : str, optional
@@ -60,6 +60,14 @@ def compare(
     """
     first = run_set(*_several(base))
     second = first if new is None else run_set(*_several(new))
+    if (
+        new is None
+        and not base_where
+        and not new_where
+        and sorted(first.labels.get("side", ())) == ["a", "b"]
+    ):
+        # What netcost-record --alternate 'CMD A' 'CMD B' made.
+        base_where, new_where = {"side": "a"}, {"side": "b"}
     return Comparison(
         first.where(**{**(where or {}), **(base_where or {})}),
         second.where(**{**(where or {}), **(new_where or {})}),

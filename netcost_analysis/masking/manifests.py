@@ -42,7 +42,7 @@ _VERDICT = re.compile(r"[A-Za-z0-9_ .:;,%+()-]*")
 _CELL = re.compile(
     r"|-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?(x[0-9]+)?|yes|no|on|off|max|none|all|one|two|bridge"
     r"|route|ovs|openvswitch|xdp|nic|virtio|wire|threaded|softirq|pinned|free|loopback|veth|udp|tcp"
-    r"|base|load|idle|nan|[0-9]+-[0-9]+-[0-9]+T[0-9:]+Z"
+    r"|base|load|idle|nan|a|b|[0-9]+-[0-9]+-[0-9]+T[0-9:]+Z"
 )
 
 
@@ -67,7 +67,7 @@ def _text_of_manifest(texts: Texts, path: tuple[str, ...], value: str) -> str:
     attached = key if path[:-1] == ("victim", "attached") else ""
     if key == "record_command":
         return next(iter(value.split()), "").rpartition("/")[2] + " ..."
-    if key == "command" or attached == "work":
+    if key == "command" or attached == "work" or path == ("victim", "work"):
         return masked_command(texts.names, value)
     if key == "daemons" or attached == "comm":
         return texts.names.name("task", value)

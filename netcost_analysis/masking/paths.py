@@ -43,7 +43,7 @@ _OWN = re.compile(
 _STEP_WORD = (
     r"(([0-9]+\.)*[0-9]+(x[0-9]+)?|bridge|route|ovs|openvswitch|xdp|nic|wire|threaded|softirq"
     r"|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu"
-    r"|flows[0-9]*|repeat[0-9]*|run|base|load|idle|with|without)"
+    r"|flows[0-9]*|repeat[0-9]*|run|base|load|idle|with|without|a|b)"
 )
 # The lab's names of the recordings of its steps.
 _STEP = re.compile(rf"{_STEP_WORD}([-_]{_STEP_WORD})*")

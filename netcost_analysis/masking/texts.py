@@ -8,6 +8,7 @@ from functools import partial
 from .arguments import cut_comm, masked_command
 from .free_text import MASKED, FreeText
 from .names import Names, is_kept_task, masked_cgroup
+from .outputs import masked_line, shown, with_json
 from .paths import COUNTERS, OF_PROC, Paths
 
 _COUNTERS = re.compile(
@@ -26,7 +27,7 @@ _OUTPUT_LINES = re.compile(
     r"|(?:entries|overrun|commit overrun|bytes|oldest event ts|now ts|dropped events|read events)"
     r": +[\d.]+|\s*\d+ bytes in size.*"
     r"|\[ *(?:ID|SUM|\d+)\].*|- - -[ -]*|-{5,}|iperf Done\.|iperf 3[\d.]*|Server listening on .*"
-    r"|Connecting to host .*|Accepted connection from .*|MIGRATED [\w ]+ TEST from .*"
+    r"|Connecting to host .*|Accepted connection from .*"
     r"|Recv +Send +Send.*|Socket +Socket +Message.*|Size +Size +Size.*|bytes +bytes +bytes.*"
     r"|[\d\s.,:%/*+-]+"
     r"|(?:Average:|\d\d:\d\d:\d\d)(?: [AP]M)?"
@@ -57,6 +58,8 @@ _BOOT = re.compile(
     r"|transparent_hugepage|nmi_watchdog|nosoftlockup|highres|lapic|nox2apic)(=.*)?"
 )
 _LONG = 1 << 14
+# netperf's JSON has its numbers as texts.
+_NUMBER = re.compile(r"-?\d{1,18}(\.\d{1,9})?")
 _LONG_COUNTERS = re.compile(r"[\w./-]+:?[\d\s]+")
 _HOST_KEYS = {"nodename", "hostname", "host", "uname", "nodename_full"}
 _COMMAND_KEYS = {"command", "cmd", "cmdline", "comm", "task"}
@@ -64,9 +67,19 @@ _HIDDEN_KEYS = {
     *("alias", "ifalias", "cookie", "title", "comment", "description", "cwd", "user", "username"),
     "extra_data",
 }
-# The output of an unknown program keeps only the texts that iperf3 has.
-_IPERF_KEYS = {
-    *("version", "system_info", "time", "protocol", "host", "local_host", "remote_host"),
+# The output of an unknown program keeps only the texts that iperf3, netperf and fio have.
+_PROGRAM_KEYS = {
+    *(
+        "fio version",
+        "throughput_units",
+        "version",
+        "system_info",
+        "time",
+        "protocol",
+        "host",
+        "local_host",
+        "remote_host",
+    ),
     *("congestion", "sender_tcp_congestion", "receiver_tcp_congestion", "congestion_used"),
     "accepted_connection",
 }
@@ -87,7 +100,7 @@ class Texts:
             return self._boot
         is_own = "/files/" in f"/{path}"
         if name.endswith((".json", ".jsonl")):
-            return partial(self._json, known=_IPERF_KEYS) if is_own else self._json
+            return partial(self._json, known=_PROGRAM_KEYS) if is_own else self._json
         if name.startswith("pidstat"):
             return self._pidstat
         if name == "stamp" and not is_own and "samples/" not in path:
@@ -96,7 +109,8 @@ class Texts:
             return self._preflight
         if name == "summary.txt":
             return self._summary
-        if _OUTPUTS.fullmatch(name) or (is_own and not OF_PROC.fullmatch(name)):
+        is_work = name == "work" and "samples/" not in path
+        if is_work or _OUTPUTS.fullmatch(name) or (is_own and not OF_PROC.fullmatch(name)):
             return self._output
         return self._counters if _COUNTERS.fullmatch(name) or "ethtool/" in path else None
 
@@ -187,20 +201,27 @@ class Texts:
         return self._by_line(text, line)
 
     def _output(self, text: str) -> str:
+        of_json = partial(self._json, known=_PROGRAM_KEYS)
+        return "".join(with_json(text, self._output_lines, of_json))
+
+    def _output_lines(self, text: str) -> str:
         def line(line: str) -> str:
+            line = shown(line)
             if found := _CAPTURED.fullmatch(line):
                 return found[1] + " ]"
             if found := _SYSSTAT.fullmatch(line):
                 return found[1] + self.names.host(found[2]) + found[3]
             is_known = not line.strip() or _OUTPUT_LINES.fullmatch(line.strip())
-            return self.free_text.masked(line) if is_known else MASKED
+            kept = line if is_known else masked_line(line)
+            return MASKED if kept is None else self.free_text.masked(kept)
 
         return self._by_line(text, line)
 
     def _json(self, text: str, known: set[str] | None = None) -> str:
         def value(path: tuple[str, ...], text: str) -> str:
             key, masked = path[-1].lower() if path else "", self.free_text.masked(text)
-            if key in _HIDDEN_KEYS or (known is not None and key not in known):
+            is_number = _NUMBER.fullmatch(text) is not None
+            if key in _HIDDEN_KEYS or not (known is None or key in known or is_number):
                 return MASKED
             if key in _COMMAND_KEYS:
                 return masked_command(self.names, text)

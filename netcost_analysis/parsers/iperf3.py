@@ -136,8 +136,10 @@ def _why_none(text: str) -> str:
     try:
         json.loads(text[at:])
     except json.JSONDecodeError as error:
-        line = error.doc.splitlines()[error.lineno - 1].strip()[:_SHOWN]
         number = text.count("\n", 0, at) + error.lineno
+        if not error.doc[error.pos :].strip():
+            return f"what iperf3 left is no whole JSON: it is cut off in line {number}"
+        line = error.doc.split("\n")[error.lineno - 1].strip()[:_SHOWN]
         return f"what iperf3 left is no JSON: line {number} is {line!r}"
     except (ValueError, RecursionError):
         return "what iperf3 left is no JSON that it writes: a number or a nesting has no end"

@@ -1,5 +1,6 @@
-"""What netperf wrote: classic tables, or an omni test's key=value and JSON."""
+"""What netperf wrote: classic tables, or an omni test's key=value, JSON, CSV and columns."""
 
+import itertools
 import json
 import re
 from typing import NamedTuple
@@ -11,6 +12,7 @@ _BANNER = re.compile(
     r"|Connect/Request/Response))(?: TEST)?",
     re.IGNORECASE,
 )
+_OMNI = re.compile(r"^OMNI .{1,40} TEST ", re.MULTILINE)
 _SHORT = {"REQUEST/RESPONSE": "RR", "CONNECT/REQUEST/RESPONSE": "CRR"}
 _NUMBERS = re.compile(r"[\s0-9.+-]*[0-9][\s0-9.+-]*$")
 _KEY = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)$")
@@ -26,7 +28,7 @@ class Netperf(NamedTuple):
     Attributes
     ----------
     test, units : str
-        TCP_STREAM, UDP_RR, ... or omni; 10^6bits/s or transactions/s, as printed.
+        TCP_STREAM, UDP_RR, ... or omni; 10^6bits/s, MBytes/s or transactions/s.
     throughput : float
         In units.
     elapsed_s, received : float or None
@@ -50,7 +52,7 @@ class Netperf(NamedTuple):
 
 
 def parse_netperf(text: str) -> Netperf:
-    """The result in netperf's output: the table of a classic test, omni's ``-k`` or ``-j``.
+    """The result in netperf's output: a classic test's table, or omni's ``-k``, ``-o``, ``-O``.
 
     Source: nettest_bsd.c, nettest_omni.c of netperf 2.7.
 
@@ -69,7 +71,7 @@ def parse_netperf(text: str) -> Netperf:
     CaptureError
         Where there is none.
     """
-    values = _named(text)
+    values = _named(text) or _headed(text)
     widths = {name.lower(): float(width) / 100 for name, width in _WIDTH.findall(text)}
     banner = _BANNER.search(text)
     test = _short(banner["test"]) if banner else "omni"
@@ -78,6 +80,8 @@ def parse_netperf(text: str) -> Netperf:
             throughput, received = float(values["THROUGHPUT"]), None
             elapsed_s = float(values["ELAPSED_TIME"]) if values.get("ELAPSED_TIME") else None
             units = values.get("THROUGHPUT_UNITS", "10^6bits/s")
+            # As a classic table has it.
+            units = "transactions/s" if units == "Trans/s" else units
         else:
             throughput, elapsed_s, received, values = _table(text, test)
             named = re.search(r"10\^[0-9]+bits/s|[KMG]?Bytes/s", text)
@@ -113,6 +117,40 @@ def _named(text: str) -> dict[str, str]:
             pass
     pairs = (_KEY.match(line.strip()) for line in text.splitlines())
     return {pair[1]: pair[2].strip() for pair in pairs if pair}
+
+
+# What heads the columns of -o and -O, in a line or in several.
+_HEADS = {
+    "throughput": "THROUGHPUT",
+    "throughput units": "THROUGHPUT_UNITS",
+    "elapsed time (sec)": "ELAPSED_TIME",
+    "transaction rate tran/s": "TRANSACTION_RATE",
+    **{
+        f"{word} latency microseconds": f"{name}_LATENCY"
+        for word, name in (("minimum", "MIN"), ("maximum", "MAX"), ("mean", "MEAN"))
+    },
+    **{f"{n}th percentile latency microseconds": f"P{n}_LATENCY" for n in (50, 90, 99)},
+}
+
+
+def _headed(text: str) -> dict[str, str]:
+    # By the head of each column; empty where none is the throughput's.
+    banner = _BANNER.search(text) or _OMNI.search(text)
+    lines = text[banner.end() if banner else 0 :].splitlines()[1 if banner else 0 :]
+    heads, row = lines[:-1], lines[-1] if lines else ""
+    if not heads:
+        return {}
+    if "," in row:
+        names, values = heads[-1].split(","), row.split(",")
+    else:
+        starts = [found.start() for found in re.finditer(r"\S+", row)]
+        spans = [*itertools.pairwise([*starts, None])]
+        values = row.split()
+        names = [" ".join(" ".join(head[a:b].split()) for head in heads) for a, b in spans]
+    named = zip(names, values, strict=False)
+    known = {_HEADS.get(name.strip().lower(), ""): value.strip() for name, value in named}
+    known.pop("", None)
+    return known if "THROUGHPUT" in known else {}
 
 
 # The columns of each table, of which the last line of the heading is the units'.

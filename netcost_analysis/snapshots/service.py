@@ -66,7 +66,7 @@ def _growth(first: Reading, last: Reading, grown: float) -> Growth | None:
 
 
 def service_work(bundle: "Bundle") -> Growth | None:
-    """What a service got done while it was watched, by --work; None where that is not known.
+    """What a victim got done while it was watched, by --work; None where that is not known.
 
     A number that fell, of a service that began anew, is none.
     """
@@ -135,9 +135,9 @@ def _one(bundle: "Bundle", name: str, side: str) -> Reading | None:
 def work_rates(bundle: "Bundle") -> dict[tuple[str, int], float]:
     """Units of work a second by what was done: of openssl's results by algorithm and size.
 
-    Of a service that was attached to one, ("work", 0), of the number that --work printed.
+    Else one, ("work", 0), of the number that --work printed.
     """
-    if bundle.victim is None or bundle.victim.attached is None:
+    if bundle.speed_runs or bundle.victim is None or bundle.victim.asked_work is None:
         return {run.work: run.per_s for run in bundle.speed_runs}
     done = service_work(bundle)
     return {("work", 0): done.per_s} if done else {}

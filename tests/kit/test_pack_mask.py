@@ -27,6 +27,8 @@ from support.kit.pack import (
     write,
 )
 from support.kit.record import busybox_alone, ended, stub
+from support.outputs import OUTPUTS, SECRET_OUTPUTS, figures
+from support.outputs import SECRETS as OUTPUT_SECRETS
 
 AWKS = ["mawk", "gawk", "busybox awk"]
 PEERS = ("127.0.0.1", "::1", "localhost", *ADDRESSES[2:4])
@@ -283,3 +285,23 @@ def test_any_awk_keeps_what_is_no_name(
     listed = (tmp_path / "out.netcost.tar.gz.masked.txt").read_text().splitlines()
     of_files = [line for line in listed if "files/" in line and "files/server" not in line]
     assert not any("hidden" in line for line in of_files)
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_benchmarks_keep_their_figures(
+    awk: str, bundle: Path, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    texts = {path.stem: path.read_bytes().decode() for path in OUTPUTS} | SECRET_OUTPUTS
+    texts = {f"{name}/files/output": text for name, text in texts.items()}
+    for name, text in texts.items():
+        place = bundle / name
+        place.parent.mkdir(parents=True)
+        place.write_bytes(text.encode())
+    held, names = masked(bundle, tmp_path, with_awk(awk, tmp_path, temporary))
+    everything = "\n".join(held.values())
+    assert [secret for secret in OUTPUT_SECRETS if secret in everything] == []
+    shown = {name: names["name", name.partition("/")[0]] for name in texts}
+    for name, text in texts.items():
+        kept = [one for one in figures(text) if "hunter2" not in one.test]
+        output = next(held[one] for one in held if one.startswith(f"{shown[name]}/"))
+        assert figures(output) == kept

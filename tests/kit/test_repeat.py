@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netcost_analysis import open_experiment
+from netcost_analysis import compare, open_capture, open_experiment
 from support.kit.record import (
     MARK,
     SHORT,
@@ -16,8 +16,10 @@ from support.kit.record import (
     processes_with,
     recording,
 )
+from support.outputs import OUTPUTS
 
 pytestmark = pytest.mark.live
+TEXTS = {path.stem: path.read_text() for path in OUTPUTS}
 
 LOAD = f"echo it\\'s $LC_ALL; while :; do sleep 0.02; done; : {MARK}"
 
@@ -89,3 +91,55 @@ def test_a_signal_keeps_what_is_recorded(
         assert not (tmp_path / "e.partial" / "run-2").exists()
     else:
         assert list(open_experiment(tmp_path / "e").steps["bundle"]) == ["run-1"]
+
+
+def test_two_commands_take_turns(tmp_path: Path, recorder: Recorder) -> None:
+    # A bare number of its own, and a blank in each.
+    sides = ("sleep 0.2; echo 'a  1'", "sleep 0.2; echo b 2; : --load x")
+    options = ["--repeat", "2", "--note", "--alternate", "--alternate", *sides, "--no-count"]
+    recorder(*SHORT, *options, "--baseline", name="e")
+    series = open_experiment(tmp_path / "e")
+    steps = series.steps
+    assert list(steps["bundle"]) == ["a-1", "b-1", "b-2", "a-2"]
+    assert list(steps["side"]) == ["a", "b", "b", "a"]
+    assert "load" not in steps
+    for folder, side in zip(steps["bundle"], steps["side"], strict=True):
+        manifest = manifest_of(series.path / folder)
+        assert manifest["victim"]["command"] == sides["ab".index(side)]
+        assert (manifest["load"], manifest["baseline"]) == (None, "baseline/")
+        assert manifest["notes"][:2] == ["--alternate", f"repeat {folder[-1]} of 2"]
+        assert (series.path / folder / "victim.txt").read_text()[0] == side
+    # As it is, without a word of which side is which.
+    compared = compare(series.path)
+    assert [runs.labels["side"] for runs in compared.sides.values()] == [("a",), ("b",)]
+    found = compared.ask.comparison.comparability().frame["code"]
+    assert not {"order", "order_unknown", "drift"} & set(found)
+
+
+def test_what_a_victim_did_is_asked_before_and_after(tmp_path: Path, recorder: Recorder) -> None:
+    done = tmp_path / "done"
+    victim = f"echo 40 >'{done}'; sleep 0.2; echo 7 >\"$NETCOST_FILES/more\""
+    # What the victim has left counts as well.
+    work = (
+        f"cat '{done}' \"$NETCOST_FILES/more\" 2>/dev/null | awk '{{ n += $1 }} END {{ print n }}'"
+    )
+    done.write_text("30\n")
+    recorder(*SHORT, "--victim", victim, "--work", work, "--baseline", name="b")
+    capture = open_capture(tmp_path / "b")
+    assert capture.bundle is not None
+    assert (capture.bundle.text("before/work"), capture.bundle.text("after/work")) == (
+        "40\n",
+        "47\n",
+    )
+    assert (capture.bundle.baseline and capture.bundle.baseline.text("after/work")) == "47\n"
+    assert manifest_of(tmp_path / "b")["victim"]["work"] == work
+    assert capture.bundle.work_rates["work", 0] > 0
+    told = TEXTS["wrk"].replace("'", "'\\''")
+    recorder(*SHORT, "--victim", "sleep 0.2", "--work", f"printf '%s\n' '{told}'", name="c")
+    bundle = open_capture(tmp_path / "c").bundle
+    assert bundle is not None
+    [wrk] = bundle.program_work
+    assert wrk.figures["requests_per_s"] == 965.99
+    assert bundle.work_rates == {}
+    recorder(*SHORT, "--victim", "sleep 0.2", "--work", "false", name="d")
+    assert "--work printed" in " ".join(manifest_of(tmp_path / "d")["notes"])

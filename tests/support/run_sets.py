@@ -46,6 +46,7 @@ def recorded(
     host: dict[str, Any] | None = None,
     command: str | None = COMMAND,
     output: str = "",
+    victim: dict[str, Any] | None = None,
     mhz: float = 2_600,
     cpufreq: str = "",
     ticks: tuple[int, int, int] = (100, 100, 0),
@@ -62,6 +63,7 @@ def recorded(
         "cpus": "all",
         "host": {**HOST, **(host or {})},
         "load": load,
+        "victim": victim,
     }
     texts = {
         "manifest.json": manifest,

@@ -17,7 +17,7 @@ RULES: tuple[Rule, ...] = (
     *(rules_host.processor, rules_host.clock_speed, rules_host.cpu_number, rules_host.governor),
     *(rules_host.settings, rules_load.load_command, rules_runs.labels),
     *(rules_recording.recorders, rules_recording.events),
-    *(rules_load.confidence, rules_host.hypervisor, rules_host.unknown),
+    *(rules_load.confidence, rules_load.work, rules_host.hypervisor, rules_host.unknown),
 )
 # Rules that need the events.
 MEASURED: tuple[Rule, ...] = (

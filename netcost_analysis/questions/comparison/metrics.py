@@ -1,7 +1,7 @@
 # The metrics of a comparison: each a ratio of two things counted block by block, or a figure of
 # each repeat. None of them is a share of a total that grows with the throughput.
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from ...timeline.task import Task, rows_of
 from ..processes.skb_frees import EVENTS, freed
 from .run_blocks import busiest, by_block, run_blocks
 from .tasks import client_of, require_tasks, victim_of
-from .work import Unit, throughput_of, unit_of, units_of
+from .work import Unit, throughput_of, unit_of, units_of, work_figures
 
 # Selects rows of a run's sums.
 Rows = Callable[[pd.DataFrame], "pd.Series[bool]"]
@@ -110,6 +110,7 @@ def observed(comparison: Comparison) -> list[Observed]:
                 }
                 base, new = sides_of(known)
                 metrics.append(Observed(metric, base, new, runs))
+        metrics += _of_each(sides, work_figures, _metric_of_work)
     return [one for one in metrics if _is_known(one.base.value, one.new.value)]
 
 
@@ -202,14 +203,36 @@ def _figures(comparison: Comparison) -> list[Observed]:
     sides = {name: side.measured for name, side in comparison.sides.items()}
     if not all(sides.values()):
         return []
+
+    def figures(run: Run) -> dict[str, float]:
+        return {name: value for name, value in run.figures.items() if name not in COUNTED}
+
+    return _of_each(sides, figures, lambda name: Metric(name, "", _BETTER.get(name, "")))
+
+
+def _of_each(
+    sides: Mapping[str, Sequence[Run]],
+    figures: Callable[[Run], Mapping[str, float]],
+    metric: Callable[[str], Metric],
+) -> list[Observed]:
+    # One value of each run, of what all runs have.
     runs = [*chain.from_iterable(sides.values())]
     metrics = []
-    for name in runs[0].figures:
-        if name not in COUNTED and all(name in run.figures for run in runs):
-            values = {side: [(run, run.figures[name]) for run in of] for side, of in sides.items()}
+    for name in figures(runs[0]):
+        if all(name in figures(run) for run in runs):
+            values = {side: [(run, figures(run)[name]) for run in of] for side, of in sides.items()}
             base, new = (repeats(np.array([value for _, value in of])) for of in values.values())
-            metrics.append(Observed(Metric(name, "", _BETTER.get(name, "")), base, new, values))
+            metrics.append(Observed(metric(name), base, new, values))
     return metrics
+
+
+def _metric_of_work(name: str) -> Metric:
+    if name.endswith("_per_s"):
+        what = name.removesuffix("_per_s").rpartition("_")[2]
+        return Metric(name, f"{what}/s", "more")
+    if name.endswith("_share"):
+        return Metric(name, "share", relative=False)
+    return Metric(name, "ns" if name.endswith("_ns") else "")
 
 
 def primary_name(comparison: Comparison, names: list[str]) -> str:

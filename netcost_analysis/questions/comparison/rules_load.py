@@ -157,6 +157,16 @@ def confidence(comparison: Comparison) -> Iterator[Finding]:
                 )
 
 
+def work(comparison: Comparison) -> Iterator[Finding]:
+    # A program that failed, or was ended, before it printed what it had measured.
+    for side, run in recorded(comparison):
+        bundle = run.captures[0].bundle
+        try:
+            _ = bundle.program_work if bundle is not None else None
+        except CaptureError as error:
+            yield finding("work", "warning", side, run.name, error=str(error))
+
+
 def _outputs(run: Run) -> list[str]:
     # Files that its load may have written.
     texts = [run.reader(name) for name in _OF_STEP] if run.reader is not None else []

@@ -1,19 +1,26 @@
 # Units of work, which costs are divided by: how many of each a run did, per block.
 
+import re
+from contextlib import suppress
 from typing import NamedTuple
 
 from ..._native import CaptureError
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...errors import AbsentError, ArgumentError, no_such
-from ...parsers.iperf3 import iperf3_sent, parse_iperf3
-from ...parsers.netperf import parse_netperf
+from ...parsers.iperf3 import iperf3_sent
+from ...parsers.program_work import TRANSACTIONS, parse_work, rates_of_work
 from ...stats.resampling import Floats
 from ...timeline.reading import once
 from .run_blocks import RunBlocks, busiest, packets_by_device, polled_by, run_blocks
 
 # In order of preference.
 UNITS = ("packet", "byte", "transaction", "block", "work", "second")
+# Of a program's percentiles these: a comparison of all would find many times the same.
+_COMPARED = re.compile(
+    rf"{'|'.join(TRANSACTIONS)}|bytes_per_s|\w+_share|jitter_ns|retransmits"
+    r"|(latency|round_trip)_(mean|p50|p90|p99|p99_9|max)_ns"
+)
 # A device with less than this share of the packets of the busiest device does not carry the load.
 _CARRIES = 0.5
 
@@ -77,30 +84,45 @@ def _rates(run: Run) -> dict[str, tuple[float, str]]:
     for unit, rate in _of_load(bundle.load_output or "").items():
         rates.setdefault(unit, (rate, "load"))
     if len(bundle.work_rates) == 1:
-        [rate] = bundle.work_rates.values()
-        rates["work" if bundle.victim and bundle.victim.attached else "block"] = rate, "victim"
+        [((what, _), rate)] = bundle.work_rates.items()
+        rates["work" if what == "work" else "block"] = rate, "victim"
+    with suppress(CaptureError):
+        for unit, rate in rates_of_work(bundle.program_work).items():
+            rates.setdefault(unit, (rate, "victim"))
     return rates
 
 
 def _of_load(text: str) -> dict[str, float]:
-    # Per second, from the output of iperf3 or netperf.
+    # Per second, by what the load printed.
     try:
-        said = parse_iperf3(text)
-        totals = said.totals.iloc[-1]
-        rates = {"byte": float(totals["bits_per_s"]) / 8}
+        done = parse_work(text)
+    except CaptureError:
+        return {}
+    rates = rates_of_work(done)
+    if done and done[0].program == "iperf3" and "byte" in rates:
         sent_bytes, sent_packets = iperf3_sent(text)
         if sent_bytes and sent_packets:
             rates["packet"] = rates["byte"] * sent_packets / sent_bytes
-        return {unit: rate for unit, rate in rates.items() if rate > 0}
-    except (CaptureError, LookupError):
-        pass
-    try:
-        result = parse_netperf(text)
-    except CaptureError:
+    return rates
+
+
+@once
+def work_figures(run: Run) -> dict[str, float]:
+    # What the victim's program measured, by name; a test's name before it where there are several.
+    # Of a victim that --work counts, its rate. Empty where the output has no result.
+    bundle = run.captures[0].bundle if run.is_recorded else None
+    if bundle is None:
         return {}
-    if result.units.startswith("10^6bits"):
-        return {"byte": (result.received or result.throughput) * 1e6 / 8}
-    return {"transaction": result.throughput} if result.units.startswith("trans") else {}
+    figures = {
+        f"{what}_per_s": rate for (what, _), rate in bundle.work_rates.items() if what == "work"
+    }
+    with suppress(CaptureError):
+        for done in bundle.program_work:
+            start = f"{done.test}_" if done.test else ""
+            for name, value in done.figures.items():
+                if _COMPARED.fullmatch(name):
+                    figures[f"{start}{name}"] = value
+    return figures
 
 
 def unit_of(comparison: Comparison) -> Unit:

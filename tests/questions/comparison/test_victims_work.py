@@ -1,0 +1,149 @@
+# What a victim's program measured, or --work counted, as metrics of a comparison.
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netcost_analysis import compare
+from netcost_analysis.comparison.comparison import Comparison
+from netcost_analysis.comparison.run_set import RunSet
+from netcost_analysis.errors import ArgumentError
+from support.outputs import OUTPUTS
+from support.perfdata import happenings as h
+from support.run_sets import codes, only, polling, recorded
+
+TEXTS = {path.stem: path.read_text() for path in OUTPUTS}
+TASK = h.Task(600, "wrk")
+WRK = TEXTS["wrk-latency"]
+
+
+def ran(command: str, output: str) -> dict[str, Any]:
+    victim = {"command": command, "output": "victim.txt", "cpu": 0}
+    return {"victim": victim, "files": {"victim.txt": output}}
+
+
+# wrk with another rate, and other latencies in ms.
+def wrk(rate: float, ms: float) -> dict[str, Any]:
+    text = WRK.replace("549.75", f"{rate:.2f}").replace("28.86ms", f"{ms:.2f}ms")
+    return ran("wrk -d1 http://a/", text)
+
+
+# A run each of six repeats a side.
+def sides(folder: Path, base: list[dict[str, Any]], new: list[dict[str, Any]]) -> Comparison:
+    return Comparison(
+        *(
+            RunSet(
+                recorded(
+                    *(folder / f"{name}-{at}", polling(task=TASK)),
+                    **{"labels": {"side": name}, "place": ("2026", at), **run},
+                )
+                for at, run in enumerate(runs)
+            )
+            for name, runs in (("a", base), ("b", new))
+        )
+    )
+
+
+def rows_of(comparison: Comparison) -> dict[str, dict[str, Any]]:
+    frame = comparison.ask.comparison.changes().frame
+    return {row["metric"]: row for row in frame.to_dict("records")}
+
+
+def test_more_requests_are_better_and_longer_waits_are_worse(tmp_path: Path) -> None:
+    base = [wrk(1000 + at, 10 + at / 100) for at in range(6)]
+    new = [wrk(1200 + at, 20 + at / 100) for at in range(6)]
+    comparison, rows = sides(tmp_path, base, new), {}
+    for primary in ("requests_per_s", "latency_p99_ns"):
+        comparison.primary = primary
+        rows[primary] = rows_of(comparison)
+    # The chances of the others are corrected for being many.
+    rate, wait = (rows[primary][primary] for primary in rows)
+    assert (rate["base"], rate["new"], rate["outcome"]) == (1002.5, 1202.5, "better")
+    assert (wait["base"], wait["new"], wait["outcome"]) == (10_025_000, 20_025_000, "worse")
+    assert (rate["per_unit"], wait["per_unit"]) == ("requests/s", "ns")
+    assert (rate["observed_in"], rate["base_observations"]) == ("repeats", 6)
+    others = rows["requests_per_s"]
+    assert (others["latency_mean_ns"]["change"], others["latency_mean_ns"]["differs"]) == (0, "no")
+    # Of the other percentiles there are more than say something else; nothing failed.
+    assert not {"latency_p75_ns", "failed_share"} & set(others)
+
+
+@pytest.mark.parametrize(
+    ("output", "names"),
+    {
+        "sockperf-ping-pong": {"messages_per_s", "latency_p99_9_ns", "latency_max_ns"},
+        "sockperf-full-rtt": {"round_trip_p50_ns"},
+        "netperf-omni-latency": {"transactions_per_s", "latency_p90_ns"},
+        "iperf3-udp": {"bytes_per_s", "jitter_ns"},
+        "iperf3": {"bytes_per_s", "retransmits"},
+        "redis-csv": {"get_requests_per_s", "mset_10_keys_latency_p99_ns"},
+        "fio": {"read_ios_per_s", "write_latency_p99_ns"},
+    }.items(),
+)
+def test_metrics_of_every_program(tmp_path: Path, output: str, names: set[str]) -> None:
+    run = ran(output, TEXTS[output])
+    rows = rows_of(sides(tmp_path, [run], [run]))
+    assert names <= set(rows)
+    # One run a side claims nothing.
+    assert {rows[name]["differs"] for name in names} == {"too_few"}
+
+
+def test_costs_are_divided_by_transactions(tmp_path: Path) -> None:
+    run = ran("netperf -t TCP_RR", TEXTS["netperf-rr"])
+    comparison = sides(tmp_path, [run], [run])
+    comparison.per = "transaction"
+    cost = rows_of(comparison)["network_ns_per_transaction"]
+    # 100 softirqs of 2 us in a ms, and 32,915.51 transactions a second.
+    assert cost["base"] == pytest.approx(100 * 2_000 / (32_915.51 * 1e-3), rel=0.02)
+
+
+def counted(before: int | str, after: int | str, seconds: float = 1) -> dict[str, Any]:
+    ends = {"before": (before, 0), "after": (after, round(seconds * 1e9))}
+    files = {f"{side}/work": f"{text}\n" for side, (text, _) in ends.items()}
+    files |= {
+        f"{side}/stamp": f"monotonic_ns {at}\nrealtime_ns {at}\nwork {at} {at}\n"
+        for side, (_, at) in ends.items()
+    }
+    victim = {"command": "./bench", "cpu": 0, "output": "victim.txt", "work": "cat done"}
+    return {"victim": victim, "files": files | {"victim.txt": "done\n"}}
+
+
+def test_what_work_counts_is_a_metric_and_a_unit(tmp_path: Path) -> None:
+    comparison = sides(tmp_path, [counted(7, 1_007)], [counted(0, 3_000, 2)])
+    comparison.per = "work"
+    rows = rows_of(comparison)
+    rate = rows["work_per_s"]
+    assert (rate["base"], rate["new"], rate["per_unit"]) == (1_000, 1_500, "work/s")
+    assert "network_ns_per_work" in rows
+
+
+def test_what_work_prints_of_a_program_is_read(tmp_path: Path) -> None:
+    run = counted("", TEXTS["fio"])
+    assert "read_ios_per_s" in rows_of(sides(tmp_path, [run], [run]))
+
+
+def test_a_victim_without_a_result_is_named(tmp_path: Path) -> None:
+    failed = ran("sockperf pp -i 10.0.0.9", TEXTS["sockperf-none"])
+    comparison = sides(tmp_path, [wrk(9, 9)], [failed])
+    found = only(comparison, "work")
+    assert (found.side, found.of_run, found.severity) == ("new", "b-0", "warning")
+    assert "No messages" in found.why
+    assert "requests_per_s" not in rows_of(comparison)
+    fine = sides(tmp_path / "fine", [wrk(9, 9)], [ran("./own", "4711\n")])
+    assert "work" not in codes(fine)
+
+
+def test_two_sides_of_one_run_set_need_no_names(tmp_path: Path) -> None:
+    def runs(*names: str) -> RunSet:
+        return RunSet(
+            recorded(tmp_path / f"{name}-{len(names)}", labels={"side": name}) for name in names
+        )
+
+    compared = compare(runs("b", "a"))
+    assert {side: runs.labels["side"] for side, runs in compared.sides.items()} == {
+        "base": ("a",),
+        "new": ("b",),
+    }
+    with pytest.raises(ArgumentError):
+        compare(runs("a", "b", "c"))
