@@ -154,8 +154,12 @@ columns_option = click.option(
 
 def with_columns(frame: "pd.DataFrame", wanted: Sequence[str]) -> "pd.DataFrame":
     """These columns of a frame. Raises click's UsageError, with those there are, for another."""
-    known = list(map(str, frame.columns))
+    return frame[known_columns(list(map(str, frame.columns)), wanted)]
+
+
+def known_columns(known: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """Each of the wanted columns once. Raises click's UsageError for one that is not known."""
     for name in wanted:
         if name not in known:
             raise click.UsageError(f"no column {name!r}; there are {', '.join(known)}")
-    return frame[list(dict.fromkeys(wanted))]
+    return list(dict.fromkeys(wanted))

@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary, WeakSet
 
-from .. import _native
+from ..arrow import columns
 from ..capture.within import require_window
 from ..errors import AbsentError, ArgumentError
 from ..progress import progress
@@ -200,7 +200,7 @@ class Tables:
         name: one of load()'s, "sums", "irqs", or "longest": by CPU and interrupt or softirq the own
         time that the longest had in the window.
         """
-        return _native.columns(self.table(name))
+        return columns(self.table(name))
 
     @property
     def is_whole(self) -> bool:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
+from ..arrow import columns
 from ..errors import ArgumentError
 from ..timeline.owners import summed
 from .header import BUCKETS, header
@@ -100,7 +101,7 @@ class Tiles:
         for batch in batches_of(self.timeline, _TABLES):
             for reader in readers:
                 reader.add(batch["segments"], batch["polls"])
-            for name, values in _native.columns(batch["coverage"]).items():
+            for name, values in columns(batch["coverage"]).items():
                 gaps.setdefault(name, []).extend(values)
         for reader in readers:
             reader.finish()
