@@ -5,7 +5,8 @@ Source: the Arrow C data and stream interfaces, arrow.apache.org/docs/format/CDa
 
 import ctypes as c
 import struct
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
@@ -66,36 +67,82 @@ _NUMBERS = dict(zip("cCsSiIlLfg", "bBhHiIqQfd", strict=True))
 _BITS = [[bool(byte >> place & 1) for place in range(8)] for byte in range(256)]
 
 
-def columns(table: "ArrowTable") -> dict[str, list[Any]]:
-    """A table's columns as lists of int, float, bool, str, bytes, lists of these, and None."""
+def columns(table: "ArrowTable", only: Container[str] | None = None) -> dict[str, list[Any]]:
+    """A table's columns as lists of int, float, bool, str, bytes, lists of these, and None.
+
+    only: of these names.
+    """
     found: dict[str, list[Any]] = {}
-    for part in parts(table):
+    for part in parts(table, only=only):
         for name, values in part.items():
             found.setdefault(name, []).extend(values)
     return found
 
 
-def parts(table: "ArrowTable", most: int | None = None) -> Iterator[dict[str, list[Any]]]:
+def parts(
+    table: "ArrowTable", most: int | None = None, only: Container[str] | None = None
+) -> Iterator[dict[str, list[Any]]]:
     """Columns of at most so many rows after the other; first one without rows, for their names."""
+    for batch, fields, arrays in _batches(table):
+        if batch is None:
+            names = [name for field in fields if _is_in(name := field.name.decode(), only)]
+            yield {name: [] for name in names}
+            continue
+        step = max(most or batch.length, 1)
+        for at in range(0, batch.length, step):
+            start, number = batch.offset + at, min(step, batch.length - at)
+            yield {
+                name: _values(field, array, start, number)
+                for field, array in zip(fields, arrays, strict=True)
+                if _is_in(name := field.name.decode(), only)
+            }
+
+
+def numbers(table: "ArrowTable", name: str) -> "array[Any]":
+    """A column of numbers, 8 bytes or less for each; what stands for a null is nothing."""
+    found: array[Any] | None = None
+    for batch, fields, arrays in _batches(table):
+        place = [field.name.decode() for field in fields].index(name)
+        kind = _NUMBERS[fields[place].format.decode()]
+        found = array(kind) if found is None else found
+        if batch is not None and batch.length:
+            at = arrays[place].buffers[1] + (arrays[place].offset + batch.offset) * found.itemsize
+            found.frombytes(c.string_at(at, batch.length * found.itemsize))
+    assert found is not None
+    return found
+
+
+def row(table: "ArrowTable", place: int) -> dict[str, Any]:
+    """A single row, by column."""
+    for batch, fields, arrays in _batches(table):
+        if batch is None or place >= batch.length:
+            place -= 0 if batch is None else batch.length
+            continue
+        both = zip(fields, arrays, strict=True)
+        return {
+            field.name.decode(): _values(field, array, batch.offset + place, 1)[0]
+            for field, array in both
+        }
+    raise IndexError(place)
+
+
+def _is_in(name: str, only: Container[str] | None) -> bool:
+    return only is None or name in only
+
+
+def _batches(table: "ArrowTable") -> Iterator[tuple[Any, list[Any], list[Any]]]:
+    # Each batch with its fields and their arrays; before all of them none, with the fields alone.
     # Whatever is not released here, the capsule releases.
     capsule = table.__arrow_c_stream__()
     stream = _Stream.from_address(_address(capsule, b"arrow_array_stream"))
     with _taken(stream, stream.get_schema, _Schema()) as schema:
         fields = [one.contents for one in schema.children[: schema.n_children]]
-        names = [field.name.decode() for field in fields]
-        yield {name: [] for name in names}
+        yield None, fields, []
         while True:
             with _taken(stream, stream.get_next, _Array()) as batch:
                 if not batch.release:
                     return
-                arrays = [one.contents for one in batch.children[: batch.n_children]]
-                step = max(most or batch.length, 1)
-                for at in range(0, batch.length, step):
-                    start, number = batch.offset + at, min(step, batch.length - at)
-                    yield {
-                        name: _values(field, array, start, number)
-                        for name, field, array in zip(names, fields, arrays, strict=True)
-                    }
+                yield batch, fields, [one.contents for one in batch.children[: batch.n_children]]
 
 
 def rows(table: "ArrowTable") -> list[dict[str, Any]]:

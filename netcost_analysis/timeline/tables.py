@@ -48,6 +48,7 @@ class Tables:
         self._owned: dict[str, list[Owned]] = {}
         self._task_events: dict[str, ArrowTable | None] | None = None
         self._summary: dict[str, Any] | None = None
+        self._binned: tuple[int, ArrowTable] | None = None
         _others.setdefault(capture, WeakSet()).add(self)
 
     def load(self, *tables: str, allow_large: bool = False) -> Self:
@@ -193,6 +194,14 @@ class Tables:
         """A table as Arrow, named as for columns()."""
         self.load(*({name} & set(TABLES)))
         return self._tables[name]
+
+    def binned(self, bin_ns: int) -> "ArrowTable":
+        """The sums within bins of time as Arrow; of the last width that was asked for kept."""
+        if bin_ns <= 0:
+            raise ArgumentError(f"a bin of {bin_ns} ns holds no time")
+        if self._binned is None or self._binned[0] != bin_ns:
+            self._binned = (bin_ns, self._pass([], min(bin_ns, LAST_NS))["sums"])
+        return self._binned[1]
 
     def columns(self, name: str) -> dict[str, list[Any]]:
         """A small table's columns as lists of int, bool, str and None, without pandas.
