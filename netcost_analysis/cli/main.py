@@ -26,6 +26,7 @@ _SUBCOMMANDS = (
     "flame",
     "functions",
     "info",
+    "kit",
     "ledger",
     "mask",
     "report",
