@@ -16,12 +16,12 @@ TAKEN = ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "Zlib", "CDDL-1.0"
 HEAD = """\
 netcost is under the Apache License 2.0 (LICENSE).
 
-Its native module is linked with the Rust crates below, and with Rust's standard library, by the Rust
-project's contributors. Of that, and of each crate that leaves a choice, the Apache License 2.0 is
-taken where it is one of them. Nothing of any crate was changed.
+Its native module is linked with the Rust crates below, and with Rust's standard library, by the
+Rust project's contributors. Of that, and of each crate that leaves a choice, the Apache License 2.0
+is taken where it is one of them. Nothing of any crate was changed.
 
-The source of inferno, by Jon Gjengset and contributors, is at https://github.com/jonhoo/inferno. Each
-flame graph that `netcost flame` writes as SVG contains inferno's script for search and zoom.
+The source of inferno, by Jon Gjengset and contributors, is at https://github.com/jonhoo/inferno.
+Each flame graph that `netcost flame` writes as SVG contains inferno's script for search and zoom.
 """
 RULE = "-" * 80
 
