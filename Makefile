@@ -9,6 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 
 VENV := .venv
 BIN := $(VENV)/bin
+DEVELOP := $(VENV)/.built $(VENV)/.deps
 PYTHON ?=
 CAPTURE ?= sample-data/nic-stolen-time
 REPORT ?= build/report.html
@@ -41,37 +42,55 @@ report: $(VENV)/.built ## who stole whose CPU time in CAPTURE (default: the samp
 	@$(BIN)/netcost report $(CAPTURE) -o $(REPORT)
 
 .PHONY: test test-package
-test: $(VENV)/.built ## the tests of the crate and of the package that need neither root nor perf
+test: $(DEVELOP) ## the tests of the crate and of the package that need neither root nor perf
 	$(MAKE) --no-print-directory --keep-going --jobs 2 test-package cargo-test
 
-test-package: $(VENV)/.built
+test-package: $(DEVELOP)
 	$(BIN)/python .ci/lane.py gate $(PYTEST_ARGS)
 
 # Of answers it prints question, column, from and to; git diff shows what commands print differently.
 .PHONY: golden
-golden: $(VENV)/.built ## freeze again what answers and commands say, and show what changed
+golden: $(DEVELOP) ## freeze again what answers and commands say, and show what changed
 	PYTHONPATH=.:tests $(BIN)/python -m support.transcript --write tests/golden/*.console
 	NETCOST_GOLDEN=write $(BIN)/python -m pytest -q -rP -n logical --dist load tests/questions/test_answers.py -k frozen
 
 .PHONY: test-live
-test-live: $(VENV)/.built ## those that record or change this host (root, perf, trace-cmd)
+test-live: $(DEVELOP) ## those that record or change this host (root, perf, trace-cmd)
 	$(BIN)/python .ci/lane.py live $(PYTEST_ARGS)
 
 .PHONY: test-measures
-test-measures: $(VENV)/.built ## of those what a load, a scheduler or a clock decides
+test-measures: $(DEVELOP) ## of those what a load, a scheduler or a clock decides
 	$(BIN)/python .ci/lane.py measures $(PYTEST_ARGS)
 
 .PHONY: test-slow
-test-slow: $(VENV)/.built ## those of minutes, live or not; build/test-slow.txt keeps when and with what result
+test-slow: $(DEVELOP) ## those of minutes, live or not; build/test-slow.txt keeps when and with what result
 	$(BIN)/python .ci/lane.py slow $(PYTEST_ARGS)
 
 .PHONY: test-wheel
-test-wheel: $(VENV)/.built ## the wheel in empty environments outside the repository, one of the lowest versions allowed
+test-wheel: $(DEVELOP) ## the wheel in empty environments outside the repository, one of the lowest versions allowed
 	.ci/test-wheel $(BIN)
+
+# What a release is made of, in build/wheels: docs/development.md has the procedure.
+WHEELS := build/wheels
+RELEASE := build/release
+
+.PHONY: wheels wheel-x86_64 wheel-aarch64
+wheels: wheel-x86_64 wheel-aarch64 ## a release's wheels in build/wheels, for glibc 2.17 and any Python from 3.11 on
+wheel-x86_64 wheel-aarch64: wheel-%: $(RELEASE)/.made
+	@.ci/quietly build/logs/wheel-$* "building the wheel for $* (minutes)" .ci/wheel $(RELEASE)/bin $(WHEELS) $*
+
+.PHONY: notice
+notice: $(VENV)/.made ## NOTICE, of the crates that the native module links in
+	@mkdir -p build
+	@$(BIN)/python .ci/notice.py >build/NOTICE && mv build/NOTICE NOTICE
+
+.PHONY: release-check
+release-check: $(RELEASE)/.made ## whether a release may be tagged: version, licences, and what is in build/wheels
+	@$(RELEASE)/bin/python .ci/release_check.py $(WHEELS)
 
 # With --workspace dependencies keep the features of the build, and are not compiled again.
 .PHONY: cargo-test
-cargo-test: $(VENV)/.built
+cargo-test: $(DEVELOP)
 	+cargo test --release --quiet --workspace --manifest-path native/Cargo.toml
 
 # A stable toolchain has no sanitizers; the targets bound memory themselves, and check arithmetic.
@@ -85,11 +104,11 @@ fuzz: $(VENV)/.deps ## arbitrary bytes for FUZZ_SECONDS in all; what crashes is 
 	@native/fuzz/run $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 .PHONY: mutants
-mutants: $(VENV)/.built ## plant the faults of tests/mutants, and say which test catches each
+mutants: $(DEVELOP) ## plant the faults of tests/mutants, and say which test catches each
 	$(BIN)/python tests/mutants/run.py $(MUTANTS_ARGS)
 
 .PHONY: bench
-bench: $(VENV)/.built ## side by side with perf script and perf kwork, as ratios
+bench: $(DEVELOP) ## side by side with perf script and perf kwork, as ratios
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 .PHONY: lint lint-python lint-docstrings lint-rust lint-shell
@@ -102,7 +121,7 @@ lint-python: $(VENV)/.deps
 	PYTHONPATH=. $(BIN)/lint-imports --no-cache
 
 # It asks the package what is public, and so needs it built.
-lint-docstrings: $(VENV)/.built
+lint-docstrings: $(DEVELOP)
 	PYTHONPATH=. $(BIN)/python docs/check_docstrings.py
 	PYTHONPATH=.:tests $(BIN)/python -m lint
 
@@ -133,11 +152,11 @@ format: $(VENV)/.deps ## rewrite the sources as lint wants them
 SAMPLES ?=
 
 .PHONY: sample-data
-sample-data: $(VENV)/.built ## record the sample bundles again, by the lab (root; SAMPLES="NAME ..." for some)
+sample-data: $(DEVELOP) ## record the sample bundles again, by the lab (root; SAMPLES="NAME ..." for some)
 	sample-data/record $(SAMPLES)
 
 .PHONY: reference
-reference: $(VENV)/.built ## docs/questions.md and the stub of `capture.ask`, from the declarations of questions
+reference: $(DEVELOP) ## docs/questions.md and the stub of `capture.ask`, from the declarations of questions
 	$(BIN)/python docs/make_reference.py
 
 .PHONY: docs
@@ -145,15 +164,15 @@ docs: $(VENV)/.built ## the documentation as a site that works offline, from bui
 	PYTHONPATH=. $(BIN)/python docs/build_site.py
 
 .PHONY: notebooks
-notebooks: $(VENV)/.built ## every notebook from its percent script, and executed, as a page in build/notebooks
+notebooks: $(DEVELOP) ## every notebook from its percent script, and executed, as a page in build/notebooks
 	$(BIN)/python notebooks/execute.py notebooks/[0-9]*.py
 
 .PHONY: pictures
-pictures: $(VENV)/.built ## draw the README's picture from the sample
+pictures: $(DEVELOP) ## draw the README's picture from the sample
 	$(BIN)/python docs/images/stolen-time.py sample-data/nic-stolen-time docs/images/stolen-time.png
 
 .PHONY: lab
-lab: $(VENV)/.built ## open JupyterLab on the notebooks
+lab: $(DEVELOP) ## open JupyterLab on the notebooks
 	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) --notebook-dir notebooks $(LAB_ARGS)
 
 .PHONY: clean
@@ -176,16 +195,25 @@ $(VENV)/.made:
 	"$$python" -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.deps: $(VENV)/.made pyproject.toml constraints.txt
-	@echo "installing the dependencies"
-	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	    needed = sum(project["optional-dependencies"].values(), project["dependencies"]); \
-	    print(*(one for one in needed if not one.startswith(project["name"])), sep="\n")' \
-	    | $(BIN)/python -m pip install --quiet --group dev --requirement /dev/stdin
+# What `make report` runs and is built with; what the tests need comes with .deps.
+$(VENV)/.run: $(VENV)/.made pyproject.toml constraints.txt
+	@.ci/quietly build/logs/dependencies "installing what a report needs (a minute)" \
+	    $(BIN)/python .ci/install.py build analysis report
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.deps $(NATIVE)
-	@echo "building the native module (minutes at first, seconds after a change)"
-	@PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release
+$(VENV)/.deps: $(VENV)/.run
+	@.ci/quietly build/logs/development "installing what tests and lint need (minutes)" \
+	    $(BIN)/python .ci/install.py dev analysis report fleet lab
+	@touch $@
+
+# An environment of its own: its programs and the notebooks' want different versions of jsonschema.
+$(RELEASE)/.made: $(VENV)/.made pyproject.toml
+	@$(BIN)/python -m venv $(RELEASE)
+	@.ci/quietly build/logs/release "installing what a release is made and checked with (minutes)" \
+	    env -u PIP_CONSTRAINT $(RELEASE)/bin/python .ci/install.py release
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.run $(NATIVE)
+	@.ci/quietly build/logs/native "building the native module (minutes at first, seconds after a change)" \
+	    env PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release
 	@touch $@

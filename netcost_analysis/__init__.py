@@ -13,6 +13,7 @@ The public names are in __init__.pyi and load on first use, so that a command wh
 pays for none.
 """
 
-import lazy_loader
+from .stubs import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__ = attach(__name__, __file__)
+__all__ = __dir__()

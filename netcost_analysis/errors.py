@@ -25,6 +25,28 @@ class LackingError(CaptureError):
         super().__init__(line)
 
 
+# Of each extra of pyproject.toml the modules that only it brings.
+EXTRAS = {
+    "analysis": ("numpy", "pandas", "pyarrow", "scipy", "matplotlib", "jinja2", "markdown_it"),
+    "report": ("IPython", "nbconvert", "nbformat", "traitlets"),
+    "fleet": ("dask", "distributed", "fsspec"),
+    "lab": ("anywidget", "jupyterlab"),
+}
+
+
+def absent_extra(error: BaseException, command: str) -> str | None:
+    """The line about a module that an extra brings; None for any other exception.
+
+    command: the one that needs it, whose own extra is named where it has one.
+    """
+    module = error.name if isinstance(error, ModuleNotFoundError) and error.name else ""
+    extra = next((one for one, brings in EXTRAS.items() if module.split(".")[0] in brings), None)
+    if extra is None:
+        return None
+    extra = command if command in EXTRAS else extra
+    return f"{command} needs {module.split('.')[0]}: pip install 'netcost-analysis[{extra}]'"
+
+
 BUG = "(a bug; NETCOST_TRACEBACK=1 shows where)"
 
 

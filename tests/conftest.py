@@ -84,6 +84,7 @@ PATIENT = (
     *(
         "test_docs.py",
         "test_site.py",
+        "cli/test_first_answer.py",
         "report/",
         "fleet/",
         "questions/sweep/",

@@ -7,10 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from netcost_analysis._native import columns
 from netcost_analysis.frames import to_frame
-from netcost_analysis.timeline.tables import TABLES
-from support.kept import kept
 
 # One more than a float can tell from its neighbour.
 BIG = (1 << 60) + 1
@@ -89,13 +86,3 @@ def test_no_rows_keep_their_types() -> None:
     )
     assert made.dtypes.map(str).tolist() == ["UInt64", "category"]
     assert len(to_frame(pa.table({"n": pa.chunked_array([], pa.int64())}))) == 0
-
-
-# Of every table and kind of column: numbers, names, both with and without nulls.
-@pytest.mark.parametrize("sample", ["nic-stolen-time", "veth-stolen-time"])
-def test_plain_columns_are_those_of_arrow(sample: str) -> None:
-    native = kept(sample).native
-    made = native.timeline(list(TABLES), end_ns=native.scan()["start_ns"] + 50_000_000)
-    tables = made["tables"] | {name: made[name] for name in ("sums", "irqs", "longest")}
-    for table in tables.values():
-        assert columns(table) == pa.table(table).to_pydict()

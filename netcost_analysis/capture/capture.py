@@ -8,10 +8,10 @@ from ..display.tables import summary_html, summary_text
 from ..errors import ArgumentError
 from ..progress import progress
 from ..units import duration, plural, share
-from .event_names import require_event
-from .recorder import clock, is_perf, recorder, require_perf, require_samples
+from .event_rows import Chosen, events_table, samples_table
+from .recorder import clock, recorder, require_perf
 from .recording import Recording
-from .within import require_cpus, within, within_ns
+from .within import within
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -84,13 +84,7 @@ class Capture(Recording, OfCapture):
         """
         from ..frames import to_frame
 
-        name = require_event(name, self.header.get("events", ()), fields=is_perf(self.header))
-        window = within_ns(self, start_s, end_s)
-        require_cpus(self, cpus)
-        # Which of those at its very ends are in the window is known behind.
-        most = limit if window is None else None
-        with progress(f"decoding {name}") as advance:
-            table = self.native.events(name, most, advance, window, cpus or None, fields)
+        table = events_table(self, name, Chosen(limit, start_s, end_s, cpus or ()), fields)
         found = within(to_frame(table), self, start_s, end_s, cpus)[:limit]
         return found.reset_index(drop=True)
 
@@ -177,10 +171,7 @@ class Capture(Recording, OfCapture):
         """
         from ..frames import to_frame
 
-        name = require_event(name, self.header.get("events", ()))
-        require_samples(self.header, name)
-        with progress(f"decoding {name}") as advance:
-            return to_frame(self.native.samples(name, limit, advance))
+        return to_frame(samples_table(self, name, limit))
 
     def mappings(self) -> "pd.DataFrame":
         """What was mapped where.

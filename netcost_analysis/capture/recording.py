@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _native
 from .._native import CaptureError
+from ..arrow import rows
 from ..coverage import recorded_share
 from ..errors import require_text
 from ..progress import progress
@@ -76,7 +77,7 @@ class Recording:
         header, scan = self.header, self._scan
         start, end = scan["start_ns"], scan["end_ns"]
         # Without times in ns a gap has no length.
-        coverage = [] if start is None else _rows(scan["coverage"])
+        coverage = [] if start is None else rows(scan["coverage"])
         beside: list[str] = []
         if self.bundle:
             beside = self.bundle.notes if scan["lost_unknown"] else self.bundle.mended
@@ -188,9 +189,3 @@ class Recording:
         if self._kallsyms is not None or beside is None:
             return self._kallsyms
         return read_kallsyms(beside)
-
-
-def _rows(table: Any) -> list[dict[str, Any]]:
-    # An Arrow table as plain rows.
-    columns = _native.columns(table)
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

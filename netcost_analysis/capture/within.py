@@ -1,14 +1,14 @@
 # Events within a window and of some CPUs.
 
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
 from ..errors import AbsentError, ArgumentError
 from ..units import duration, not_recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     import pandas as pd
 
@@ -59,6 +59,43 @@ def require_cpus(capture: "Recording", cpus: "Sequence[int] | None") -> None:
         raise AbsentError(not_recorded(cpu, capture.info["cpus"]))
 
 
+def within_times(
+    columns: "Mapping[str, Sequence[Any]]",
+    capture: "Recording",
+    start_s: float | None,
+    end_s: float | None,
+    cpus: "Sequence[int] | None",
+) -> "Sequence[bool]":
+    """Which rows of columns are within, as within() has it, without pandas."""
+    of_cpu = _cpu_column(columns) if cpus else None
+    if start_s is None and end_s is None:
+        inside = [True] * len(next(iter(columns.values()), ()))
+    else:
+        origin, times = capture.start_ns, columns[_time_column(columns)]
+        inside = [at is not None and _holds((at - origin) / 1e9, start_s, end_s) for at in times]
+    if of_cpu is None or cpus is None:
+        return inside
+    return [kept and cpu in cpus for kept, cpu in zip(inside, columns[of_cpu], strict=True)]
+
+
+def _holds(at_s: float, start_s: float | None, end_s: float | None) -> bool:
+    return (start_s is None or at_s >= start_s) and (end_s is None or at_s < end_s)
+
+
+def _cpu_column(columns: "Container[str]") -> str:
+    # A tracepoint may have a field of its own that is called cpu.
+    column = "common_cpu" if "common_cpu" in columns else "cpu"
+    if column not in columns:
+        raise CaptureError("these events do not say on which CPU they happened")
+    return column
+
+
+def _time_column(columns: "Container[str]") -> str:
+    if "time_ns" not in columns:
+        raise CaptureError("these events have no times in seconds: leave out --start and --end")
+    return "time_ns"
+
+
 def within(
     frame: "pd.DataFrame",
     capture: "Recording",
@@ -68,16 +105,10 @@ def within(
 ) -> "pd.DataFrame":
     # The rows of events or samples from start_s until before end_s, of these CPUs.
     if cpus:
-        # A tracepoint may have a field of its own that is called cpu.
-        column = "common_cpu" if "common_cpu" in frame else "cpu"
-        if column not in frame:
-            raise CaptureError("these events do not say on which CPU they happened")
-        frame = frame[frame[column].isin(cpus)]
+        frame = frame[frame[_cpu_column(frame)].isin(cpus)]
     if start_s is None and end_s is None:
         return frame
-    if "time_ns" not in frame:
-        raise CaptureError("these events have no times in seconds: leave out --start and --end")
-    times = (frame["time_ns"] - capture.start_ns) / 1e9
+    times = (frame[_time_column(frame)] - capture.start_ns) / 1e9
     kept = times.notna()
     if start_s is not None:
         kept &= times >= start_s

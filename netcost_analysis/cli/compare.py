@@ -8,7 +8,6 @@ import click
 from .arguments import TASK
 from .fail_if import conclude, condition_option
 from .options import json_option, output_option
-from .report import EXTRA
 
 if TYPE_CHECKING:
     from ..opening.experiment import Experiment
@@ -129,10 +128,7 @@ def command(
     written = WriteUp(comparison, _command(base, new, options), list(opened.values()))
     judged = [one.of_changes(written.answers["changes"].frame) for one in conditions]
     if output:
-        try:
-            written.write(output)
-        except ImportError as error:
-            raise click.ClickException(f"{EXTRA} (no module {error.name})") from None
+        written.write(output)
     if as_json:
         from .compare_json import document
 

@@ -1,15 +1,15 @@
 # Events and samples as tables for a reader.
 
 import sys
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
-from ..display.export import rows
 from ..display.tables import Table
 from .table import fitting, width
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from ..capture.event_rows import Row
+    from .sample_names import Names
 
 # The parts of a sample that are shown as one column behind all others.
 _OF_CHAINS = ("callchain", "kernel_frames", "symbols", "dsos", "stack")
@@ -21,52 +21,27 @@ _SELDOM = {"common_type", "common_flags", "common_preempt_count"}
 _HEX = {"ip", "addr", "phys_addr", "data_src", "transaction"}
 
 
-class Names(NamedTuple):
-    """What functions are called.
-
-    kernel: by address. programs: by the number of a sample's stack and address, for the same
-    address is another function in another process.
-    """
-
-    kernel: Mapping[int, str]
-    programs: Mapping[tuple[int, int], str] = {}
-
-    def put_in(self, samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The samples with names, as perf script prints them."""
-        for row in samples:
-            stack = row.get("stack", -1)
-            chain, inside = row.get("callchain") or [], row.get("kernel_frames") or 0
-            row["symbols"] = [
-                self.kernel.get(address) if place < inside else self.programs.get((stack, address))
-                for place, address in enumerate(chain)
-            ]
-            if "ip" in row:
-                address, mode = row["ip"], row.get("cpu_mode", "kernel")
-                known = self.programs.get((stack, address)) if mode == "user" else None
-                known = self.kernel.get(address) if mode == "kernel" else known
-                row["ip"] = known or address
-        return samples
-
-
-def event_table(frame: "pd.DataFrame", start_ns: int) -> Table:
-    events = rows(frame)
+def event_table(columns: Sequence[str], events: "list[Row]", start_ns: int) -> Table:
+    """Events with their stack, which may be long, last."""
     is_stack = any(isinstance(row.get(_STACK), list) for row in events)
     stacks = [_STACK] if is_stack else []
-    table = _table([str(name) for name in frame.columns if name not in stacks], events, start_ns)
+    table = _table([name for name in columns if name not in stacks], events, start_ns)
     for name in stacks:
         table = _with_chains(table, name, [(_words(row[name] or []), 0) for row in events])
     return table
 
 
-def sample_table(frame: "pd.DataFrame", start_ns: int, names: "Names | None" = None) -> Table:
+def sample_table(
+    columns: Sequence[str], samples: "list[Row]", start_ns: int, names: "Names | None" = None
+) -> Table:
     """Samples with their callchain, which may be long, last.
 
     names: what functions are called, where that is known.
     """
-    columns = [str(name) for name in frame.columns if name not in _OF_CHAINS]
-    samples = names.put_in(rows(frame)) if names else rows(frame)
-    table = _table(columns, samples, start_ns, _HEX)
-    if "callchain" not in frame.columns:
+    samples = names.put_in(samples) if names else samples
+    shown = [name for name in columns if name not in _OF_CHAINS]
+    table = _table(shown, samples, start_ns, _HEX)
+    if "callchain" not in columns:
         return table
     return _with_chains(
         table,
@@ -79,16 +54,16 @@ def sample_table(frame: "pd.DataFrame", start_ns: int, names: "Names | None" = N
 
 
 def fitted(
-    frame: "pd.DataFrame", start_ns: int, names: "Names | None" = None
-) -> tuple["pd.DataFrame", int]:
-    """The columns that fit a terminal beside the innermost frame of chains; how many do not."""
-    columns = [name for name in frame.columns if name not in (*_OF_CHAINS, _STACK)]
-    samples = names.put_in(rows(frame)) if names else rows(frame)
-    table = _table(list(map(str, columns)), samples, start_ns, _HEX)
+    every: Sequence[str], rows: "list[Row]", start_ns: int, names: "Names | None" = None
+) -> list[str]:
+    """The columns that fit a terminal beside the innermost frame of chains."""
+    columns = [name for name in every if name not in (*_OF_CHAINS, _STACK)]
+    rows = names.put_in(rows) if names else rows
+    table = _table(columns, rows, start_ns, _HEX)
     order = sorted(range(len(columns)), key=lambda i: (_rank(columns[i]), i))
     places = fitting(table, order, width())
-    out = [name for i, name in enumerate(columns) if i not in places]
-    return frame.drop(columns=out), len(out)
+    out = {name for i, name in enumerate(columns) if i not in places}
+    return [name for name in every if name not in out]
 
 
 def _rank(name: str) -> int:
@@ -99,7 +74,7 @@ def _rank(name: str) -> int:
 
 
 def _table(
-    names: list[str], events: list[dict[str, Any]], start_ns: int, in_hex: Collection[str] = ()
+    names: list[str], events: "list[Row]", start_ns: int, in_hex: Collection[str] = ()
 ) -> Table:
     # Cycles of unknown length and places in an order stand as they were recorded.
     def cell(name: str, value: Any) -> str:

@@ -2,14 +2,24 @@
 
 import json
 import sys
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
 
+from ..capture.event_rows import (
+    Chosen,
+    EventRows,
+    Row,
+    events_table,
+    in_parts,
+    samples_table,
+)
 from ..capture.recorder import has_samples
-from ..capture.within import require_cpus, within
+from ..capture.within import require_cpus
 from ..units import plural
-from .event_text import Names
+from .event_text import event_table, fitted, sample_table
 from .options import (
     COUNT,
     Part,
@@ -20,12 +30,11 @@ from .options import (
     print_json,
     window_options,
 )
-from .sampled import names_options, wants_user
-from .table import columns_option, left_out, show, wide_option, with_columns
+from .sample_names import Names, names_of
+from .sampled import names_options
+from .table import columns_option, known_columns, left_out, show, wide_option, with_columns
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..capture.capture import Capture
 
 _ON_A_TERMINAL = 50
@@ -67,39 +76,32 @@ def command(
     capture = opened(path)
     on_terminal = sys.stdout.isatty() and not output and not as_json
     cut = _ON_A_TERMINAL if on_terminal and limit is None else None
+    start, end = part.timeline(capture).window[:2] if part.is_given else (None, None)
+    chosen = Chosen(limit if cut is None else cut + 1, start, end, part.cpus)
     sampled = _is_sampled(capture, name)
-    most = limit if cut is None else cut + 1
-    if sampled and not part.is_given:
-        frame = capture.samples(name, most)
-    else:
-        start, end = part.timeline(capture).window[:2]
-        if sampled:
-            require_cpus(capture, part.cpus)
-            frame = within(capture.samples(name), capture, start, end, part.cpus)[:most]
-        else:
-            frame = capture.events(name, most, start, end, list(part.cpus))
-    if columns is not None:
-        frame, wide = with_columns(frame, columns), True
     if output:
-        _write(frame, output)
-        if as_json:
-            print_json({"event": name, "rows": len(frame), "output": output})
-            return
-        print(f"{plural(len(frame), 'sample' if sampled else 'event')} of {name} in {output}")
-    elif as_json:
-        _print_json(frame)
+        _export(capture, name, sampled, chosen, columns, output, as_json)
+        return
+    if sampled:
+        require_cpus(capture, part.cpus)
+        table = samples_table(capture, name, None if part.is_given else chosen.most)
     else:
-        # --limit 0 or a capture without times has nothing to count seconds from.
-        timed = "time_ns" in frame and frame["time_ns"].notna().any()
-        shown = frame[:cut]
-        start_ns = capture.start_ns if timed else 0
-        names = None
-        if sampled and len(shown):
-            shown, names = _with_names(capture, name, shown, wants_user(user))
-        missing = _print_text(shown, start_ns, sampled, wide, names)
-        more = cut is not None and len(frame) > cut
-        rows = f"the first {cut} rows: --limit shows more, a pipe or -o gets all" if more else ""
-        left_out(missing, len(frame.columns), rows)
+        table = events_table(capture, name, chosen)
+    events = EventRows(capture, table, chosen)
+    shown = events.columns if columns is None else known_columns(events.columns, columns)
+    if as_json:
+        _print_json(events, shown)
+        return
+    names = None
+    if sampled and _may_have_names(capture, events, user):
+        names, stacks = names_of(capture, name, user)
+        events = events.with_columns({"stack": stacks})
+    missing, number = _print_text(
+        capture, events, shown, sampled, wide or bool(columns), cut, names
+    )
+    more = cut is not None and number > cut
+    rows = f"the first {cut} rows: --limit shows more, a pipe or -o gets all" if more else ""
+    left_out(missing, len(shown), rows)
 
 
 def _is_sampled(capture: "Capture", name: str) -> bool:
@@ -108,76 +110,86 @@ def _is_sampled(capture: "Capture", name: str) -> bool:
     return any(one["name"] == name and not one["tracepoint"] for one in events)
 
 
-def _with_names(
-    capture: "Capture", name: str, frame: "pd.DataFrame", user: bool
-) -> "tuple[pd.DataFrame, Names | None]":
-    # What functions these samples are in, by stack and address: the kernel's where /proc/kallsyms
-    # is known, and if wanted those of programs; and the samples with their stacks.
-    if not (capture.info["kallsyms"] or user) or "ip" not in frame:
-        return frame, None
-    from ..questions.functions.profile import profile_of
-
-    one = profile_of(capture, name, not user, user)
-    known = one.frames[one.frames["in_kernel"] & one.frames["symbol"].notna()]
-    kernel = dict(zip(known["address"].tolist(), known["symbol"].astype(str), strict=True))
-    if not user:
-        return frame, Names(kernel)
-    # Rows are those of all samples, numbered through.
-    stacks = one.samples["stack"].to_numpy()[frame.index]
-    addresses, inside = one.frames["address"].tolist(), one.frames["in_kernel"].tolist()
-    names, is_inlined = one.labels, one.frames["inlined"].tolist()
-    of_programs: dict[tuple[int, int], str] = {}
-    for stack in set(stacks.tolist()):
-        inlined: list[str] = []
-        for place in one.places[one.begins[stack] : one.begins[stack + 1]].tolist():
-            label = names[place]
-            if is_inlined[place]:
-                inlined.append(label)
-            elif label and not inside[place]:
-                # Of one address those that are inlined first.
-                of_programs[stack, addresses[place]] = " < ".join([*inlined, label])
-                inlined = []
-    return frame.assign(stack=stacks), Names(kernel, of_programs)
+def _may_have_names(capture: "Capture", events: EventRows, user: bool) -> bool:
+    known = capture.info["kallsyms"] or user
+    return bool(known and "ip" in events.columns and next(iter(events), None))
 
 
-def _write(frame: "pd.DataFrame", output: str) -> None:
+def _export(
+    capture: "Capture",
+    name: str,
+    sampled: bool,
+    chosen: Chosen,
+    columns: tuple[str, ...] | None,
+    output: str,
+    as_json: bool,
+) -> None:
+    from ..capture.within import within
     from ..display.export import write_csv, write_parquet
     from ..files import replacing
 
+    most, start, end, cpus = chosen
+    if not sampled:
+        frame = capture.events(name, most, start, end, list(cpus))
+    elif chosen == Chosen(most):
+        frame = capture.samples(name, most)
+    else:
+        require_cpus(capture, cpus)
+        frame = within(capture.samples(name), capture, start, end, cpus)[:most]
+    if columns is not None:
+        frame = with_columns(frame, columns)
     with replacing(output) as draft:
         (write_csv if draft.suffix == ".csv" else write_parquet)(frame, draft)
+    if as_json:
+        print_json({"event": name, "rows": len(frame), "output": output})
+        return
+    print(f"{plural(len(frame), 'sample' if sampled else 'event')} of {name} in {output}")
 
 
-def _print_json(frame: "pd.DataFrame") -> None:
+def _print_json(events: EventRows, columns: list[str]) -> None:
     # One array, an event a line, written as it is made.
-    from ..display.export import chunks, rows
-
     separator = "["
-    for chunk in chunks(frame):
-        for row in rows(chunk):
-            sys.stdout.write(separator + json.dumps(row, allow_nan=False))
-            separator = ",\n "
-    sys.stdout.write("]\n" if len(frame) else "[]\n")
+    for row in events:
+        chosen = {column: row[column] for column in columns}
+        sys.stdout.write(separator + json.dumps(chosen, allow_nan=False))
+        separator = ",\n "
+    sys.stdout.write("[]\n" if separator == "[" else "]\n")
 
 
 def _print_text(
-    frame: "pd.DataFrame",
-    start_ns: int,
+    capture: "Capture",
+    events: EventRows,
+    columns: list[str],
     sampled: bool,
     wide: bool,
-    names: "Names | None" = None,
-) -> int:
-    # Returns how many columns a terminal had no room for.
-    from ..display.export import chunks
-    from .event_text import event_table, fitted, sample_table
-
+    cut: int | None,
+    names: "Names | None",
+) -> tuple[int, int]:
+    # Returns how many columns a terminal had no room for, and the number of rows up to one more
+    # than are shown.
+    known, number = _known(islice(events, cut), columns)
+    # --limit 0 or a capture without times has nothing to count seconds from.
+    start_ns = capture.start_ns if "time_ns" in known else 0
     if sampled:
         # A column that this event has no value for says nothing to a reader.
-        frame = frame.loc[:, frame.notna().any() | (frame.columns == "time_ns")]
-    missing = 0
+        columns = [name for name in columns if name in known or name == "time_ns"]
+    missing = len(columns)
     if sys.stdout.isatty() and not wide:
-        frame, missing = fitted(frame, start_ns, names)
-    for chunk in chunks(frame):
-        table = sample_table(chunk, start_ns, names) if sampled else event_table(chunk, start_ns)
-        show(table, wide=True)
-    return missing
+        columns = fitted(columns, list(islice(events, cut)), start_ns, names)
+    for part in in_parts(islice(events, cut)):
+        if sampled:
+            show(sample_table(columns, part, start_ns, names), wide=True)
+        else:
+            show(event_table(columns, part, start_ns), wide=True)
+    more = cut is not None and next(islice(events, cut, None), None) is not None
+    return missing - len(columns), number + more
+
+
+def _known(rows: Iterator[Row], columns: list[str]) -> tuple[set[str], int]:
+    # The columns that have a value in some row, and the number of rows.
+    known: set[str] = set()
+    number = 0
+    for row in rows:
+        number += 1
+        known.update(name for name in columns if name not in known and row[name] is not None)
+    return known, number

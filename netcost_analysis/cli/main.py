@@ -30,6 +30,7 @@ _SUBCOMMANDS = (
     "flame",
     "functions",
     "info",
+    "kit",
     "ledger",
     "mask",
     "report",
@@ -143,9 +144,9 @@ def main() -> None:
     except BaseException as error:
         if os.environ.get("NETCOST_TRACEBACK") or isinstance(error, SystemExit):
             raise
-        from ..errors import AbsentError, ArgumentError, is_refusal, line_of
+        from ..errors import AbsentError, ArgumentError, absent_extra, is_refusal, line_of
 
-        line = line_of(error)
+        line = absent_extra(error, sys.argv[1]) or line_of(error)
         usage = isinstance(error, ArgumentError) and not isinstance(error, AbsentError)
         _fail(_of_capture(line, given.get(PATH)) if is_refusal(error) else line, 2 if usage else 1)
 

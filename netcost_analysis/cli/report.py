@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
 
-EXTRA = "a page needs the notebook tools: pip install 'netcost-analysis[report]'"
-
 
 @click.command("report", short_help="Write the report as one HTML or Markdown file.")
 @capture_arguments
@@ -109,8 +107,6 @@ def command(
             frame=frame,
             check=check,
         )
-    except ImportError as error:
-        raise click.ClickException(f"{EXTRA} (no module {error.name})") from None
     except NotebookError as error:
         raise click.ClickException(str(error)) from None
     if as_json:

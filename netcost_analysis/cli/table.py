@@ -154,10 +154,14 @@ columns_option = click.option(
 
 def with_columns(frame: "pd.DataFrame", wanted: Sequence[str]) -> "pd.DataFrame":
     """These columns of a frame. Raises click's UsageError, with the nearest, for another."""
+    return frame[known_columns(list(map(str, frame.columns)), wanted)]
+
+
+def known_columns(known: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """Each of the wanted columns once. Raises click's UsageError for one that is not known."""
     from ..errors import no_such
 
-    known = list(map(str, frame.columns))
     for name in wanted:
         if name not in known:
             raise click.UsageError(no_such("column", name, known))
-    return frame[list(dict.fromkeys(wanted))]
+    return list(dict.fromkeys(wanted))

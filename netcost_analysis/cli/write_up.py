@@ -11,7 +11,6 @@ import click
 from ..progress import each
 from .answer_output import plain_answer
 from .options import json_option, output_option, path_argument, print_json
-from .report import EXTRA
 from .table import by_importance, fitting
 
 if TYPE_CHECKING:
@@ -66,8 +65,6 @@ def _page(notebook: str, command: str, path: str, output: str) -> None:
 
     try:
         write_report(find_notebook(notebook), path, output, named=("netcost", command, path))
-    except ImportError as error:
-        raise click.ClickException(f"{EXTRA} (no module {error.name})") from None
     except NotebookError as error:
         raise click.ClickException(str(error)) from None
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError, __version__
 from .ask_capture import Answered, ask_capture, failed
-from .sources import EXTRA, Source
+from .sources import Source
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -36,13 +36,11 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> "Iter
 
     scheduler: its address, as tcp://HOST:8786; a local cluster of one-threaded workers unless
     given, which ends with the block. workers: of the local one; one per core unless given. Raises
-    CaptureError where Dask is not installed, nobody answers, or workers have another netcost.
+    CaptureError where nobody answers, or workers have another netcost.
     """
-    try:
-        import dask
-        from distributed import Client, LocalCluster
-    except ImportError as error:
-        raise CaptureError(f"{EXTRA} (no module {error.name})") from None
+    import dask
+    from distributed import Client, LocalCluster
+
     settings = {
         "distributed.scheduler.allowed-failures": _DEATHS,
         # One capture at a time: of one that ends its worker no other has the blame.

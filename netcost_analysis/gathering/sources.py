@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._native import CaptureError
 from ..capture.bundle_files import is_bundle
 from ..errors import ArgumentError
 
-EXTRA = "a fleet needs the extra 'fleet': pip install 'netcost-analysis[fleet]'"
 # Of a folder's files those that may be recordings; one that is named itself is called anything.
 _ENDINGS = (".data", ".dat", ".netcost.tar.zst", ".netcost.tar.gz")
 # What `perf record --switch-output` and --timestamp-filename append to a file's name.
@@ -115,10 +113,8 @@ def _at_url(url: str) -> Iterator[Source]:
 
 
 def _opened(url: str) -> Any:
-    try:
-        from fsspec.core import url_to_fs
-    except ImportError as error:
-        raise CaptureError(f"{EXTRA} (no module {error.name})") from None
+    from fsspec.core import url_to_fs
+
     try:
         return url_to_fs(url)
     except (ValueError, ImportError) as error:

@@ -14,6 +14,7 @@ from ..capture.bundle_files import is_bundle
 from ..capture.packed import is_packed
 from ..capture.packed_sums import is_experiment_folder
 from ..errors import ArgumentError
+from ..units import plural
 from .folder import Folders
 from .names import KINDS, Names, require_plain
 from .traces import Traces
@@ -51,7 +52,10 @@ class Masked:
     @property
     def summary(self) -> str:
         """Lines that hold none of the originals."""
-        lines = [f"{count} names of kind {kind} replaced" for kind, count in self.replaced.items()]
+        lines = [
+            f"{plural(count, 'name')} of kind {kind} replaced"
+            for kind, count in self.replaced.items()
+        ]
         lines += [f"{count} x {what}" if count else what for what, count in self.changes.items()]
         lines += [f"not masked: {what}" for what in self.not_masked]
         return "".join(f"{line}\n" for line in lines)

@@ -1,5 +1,6 @@
 """An experiment: what an experiment of capture/lab leaves, a step for each condition."""
 
+import csv
 import io
 import json
 import re
@@ -100,6 +101,25 @@ class Experiment(OfExperiment):
             )
         self.experiment = described
 
+    @property
+    def _table(self) -> str:
+        text = self._files.text(self.experiment.table)
+        if text is None:
+            raise CaptureError(f"{self.path} has no table {self.experiment.table!r}")
+        return text
+
+    def _rows(self) -> list[dict[str, str]]:
+        # As steps, without pandas.
+        try:
+            rows = list(csv.DictReader(io.StringIO(self._table), restkey="", delimiter="\t"))
+        except csv.Error as error:
+            raise CaptureError(f"the table of {self.path} cannot be read: {error}") from None
+        if any("" in row for row in rows):
+            raise CaptureError(
+                f"the table of {self.path} has a line with more cells than its first"
+            )
+        return rows
+
     @cached_property
     def steps(self) -> "pd.DataFrame":
         """A row per step, the columns of its table; bundle (or folder) names the recording.
@@ -108,11 +128,8 @@ class Experiment(OfExperiment):
         """
         import pandas as pd
 
-        text = self._files.text(self.experiment.table)
-        if text is None:
-            raise CaptureError(f"{self.path} has no table {self.experiment.table!r}")
         try:
-            return pd.read_csv(io.StringIO(text), sep="\t")
+            return pd.read_csv(io.StringIO(self._table), sep="\t")
         except (ValueError, pd.errors.ParserError) as error:
             raise CaptureError(f"the table of {self.path} cannot be read: {error}") from None
 
@@ -217,8 +234,8 @@ class Experiment(OfExperiment):
         ``repeats/CONDITION/N``, that was not traced: the recording is its condition's.
         """
         repeats: dict[str, int] = {}
-        for row in self.steps.to_dict("records"):
-            name, untraced = self.names(row)
+        for row in self._rows():
+            name, untraced = self.names({key: cell or None for key, cell in row.items()})
             if name:
                 repeats[name] = repeats.get(name, 0) + bool(_REPEAT.fullmatch(untraced))
         return repeats

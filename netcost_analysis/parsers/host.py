@@ -190,6 +190,13 @@ class Snapshot:
         """
         import pandas as pd
 
+        rows = self.softnet
+        cpus = pd.Index(list(rows), dtype="Int64" if None in rows else "int64", name="cpu")
+        return pd.DataFrame(list(rows.values()), cpus, dtype="int64")
+
+    @cached_property
+    def softnet(self) -> dict[int | None, dict[str, int]]:
+        """By CPU what softnet_stat has, as plain dicts; by None one row of all."""
         lines = [
             [int(word, 16) for word in words]
             for words in self._lines("net_softnet_stat")
@@ -198,16 +205,12 @@ class Snapshot:
         # The kernel's lines are of one width: a shorter one is cut.
         width = max(map(len, lines), default=0)
         whole = [words for words in lines if len(words) == width]
-        frame = pd.DataFrame(
-            [{name: words[i] for i, name in _SOFTNET.items() if i < width} for words in whole],
-            dtype="int64",
-        )
-        if "cpu" in frame or frame.empty:
-            return frame.set_index("cpu") if "cpu" in frame else frame.rename_axis(index="cpu")
-        cpus: list[int | None] = [*self.online]
-        if len(cpus) != len(frame):
-            frame, cpus = frame.sum().to_frame().T, [None]
-        return frame.set_index(pd.Index(cpus, dtype="Int64", name="cpu"))
+        rows = [{name: words[i] for i, name in _SOFTNET.items() if i < width} for words in whole]
+        if width > max(_SOFTNET):
+            return {row.pop("cpu"): row for row in rows}
+        if len(rows) == len(self.online):
+            return dict(zip(self.online, rows, strict=True))
+        return {None: {name: sum(row[name] for row in rows) for name in rows[0]}} if rows else {}
 
     @cached_property
     def net_dev(self) -> "pd.DataFrame":

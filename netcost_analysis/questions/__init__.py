@@ -4,6 +4,7 @@ Users ask them as ``capture.ask.TOPIC.QUESTION()``; ``questions.TOPIC.QUESTION(t
 that computes, without words and pictures.
 """
 
-import lazy_loader
+from ..stubs import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__ = attach(__name__, __file__)
+__all__ = __dir__()

@@ -3,7 +3,10 @@
 from html import escape
 from typing import TYPE_CHECKING
 
+from .._native import CaptureError
+from ..arrow import columns
 from ..errors import AbsentError, ArgumentError
+from ..questions.longest_episodes import LONGEST, longest
 from ..units import duration
 from ..view.page import MOST_BYTES, page
 from ..view.tiles import Tiles
@@ -44,14 +47,11 @@ def view_page(
 
 def _episodes(timeline: "Timeline", victim: "Task | None", begin_ns: int) -> list[tuple[int, int]]:
     try:
-        answer = timeline.ask.stolen_time.episodes(victim=victim, most=_EPISODES)
-    except AbsentError:
-        # The task that the timeline is about did not run.
+        found = columns(LONGEST(timeline, longest(timeline, victim, _EPISODES))["episodes"])
+    except (AbsentError, CaptureError):
+        # The task that the timeline is about did not run, or nothing interrupted it.
         return []
-    if answer.refusal is not None:
-        return []
-    frame = answer.frame
-    pairs = zip(frame["start_ns"].tolist(), frame["end_ns"].tolist(), strict=True)
+    pairs = zip(found["start_ns"], found["end_ns"], strict=True)
     return [(start - begin_ns, end - begin_ns) for start, end in pairs]
 
 

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from ..errors import ArgumentError
 from .by import By
-from .tables import LAST_NS, MOST_ROWS, Tables
+from .tables import MOST_ROWS, Tables
 from .window import Window
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ class DataFrames(Tables):
         super().__init__(capture, window, cpus)
         self._frames: dict[str, pd.DataFrame] = {}
         self._by_thief: dict[str, pd.DataFrame] = {}
-        # The last width of bins that was asked for, and its sums: pictures share one.
-        self._binned: tuple[int, pd.DataFrame] | None = None
 
     def batches(self, *tables: str, rows: int = MOST_ROWS) -> "Iterator[tuple[pd.DataFrame, ...]]":
         """The rows of tables, batch by batch, in memory that does not grow with the capture.
@@ -211,14 +208,9 @@ class DataFrames(Tables):
         """
         if bin_ns is None:
             return self._frame("sums")
-        if bin_ns <= 0:
-            raise ArgumentError(f"a bin of {bin_ns} ns holds no time")
-        if self._binned is None or self._binned[0] != bin_ns:
-            from ..frames import to_frame
+        from ..frames import to_frame
 
-            found = self._pass([], min(bin_ns, LAST_NS))["sums"]
-            self._binned = (bin_ns, to_frame(found))
-        return self._binned[1]
+        return to_frame(self.binned(bin_ns))
 
     def sums_by_thief(self, by: By = "comm") -> "pd.DataFrame":
         """The sums read as victims and thieves, kept: what questions about victims share.

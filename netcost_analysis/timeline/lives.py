@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._native import columns
+from ..arrow import columns
 from ..capture.manifest import Victim
 from ..capture.requires import unrecorded
 from .aggregates import Aggregate

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from .. import _native
 from .._native import CaptureError
+from ..arrow import columns
 from ..errors import ArgumentError
 from ..units import not_recorded
 from .group import Grouping, aggregates
@@ -170,9 +170,9 @@ def _seen(capture: "Capture", asked: "Task | None", of_bundle: bool = False) -> 
         return None
     name, by_name = label_of(whole, task), by_of(task) == "comm"
     (stayed,) = aggregates(whole, [_STAYS])
-    stays = _native.columns(stayed["groups"])
-    columns = ("tid", "comm", "in_ns_least", "out_ns_most")
-    rows = zip(*(stays[one] for one in columns), strict=True)
+    stays = columns(stayed["groups"])
+    names = ("tid", "comm", "in_ns_least", "out_ns_most")
+    rows = zip(*(stays[one] for one in names), strict=True)
     mine = [row[2:] for row in rows if is_of(row[1] if by_name else row[:2], task)]
     if not mine or whole.missing["on_cpu"]:
         return f"when {name} ran is not known without sched_switch"

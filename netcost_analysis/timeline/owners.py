@@ -180,6 +180,11 @@ def within_figures(rows: "pd.DataFrame") -> dict[str, "pd.Series[bool]"]:
     }
 
 
+def kind_of(context: str, is_network: str | None) -> str:
+    """What ran in a row of segments or sums, as kinds_of() has it."""
+    return "softirq_other" if context == "softirq" and is_network != "yes" else context
+
+
 def kinds_of(rows: "pd.DataFrame") -> "pd.Series[str]":
     """What ran in each row of segments or sums, in the classes that pictures tell apart.
 

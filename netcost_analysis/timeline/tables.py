@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary, WeakSet
 
-from .. import _native
+from ..arrow import columns
 from ..capture.within import require_window
 from ..errors import AbsentError, ArgumentError
 from ..progress import progress
@@ -48,6 +48,7 @@ class Tables:
         self._owned: dict[str, list[Owned]] = {}
         self._task_events: dict[str, ArrowTable | None] | None = None
         self._summary: dict[str, Any] | None = None
+        self._binned: tuple[int, ArrowTable] | None = None
         _others.setdefault(capture, WeakSet()).add(self)
 
     def load(self, *tables: str, allow_large: bool = False) -> Self:
@@ -194,13 +195,21 @@ class Tables:
         self.load(*({name} & set(TABLES)))
         return self._tables[name]
 
+    def binned(self, bin_ns: int) -> "ArrowTable":
+        """The sums within bins of time as Arrow; of the last width that was asked for kept."""
+        if bin_ns <= 0:
+            raise ArgumentError(f"a bin of {bin_ns} ns holds no time")
+        if self._binned is None or self._binned[0] != bin_ns:
+            self._binned = (bin_ns, self._pass([], min(bin_ns, LAST_NS))["sums"])
+        return self._binned[1]
+
     def columns(self, name: str) -> dict[str, list[Any]]:
         """A small table's columns as lists of int, bool, str and None, without pandas.
 
         name: one of load()'s, "sums", "irqs", or "longest": by CPU and interrupt or softirq the own
         time that the longest had in the window.
         """
-        return _native.columns(self.table(name))
+        return columns(self.table(name))
 
     @property
     def is_whole(self) -> bool:

@@ -2,15 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ..questions.stolen_time.episodes import GAP_NS
+from ..questions.longest_episodes import GAP_NS
 
 if TYPE_CHECKING:
     from .._native import TileSegment
     from .tiles import Tiles
-
-_NEVER = -(2**63)
 
 
 def next_episode(
@@ -65,12 +61,12 @@ class _Episodes:
         )
 
     def _was_raised(self, cpu: int, begin: int, end: int) -> bool:
-        frame = self._tiles.table_at(end)("softirqs")
-        first, last = np.searchsorted(frame["cpu"].to_numpy(), [cpu, cpu + 1])
-        entries, raised = (
-            frame[name].iloc[first:last].astype("Int64").to_numpy("int64", na_value=_NEVER)
-            for name in ("entry_ns", "raise_ns")
-        )
-        at = np.flatnonzero(entries == self._tiles.origin_ns + end)
-        # A raise that is not known may have been before it.
-        return bool(len(at) and raised[at[0]] <= self._tiles.origin_ns + begin)
+        at_ns = self._tiles.origin_ns + end
+        for part in self._tiles.table_at(end)("softirqs"):
+            entries = part.numbers("entry_ns")
+            for place in part.of_cpu(cpu):
+                if entries[place] == at_ns and (row := part.row(place))["entry_ns"] == at_ns:
+                    # A raise that is not known may have been before it.
+                    raised = row["raise_ns"]
+                    return raised is None or bool(raised <= self._tiles.origin_ns + begin)
+        return False

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..timeline.owners import INTERRUPT_CONTEXTS, NOBODY, is_device, thief_label
+from ..timeline.owners import INTERRUPT_CONTEXTS, NOBODY, is_device, kind_of, thief_label
 
 # For no task.
 NO_TASK = 0xFFFFFFFF
@@ -89,9 +89,7 @@ def _named(
         return label, "task", part, None, _task_of(tid, comm)
     if context not in INTERRUPT_CONTEXTS:
         return context, context, context, None, None
-    kind = context
-    if context == "softirq" and is_network != "yes":
-        kind = "softirq_other"
+    kind = kind_of(context, is_network)
     part = cost_class or "unknown"
     if part not in ("from_idle", "scheduled") and not tid:
         # The task that paid is not known.

@@ -1,11 +1,9 @@
 """What was at a place of a timeline, and where that leads."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..display.tables import plain
 from ..errors import ArgumentError
 from .header import LINKS
 from .next_episode import next_episode
@@ -13,11 +11,9 @@ from .owners import NO_TASK
 from .read_parts import stretch
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from .lookup import Lookup
     from .tiles import Tiles
 
-_LAST_NS = 2**63 - 1
 # What is reported about a row of each table: begin and end, then more columns.
 _SOFTIRQ = ("entry_ns", "exit_ns", "action", "origin", "cost_class", "packets", "polls")
 _POLL = ("start_ns", "end_ns", "device", "work", "budget")
@@ -42,16 +38,10 @@ class _Place:
         if self.segment is None:
             return None
         at_ns = self.at_ns if at_ns is None else at_ns
-        frame = self.table(name)
-        # Tables are sorted by CPU.
-        first, last = np.searchsorted(frame["cpu"].to_numpy(), [self.cpu, self.cpu + 1])
-        of_cpu = frame.iloc[first:last]
-        begins, ends = (
-            of_cpu[column].astype("Int64").to_numpy("int64", na_value=edge)
-            for column, edge in ((begin, _LAST_NS), (end, -1))
-        )
-        found = of_cpu[(begins <= at_ns) & (at_ns < ends)]
-        return _plain(found.sort_values(begin, kind="stable").iloc[-1]) if len(found) else None
+        parts = self.table(name)
+        found = [row for part in parts for row in part.around(self.cpu, begin, end, at_ns)]
+        # Of several that begin at once the last.
+        return max(reversed(found), key=lambda row: row[begin], default=None)
 
     @cached_property
     def softirq(self) -> dict[str, Any] | None:
@@ -159,22 +149,22 @@ def _may_lead(place: _Place, link: str) -> bool:
 
 def _migration(place: _Place, task: int, begin_ns: int) -> dict[str, Any] | None:
     tid, _ = place.tiles.owners.tasks[task]
-    moves, slices = place.table("migrations"), place.table("slices")
+    if tid is None:
+        return None
     since = place.tiles.origin_ns + begin_ns
-    later = moves[(moves["tid"] == tid) & (moves["time_ns"] >= since)].sort_values("time_ns")
-    if not len(later):
+    move = _first(place.table("migrations"), "time_ns", since, tid)
+    if move is None or move["dest_cpu"] not in place.tiles.timeline.summary["cpus"]:
         return None
-    at, dest = int(later["time_ns"].iloc[0]), int(later["dest_cpu"].iloc[0])
-    if dest not in place.tiles.timeline.summary["cpus"]:
-        return None
-    there = (slices["tid"] == tid).fillna(False)
-    there = there & (slices["cpu"] == dest) & (slices["in_ns"] >= at)
-    found = slices[there.to_numpy(dtype=bool)].sort_values("in_ns")
-    if len(found):
-        return {"cpu": dest, **(place.part_of(_plain(found.iloc[0]), _SLICE[:2]) or {})}
+    at, dest = move["time_ns"], move["dest_cpu"]
+    stay = _first(place.table("slices"), "in_ns", at, tid, dest)
+    if stay is not None:
+        return {"cpu": dest, **(place.part_of(stay, _SLICE[:2]) or {})}
     begin = at - place.tiles.origin_ns
     return {"cpu": dest, "begin_ns": begin, "end_ns": begin + 1}
 
 
-def _plain(row: "pd.Series[Any]") -> dict[str, Any]:
-    return {str(name): plain(value) for name, value in row.to_dict().items()}
+def _first(
+    parts: "Sequence[Lookup]", begin: str, at_ns: int, tid: int, cpu: int | None = None
+) -> dict[str, Any] | None:
+    found = (part.after(begin, at_ns, tid, cpu) for part in parts)
+    return min(filter(None, found), key=lambda row: row[begin], default=None)

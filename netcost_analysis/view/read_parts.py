@@ -5,10 +5,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
+from .lookup import Lookup
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from .._native import ArrowTable, TileOwners, TileSegment, TileSegments, TileSums
     from ..timeline.timeline import Timeline
 
@@ -39,7 +38,7 @@ class ReadParts:
         # Only one thread reads at a time.
         self._lock = Lock()
         self._segments: list[TileSegments] = []
-        self._around: list[tuple[int, int, dict[str, pd.DataFrame]]] = []
+        self._around: list[tuple[int, int, dict[str, list[Lookup]]]] = []
 
     def segments(self, begin: int, end: int) -> "TileSegments":
         """The segments of a part that contains this stretch; recent parts are cached."""
@@ -63,7 +62,7 @@ class ReadParts:
         self._segments = [found, *self._segments[: _KEPT - 1]]
         return found
 
-    def around(self, time_ns: int) -> "dict[str, pd.DataFrame]":
+    def around(self, time_ns: int) -> dict[str, list[Lookup]]:
         """The tables that tell what was around a time."""
         with self._lock:
             for begin, end, tables in self._around:
@@ -71,13 +70,12 @@ class ReadParts:
                     return tables
             return self._read_around(time_ns)
 
-    def _read_around(self, time_ns: int) -> "dict[str, pd.DataFrame]":
+    def _read_around(self, time_ns: int) -> dict[str, list[Lookup]]:
         begin, end = self._widened(time_ns, time_ns + 1, self.most[1])
         least, most = max(begin - _MARGIN_NS, 0), min(end + _MARGIN_NS, self._timeline.duration_ns)
         # Batches, because a timeline builds its own tables from the start of the capture.
-        batches = list(self._part(least, most).batches(*TABLES))
-        columns = zip(*batches, strict=True)
-        tables = {name: _together(parts) for name, parts in zip(TABLES, columns, strict=True)}
+        batches = list(self._part(least, most).arrow_batches(*TABLES))
+        tables = {name: [Lookup(batch[name]) for batch in batches] for name in TABLES}
         self._around = [(begin, end, tables), *self._around[: _KEPT - 1]]
         return tables
 
@@ -150,15 +148,6 @@ def batches_of(timeline: "Timeline", tables: Sequence[str]) -> "Iterator[dict[st
         yield {name: timeline.table(name) for name in tables}
     else:
         yield from timeline.arrow_batches(*tables, rows=_ROWS)
-
-
-def _together(parts: "tuple[pd.DataFrame, ...]") -> "pd.DataFrame":
-    import pandas as pd
-
-    if len(parts) == 1:
-        return parts[0]
-    frame = pd.concat(parts)
-    return frame.sort_values("cpu", kind="stable") if "cpu" in frame else frame
 
 
 def stretch(segment: "TileSegment") -> dict[str, Any]:

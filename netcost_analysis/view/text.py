@@ -1,18 +1,18 @@
 """A timeline as lines of text: a lane for each CPU and what ran on it, of block characters."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from ..arrow import columns
 from ..plots.palette import KIND, KIND_NAMES, PART
-from ..timeline.owners import kinds_of, of_tasks, sums_by_thief, within_figures
+from ..timeline.owners import INTERRUPT_CONTEXTS, kind_of
 from ..units import duration, ranges, share
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from .._native import ArrowTable
     from ..timeline.timeline import Timeline
 
 # From the top, in the order in which contexts interrupt each other. The rest is idle.
@@ -32,8 +32,8 @@ _BLOCKS = " ▁▂▃▄▅▆▇█"
 _CPU, _NAME, _END = 9, 15, 16
 _LEAST, _MARK = 10, 16
 _ROWS = 2**18
-Ints = npt.NDArray[np.int64]
-_NONE: Ints = np.zeros(0, dtype="int64")
+# When, and how much.
+_Amounts = list[tuple[int, int]]
 
 
 class Line(NamedTuple):
@@ -62,25 +62,20 @@ def lanes(timeline: "Timeline", width: int = 100) -> list[Line]:
     if end_ns == start_ns or not cpus:
         return [Line(title), Line("There is no time to show.")]
     bins = _Bins(start_ns, end_ns, max(width - _CPU - _NAME - _END, _LEAST))
-    sums = timeline.sums(bins.width_ns)
-    kinds = kinds_of(sums)
+    rows, stolen = _summed(timeline, bins)
     found = [Line(title), Line(" " * (_CPU + _NAME) + bins.ruler(timeline.capture.start_ns))]
-    found += _strips(timeline, sums, bins, len(cpus))
+    found += _strips(timeline, stolen, bins, len(cpus))
     shown: list[str] = []
-    times, amounts = (sums[name].to_numpy("int64") for name in ("bin_ns", "ns"))
-    # Places of rows by CPU and kind.
-    rows = sums.groupby(["cpu", kinds.to_numpy()], sort=False).indices
     for cpu in cpus:
         first = True
         for kind, name in _LANES.items():
-            own = rows.get((cpu, kind), _NONE)
-            ns = bins.summed(times[own], amounts[own])
-            if not ns.any():
+            ns = bins.summed(rows[cpu, kind])
+            if not any(ns):
                 continue
             label, first = (f"CPU {cpu}" if first else "", False)
             colour = None if kind in _PLAIN else KIND[kind]
-            of_all = share(ns.sum() / (end_ns - start_ns))
-            found.append(_lane(label, name, ns / bins.lengths, colour, of_all))
+            of_all = share(sum(ns) / (end_ns - start_ns))
+            found.append(_lane(label, name, bins.per(ns), colour, of_all))
             shown.append(kind)
         if first:
             found.append(Line(f"CPU {cpu}".ljust(_CPU) + "idle"))
@@ -95,26 +90,32 @@ class _Bins:
         self.first_ns = start_ns // self.width_ns * self.width_ns
         self.last_ns = end_ns - 1
         count = (self.last_ns - self.first_ns) // self.width_ns + 1
-        edges = self.first_ns + self.width_ns * np.arange(count + 1, dtype="int64")
-        self.edges: Ints = np.clip(edges, start_ns, end_ns)
-        self.lengths: Ints = np.diff(self.edges)
+        edges = (self.first_ns + self.width_ns * number for number in range(count + 1))
+        self.edges = [min(max(edge, start_ns), end_ns) for edge in edges]
+        self.lengths = [end - begin for begin, end in pairwise(self.edges)]
 
-    def summed(self, times: Ints, amounts: Ints) -> Ints:
-        places = (np.minimum(times, self.last_ns) - self.first_ns) // self.width_ns
-        total = np.zeros(len(self.lengths), dtype="int64")
-        np.add.at(total, places, amounts)
+    def summed(self, amounts: Iterable[tuple[int, int]]) -> list[int]:
+        total = [0] * len(self.lengths)
+        for time_ns, amount in amounts:
+            total[(min(time_ns, self.last_ns) - self.first_ns) // self.width_ns] += amount
         return total
 
-    def highest(self, values: npt.NDArray[np.float64]) -> float:
+    def per(self, amounts: Sequence[int], of: float = 1) -> list[float]:
+        # Per bin's length, in so many ns.
+        return [
+            amount / (length / of) for amount, length in zip(amounts, self.lengths, strict=True)
+        ]
+
+    def highest(self, values: Sequence[float]) -> float:
         # Prefers whole bins: in a bin of a few ns, one poll is millions of packets a second.
-        whole = values[self.lengths == self.width_ns]
-        return float(max(whole if len(whole) else values))
+        both = zip(values, self.lengths, strict=True)
+        return max([value for value, length in both if length == self.width_ns] or values)
 
     def ruler(self, origin_ns: int) -> str:
         digits = max(11 - len(str(self.width_ns)), 0)
         marks = [
             f"|{(edge - origin_ns) / 1e9:.{digits}f} s".ljust(_MARK)[:_MARK]
-            for edge in self.edges[:-1:_MARK].tolist()
+            for edge in self.edges[:-1:_MARK]
         ]
         return "".join(marks).rstrip()
 
@@ -127,49 +128,62 @@ def _width(span_ns: int, most: int) -> int:
     return -(-least // unit) * unit
 
 
-def _strips(timeline: "Timeline", sums: "pd.DataFrame", bins: _Bins, cpus: int) -> list[Line]:
+def _summed(
+    timeline: "Timeline", bins: _Bins
+) -> tuple[defaultdict[tuple[int, str], _Amounts], _Amounts]:
+    # What each kind had of each CPU, and what networking stole from tasks.
+    names = ("cpu", "bin_ns", "ns", "context", "is_network", "tid", "cost_class")
+    sums = columns(timeline.binned(bins.width_ns), names)
+    rows: defaultdict[tuple[int, str], _Amounts] = defaultdict(list)
+    stolen: _Amounts = []
+    for cpu, at, ns, context, network, tid, cost in zip(*map(sums.get, names), strict=True):  # type: ignore[arg-type]
+        rows[cpu, kind_of(context, network)].append((at, ns))
+        if tid and cost == "stolen" and network == "yes" and context in INTERRUPT_CONTEXTS:
+            stolen.append((at, ns))
+    return rows, stolen
+
+
+def _strips(timeline: "Timeline", rows: _Amounts, bins: _Bins, cpus: int) -> list[Line]:
     # Time that networking stole from tasks, as a share of all CPUs, and packets per second. Each is
     # scaled to its maximum.
-    rows = of_tasks(sums_by_thief(sums, "comm"))
-    rows = rows[within_figures(rows)["stolen_network_ns"]]
-    times = sums["bin_ns"].loc[rows.index].to_numpy("int64")
-    stolen = bins.summed(times, rows["ns"].to_numpy("int64")) / (bins.lengths * cpus)
-    most = bins.highest(stolen)
     found = []
     if not timeline.missing["softirqs"]:
+        stolen = bins.per(bins.summed(rows), 1 / cpus)
+        most = bins.highest(stolen)
         text = share(most) or "0 %"
         found.append(_strip("stolen by net", stolen, PART["stolen_network"], most, text))
     if not timeline.missing["polls"]:
-        rate = _packets(timeline, bins) / (bins.lengths / 1e9)
+        rate = bins.per(_packets(timeline, bins), 1e9)
         most = bins.highest(rate)
         found.append(_strip("packets", rate, KIND["poll"], most, f"{most:,.0f}/s"))
     return found
 
 
-def _strip(name: str, values: npt.NDArray[np.float64], colour: str, most: float, text: str) -> Line:
-    high = np.minimum(values / most, 1) if most else np.minimum(values, 1)
+def _strip(name: str, values: Sequence[float], colour: str, most: float, text: str) -> Line:
+    high = [min(value / (most or 1), 1) for value in values]
     return _lane("all", name, high, colour, f"max {text}")
 
 
-def _packets(timeline: "Timeline", bins: _Bins) -> Ints:
-    total = np.zeros(len(bins.lengths), dtype="int64")
+def _packets(timeline: "Timeline", bins: _Bins) -> list[int]:
     held = timeline.holds("polls") or timeline.capture.has_at_most(1_000_000)
-    batches = [(timeline.polls,)] if held else timeline.batches("polls", rows=_ROWS)
-    for (polls,) in batches:
-        ends = polls["end_ns"].to_numpy("int64")
-        inside = (ends >= bins.edges[0]) & (ends <= bins.edges[-1])
-        work = polls["work"].astype("Int64").to_numpy("int64", na_value=0)
-        total += bins.summed(ends[inside], np.maximum(work[inside], 0))
-    return total
+    batches = [timeline.table("polls")] if held else _polls(timeline)
+    first, last = bins.edges[0], bins.edges[-1]
+    found = (columns(polls, ("end_ns", "work")) for polls in batches)
+    ends = (row for polls in found for row in zip(polls["end_ns"], polls["work"], strict=True))
+    return bins.summed(
+        (end, max(work or 0, 0)) for end, work in ends if end is not None and first <= end <= last
+    )
 
 
-def _lane(
-    label: str, name: str, shares: npt.NDArray[np.float64], colour: str | None, end: str
-) -> Line:
-    eighths = np.clip(np.ceil(shares * 8 - 1e-9), 0, 8).astype(int)
+def _polls(timeline: "Timeline") -> "Iterator[ArrowTable]":
+    for batch in timeline.arrow_batches("polls", rows=_ROWS):
+        yield batch["polls"]
+
+
+def _lane(label: str, name: str, shares: Sequence[float], colour: str | None, end: str) -> Line:
     # Any time at all is visible.
-    eighths = np.where((shares > 0) & (eighths == 0), 1, eighths)
-    blocks = "".join(_BLOCKS[high] for high in eighths.tolist())
+    eighths = (max(ceil(min(part, 1) * 8 - 1e-9), int(part > 0)) for part in shares)
+    blocks = "".join(_BLOCKS[high] for high in eighths)
     begin = _CPU + _NAME
     text = f"{label[: _CPU - 1].ljust(_CPU)}{name.ljust(_NAME)}{blocks} {end}"
     return Line(text, colour, begin, begin + len(blocks))

@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
+from ..arrow import columns
 from ..errors import ArgumentError
 from ..timeline.owners import summed
 from .header import BUCKETS, header
+from .lookup import Lookup
 from .owners import Owners
 from .read_parts import TABLES, ReadParts, batches_of, stretch
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from .._native import TileSegment, TileSegments, TileSums
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
@@ -65,6 +65,7 @@ class Tiles:
         self._sums = _native.TileSums(native, cpus, self.origin_ns, duration, most)
         self._parts = ReadParts(timeline, native, self._sums)
         self._gaps = self._read()
+        self._lookups: dict[str, list[Lookup]] = {}
 
     @classmethod
     def of(cls, timeline: "Timeline") -> "Tiles":
@@ -100,7 +101,7 @@ class Tiles:
         for batch in batches_of(self.timeline, _TABLES):
             for reader in readers:
                 reader.add(batch["segments"], batch["polls"])
-            for name, values in _native.columns(batch["coverage"]).items():
+            for name, values in columns(batch["coverage"]).items():
                 gaps.setdefault(name, []).extend(values)
         for reader in readers:
             reader.finish()
@@ -165,8 +166,13 @@ class Tiles:
             return self._kept.at(cpu, time_ns)
         return self._parts.at(cpu, time_ns)
 
-    def table_at(self, time_ns: int) -> "Callable[[str], pd.DataFrame]":
-        # Tables of TABLES by name, with what was around a time.
+    def table_at(self, time_ns: int) -> "Callable[[str], list[Lookup]]":
+        # Tables of TABLES by name, in parts, with what was around a time.
         if self.timeline.holds(*TABLES):
-            return lambda name: getattr(self.timeline, name)
+            return self._held
         return lambda name: self._parts.around(time_ns)[name]
+
+    def _held(self, name: str) -> list[Lookup]:
+        if name not in self._lookups:
+            self._lookups[name] = [Lookup(self.timeline.table(name))]
+        return self._lookups[name]

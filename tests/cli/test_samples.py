@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from netcost_analysis import CaptureError, open_capture
@@ -315,9 +314,11 @@ def test_samples_of_a_text(netcost: Netcost, tmp_path: Path) -> None:
 
 # ftrace's stacks are lists of addresses in a field of the event.
 def test_stacks_are_in_hex() -> None:
-    stacks = pd.Series([[2**64 - 16, 4096], []], dtype=pd.ArrowDtype(pa.list_(pa.uint64())))
-    frame = pd.DataFrame({"time_ns": [1_000, 2_000], "caller": stacks, "size": [2, 0]})
-    table = event_table(frame, 1_000)
+    rows = [
+        {"time_ns": 1_000, "caller": [2**64 - 16, 4096], "size": 2},
+        {"time_ns": 2_000, "caller": [], "size": 0},
+    ]
+    table = event_table(["time_ns", "caller", "size"], rows, 1_000)
     assert table.header == ["time (s)", "size", "caller"]
     assert table.rows == [["0.000000000", "2", "fffffffffffffff0 1000"], ["0.000001000", "0", ""]]
 

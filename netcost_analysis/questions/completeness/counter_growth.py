@@ -73,13 +73,11 @@ def interrupts(bundle: "Bundle") -> Growth | None:
 def packets(bundle: "Bundle") -> Growth | None:
     """Packets that went up the stack, by CPU."""
     window = read_times(bundle, "net_softnet_stat")
-    sides = bundle.before.softnet_stat, bundle.after.softnet_stat
-    if window is None or not all("processed" in side for side in sides):
+    sides = bundle.before.softnet, bundle.after.softnet
+    if window is None or not all(sides):
         return None
-    # A row of all CPUs together has none.
     before, after = (
-        {("packets", cpu if isinstance(cpu, int) else None): count for cpu, count in side.items()}
-        for side in (side["processed"].to_dict() for side in sides)
+        {("packets", cpu): counts["processed"] for cpu, counts in side.items()} for side in sides
     )
     return Growth(window, _growth(before, after))
 

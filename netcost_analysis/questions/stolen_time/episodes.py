@@ -1,52 +1,23 @@
 """The longest episodes of interrupts on top of a task, in which it did not run."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...frames import to_frame
-from ...timeline.aggregates import Aggregate
 from ...timeline.owners import KIND_COLUMNS, kinds_of, known_if, thief_labels
-from ...timeline.task import Group, Task, label_of
+from ...timeline.task import Task, label_of
 from ...timeline.timeline import Timeline
 from ..batches.paired import plain
+from ..longest_episodes import GAP_NS, LONGEST, longest
 from ..victim import asked_or_chosen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# From an interrupt's exit to the entry of the softirq it raised, or from one softirq to the next:
-# 0.6 to 8 us in the samples, the slowest emulated.
-GAP_NS = 10_000
 _BARS = 8
-# The largest number that native takes.
-_LARGEST = 2**63 - 1
-
-
-class Longest(NamedTuple):
-    """Native's aggregate: the longest episodes of a task, of several tasks, or of all (None).
-
-    bridge_ns: how much of the task's own time an episode may bridge.
-    """
-
-    victim: str | tuple[int, ...] | None
-    most: int
-    bridge_ns: int
-
-
-def _longest(
-    timeline: Timeline, victim: Task | None = None, most: int = 20, gap_ns: int = GAP_NS
-) -> Longest:
-    task = asked_or_chosen(timeline, victim)
-    most, gap_ns = (int(min(number, _LARGEST)) for number in (most, gap_ns))
-    if isinstance(task, Group):
-        return Longest(tuple(sorted(task.tids)), most, gap_ns)
-    return Longest(task if isinstance(task, str | None) else (int(task),), most, gap_ns)
-
-
-LONGEST = Aggregate(_longest, is_later=True)
 
 
 @question(
@@ -73,7 +44,7 @@ def episodes(
 
     Source: segments, softirqs and polls.
     """
-    wanted = _longest(timeline, victim, most, gap_ns)
+    wanted = longest(timeline, victim, most, gap_ns)
     tables = {name: plain(to_frame(table)) for name, table in LONGEST(timeline, wanted).items()}
     frame, parts = _described(tables["episodes"], tables["parts"])
     return Answer(

@@ -11,8 +11,8 @@ from ...timeline.owners import INTERRUPT_CONTEXTS, is_device, kinds_of, of_tasks
 from ...timeline.reading import rows
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
+from ..longest_episodes import GAP_NS
 from ..victim import asked_or_chosen, not_by_cpu
-from .episodes import GAP_NS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from netcost_analysis._native import Capture, columns
+from netcost_analysis._native import Capture
+from netcost_analysis.arrow import columns
 from support.host import ROOT
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis
-from netcost_analysis import _native
+from netcost_analysis import arrow
 from netcost_analysis.timeline.group import aggregates
 from netcost_analysis.timeline.lives import LIVES
 from support.asked import handovers, lifetimes, run_queue, stolen, waited_for
@@ -134,7 +134,7 @@ def test_who_ended_unseen_may_have_had_another_name(tmp_path: Path) -> None:
     line = of_text(tmp_path, nothing(0), *forked(100), to_sh(200), *ends, nothing(2_000))
     facts = replace(LIVES.of(line), of_bundle=(5, 1_100, 1_600))
     (tables,) = aggregates(line, [facts])
-    found = _native.columns(tables["lives"])
+    found = arrow.columns(tables["lives"])
     place = found["comm"].index("sh")
     assert [found[name][place] for name in ("lifetime_ns", "lifetime_max_ns")] == [300, 500]
 

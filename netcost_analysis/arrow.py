@@ -1,0 +1,215 @@
+"""Native's Arrow tables as lists, without an Arrow library.
+
+Source: the Arrow C data and stream interfaces, arrow.apache.org/docs/format/CDataInterface.html.
+"""
+
+import ctypes as c
+import struct
+from array import array
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._native import ArrowTable
+
+
+class _Schema(c.Structure):
+    pass
+
+
+class _Array(c.Structure):
+    pass
+
+
+class _Stream(c.Structure):
+    pass
+
+
+_Schema._fields_ = [
+    ("format", c.c_char_p),
+    ("name", c.c_char_p),
+    ("metadata", c.c_char_p),
+    ("flags", c.c_int64),
+    ("n_children", c.c_int64),
+    ("children", c.POINTER(c.POINTER(_Schema))),
+    ("dictionary", c.POINTER(_Schema)),
+    ("release", c.CFUNCTYPE(None, c.POINTER(_Schema))),
+    ("private", c.c_void_p),
+]
+_Array._fields_ = [
+    ("length", c.c_int64),
+    ("null_count", c.c_int64),
+    ("offset", c.c_int64),
+    ("n_buffers", c.c_int64),
+    ("n_children", c.c_int64),
+    ("buffers", c.POINTER(c.c_void_p)),
+    ("children", c.POINTER(c.POINTER(_Array))),
+    ("dictionary", c.POINTER(_Array)),
+    ("release", c.CFUNCTYPE(None, c.POINTER(_Array))),
+    ("private", c.c_void_p),
+]
+_Stream._fields_ = [
+    ("get_schema", c.CFUNCTYPE(c.c_int, c.POINTER(_Stream), c.POINTER(_Schema))),
+    ("get_next", c.CFUNCTYPE(c.c_int, c.POINTER(_Stream), c.POINTER(_Array))),
+    ("get_last_error", c.CFUNCTYPE(c.c_char_p, c.POINTER(_Stream))),
+    ("release", c.CFUNCTYPE(None, c.POINTER(_Stream))),
+    ("private", c.c_void_p),
+]
+
+_address = c.pythonapi.PyCapsule_GetPointer
+_address.restype, _address.argtypes = c.c_void_p, (c.py_object, c.c_char_p)
+
+# Arrow's letters of numbers, and memoryview's.
+_NUMBERS = dict(zip("cCsSiIlLfg", "bBhHiIqQfd", strict=True))
+
+_BITS = [[bool(byte >> place & 1) for place in range(8)] for byte in range(256)]
+
+
+def columns(table: "ArrowTable", only: Container[str] | None = None) -> dict[str, list[Any]]:
+    """A table's columns as lists of int, float, bool, str, bytes, lists of these, and None.
+
+    only: of these names.
+    """
+    found: dict[str, list[Any]] = {}
+    for part in parts(table, only=only):
+        for name, values in part.items():
+            found.setdefault(name, []).extend(values)
+    return found
+
+
+def parts(
+    table: "ArrowTable", most: int | None = None, only: Container[str] | None = None
+) -> Iterator[dict[str, list[Any]]]:
+    """Columns of at most so many rows after the other; first one without rows, for their names."""
+    for batch, fields, arrays in _batches(table):
+        if batch is None:
+            names = [name for field in fields if _is_in(name := field.name.decode(), only)]
+            yield {name: [] for name in names}
+            continue
+        step = max(most or batch.length, 1)
+        for at in range(0, batch.length, step):
+            start, number = batch.offset + at, min(step, batch.length - at)
+            yield {
+                name: _values(field, array, start, number)
+                for field, array in zip(fields, arrays, strict=True)
+                if _is_in(name := field.name.decode(), only)
+            }
+
+
+def numbers(table: "ArrowTable", name: str) -> "array[Any]":
+    """A column of numbers, 8 bytes or less for each; what stands for a null is nothing."""
+    found: array[Any] | None = None
+    for batch, fields, arrays in _batches(table):
+        place = [field.name.decode() for field in fields].index(name)
+        kind = _NUMBERS[fields[place].format.decode()]
+        found = array(kind) if found is None else found
+        if batch is not None and batch.length:
+            at = arrays[place].buffers[1] + (arrays[place].offset + batch.offset) * found.itemsize
+            found.frombytes(c.string_at(at, batch.length * found.itemsize))
+    assert found is not None
+    return found
+
+
+def row(table: "ArrowTable", place: int) -> dict[str, Any]:
+    """A single row, by column."""
+    for batch, fields, arrays in _batches(table):
+        if batch is None or place >= batch.length:
+            place -= 0 if batch is None else batch.length
+            continue
+        both = zip(fields, arrays, strict=True)
+        return {
+            field.name.decode(): _values(field, array, batch.offset + place, 1)[0]
+            for field, array in both
+        }
+    raise IndexError(place)
+
+
+def _is_in(name: str, only: Container[str] | None) -> bool:
+    return only is None or name in only
+
+
+def _batches(table: "ArrowTable") -> Iterator[tuple[Any, list[Any], list[Any]]]:
+    # Each batch with its fields and their arrays; before all of them none, with the fields alone.
+    # Whatever is not released here, the capsule releases.
+    capsule = table.__arrow_c_stream__()
+    stream = _Stream.from_address(_address(capsule, b"arrow_array_stream"))
+    with _taken(stream, stream.get_schema, _Schema()) as schema:
+        fields = [one.contents for one in schema.children[: schema.n_children]]
+        yield None, fields, []
+        while True:
+            with _taken(stream, stream.get_next, _Array()) as batch:
+                if not batch.release:
+                    return
+                yield batch, fields, [one.contents for one in batch.children[: batch.n_children]]
+
+
+def rows(table: "ArrowTable") -> list[dict[str, Any]]:
+    """A table as rows of plain values by column."""
+    found = columns(table)
+    return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
+
+
+@contextmanager
+def _taken(stream: Any, take: Callable[[Any, Any], int], target: Any) -> Iterator[Any]:
+    if status := take(c.byref(stream), c.byref(target)):
+        said = stream.get_last_error(c.byref(stream)) or b"no reason is said"
+        raise OSError(status, said.decode())
+    try:
+        yield target
+    finally:
+        if target.release:
+            target.release(c.byref(target))
+
+
+def _values(field: Any, array: Any, start: int, number: int) -> list[Any]:
+    # So many values of an array, from a place on.
+    start += array.offset
+    if number == 0:
+        return []
+    values = _plain(field, array, start, number)
+    words: list[Any] | None = None
+    if field.dictionary:
+        of = array.dictionary.contents
+        words = _values(field.dictionary.contents, of, 0, of.length)
+    if not array.null_count or not array.buffers[0]:
+        return values if words is None else [words[place] for place in values]
+    known = zip(values, _bits(array.buffers[0], start, number), strict=True)
+    if words is None:
+        return [value if there else None for value, there in known]
+    return [words[place] if there else None for place, there in known]
+
+
+def _plain(field: Any, array: Any, start: int, number: int) -> list[Any]:
+    # What lies under a null may be anything.
+    kind, buffers = field.format.decode(), array.buffers
+    if kind in _NUMBERS:
+        return _numbers(_NUMBERS[kind], buffers[1], start, number)
+    if kind == "b":
+        return _bits(buffers[1], start, number)
+    ends = _numbers("q" if kind in ("U", "Z", "+L") else "i", buffers[1], start, number + 1)
+    first, last = ends[0], ends[-1]
+    inner: Any
+    if kind in ("+l", "+L"):
+        inner = _values(field.children[0].contents, array.children[0].contents, first, last - first)
+    elif kind in ("u", "U", "z", "Z"):
+        inner = c.string_at(buffers[2] + first, last - first) if last > first else b""
+    else:
+        raise TypeError(f"column {field.name.decode()} is of Arrow's type {kind}")
+    parts = [inner[at - first : end - first] for at, end in pairwise(ends)]
+    return [part.decode() for part in parts] if kind in ("u", "U") else parts
+
+
+def _numbers(kind: str, address: int, start: int, number: int) -> list[Any]:
+    size = struct.calcsize(kind)
+    held = (c.c_char * (number * size)).from_address(address + start * size)
+    return memoryview(held).cast("B").cast(kind).tolist()  # type: ignore[call-overload,no-any-return]
+
+
+def _bits(address: int, start: int, number: int) -> list[bool]:
+    # Bits from the lowest of each byte on.
+    first = start // 8
+    held = c.string_at(address + first, (start + number + 7) // 8 - first)
+    bits = list(chain.from_iterable(map(_BITS.__getitem__, held)))
+    return bits[start % 8 : start % 8 + number]
