@@ -1,4 +1,7 @@
-"""Whether two sides differ, and by how much: intervals by BCa bootstrap, chance by permutation."""
+"""Whether two sides differ, and by how much: exact permutation, and all values it does not reject.
+
+What several sides make together has no such test; it has an interval by BCa bootstrap.
+"""
 
 import warnings
 from collections.abc import Callable
@@ -6,41 +9,40 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .permutation import Counts, Judged, one_side, two_sides
 from .resampling import CONFIDENCE, Floats, Ints
 
 _RESAMPLES = 2_000
-_PERMUTATIONS = 5_000
 _SEED = 14
-# Fewer repeats of a side cannot show a difference between two conditions. With six against six the
-# most extreme of 924 orders has a chance of 0.2 %.
+# Fewer repeats of a side cannot show a difference between two conditions.
 LEAST_REPEATS = 6
 # Fewer blocks of time say nothing of a run's scatter.
 LEAST_BLOCKS = 8
 # The correlation of neighbouring blocks up to which they count as observations of their own.
 _UNLIKE = 0.1
 
-Counts = tuple[Floats, Floats]
-
 
 class Side(NamedTuple):
     """Observations of one side, each a ratio: of blocks of time, or of repeats.
 
-    numerator, denominator: one of each per observation. of: "blocks", whose ratio is that of their
-    sums, or "repeats", whose ratios are observations of their own and have a median.
+    numerator, denominator: one of each per observation. The side's figure is the ratio of their
+    sums: of repeats, whose denominators are 1, the mean. of: "blocks" or "repeats".
     """
 
     numerator: Floats
     denominator: Floats
     of: str
 
+    @property
+    def counts(self) -> Counts:
+        """Numerators and denominators."""
+        return self.numerator, self.denominator
+
     def values(self, which: Ints) -> Floats:
         """The side's figure for each row of chosen observations."""
         top, below = self.numerator[which], self.denominator[which]
         with np.errstate(divide="ignore", invalid="ignore"):
-            if self.of == "blocks":
-                ratio: Floats = top.sum(axis=-1) / below.sum(axis=-1)
-            else:
-                ratio = np.median(top / below, axis=-1)
+            ratio: Floats = top.sum(axis=-1) / below.sum(axis=-1)
         return ratio
 
     @property
@@ -88,8 +90,8 @@ def _alike(side: Side) -> float:
 class Change(NamedTuple):
     """A figure of both sides, each with its interval; NaN where there is none.
 
-    change, low, high: of the new side's over the base's, less 1, or of the difference. p: how often
-    sides that are alike would be at least so far apart.
+    change, low, high: of the new side's over the base's, less 1, where is_relative; else of their
+    difference. p: how often sides that are alike would be at least so far apart.
     """
 
     base: float
@@ -102,12 +104,14 @@ class Change(NamedTuple):
     low: float
     high: float
     p: float
+    is_relative: bool
 
     @property
     def columns(self) -> dict[str, float]:
         """By the names that columns of answers have: change_low, change_high, p_value."""
         named = {"low": "change_low", "high": "change_high", "p": "p_value"}
-        return {named.get(name, name): value for name, value in self._asdict().items()}
+        figures = {name: value for name, value in self._asdict().items() if name != "is_relative"}
+        return {named.get(name, name): value for name, value in figures.items()}
 
 
 class Estimate(NamedTuple):
@@ -120,31 +124,44 @@ class Estimate(NamedTuple):
 
 def estimate(side: Side) -> Estimate:
     """The figure of one side, without an interval of fewer than LEAST_BLOCKS or LEAST_REPEATS."""
-    count = len(side.numerator)
-    if count < (LEAST_REPEATS if side.of == "repeats" else LEAST_BLOCKS):
+    if len(side.numerator) < (LEAST_REPEATS if side.of == "repeats" else LEAST_BLOCKS):
         return Estimate(side.value, np.nan, np.nan)
-    return combined(side.values, count)
+    return _bounded(side.value, one_side(*side.counts))
 
 
-def change_of(base: Side, new: Side, relative: bool) -> Change:
+def change_of(base: Side, new: Side, relative: bool, paired: bool = False) -> Change:
     """How a figure changed: as a part of the base's where relative, else in its own unit.
 
-    Without intervals and p where a side has fewer than 2 observations, or the base is 0.
+    In its own unit, too, where the base is 0, or so near that a part of it has no upper end.
+    Without an interval of so few observations that they bound nothing; without p where a side has
+    fewer than 2. paired: repeats belong together in their order.
     """
 
-    def between(one: Ints, other: Ints) -> Floats:
-        first, second = base.values(one), new.values(other)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found: Floats = second / first - 1 if relative else second - first
-        return found
+    def judged(as_part: bool) -> Judged:
+        if not paired or base.of != "repeats":
+            return two_sides(base.counts, new.counts, as_part)
+        if as_part:
+            return one_side(new.numerator, base.numerator, 1.0)
+        return one_side(new.numerator - base.numerator, base.denominator)
 
-    counts = len(base.numerator), len(new.numerator)
-    change = combined(between, *counts)
-    if min(counts) < 2 or not np.isfinite(change.value):
-        none, value = (np.nan, np.nan), change.value if np.isfinite(change.value) else np.nan
-        return Change(base.value, *none, new.value, *none, value, *none, np.nan)
-    sides = [combined(side.values, count) for side, count in zip((base, new), counts, strict=True)]
-    return Change(*sides[0], *sides[1], *change, _chance(base, new))
+    found, is_relative = judged(False), relative and base.value > 0
+    if is_relative:
+        ratio = judged(True)
+        is_relative = _is_bounded(ratio) or not _is_bounded(found)
+        if is_relative:
+            found = Judged(*(one - 1 for one in ratio[:3]), ratio.p)
+    sides = [_bounded(side.value, one_side(*side.counts)) for side in (base, new)]
+    p = found.p if min(len(base.numerator), len(new.numerator)) > 1 else np.nan
+    return Change(*sides[0], *sides[1], *_bounded(found.value, found), p, is_relative)
+
+
+def _is_bounded(found: Judged) -> bool:
+    return bool(np.isfinite([found.low, found.high]).all())
+
+
+def _bounded(value: float, found: Judged) -> Estimate:
+    ends = (found.low, found.high) if _is_bounded(found) else (np.nan, np.nan)
+    return Estimate(value, *ends)
 
 
 def combined(statistic: Callable[..., Floats], *counts: int) -> Estimate:
@@ -172,6 +189,19 @@ def adjusted(chances: Floats) -> Floats:
     return corrected
 
 
+def holm(chances: Floats) -> Floats:
+    """Chances of figures that are judged one by one, corrected for being many; NaN stays NaN.
+
+    Where nothing changed, one of them or more is below 5 % in 5 % of comparisons; where some
+    figures did, the same holds of the others.
+    """
+    corrected, known = np.array(chances, dtype="float64"), np.flatnonzero(np.isfinite(chances))
+    order = known[np.argsort(corrected[known], kind="stable")]
+    times = np.arange(len(order), 0, -1)
+    corrected[order] = np.minimum(np.maximum.accumulate(times * corrected[order]), 1)
+    return corrected
+
+
 def _interval(statistic: "Callable[..., Floats]", *counts: int) -> tuple[float, float]:
     # Indices of observations are resampled, a set of each count.
     from scipy import stats
@@ -192,30 +222,3 @@ def _interval(statistic: "Callable[..., Floats]", *counts: int) -> tuple[float, 
             if np.isfinite([low, high]).all():
                 break
     return float(low), float(high)
-
-
-def _chance(base: Side, new: Side) -> float:
-    from scipy import stats
-
-    both = Side(
-        np.concatenate([base.numerator, new.numerator]),
-        np.concatenate([base.denominator, new.denominator]),
-        base.of,
-    )
-    first = len(base.numerator)
-
-    def apart(one: Ints, other: Ints, axis: int) -> Floats:
-        found: Floats = both.values(other) - both.values(one)
-        return found
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        test = stats.permutation_test(
-            (np.arange(first), np.arange(first, len(both.numerator))),
-            apart,
-            permutation_type="independent",
-            vectorized=True,
-            n_resamples=_PERMUTATIONS,
-            rng=np.random.default_rng(_SEED),
-        )
-    return float(test.pvalue)
