@@ -2,16 +2,14 @@
 # recorded figures and of stretches of one recording. `python -m benchmarks.verdicts`: the tables of
 # docs/definitions.md, the same on every machine.
 
-import argparse
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from netcost_analysis import Run, open_capture
-from netcost_analysis.questions.comparison.metrics import network
-from netcost_analysis.questions.comparison.run_blocks import by_block, packets_by_device, run_blocks
+from netcost_analysis import open_capture
+from netcost_analysis.questions.comparison.counted import network
 from netcost_analysis.stats.change import Change, Side, blocks, change_of, holm, repeats
 from netcost_analysis.stats.permutation import CHANCE, two_sides
 from netcost_analysis.stats.resampling import Floats
@@ -66,7 +64,9 @@ def _throughputs() -> Floats:
     return _known[0]
 
 
-def block_side(draw: Draw, count: int, likeness: float, times: float = 1.0) -> tuple[Floats, Floats]:
+def block_side(
+    draw: Draw, count: int, likeness: float, times: float = 1.0
+) -> tuple[Floats, Floats]:
     """Blocks that each take after the one before, as ns and packets."""
     noise = draw.normal(0, 1, count)
     for place in range(1, count):
@@ -124,13 +124,13 @@ def _fine(path: Path) -> tuple[Floats, Floats]:
     timeline = capture.timeline()
     width = max((timeline.summary["end_ns"] - timeline.summary["start_ns"]) // 1_024, 1)
     sums = timeline.sums(int(width))
-    polls = timeline.group("polls", block=("end_ns", int(width)), sums=("work",)).frame
+    polls = timeline.group("polls", (), block=("end_ns", int(width)), sums=("work",)).frame
     first = int(sums["bin_ns"].min()) // width
     number = int(sums["bin_ns"].max()) // width - first + 1
     of_network = sums[network(sums)]
     above = np.bincount(of_network["bin_ns"] // width - first, of_network["ns"], number)
     place = (polls["block"] - first).clip(0, number - 1)
-    return above, np.bincount(place, polls["work"], number).astype("float64")
+    return above, np.bincount(place, polls["packets"], number).astype("float64")
 
 
 def family(count: int, experiments: int, times: float = 1.0) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .permutation import Counts, Judged, one_side, two_sides
+from .permutation import Judged, one_side, two_sides
 from .resampling import CONFIDENCE, Floats, Ints
 
 _RESAMPLES = 2_000
@@ -19,7 +19,9 @@ LEAST_REPEATS = 6
 # Fewer blocks of time say nothing of a run's scatter.
 LEAST_BLOCKS = 8
 # The correlation of neighbouring blocks up to which they count as observations of their own.
-_UNLIKE = 0.1
+_UNLIKE = 0.0
+
+Counts = tuple[Floats, Floats]
 
 
 class Side(NamedTuple):
@@ -90,7 +92,7 @@ def _alike(side: Side) -> float:
 class Change(NamedTuple):
     """A figure of both sides, each with its interval; NaN where there is none.
 
-    change, low, high: of the new side's over the base's, less 1, where is_relative; else of their
+    change, low, high: of the new side's over the base's, less 1, where is_relative; else of the
     difference. p: how often sides that are alike would be at least so far apart.
     """
 
@@ -132,36 +134,30 @@ def estimate(side: Side) -> Estimate:
 def change_of(base: Side, new: Side, relative: bool, paired: bool = False) -> Change:
     """How a figure changed: as a part of the base's where relative, else in its own unit.
 
-    In its own unit, too, where the base is 0, or so near that a part of it has no upper end.
-    Without an interval of so few observations that they bound nothing; without p where a side has
-    fewer than 2. paired: repeats belong together in their order.
+    Without an interval where the observations bound nothing: where they are few, or where the base
+    is so near 0 that no part of it is too large. Without p where a side has fewer than 2. paired:
+    repeats belong together in their order.
     """
-
-    def judged(as_part: bool) -> Judged:
-        if not paired or base.of != "repeats":
-            return two_sides(base.counts, new.counts, as_part)
-        if as_part:
-            return one_side(new.numerator, base.numerator, 1.0)
-        return one_side(new.numerator - base.numerator, base.denominator)
-
-    found, is_relative = judged(False), relative and base.value > 0
-    if is_relative:
-        ratio = judged(True)
-        is_relative = _is_bounded(ratio) or not _is_bounded(found)
-        if is_relative:
-            found = Judged(*(one - 1 for one in ratio[:3]), ratio.p)
+    if paired and base.of == "repeats":
+        found = (
+            one_side(new.numerator, base.numerator, 1.0)
+            if relative
+            else one_side(new.numerator - base.numerator, base.denominator)
+        )
+    else:
+        found = two_sides(base.counts, new.counts, relative)
     sides = [_bounded(side.value, one_side(*side.counts)) for side in (base, new)]
+    change = _bounded(found.value, found)
+    if relative:
+        change = Estimate(*(end - 1 for end in change))
     p = found.p if min(len(base.numerator), len(new.numerator)) > 1 else np.nan
-    return Change(*sides[0], *sides[1], *_bounded(found.value, found), p, is_relative)
-
-
-def _is_bounded(found: Judged) -> bool:
-    return bool(np.isfinite([found.low, found.high]).all())
+    return Change(*sides[0], *sides[1], *change, p, relative)
 
 
 def _bounded(value: float, found: Judged) -> Estimate:
-    ends = (found.low, found.high) if _is_bounded(found) else (np.nan, np.nan)
-    return Estimate(value, *ends)
+    # Where an end is missing there is no interval.
+    ends = found.low, found.high
+    return Estimate(value, *(ends if np.isfinite(ends).all() else (np.nan, np.nan)))
 
 
 def combined(statistic: Callable[..., Floats], *counts: int) -> Estimate:
@@ -177,10 +173,9 @@ def combined(statistic: Callable[..., Floats], *counts: int) -> Estimate:
 
 
 def adjusted(chances: Floats) -> Floats:
-    """Chances of several figures, corrected for asking for all of them at once; NaN stays NaN.
+    """Chances of a search, corrected for its many places (Benjamini, Hochberg); NaN stays NaN.
 
-    By Benjamini and Hochberg: where nothing changed, one of them or more is below 5 % in 5 % of
-    comparisons.
+    Of those below 5 % one in twenty is a false alarm. What is judged one by one takes holm().
     """
     from scipy import stats
 

@@ -19,8 +19,6 @@ _SEED = 14
 # Sums that differ by less, relative to their terms, are equal.
 _ALIKE = 1e-9
 
-Counts = tuple[Floats, Floats]
-
 
 class Judged(NamedTuple):
     """A parameter, the interval of the values that the test does not reject, and p of no change.
@@ -34,7 +32,7 @@ class Judged(NamedTuple):
     p: float
 
 
-def two_sides(base: Counts, new: Counts, relative: bool) -> Judged:
+def two_sides(base: tuple[Floats, Floats], new: tuple[Floats, Floats], relative: bool) -> Judged:
     """How the ratio of sums on the new side differs from the base's: their quotient, or difference.
 
     base, new: numerator and denominator of each observation. Observations are exchanged between the

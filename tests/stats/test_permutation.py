@@ -60,9 +60,7 @@ def test_signs_are_scipys() -> None:
     def mean(values: Floats, axis: int) -> Floats:
         return np.asarray(values.mean(axis))
 
-    test = stats.permutation_test(
-        (other - one,), mean, permutation_type="samples", vectorized=True
-    )
+    test = stats.permutation_test((other - one,), mean, permutation_type="samples", vectorized=True)
     assert one_side(other - one, ONES).p == pytest.approx(float(test.pvalue))
 
 
