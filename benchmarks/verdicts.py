@@ -2,7 +2,9 @@
 # recorded figures and of stretches of one recording. `python -m benchmarks.verdicts`: the tables of
 # docs/definitions.md, the same on every machine.
 
+import argparse
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +13,19 @@ import pandas as pd
 from netcost_analysis import open_capture
 from netcost_analysis.questions.comparison.counted import network
 from netcost_analysis.stats.change import Change, Side, blocks, change_of, holm, repeats
-from netcost_analysis.stats.permutation import CHANCE, two_sides
+from netcost_analysis.stats.permutation import CHANCE, of_sides
 from netcost_analysis.stats.resampling import Floats
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample-data"
-# Repeats on each side, changes in standard deviations between repeats, and metrics beside the one.
-REPEATS = (6, 8, 10, 12, 16, 20, 30)
+# Repeats on each side, changes in standard deviations between repeats, and how many metrics are
+# corrected together.
+REPEATS = (6, 7, 8, 10, 12, 16, 20, 30)
 CHANGES = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
-OTHERS = 16
-# The relative standard deviation of simulated repeats.
-SCATTER = 0.05
+METRICS = 16
+# Recordings that are long beside their blocks.
+RECORDINGS = ("nic-stolen-time", "veth-stolen-time")
+# Experiments whose orders are in memory together.
+_AT_ONCE = 100
 
 Draw = np.random.Generator
 # Makes a side of so many observations, which has changed so many times.
@@ -28,7 +33,7 @@ Make = Callable[[Draw, int, float], Floats]
 
 
 def normal(draw: Draw, count: int, times: float = 1.0) -> Floats:
-    return times * draw.normal(100, 100 * SCATTER, count)
+    return times * draw.normal(100, 5, count)
 
 
 def skewed(draw: Draw, count: int, times: float = 1.0) -> Floats:
@@ -51,17 +56,23 @@ def recorded(draw: Draw, count: int, times: float = 1.0) -> Floats:
     return times * draw.choice(_throughputs(), count)
 
 
-_known: list[Floats] = []
-
-
+@cache
 def _throughputs() -> Floats:
     # Of each step of a sample its throughput over the mean of its condition.
-    if not _known:
-        steps = pd.read_csv(SAMPLES / "local-regression" / "steps.tsv", sep="\t")
-        labels = ["network", "protocol", "skb_defer_max", "rps", "cpus"]
-        figures = steps.groupby(labels)["received_bits_per_second"]
-        _known.append((figures.transform(lambda one: one / one.mean())).to_numpy("float64"))
-    return _known[0]
+    steps = pd.read_csv(SAMPLES / "local-regression" / "steps.tsv", sep="\t")
+    labels = ["network", "protocol", "skb_defer_max", "rps", "cpus"]
+    figures = steps.groupby(labels)["received_bits_per_second"]
+    return figures.transform(lambda one: one / one.mean()).to_numpy("float64")
+
+
+REPEATED: dict[str, Make] = {
+    "normal, scatter 5 %": normal,
+    "log-normal, sigma 1": skewed,
+    "1, 2 or 3: ties": tied,
+    "constant": constant,
+    "counts, most of them 0": mostly_zero,
+    "throughputs of local-regression over their condition's mean": recorded,
+}
 
 
 def block_side(
@@ -133,30 +144,95 @@ def _fine(path: Path) -> tuple[Floats, Floats]:
     return above, np.bincount(place, polls["packets"], number).astype("float64")
 
 
-def family(count: int, experiments: int, times: float = 1.0) -> tuple[float, float]:
-    """Of OTHERS metrics of which one changed: how often it is found, and any other one."""
-    found = others = 0
+def of_dealt_blocks(path: Path, experiments: int) -> Iterator[Change]:
+    """Blocks of one recording, each dealt to either side: nothing that lasts is on one alone."""
+    above, below = _fine(path)
+    count = len(above) // 2
     for seed in range(experiments):
-        draw = np.random.default_rng(seed)
-        chances = [
-            p_of(normal(draw, count), normal(draw, count, times if at == 0 else 1.0))
-            for at in range(OTHERS)
-        ]
-        differs = holm(np.array(chances)) < CHANCE
-        found += bool(differs[0])
-        others += bool(differs[1:].any())
-    return found / experiments, others / experiments
+        order = np.random.default_rng(seed).permutation(len(above))
+        halves = (np.sort(half) for half in (order[:count], order[count : 2 * count]))
+        yield change_of(*blocks(*((above[one], below[one]) for one in halves)), relative=True)
 
 
-def p_of(base: Floats, new: Floats) -> float:
-    ones = np.ones(len(base))
-    return two_sides((base, ones), (new, ones), False).p
+def chances(base: Floats, new: Floats) -> Floats:
+    """The p of each row of two arrays of repeats, as two_sides has it."""
+    found: list[Floats] = []
+    count, other = base.shape[1], new.shape[1]
+    # The difference of means, and where nothing is new its negative share of all.
+    orders = of_sides(count, other) * (1 / count + 1 / other)
+    for start in range(0, len(base), _AT_ONCE):
+        both = np.hstack([base[start : start + _AT_ONCE], new[start : start + _AT_ONCE]])
+        apart = np.abs(orders @ both.T - both.sum(axis=1) / count)
+        found.append((apart >= apart[0] * (1 - 1e-9)).mean(axis=0))
+    return np.concatenate(found)
 
 
-def power(count: int, deviations: float, experiments: int, least: float = CHANCE) -> float:
-    """How often a change by so many standard deviations is found by a p below least."""
-    times, found = 1 + deviations * SCATTER, 0
-    for seed in range(experiments):
-        draw = np.random.default_rng(seed)
-        found += p_of(normal(draw, count), normal(draw, count, times)) < least
-    return found / experiments
+def power(count: int, deviations: float, experiments: int) -> tuple[float, float]:
+    """How often a change is found: named beforehand, and as one of METRICS of which others did not.
+
+    deviations: the change in standard deviations between repeats.
+    """
+    draw = np.random.default_rng(count)
+    base, new = draw.normal(0, 1, (2, experiments, METRICS, count))
+    new[:, 0] += deviations
+    shape = experiments * METRICS, count
+    p = chances(base.reshape(shape), new.reshape(shape)).reshape(experiments, METRICS)
+    corrected = np.array([holm(row) for row in p])
+    return float((p[:, 0] < CHANCE).mean()), float((corrected[:, 0] < CHANCE).mean())
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def alike_table(experiments: int) -> str:
+    """False alarms by data and observations."""
+    lines = [
+        _row(
+            ["data of both sides", "observations a side", f"called different, of {experiments:,}"]
+        ),
+        _row(["---"] * 3),
+    ]
+
+    def add(what: str, many: str, changes: Iterator[Change]) -> None:
+        alarms, excluded = alike(changes)
+        if alarms != excluded:
+            raise AssertionError(f"{what}: {alarms} p and {excluded} intervals")
+        lines.append(_row([what, many, str(alarms)]))
+
+    for what, make in REPEATED.items():
+        for count in (6, 12):
+            add(what, f"{count} repeats", of_repeats(make, count, experiments))
+    for likeness in (0.0, 0.3, 0.5):
+        what = f"blocks of time, neighbours correlated by {likeness:g}"
+        add(what, "64 blocks", of_blocks(likeness, experiments))
+    for name in RECORDINGS:
+        path = SAMPLES / name
+        add(f"blocks of {name}, dealt", "512 blocks", of_dealt_blocks(path, experiments))
+        add(f"two stretches of {name}", "64 blocks", of_recording(path, experiments))
+    return "\n".join(lines)
+
+
+def power_tables(experiments: int) -> str:
+    """How often a change is found, by its size and the repeats."""
+    found = {(d, n): power(n, d, experiments) for d in CHANGES for n in REPEATS}
+    parts = []
+    for at, what in enumerate(("named beforehand", f"one of {METRICS}, corrected")):
+        head = [f"change / deviation, {what}", *(f"{count} repeats" for count in REPEATS)]
+        lines = [_row(head), _row(["---"] * len(head))]
+        for one in CHANGES:
+            cells = [f"{100 * found[one, count][at]:.0f} %" for count in REPEATS]
+            lines.append(_row([f"{one:g}", *cells]))
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.verdicts")
+    parser.add_argument("--experiments", type=int, default=1_000)
+    experiments = parser.parse_args().experiments
+    print(power_tables(experiments), alike_table(experiments), sep="\n\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -20,6 +20,8 @@ LEAST_REPEATS = 6
 LEAST_BLOCKS = 8
 # The correlation of neighbouring blocks up to which they count as observations of their own.
 _UNLIKE = 0.0
+# How often as many repeats as are said to be needed suffice, and how many are none.
+_POWER, _MOST = 0.8, 1_000
 
 Counts = tuple[Floats, Floats]
 
@@ -152,6 +154,25 @@ def change_of(base: Side, new: Side, relative: bool, paired: bool = False) -> Ch
         change = Estimate(*(end - 1 for end in change))
     p = found.p if min(len(base.numerator), len(new.numerator)) > 1 else np.nan
     return Change(*sides[0], *sides[1], *change, p, relative)
+
+
+def repeats_that_tell(apart: float, wide: float, number: int) -> int | None:
+    """How many repeats of either side tell a figure from a limit, in four of five experiments.
+
+    apart: how far it is from the limit. wide: how far its interval, of number repeats a side,
+    reaches there. None where more than _MOST would be needed.
+    """
+    from scipy.special import stdtrit
+
+    counts = np.arange(LEAST_REPEATS, _MOST + 1)
+
+    def reach(chance: float, repeats: "Ints | int") -> Floats:
+        found: Floats = stdtrit(2 * np.asarray(repeats) - 2, chance) / np.sqrt(repeats)
+        return found
+
+    scatter = wide / reach((1 + CONFIDENCE) / 2, max(number, 2))
+    enough = apart >= scatter * (reach((1 + CONFIDENCE) / 2, counts) + reach(_POWER, counts))
+    return int(counts[enough][0]) if enough.any() and apart > 0 else None
 
 
 def _bounded(value: float, found: Judged) -> Estimate:
