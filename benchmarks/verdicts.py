@@ -5,6 +5,7 @@
 import argparse
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 
 from netcost_analysis import open_capture
 from netcost_analysis.questions.comparison.counted import network
-from netcost_analysis.stats.change import Change, Side, blocks, change_of, holm, repeats
+from netcost_analysis.stats.change import Change, Side, blocks, change_from, holm, repeats
 from netcost_analysis.stats.permutation import CHANCE, of_sides
 from netcost_analysis.stats.resampling import Floats
 
@@ -24,6 +25,8 @@ CHANGES = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
 METRICS = 16
 # Recordings that are long beside their blocks.
 RECORDINGS = ("nic-stolen-time", "veth-stolen-time")
+# Into how many parts a recording is cut, of which blocks and stretches are made.
+_FINE = 384
 # Experiments whose orders are in memory together.
 _AT_ONCE = 100
 
@@ -114,26 +117,26 @@ def of_repeats(make: Make, count: int, experiments: int, times: float = 1.0) -> 
     for seed in range(experiments):
         draw = np.random.default_rng(seed)
         sides = repeats(make(draw, count, 1.0)), repeats(make(draw, count, times))
-        yield change_of(*sides, relative=True)
+        yield change_from(*sides, relative=True)
 
 
 def of_blocks(likeness: float, experiments: int, count: int = 64) -> Iterator[Change]:
     for seed in range(experiments):
         draw = np.random.default_rng(seed)
         sides = blocks(*(block_side(draw, count, likeness) for _ in range(2)))
-        yield change_of(*sides, relative=True)
+        yield change_from(*sides, relative=True)
 
 
 def of_recording(path: Path, experiments: int) -> Iterator[Change]:
     whole = _fine(path)
     for seed in range(experiments):
-        yield change_of(*stretches(np.random.default_rng(seed), whole), relative=True)
+        yield change_from(*stretches(np.random.default_rng(seed), whole), relative=True)
 
 
 def _fine(path: Path) -> tuple[Floats, Floats]:
     capture = open_capture(path)
     timeline = capture.timeline()
-    width = max((timeline.summary["end_ns"] - timeline.summary["start_ns"]) // 1_024, 1)
+    width = max((timeline.summary["end_ns"] - timeline.summary["start_ns"]) // _FINE, 1)
     sums = timeline.sums(int(width))
     polls = timeline.group("polls", (), block=("end_ns", int(width)), sums=("work",)).frame
     first = int(sums["bin_ns"].min()) // width
@@ -151,7 +154,7 @@ def of_dealt_blocks(path: Path, experiments: int) -> Iterator[Change]:
     for seed in range(experiments):
         order = np.random.default_rng(seed).permutation(len(above))
         halves = (np.sort(half) for half in (order[:count], order[count : 2 * count]))
-        yield change_of(*blocks(*((above[one], below[one]) for one in halves)), relative=True)
+        yield change_from(*blocks(*((above[one], below[one]) for one in halves)), relative=True)
 
 
 def chances(base: Floats, new: Floats) -> Floats:
@@ -185,53 +188,48 @@ def _row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def alike_table(experiments: int) -> str:
+def alike_table(experiments: int) -> Iterator[str]:
     """False alarms by data and observations."""
-    lines = [
-        _row(
-            ["data of both sides", "observations a side", f"called different, of {experiments:,}"]
-        ),
-        _row(["---"] * 3),
-    ]
+    yield _row(["data of both sides", "observations a side", f"different, of {experiments:,}"])
+    yield _row(["---"] * 3)
 
-    def add(what: str, many: str, changes: Iterator[Change]) -> None:
+    def row(what: str, many: str, changes: Iterator[Change]) -> str:
         alarms, excluded = alike(changes)
         if alarms != excluded:
             raise AssertionError(f"{what}: {alarms} p and {excluded} intervals")
-        lines.append(_row([what, many, str(alarms)]))
+        return _row([what, many, str(alarms)])
 
     for what, make in REPEATED.items():
         for count in (6, 12):
-            add(what, f"{count} repeats", of_repeats(make, count, experiments))
+            yield row(what, f"{count} repeats", of_repeats(make, count, experiments))
     for likeness in (0.0, 0.3, 0.5):
         what = f"blocks of time, neighbours correlated by {likeness:g}"
-        add(what, "64 blocks", of_blocks(likeness, experiments))
+        yield row(what, "64 blocks", of_blocks(likeness, experiments))
     for name in RECORDINGS:
         path = SAMPLES / name
-        add(f"blocks of {name}, dealt", "512 blocks", of_dealt_blocks(path, experiments))
-        add(f"two stretches of {name}", "64 blocks", of_recording(path, experiments))
-    return "\n".join(lines)
+        yield row(
+            f"blocks of {name}, dealt", f"{_FINE // 2} blocks", of_dealt_blocks(path, experiments)
+        )
+        yield row(f"two stretches of {name}", "64 blocks", of_recording(path, experiments))
 
 
-def power_tables(experiments: int) -> str:
+def power_tables(experiments: int) -> Iterator[str]:
     """How often a change is found, by its size and the repeats."""
     found = {(d, n): power(n, d, experiments) for d in CHANGES for n in REPEATS}
-    parts = []
     for at, what in enumerate(("named beforehand", f"one of {METRICS}, corrected")):
         head = [f"change / deviation, {what}", *(f"{count} repeats" for count in REPEATS)]
-        lines = [_row(head), _row(["---"] * len(head))]
+        yield from ["", _row(head), _row(["---"] * len(head))]
         for one in CHANGES:
             cells = [f"{100 * found[one, count][at]:.0f} %" for count in REPEATS]
-            lines.append(_row([f"{one:g}", *cells]))
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts)
+            yield _row([f"{one:g}", *cells])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.verdicts")
     parser.add_argument("--experiments", type=int, default=1_000)
     experiments = parser.parse_args().experiments
-    print(power_tables(experiments), alike_table(experiments), sep="\n\n")
+    for line in chain(power_tables(experiments), [""], alike_table(experiments)):
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -156,6 +156,15 @@ def change_of(base: Side, new: Side, relative: bool, paired: bool = False) -> Ch
     return Change(*sides[0], *sides[1], *change, p, relative)
 
 
+def change_from(base: Side, new: Side, relative: bool, paired: bool = False) -> Change:
+    """As change_of, but in its own unit where a base of 0, or near it, has no interval in parts."""
+    change = change_of(base, new, relative, paired)
+    if relative and not np.isfinite([change.low, change.high]).all():
+        in_unit = change_of(base, new, False, paired)
+        change = in_unit if np.isfinite([in_unit.low, in_unit.high]).all() else change
+    return change
+
+
 def repeats_that_tell(apart: float, wide: float, number: int) -> int | None:
     """How many repeats of either side tell a figure from a limit, in four of five experiments.
 

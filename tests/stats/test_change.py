@@ -72,7 +72,9 @@ def test_neighbours_that_are_alike_are_one_observation() -> None:
         assert len(lengths) == 1
         assert LEAST_BLOCKS <= min(lengths) <= 16
         assert [side.numerator.sum() for side in joined] == pytest.approx([s.sum() for s in sides])
-    assert len(blocks(*((side, np.ones(64)) for side in unlike))[0].numerator) == 64
+    # Of neighbours that are opposites none is joined.
+    turns = [100 + np.abs(draw.normal(0, 1, 64)) * np.tile([1, -1], 32) for _ in range(2)]
+    assert len(blocks(*((side, np.ones(64)) for side in turns))[0].numerator) == 64
 
 
 # By the book: of n sorted chances the i-th times n/i, and none above the next.

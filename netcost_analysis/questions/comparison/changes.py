@@ -11,7 +11,7 @@ from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...display.metrics import chance, judged, moved, quantity
 from ...display.tables import Table
-from ...stats.change import LEAST_REPEATS, estimate, holm
+from ...stats.change import LEAST_REPEATS, change_from, estimate, holm
 from ...stats.permutation import CHANCE, least_chance
 from ...units import absent, plural
 from .comparability import findings, refusals
@@ -19,7 +19,6 @@ from .counted import VICTIM_SHARE
 from .metrics import (
     Observed,
     OneSided,
-    changed,
     differs,
     observed,
     observed_columns,
@@ -97,7 +96,7 @@ def changes(comparison: Comparison) -> Answer:
 
 
 def _row(comparison: Comparison, one: Observed) -> dict[str, Any]:
-    change = changed(one, comparison.paired)
+    change = change_from(one.base, one.new, one.metric.relative, comparison.paired)
     counts = len(one.base.numerator), len(one.new.numerator)
     is_paired = comparison.paired and one.base.of == "repeats"
     refused = refusals(comparison, one.metric)

@@ -56,9 +56,8 @@ def comparability(comparison: Comparison) -> Answer:
     """
     columns = ["code", "severity", "side", "of_run", "found", "limit", "why"]
     found = findings(comparison)
-    rows = [[getattr(one, name) for name in columns] for one in found]
-    frame = pd.DataFrame(rows, columns=columns)
-    frame["refuses"] = [list(_refused(one)) for one in found]
+    rows = [[*(getattr(one, name) for name in columns), list(_refused(one))] for one in found]
+    frame = pd.DataFrame(rows, columns=[*columns, "refuses"])
     return Answer(
         frame,
         refusals=[one.why for one in found if one.severity == "refused"],

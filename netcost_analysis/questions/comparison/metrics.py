@@ -10,7 +10,7 @@ from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...errors import AbsentError, no_such
 from ...progress import each
-from ...stats.change import LEAST_REPEATS, Change, Counts, Side, blocks, change_of, repeats
+from ...stats.change import LEAST_REPEATS, Counts, Side, blocks, change_of, repeats
 from ...stats.permutation import CHANCE
 from ...stats.resampling import Floats
 from ...timeline.reading import once
@@ -202,15 +202,6 @@ def throughputs(comparison: Comparison) -> tuple[str, list[Floats]] | None:
         if all(found) and len(sources) == 1:
             return unit, [np.array([rate for rate, _ in side]) for side in found]
     return None
-
-
-def changed(one: Observed, paired: bool = False) -> Change:
-    # In its unit where the base is 0 or so near that the change has no upper end as a part of it.
-    change = change_of(one.base, one.new, one.metric.relative, paired)
-    if one.metric.relative and not np.isfinite([change.low, change.high]).all():
-        in_unit = change_of(one.base, one.new, False, paired)
-        change = in_unit if np.isfinite([in_unit.low, in_unit.high]).all() else change
-    return change
 
 
 def change_columns(base: Side, new: Side, relative: bool) -> dict[str, Any]:
