@@ -158,7 +158,10 @@ def _said(figure: tuple[Any, ...], row: Mapping[Any, Any], of_change: bool) -> s
         texts = [moved(one, row["is_relative"], row["per_unit"]) for one in figure]
         texts[1:] = [text.removesuffix(" %") for text in texts[1:]]
     else:
-        texts = [quantity(one, row["per_unit"]) for one in figure]
+        ends = ("no end" if abs(one) == inf else "" for one in figure)
+        texts = [
+            end or quantity(one, row["per_unit"]) for end, one in zip(ends, figure, strict=True)
+        ]
     return texts[0] if absent(figure[1]) else f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 

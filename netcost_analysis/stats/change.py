@@ -136,9 +136,9 @@ def estimate(side: Side) -> Estimate:
 def change_of(base: Side, new: Side, relative: bool, paired: bool = False) -> Change:
     """How a figure changed: as a part of the base's where relative, else in its own unit.
 
-    Without an interval where the observations bound nothing: where they are few, or where the base
-    is so near 0 that no part of it is too large. Without p where a side has fewer than 2. paired:
-    repeats belong together in their order.
+    Few observations bound nothing, so there is no interval. An end is infinite where the base is so
+    near 0 that no part of it is too large. Without p where a side has fewer than 2. paired: repeats
+    belong together in their order.
     """
     if paired and base.of == "repeats":
         found = (
@@ -185,9 +185,9 @@ def repeats_that_tell(apart: float, wide: float, number: int) -> int | None:
 
 
 def _bounded(value: float, found: Judged) -> Estimate:
-    # Where an end is missing there is no interval.
+    # Without any end there is no interval.
     ends = found.low, found.high
-    return Estimate(value, *(ends if np.isfinite(ends).all() else (np.nan, np.nan)))
+    return Estimate(value, *(ends if np.isfinite(ends).any() else (np.nan, np.nan)))
 
 
 def combined(statistic: Callable[..., Floats], *counts: int) -> Estimate:
