@@ -83,8 +83,8 @@ sweep.ask.batches.rate_curve()
 # %% [markdown]
 # ## How this was measured
 #
-# A step's figures are ratios of sums over blocks of its time, with intervals by BCa bootstrap over
-# blocks. With 6 repeats or more a figure is the median over repeats, and its interval is over
+# A step's figures are ratios of sums over blocks of its time, with intervals by permutation of
+# blocks. With 6 repeats or more a figure is the mean over repeats, and its interval is over
 # these. Differences are tested by permutation and corrected for multiple comparisons. Counters of
 # what was sent, received and dropped cover the load's whole run; the trace covers the part in which
 # the victim ran. The cost of tracing is in all figures of all paths. Full definitions:

@@ -94,8 +94,8 @@ netcost.open_experiment(repeats).ask.comparison.one_cpu_control(
 # %% [markdown]
 # ## How this was measured
 #
-# A figure is a ratio of sums over a run. With 6 repeats or more it is the median over repeats, its
-# interval is by BCa bootstrap over these, and differences are tested by permutation. The primary
+# A figure is a ratio of sums over a run. With 6 repeats or more it is the mean over repeats, its
+# interval has all changes that a permutation of these does not reject. The primary
 # metric was named beforehand; all others are corrected for multiple comparisons. Full definitions:
 # `docs/definitions.md`. `netcost compare` writes the same as a page, a text or JSON.
 

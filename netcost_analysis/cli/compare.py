@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .arguments import TASK
-from .fail_if import conclude, condition_option
+from .fail_if import conclude, condition_options
 from .options import json_option, output_option
 
 if TYPE_CHECKING:
@@ -87,9 +87,15 @@ def _side(name: str, help_text: str) -> Callable[[_Command], _Command]:
 @click.option(
     "--bench", is_flag=True, help="Print every observation as Go's benchmarks, for benchstat."
 )
-@condition_option(
+@click.option(
+    "--paired",
+    is_flag=True,
+    help="Compare each repeat with the one of the other side with the same label repeat, or place.",
+)
+@condition_options(
     "Exit with 3 where it is so of the new side, as 'victim_share < 40%', or of the change, as "
-    "'change(network_ns_per_packet) > 5%': where the whole 95 % interval is. May be repeated."
+    "'change(network_ns_per_packet) > 5%': where the whole 95 % interval is. Exit with 4 where a "
+    "part of it is. May be repeated."
 )
 @json_option
 def command(
@@ -99,7 +105,9 @@ def command(
     new_more: tuple[str, ...],
     output: str | None,
     bench: bool,
+    paired: bool,
     conditions: "tuple[Threshold, ...]",
+    unjudged: str,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -124,8 +132,13 @@ def command(
     opened = _opened({*base, *new})
     options = {name: given[name] for name in (*_WHERE, *_CHOSEN)}
     first, second = ([opened.get(one, one) for one in paths] for paths in (base, new))
-    comparison = compare(first, second or None, **options)
-    written = WriteUp(comparison, _command(base, new, options), list(opened.values()))
+    # What a condition is about was named before looking.
+    beforehand = [one.name for one in conditions]
+    comparison = compare(first, second or None, beforehand=beforehand, paired=paired, **options)
+    again = _command(base, new, options)
+    again += ["--paired"] if paired else []
+    again += [word for one in conditions for word in ("--fail-if", one.text)]
+    written = WriteUp(comparison, again, list(opened.values()))
     judged = [one.of_changes(written.answers["changes"].frame) for one in conditions]
     if output:
         written.write(output)
@@ -139,7 +152,7 @@ def command(
         print("\n".join(bench_lines(comparison, written.answers["observations"])))
     else:
         print(f"write-up in {output}" if output else written.text(), end="\n" if output else "")
-    conclude(judged)
+    conclude(judged, unjudged)
 
 
 def _opened(paths: set[str]) -> "dict[str, Experiment]":

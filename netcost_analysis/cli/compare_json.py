@@ -59,13 +59,16 @@ class Change(Struct, kw_only=True):
     change_high: float | None
     p_value: float | None
     p_adjusted: float | None
-    differs: Literal["yes", "no", "too_few", "refused"]
+    p_least: float | None
+    differs: Literal["yes", "no", "too_few", "refused", "one_side"]
     outcome: Literal["better", "worse", ""]
     observed_in: Literal["repeats", "blocks"]
     base_observations: int
     new_observations: int
     is_primary: bool
+    is_named: bool
     is_relative: bool
+    refused_by: list[str]
 
 
 class Branch(Struct, kw_only=True):

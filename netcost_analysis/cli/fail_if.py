@@ -1,41 +1,49 @@
-# --fail-if: a condition on a figure, for CI. It is met where the figure's whole range meets it.
+# --fail-if: a condition on a figure, for CI. What its whole interval or range meets fails; what
+# neither all of it meets nor none of it is not judged, and does not pass.
 
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from math import copysign, inf
 from operator import ge, gt, le, lt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from ..display.metrics import moved, quantity
 from ..errors import ArgumentError, no_such
-from ..units import absent, printable
+from ..units import absent, duration, printable, share
 
 if TYPE_CHECKING:
     import pandas as pd
 
-STATUS = 3
+FAILED, UNJUDGED = 3, 4
 _OPERATORS = {">": gt, ">=": ge, "<": lt, "<=": le}
 _CONDITION = re.compile(
     r"\s*(?:change\(\s*(?P<changed>\w+)\s*\)|(?P<named>\w+))\s*(?P<operator>[<>]=?)"
     r"\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(?P<percent>%?)\s*",
     re.IGNORECASE | re.ASCII,
 )
+_BOTH = "some of it is beyond and some is not"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Condition:
     """A condition of --fail-if. why_not: why it could not be judged, empty where it was."""
 
-    # value, low, high: the figure with its interval or range; None where there is none. met:
-    # whether the whole range is beyond the number.
+    # value, low, high: the figure with its interval or range; None where there is none, or no end.
+    # met: whether all of it is beyond the number. said: the figure as text. repeats: how many of
+    # either side would tell in four of five experiments; None where they would not, or need not.
     condition: str
     value: float | None
     low: float | None
     high: float | None
     met: bool
     why_not: str
+    verdict: Literal["passed", "failed", "unjudged"]
+    said: str
+    repeats: int | None = None
 
 
 @dataclass(frozen=True)
@@ -55,19 +63,19 @@ class Threshold:
         if self.name not in rows:
             raise ArgumentError(no_such("metric", self.name, list(rows)))
         row = rows[self.name]
-        part = self.of_change and row["is_relative"]
-        self._require_share(part or row["per_unit"] == "share")
+        self._require_share(self.of_change or row["per_unit"] == "share")
         key = "change" if self.of_change else "new"
-        value, low, high = (row[one] for one in (key, f"{key}_low", f"{key}_high"))
-        why = ""
-        if row["differs"] not in ("yes", "no"):
-            few = "fewer than 6 repeats on a side allow no claim"
-            why = few if row["differs"] == "too_few" else "the sides are not to be compared"
-        elif absent(low) or absent(high):
-            why = "it has no interval"
-        elif self.of_change and row["differs"] != "yes":
-            why = "the sides cannot be told apart"
-        return self._judged(value, low, high, why)
+        figure = row[key], row[f"{key}_low"], row[f"{key}_high"]
+        from_zero = self.of_change and not row["is_relative"] and row["per_unit"] != "share"
+        # In parts of 0 any difference is without end, and none is none.
+        ends = [_without_end(end) if from_zero else end for end in figure[1:]]
+        why = _why_not(row) or ("it has no interval" if any(map(absent, ends)) else "")
+        # A figure that is refused is none to act on.
+        said = "" if row["differs"] == "refused" else _said(figure, row, self.of_change)
+        if said and row["observed_in"] == "blocks":
+            counts = row["base_observations"], row["new_observations"]
+            said += f", by {min(counts)} blocks of time of these recordings alone"
+        return self._judged(figure, ends, why, said, self._repeats(row, figure, from_zero))
 
     def of_row(self, row: Mapping[str, Any]) -> Condition:
         """Judge a figure of a row whose upper bound, if it has one, is beside it as NAME_max_UNIT.
@@ -83,22 +91,82 @@ class Threshold:
         stem, _, unit = self.name.rpartition("_")
         value, most = row[self.name], row.get(f"{stem}_max_{unit}")
         least = row.get(f"{stem}_min_{unit}")
-        low = value if absent(least) else least
-        high = value if absent(most) else most
-        return self._judged(value, low, high, "it is unknown" if absent(value) else "")
+        figure = value, value if absent(least) else least, value if absent(most) else most
+        shown = {"share": share, "ns": duration}.get(unit, str)
+        said = f"{shown(value)} ({shown(figure[1])} to {shown(figure[2])})"
+        return self._judged(figure, figure[1:], "it is unknown" if absent(value) else "", said)
 
     def _require_share(self, is_share: bool) -> None:
         if self.in_percent and not is_share:
             raise ArgumentError(f"{self.text!r}: {self.name} is no share, and has no %")
 
-    def _judged(self, value: Any, low: Any, high: Any, why_not: str) -> Condition:
-        def plain(one: Any) -> float | None:
-            return None if absent(one) or abs(one) == float("inf") else float(one)
+    def _judged(
+        self, figure: Iterable[Any], ends: Iterable[Any], why: str, said: str, repeats: Any = None
+    ) -> Condition:
+        beyond = [] if why else [_OPERATORS[self.operator](end, self.number) for end in ends]
+        why = why or ("" if len(set(beyond)) == 1 else _BOTH)
+        verdict: Literal["passed", "failed", "unjudged"] = "unjudged"
+        if not why:
+            verdict = "failed" if beyond[0] else "passed"
+        value, low, high = map(_plain, figure)
+        return Condition(
+            condition=self.text,
+            value=value,
+            low=low,
+            high=high,
+            met=verdict == "failed",
+            why_not=why,
+            verdict=verdict,
+            said=said,
+            repeats=repeats if why else None,
+        )
 
-        beyond = _OPERATORS[self.operator]
-        ends = (low, high)
-        met = not why_not and all(beyond(one, self.number) for one in ends)
-        return Condition(self.text, plain(value), plain(low), plain(high), met, why_not)
+    def _repeats(self, row: Mapping[Any, Any], figure: tuple[Any, ...], from_zero: bool) -> Any:
+        # Blocks of time say how much a run scatters in itself, so of repeats this is the least.
+        from ..stats.change import LEAST_REPEATS, repeats_that_tell
+
+        if row["differs"] in ("refused", "one_side"):
+            return None
+        value, low, high = figure
+        if row["differs"] == "too_few" or absent(low) or absent(high):
+            return LEAST_REPEATS
+        apart = (0.0 if from_zero else self.number) - value
+        wide = high - value if apart > 0 else value - low
+        observed = min(row["base_observations"], row["new_observations"])
+        needed = repeats_that_tell(abs(apart), wide, observed)
+        if needed is None or row["observed_in"] == "repeats":
+            return needed
+        return max(LEAST_REPEATS, -(-needed // observed))
+
+
+def _why_not(row: Mapping[Any, Any]) -> str:
+    if row["differs"] == "refused":
+        return f"the sides are not to be compared: {'; '.join(row['refused_by'])}"
+    return {
+        "too_few": "fewer than 6 repeats on a side allow no claim",
+        "one_side": "one side lacks it",
+    }.get(row["differs"], "")
+
+
+def _without_end(end: Any) -> Any:
+    return copysign(inf, end) if end else end
+
+
+def _said(figure: tuple[Any, ...], row: Mapping[Any, Any], of_change: bool) -> str:
+    # "+134 % (+130 to +140)".
+    if of_change:
+        texts = [moved(one, row["is_relative"], row["per_unit"]) for one in figure]
+        texts[1:] = [text.removesuffix(" %") for text in texts[1:]]
+    else:
+        ends = ("no end" if abs(one) == inf else "" for one in figure)
+        texts = [
+            end or quantity(one, row["per_unit"]) for end, one in zip(ends, figure, strict=True)
+        ]
+    return texts[0] if absent(figure[1]) else f"{texts[0]} ({texts[1]} to {texts[2]})"
+
+
+def _plain(one: Any) -> float | None:
+    return None if absent(one) or abs(one) == inf else float(one)
 
 
 def parsed(text: str) -> Threshold:
@@ -115,31 +183,38 @@ def parsed(text: str) -> Threshold:
     return Threshold(text, name, bool(found["changed"]), found["operator"], number, in_percent)
 
 
-def condition_option(help_text: str) -> Callable[..., Any]:
+def condition_options(help_text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """--fail-if, and --unjudged, which conclude takes."""
+
     def read(
         _: click.Context, __: click.Parameter, given: tuple[str, ...]
     ) -> tuple[Threshold, ...]:
         return tuple(map(parsed, given))
 
-    return click.option(
+    condition = click.option(
         "--fail-if", "conditions", multiple=True, metavar="CONDITION", callback=read, help=help_text
     )
+    unjudged = click.option(
+        "--unjudged",
+        type=click.Choice(["fail", "pass"]),
+        default="fail",
+        show_default=True,
+        help="What a condition that cannot be judged does: exit with 4, or pass.",
+    )
+    return lambda command: condition(unjudged(command))
 
 
-def conclude(judged: Iterable[Condition]) -> None:
-    """Say on standard error what is met and what cannot be judged; exit with 3 where any is met."""
-    failed = False
+def conclude(judged: Iterable[Condition], unjudged: str) -> None:
+    """Say on standard error what was judged. Exit with 3 if one failed, with 4 if one was not."""
+    verdicts = set()
     for one in judged:
-        if one.why_not:
-            text = f"not judged: {printable(one.condition)}: {one.why_not}"
-            print(f"netcost: {text}", file=sys.stderr)
-        elif one.met:
-            failed = True
-            figure = f"{one.value:.4g} ({_end(one.low)} to {_end(one.high)})"
-            print(f"netcost: failed: {printable(one.condition)}: {figure}", file=sys.stderr)
-    if failed:
-        click.get_current_context().exit(STATUS)
-
-
-def _end(value: float | None) -> str:
-    return "no end" if value is None else f"{value:.4g}"
+        why = printable(one.why_not)
+        why += f"; {one.repeats} repeats a side would tell" if one.repeats else ""
+        text = ": ".join(part for part in (printable(one.condition), one.said, why) if part)
+        said = "not judged" if one.verdict == "unjudged" else one.verdict
+        print(f"netcost: {said}: {text}", file=sys.stderr)
+        verdicts.add(one.verdict)
+    if "failed" in verdicts:
+        click.get_current_context().exit(FAILED)
+    if "unjudged" in verdicts and unjudged == "fail":
+        click.get_current_context().exit(UNJUDGED)

@@ -7,7 +7,7 @@ import click
 from ..timeline.task import ALL, Group, Task, by_of
 from ..units import printable
 from .arguments import TASK
-from .fail_if import Condition, Threshold, conclude, condition_option
+from .fail_if import Condition, Threshold, conclude, condition_options
 from .ledger import victim_fields, window_fields
 from .options import (
     Part,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     help="Only this one, in full: a name, a tid, or several tasks as one: process:PID of a service "
     "that was attached to, cgroup:PATH, container:NAME.",
 )
-@condition_option(
+@condition_options(
     "Exit with 3 where it is so of the victim, as 'stolen_share > 5%': a figure of docs/cli.md's "
     "victims, where all of its range is. May be repeated."
 )
@@ -46,6 +46,7 @@ def command(
     path: str,
     victim: Task | None,
     conditions: tuple[Threshold, ...],
+    unjudged: str,
     wide: bool,
     part: Part,
     as_json: bool,
@@ -104,7 +105,7 @@ def command(
                 **beside_victims(timeline, victim),
             }
         )
-        conclude(judged)
+        conclude(judged, unjudged)
         return
     cost = cost_of(timeline)
     first = first_words(timeline, about, cost, beyond)
@@ -141,7 +142,7 @@ def command(
             say(f"{name:<10} {printable(text)}")
     for note in dict.fromkeys(notes):
         say(f"note: {printable(note)}")
-    conclude(judged)
+    conclude(judged, unjudged)
 
 
 def _judged(

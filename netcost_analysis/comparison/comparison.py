@@ -1,12 +1,13 @@
 """Two run sets beside each other: what `netcost.compare` returns, and what is asked of it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..accessors import OfComparison
 from ..errors import ArgumentError
 from ..units import plural
+from .run import REPEATS, Run
 from .run_set import RunSet, Source, run_set
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def compare(
     new_where: Mapping[str, object] | None = None,
     per: str | None = None,
     primary: str | None = None,
+    beforehand: Iterable[str] = (),
+    paired: bool = False,
     victim: "Task | None" = None,
     client: "Task | None" = None,
     server: "Task | None" = None,
@@ -43,6 +46,12 @@ def compare(
     primary : str, optional
         The metric that the verdict is about, named before looking: of `changes`. Unless given the
         network's CPU time per unit of work, where nothing was recorded the throughput.
+    beforehand : iterable of str
+        More metrics that were named before looking: their chances are not corrected for being many.
+    paired : bool
+        Whether each repeat of the base belongs to one of the new side: to that with the same label
+        "repeat", where they have one, else in order. Fewer than 6 pairs are compared as they are
+        without it.
     victim, client, server : int or str, optional
         Tasks by tid or comm. Unless given the bundles' victims, and the two of client_and_server.
 
@@ -73,6 +82,8 @@ def compare(
         second.where(**{**(where or {}), **(new_where or {})}),
         per=per,
         primary=primary,
+        beforehand=beforehand,
+        paired=paired,
         victim=victim,
         client=client,
         server=server,
@@ -92,6 +103,10 @@ class Comparison(OfComparison):
         The two sides.
     per, primary : str or None
         As compare took them.
+    beforehand : tuple of str
+        The metrics named before looking, the primary one among them.
+    paired : bool
+        Whether repeats are pairs.
     victim, client, server : int or str or None
         Likewise.
     """
@@ -105,9 +120,12 @@ class Comparison(OfComparison):
         victim: "Task | None" = None,
         client: "Task | None" = None,
         server: "Task | None" = None,
+        beforehand: Iterable[str] = (),
+        paired: bool = False,
     ) -> None:
         self.base, self.new = base, new
-        self.per, self.primary = per, primary
+        self.per, self.primary, self.paired = per, primary, paired
+        self.beforehand = tuple(dict.fromkeys([*([primary] if primary else []), *beforehand]))
         self.victim, self.client, self.server = victim, client, server
         for side, runs in self.sides.items():
             _require_one_condition(side, runs)
@@ -116,6 +134,42 @@ class Comparison(OfComparison):
                 "both sides have the same runs: name another for one of them, or tell them apart "
                 "by a label (base_where, new_where)"
             )
+
+    def beside(self, base: Sequence[Run], new: Sequence[Run]) -> tuple[Run, ...]:
+        """Runs of the new side, where they are pairs each in the place of its run of the base.
+
+        Parameters
+        ----------
+        base, new : sequence of Run
+            Of either side.
+
+        Returns
+        -------
+        tuple of Run
+            Those of new.
+
+        Raises
+        ------
+        ArgumentError
+            For pairs of which one is missing.
+        """
+        if not self.paired:
+            return tuple(new)
+        numbers = [[run.labels.get(REPEATS[0]) for run in side] for side in (base, new)]
+        if len(base) != len(new):
+            raise ArgumentError(
+                f"base has {plural(len(base), 'run')} and new {len(new)}: pairs need as many of "
+                "both; choose them with --where"
+            )
+        if any(None in side or len(set(side)) < len(side) for side in numbers):
+            return tuple(new)
+        if set(numbers[0]) != set(numbers[1]):
+            raise ArgumentError(
+                f"both of a pair have the same {REPEATS[0]}: base has "
+                f"{', '.join(map(str, numbers[0]))}, new {', '.join(map(str, numbers[1]))}"
+            )
+        at = dict(zip(numbers[1], new, strict=True))
+        return tuple(at[number] for number in numbers[0])
 
     @property
     def sides(self) -> dict[str, RunSet]:

@@ -34,6 +34,8 @@ class Run:
         What it was run with: kernel, data_path, offered_pps, repeat, ...
     figures : dict of str to float
         What was measured beside a recording, or instead of one: the numbers of its step.
+    controls : dict of str to float
+        What verified the settings of its step, by column.
     openers : tuple of callable
         Each opens one file of its recording; several of a rotated recording, none of a run that
         was not recorded.
@@ -47,6 +49,7 @@ class Run:
     name: str
     labels: Mapping[str, str]
     figures: Mapping[str, float] = field(default_factory=dict)
+    controls: Mapping[str, float] = field(default_factory=dict, kw_only=True)
     openers: "tuple[Callable[[], Capture], ...]" = ()
     place: tuple[str, int] | None = None
     reader: Callable[[str], str | None] | None = None
@@ -61,6 +64,11 @@ class Run:
         """Its recording, opened: several where that was rotated."""
         return tuple(opener() for opener in self.openers)
 
+    @property
+    def window(self) -> str:
+        """What part of its recording counts: "the victim's run", or "the whole recording"."""
+        return "the victim's run" if _run_of(self.captures[0]) else "the whole recording"
+
     def timelines(self) -> "list[Timeline]":
         """The timeline of each file: of all CPUs, where a victim ran while it ran.
 
@@ -73,12 +81,17 @@ class Run:
 
 
 def _while_loaded(capture: "Capture") -> "Timeline":
+    return capture.timeline(*(_run_of(capture) or ()))
+
+
+def _run_of(capture: "Capture") -> tuple[float, float] | None:
+    # When the victim ran, in seconds from the recording's begin.
     victim = capture.bundle.victim if capture.bundle else None
     if victim is None or victim.start_ns is None or victim.end_ns is None:
-        return capture.timeline()
+        return None
     start_s, end_s = ((at - capture.start_ns) / 1e9 for at in (victim.start_ns, victim.end_ns))
     start_s, end_s = max(start_s, 0.0), min(end_s, (capture.info["duration_ns"] or 0) / 1e9)
-    return capture.timeline(start_s, end_s) if start_s < end_s else capture.timeline()
+    return (start_s, end_s) if start_s < end_s else None
 
 
 def label(value: object) -> str:
@@ -86,6 +99,15 @@ def label(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def controls_in(row: Mapping[Any, Any]) -> dict[str, float]:
+    """The numbers in a row that verify the settings of its step."""
+    return {
+        str(key): float(value)
+        for key, value in row.items()
+        if str(key).startswith(CONTROL) and isinstance(value, int | float) and value == value
+    }
 
 
 def told_apart(row: Mapping[Any, Any]) -> tuple[dict[str, str], dict[str, float]]:

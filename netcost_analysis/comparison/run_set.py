@@ -17,7 +17,7 @@ from ..errors import AbsentError, ArgumentError, no_such
 from ..opening.experiment import Experiment, is_experiment, open_experiment
 from ..opening.opening import open_capture
 from ..progress import each
-from .run import REPEATS, Run, label, told_apart
+from .run import REPEATS, Run, controls_in, label, told_apart
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -232,6 +232,7 @@ def _of_steps(experiment: Experiment) -> list[Run]:
             labels,
             figures,
             place=(experiment.experiment.started or "", at),
+            controls=controls_in(row),
         )
         if untraced:
             runs.append(replace(run, reader=partial(_file_of, experiment, untraced)))
@@ -242,7 +243,7 @@ def _of_steps(experiment: Experiment) -> list[Run]:
             with suppress(CaptureError):
                 opener = partial(experiment.capture, name)
                 known = _recorded(run.name, (opener,), labels, figures)
-                run = replace(known, place=run.place)
+                run = replace(known, place=run.place, controls=run.controls)
             runs.append(run)
     for name, labels in conditions.items():
         if experiment.has(name):
@@ -267,7 +268,8 @@ def _of_table(path: Path) -> list[Run]:
     for row in table.to_dict("records"):
         own = {key: row[key] for key in row if key != "path" and key not in Sidecars._fields}
         opener = partial(open_capture, path.parent / str(row["path"]), **_beside(row, path.parent))
-        runs.append(_recorded(str(row["path"]), (opener,), *told_apart(own)))
+        known = _recorded(str(row["path"]), (opener,), *told_apart(own))
+        runs.append(replace(known, controls=controls_in(own)))
     return runs
 
 

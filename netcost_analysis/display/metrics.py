@@ -21,13 +21,15 @@ def quantity(value: Any, per_unit: str) -> str:
 
 
 def moved(change: Any, is_relative: bool, per_unit: str) -> str:
-    """A change: in percent if it is relative, in points if it is a share."""
+    """A change: in percent if it is relative, in points if it is a share, else in its unit."""
     if absent(change):
         return "unknown"
     if isinf(change):
         return "no end"
     if is_relative:
         return signed_share(change)
+    if per_unit.startswith("ns/"):
+        return f"{'-' if change < 0 else '+'}{fine_duration(abs(change))}"
     return f"{points(change, sign=True)} points" if per_unit == "share" else f"{change:+.3g}"
 
 

@@ -1,4 +1,7 @@
-"""Whether two sides differ, and by how much: intervals by BCa bootstrap, chance by permutation."""
+"""Whether two sides differ, and by how much: exact permutation, and all values it does not reject.
+
+What several sides make together has no such test; it has an interval by BCa bootstrap.
+"""
 
 import warnings
 from collections.abc import Callable
@@ -6,18 +9,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .permutation import Judged, one_side, two_sides
 from .resampling import CONFIDENCE, Floats, Ints
 
 _RESAMPLES = 2_000
-_PERMUTATIONS = 5_000
 _SEED = 14
-# Fewer repeats of a side cannot show a difference between two conditions. With six against six the
-# most extreme of 924 orders has a chance of 0.2 %.
+# Fewer repeats of a side cannot show a difference between two conditions.
 LEAST_REPEATS = 6
 # Fewer blocks of time say nothing of a run's scatter.
 LEAST_BLOCKS = 8
 # The correlation of neighbouring blocks up to which they count as observations of their own.
-_UNLIKE = 0.1
+_UNLIKE = 0.0
+# How often as many repeats as are said to be needed suffice, and how many are none.
+_POWER, _MOST = 0.8, 1_000
 
 Counts = tuple[Floats, Floats]
 
@@ -25,22 +29,24 @@ Counts = tuple[Floats, Floats]
 class Side(NamedTuple):
     """Observations of one side, each a ratio: of blocks of time, or of repeats.
 
-    numerator, denominator: one of each per observation. of: "blocks", whose ratio is that of their
-    sums, or "repeats", whose ratios are observations of their own and have a median.
+    numerator, denominator: one of each per observation. The side's figure is the ratio of their
+    sums: of repeats, whose denominators are 1, the mean. of: "blocks" or "repeats".
     """
 
     numerator: Floats
     denominator: Floats
     of: str
 
+    @property
+    def counts(self) -> Counts:
+        """Numerators and denominators."""
+        return self.numerator, self.denominator
+
     def values(self, which: Ints) -> Floats:
         """The side's figure for each row of chosen observations."""
         top, below = self.numerator[which], self.denominator[which]
         with np.errstate(divide="ignore", invalid="ignore"):
-            if self.of == "blocks":
-                ratio: Floats = top.sum(axis=-1) / below.sum(axis=-1)
-            else:
-                ratio = np.median(top / below, axis=-1)
+            ratio: Floats = top.sum(axis=-1) / below.sum(axis=-1)
         return ratio
 
     @property
@@ -88,8 +94,8 @@ def _alike(side: Side) -> float:
 class Change(NamedTuple):
     """A figure of both sides, each with its interval; NaN where there is none.
 
-    change, low, high: of the new side's over the base's, less 1, or of the difference. p: how often
-    sides that are alike would be at least so far apart.
+    change, low, high: of the new side's over the base's, less 1, where is_relative; else of the
+    difference. p: how often sides that are alike would be at least so far apart.
     """
 
     base: float
@@ -102,12 +108,14 @@ class Change(NamedTuple):
     low: float
     high: float
     p: float
+    is_relative: bool
 
     @property
     def columns(self) -> dict[str, float]:
         """By the names that columns of answers have: change_low, change_high, p_value."""
         named = {"low": "change_low", "high": "change_high", "p": "p_value"}
-        return {named.get(name, name): value for name, value in self._asdict().items()}
+        figures = {name: value for name, value in self._asdict().items() if name != "is_relative"}
+        return {named.get(name, name): value for name, value in figures.items()}
 
 
 class Estimate(NamedTuple):
@@ -120,31 +128,66 @@ class Estimate(NamedTuple):
 
 def estimate(side: Side) -> Estimate:
     """The figure of one side, without an interval of fewer than LEAST_BLOCKS or LEAST_REPEATS."""
-    count = len(side.numerator)
-    if count < (LEAST_REPEATS if side.of == "repeats" else LEAST_BLOCKS):
+    if len(side.numerator) < (LEAST_REPEATS if side.of == "repeats" else LEAST_BLOCKS):
         return Estimate(side.value, np.nan, np.nan)
-    return combined(side.values, count)
+    return _bounded(side.value, one_side(*side.counts))
 
 
-def change_of(base: Side, new: Side, relative: bool) -> Change:
+def change_of(base: Side, new: Side, relative: bool, paired: bool = False) -> Change:
     """How a figure changed: as a part of the base's where relative, else in its own unit.
 
-    Without intervals and p where a side has fewer than 2 observations, or the base is 0.
+    Few observations bound nothing, so there is no interval. An end is infinite where the base is so
+    near 0 that no part of it is too large. Without p where a side has fewer than 2. paired: repeats
+    belong together in their order.
     """
+    if paired and base.of == "repeats":
+        found = (
+            one_side(new.numerator, base.numerator, 1.0)
+            if relative
+            else one_side(new.numerator - base.numerator, base.denominator)
+        )
+    else:
+        found = two_sides(base.counts, new.counts, relative)
+    sides = [_bounded(side.value, one_side(*side.counts)) for side in (base, new)]
+    change = _bounded(found.value, found)
+    if relative:
+        change = Estimate(*(end - 1 for end in change))
+    p = found.p if min(len(base.numerator), len(new.numerator)) > 1 else np.nan
+    return Change(*sides[0], *sides[1], *change, p, relative)
 
-    def between(one: Ints, other: Ints) -> Floats:
-        first, second = base.values(one), new.values(other)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found: Floats = second / first - 1 if relative else second - first
+
+def change_from(base: Side, new: Side, relative: bool, paired: bool = False) -> Change:
+    """As change_of, but in its own unit where a base of 0, or near it, has no interval in parts."""
+    change = change_of(base, new, relative, paired)
+    if relative and not np.isfinite([change.low, change.high]).all():
+        in_unit = change_of(base, new, False, paired)
+        change = in_unit if np.isfinite([in_unit.low, in_unit.high]).all() else change
+    return change
+
+
+def repeats_that_tell(apart: float, wide: float, number: int) -> int | None:
+    """How many repeats of either side tell a figure from a limit, in four of five experiments.
+
+    apart: how far it is from the limit. wide: how far its interval, of number repeats a side,
+    reaches there. None where more than _MOST would be needed.
+    """
+    from scipy.special import stdtrit
+
+    counts = np.arange(LEAST_REPEATS, _MOST + 1)
+
+    def reach(chance: float, repeats: "Ints | int") -> Floats:
+        found: Floats = stdtrit(2 * np.asarray(repeats) - 2, chance) / np.sqrt(repeats)
         return found
 
-    counts = len(base.numerator), len(new.numerator)
-    change = combined(between, *counts)
-    if min(counts) < 2 or not np.isfinite(change.value):
-        none, value = (np.nan, np.nan), change.value if np.isfinite(change.value) else np.nan
-        return Change(base.value, *none, new.value, *none, value, *none, np.nan)
-    sides = [combined(side.values, count) for side, count in zip((base, new), counts, strict=True)]
-    return Change(*sides[0], *sides[1], *change, _chance(base, new))
+    scatter = wide / reach((1 + CONFIDENCE) / 2, max(number, 2))
+    enough = apart >= scatter * (reach((1 + CONFIDENCE) / 2, counts) + reach(_POWER, counts))
+    return int(counts[enough][0]) if enough.any() and apart > 0 else None
+
+
+def _bounded(value: float, found: Judged) -> Estimate:
+    # Without any end there is no interval.
+    ends = found.low, found.high
+    return Estimate(value, *(ends if np.isfinite(ends).any() else (np.nan, np.nan)))
 
 
 def combined(statistic: Callable[..., Floats], *counts: int) -> Estimate:
@@ -160,15 +203,27 @@ def combined(statistic: Callable[..., Floats], *counts: int) -> Estimate:
 
 
 def adjusted(chances: Floats) -> Floats:
-    """Chances of several figures, corrected for asking for all of them at once; NaN stays NaN.
+    """Chances of a search, corrected for its many places (Benjamini, Hochberg); NaN stays NaN.
 
-    By Benjamini and Hochberg: where nothing changed, one of them or more is below 5 % in 5 % of
-    comparisons.
+    Of those below 5 % one in twenty is a false alarm. What is judged one by one takes holm().
     """
     from scipy import stats
 
     corrected, known = np.array(chances, dtype="float64"), np.isfinite(chances)
     corrected[known] = stats.false_discovery_control(corrected[known], method="bh")
+    return corrected
+
+
+def holm(chances: Floats) -> Floats:
+    """Chances of figures that are judged one by one, corrected for being many; NaN stays NaN.
+
+    Where nothing changed, one of them or more is below 5 % in 5 % of comparisons; where some
+    figures did, the same holds of the others.
+    """
+    corrected, known = np.array(chances, dtype="float64"), np.flatnonzero(np.isfinite(chances))
+    order = known[np.argsort(corrected[known], kind="stable")]
+    times = np.arange(len(order), 0, -1)
+    corrected[order] = np.minimum(np.maximum.accumulate(times * corrected[order]), 1)
     return corrected
 
 
@@ -192,30 +247,3 @@ def _interval(statistic: "Callable[..., Floats]", *counts: int) -> tuple[float, 
             if np.isfinite([low, high]).all():
                 break
     return float(low), float(high)
-
-
-def _chance(base: Side, new: Side) -> float:
-    from scipy import stats
-
-    both = Side(
-        np.concatenate([base.numerator, new.numerator]),
-        np.concatenate([base.denominator, new.denominator]),
-        base.of,
-    )
-    first = len(base.numerator)
-
-    def apart(one: Ints, other: Ints, axis: int) -> Floats:
-        found: Floats = both.values(other) - both.values(one)
-        return found
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        test = stats.permutation_test(
-            (np.arange(first), np.arange(first, len(both.numerator))),
-            apart,
-            permutation_type="independent",
-            vectorized=True,
-            n_resamples=_PERMUTATIONS,
-            rng=np.random.default_rng(_SEED),
-        )
-    return float(test.pvalue)

@@ -10,7 +10,7 @@ from ...comparison.run import Run
 from ...stats.change import Change
 from ...stats.resampling import Floats
 from ...timeline.task import rows_of
-from .metrics import network
+from .counted import network
 from .run_blocks import by_block, run_blocks
 from .tasks import of_task, scheduled_of, task_of, victim_of
 from .work import Unit, unit_of

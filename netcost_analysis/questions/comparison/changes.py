@@ -1,6 +1,6 @@
 # What changed from one run set to the other, metric by metric, and how sure that is.
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,10 +11,20 @@ from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...display.metrics import chance, judged, moved, quantity
 from ...display.tables import Table
-from ...stats.change import adjusted
+from ...stats.change import LEAST_REPEATS, change_from, estimate, holm
+from ...stats.permutation import CHANCE, least_chance
 from ...units import absent, plural
 from .comparability import findings, refusals
-from .metrics import VICTIM_SHARE, change_columns, differs, has_few, observed, primary_name
+from .counted import VICTIM_SHARE
+from .metrics import (
+    Observed,
+    OneSided,
+    differs,
+    observed,
+    observed_columns,
+    one_sided,
+    primary_name,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,14 +40,16 @@ if TYPE_CHECKING:
 def changes(comparison: Comparison) -> Answer:
     """What changed from base to new, metric by metric, with intervals.
 
-    A row per metric that both sides have, the primary one first. With 6 repeats or more on both
-    sides a figure is the median over repeats, and its interval is over repeats. With fewer it is
-    over the blocks of time of these runs, and says nothing about other runs. Intervals: BCa
-    bootstrap. p_value: permutation of observations between the sides.
+    A row per metric, the primary one first. With 6 repeats or more on both sides a figure is the
+    mean over repeats, and its interval is over repeats. With fewer it is over the blocks of time of
+    these runs, and says nothing about other runs.
 
-    A metric differs where its interval excludes no change and its chance is below 5 %. All but the
-    primary metrics are corrected for being many (Benjamini, Hochberg). Where comparability refuses,
-    there is no verdict: no metric differs then.
+    p_value: how many of the orders of these observations, all of them where there are few, have
+    sides at least so far apart. The interval has all changes that this test does not reject. A
+    metric differs where p_adjusted is below 5 %. Metrics that were named beforehand are judged as
+    they are, the others corrected for being many (Holm). Where the base is 0 or so near it that a
+    part of it has no upper end, the change is in the metric's unit. A metric that one side alone
+    has is shown, and not judged. Nor is one that comparability refuses.
 
     Source: the sums, polls and switches of each recording, and the figures of their steps.
     """
@@ -49,43 +61,78 @@ def changes(comparison: Comparison) -> Answer:
     first = primary_name(comparison, [one.metric.name for one in metrics])
     # Unless a metric was named: what the network costs, and what it leaves the victim.
     primary = {first} if comparison.primary else {first, VICTIM_SHARE.name}
-    rows = [
-        {
-            "metric": one.metric.name,
-            "per_unit": one.metric.unit,
-            **change_columns(one.base, one.new, one.metric.relative),
-            "is_primary": one.metric.name in primary,
-            "is_relative": one.metric.relative,
-            "better": one.metric.better,
-        }
-        for one in sorted(
-            metrics, key=lambda one: (one.metric.name != first, one.metric.name not in primary)
-        )
-    ]
+    rows = [_row(comparison, one) for one in metrics]
+    rows += [_of_one_side(one) for one in one_sided(comparison)]
     frame = pd.DataFrame(rows)
-    others = ~frame["is_primary"]
-    frame["p_adjusted"] = frame["p_value"]
-    frame.loc[others, "p_adjusted"] = adjusted(frame.loc[others, "p_value"].to_numpy("float64"))
-    refused = refusals(comparison)
-    frame["differs"] = "refused" if refused else differs(frame).mask(has_few(frame), "too_few")
+    frame["is_primary"] = frame["metric"].isin(primary) & (frame["differs"] != "one_side")
+    frame["is_named"] = frame["is_primary"] | frame["metric"].isin(comparison.beforehand)
+    # Stable: the primary ones in their order, what one side lacks last.
+    places = frame["metric"].ne(first).astype(int) + ~frame["is_primary"]
+    places += 2 * (frame["differs"] == "one_side")
+    frame = frame.loc[places.sort_values(kind="stable").index].reset_index(drop=True)
+    is_judged = frame["differs"] == ""
+    others = is_judged & ~frame["is_named"]
+    frame["p_adjusted"] = frame["p_value"].where(is_judged)
+    frame.loc[others, "p_adjusted"] = holm(frame.loc[others, "p_value"].to_numpy("float64"))
+    frame["differs"] = differs(frame).where(is_judged, frame["differs"])
     better = frame.pop("better")
     is_better = (frame["change"] > 0) == (better == "more")
     judgeable = (frame["differs"] == "yes") & (better != "")
     frame["outcome"] = np.select([~judgeable, is_better], ["", "better"], "worse")
+    primary_rows = frame[frame["is_primary"]]
     return Answer(
         changes=frame,
         base_name=comparison.named("base"),
         new_name=comparison.named("new"),
-        notes=_notes(frame),
-        refusals=refused,
-        primary_rows=frame[~others].to_dict("records"),
-        differing=int((frame.loc[others, "differs"] == "yes").sum()),
-        compared=int(others.sum()),
+        notes=_notes(comparison, frame, int(others.sum())),
+        refusals=tuple(dict.fromkeys(why for some in primary_rows["refused_by"] for why in some)),
+        primary_rows=primary_rows.to_dict("records"),
+        differing=int((frame.loc[~frame["is_primary"], "differs"] == "yes").sum()),
+        compared=int((~frame["is_primary"] & (frame["differs"] != "one_side")).sum()),
+        corrected=int(others.sum()),
+        is_paired=comparison.paired and bool((frame["observed_in"] == "repeats").any()),
         warnings=sum(one.severity == "warning" for one in findings(comparison)),
     )
 
 
-def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
+def _row(comparison: Comparison, one: Observed) -> dict[str, Any]:
+    change = change_from(one.base, one.new, one.metric.relative, comparison.paired)
+    counts = len(one.base.numerator), len(one.new.numerator)
+    is_paired = comparison.paired and one.base.of == "repeats"
+    refused = refusals(comparison, one.metric)
+    few = one.base.of == "repeats" and min(counts) < LEAST_REPEATS
+    return {
+        "metric": one.metric.name,
+        "per_unit": one.metric.unit,
+        **change.columns,
+        **observed_columns(one.base, one.new),
+        "is_relative": change.is_relative,
+        "p_least": least_chance(*counts, is_paired),
+        "better": one.metric.better,
+        "differs": "refused" if refused else "too_few" if few else "",
+        "refused_by": list(refused),
+    }
+
+
+def _of_one_side(one: OneSided) -> dict[str, Any]:
+    found = estimate(one.observed)
+    ends = {"": found.value, "_low": found.low, "_high": found.high}
+    counts = {f"{side}_observations": 0 for side in ("base", "new")}
+    return {
+        "metric": one.metric.name,
+        "per_unit": one.metric.unit,
+        **{f"{one.side}{end}": value for end, value in ends.items()},
+        "observed_in": one.observed.of,
+        **counts,
+        f"{one.side}_observations": len(one.observed.numerator),
+        "is_relative": False,
+        "better": "",
+        "differs": "one_side",
+        "refused_by": [],
+    }
+
+
+def _notes(comparison: Comparison, frame: pd.DataFrame, corrected: int) -> tuple[str, ...]:
     notes = []
     if (frame["observed_in"] == "blocks").any():
         notes.append(
@@ -98,7 +145,26 @@ def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
             f"figures of {plural(few, 'repeat')}: fewer than 6 cannot show a difference between "
             "conditions"
         )
+    judged = frame[frame["differs"].isin(["yes", "no"])]
+    if len(judged):
+        notes.append(_reach(comparison, judged.loc[judged["p_least"].idxmax()], corrected))
+    recorded = [side for side, runs in comparison.sides.items() if runs.recorded]
+    if len(recorded) == 1:
+        notes.append(f"only {recorded[0]} was recorded: times and counts are not compared")
     return tuple(notes)
+
+
+def _reach(comparison: Comparison, row: "pd.Series[Any]", corrected: int) -> str:
+    # What the design can show at all.
+    many = "pairs" if comparison.paired and row["observed_in"] == "repeats" else row["observed_in"]
+    sizes = row["base_observations"], row["new_observations"]
+    design = f"{sizes[0]} pairs" if many == "pairs" else f"{sizes[0]} against {sizes[1]} {many}"
+    said = f"the smallest p that {design} can reach is {row['p_least']:.2g}"
+    if corrected < 2:
+        return said
+    least = min(corrected * row["p_least"], 1)
+    said += f", and {least:.2g} after correcting for {corrected} metrics that were not named"
+    return said if least < CHANCE else f"{said}: none of these can differ, so name what matters"
 
 
 def _layout(changes: pd.DataFrame) -> Table:

@@ -1,78 +1,50 @@
-# The metrics of a comparison: each a ratio of two things counted block by block, or a figure of
-# each repeat. None of them is a share of a total that grows with the throughput.
+# What is observed of the metrics of a comparison: of both sides, or of one alone.
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ..._native import CaptureError
-from ...capture.requires import unmet
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...errors import AbsentError, no_such
 from ...progress import each
 from ...stats.change import LEAST_REPEATS, Counts, Side, blocks, change_of, repeats
-from ...stats.resampling import CONFIDENCE, Floats
-from ...timeline.facts import tracepoint_groups
+from ...stats.permutation import CHANCE
+from ...stats.resampling import Floats
 from ...timeline.reading import once
-from ...timeline.task import Task, rows_of
-from ..processes.skb_frees import EVENTS, freed
-from .run_blocks import busiest, by_block, run_blocks
-from .tasks import client_of, require_tasks, victim_of
-from .work import Unit, throughput_of, unit_of, units_of, work_figures
-
-# Selects rows of a run's sums.
-Rows = Callable[[pd.DataFrame], "pd.Series[bool]"]
-# Numerator and denominator of a metric in each block of a run; None where the run lacks it.
-Counted = Callable[[Run], Counts | None]
-
-
-class Metric(NamedTuple):
-    # unit: of a value. better: "more", "less", or "" for neither. relative: whether its change is
-    # given as a share of the base's value.
-    name: str
-    unit: str
-    better: str = "less"
-    relative: bool = True
+from .counted import Metric, of_recordings
+from .run_blocks import by_block, run_blocks
+from .tasks import require_tasks
+from .work import throughput_of, unit_of, work_figures
 
 
 class Observed(NamedTuple):
     # A metric on both sides, in observations of the same kind. runs: by side, each run that has it
-    # and its value there.
+    # and its value there. unowned: the CPU time of base and new without a known owner, in the unit
+    # of the metric; 0 of what does not depend on it.
     metric: Metric
     base: Side
     new: Side
     runs: dict[str, list[tuple[Run, float]]]
+    unowned: tuple[float, float] = (0.0, 0.0)
 
 
-def network(sums: pd.DataFrame) -> "pd.Series[bool]":
-    return (sums["is_network"] == "yes").astype(bool)
+class OneSided(NamedTuple):
+    # A metric that one side alone has.
+    metric: Metric
+    side: str
+    observed: Side
 
 
-def _of_class(name: str) -> Rows:
-    return lambda sums: network(sums) & (sums["cost_class"] == name).astype(bool)
+class _Counted(NamedTuple):
+    # By side, where every run of it has the metric, each run with what it counted.
+    metric: Metric
+    runs: dict[str, list[tuple[Run, Counts]]]
 
 
-def _in(*contexts: str) -> Rows:
-    return lambda sums: network(sums) & sums["context"].isin(contexts)
-
-
-# CPU times, which are divided by the work done.
-TIMES: dict[str, Rows] = {
-    "network_ns": network,
-    "network_softirq_ns": _in("softirq", "poll"),
-    "network_irq_ns": _in("hardirq", "vector"),
-    "stolen_ns": _of_class("stolen"),
-    "synchronous_ns": _of_class("synchronous"),
-    "scheduled_ns": _of_class("scheduled"),
-    "from_idle_ns": _of_class("from_idle"),
-    "busy_ns": lambda sums: ~sums["context"].isin(["idle", "unknown"]),
-}
-VICTIM_SHARE = Metric("victim_share", "share", "more", False)
 # Unless a metric is named, the verdict is about the first of these that exists.
 _PRIMARY = ("network_ns_per_", "received_bits_per_second")
 # Which direction is better, for figures in a table of steps.
@@ -89,101 +61,129 @@ COUNTED = ("sent", "received", "received_bytes", "received_packets", "answered_p
 
 @once
 def observed(comparison: Comparison) -> list[Observed]:
-    # Every metric that both sides have.
-    require_tasks(comparison)
-    metrics = _figures(comparison)
-    sides = {name: side.recorded for name, side in comparison.sides.items()}
-    if all(sides.values()):
-        for run in each("reading the recordings", [*chain.from_iterable(sides.values())]):
-            run_blocks(run)
-        for metric, counted in _of_recordings(comparison, unit_of(comparison)):
-            counts = {name: [counted(run) for run in side] for name, side in sides.items()}
-            known = [[pair for pair in side if pair is not None] for side in counts.values()]
-            if [*map(len, known)] == [*map(len, counts.values())]:
-                runs = {
-                    name: [
-                        (run, float(above.sum() / below.sum()))
-                        for run, (above, below) in zip(sides[name], side, strict=True)
-                        if below.sum()
-                    ]
-                    for name, side in zip(sides, known, strict=True)
-                }
-                base, new = sides_of(known)
-                metrics.append(Observed(metric, base, new, runs))
-        metrics += _of_each(sides, work_figures, _metric_of_work)
-    return [one for one in metrics if _is_known(one.base.value, one.new.value)]
-
-
-def _is_known(*values: float) -> bool:
-    return bool(np.isfinite(values).all()) and any(values)
-
-
-def _of_recordings(comparison: Comparison, unit: Unit) -> list[tuple[Metric, Counted]]:
+    # Every metric that both sides have; those that are 0 everywhere only where they were named.
+    found = [_observed(one) for one in _counted(comparison) if len(one.runs) == 2]
     return [
-        *(
-            (Metric(f"{name}_per_{unit}", f"ns/{unit}"), partial(_times, rows=rows, unit=unit))
-            for name, rows in TIMES.items()
-        ),
-        *(
-            (Metric(f"{name}_per_{unit}", f"1/{unit}", ""), partial(_counts, name=name, unit=unit))
-            for name in ("switches", "migrations")
-        ),
-        (VICTIM_SHARE, partial(own_time, task=comparison.victim)),
-        # It grows with the throughput, so neither direction is better.
-        (Metric("stolen_share", "share", "", False), _stolen),
-        (Metric("batch_mean", "packets", ""), lambda run: busiest(run_blocks(run))),
-        # Work that moves between client and server is neither better nor worse.
-        (Metric("client_frees_share", "share", "", False), _client_frees),
+        one
+        for one in found
+        if np.isfinite([one.base.value, one.new.value]).all()
+        and (one.base.value or one.new.value or one.metric.name in comparison.beforehand)
     ]
 
 
-def _times(run: Run, rows: Rows, unit: Unit) -> Counts:
-    recording = run_blocks(run)
-    return by_block(recording, rows(recording.sums)), units_of(run)[unit]
-
-
-def _counts(run: Run, name: str, unit: Unit) -> Counts | None:
-    counted = getattr(run_blocks(run), name)
-    return None if counted is None else (counted, units_of(run)[unit])
-
-
-def own_time(run: Run, task: Task | None = None) -> Counts | None:
-    # A task's own time over the time that passed: 1 is a whole CPU. task None: the bundle's victim.
-    victim = victim_of(run, task)
-    if victim is None:
-        return None
-    recording = run_blocks(run)
-    of_victim = recording.sums.index.isin(rows_of(recording.sums, victim).index)
-    its_own = (recording.sums["context"] == "task") & of_victim
-    return (by_block(recording, its_own), recording.seconds * 1e9) if its_own.any() else None
-
-
-def _stolen(run: Run) -> Counts:
-    # As a share of the time that any task was on a CPU.
-    recording = run_blocks(run)
-    on_cpu = (recording.sums["tid"] > 0).fillna(False).astype(bool)
-    stolen = on_cpu & (recording.sums["cost_class"] == "stolen").astype(bool)
-    return by_block(recording, stolen), by_block(recording, on_cpu)
+@once
+def one_sided(comparison: Comparison) -> list[OneSided]:
+    # Every metric that one side alone has in all of its runs.
+    found = []
+    for metric, runs in _counted(comparison):
+        for name, of_side in runs.items() if len(runs) == 1 else ():
+            [side] = _sides(metric, [[counts for _, counts in of_side]])
+            if np.isfinite(side.value) and side.value:
+                found.append(OneSided(metric, name, side))
+    return found
 
 
 @once
-def _client_frees(run: Run) -> Counts | None:
-    # Packets whose data the client freed, and all packets; None where unknown.
-    client, timelines = client_of(run), run.timelines()
-    if client is None or any(unmet(one.capture, tracepoint_groups((EVENTS,))) for one in timelines):
-        return None
-    number, files = len(run_blocks(run).seconds), run_blocks(run).files
-    counts = np.zeros((2, number))
-    for timeline, file in zip(timelines, files, strict=True):
-        try:
-            for frees in freed(timeline):
-                block = file.of(frees["time_ns"])
-                by_client = block[(frees["tid"] == client).to_numpy()]
-                counts += [np.bincount(one, minlength=number) for one in (by_client, block)]
-        except CaptureError:
-            return None
-    above, below = counts
-    return (above, below) if below.any() else None
+def _counted(comparison: Comparison) -> list[_Counted]:
+    require_tasks(comparison)
+    return [*_figures(comparison), *_recorded(comparison)]
+
+
+def _recorded(comparison: Comparison) -> list[_Counted]:
+    sides = {name: side.recorded for name, side in comparison.sides.items()}
+    if not all(sides.values()):
+        return []
+    sides["new"] = comparison.beside(sides["base"], sides["new"])
+    for run in each("reading the recordings", [*chain.from_iterable(sides.values())]):
+        run_blocks(run)
+    found = []
+    for metric, counted in of_recordings(comparison, unit_of(comparison)):
+        counts = {name: [(run, counted(run)) for run in side] for name, side in sides.items()}
+        known = {
+            name: [(run, pair) for run, pair in side if pair is not None]
+            for name, side in counts.items()
+        }
+        complete = {name: side for name, side in known.items() if len(side) == len(counts[name])}
+        found.append(_Counted(metric, complete))
+    return [*found, *_of_each(sides, work_figures, _metric_of_work)]
+
+
+def _figures(comparison: Comparison) -> list[_Counted]:
+    # Figures of the table of steps.
+    sides = {name: side.measured for name, side in comparison.sides.items()}
+    if not all(sides.values()):
+        return []
+    sides["new"] = comparison.beside(sides["base"], sides["new"])
+
+    def figures(run: Run) -> dict[str, float]:
+        return {name: value for name, value in run.figures.items() if name not in COUNTED}
+
+    def metric(name: str) -> Metric:
+        return Metric(name, "", _BETTER.get(name, ""), kind="figures")
+
+    return _of_each(sides, figures, metric)
+
+
+def _of_each(
+    sides: Mapping[str, Sequence[Run]],
+    figures: Callable[[Run], Mapping[str, float]],
+    metric: Callable[[str], Metric],
+) -> list[_Counted]:
+    # One value of each run; of a side only what all of its runs have.
+    names = dict.fromkeys(name for side in sides.values() for name in figures(side[0]))
+    return [
+        _Counted(
+            metric(name),
+            {
+                side: [(run, (np.array([figures(run)[name]]), np.ones(1))) for run in runs]
+                for side, runs in sides.items()
+                if all(name in figures(run) for run in runs)
+            },
+        )
+        for name in names
+    ]
+
+
+def _metric_of_work(name: str) -> Metric:
+    if name.endswith("_per_s"):
+        what = name.removesuffix("_per_s").rpartition("_")[2]
+        return Metric(name, f"{what}/s", "more", kind="figures")
+    if name.endswith("_share"):
+        return Metric(name, "share", relative=False, kind="figures")
+    return Metric(name, "ns" if name.endswith("_ns") else "", kind="figures")
+
+
+def _observed(counted: _Counted) -> Observed:
+    metric, runs = counted
+    base, new = _sides(metric, [[counts for _, counts in side] for side in runs.values()])
+    values = {
+        name: [
+            (run, float(above.sum() / below.sum())) for run, (above, below) in side if below.sum()
+        ]
+        for name, side in runs.items()
+    }
+    unowned = [_unowned(side) if metric.kind == "times" else 0.0 for side in runs.values()]
+    return Observed(metric, base, new, values, (unowned[0], unowned[1]))
+
+
+def _unowned(runs: list[tuple[Run, Counts]]) -> float:
+    ns = sum(float(unknown_ns(run).sum()) for run, _ in runs)
+    done = sum(float(below.sum()) for _, (_, below) in runs)
+    return ns / done if done else 0.0
+
+
+@once
+def unknown_ns(run: Run) -> Floats:
+    # The CPU time without a known owner, lost time included, per block.
+    recording = run_blocks(run)
+    return by_block(recording, recording.sums["context"] == "unknown")
+
+
+def _sides(metric: Metric, known: list[list[Counts]]) -> list[Side]:
+    # Figures of steps are of repeats, however few.
+    if metric.kind == "figures":
+        return [repeats(np.concatenate([above for above, _ in side])) for side in known]
+    return sides_of(known)
 
 
 def sides_of(known: list[list[Counts]]) -> list[Side]:
@@ -196,43 +196,6 @@ def sides_of(known: list[list[Counts]]) -> list[Side]:
         ]
     joined = [tuple(np.concatenate(part) for part in zip(*side, strict=True)) for side in known]
     return list(blocks(*((above, below) for above, below in joined)))
-
-
-def _figures(comparison: Comparison) -> list[Observed]:
-    # Figures of the table of steps.
-    sides = {name: side.measured for name, side in comparison.sides.items()}
-    if not all(sides.values()):
-        return []
-
-    def figures(run: Run) -> dict[str, float]:
-        return {name: value for name, value in run.figures.items() if name not in COUNTED}
-
-    return _of_each(sides, figures, lambda name: Metric(name, "", _BETTER.get(name, "")))
-
-
-def _of_each(
-    sides: Mapping[str, Sequence[Run]],
-    figures: Callable[[Run], Mapping[str, float]],
-    metric: Callable[[str], Metric],
-) -> list[Observed]:
-    # One value of each run, of what all runs have.
-    runs = [*chain.from_iterable(sides.values())]
-    metrics = []
-    for name in figures(runs[0]):
-        if all(name in figures(run) for run in runs):
-            values = {side: [(run, figures(run)[name]) for run in of] for side, of in sides.items()}
-            base, new = (repeats(np.array([value for _, value in of])) for of in values.values())
-            metrics.append(Observed(metric(name), base, new, values))
-    return metrics
-
-
-def _metric_of_work(name: str) -> Metric:
-    if name.endswith("_per_s"):
-        what = name.removesuffix("_per_s").rpartition("_")[2]
-        return Metric(name, f"{what}/s", "more")
-    if name.endswith("_share"):
-        return Metric(name, "share", relative=False)
-    return Metric(name, "ns" if name.endswith("_ns") else "")
 
 
 def primary_name(comparison: Comparison, names: list[str]) -> str:
@@ -268,8 +231,11 @@ def throughputs(comparison: Comparison) -> tuple[str, list[Floats]] | None:
 
 def change_columns(base: Side, new: Side, relative: bool) -> dict[str, Any]:
     # How a value changed, and how often it was observed.
+    return {**change_of(base, new, relative).columns, **observed_columns(base, new)}
+
+
+def observed_columns(base: Side, new: Side) -> dict[str, Any]:
     return {
-        **change_of(base, new, relative).columns,
         "observed_in": base.of,
         "base_observations": len(base.numerator),
         "new_observations": len(new.numerator),
@@ -285,5 +251,5 @@ def has_few(rows: pd.DataFrame) -> "pd.Series[bool]":
 def differs(rows: pd.DataFrame) -> "pd.Series[str]":
     # "yes" where the interval excludes zero and the corrected chance is small.
     excludes = (rows["change_low"] > 0) | (rows["change_high"] < 0)
-    apart = excludes & (rows["p_adjusted"] < 1 - CONFIDENCE)
+    apart = excludes & (rows["p_adjusted"] < CHANCE)
     return apart.map({True: "yes", False: "no"})

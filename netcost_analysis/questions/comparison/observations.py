@@ -19,8 +19,9 @@ def observations(comparison: Comparison) -> Answer:
     of their sums, not a mean of these values. Source: as `changes`.
     """
     values, spread = [], []
-    for metric, base, new, _ in observed(comparison):
-        for name, side in {"base": base, "new": new}.items():
+    for one in observed(comparison):
+        metric = one.metric
+        for name, side in {"base": one.base, "new": one.new}.items():
             row = {"metric": metric.name, "per_unit": metric.unit, "side": name}
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratios = side.numerator / side.denominator

@@ -11,7 +11,7 @@ from ...answers.question import question
 from ...comparison.run import CONDITIONS, CONTROL, REPEATS, label
 from ...errors import ArgumentError, no_such
 from ...opening.experiment import Experiment
-from ...stats.change import Side, adjusted, combined, repeats
+from ...stats.change import Side, combined, holm, repeats
 from ...stats.resampling import Floats, Ints
 from .metrics import change_columns, differs, has_few
 
@@ -63,8 +63,8 @@ def one_cpu_control(
     work, or the scheduler, which switches between the two far more often (scheduler_rates,
     other_causes).
 
-    Source: the figures of the steps; medians over repeats, BCa bootstrap, permutation, chances
-    corrected for being many (Benjamini, Hochberg).
+    Source: the figures of the steps; means over repeats, judged as those of changes are. The
+    interval of the difference between both changes is a BCa bootstrap.
     """
     steps = experiment.steps
     for name in (compared, control):
@@ -97,7 +97,7 @@ def one_cpu_control(
     if not changes:
         raise CaptureError(f"{experiment.path}: no steps differ in {compared} and {control} alone")
     frame = pd.DataFrame(changes)
-    frame["p_adjusted"] = adjusted(frame["p_value"].to_numpy("float64"))
+    frame["p_adjusted"] = holm(frame["p_value"].to_numpy("float64"))
     frame["differs"] = differs(frame).mask(has_few(frame), "too_few")
     frame = frame.drop(columns="observed_in")
     judged = frame.to_dict("records")

@@ -11,7 +11,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
-from ...stats.change import Change, Counts, adjusted, change_of
+from ...stats.change import Change, Counts, change_of, holm
 from ...stats.resampling import CONFIDENCE, Floats
 from ..migration.migration_verdict import WORTH as WORTH_OF_TIME
 from .bottleneck import ENDS, SATURATED, candidates, cost_columns, require_work, times_of
@@ -85,7 +85,7 @@ def other_causes(comparison: Comparison) -> Answer:
                 row["reason"] = "time to spare" if spare else "no time to spare either"
             rows.append(row)
     causes = pd.DataFrame(rows)
-    causes["p_adjusted"] = adjusted(causes["p_value"].to_numpy("float64"))
+    causes["p_adjusted"] = holm(causes["p_value"].to_numpy("float64"))
     to_explain = {
         "side": limit,
         **cost_columns(passed),

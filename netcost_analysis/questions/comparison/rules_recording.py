@@ -15,7 +15,7 @@ from ..completeness.completeness import MAX_MISSING, network_missing
 from ..samples.sampled import sampled
 from ..tracing_overhead.event_cost import chosen, event_cost
 from .finding import Finding, finding, recorded, unlike
-from .metrics import primary
+from .metrics import observed, primary, unknown_ns
 from .run_blocks import run_blocks
 from .work import Unit, unit_of, units_of
 
@@ -23,6 +23,13 @@ from .work import Unit, unit_of, units_of
 _MISSING = 0.01
 # The share of the CPUs' time that must be recorded and have an owner.
 _COVERAGE = 0.99
+# A side of which no more has an owner tells no times.
+_HALF = 0.5
+# By event the contexts that it begins; vectors are known by their names.
+_OWNERS = {
+    "irq:irq_handler_entry": ("hardirq",),
+    "irq:softirq_entry": ("softirq", "poll"),
+}
 # A warning needs a difference in tracing cost above these shares of the difference found and of the
 # base's value.
 _TRACED, _WORTH = 0.1, 0.01
@@ -66,9 +73,23 @@ def missing(comparison: Comparison) -> Iterator[Finding]:
 
 
 def recorders(comparison: Comparison) -> Iterator[Finding]:
-    yield from unlike(
-        comparison, "recorders", "warning", lambda run: recorder(run.captures[0].info), "names"
-    )
+    # perf leaves out what happens while it writes an event, and ftrace does not. So the same load
+    # has other owners; versions of one of them see the same.
+    seen = {_sees(run) for _, run in recorded(comparison)}
+    severity = "refused" if len(seen) > 1 else "warning"
+    yield from unlike(comparison, "recorders", severity, _recorder, "names")
+
+
+def _recorder(run: Run) -> str:
+    return recorder(run.captures[0].info)
+
+
+def _sees(run: Run) -> str:
+    return "perf" if _recorder(run).startswith("perf") else "ftrace"
+
+
+def windows(comparison: Comparison) -> Iterator[Finding]:
+    yield from unlike(comparison, "windows", "refused", lambda run: run.window, "names")
 
 
 def events(comparison: Comparison) -> Iterator[Finding]:
@@ -87,7 +108,27 @@ def events(comparison: Comparison) -> Iterator[Finding]:
         for side in comparison.sides
     }
     if any(unlike.values()):
-        yield finding("events", "warning", unlike=unlike)
+        # What one side records as interrupts is the time of tasks on the other.
+        share = max(_unseen_share(comparison, side, some) for side, some in unlike.items())
+        severity = "refused" if share > 1 - _COVERAGE else "warning"
+        yield finding("events", severity, found=share, limit=1 - _COVERAGE, unlike=unlike)
+
+
+def _unseen_share(comparison: Comparison, side: str, names: list[str]) -> float:
+    # The most of a run's CPU time that such events of its side alone are the owners of.
+    contexts = {context for name in names for context in _OWNERS.get(name, ())}
+    vectors = [
+        name.removeprefix("irq_vectors:").removesuffix("_entry")
+        for name in names
+        if name.startswith("irq_vectors:")
+    ]
+    most = 0.0
+    for run in comparison.sides[side].recorded if contexts or vectors else ():
+        sums = run_blocks(run).sums
+        of_them = sums["context"].isin(contexts)
+        of_them |= (sums["context"] == "vector") & sums["thief"].astype("string").isin(vectors)
+        most = max(most, float(sums["ns"][of_them.to_numpy(bool)].sum()) / max(sums["ns"].sum(), 1))
+    return most
 
 
 def tracing(comparison: Comparison) -> Iterator[Finding]:
@@ -129,6 +170,36 @@ def _price(run: Run) -> int:
     # Where the cost is only a range, its lower end: the upper end is for cold caches.
     cost = chosen(event_cost(run.captures[0]).frame)
     return int(cost["event_low_ns"] if absent(cost["event_ns"]) else cost["event_ns"])
+
+
+def uneven(comparison: Comparison) -> Iterator[Finding]:
+    # Time without an owner may be of any. Where more of one side has none, by more than a metric
+    # changed, the metric may not have changed; of a side of which half has none nothing is known.
+    owned = {
+        side: 1 - _share(runs.recorded) for side, runs in comparison.sides.items() if runs.recorded
+    }
+    if len(owned) < len(comparison.sides):
+        return
+    apart, least = abs(owned["new"] - owned["base"]), min(owned.values())
+    names = [
+        one.metric.name
+        for one in observed(comparison)
+        if one.metric.kind == "times"
+        and (
+            least <= _HALF
+            or (
+                apart > 1 - _COVERAGE
+                and abs(one.unowned[1] - one.unowned[0]) > abs(one.new.value - one.base.value)
+            )
+        )
+    ]
+    if names:
+        yield finding("uneven", "refused", found=apart, metrics=names, owned=owned)
+
+
+def _share(runs: "tuple[Run, ...]") -> float:
+    whole = sum(int(run_blocks(run).sums["ns"].sum()) for run in runs)
+    return sum(float(unknown_ns(run).sum()) for run in runs) / whole if whole else 0.0
 
 
 def coverage(comparison: Comparison) -> Iterator[Finding]:

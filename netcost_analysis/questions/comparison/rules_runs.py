@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...comparison.comparison import Comparison
-from ...comparison.run import Run
+from ...comparison.run import CONTROL, Run
 from ...parsers.host import Snapshot
 from ...stats.change import LEAST_BLOCKS, LEAST_REPEATS
 from ...stats.resampling import CONFIDENCE
@@ -16,6 +16,8 @@ from .metrics import primary
 # How far the middle half of the base's values may spread, relative to their median. With few runs
 # these are values of parts of their time.
 _SPREAD, _PARTS = 0.1, LEAST_BLOCKS
+# A step with RPS hands over so many packets or more, and fewer without.
+_HANDED = 100
 
 
 def _runs(comparison: Comparison) -> dict[str, list[Run]]:
@@ -126,3 +128,27 @@ def labels(comparison: Comparison) -> Iterator[Finding]:
     differs = {name: values for name, values in comparison.differs.items() if all(values)}
     if len(differs) > 1:
         yield finding("labels", "warning", labels=differs)
+
+
+def controls(comparison: Comparison) -> Iterator[Finding]:
+    # Steps whose own control says that a setting was not in force: docs/lab.md lists them.
+    for side, runs in comparison.sides.items():
+        for run in runs:
+            for setting, holds in _controls(run).items():
+                if not holds:
+                    yield finding("controls", "refused", side, run.name, setting=setting)
+
+
+def _controls(run: Run) -> dict[str, bool]:
+    of, found = {name.removeprefix(CONTROL): value for name, value in run.controls.items()}, {}
+    if {"packets", "packets_elsewhere"} <= set(of):
+        found["its packets are for one CPU"] = of["packets"] > of["packets_elsewhere"]
+    if {"freed_by_allocator", "freed_by_reader"} <= set(of) and "skb_defer_max" in run.labels:
+        deferred = of["freed_by_allocator"] > of["freed_by_reader"]
+        setting = f"skb_defer_max is {run.labels['skb_defer_max']}"
+        found[setting] = deferred == (run.labels["skb_defer_max"] != "0")
+    if "handed" in of and "rps" in run.labels and run.labels.get("cpus") != "one":
+        found[f"RPS is {run.labels['rps']}"] = (of["handed"] >= _HANDED) == (
+            run.labels["rps"] == "on"
+        )
+    return found

@@ -11,7 +11,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...display.tables import listed
 from ...fleet.fleet import Fleet
-from ...stats.change import adjusted, change_of, repeats
+from ...stats.change import adjusted, combined
 from ...stats.change_points import ChangePoint, change_points, first_chance
 from ...stats.resampling import Floats, Ints
 from .capture_costs import capture_costs, command_for, require_answers, shown_time
@@ -97,14 +97,19 @@ class _Series:
         places = [0, *(point.first for point in points), len(self.values)]
         for start, point, end in zip(places, points, places[2:], strict=False):
             before, after = self._levelled(start, point.first, end)
-            change = change_of(repeats(before), repeats(after), relative=True)
+            change = combined(
+                lambda one, other, before=before, after=after: (
+                    np.median(after[other], axis=-1) / np.median(before[one], axis=-1) - 1
+                ),
+                *(len(before), len(after)),
+            )
             first = self.rows.loc[point.first]
             yield {
                 **self.keys,
                 "changed_at": shown_time(self.rows.loc[[point.first], "recorded_at"]).iloc[0],
-                "level_before": change.base,
-                "level_after": change.new,
-                "change": change.change,
+                "level_before": float(np.median(before)),
+                "level_after": float(np.median(after)),
+                "change": change.value,
                 "change_low": change.low,
                 "change_high": change.high,
                 "p_value": point.p,

@@ -10,7 +10,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...errors import LackingError
-from ...stats.change import LEAST_REPEATS, Side, adjusted, blocks, change_of, repeats
+from ...stats.change import LEAST_REPEATS, Side, blocks, change_of, holm, repeats
 from ..samples.rules import APPLICATION, IDLE, components_of
 from ..samples.rules import rules as rules_of
 from ..samples.sampled import sampled
@@ -67,11 +67,11 @@ def component_changes(
     """How the cost of a packet changed, by component, from base to new.
 
     A row per component that either side has, the largest change first; idle and user mode are left
-    out. With 6 repeats or more on both sides a figure is the median over repeats, and its interval
-    is over repeats. With fewer it is over 64 blocks of time of each recording, in which its packets
-    are assumed to be even; this says nothing about other runs. Intervals: BCa bootstrap; p_value:
-    permutation, p_adjusted for all components together (Benjamini, Hochberg). Options are those of
-    packet_components(). Source: packet_components, of each recording.
+    out. With 6 repeats or more on both sides a figure is the mean over repeats, and its interval is
+    over repeats. With fewer it is over 64 blocks of time of each recording, in which its packets
+    are assumed to be even; this says nothing about other runs. Intervals and p_value: as those of
+    changes, p_adjusted for all components together. Options are those of packet_components().
+    Source: packet_components, of each recording.
     """
     sides: dict[str, list[_RunWeights]] = {name: [] for name in comparison.sides}
     for name, runs in comparison.sides.items():
@@ -94,7 +94,7 @@ def component_changes(
             change = change_of(before, after, relative=False)
             rows.append({"component": component, **change.columns})
     frame = pd.DataFrame(rows)
-    frame["p_adjusted"] = adjusted(frame["p_value"].to_numpy("float64"))
+    frame["p_adjusted"] = holm(frame["p_value"].to_numpy("float64"))
     excludes_0 = (frame["change_low"] > 0) | (frame["change_high"] < 0)
     differs = excludes_0 & (frame["p_adjusted"] < _CERTAIN)
     frame["differs"] = np.where(differs, "yes", "no")

@@ -39,7 +39,7 @@ def by_rate(experiment: Experiment) -> Answer:
 
     With 6 repeats or more a figure is the median over repeats, and its interval is over repeats.
     With fewer, the interval of a figure from the trace is over the blocks of time of its
-    recordings. What was counted once for a run has no interval then. Intervals: BCa bootstrap. From
+    recordings. What was counted once for a run has no interval then. Intervals: permutation. From
     sent_pps to dropped_share all figures are of the load's whole run, which begins before the
     victim's.
 

@@ -31,7 +31,7 @@ def cheaper_path(experiment: Experiment, metric: str = "network_ns_per_packet") 
       victim_share (more of the last two is not cheaper: cheaper is empty).
 
     A row per rate and pair of paths that differ in nothing else; alike: their other labels, as far
-    as steps differ in them. Intervals: BCa bootstrap, over repeats where both have 6 or more, else
+    as steps differ in them. Intervals: permutation, over repeats where both have 6 or more, else
     over blocks of time of these recordings. The latter say nothing about other runs. Where steps
     with 6 repeats show how far runs of one condition scatter, single runs' intervals are widened by
     that (run_scatter, assumed to be alike at all rates). Chances: permutation, corrected for asking

@@ -19,7 +19,8 @@ from ...snapshots.mpstat_times import intervals_within, mpstat_intervals
 from ...stats.change import Counts, Estimate, Side, estimate, repeats
 from ...stats.resampling import Floats
 from ...timeline.reading import once
-from ..comparison.metrics import network, own_time, sides_of
+from ..comparison.counted import network, own_time
+from ..comparison.metrics import sides_of
 from ..comparison.run_blocks import Blocks, RunBlocks, busiest, by_block, run_blocks
 from .steps import Step, steps_of
 

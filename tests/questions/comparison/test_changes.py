@@ -63,7 +63,7 @@ def test_six_repeats_are_observations_of_their_own(tmp_path: Path) -> None:
     first = found.frame.iloc[0]
     assert (first["observed_in"], first["base_observations"]) == ("repeats", 6)
     assert first["differs"] == "yes"
-    assert not found.notes
+    assert set(found.frame["observed_in"]) == {"repeats"}
 
 
 @pytest.mark.parametrize("count", [1, 5])
@@ -111,3 +111,78 @@ def test_nothing_planted_is_rarely_found(seeds: int) -> None:
     # What chance exceeds once in a thousand times.
     assert primary <= {20: 5, 1_000: 72}[seeds]
     assert others <= {20: 5, 1_000: 72}[seeds]
+
+
+# Runs with these figures, one after the other.
+def side(name: str, **figures: list[float]) -> netcost.RunSet:
+    rows = [dict(zip(figures, row, strict=True)) for row in zip(*figures.values(), strict=True)]
+    return netcost.RunSet(
+        netcost.Run(f"{name}{at}", {"side": name, "repeat": str(at)}, row)
+        for at, row in enumerate(rows)
+    )
+
+
+SIX = [1.0, 2, 3, 4, 5, 6]
+
+
+def test_what_one_side_alone_has_is_shown() -> None:
+    base, new = side("a", both=SIX), side("b", both=SIX, added=SIX, nothing=[0.0] * 6)
+    found = Comparison(base, new).ask.comparison.changes()
+    rows = found.frame.set_index("metric")
+    assert list(rows.index) == ["both", "added"]
+    added = rows.loc["added"]
+    assert (added["differs"], added["new"], added["new_observations"]) == ("one_side", 3.5, 6)
+    assert added["new_low"] < 3.5 < added["new_high"]
+    assert np.isnan(added[["base", "change", "p_value", "p_adjusted"]].astype(float)).all()
+    assert (found["compared"], found["corrected"]) == (0, 0)
+    other = Comparison(new, base).ask.comparison.changes().frame.set_index("metric")
+    assert (other.loc["added", "base"], other.loc["added", "differs"]) == (3.5, "one_side")
+
+
+def test_a_change_from_0_is_a_difference_in_its_unit() -> None:
+    zeros = {name: [0.0] * 6 for name in ("none", "named", "from_0", "near_0")}
+    base = side("a", **{**zeros, "first": SIX, "near_0": [0, 0, 0, 0, 1, 2]})
+    new = side("b", **{**zeros, "first": SIX, "from_0": SIX, "near_0": [10.0 + at for at in SIX]})
+    comparison = Comparison(base, new, primary="first", beforehand=["named"])
+    rows = comparison.ask.comparison.changes().frame.set_index("metric")
+    # What is 0 everywhere is worth a row where it was asked for.
+    assert set(rows.index) == {"first", "named", "from_0", "near_0"}
+    assert rows.loc["named", ["change", "change_low", "change_high", "p_value"]].tolist() == [
+        *(0, 0, 0, 1)
+    ]
+    for name, change in (("from_0", 3.5), ("near_0", 13)):
+        row = rows.loc[name]
+        assert (row["is_relative"], row["change"], row["differs"]) == (False, change, "yes")
+        assert 0 < row["change_low"] < change < row["change_high"]
+    assert rows.loc["first", "is_relative"]
+
+
+# Six pairs are told apart by signs, and the order of the runs says nothing of who belongs to whom.
+def test_pairs_are_found_by_their_repeat() -> None:
+    days = [100.0, 200, 300, 400, 500, 600]
+    base = side("a", figure=days)
+    runs = list(side("b", figure=[1.05 * one for one in days]))
+    mixed = netcost.RunSet(runs[at] for at in (3, 1, 0, 5, 4, 2))
+    for new in (netcost.RunSet(runs), mixed):
+        row = Comparison(base, new, paired=True).ask.comparison.changes().frame.iloc[0]
+        assert row[["change", "change_low", "change_high"]].tolist() == pytest.approx([0.05] * 3)
+        assert (row["p_value"], row["p_least"]) == pytest.approx((2 / 64, 2 / 64))
+    for wrong in (
+        runs[:5],
+        [*runs[:5], netcost.Run("c", {"side": "b", "repeat": "9"}, {"figure": 1.0})],
+    ):
+        with pytest.raises(ArgumentError):
+            _ = Comparison(base, netcost.RunSet(wrong), paired=True).ask.comparison.changes().frame
+
+
+# Sixteen at once: without overlap each differs, 24 cannot.
+@pytest.mark.parametrize(("metrics", "differing"), [(16, 16), (24, 0)])
+def test_many_metrics_are_corrected_together(metrics: int, differing: int) -> None:
+    values = {f"figure_{at}": SIX for at in range(metrics)}
+    base = side("a", first=SIX, **values)
+    new = side("b", first=SIX, **{name: [10 + one for one in SIX] for name in values})
+    found = Comparison(base, new, primary="first").ask.comparison.changes()
+    assert (found["corrected"], found["differing"]) == (metrics, differing)
+    assert set(found.frame["p_least"]) == {2 / 924}
+    corrected = found.frame["p_adjusted"].iloc[1:]
+    assert corrected.to_numpy() == pytest.approx(metrics * 2 / 924)

@@ -33,14 +33,21 @@ def test_nothing_decides_what_comparability_refuses(tmp_path: Path) -> None:
     columns = {"changes": "differs", "throughput_prediction": "agrees", "other_causes": "verdict"}
     for name, column in columns.items():
         answer, allowed = refused(name), alike(name)
-        assert set(answer.frame[column]) == {"refused"}
+        rows = answer.frame
+        if name == "changes":
+            # Whose time a processor's is says nothing of what was counted.
+            counts = rows["metric"].isin(["batch_mean", "migrations_per_packet"])
+            counts |= rows["metric"].isin(["switches_per_packet", "client_frees_share"])
+            assert "refused" not in set(rows.loc[counts, column])
+            rows = rows[~counts]
+        assert set(rows[column]) == {"refused"}
         assert "refused" not in set(allowed.frame[column])
         (why,) = answer.parts["refusals"]
         assert "EPYC" in why
         assert "Xeon" in why
         assert not allowed.parts["refusals"]
     changes, allowed = refused("changes").frame, alike("changes").frame
-    assert set(changes["outcome"]) == {""}
+    assert set(changes.loc[changes["differs"] == "refused", "outcome"]) == {""}
     # Its figures are there all the same.
     assert changes["change"].iloc[0] == allowed["change"].iloc[0]
     assert allowed["differs"].iloc[0] == "yes"

@@ -219,7 +219,9 @@ CASES = {
     "much more than tracing": case({"cpus": (polling(8_000),)}, {"cpus": (polling(500),)}),
     "losses": case({"cpus": (lossy(),)}, found={"coverage": "warning"}, of_run="b", lost=7),
     "owners": case(
-        {"cpus": (doubtful(),)}, found={"coverage": "warning", "throughput": "note"}, lost=0
+        {"cpus": (doubtful(),)},
+        found={"coverage": "warning", "uneven": "refused", "throughput": "note"},
+        lost=0,
     ),
 }
 
@@ -300,3 +302,64 @@ def test_softirqs_that_are_missing_are_found(
         found = only(comparison, "missing")
         assert found.found == pytest.approx(missing / 100, abs=5e-4)
         assert found.figures["more"] == 0
+
+
+# As the lab's table of steps says it: what a step was set to, and what its control counted.
+@pytest.mark.parametrize(
+    ("labels", "controls", "fails"),
+    [
+        ({}, {"control_packets": 40_000, "control_packets_elsewhere": 31}, False),
+        ({}, {"control_packets": 31, "control_packets_elsewhere": 40_000}, True),
+        ({"rps": "on", "cpus": "two"}, {"control_handed": 186_731}, False),
+        ({"rps": "on", "cpus": "two"}, {"control_handed": 3}, True),
+        ({"rps": "off", "cpus": "two"}, {"control_handed": 186_731}, True),
+        ({"rps": "on", "cpus": "one"}, {"control_handed": 0}, False),
+        *(
+            (
+                {"skb_defer_max": defer},
+                {"control_freed_by_allocator": there, "control_freed_by_reader": 410 - there},
+                (there > 205) != (defer == "64"),
+            )
+            for defer in ("0", "64")
+            for there in (5, 400)
+        ),
+    ],
+)
+def test_a_step_whose_control_failed_is_refused(
+    labels: dict[str, str], controls: dict[str, float], fails: bool
+) -> None:
+    base = measured("base", range(100, 106))
+    new = measured("new", range(100, 106), **labels)
+    runs = [replace(run, controls=controls if at == 3 else {}) for at, run in enumerate(new)]
+    comparison = compared(base, RunSet(runs))
+    assert ("controls" in severities(comparison)) == fails
+    if fails:
+        assert only(comparison, "controls").of_run == "new/3"
+        # The throughput is what it is.
+        assert set(comparison.ask.comparison.changes().frame["differs"]) == {"no"}
+
+
+def test_a_victims_run_is_not_compared_with_a_whole_recording(tmp_path: Path) -> None:
+    ran = {"comm": "udp-load", "start_ns": 100_000, "end_ns": 900_000}
+    path = recorded(tmp_path / "b", polling()).captures[0].path
+    manifest = json.loads((Path(path) / "manifest.json").read_text())
+    (Path(path) / "manifest.json").write_text(json.dumps({**manifest, "victim": ran}))
+    comparison = compared(plain(), compare(path, plain().captures[0].path).base.runs[0])
+    assert severities(comparison)["windows"] == "refused"
+
+
+# Time that one side sees as interrupts is its tasks' own on the other.
+def test_interrupts_of_one_side_alone_are_refused(tmp_path: Path) -> None:
+    def busy(number: int) -> Cpu:
+        told = (
+            happening
+            for at in range(10_000, 10_000 * (number + 1), 10_000)
+            for happening in (h.VectorEntry(at), h.VectorExit(at + 900))
+        )
+        return cpu(0, *told, *polling().happenings[-4:], task=LOAD)
+
+    fewer = tuple(one for one in t.FORMATS if not one.event.startswith("irq_vectors:"))
+    for number, severity in ((1, "warning"), (90, "refused")):
+        base = recorded(tmp_path / f"a{number}", busy(number))
+        new = recorded(tmp_path / f"b{number}", polling(task=LOAD), formats=fewer)
+        assert severities(compared(base, new))["events"] == severity
