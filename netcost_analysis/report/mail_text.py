@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..comparison.names import cut
 from ..display.metrics import chance, judged, moved, quantity, signed_duration
 from ..display.tables import Table, lines_of
 from ..display.templates import as_text, one_line
@@ -22,16 +23,6 @@ _METRIC = WIDTH - 2 * (_FIGURE + _DEVIATION) - _CHANGE - 2 - _GAP
 _TIME = 9
 _INTERVALS = "95 % intervals; p is corrected for being many, the primary's is not:"
 _BRANCH = WIDTH - 3 * _TIME - 2 - _GAP
-
-
-def cut(text: str, width: int) -> str:
-    """A name cut to so many characters. The middle goes, because names differ at their ends."""
-    text = one_line(text)
-    if len(text) <= width:
-        return text
-    kept = width - 2
-    head = kept // 2
-    return f"{text[:head]}..{text[len(text) - (kept - head) :]}"
 
 
 def distinct_short_names(names: Iterable[str], width: int) -> dict[str, str]:

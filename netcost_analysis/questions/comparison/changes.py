@@ -15,6 +15,9 @@ from ...stats.change import adjusted
 from ...units import absent, plural
 from .comparability import findings, refusals
 from .metrics import VICTIM_SHARE, change_columns, differs, has_few, observed, primary_name
+from .repeats_needed import more_repeats
+from .victim_losses import victim_losses
+from .work_metrics import is_work
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,6 +59,7 @@ def changes(comparison: Comparison) -> Answer:
             **change_columns(one.base, one.new, one.metric.relative),
             "is_primary": one.metric.name in primary,
             "is_relative": one.metric.relative,
+            "more_repeats": more_repeats(one.runs, one.metric.relative),
             "better": one.metric.better,
         }
         for one in sorted(
@@ -68,6 +72,8 @@ def changes(comparison: Comparison) -> Answer:
     frame.loc[others, "p_adjusted"] = adjusted(frame.loc[others, "p_value"].to_numpy("float64"))
     refused = refusals(comparison)
     frame["differs"] = "refused" if refused else differs(frame).mask(has_few(frame), "too_few")
+    frame["more_repeats"] = frame["more_repeats"].astype("Int64").mask(frame["differs"] == "yes")
+    works = [is_work(one, of) for one, of in zip(frame["metric"], frame["per_unit"], strict=True)]
     better = frame.pop("better")
     is_better = (frame["change"] > 0) == (better == "more")
     judgeable = (frame["differs"] == "yes") & (better != "")
@@ -78,6 +84,8 @@ def changes(comparison: Comparison) -> Answer:
         new_name=comparison.named("new"),
         notes=_notes(frame),
         refusals=refused,
+        victim_losses=victim_losses(comparison),
+        work_rows=frame[works].to_dict("records"),
         primary_rows=frame[~others].to_dict("records"),
         differing=int((frame.loc[others, "differs"] == "yes").sum()),
         compared=int(others.sum()),

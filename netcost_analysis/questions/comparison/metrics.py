@@ -24,6 +24,7 @@ from ..processes.skb_frees import EVENTS, freed
 from .run_blocks import busiest, by_block, run_blocks
 from .tasks import client_of, require_tasks, victim_of
 from .work import Unit, throughput_of, unit_of, units_of
+from .work_metrics import is_traffic, work_printed
 
 # Selects rows of a run's sums.
 Rows = Callable[[pd.DataFrame], "pd.Series[bool]"]
@@ -91,12 +92,14 @@ COUNTED = ("sent", "received", "received_bytes", "received_packets", "answered_p
 def observed(comparison: Comparison) -> list[Observed]:
     # Every metric that both sides have.
     require_tasks(comparison)
-    metrics = _figures(comparison)
+    metrics = [*_figures(comparison), *_printed(comparison)]
     sides = {name: side.recorded for name, side in comparison.sides.items()}
     if all(sides.values()):
         for run in each("reading the recordings", [*chain.from_iterable(sides.values())]):
             run_blocks(run)
-        for metric, counted in _of_recordings(comparison, unit_of(comparison)):
+        unit = unit_of(comparison)
+        rates = [] if any(is_traffic(one.metric.name) for one in metrics) else _polled(unit)
+        for metric, counted in [*rates, *_of_recordings(comparison, unit)]:
             counts = {name: [counted(run) for run in side] for name, side in sides.items()}
             known = [[pair for pair in side if pair is not None] for side in counts.values()]
             if [*map(len, known)] == [*map(len, counts.values())]:
@@ -115,6 +118,22 @@ def observed(comparison: Comparison) -> list[Observed]:
 
 def _is_known(*values: float) -> bool:
     return bool(np.isfinite(values).all()) and any(values)
+
+
+def _printed(comparison: Comparison) -> list[Observed]:
+    made = []
+    for name, unit, better, runs in work_printed(comparison):
+        base, new = (repeats(np.array([value for _, value in of])) for of in runs.values())
+        made.append(Observed(Metric(name, unit, better, unit != "share"), base, new, runs))
+    return made
+
+
+def _polled(unit: Unit) -> list[tuple[Metric, Counted]]:
+    # The rate at which packets came, where nothing else says how fast the traffic was.
+    if unit.source != "polls":
+        return []
+    rate = Metric("packets_per_s", "packets/s", "more")
+    return [(rate, lambda run: (units_of(run)[unit], run_blocks(run).seconds))]
 
 
 def _of_recordings(comparison: Comparison, unit: Unit) -> list[tuple[Metric, Counted]]:
