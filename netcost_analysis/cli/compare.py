@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..timeline.window import NAMED
 from .arguments import TASK
 from .fail_if import conclude, condition_option
 from .options import json_option, output_option
@@ -18,7 +19,9 @@ _Command = Callable[..., None]
 _SIDES = ("--base", "--new")
 # Options that compare() takes by these names.
 _WHERE = ("where", "base_where", "new_where")
-_CHOSEN = ("per", "primary", "victim", "client", "server")
+_CHOSEN = ("per", "primary", "window", "victim", "client", "server")
+# What only the mail has of both kernels.
+_COMMITS = ("base_commit", "new_commit", "git", "reported_by", "closes")
 
 
 class _ManyPaths(click.Command):
@@ -78,9 +81,32 @@ def _side(name: str, help_text: str) -> Callable[[_Command], _Command]:
 @click.option(
     "--primary", metavar="METRIC", help="What the verdict is about, named before looking."
 )
+@click.option(
+    "--window",
+    type=click.Choice(NAMED),
+    metavar="NAME",
+    help="What of each recording counts: victim, load, trace; auto (the first of these that is "
+    "known) unless given.",
+)
+@click.option(
+    "--label",
+    nargs=2,
+    metavar="BASE NEW",
+    help="What to call the sides; else what differs: labels, settings, folders.",
+)
 @click.option("--victim", type=TASK, help="The task that lost, instead of the bundles'.")
 @click.option("--client", type=TASK, help="The task that sends, instead of the one found.")
 @click.option("--server", type=TASK, help="The task that answers, instead of the one found.")
+@click.option("--base-commit", metavar="COMMIT", help="The commit of the base's kernel.")
+@click.option("--new-commit", metavar="COMMIT", help="The commit of the new side's.")
+@click.option(
+    "--git",
+    type=click.Path(exists=True, file_okay=False),
+    metavar="DIR",
+    help="A clone that knows the commits' titles, or those of the recorded kernels.",
+)
+@click.option("--reported-by", metavar="NAME", help="Who reported it: a tag of the mail.")
+@click.option("--closes", metavar="URL", help="The report that it answers: a tag of the mail.")
 @output_option(
     *(".html", ".htm", ".md", ".txt"),
     help="Write the write-up to FILE: a page, Markdown, or the text that is else printed.",
@@ -112,6 +138,7 @@ def command(
     --new-where.
     """
     from ..comparison.comparison import compare
+    from ..report.commits import Commits
     from ..report.write_up import WriteUp
 
     base = [one for one in (base_path, *base_more) if one is not None]
@@ -123,10 +150,13 @@ def command(
     if as_json and bench:
         raise click.UsageError("--json and --bench each fill standard output: choose one")
     opened = _opened({*base, *new})
-    options = {name: given[name] for name in (*_WHERE, *_CHOSEN)}
+    options = {name: given[name] for name in (*_WHERE, *_CHOSEN, "label")}
+    about = {name: given[name] for name in _COMMITS}
     first, second = ([opened.get(one, one) for one in paths] for paths in (base, new))
     comparison = compare(first, second or None, **options)
-    written = WriteUp(comparison, _command(base, new, options), list(opened.values()))
+    commits = Commits(**{name.removesuffix("_commit"): value for name, value in about.items()})
+    words = _command(base, new, options | about)
+    written = WriteUp(comparison, words, list(opened.values()), commits)
     judged = [one.of_changes(written.answers["changes"].frame) for one in conditions]
     if output:
         try:
@@ -163,9 +193,10 @@ def _command(base: list[str], new: list[str], options: dict[str, Any]) -> list[s
         labels = [(label, value) for label, values in options[name].items() for value in values]
         for label, value in labels:
             words += [f"--{name.replace('_', '-')}", f"{label}={value}"]
-    for name in _CHOSEN:
-        words += [f"--{name}", str(options[name])] if options[name] is not None else []
-    return words
+    for name in (*_CHOSEN, *_COMMITS):
+        given = options[name]
+        words += [f"--{name.replace('_', '-')}", str(given)] if given is not None else []
+    return [*words, *(("--label", *options["label"]) if options["label"] else ())]
 
 
 def _path(path: str) -> str:

@@ -9,6 +9,8 @@ from ..units import absent, duration, fine_duration, points, share, signed_share
 
 # Of rates in decimal multiples, as ethtool and iperf3 have them.
 _MULTIPLES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+# Of figures of a step, by the ends of their names.
+_UNITS = {"_bits_per_second": "bit/s", "_pps": "packets/s"}
 # Words that are names of their own.
 _NAMES = {"cpu": "CPU", "pps": "packets a second"}
 
@@ -23,12 +25,11 @@ def quantity(value: Any, per_unit: str) -> str:
     if whole == "bit":
         size, prefix = next((one for one in _MULTIPLES if abs(value) >= one[0]), (1, ""))
         return f"{value / size:.3g} {prefix}bit/s"
-    if of == "s" and abs(value) >= 1_000:
-        return f"{value:,.0f}/s"
     if whole == "ns":
         text = fine_duration(value)
         return f"{text}/{of}" if of else text
-    return f"{value:,.4g}{f'/{of}' if of else ''}"
+    text = f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
+    return f"{text}{f'/{of}' if of else ''}"
 
 
 def moved(change: Any, is_relative: bool, per_unit: str) -> str:
@@ -84,14 +85,17 @@ def found(row: Mapping[Any, Any]) -> str:
 def _more(row: Mapping[Any, Any]) -> str:
     # "" where there are enough to tell a change that matters.
     more = row["more_repeats"]
-    return "" if absent(more) or not more else f": {more:,} more a side tell 5 %"
+    # With one run a side, or blocks of time, nobody knows how far runs scatter.
+    least = "at least " if row["differs"] == "too_few" or row["observed_in"] == "blocks" else ""
+    return "" if absent(more) or not more else f": {least}{more:,} more a side tell 5 %"
 
 
 def from_to(row: Mapping[Any, Any]) -> str:
     """The figures of both sides: "3.82 to 1.56 Gbit/s"."""
     unit = row["per_unit"]
-    if not unit and str(row["metric"]).endswith("_bits_per_second"):
-        unit = "bit/s"
+    if not unit:
+        ends = (end for end in _UNITS if str(row["metric"]).endswith(end))
+        unit = _UNITS[end] if (end := next(ends, "")) else ""
     base, new = (quantity(row[side], unit) for side in ("base", "new"))
     return f"{_without_unit(base, new)} to {new}"
 

@@ -9,7 +9,7 @@ from ..comparison.names import cut
 from ..display.metrics import chance, judged, moved, quantity, signed_duration
 from ..display.tables import Table, lines_of
 from ..display.templates import as_text, one_line
-from ..questions.comparison.cost_tree import branches, left_out
+from ..questions.comparison.cost_branches import branches, left_out
 from ..units import absent, duration, plural
 
 if TYPE_CHECKING:
@@ -132,11 +132,22 @@ def changes_text(changes: "pd.DataFrame", spread: "pd.DataFrame") -> str:
 
 def _beside(value: Any, per_unit: str, deviation: Any) -> str:
     # The unit of work is in the metric's name.
-    text = quantity(value, per_unit.partition("/")[0])
+    text = compact(value, per_unit)
     around = "" if absent(deviation) else f" ±{100 * deviation:>3.0f}%"
     if len(around) > _DEVIATION:
         around = " ±>999"
     return f"{text:>{_FIGURE}}{around:{_DEVIATION}}"
+
+
+def compact(value: Any, per_unit: str) -> str:
+    """A figure in 9 columns: the unit of work is in the metric's name, large numbers are short."""
+    unit, _, of = per_unit.partition("/")
+    if absent(value) or unit in ("ns", "share") or (of not in ("", "s") and unit != "bit"):
+        return quantity(value, unit)
+    for least, prefix in ((1e9, "G"), (1e6, "M")):
+        if abs(value) >= least:
+            return f"{value / least:.4g} {prefix}"
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
 
 
 def _points(text: str) -> str:

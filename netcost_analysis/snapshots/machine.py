@@ -39,6 +39,8 @@ _OFFLOADS = {
     "hw-tc-offload": "hw-tc",
 }
 _COALESCING = ("rx-usecs", "rx-frames", "tx-usecs", "tx-frames")
+# Their drivers say a speed that nothing has.
+_VIRTUAL = ("veth", "tun", "tap", "dummy", "virtio", "bridge")
 # A device with less than this share of the busiest one's packets carries something else.
 _CARRIES = 0.02
 _MOST_DEVICES = 4
@@ -154,14 +156,19 @@ def _device(bundle: "Bundle", name: str) -> str:
 
     driver = parse_ethtool_driver(said("driver"))
     queues = queue_settings(bundle.text("before/settings/queues") or "").get(name, {})
-    speed = queues.get("speed_bits_per_s")
+    is_virtual = driver.get("driver", "").startswith(_VIRTUAL)
+    speed = None if is_virtual else queues.get("speed_bits_per_s")
     current = dict(_VALUE.findall(said("channels").rpartition("Current hardware settings:")[2]))
     rings = dict(_VALUE.findall(said("rings").rpartition("Current hardware settings:")[2]))
     coalesce = dict(_VALUE.findall(said("coalesce")))
     features = dict(_VALUE.findall(said("features")))
     on = [short for long, short in _OFFLOADS.items() if features.get(long, "").startswith("on")]
     waits = [f"{one} {coalesce[one]}" for one in _COALESCING if _is_known(coalesce.get(one))]
-    channels = [f"{current[one]} {one.lower()}" for one in ("Combined", "RX", "TX") if _is_known(current.get(one))]
+    channels = [
+        f"{current[one]} {one.lower()}"
+        for one in ("Combined", "RX", "TX")
+        if _is_known(current.get(one))
+    ]
     parts = {
         "": " ".join(filter(None, (driver.get("driver"), driver.get("version")))),
         "firmware": driver.get("firmware-version", ""),

@@ -1,6 +1,6 @@
 # What changed from one run set to the other, metric by metric, and how sure that is.
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,11 +16,14 @@ from ...units import absent, plural
 from .comparability import findings, refusals
 from .metrics import VICTIM_SHARE, change_columns, differs, has_few, observed, primary_name
 from .repeats_needed import more_repeats
-from .victim_losses import victim_losses
+from .victim_losses import NEIGHBOURS, victim_losses
 from .work_metrics import is_work
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+# Shares of a victim's time: by how much a taker's has to change, and neighbours have to have.
+_WORTH, _NEIGHBOURS = 0.01, 0.05
 
 
 @question(
@@ -74,6 +77,7 @@ def changes(comparison: Comparison) -> Answer:
     frame["differs"] = "refused" if refused else differs(frame).mask(has_few(frame), "too_few")
     frame["more_repeats"] = frame["more_repeats"].astype("Int64").mask(frame["differs"] == "yes")
     works = [is_work(one, of) for one, of in zip(frame["metric"], frame["per_unit"], strict=True)]
+    losses = victim_losses(comparison)
     better = frame.pop("better")
     is_better = (frame["change"] > 0) == (better == "more")
     judgeable = (frame["differs"] == "yes") & (better != "")
@@ -84,13 +88,25 @@ def changes(comparison: Comparison) -> Answer:
         new_name=comparison.named("new"),
         notes=_notes(frame),
         refusals=refused,
-        victim_losses=victim_losses(comparison),
+        victim_losses=losses,
+        takers=_takers(losses),
         work_rows=frame[works].to_dict("records"),
         primary_rows=frame[~others].to_dict("records"),
         differing=int((frame.loc[others, "differs"] == "yes").sum()),
         compared=int(others.sum()),
         warnings=sum(one.severity == "warning" for one in findings(comparison)),
     )
+
+
+def _takers(losses: pd.DataFrame) -> list[dict[str, Any]]:
+    # Whoever took more or less of the victim's time, at most 3; neighbours wherever they had much.
+    others = losses[~losses["taker"].isin(["victim", "slept"])]
+    apart = (others["new_share"] - others["base_share"]).abs().astype("float64")
+    most = apart[apart >= _WORTH].nlargest(3).index
+    kept = others.index.isin(most) | (
+        (others["taker"] == NEIGHBOURS) & (others["run_most_share"] >= _NEIGHBOURS)
+    )
+    return others[kept].to_dict("records")
 
 
 def _notes(frame: pd.DataFrame) -> tuple[str, ...]:

@@ -55,7 +55,9 @@ def in_tree(run: Run, comparison: Comparison) -> pd.DataFrame:
     return rows[(rows[CONTEXT].isin(ENDPOINTS) & own) | (network == "yes") | perhaps]
 
 
-def tree_of(base: "pd.Series[int]", new: "pd.Series[int]", units: tuple[float, ...]) -> pd.DataFrame:
+def tree_of(
+    base: "pd.Series[int]", new: "pd.Series[int]", units: tuple[float, ...]
+) -> pd.DataFrame:
     leaves = pd.DataFrame({"base_ns": base, "new_ns": new}).fillna(0).astype("int64").reset_index()
     tree = pd.DataFrame(list(_branches_of(leaves, 0, {})))
     for side, done in zip(("base", "new"), units, strict=True):

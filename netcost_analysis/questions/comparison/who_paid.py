@@ -21,20 +21,29 @@ _SMALL = 0.02
 def who_paid(comparison: Comparison, unit: Unit, tree: pd.DataFrame) -> pd.DataFrame:
     # A row per process and part of its time: ns per unit on both sides, the relative change with
     # its interval where it is known, and what moved from or to other parts.
-    sides = [[_parts(run, comparison) for run in side.recorded] for side in comparison.sides.values()]
+    sides = [
+        [_parts(run, comparison) for run in side.recorded] for side in comparison.sides.values()
+    ]
     done = [[units_of(run)[unit] for run in side.recorded] for side in comparison.sides.values()]
     total = max(float(tree["base_ns_per_unit"].iloc[0]), 1e-9)
     rows: list[dict[str, Any]] = []
     for key in dict.fromkeys(key for side in sides for run in side for key in run):
         counts: list[list[Counts]] = [
-            [(run.get(key, np.zeros(len(units))), units) for run, units in zip(side, of, strict=True)]
+            [
+                (run.get(key, np.zeros(len(units))), units)
+                for run, units in zip(side, of, strict=True)
+            ]
             for side, of in zip(sides, done, strict=True)
         ]
         per_unit = [
             sum(above.sum() for above, _ in side) / sum(below.sum() for _, below in side)
             for side in counts
         ]
-        row = {"process_context": key[0], "spent_by": key[1], "difference_ns": per_unit[1] - per_unit[0]}
+        row = {
+            "process_context": key[0],
+            "spent_by": key[1],
+            "difference_ns": per_unit[1] - per_unit[0],
+        }
         row |= {"base_ns_per_unit": per_unit[0], "new_ns_per_unit": per_unit[1]}
         if max(per_unit) >= _SMALL * total:
             found = change_columns(*_observed(counts), relative=bool(per_unit[0]))
@@ -66,7 +75,9 @@ def _parts(run: Any, comparison: Comparison) -> dict[tuple[str, str], Any]:
     rows = in_tree(run, comparison)
     payer = pd.Series(SOFTIRQS, index=rows.index)
     payer = payer.mask(rows["context"].isin(["hardirq", "vector"]), INTERRUPTS)
-    payer = payer.mask((rows["cost_class"] == OWN) | ~rows["context"].isin(INTERRUPT_CONTEXTS), ITSELF)
+    payer = payer.mask(
+        (rows["cost_class"] == OWN) | ~rows["context"].isin(INTERRUPT_CONTEXTS), ITSELF
+    )
     found = {}
     for key, of in rows.groupby([rows[CONTEXT], payer], sort=False):
         chosen = recording.sums.index.isin(of.index)

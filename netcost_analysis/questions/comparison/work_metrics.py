@@ -17,7 +17,9 @@ _PRINTED = re.compile(
     r"|round_trip_\w+_ns|jitter_ns|lost_share|failed_share|retransmits"
 )
 # Of the network: what a victim gets done says nothing of the traffic.
-_TRAFFIC = re.compile(r"_bits_per_second$|_pps$|(bytes|packets|transactions|requests|messages)_per_s")
+_TRAFFIC = re.compile(
+    r"_bits_per_second$|_pps$|(bytes|packets|transactions|requests|messages)_per_s"
+)
 _RATES = ("received_bits_per_second", "sent_bits_per_second", "sent_pps")
 # Units of these, of figures whose name says it.
 _UNITS = (("_bits_per_second", "bit/s"), ("_pps", "packets/s"), ("_ns", "ns"), ("_share", "share"))
@@ -122,9 +124,9 @@ def _of_iperf3(text: str) -> dict[str, float]:
     sent, received = (totals.get(name, {}) for name in ("sent", "received"))
     counted = {**sent, **{name: one for name, one in received.items() if one == one}}
     found = {"bytes_per_s": counted.get("bits_per_s", float("nan")) / 8}
-    # Of all that were sent: a receiver's packets are those that came.
-    if sent.get("packets", 0) > 0 and "lost_packets" in counted:
-        found["lost_share"] = counted["lost_packets"] / sent["packets"]
+    # By bytes: iperf3 counts packets that came in another order as lost.
+    if sent.get("packets", 0) > 0 and sent.get("bytes", 0) > 0 and received.get("bytes", -1) >= 0:
+        found["lost_share"] = max(1 - received["bytes"] / sent["bytes"], 0.0)
     if counted.get("jitter_ms", 0) > 0:
         found["jitter_ns"] = counted["jitter_ms"] * 1e6
     if sent.get("retransmits", float("nan")) == sent.get("retransmits"):
