@@ -8,7 +8,7 @@ import click
 from ..timeline.window import NAMED
 from .arguments import TASK
 from .fail_if import conclude, condition_option
-from .options import json_option, output_option
+from .options import json_option, output_option, print_json
 from .report import EXTRA
 
 if TYPE_CHECKING:
@@ -70,6 +70,12 @@ def _side(name: str, help_text: str) -> Callable[[_Command], _Command]:
 @click.argument("new_path", metavar="[NEW]", required=False)
 @_side("--base", "Recordings, folders, experiments or tables of the base.")
 @_side("--new", "The same of the new side.")
+@click.option(
+    "--by",
+    metavar="LABEL",
+    help="Compare all values of a label: a table of cases by loads, against the base that "
+    "--base-where names.",
+)
 @_where("--where", "A label that the runs of both sides must have; may be repeated.")
 @_where("--base-where", "A label that tells the base's runs from others.")
 @_where("--new-where", "A label that tells the new side's.")
@@ -128,6 +134,7 @@ def command(
     bench: bool,
     conditions: "tuple[Threshold, ...]",
     as_json: bool,
+    by: str | None,
     **given: Any,
 ) -> None:
     """Write up what changed from BASE to NEW: a verdict, what it rests on, how to do it again.
@@ -150,6 +157,11 @@ def command(
     if as_json and bench:
         raise click.UsageError("--json and --bench each fill standard output: choose one")
     opened = _opened({*base, *new})
+    if by is not None:
+        if new or bench or conditions:
+            raise click.UsageError("--by takes its sides from BASE: no NEW, --bench or --fail-if")
+        _by(by, [opened.get(one, one) for one in base], base, given, output, as_json)
+        return
     options = {name: given[name] for name in (*_WHERE, *_CHOSEN, "label")}
     about = {name: given[name] for name in _COMMITS}
     first, second = ([opened.get(one, one) for one in paths] for paths in (base, new))
@@ -174,6 +186,39 @@ def command(
     else:
         print(f"write-up in {output}" if output else written.text(), end="\n" if output else "")
     conclude(judged)
+
+
+def _by(
+    by: str,
+    sources: list[Any],
+    paths: list[str],
+    given: dict[str, Any],
+    output: str | None,
+    as_json: bool,
+) -> None:
+    from ..comparison.run_set import run_set
+    from ..questions.comparison.cases import cases
+    from ..report.case_table import CaseTable
+
+    if [*given["base_where"]] != [by] or len(given["base_where"][by]) != 1 or given["new_where"]:
+        raise click.UsageError(f"name the base of --by {by}: --base-where {by}=VALUE")
+    [base] = given["base_where"][by]
+    runs = run_set(*sources)
+    runs = runs.where(**given["where"]) if given["where"] else runs
+    runs = runs.within(given["window"]) if given["window"] else runs
+    options = {name: given[name] for name in _CHOSEN if name != "window"}
+    rows = cases(runs, by, base, **options)
+    unset = dict.fromkeys((*_WHERE, *_CHOSEN, *_COMMITS, "label"))
+    words = [*_command(paths, [], {**unset, **given}), "--by", by]
+    table = CaseTable(rows, by, base, words)
+    if output:
+        table.write(output)
+    if as_json:
+        from ..display.export import rows as plain_rows
+
+        print_json({"by": by, "base": base, "cases": plain_rows(rows)})
+    else:
+        print(f"write-up in {output}" if output else table.text(), end="\n" if output else "")
 
 
 def _opened(paths: set[str]) -> "dict[str, Experiment]":

@@ -1,8 +1,8 @@
 """What a reader calls each side of a comparison: names that fit beside figures, in 72 columns."""
 
-import os
 import re
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -49,7 +49,9 @@ def _labelled(differs: Mapping[str, Names]) -> Names:
     made: Names = ("", "")
     for name in order:
         said = [f"{name.replace('_', ' ')} {value or 'unknown'}" for value in differs[name]]
-        longer = tuple(f"{one}, {more}" if one else more for one, more in zip(made, said))
+        longer = tuple(
+            f"{one}, {more}" if one else more for one, more in zip(made, said, strict=True)
+        )
         if made[0] and max(map(len, longer)) > MOST:
             break
         made = longer[0], longer[1]
@@ -82,10 +84,15 @@ def _by_paths(base: "RunSet", new: "RunSet") -> Iterator[Names]:
         yield stems[0][0], stems[1][0]
     if all(len(some) == 1 for some in folders):
         yield from zip(*(reversed(folder.pop().parts) for folder in folders), strict=False)
-    shared = [os.path.commonprefix(some).rstrip(_TRAILING) for some in stems]
+    shared = [_common(some).rstrip(_TRAILING) for some in stems]
     yield shared[0], shared[1]
     more = [plural(len(some) - 1, "other run") for some in stems]
-    yield tuple(f"{some[0]}, {one}" for some, one in zip(stems, more))  # type: ignore[misc]
+    yield tuple(f"{some[0]}, {one}" for some, one in zip(stems, more, strict=True))  # type: ignore[misc]
+
+
+def _common(names: list[str]) -> str:
+    alike = takewhile(lambda some: len(set(some)) == 1, zip(*names, strict=False))
+    return "".join(some[0] for some in alike)
 
 
 def _stem(path: PurePath) -> str:

@@ -110,7 +110,7 @@ def metric_name(row: Mapping[Any, Any]) -> str:
     """A metric in words: "received bits per second", "network time per packet"."""
     name = str(row["metric"])
     name = name.removesuffix("_per_s") + " a second" if name.endswith("_per_s") else name
-    if name.startswith("latency_") or name.startswith("jitter_"):
+    if name.startswith(("latency_", "jitter_", "round_trip_")):
         name = name.removesuffix("_ns")
     if row["per_unit"].startswith("ns/"):
         name = name.replace("_ns_", "_CPU_time_")

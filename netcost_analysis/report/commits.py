@@ -1,4 +1,4 @@
-"""What a mail says of the two kernels beside the figures: their commits, who reported, the report."""
+"""What a mail says of both kernels beside the figures: commits, who reported what."""
 
 import re
 import subprocess

@@ -158,13 +158,13 @@ def _short(value: Any, row: Mapping[Any, Any]) -> str:
     return _points(moved(value, row["is_relative"], row["per_unit"]))
 
 
-def intervals_text(changes: "pd.DataFrame") -> str:
+def intervals_text(changes: "pd.DataFrame", title: str = _INTERVALS) -> str:
     """The interval and p of each change that has one."""
     rows = [row for row in changes.to_dict("records") if not absent(row["change_low"])]
     if not rows:
         return ""
     names = distinct_short_names((row["metric"] for row in rows), _METRIC)
-    lines = [_INTERVALS, f"{'low':>10} {'change':>10} {'high':>10} {'p':>7}"]
+    lines = [title, f"{'low':>10} {'change':>10} {'high':>10} {'p':>7}"]
     for row in rows:
         ends = " ".join(
             f"{_short(row[name], row):>10}" for name in ("change_low", "change", "change_high")

@@ -36,9 +36,9 @@ def _short(row: dict[str, Any]) -> str:
 
 
 def predicted(prediction: "Answer") -> str:
-    """What the softirq time of the process without time to spare predicts, beside what was measured.
+    """What the bottleneck's softirq time predicts, beside what was measured.
 
-    "" where none was fully busy.
+    "" where nothing was fully busy.
     """
     if prediction.refusal is not None or prediction["limit"] is None or prediction["refusals"]:
         return ""

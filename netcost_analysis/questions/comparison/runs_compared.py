@@ -18,15 +18,8 @@ from .tasks import senders_and_receivers
 
 _COLUMNS = (
     *("side", "of_run", "is_recorded", "path", "sha256", "kernel", "cpu_model", "recorder"),
-    *(
-        "record_command",
-        "load",
-        "victim_command",
-        "duration_ns",
-        "event_count",
-        "lost_events",
-        "recorded_share",
-    ),
+    *("record_command", "load", "victim_command", "duration_ns", "event_count", "lost_events"),
+    "recorded_share",
 )
 
 
@@ -35,8 +28,8 @@ def runs_compared(comparison: Comparison) -> Answer:
     """Which runs are compared: each with its recording's checksum, host, command and coverage.
 
     A row per run, and per file of a rotated recording. What is not known is null, as is everything
-    of a run that was not recorded. `run_order`: the order in which they were made. Source: provenance's checksum, Capture.info, the bundles'
-    manifests.
+    of a run that was not recorded. `run_order`: the order in which they were made. Source:
+    provenance's checksum, Capture.info, the bundles' manifests.
     """
     rows: list[dict[str, Any]] = []
     for side, runs in comparison.sides.items():

@@ -1,4 +1,4 @@
-# What a run got done, as metrics: what its steps, load and victim printed. A verdict begins with it.
+# What a run got done, as metrics: what its steps, load and victim printed.
 
 import re
 from typing import NamedTuple
