@@ -17,7 +17,7 @@ def subject(comparison: "Comparison", changes: "Answer") -> str:
     """The one figure, of the work where it is known, and what it is of: `X -60 %: a -> b`."""
     sides = f"{comparison.named('base')} -> {comparison.named('new')}"
     if changes.refusal is not None:
-        return sides
+        return f"cost of a packet by component: {sides}"
     rows: list[dict[str, Any]] = [*changes["work_rows"], *changes["primary_rows"]]
     if comparison.primary is not None:
         rows = [*changes["primary_rows"]]

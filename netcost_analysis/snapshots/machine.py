@@ -44,6 +44,7 @@ _VIRTUAL = ("veth", "tun", "tap", "dummy", "virtio", "bridge")
 # A device with less than this share of the busiest one's packets carries something else.
 _CARRIES = 0.02
 _MOST_DEVICES = 4
+_SHORT = 24
 _KIB_PER_GIB = 1 << 20
 _VALUE = re.compile(r"^([\w -]+?):[ \t]*(\S.*)$", re.MULTILINE)
 
@@ -123,7 +124,9 @@ def _mitigations(text: str) -> str:
         if state is not None:
             how = re.match(r"Mitigation: ([^;]+)", said)
             name = path.rpartition("/")[2]
-            by_state[state].append(f"{name} ({how[1].strip()})" if how else name)
+            # Sentences say no more than the name.
+            short = how[1].strip() if how and len(how[1]) <= _SHORT else ""
+            by_state[state].append(f"{name} ({short})" if short else name)
     return "; ".join(f"{state}: {', '.join(some)}" for state, some in by_state.items() if some)
 
 
