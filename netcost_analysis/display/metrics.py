@@ -5,10 +5,8 @@ from collections.abc import Mapping
 from math import isinf
 from typing import Any
 
-from ..units import absent, duration, fine_duration, points, share, signed_share
+from ..units import absent, duration, fine_duration, multiple, points, share, signed_share
 
-# Of rates in decimal multiples, as ethtool and iperf3 have them.
-_MULTIPLES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 # Of figures of a step, by the ends of their names.
 _UNITS = {"_bits_per_second": "bit/s", "_pps": "packets/s"}
 # Words that are names of their own.
@@ -23,8 +21,7 @@ def quantity(value: Any, per_unit: str) -> str:
     if per_unit == "share":
         return share(value) or "0"
     if whole == "bit":
-        size, prefix = next((one for one in _MULTIPLES if abs(value) >= one[0]), (1, ""))
-        return f"{value / size:.3g} {prefix}bit/s"
+        return f"{multiple(value)}bit/s"
     if whole == "ns":
         text = fine_duration(value)
         return f"{text}/{of}" if of else text

@@ -10,7 +10,7 @@ from ..display.metrics import chance, judged, moved, quantity, signed_duration
 from ..display.tables import Table, lines_of
 from ..display.templates import as_text, one_line
 from ..questions.comparison.cost_branches import branches, left_out
-from ..units import absent, duration, plural
+from ..units import absent, duration, multiple, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,9 +144,8 @@ def compact(value: Any, per_unit: str) -> str:
     unit, _, of = per_unit.partition("/")
     if absent(value) or unit in ("ns", "share") or (of not in ("", "s") and unit != "bit"):
         return quantity(value, unit)
-    for least, prefix in ((1e9, "G"), (1e6, "M")):
-        if abs(value) >= least:
-            return f"{value / least:.4g} {prefix}"
+    if abs(value) >= 1e6:
+        return multiple(value, 4)
     return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
 
 

@@ -19,6 +19,8 @@ from .work import unit_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_PART = 0.1
+
 
 @question(
     rows=24,
@@ -59,6 +61,8 @@ def cost_tree(comparison: Comparison) -> Answer:
         moved=moved_between(tree),
         paid=paid,
         most_changed=_most_changed(paid),
+        moved_from=_moved(paid, -1),
+        moved_to=_moved(paid, 1),
         unit=str(unit),
         base_units=base_units,
         new_units=new_units,
@@ -81,6 +85,13 @@ def _most_changed(paid: pd.DataFrame) -> list[dict[str, Any]]:
     told = known[(known["change_low"] > 0) | (known["change_high"] < 0)]
     rows = (told if len(told) else known[:1])[:3]
     return rows.assign(is_relative=True, per_unit="ns").to_dict("records")
+
+
+def _moved(paid: pd.DataFrame, sign: int) -> list[dict[str, Any]]:
+    # Those from (-1) or to which work moved, without what is less than a tenth of it.
+    parts = sign * paid["moved_ns"]
+    rows = paid.assign(part_ns=parts)[parts > _PART * parts.clip(lower=0).sum()]
+    return rows.sort_values("part_ns", ascending=False).to_dict("records")
 
 
 @cost_tree.table

@@ -49,14 +49,14 @@ def runs_compared(comparison: Comparison) -> Answer:
                 "recorded": int(of_runs["is_recorded"].sum()),
                 "kernels": list(rows_of_side["kernel"].dropna().unique()),
                 "models": list(rows_of_side["cpu_model"].dropna().unique()),
-                "loads": list(rows_of_side["load"].dropna().unique()),
-                "victims": list(rows_of_side["victim_command"].dropna().unique()),
             }
         )
     made = in_order({side: list(runs) for side, runs in comparison.sides.items()})
     return Answer(
         frame,
         sides=sides,
+        load_commands=list(frame["load"].dropna().unique()),
+        victim_commands=list(frame["victim_command"].dropna().unique()),
         run_order="".join(side[0] for side, _ in made or ()) or None,
         task_counts=_task_counts(comparison),
     )

@@ -23,9 +23,13 @@ def iperf3(sent: int, received: int) -> str:
     sides = {
         "sum_sent": {"seconds": 1.0, "bytes": sent, "bits_per_second": 8.0 * sent, "packets": 100},
         "sum_received": {
-            "seconds": 1.0, "bytes": received, "bits_per_second": 8.0 * received,
+            "seconds": 1.0,
+            "bytes": received,
+            "bits_per_second": 8.0 * received,
             # More than were sent, as iperf3 counts those that came in another order.
-            "packets": 100, "lost_packets": 103, "jitter_ms": 0.25,
+            "packets": 100,
+            "lost_packets": 103,
+            "jitter_ms": 0.25,
         },
     }
     return json.dumps({"start": {"version": "iperf 3.12"}, "end": sides})
