@@ -158,7 +158,9 @@ def _device(bundle: "Bundle", name: str) -> str:
         return bundle.text(f"before/settings/ethtool/{name}/{what}") or ""
 
     driver = parse_ethtool_driver(said("driver"))
-    queues = queue_settings(bundle.text("before/settings/queues") or "").get(name, {})
+    settings = bundle.text("before/settings/queues") or ""
+    queues = queue_settings(settings).get(name, {})
+    mtu = re.search(rf"^/sys/class/net/{re.escape(name)}/mtu (\d{{1,9}})$", settings, re.MULTILINE)
     is_virtual = driver.get("driver", "").startswith(_VIRTUAL)
     speed = None if is_virtual else queues.get("speed_bits_per_s")
     current = dict(_VALUE.findall(said("channels").rpartition("Current hardware settings:")[2]))
@@ -176,7 +178,7 @@ def _device(bundle: "Bundle", name: str) -> str:
         "": " ".join(filter(None, (driver.get("driver"), driver.get("version")))),
         "firmware": driver.get("firmware-version", ""),
         "speed": f"{speed / 1e9:g} Gbit/s" if speed else "",
-        "mtu": queues.get("mtu", ""),
+        "mtu": mtu[1] if mtu else "",
         "queues": " and ".join(channels) or str(queues.get("rx_queues") or ""),
         "interrupts": _interrupts(bundle, name),
         "rings": "/".join(rings[one] for one in ("RX", "TX") if _is_known(rings.get(one))),
