@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
+# Of rates, in decimal multiples, as ethtool and iperf3 have them.
+_MULTIPLES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def duration(ns: Any) -> str:
@@ -74,6 +76,12 @@ def since(time_ns: Any, origin_ns: int, digits: int = 6) -> str:
 def elapsed(start_ns: int, end_ns: int) -> str:
     # From one time to another.
     return duration(end_ns - start_ns)
+
+
+def multiple(value: Any, digits: int = 3) -> str:
+    # A large number with the prefix of a decimal multiple: 3_824_000_000 -> "3.82 G".
+    factor, prefix = next((one for one in _MULTIPLES if abs(value) >= one[0]), (1, ""))
+    return f"{value / factor:.{digits}g} {prefix}"
 
 
 def thousands(value: Any) -> str:

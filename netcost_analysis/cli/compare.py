@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..timeline.window import NAMED
 from .arguments import TASK
 from .fail_if import conclude, condition_options
-from .options import json_option, output_option
+from .options import json_option, output_option, print_json
 
 if TYPE_CHECKING:
     from ..opening.experiment import Experiment
@@ -17,7 +18,9 @@ _Command = Callable[..., None]
 _SIDES = ("--base", "--new")
 # Options that compare() takes by these names.
 _WHERE = ("where", "base_where", "new_where")
-_CHOSEN = ("per", "primary", "victim", "client", "server")
+_CHOSEN = ("per", "primary", "window", "victim", "client", "server")
+# What only the mail has of both kernels.
+_COMMITS = ("base_commit", "new_commit", "git", "reported_by", "closes")
 
 
 class _ManyPaths(click.Command):
@@ -66,6 +69,12 @@ def _side(name: str, help_text: str) -> Callable[[_Command], _Command]:
 @click.argument("new_path", metavar="[NEW]", required=False)
 @_side("--base", "Recordings, folders, experiments or tables of the base.")
 @_side("--new", "The same of the new side.")
+@click.option(
+    "--by",
+    metavar="LABEL",
+    help="Compare all values of a label: a table of cases by loads, against the base that "
+    "--base-where names.",
+)
 @_where("--where", "A label that the runs of both sides must have; may be repeated.")
 @_where("--base-where", "A label that tells the base's runs from others.")
 @_where("--new-where", "A label that tells the new side's.")
@@ -77,9 +86,32 @@ def _side(name: str, help_text: str) -> Callable[[_Command], _Command]:
 @click.option(
     "--primary", metavar="METRIC", help="What the verdict is about, named before looking."
 )
+@click.option(
+    "--window",
+    type=click.Choice(NAMED),
+    metavar="NAME",
+    help="What of each recording counts: victim, load, trace; auto (the first of these that is "
+    "known) unless given.",
+)
+@click.option(
+    "--label",
+    nargs=2,
+    metavar="BASE NEW",
+    help="What to call the sides; else what differs: labels, settings, folders.",
+)
 @click.option("--victim", type=TASK, help="The task that lost, instead of the bundles'.")
 @click.option("--client", type=TASK, help="The task that sends, instead of the one found.")
 @click.option("--server", type=TASK, help="The task that answers, instead of the one found.")
+@click.option("--base-commit", metavar="COMMIT", help="The commit of the base's kernel.")
+@click.option("--new-commit", metavar="COMMIT", help="The commit of the new side's.")
+@click.option(
+    "--git",
+    type=click.Path(exists=True, file_okay=False),
+    metavar="DIR",
+    help="A clone that knows the commits' titles, or those of the recorded kernels.",
+)
+@click.option("--reported-by", metavar="NAME", help="Who reported it: a tag of the mail.")
+@click.option("--closes", metavar="URL", help="The report that it answers: a tag of the mail.")
 @output_option(
     *(".html", ".htm", ".md", ".txt"),
     help="Write the write-up to FILE: a page, Markdown, or the text that is else printed.",
@@ -109,6 +141,7 @@ def command(
     conditions: "tuple[Threshold, ...]",
     unjudged: str,
     as_json: bool,
+    by: str | None,
     **given: Any,
 ) -> None:
     """Write up what changed from BASE to NEW: a verdict, what it rests on, how to do it again.
@@ -119,6 +152,7 @@ def command(
     --new-where.
     """
     from ..comparison.comparison import compare
+    from ..report.commits import Commits
     from ..report.write_up import WriteUp
 
     base = [one for one in (base_path, *base_more) if one is not None]
@@ -130,15 +164,22 @@ def command(
     if as_json and bench:
         raise click.UsageError("--json and --bench each fill standard output: choose one")
     opened = _opened({*base, *new})
-    options = {name: given[name] for name in (*_WHERE, *_CHOSEN)}
+    if by is not None:
+        if new or bench or conditions:
+            raise click.UsageError("--by takes its sides from BASE: no NEW, --bench or --fail-if")
+        _by(by, [opened.get(one, one) for one in base], base, given, output, as_json)
+        return
+    options = {name: given[name] for name in (*_WHERE, *_CHOSEN, "label")}
+    about = {name: given[name] for name in _COMMITS}
     first, second = ([opened.get(one, one) for one in paths] for paths in (base, new))
     # What a condition is about was named before looking.
     beforehand = [one.name for one in conditions]
     comparison = compare(first, second or None, beforehand=beforehand, paired=paired, **options)
-    again = _command(base, new, options)
-    again += ["--paired"] if paired else []
-    again += [word for one in conditions for word in ("--fail-if", one.text)]
-    written = WriteUp(comparison, again, list(opened.values()))
+    commits = Commits(**{name.removesuffix("_commit"): value for name, value in about.items()})
+    words = _command(base, new, options | about)
+    words += ["--paired"] if paired else []
+    words += [word for one in conditions for word in ("--fail-if", one.text)]
+    written = WriteUp(comparison, words, list(opened.values()), commits)
     judged = [one.of_changes(written.answers["changes"].frame) for one in conditions]
     if output:
         written.write(output)
@@ -153,6 +194,39 @@ def command(
     else:
         print(f"write-up in {output}" if output else written.text(), end="\n" if output else "")
     conclude(judged, unjudged)
+
+
+def _by(
+    by: str,
+    sources: list[Any],
+    paths: list[str],
+    given: dict[str, Any],
+    output: str | None,
+    as_json: bool,
+) -> None:
+    from ..comparison.run_set import run_set
+    from ..questions.comparison.cases import cases
+    from ..report.case_table import CaseTable
+
+    if [*given["base_where"]] != [by] or len(given["base_where"][by]) != 1 or given["new_where"]:
+        raise click.UsageError(f"name the base of --by {by}: --base-where {by}=VALUE")
+    [base] = given["base_where"][by]
+    runs = run_set(*sources)
+    runs = runs.where(**given["where"]) if given["where"] else runs
+    runs = runs.within(given["window"]) if given["window"] else runs
+    options = {name: given[name] for name in _CHOSEN if name != "window"}
+    rows = cases(runs, by, base, **options)
+    unset = dict.fromkeys((*_WHERE, *_CHOSEN, *_COMMITS, "label"))
+    words = [*_command(paths, [], {**unset, **given}), "--by", by]
+    table = CaseTable(rows, by, base, words)
+    if output:
+        table.write(output)
+    if as_json:
+        from ..display.export import rows as plain_rows
+
+        print_json({"by": by, "base": base, "cases": plain_rows(rows)})
+    else:
+        print(f"write-up in {output}" if output else table.text(), end="\n" if output else "")
 
 
 def _opened(paths: set[str]) -> "dict[str, Experiment]":
@@ -172,9 +246,10 @@ def _command(base: list[str], new: list[str], options: dict[str, Any]) -> list[s
         labels = [(label, value) for label, values in options[name].items() for value in values]
         for label, value in labels:
             words += [f"--{name.replace('_', '-')}", f"{label}={value}"]
-    for name in _CHOSEN:
-        words += [f"--{name}", str(options[name])] if options[name] is not None else []
-    return words
+    for name in (*_CHOSEN, *_COMMITS):
+        given = options[name]
+        words += [f"--{name.replace('_', '-')}", str(given)] if given is not None else []
+    return [*words, *(("--label", *options["label"]) if options["label"] else ())]
 
 
 def _path(path: str) -> str:

@@ -62,6 +62,7 @@ class Change(Struct, kw_only=True):
     p_least: float | None
     differs: Literal["yes", "no", "too_few", "refused", "one_side"]
     outcome: Literal["better", "worse", ""]
+    more_repeats: int | None
     observed_in: Literal["repeats", "blocks"]
     base_observations: int
     new_observations: int
@@ -108,12 +109,14 @@ class Document(Struct, kw_only=True):
     """A comparison. Fields may be added; those listed keep their meaning.
 
     others: what further questions about comparisons found, by name, as `netcost ask --json` has it;
-    those without an answer are not in it. verdict: the first sentences, as text. changes: empty of
+    those without an answer are not in it. subject: the one figure, in a line. verdict: the first
+    paragraphs, as text. changes: empty of
     recordings of samples alone, of which others has component_changes.
     """
 
     netcost_compare: int = FORMAT
     netcost: str
+    subject: str
     verdict: str
     base: SideOf
     new: SideOf
@@ -162,7 +165,8 @@ def _fields(written: "WriteUp", judged: Sequence[Condition]) -> dict[str, Any]:
     }
     return {
         "netcost": __version__,
-        "verdict": as_text(written.first.words),
+        "subject": written.title,
+        "verdict": as_text(written.verdict),
         **sides,
         "changes": [] if written.is_of_samples else _rows(changes.frame, Change),
         "cost_tree": branches,

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 from ..accessors import OfComparison
 from ..errors import ArgumentError
 from ..units import plural
+from .names import MOST, Names, cut, side_names
 from .run import REPEATS, Run
 from .run_set import RunSet, Source, run_set
 
 if TYPE_CHECKING:
     from ..timeline.task import Task
+    from ..timeline.window import Named
 
 Sources = Source | Iterable[Source]
 
@@ -30,6 +32,8 @@ def compare(
     victim: "Task | None" = None,
     client: "Task | None" = None,
     server: "Task | None" = None,
+    label: Names | None = None,
+    window: "Named | None" = None,
 ) -> "Comparison":
     """Compare two run sets: recordings, experiments, folders or tables of them.
 
@@ -54,6 +58,10 @@ def compare(
         without it.
     victim, client, server : int or str, optional
         Tasks by tid or comm. Unless given the bundles' victims, and the two of client_and_server.
+    label : (str, str), optional
+        What to call base and new. Unless given the labels that differ, else settings or paths.
+    window : {"victim", "load", "trace", "auto"}, optional
+        The part of each recording that counts, as Capture.timeline takes it; "auto" unless given.
 
     Returns
     -------
@@ -77,6 +85,8 @@ def compare(
     ):
         # What netcost-record --alternate 'CMD A' 'CMD B' made.
         base_where, new_where = {"side": "a"}, {"side": "b"}
+    if window is not None:
+        first, second = first.within(window), second.within(window)
     return Comparison(
         first.where(**{**(where or {}), **(base_where or {})}),
         second.where(**{**(where or {}), **(new_where or {})}),
@@ -87,6 +97,7 @@ def compare(
         victim=victim,
         client=client,
         server=server,
+        label=label,
     )
 
 
@@ -109,6 +120,8 @@ class Comparison(OfComparison):
         Whether repeats are pairs.
     victim, client, server : int or str or None
         Likewise.
+    label : (str, str) or None
+        Likewise.
     """
 
     def __init__(
@@ -122,11 +135,15 @@ class Comparison(OfComparison):
         server: "Task | None" = None,
         beforehand: Iterable[str] = (),
         paired: bool = False,
+        label: Names | None = None,
     ) -> None:
         self.base, self.new = base, new
         self.per, self.primary, self.paired = per, primary, paired
         self.beforehand = tuple(dict.fromkeys([*([primary] if primary else []), *beforehand]))
         self.victim, self.client, self.server = victim, client, server
+        self.label = label
+        if label is not None and cut(label[0], MOST) == cut(label[1], MOST):
+            raise ArgumentError(f"label names both sides {cut(label[0], MOST)!r}: give two names")
         for side, runs in self.sides.items():
             _require_one_condition(side, runs)
         if {run.name for run in base} & {run.name for run in new}:
@@ -186,8 +203,14 @@ class Comparison(OfComparison):
                 found[name] = (values[0], values[1])
         return found
 
+    @cached_property
+    def _names(self) -> Names:
+        if self.label is not None:
+            return cut(self.label[0], MOST), cut(self.label[1], MOST)
+        return side_names(self.base, self.new, self.differs)
+
     def named(self, side: str) -> str:
-        """What a reader calls a side: the labels that differ, else its recordings.
+        """What a reader calls a side: its label, else what differs; no longer than 28 characters.
 
         Parameters
         ----------
@@ -199,14 +222,7 @@ class Comparison(OfComparison):
         str
             As "data path xdp".
         """
-        if self.differs:
-            at = list(self.sides).index(side)
-            return ", ".join(
-                f"{name.replace('_', ' ')} {values[at] or 'unknown'}"
-                for name, values in self.differs.items()
-            )
-        names = [run.name for run in self.sides[side]]
-        return names[0] if len(names) == 1 else f"{names[0]} and {plural(len(names) - 1, 'more')}"
+        return self._names[list(self.sides).index(side)]
 
     @property
     def path(self) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
+    from ..timeline.window import Named
 
 # Columns of a table of steps that are conditions of a run; other numbers are measurements.
 CONDITIONS = (
@@ -44,6 +45,8 @@ class Run:
         order in which they were made. None where no table has it.
     reader : callable or None
         Reads a file of its step by name, as Bundle.text; None where it has no folder of its own.
+    window : str
+        The part of its recording that counts, by a name that Capture.timeline takes.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Run:
     openers: "tuple[Callable[[], Capture], ...]" = ()
     place: tuple[str, int] | None = None
     reader: Callable[[str], str | None] | None = None
+    window: "Named" = "auto"
 
     @property
     def is_recorded(self) -> bool:
@@ -65,33 +69,19 @@ class Run:
         return tuple(opener() for opener in self.openers)
 
     @property
-    def window(self) -> str:
-        """What part of its recording counts: "the victim's run", or "the whole recording"."""
-        return "the victim's run" if _run_of(self.captures[0]) else "the whole recording"
+    def part(self) -> str:
+        """The part of its recording that counts: "victim", "load" or "trace"."""
+        return self.captures[0].timeline(window=self.window).window.of
 
     def timelines(self) -> "list[Timeline]":
-        """The timeline of each file: of all CPUs, where a victim ran while it ran.
+        """The timeline of each file: of all CPUs, in the run's window.
 
         Returns
         -------
         list of Timeline
             Made anew each time, so that nobody keeps the tables of many runs.
         """
-        return [_while_loaded(capture) for capture in self.captures]
-
-
-def _while_loaded(capture: "Capture") -> "Timeline":
-    return capture.timeline(*(_run_of(capture) or ()))
-
-
-def _run_of(capture: "Capture") -> tuple[float, float] | None:
-    # When the victim ran, in seconds from the recording's begin.
-    victim = capture.bundle.victim if capture.bundle else None
-    if victim is None or victim.start_ns is None or victim.end_ns is None:
-        return None
-    start_s, end_s = ((at - capture.start_ns) / 1e9 for at in (victim.start_ns, victim.end_ns))
-    start_s, end_s = max(start_s, 0.0), min(end_s, (capture.info["duration_ns"] or 0) / 1e9)
-    return (start_s, end_s) if start_s < end_s else None
+        return [capture.timeline(window=self.window) for capture in self.captures]
 
 
 def label(value: object) -> str:

@@ -22,6 +22,8 @@ from .run import REPEATS, Run, controls_in, label, told_apart
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..timeline.window import Named
+
 Source = Union[str, Path, Capture, Experiment, Run, "RunSet"]
 # What `perf record --switch-output` and --timestamp-filename append to a file's name.
 _ROTATED = re.compile(r"\.\d{16}$")
@@ -106,6 +108,21 @@ class RunSet:
             said = ", ".join(f"{name}={label(value)}" for name, value in labels.items())
             raise AbsentError(f"no run has {said} all at once")
         return RunSet(left)
+
+    def within(self, window: "Named") -> "RunSet":
+        """The same runs, of whose recordings only a window counts.
+
+        Parameters
+        ----------
+        window : {"victim", "load", "trace", "auto"}
+            As Capture.timeline takes it.
+
+        Returns
+        -------
+        RunSet
+            Runs of their own.
+        """
+        return RunSet(replace(run, window=window) for run in self.runs)
 
     @property
     def table(self) -> "pd.DataFrame":

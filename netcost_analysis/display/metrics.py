@@ -1,10 +1,16 @@
 # Figures of a comparison as text, in the unit of each metric.
 
+import re
 from collections.abc import Mapping
 from math import isinf
 from typing import Any
 
-from ..units import absent, duration, fine_duration, points, share, signed_share
+from ..units import absent, duration, fine_duration, multiple, points, share, signed_share
+
+# Of figures of a step, by the ends of their names.
+_UNITS = {"_bits_per_second": "bit/s", "_pps": "packets/s"}
+# Words that are names of their own.
+_NAMES = {"cpu": "CPU", "pps": "packets a second"}
 
 
 def quantity(value: Any, per_unit: str) -> str:
@@ -14,10 +20,13 @@ def quantity(value: Any, per_unit: str) -> str:
     whole, _, of = per_unit.partition("/")
     if per_unit == "share":
         return share(value) or "0"
+    if whole == "bit":
+        return f"{multiple(value)}bit/s"
     if whole == "ns":
         text = fine_duration(value)
         return f"{text}/{of}" if of else text
-    return f"{value:,.4g}{f'/{of}' if of else ''}"
+    text = f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
+    return f"{text}{f'/{of}' if of else ''}"
 
 
 def moved(change: Any, is_relative: bool, per_unit: str) -> str:
@@ -41,6 +50,70 @@ def judged(row: Mapping[Any, Any]) -> str:
         return ""
     # There is no relative change from 0.
     return "from 0" if absent(row["change"]) and not row["base"] and row["new"] else "~"
+
+
+def span(row: Mapping[Any, Any]) -> str:
+    """The interval of a change: "-62.9 to -53.6 %"; "" where there is none."""
+    if absent(row["change_low"]) or absent(row["change_high"]):
+        return ""
+    low, high = (
+        moved(row[name], row["is_relative"], row["per_unit"])
+        for name in ("change_low", "change_high")
+    )
+    return f"{_without_unit(low, high)} to {high}"
+
+
+def found(row: Mapping[Any, Any]) -> str:
+    """What a row of `changes` shows, in a phrase that stands behind the metric's name."""
+    if absent(row["base"]) or absent(row["new"]):
+        return f"known of {'the new side' if absent(row['base']) else 'the base'} alone"
+    if row["differs"] == "refused":
+        return "not compared"
+    change = moved(row["change"], row["is_relative"], row["per_unit"])
+    within, more = span(row), _more(row)
+    if row["differs"] == "yes":
+        return f"{change} ({within})" if within else change
+    if row["differs"] == "too_few" or not within:
+        few = "too few repeats" if row["differs"] == "too_few" else "may be chance"
+        return f"{change} here ({few}{more})"
+    if row["change_low"] > 0 or row["change_high"] < 0:
+        return f"{change} ({within}; may be chance, p {chance(row['p_adjusted'])}{more})"
+    return f"unchanged within {within}{f' ({more[2:]})' if more else ''}"
+
+
+def _more(row: Mapping[Any, Any]) -> str:
+    # "" where there are enough to tell a change that matters.
+    more = row["more_repeats"]
+    # With one run a side, or blocks of time, nobody knows how far runs scatter.
+    least = "at least " if row["differs"] == "too_few" or row["observed_in"] == "blocks" else ""
+    return "" if absent(more) or not more else f": {least}{more:,} more a side tell 5 %"
+
+
+def from_to(row: Mapping[Any, Any]) -> str:
+    """The figures of both sides: "3.82 to 1.56 Gbit/s"."""
+    unit = row["per_unit"]
+    if not unit:
+        ends = (end for end in _UNITS if str(row["metric"]).endswith(end))
+        unit = _UNITS[end] if (end := next(ends, "")) else ""
+    base, new = (quantity(row[side], unit) for side in ("base", "new"))
+    return f"{_without_unit(base, new)} to {new}"
+
+
+def _without_unit(one: str, other: str) -> str:
+    # A unit is said once.
+    unit = re.search(r"( \S+|/\S+)$", other)
+    return one.removesuffix(unit[0]) if unit else one
+
+
+def metric_name(row: Mapping[Any, Any]) -> str:
+    """A metric in words: "received bits per second", "network time per packet"."""
+    name = str(row["metric"])
+    name = name.removesuffix("_per_s") + " a second" if name.endswith("_per_s") else name
+    if name.startswith(("latency_", "jitter_", "round_trip_")):
+        name = name.removesuffix("_ns")
+    if row["per_unit"].startswith("ns/"):
+        name = name.replace("_ns_", "_CPU_time_")
+    return " ".join(_NAMES.get(word, word) for word in name.replace("_", " ").split())
 
 
 def chance(value: Any) -> str:

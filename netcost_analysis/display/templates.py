@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..units import printable
-from .metrics import moved, quantity
+from .metrics import found, from_to, metric_name, moved, quantity, span
 from .tables import between, share_between
 
 if TYPE_CHECKING:
@@ -107,6 +107,10 @@ FUNCTIONS = {
     "absent": units.absent,
     "quantity": quantity,
     "moved": moved,
+    "found": found,
+    "from_to": from_to,
+    "metric_name": metric_name,
+    "span": span,
 }
 
 

@@ -109,8 +109,9 @@ def _iperf3_figures(text: str) -> Iterator[tuple[str, dict[str, float]]]:
             continue
         figures = {"bytes_per_s": float(rate) / 8}
         counted = {**sent, **{name: one for name, one in received.items() if one == one}}
-        if counted.get("packets", 0) > 0 and "lost_packets" in counted:
-            figures["lost_share"] = counted["lost_packets"] / counted["packets"]
+        # By bytes: iperf3 counts packets that came in another order as lost.
+        if sent.get("packets", 0) > 0 and sent.get("bytes", 0) > 0 and "bytes" in received:
+            figures["lost_share"] = max(1 - received["bytes"] / sent["bytes"], 0.0)
         if "jitter_ms" in counted:
             figures["jitter_ns"] = counted["jitter_ms"] * 1e6
         if sent.get("retransmits") == sent.get("retransmits", math.nan):

@@ -5,7 +5,7 @@ docs/digest.schema.json is made of these types.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -175,7 +175,9 @@ def of_recording(capture: "Capture") -> Digest:
         path=str(capture.info["path"]),
         kind="recording",
         recording=_recording(capture, ask),
-        window=timeline and Window(during=timeline.window.during, duration_ns=timeline.duration_ns),
+        window=None
+        if timeline is None
+        else Window(during=timeline.window.during, duration_ns=timeline.duration_ns),
         certainty=_certainty(capture, ask),
         victim=headline["victim"] if known else None,
         # The last line is about coverage, which certainty has.
@@ -245,7 +247,7 @@ def _recording(capture: "Capture", ask: "Callable[[str], Answer]") -> Recording:
     )
 
 
-def _known(value: "str | int | None") -> "str | int | None":
+def _known(value: Any) -> Any:
     return None if value == "unknown" else value
 
 

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from ..opening.experiment import Experiment
 
 
+# Of a SHA-256: as many as git shows of a commit.
+_DIGITS = 12
+
+
 def identities(comparison: "Comparison") -> str:
-    """Each side's runs as Markdown: what is known about them, and checksums of their files."""
+    """Each side's runs as Markdown: what their files begin with by SHA-256, and what they lack."""
     parts = []
     for side, runs in comparison.sides.items():
         parts.append(f"{side}, {escaped(comparison.named(side))}:")
@@ -37,17 +41,12 @@ def _runs(runs: "list[Run]") -> Iterator[Markdown]:
 
 
 def _recording(run: "Run") -> Iterator[Markdown]:
-    # A line for each file.
+    # A line for each file. --json has the whole checksum.
     for capture in run.captures:
         name = run.name if len(run.captures) == 1 else capture.path
-        kernel = run.labels.get("kernel")
-        said = [
-            escaped(name),
-            *([f"kernel {escaped(kernel)}"] if kernel else []),
-            escaped(quick_verdict(capture) or "a bare recording, without counters beside it"),
-        ]
+        said = escaped(quick_verdict(capture) or "a bare recording, without counters beside it")
         digest = checksum(capture)
-        yield Markdown("; ".join(said) + (f"; SHA-256 {digest}" if digest else ""))
+        yield Markdown(f"{escaped(name)}: {f'{digest[:_DIGITS]}, ' if digest else ''}{said}")
 
 
 def recorders(comparison: "Comparison", experiments: "Sequence[Experiment]") -> list[str]:

@@ -5,11 +5,12 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..comparison.names import cut
 from ..display.metrics import chance, judged, moved, quantity, signed_duration
 from ..display.tables import Table, lines_of
 from ..display.templates import as_text, one_line
-from ..questions.comparison.cost_tree import branches, left_out
-from ..units import absent, duration, plural
+from ..questions.comparison.cost_branches import branches, left_out
+from ..units import absent, duration, multiple, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,16 +23,6 @@ _METRIC = WIDTH - 2 * (_FIGURE + _DEVIATION) - _CHANGE - 2 - _GAP
 _TIME = 9
 _INTERVALS = "95 % intervals; p is corrected for being many, the primary's is not:"
 _BRANCH = WIDTH - 3 * _TIME - 2 - _GAP
-
-
-def cut(text: str, width: int) -> str:
-    """A name cut to so many characters. The middle goes, because names differ at their ends."""
-    text = one_line(text)
-    if len(text) <= width:
-        return text
-    kept = width - 2
-    head = kept // 2
-    return f"{text[:head]}..{text[len(text) - (kept - head) :]}"
 
 
 def distinct_short_names(names: Iterable[str], width: int) -> dict[str, str]:
@@ -141,11 +132,21 @@ def changes_text(changes: "pd.DataFrame", spread: "pd.DataFrame") -> str:
 
 def _beside(value: Any, per_unit: str, deviation: Any) -> str:
     # The unit of work is in the metric's name.
-    text = quantity(value, per_unit.partition("/")[0])
+    text = compact(value, per_unit)
     around = "" if absent(deviation) else f" ±{100 * deviation:>3.0f}%"
     if len(around) > _DEVIATION:
         around = " ±>999"
     return f"{text:>{_FIGURE}}{around:{_DEVIATION}}"
+
+
+def compact(value: Any, per_unit: str) -> str:
+    """A figure in 9 columns: the unit of work is in the metric's name, large numbers are short."""
+    unit, _, of = per_unit.partition("/")
+    if absent(value) or unit in ("ns", "share") or (of not in ("", "s") and unit != "bit"):
+        return quantity(value, unit)
+    if abs(value) >= 1e6:
+        return multiple(value, 4)
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
 
 
 def _points(text: str) -> str:
@@ -156,13 +157,13 @@ def _short(value: Any, row: Mapping[Any, Any]) -> str:
     return _points(moved(value, row["is_relative"], row["per_unit"]))
 
 
-def intervals_text(changes: "pd.DataFrame") -> str:
+def intervals_text(changes: "pd.DataFrame", title: str = _INTERVALS) -> str:
     """The interval and p of each change that has one."""
     rows = [row for row in changes.to_dict("records") if not absent(row["change_low"])]
     if not rows:
         return ""
     names = distinct_short_names((row["metric"] for row in rows), _METRIC)
-    lines = [_INTERVALS, f"{'low':>10} {'change':>10} {'high':>10} {'p':>7}"]
+    lines = [title, f"{'low':>10} {'change':>10} {'high':>10} {'p':>7}"]
     for row in rows:
         ends = " ".join(
             f"{_short(row[name], row):>10}" for name in ("change_low", "change", "change_high")

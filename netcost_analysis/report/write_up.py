@@ -1,14 +1,16 @@
-"""A comparison as a write-up: text for a mail, Markdown for an issue, HTML with its pictures."""
+"""A comparison as a write-up: a mail for a list, Markdown for an issue, HTML with its pictures."""
 
 # All forms show the same sections. HTML uses the templates of a notebook's report, so that both
 # look alike; no kernel is started, because everything is computed already.
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pandas as pd
 
 from ..answers.registry import questions
 from ..display.figures import figures
@@ -16,12 +18,13 @@ from ..display.templates import as_html, escaped, fenced, one_line, without_cont
 from ..errors import LackingError
 from ..files import replacing
 from ..progress import each
-from ..units import plural, printable
+from ..units import printable
+from .commits import Commits
 from .identities import identities, recorders
+from .machines import machines
 from .mail_text import (
     changes_text,
     continued,
-    cut,
     intervals_text,
     narrow,
     paragraphs,
@@ -31,20 +34,21 @@ from .mail_text import (
     wrapped,
 )
 from .report import page_of, release
+from .verdict import against, predicted, subject
 
 if TYPE_CHECKING:
     from ..answers.answer import Answer
     from ..comparison.comparison import Comparison
     from ..opening.experiment import Experiment
 
-# Most characters of a side's name in a title.
-_NAME = 28
 _FIRST = ("changes", "cost_tree")
 _COMPONENTS = "component_changes"
 # Its words head the list of runs.
 _RUNS = "runs_compared"
 # The rows of observations are for other programs.
 _UNSHOWN = ("observations", _RUNS)
+# Their words have all rows already.
+_IN_WORDS = ("other_causes", "throughput_prediction")
 _AGAIN = "To do this again"
 
 
@@ -71,8 +75,8 @@ class WriteUp:
     """A comparison's sections, and the forms they are written in.
 
     comparison: what is asked. command: the words that compared, as a shell has them. experiments:
-    those whose runs are in it. Raises CaptureError or ArgumentError where there is nothing to
-    compare.
+    those whose runs are in it. commits: what is known of both kernels. Raises CaptureError or
+    ArgumentError where there is nothing to compare.
     """
 
     def __init__(
@@ -80,8 +84,10 @@ class WriteUp:
         comparison: "Comparison",
         command: Sequence[str],
         experiments: "Sequence[Experiment]" = (),
+        commits: Commits | None = None,
     ) -> None:
-        self.comparison = comparison
+        self.comparison, self.experiments = comparison, experiments
+        self.commits = (commits or Commits()).lines(comparison)
         asked = [one.name for one in questions().values() if one.asked_of == "comparison"]
         answers = {name: comparison.ask(name) for name in each("asking the questions", asked)}
         # Few recordings have samples of functions: a lack of them is not worth mentioning.
@@ -104,71 +110,86 @@ class WriteUp:
 
     @property
     def title(self) -> str:
-        """Both sides, in a line."""
-        return self._named(" against ")
+        """The subject: the one figure, and both sides."""
+        return subject(self.comparison, self.answers["changes"])
 
-    def _named(self, between: str) -> str:
-        names = (f"{cut(self.comparison.named(side), _NAME)} ({side})" for side in ("base", "new"))
-        return between.join(names)
+    @property
+    def verdict(self) -> str:
+        """What was done, who paid for it and what speaks against it: Markdown, a paragraph each."""
+        if self.is_of_samples:
+            return self.first.words
+        changes, tree = (self.answers[name].words.strip() for name in _FIRST)
+        refused = self.answers[_FIRST[1]].refusal
+        done, _, costs = changes.partition("\n\n")
+        paid = f"{tree[:1].upper()}{tree[1:]}" if refused else f"{costs} {tree}".strip()
+        paid = f"{paid} {predicted(self.answers['throughput_prediction'])}".strip()
+        line = against(self.answers["comparability"])
+        return "\n\n".join(filter(None, (done, paid, line))) + "\n"
 
     @property
     def sections(self) -> Iterator[Section]:
-        """Verdict first, then the evidence, method, what was compared, and how to do it again."""
-        sides = self._named(", ")
-        yield Section("", self.first.words)
+        """Verdict first, then where and how it was measured, the evidence, how to do it again."""
+        yield Section("", self.verdict)
+        if self.commits:
+            yield Section("Commits", head="\n".join(self.commits))
+        if said := machines(self.comparison):
+            yield Section("Machine", said)
+        notes = [note for one in self.experiments for note in one.experiment.notes]
+        listed = "".join(f"- {escaped(note)}.\n" for note in notes)
+        yield Section("Test", f"{self.answers[_RUNS].words}{listed}", self._parameters)
         if self.is_of_samples:
             # Says once why everything that needs a ledger is missing.
             why = f"Of samples alone: {escaped(self.answers['changes'].refusal)}.\n"
-            title = f"What changed for each packet: {sides}"
-            yield Section(title, why, self._head, self.first, _generic(self.first))
+            yield Section("What changed for each packet", why, "", self.first, _generic(self.first))
         else:
-            yield from self._of_ledger(sides)
+            yield from self._of_ledger()
         for answer in self._shown:
             name = answer.question.name
             if name in _FIRST or answer is self.first:
                 continue
-            title = f"{name.replace('_', ' ').capitalize()}: {sides}"
-            yield Section(title, answer.words, answer=answer, table=_generic(answer))
-        yield Section("Method", _method(self._shown))
-        runs = f"{self.answers[_RUNS].words}\n{identities(self.comparison)}"
-        yield Section("What was compared", runs)
+            table = "" if name in _IN_WORDS else _generic(answer)
+            yield Section(name.replace("_", " ").capitalize(), answer.words, "", answer, table)
+        yield Section("Method", _method(self.first))
         yield Section(_AGAIN, "\n\n".join(map(fenced, self.commands)))
+        yield Section("Files", identities(self.comparison))
 
-    def _of_ledger(self, sides: str) -> Iterator[Section]:
+    def _of_ledger(self) -> Iterator[Section]:
         changes, tree = (self.answers[name] for name in _FIRST)
-        table = changes_text(changes.frame, self.answers["observations"].tables["spread"])
-        shown = f"{table}\n\n{intervals_text(changes.frame)}".strip("\n")
-        yield Section(f"What changed: {sides}", head=self._head, answer=changes, table=shown)
-        shown = "" if tree.refusal else tree_text(tree.frame)
-        yield Section(f"Where CPU time went: {sides}", tree.words, answer=tree, table=shown)
+        works = [row["metric"] for row in changes["work_rows"]]
+        frame = changes.frame
+        frame = pd.concat([frame[frame["metric"].isin(works)], frame[~frame["metric"].isin(works)]])
+        table = changes_text(frame, self.answers["observations"].tables["spread"])
+        shown = f"{table}\n\n{intervals_text(frame)}".strip("\n")
+        yield Section("What changed", head=self._head, answer=changes, table=shown)
+        if tree.refusal is None:
+            yield Section("Where CPU time went", answer=tree, table=tree_text(tree.frame))
 
     @property
     def _shown(self) -> "list[Answer]":
+        # What cannot be answered is said by `netcost ask`, and is no news to who gets the mail.
         found = [answer for name, answer in self.answers.items() if name not in _UNSHOWN]
-        return [one for one in found if one.refusal is None] if self.is_of_samples else found
+        return [one for one in found if one.refusal is None]
+
+    @property
+    def _parameters(self) -> str:
+        # The labels that both sides share.
+        base, differs = self.comparison.base.labels, self.comparison.differs
+        return parameters({name: some[0] for name, some in base.items() if name not in differs})
 
     @property
     def _head(self) -> str:
-        # The labels that both sides share, and a line for each side.
-        common = {
-            name: values[0]
-            for name, values in self.comparison.base.labels.items()
-            if name not in self.comparison.differs
-        }
         lines = []
-        for side, runs in self.comparison.sides.items():
+        for side in self.comparison.sides:
             named = f"{side + ':':<5} {one_line(self.comparison.named(side))}"
-            counted = f"{plural(len(runs), 'run')}, {len(runs.recorded)} recorded"
-            lines += wrapped(f"{named}: {counted}", " " * 6)
-        return "\n".join([parameters(common), "", *lines]).strip()
+            lines += wrapped(named, " " * 6)
+        return "\n".join(lines)
 
     def text(self) -> str:
         """72 columns, nothing bold: a mail."""
-        made = []
+        made = ["\n".join(wrapped(f"Subject: {one_line(self.title)}", " "))]
         for one in self.sections:
             if one.title:
-                title = wrapped(one_line(one.title))
-                made.append("\n".join([*title, "-" * max(map(len, title))]))
+                made.append(f"{one.title}\n{'-' * len(one.title)}")
             if one.title == _AGAIN:
                 made += map(continued, self.commands)
             elif one.words:
@@ -235,12 +256,7 @@ def _generic(answer: "Answer") -> str:
     return narrow(figures(known, answer.start_ns, asked.rows, shares=asked.shares))
 
 
-def _method(answers: "Iterable[Answer]") -> str:
-    # How questions are answered, according to their own documentation.
-    said = []
-    for answer in answers:
-        summary, _, more = (answer.question.function.__doc__ or "").partition("\n")
-        if answer.refusal is None:
-            text = cleandoc(more) or summary
-            said.append(f"- {escaped(answer.question.name)}: {escaped(text)}")
-    return "\n".join(said)
+def _method(answer: "Answer") -> str:
+    # How the figures were made, according to the question's own documentation.
+    said = cleandoc((answer.question.function.__doc__ or "").partition("\n")[2])
+    return "\n\n".join(str(escaped(one)) for one in said.split("\n\n")) + "\n"

@@ -45,7 +45,7 @@ def test_a_file_has_what_its_ending_says(
 ) -> None:
     printed = netcost("compare", *sides)
     assert (printed.code, printed.err) == (0, "")
-    for ending, start in (("txt", "network ns"), ("md", "# "), ("htm", "<!D")):
+    for ending, start in (("txt", "Subject: "), ("md", "# "), ("htm", "<!D")):
         out = tmp_path / f"out.{ending}"
         run = netcost("compare", *sides, "-o", str(out))
         assert (run.code, run.out) == (0, f"write-up in {out}\n")
@@ -85,6 +85,57 @@ def test_labels_choose_runs(netcost: Netcost) -> None:
     )
     assert (few.code, few.err.count("\n")) == (4, 1)
     assert "received_bits_per_second > 1" in few.err
+
+
+def test_labels_and_a_window_are_given(netcost: Netcost, sides: tuple[str, str]) -> None:
+    words = (*sides, "--label", "old", "new one", "--window", "trace")
+    run = netcost("compare", *words, "--json").json
+    assert [run[side]["called"] for side in ("base", "new")] == ["old", "new one"]
+    assert run["subject"].endswith(": old -> new one")
+    # Bare recordings do not say when a load ran.
+    refused = netcost("compare", *sides, "--window", "load")
+    assert (refused.code, refused.err.count("\n"), "load" in refused.err) == (1, 1, True)
+    assert netcost("compare", *sides, "--label", "a", "a").code == 2
+
+
+def test_cases_by_loads(netcost: Netcost, tmp_path: Path) -> None:
+    words = (UNTRACED, *(word for one in WHERE[:3] for word in ("--where", one)))
+    by = ("--by", "skb_defer_max", "--base-where", "skb_defer_max=0")
+    found = netcost("compare", *words, *by, "--json").json
+    assert {(row["case"], row["load"]) for row in found["cases"]} == {
+        (case, f"rps {rps}") for case in ("64", "128") for rps in ("off", "on")
+    }
+    out = tmp_path / "cases.md"
+    assert netcost("compare", *words, *by, "-o", str(out)).code == 0
+    assert out.read_text().startswith("# 2 cases of ")
+    for wrong in (by[:2], (*by, "--bench"), (*by, "--new-where", "rps=on")):
+        refused = netcost("compare", *words, *wrong)
+        assert (refused.code, refused.out) == (2, "")
+
+
+def test_commits_have_their_titles(
+    netcost: Netcost, sides: tuple[str, str], tmp_path: Path
+) -> None:
+    clone = tmp_path / "clone"
+    git = ("git", "-C", str(clone), "-c", "user.name=A", "-c", "user.email=a@example.org")
+    subprocess.run(["git", "init", "-q", str(clone)], check=True)
+    made = ("commit", "-q", "--allow-empty", "-m", "net: generalize *lists*")
+    subprocess.run([*git, *made], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True).stdout[:12]
+    tags = ("--reported-by", "Robot <robot@example.org>", "--closes", "https://example.org/1")
+    run = netcost(
+        *("compare", *sides, "--git", str(clone), "--new-commit", "HEAD"),
+        *("--base-commit", head, *tags),
+    )
+    lines = run.out.splitlines()
+    for side in ("base", "new"):
+        assert f'{side}: {head} ("net: generalize *lists*")' in lines
+    assert "Reported-by: Robot <robot@example.org>" in lines
+    assert "Closes: https://example.org/1" in lines
+    missing = netcost("compare", *sides, "--git", str(clone), "--new-commit", "--all")
+    assert (missing.code, missing.out, missing.err.count("\n")) == (2, "", 1)
+    plain = netcost("compare", *sides, "--new-commit", "v6.1").out
+    assert "new: v6.1" in plain.splitlines()
 
 
 def test_a_path_that_begins_with_a_dash_is_a_path(

@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 import subprocess
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -50,13 +51,20 @@ def test_a_page_has_its_pictures_and_one_table_of_changes(tmp_path: Path) -> Non
     assert page.count('src="data:image/png;base64,') == len(panels) >= 2
     assert page.count("network_softirq_ns_per_packet") == 1
     assert not re.search(r"""(?:src|href)\s*=\s*["']?https?:""", page)
-    assert f"<title>{up.title}</title>" in page
+    assert f"<title>{escape(up.title, quote=False)}</title>" in page
     # A word that is longer, as a shell takes words, is there to be copied.
     wide = [line for line in up.text().splitlines() if len(line) > WIDTH]
     assert [line for line in wide if len(shlex.split(line.removesuffix(" \\"))) > 1] == []
-    # The same words, and the verdict first.
-    verdict = up.answers["changes"].words.partition("**")[2].partition("**")[0]
-    assert up.markdown().partition("\n\n")[2].startswith(f"**{verdict}**")
+    # The same words, and the verdict first: the work, who paid, what speaks against it.
+    verdict = up.verdict.strip()
+    assert up.markdown().partition("\n\n")[2].startswith(verdict)
+    work, paid, against = verdict.split("\n\n")
+    assert "packets a second" in work
+    assert "CPU time" in paid
+    assert "warning" in against
+    assert up.text().startswith("Subject: ")
+    # The machine, from the bundles.
+    assert "- NIC eth0: virtio_net 1.0.0; queues 2 combined" in up.text()
 
 
 class Seen(HTMLParser):

@@ -25,9 +25,15 @@ from .metrics import (
     one_sided,
     primary_name,
 )
+from .repeats_needed import more_repeats
+from .victim_losses import NEIGHBOURS, victim_losses
+from .work_metrics import is_work
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+# Shares of a victim's time: by how much a taker's has to change, and neighbours have to have.
+_WORTH, _NEIGHBOURS = 0.01, 0.05
 
 
 @question(
@@ -75,6 +81,9 @@ def changes(comparison: Comparison) -> Answer:
     frame["p_adjusted"] = frame["p_value"].where(is_judged)
     frame.loc[others, "p_adjusted"] = holm(frame.loc[others, "p_value"].to_numpy("float64"))
     frame["differs"] = differs(frame).where(is_judged, frame["differs"])
+    frame["more_repeats"] = frame["more_repeats"].astype("Int64").mask(frame["differs"] == "yes")
+    works = [is_work(one, of) for one, of in zip(frame["metric"], frame["per_unit"], strict=True)]
+    losses = victim_losses(comparison)
     better = frame.pop("better")
     is_better = (frame["change"] > 0) == (better == "more")
     judgeable = (frame["differs"] == "yes") & (better != "")
@@ -86,6 +95,9 @@ def changes(comparison: Comparison) -> Answer:
         new_name=comparison.named("new"),
         notes=_notes(comparison, frame, int(others.sum())),
         refusals=tuple(dict.fromkeys(why for some in primary_rows["refused_by"] for why in some)),
+        victim_losses=losses,
+        takers=_takers(losses),
+        work_rows=frame[works].to_dict("records"),
         primary_rows=primary_rows.to_dict("records"),
         differing=int((frame.loc[~frame["is_primary"], "differs"] == "yes").sum()),
         compared=int((~frame["is_primary"] & (frame["differs"] != "one_side")).sum()),
@@ -108,6 +120,7 @@ def _row(comparison: Comparison, one: Observed) -> dict[str, Any]:
         **observed_columns(one.base, one.new),
         "is_relative": change.is_relative,
         "p_least": least_chance(*counts, is_paired),
+        "more_repeats": more_repeats(one.runs, one.metric.relative),
         "better": one.metric.better,
         "differs": "refused" if refused else "too_few" if few else "",
         "refused_by": list(refused),
@@ -132,6 +145,17 @@ def _of_one_side(one: OneSided) -> dict[str, Any]:
     }
 
 
+def _takers(losses: pd.DataFrame) -> list[dict[Any, Any]]:
+    # Whoever took more or less of the victim's time, at most 3; neighbours wherever they had much.
+    others = losses[~losses["taker"].isin(["victim", "slept"])]
+    apart = (others["new_share"] - others["base_share"]).abs().astype("float64")
+    most = apart[apart >= _WORTH].nlargest(3).index
+    kept = others.index.isin(most) | (
+        (others["taker"] == NEIGHBOURS) & (others["run_most_share"] >= _NEIGHBOURS)
+    )
+    return others[kept].to_dict("records")
+
+
 def _notes(comparison: Comparison, frame: pd.DataFrame, corrected: int) -> tuple[str, ...]:
     notes = []
     if (frame["observed_in"] == "blocks").any():
@@ -147,7 +171,8 @@ def _notes(comparison: Comparison, frame: pd.DataFrame, corrected: int) -> tuple
         )
     judged = frame[frame["differs"].isin(["yes", "no"])]
     if len(judged):
-        notes.append(_reach(comparison, judged.loc[judged["p_least"].idxmax()], corrected))
+        largest = judged.sort_values("p_least", kind="stable").iloc[-1]
+        notes.append(_reach(comparison, largest, corrected))
     recorded = [side for side, runs in comparison.sides.items() if runs.recorded]
     if len(recorded) == 1:
         notes.append(f"only {recorded[0]} was recorded: times and counts are not compared")

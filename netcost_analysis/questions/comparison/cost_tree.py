@@ -1,34 +1,25 @@
 # Where a change of CPU time per unit of work went: a tree whose branches sum to their stem.
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...comparison.comparison import Comparison
-from ...comparison.run_set import RunSet
 from ...display.metrics import signed_duration
 from ...display.tables import Table
-from ...timeline.owners import INTERRUPT_CONTEXTS
-from ...units import absent, duration, plural, signed_share
-from .run_blocks import run_blocks
-from .tasks import CONTEXTS, process_contexts, require_tasks
-from .work import Unit, unit_of, units_of
+from ...units import absent, duration, signed_share
+from .cost_branches import LEVELS, SMALL, branches, left_out, moved_between, summed, tree_of
+from .tasks import require_tasks
+from .who_paid import who_paid
+from .work import unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LEVELS = ("process_context", "cost_class", "thief")
-# What a task ran itself; what may be network, such as inter-processor interrupts.
-OWN, PERHAPS = "own", "perhaps_network"
-# The processes whose own time is part of the cost of the work.
-ENDPOINTS = ("client", "server")
-# Branches of less than this part of the base's total are counted and not shown.
-_SMALL = 0.005
+_PART = 0.1
 
 
 @question(
@@ -46,7 +37,8 @@ def cost_tree(comparison: Comparison) -> Answer:
     and the own time of client and server, whose work the traffic is. Other tasks' own time, idle
     time and time without an owner are in no branch. Work that left one process and came to another
     is moved: the smaller sum of all processes' decreases and of their increases. The rest was
-    added, or is gone.
+    added, or is gone. `paid` has the same for a process itself and for interrupts in its context,
+    with the interval of each change.
 
     Source: the sums of each recording.
     """
@@ -57,15 +49,20 @@ def cost_tree(comparison: Comparison) -> Answer:
             )
     require_tasks(comparison)
     unit = unit_of(comparison)
-    base_sums, base_units, unknown_base_share = _summed(comparison, comparison.base, unit)
-    new_sums, new_units, unknown_new_share = _summed(comparison, comparison.new, unit)
-    tree = _tree(base_sums, new_sums, (base_units, new_units))
-    moved = moved_between(tree)
+    base_sums, base_units, unknown_base_share = summed(comparison, comparison.base, unit)
+    new_sums, new_units, unknown_new_share = summed(comparison, comparison.new, unit)
+    tree = tree_of(base_sums, new_sums, (base_units, new_units))
+    paid = who_paid(comparison, unit, tree)
+    added = float(tree["difference_ns"].iloc[0])
     leaves = tree[tree["level"] == len(LEVELS)]
     order = leaves["difference_ns"].abs().sort_values(ascending=False, kind="stable").index
     return Answer(
         tree=tree,
-        moved=moved,
+        moved=moved_between(tree),
+        paid=paid,
+        most_changed=_most_changed(paid),
+        moved_from=_moved(paid, -1),
+        moved_to=_moved(paid, 1),
         unit=str(unit),
         base_units=base_units,
         new_units=new_units,
@@ -73,113 +70,28 @@ def cost_tree(comparison: Comparison) -> Answer:
         unknown_new_share=unknown_new_share,
         stem=tree.iloc[0].to_dict(),
         largest_branches=leaves.loc[order[:3]].to_dict("records"),
-        moved_in_all_ns=float(moved["moved_ns"].clip(lower=0).sum()),
-        added_in_all_ns=float(moved["added_ns"].clip(lower=0).sum()),
-        gone_in_all_ns=float(-moved["added_ns"].clip(upper=0).sum()),
-        moved_from=moved[moved["moved_ns"] < 0].to_dict("records"),
-        moved_to=moved[moved["moved_ns"] > 0].to_dict("records"),
+        moved_in_all_ns=float(paid["moved_ns"].clip(lower=0).sum()),
+        added_in_all_ns=max(added, 0.0),
+        gone_in_all_ns=max(-added, 0.0),
         base_name=comparison.named("base"),
         new_name=comparison.named("new"),
     )
 
 
-def _summed(
-    comparison: Comparison, side: RunSet, unit: Unit
-) -> tuple["pd.Series[int]", float, float]:
-    # Over all runs of a side: ns by LEVELS, units of work, and the share of time without an owner.
-    parts, done, nobody, total = [], 0.0, 0, 0
-    for run in side.recorded:
-        rows = run_blocks(run).sums.assign(process_context=process_contexts(run, comparison))
-        total += int(rows["ns"].sum())
-        nobody += int(rows.loc[rows["context"] == "unknown", "ns"].sum())
-        done += float(units_of(run)[unit].sum())
-        network = rows["is_network"].astype(object)
-        in_task = rows["context"] == "task"
-        # A kernel thread that works for the network is network itself.
-        own = (in_task & (network != "yes")).to_numpy(dtype=bool)
-        perhaps = (network == "unknown") & rows["context"].isin(INTERRUPT_CONTEXTS)
-        classes = rows["cost_class"].astype(object).mask(own, OWN).mask(perhaps & ~own, PERHAPS)
-        thieves = rows["thief"].astype(object).mask(in_task, OWN)
-        rows = rows.assign(cost_class=classes, thief=thieves)
-        kept = rows[(rows["process_context"].isin(ENDPOINTS) & own) | (network == "yes") | perhaps]
-        parts.append(kept.groupby(list(LEVELS), sort=False)["ns"].sum())
-    table = pd.concat(parts).groupby(level=[0, 1, 2], sort=False).sum()
-    return table, done, nobody / total if total else float("nan")
+def _most_changed(paid: pd.DataFrame) -> list[dict[Any, Any]]:
+    # Those that changed beyond chance, at most 3, else the one that changed most.
+    known = paid[paid["change"].notna() | (paid["base_ns_per_unit"] == 0)]
+    known = known.sort_values("difference_ns", key=abs, ascending=False)
+    told = known[(known["change_low"] > 0) | (known["change_high"] < 0)]
+    rows = (told if len(told) else known[:1])[:3]
+    return rows.assign(is_relative=True, per_unit="ns").to_dict("records")
 
 
-def _tree(base: "pd.Series[int]", new: "pd.Series[int]", units: tuple[float, ...]) -> pd.DataFrame:
-    leaves = pd.DataFrame({"base_ns": base, "new_ns": new}).fillna(0).astype("int64").reset_index()
-    tree = pd.DataFrame(list(_branches_of(leaves, 0, {})))
-    for side, done in zip(("base", "new"), units, strict=True):
-        tree[f"{side}_ns_per_unit"] = tree[f"{side}_ns"] / done if done else np.nan
-    tree["difference_ns"] = tree["new_ns_per_unit"] - tree["base_ns_per_unit"]
-    stem = tree["base_ns_per_unit"].iloc[0]
-    tree["difference_share"] = tree["difference_ns"] / stem if stem else np.nan
-    return tree
-
-
-def _branches_of(
-    leaves: pd.DataFrame, level: int, names: dict[str, str]
-) -> Iterator[dict[str, Any]]:
-    # The stem of these leaves, then its branches with theirs: processes in the order of CONTEXTS,
-    # others with most of the base's time first.
-    totals = {side: int(leaves[side].sum()) for side in ("base_ns", "new_ns")}
-    yield {"level": level, **dict.fromkeys(LEVELS, ""), **names, **totals}
-    if level == len(LEVELS):
-        return
-    groups = [(str(name), rows) for name, rows in leaves.groupby(LEVELS[level], sort=False)]
-    if level:
-        groups.sort(key=lambda group: -int(group[1]["base_ns"].sum()))
-    else:
-        groups.sort(key=lambda group: CONTEXTS.index(group[0]))
-    for name, rows in groups:
-        yield from _branches_of(rows, level + 1, {**names, LEVELS[level]: name})
-
-
-def moved_between(tree: pd.DataFrame) -> pd.DataFrame:
-    # Per unit of work, what some processes do less of and others more.
-    rows = tree[tree["level"] == 1]
-    differences = rows["difference_ns"].to_numpy("float64")
-    decrease, increase = (-differences).clip(min=0), differences.clip(min=0)
-    moved = min(decrease.sum(), increase.sum())
-    with np.errstate(invalid="ignore"):
-        lost = moved * decrease / decrease.sum() if decrease.sum() else decrease
-        gained = moved * increase / increase.sum() if increase.sum() else increase
-    return pd.DataFrame(
-        {
-            "process_context": rows["process_context"].to_numpy(),
-            "decrease_ns": decrease,
-            "increase_ns": increase,
-            "moved_ns": gained - lost,
-            "added_ns": (increase - gained) - (decrease - lost),
-        }
-    )
-
-
-def branches(tree: pd.DataFrame) -> tuple[list[tuple[str, Any]], int]:
-    # The rows of `cost_tree` that are worth a line, each with its name; how many are not.
-    shown, small = [], 0
-    rows = tree.to_dict("records")
-    for row in rows:
-        at = row["level"]
-        name = row[LEVELS[at - 1]] if at else "all"
-        # The branch below "own" has the same name.
-        if at > 1 and name == row[LEVELS[at - 2]]:
-            continue
-        per_unit = max(row["base_ns_per_unit"], row["new_ns_per_unit"])
-        if per_unit < _SMALL * rows[0]["base_ns_per_unit"]:
-            small += 1
-        else:
-            shown.append((name.replace("_", " ") if LEVELS[at - 1] == "cost_class" else name, row))
-    return shown, small
-
-
-def left_out(small: int) -> str:
-    # A line about branches that are not shown; "" where all are.
-    if not small:
-        return ""
-    part = f"less than {100 * _SMALL:g} % of the base's total"
-    return f"{plural(small, 'branch', 'branches')} of {part} left out."
+def _moved(paid: pd.DataFrame, sign: int) -> list[dict[Any, Any]]:
+    # Those from (-1) or to which work moved, without what is less than a tenth of it.
+    parts = sign * paid["moved_ns"]
+    rows = paid.assign(part_ns=parts)[parts > _PART * parts.clip(lower=0).sum()]
+    return rows.sort_values("part_ns", ascending=False).to_dict("records")
 
 
 @cost_tree.table
@@ -218,5 +130,5 @@ def _drawn(tree: pd.DataFrame) -> pd.DataFrame:
     # The branches that are worth a bar: leaves that are large enough on either side.
     leaves = tree[tree["level"] == len(LEVELS)]
     per_unit = leaves[["base_ns_per_unit", "new_ns_per_unit"]].max(axis=1)
-    worth: pd.DataFrame = leaves[per_unit > _SMALL * tree["base_ns_per_unit"].iloc[0]]
+    worth: pd.DataFrame = leaves[per_unit > SMALL * tree["base_ns_per_unit"].iloc[0]]
     return worth

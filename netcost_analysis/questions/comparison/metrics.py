@@ -15,10 +15,11 @@ from ...stats.change import LEAST_REPEATS, Counts, Side, blocks, change_of, repe
 from ...stats.permutation import CHANCE
 from ...stats.resampling import Floats
 from ...timeline.reading import once
-from .counted import Metric, of_recordings
+from .counted import Counted, Metric, of_recordings
 from .run_blocks import by_block, run_blocks
 from .tasks import require_tasks
-from .work import throughput_of, unit_of, work_figures
+from .work import Unit, throughput_of, unit_of, units_of
+from .work_metrics import is_traffic, printed, unit_of_work
 
 
 class Observed(NamedTuple):
@@ -86,10 +87,13 @@ def one_sided(comparison: Comparison) -> list[OneSided]:
 @once
 def _counted(comparison: Comparison) -> list[_Counted]:
     require_tasks(comparison)
-    return [*_figures(comparison), *_recorded(comparison)]
+    done = [*_figures(comparison), *_printed(comparison)]
+    says_rate = any(is_traffic(one.metric.name) for one in done)
+    return [*done, *_recorded(comparison, says_rate)]
 
 
-def _recorded(comparison: Comparison) -> list[_Counted]:
+def _recorded(comparison: Comparison, says_rate: bool) -> list[_Counted]:
+    # says_rate: something else says how fast the traffic was.
     sides = {name: side.recorded for name, side in comparison.sides.items()}
     if not all(sides.values()):
         return []
@@ -97,7 +101,9 @@ def _recorded(comparison: Comparison) -> list[_Counted]:
     for run in each("reading the recordings", [*chain.from_iterable(sides.values())]):
         run_blocks(run)
     found = []
-    for metric, counted in of_recordings(comparison, unit_of(comparison)):
+    unit = unit_of(comparison)
+    rates = [] if says_rate else _polled(unit)
+    for metric, counted in [*rates, *of_recordings(comparison, unit)]:
         counts = {name: [(run, counted(run)) for run in side] for name, side in sides.items()}
         known = {
             name: [(run, pair) for run, pair in side if pair is not None]
@@ -105,7 +111,7 @@ def _recorded(comparison: Comparison) -> list[_Counted]:
         }
         complete = {name: side for name, side in known.items() if len(side) == len(counts[name])}
         found.append(_Counted(metric, complete))
-    return [*found, *_of_each(sides, work_figures, _metric_of_work)]
+    return found
 
 
 def _figures(comparison: Comparison) -> list[_Counted]:
@@ -144,13 +150,27 @@ def _of_each(
     ]
 
 
-def _metric_of_work(name: str) -> Metric:
-    if name.endswith("_per_s"):
-        what = name.removesuffix("_per_s").rpartition("_")[2]
-        return Metric(name, f"{what}/s", "more", kind="figures")
-    if name.endswith("_share"):
-        return Metric(name, "share", relative=False, kind="figures")
-    return Metric(name, "ns" if name.endswith("_ns") else "", kind="figures")
+def _printed(comparison: Comparison) -> list[_Counted]:
+    # What loads and victims printed, and no table of steps has. Recording slows a run: where others
+    # were measured, these count.
+    sides = {side: runs.measured or runs.recorded for side, runs in comparison.sides.items()}
+    if not all(sides.values()):
+        return []
+    sides["new"] = comparison.beside(sides["base"], sides["new"])
+
+    def metric(name: str) -> Metric:
+        unit, better = unit_of_work(name), "more" if name.endswith("_per_s") else "less"
+        return Metric(name, unit, better, unit != "share", kind="figures")
+
+    return _of_each(sides, printed, metric)
+
+
+def _polled(unit: Unit) -> list[tuple[Metric, Counted]]:
+    # The rate at which packets came, where nothing else says how fast the traffic was.
+    if unit.source != "polls":
+        return []
+    rate = Metric("packets_per_s", "packets/s", "more", kind="counts")
+    return [(rate, lambda run: (units_of(run)[unit], run_blocks(run).seconds))]
 
 
 def _observed(counted: _Counted) -> Observed:

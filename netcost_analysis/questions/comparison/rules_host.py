@@ -181,7 +181,7 @@ def neighbour(comparison: Comparison) -> Iterator[Finding]:
         rows = run_blocks(run).sums
         names = rows["comm"].astype("string").fillna("")
         others = (process_contexts(run, comparison) == "other") & (rows["context"] == "task")
-        others &= (rows["is_network"].astype(object) != "yes") & ~names.isin(_programs(run))
+        others &= (rows["is_network"].astype(object) != "yes") & ~names.isin(programs(run))
         names = names.replace("", "without a name")
         ns = rows[others].groupby(names[others])["ns"].sum().sort_values(ascending=False)
         shares = ns / max(rows["ns"].sum(), 1)
@@ -197,7 +197,7 @@ def neighbour(comparison: Comparison) -> Iterator[Finding]:
             )
 
 
-def _programs(run: Run) -> set[str]:
+def programs(run: Run) -> set[str]:
     # The programs in the commands of load and victim, cut as the kernel cuts a task's name.
     bundle = run.captures[0].bundle
     parts = (bundle.manifest.load, bundle.manifest.victim) if bundle else ()

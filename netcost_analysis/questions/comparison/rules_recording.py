@@ -89,7 +89,7 @@ def _sees(run: Run) -> str:
 
 
 def windows(comparison: Comparison) -> Iterator[Finding]:
-    yield from unlike(comparison, "windows", "refused", lambda run: run.window, "names")
+    yield from unlike(comparison, "windows", "refused", lambda run: run.part, "names")
 
 
 def events(comparison: Comparison) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 # Which runs a comparison is of.
 
+from contextlib import suppress
 from typing import Any
 
 import pandas as pd
@@ -12,10 +13,13 @@ from ...capture.checksum import checksum
 from ...capture.manifest import Load, Manifest
 from ...capture.recorder import recorder
 from ...comparison.comparison import Comparison
+from .rules_runs import in_order
+from .tasks import senders_and_receivers
 
 _COLUMNS = (
     *("side", "of_run", "is_recorded", "path", "sha256", "kernel", "cpu_model", "recorder"),
-    *("record_command", "load", "duration_ns", "event_count", "lost_events", "recorded_share"),
+    *("record_command", "load", "victim_command", "duration_ns", "event_count", "lost_events"),
+    "recorded_share",
 )
 
 
@@ -24,8 +28,8 @@ def runs_compared(comparison: Comparison) -> Answer:
     """Which runs are compared: each with its recording's checksum, host, command and coverage.
 
     A row per run, and per file of a rotated recording. What is not known is null, as is everything
-    of a run that was not recorded. Source: provenance's checksum, Capture.info, the bundles'
-    manifests.
+    of a run that was not recorded. `run_order`: the order in which they were made. Source:
+    provenance's checksum, Capture.info, the bundles' manifests.
     """
     rows: list[dict[str, Any]] = []
     for side, runs in comparison.sides.items():
@@ -47,7 +51,29 @@ def runs_compared(comparison: Comparison) -> Answer:
                 "models": list(rows_of_side["cpu_model"].dropna().unique()),
             }
         )
-    return Answer(frame, sides=sides)
+    made = in_order({side: list(runs) for side, runs in comparison.sides.items()})
+    return Answer(
+        frame,
+        sides=sides,
+        load_commands=list(frame["load"].dropna().unique()),
+        victim_commands=list(frame["victim_command"].dropna().unique()),
+        run_order="".join(side[0] for side, _ in made or ()) or None,
+        task_counts=_task_counts(comparison),
+    )
+
+
+def _task_counts(comparison: Comparison) -> list[dict[str, Any]]:
+    # Of the first recorded run of each side.
+    rows = []
+    for side, runs in comparison.sides.items():
+        counts = None
+        if runs.recorded:
+            # A recording without a ledger follows no packets.
+            with suppress(CaptureError):
+                counts = senders_and_receivers(runs.recorded[0])
+        if counts is not None:
+            rows.append({"side": side, "senders": counts[0], "receivers": counts[1]})
+    return rows
 
 
 def _recording(capture: Capture) -> dict[str, Any]:
@@ -57,6 +83,7 @@ def _recording(capture: Capture) -> dict[str, Any]:
         "sha256": checksum(capture),
         "cpu_model": manifest.host.cpu_model,
         "load": (manifest.load or Load()).command,
+        "victim_command": (manifest.victim or Load()).command,
         "record_command": manifest.record_command or " ".join(capture.header["cmdline"] or ()),
     }
     kernel = capture.header.get("os_release") or manifest.host.kernel

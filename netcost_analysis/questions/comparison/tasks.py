@@ -3,13 +3,14 @@
 import numpy as np
 import pandas as pd
 
-from ...capture.requires import unrecorded
+from ...capture.requires import unmet, unrecorded
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...errors import AbsentError, no_task
 from ...masking.names import is_kernel_thread
 from ...stats.resampling import Floats
 from ...timeline.aggregates import groups
+from ...timeline.facts import tracepoint_groups
 from ...timeline.group import KNOWN, Grouping, Range
 from ...timeline.owners import plain_names
 from ...timeline.reading import bounds_of, once
@@ -18,11 +19,15 @@ from ...timeline.task_groups import attached, named
 from ...timeline.timeline import Timeline
 from ..migration.migrations import incomparable, migrations
 from ..processes.context_switches import LEFT, OF_TASKS, kinds_of
-from ..processes.endpoints import endpoints
+from ..processes.endpoints import NEEDS, endpoints
+from ..processes.packet_events import recorded_events
+from ..processes.traffic import traffic
 from .run_blocks import Blocks, run_blocks
 
 # In whose context CPU time was spent.
 CONTEXTS = ("client", "server", "victim", "kernel thread", "other", "idle", "unknown")
+# A task with less than this share of what one end sent or received only looks on.
+_CARRIES = 0.02
 _KEYS = ["block", "tid", "comm", "what"]
 
 
@@ -43,6 +48,20 @@ def task_of(run: Run, end: str, comparison: Comparison) -> Task | None:
 def client_of(run: Run) -> int | None:
     # From the recording alone; None where no pair of tasks exchanged packets.
     return _processes(run)[0].get("client")
+
+
+def senders_and_receivers(run: Run) -> tuple[int, int] | None:
+    # How many tasks of this host sent and received the traffic; None where packets name none. Of a
+    # large capture an excerpt counts.
+    timeline = run.timelines()[0]
+    if unmet(timeline.capture, tracepoint_groups(NEEDS)) or not recorded_events(timeline.capture):
+        return None
+    units = traffic(timeline.excerpt).by_end.reset_index()
+    units = units[units["tid"].gt(0).fillna(False).to_numpy(dtype=bool)]
+    by_task = units.groupby(["side", "tid"])["units"].sum()
+    carry = by_task[by_task >= _CARRIES * by_task.groupby(level=0).transform("sum")]
+    counts = carry.groupby(level=0).size()
+    return (int(counts.get("sender", 0)), int(counts.get("receiver", 0))) if len(counts) else None
 
 
 def scheduled_of(run: Run) -> pd.DataFrame | None:

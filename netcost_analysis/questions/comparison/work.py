@@ -1,6 +1,5 @@
 # Units of work, which costs are divided by: how many of each a run did, per block.
 
-import re
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -9,18 +8,13 @@ from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...errors import AbsentError, ArgumentError, no_such
 from ...parsers.iperf3 import iperf3_sent
-from ...parsers.program_work import TRANSACTIONS, parse_work, rates_of_work
+from ...parsers.program_work import parse_work, rates_of_work
 from ...stats.resampling import Floats
 from ...timeline.reading import once
 from .run_blocks import RunBlocks, busiest, packets_by_device, polled_by, run_blocks
 
 # In order of preference.
 UNITS = ("packet", "byte", "transaction", "block", "work", "second")
-# Of a program's percentiles these: a comparison of all would find many times the same.
-_COMPARED = re.compile(
-    rf"{'|'.join(TRANSACTIONS)}|bytes_per_s|\w+_share|jitter_ns|retransmits"
-    r"|(latency|round_trip)_(mean|p50|p90|p99|p99_9|max)_ns"
-)
 # A device with less than this share of the packets of the busiest device does not carry the load.
 _CARRIES = 0.5
 
@@ -104,25 +98,6 @@ def _of_load(text: str) -> dict[str, float]:
         if sent_bytes and sent_packets:
             rates["packet"] = rates["byte"] * sent_packets / sent_bytes
     return rates
-
-
-@once
-def work_figures(run: Run) -> dict[str, float]:
-    # What the victim's program measured, by name; a test's name before it where there are several.
-    # Of a victim that --work counts, its rate. Empty where the output has no result.
-    bundle = run.captures[0].bundle if run.is_recorded else None
-    if bundle is None:
-        return {}
-    figures = {
-        f"{what}_per_s": rate for (what, _), rate in bundle.work_rates.items() if what == "work"
-    }
-    with suppress(CaptureError):
-        for done in bundle.program_work:
-            start = f"{done.test}_" if done.test else ""
-            for name, value in done.figures.items():
-                if _COMPARED.fullmatch(name):
-                    figures[f"{start}{name}"] = value
-    return figures
 
 
 def unit_of(comparison: Comparison) -> Unit:

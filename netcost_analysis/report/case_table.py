@@ -1,0 +1,148 @@
+"""More than two sides as a write-up: cases by loads, as cover letters have them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+import pandas as pd
+
+from ..display.metrics import metric_name, moved
+from ..display.templates import as_html, escaped, fenced, one_line, without_controls
+from ..files import replacing
+from ..units import plural, printable
+from .mail_text import compact, continued, distinct_short_names, intervals_text, shell_line, wrapped
+from .report import page_of, release
+
+_CASE, _CELL = 20, 10
+# As many columns as 72 characters have room for.
+_COLUMNS = 5
+_KEY = "~: not told from chance; few: fewer than 6 repeats on a side."
+_EACH = "95 % intervals, load and case behind each; p is corrected over all:"
+_MARKS = {"no": "~", "too_few": "few", "refused": "refused"}
+
+
+def _line(name: str, cells: Iterable[str]) -> str:
+    return f"{name:<{_CASE}}{''.join(f'{one:>{_CELL}}' for one in cells)}".rstrip()
+
+
+class CaseTable:
+    """The rows of `cases`, and the forms they are written in.
+
+    by, base: the label that tells cases apart, and its value of the base. command: the words that
+    compared.
+    """
+
+    def __init__(self, rows: pd.DataFrame, by: str, base: str, command: Sequence[str]) -> None:
+        self.rows, self.by, self.base = rows, by, base
+        self.command = shell_line(command)
+        self._loads = list(dict.fromkeys(rows["load"]))
+        self._cases = list(dict.fromkeys(rows["case"]))
+
+    @property
+    def title(self) -> str:
+        """How many cases, against which, under how many loads."""
+        by = self.by.replace("_", " ")
+        cases = plural(len(self._cases), "case")
+        return f"{cases} of {by} against {by} {self.base}, {plural(len(self._loads), 'load')}"
+
+    @property
+    def verdict(self) -> str:
+        """How many cells differ, in a sentence."""
+        told = int((self.rows["differs"] == "yes").sum())
+        judged = int(self.rows["differs"].isin(["yes", "no"]).sum())
+        left = len(self.rows) - judged
+        more = f" {plural(left, 'cell')}: too few repeats, or refused." if left else ""
+        return (
+            f"{told} of {plural(judged, 'cell')} {'differs' if told == 1 else 'differ'} from the "
+            f"base; one correction over all (Benjamini, Hochberg).{more}"
+        )
+
+    @property
+    def _blocks(self) -> Iterator[tuple[str, str]]:
+        # A title and a table of text for each metric.
+        for metric in dict.fromkeys(self.rows["metric"]):
+            rows = self.rows[self.rows["metric"] == metric].to_dict("records")
+            name = one_line(metric_name(rows[0]))
+            for row in rows:
+                row["metric"] = f"{self._letter(row['load'])}, {row['case']}"
+            intervals = intervals_text(pd.DataFrame(rows), _EACH)
+            yield name, f"{self._table(rows)}\n\n{intervals}".rstrip()
+
+    def _table(self, rows: list[dict[str, Any]]) -> str:
+        cells = {(row["case"], row["load"]): row for row in rows}
+        bases = {row["load"]: row for row in rows}
+        names = distinct_short_names([self.base, *self._cases], _CASE)
+        lines: list[str] = []
+        for at in range(0, len(self._loads), _COLUMNS):
+            loads = self._loads[at : at + _COLUMNS]
+            of_base = [
+                compact(bases[one]["base"], bases[one]["per_unit"]) if one in bases else ""
+                for one in loads
+            ]
+            lines += [""] if at else []
+            lines += [_line("", map(self._letter, loads)), _line(names[self.base], of_base)]
+            for case in self._cases:
+                shown = (self._cell(cells.get((case, load))) for load in loads)
+                lines.append(_line(names[case], shown))
+        return "\n".join(lines)
+
+    @staticmethod
+    def _cell(row: dict[str, Any] | None) -> str:
+        if row is None:
+            return ""
+        if row["differs"] != "yes":
+            return _MARKS[row["differs"]]
+        change = moved(row["change"], row["is_relative"], row["per_unit"])
+        return change.replace(" points", " pp").replace(",", "")
+
+    def _letter(self, load: str) -> str:
+        at, letters = self._loads.index(load), ascii_uppercase
+        return letters[at] if at < len(letters) else letters[at // 26 - 1] + letters[at % 26]
+
+    @property
+    def _legend(self) -> list[str]:
+        return [f"{self._letter(one)}: {one_line(one) or 'all runs'}" for one in self._loads]
+
+    def text(self) -> str:
+        """72 columns: a mail."""
+        made = [
+            "\n".join(wrapped(f"Subject: {self.title}", " ")),
+            "\n".join(wrapped(self.verdict)),
+            "\n".join(line for one in self._legend for line in wrapped(one, "   ")),
+        ]
+        made += [f"{title}\n{'-' * len(title)}\n\n{table}" for title, table in self._blocks]
+        made.append(_KEY)
+        again = "To do this again"
+        made += [f"{again}\n{'-' * len(again)}\n\n{continued(self.command)}"]
+        return "\n\n".join([*made, f"netcost {printable(release())}"]) + "\n"
+
+    def markdown(self) -> str:
+        """The same with headings and fences."""
+        made = [f"# {escaped(self.title)}", self.verdict]
+        made.append("\n".join(f"- {escaped(one)}" for one in self._legend))
+        for title, table in self._blocks:
+            made += [f"## {escaped(title)}", fenced(table)]
+        made.append(_KEY)
+        made += [
+            "## To do this again",
+            fenced(self.command),
+            "---",
+            f"netcost {escaped(release())}",
+        ]
+        return "\n\n".join(made) + "\n"
+
+    def html(self) -> str:
+        """One page that looks as a report does."""
+        from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+        shown = {"text/html": without_controls(as_html(self.markdown()))}
+        cell = new_code_cell(outputs=[new_output("display_data", shown)], id="cases")
+        return page_of(new_notebook(cells=[cell]), self.title, self.command)
+
+    def write(self, output: str) -> None:
+        """Write a file whole or not at all, in the form that its ending says."""
+        form = {".txt": self.text, ".md": self.markdown}.get(Path(output).suffix, self.html)
+        made = form()
+        with replacing(output) as draft:
+            draft.write_text(made, encoding="utf-8")
