@@ -10,7 +10,7 @@ from ...comparison.run import label
 from ...comparison.run_set import RunSet
 from ...errors import ArgumentError, no_such
 from ...progress import each
-from ...stats.change import adjusted
+from ...stats.change import holm
 from .comparability import refusals
 from .metrics import Observed, change_columns, differs, has_few, observed, primary_name
 from .repeats_needed import more_repeats
@@ -62,7 +62,6 @@ def cases(runs: RunSet, by: str, base: object, **options: Any) -> pd.DataFrame:
     rows = []
     for load, case, sides in each("comparing the cases", list(_pairs(runs, by, named))):
         compared = Comparison(*sides, **options)
-        refused = bool(refusals(compared))
         rows += [
             {
                 "case": case,
@@ -72,14 +71,14 @@ def cases(runs: RunSet, by: str, base: object, **options: Any) -> pd.DataFrame:
                 "is_relative": one.metric.relative,
                 **change_columns(one.base, one.new, one.metric.relative),
                 "more_repeats": more_repeats(one.runs, one.metric.relative),
-                "is_refused": refused,
+                "is_refused": bool(refusals(compared, one.metric)),
             }
             for one in _wanted(compared)
         ]
     if not rows:
         raise ArgumentError(f"no load was measured both with {by} {named} and without")
     frame = pd.DataFrame(rows)
-    frame["p_adjusted"] = adjusted(frame["p_value"].to_numpy("float64"))
+    frame["p_adjusted"] = holm(frame["p_value"].to_numpy("float64"))
     told = differs(frame).mask(has_few(frame), "too_few")
     frame["differs"] = told.mask(frame.pop("is_refused"), "refused")
     frame["more_repeats"] = frame["more_repeats"].astype("Int64").mask(frame["differs"] == "yes")

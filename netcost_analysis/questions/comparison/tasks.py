@@ -17,10 +17,10 @@ from ...timeline.reading import bounds_of, once
 from ...timeline.task import Task, rows_of
 from ...timeline.task_groups import attached, named
 from ...timeline.timeline import Timeline
+from ...timeline.traffic import OF_EXCERPT, owner_events
 from ..migration.migrations import incomparable, migrations
 from ..processes.context_switches import LEFT, OF_TASKS, kinds_of
 from ..processes.endpoints import NEEDS, endpoints
-from ..processes.packet_events import recorded_events
 from ..processes.traffic import traffic
 from .run_blocks import Blocks, run_blocks
 
@@ -54,9 +54,9 @@ def senders_and_receivers(run: Run) -> tuple[int, int] | None:
     # How many tasks of this host sent and received the traffic; None where packets name none. Of a
     # large capture an excerpt counts.
     timeline = run.timelines()[0]
-    if unmet(timeline.capture, tracepoint_groups(NEEDS)) or not recorded_events(timeline.capture):
+    if unmet(timeline.capture, tracepoint_groups(NEEDS)) or not owner_events(timeline.capture):
         return None
-    units = traffic(timeline.excerpt).by_end.reset_index()
+    units = traffic(timeline, OF_EXCERPT).by_end.reset_index()
     units = units[units["tid"].gt(0).fillna(False).to_numpy(dtype=bool)]
     by_task = units.groupby(["side", "tid"])["units"].sum()
     carry = by_task[by_task >= _CARRIES * by_task.groupby(level=0).transform("sum")]
