@@ -2,7 +2,7 @@
 #   before/ and after/: stamp, softirqs, interrupts, net_softnet_stat, stat, work
 #   of the baseline the same of work, and victim.txt; victim.txt
 #   POLLED: a line "counted" and the tallies of packets and polls (tally.awk), empty where the trace was not counted
-# named on its command line. Variables: victim_cpu, "" where there is none; counted_work, "" where its work is in victim.txt.
+# named on its command line. Variables: victim_cpu, "" where there is none.
 # Writes lines "NAME VALUE..." of each figure where figures is set, for tests; else the lines for a reader.
 
 function hexadecimal(text,    i, n) {
@@ -54,7 +54,7 @@ file == "stamp" {
 	next
 }
 
-file == "work" { if (NF) done[(idle ? "idle " : "") side] = $1; next }
+file == "work" { if ($0 ~ /^[0-9]+(\.[0-9]+)?$/) done[(idle ? "idle " : "") side] = $1; next }
 
 # "Doing sha256 for 3s on 1024 size blocks: 4393276 sha256's in 2.69s"; -mr: +DT:ALGORITHM:SECONDS:SIZE, +R:BLOCKS:...
 file == "victim.txt" {
@@ -142,18 +142,16 @@ file == "stat" && $1 ~ /^cpu[0-9]+$/ {
 
 # work done of the baseline's; -1 where that is not known.
 function work_share(    key, own, sum, n, wall0, wall1) {
-	if (counted_work != "") {
-		wall0 = (at["idle after", "work"] - at["idle before", "work"]) / 1e9
-		wall1 = seconds("work")
-		if (wall0 <= 0 || wall1 <= 0 || !("after" in done) || !("idle after" in done)) return -1
-		own = (done["idle after"] - done["idle before"]) / wall0
-		return own > 0 ? (done["after"] - done["before"]) / wall1 / own : -1
-	}
 	for (key in pace) {
 		split(key, part, SUBSEP)
 		if (part[1] + 0 == 0 && (1, part[2]) in pace && pace[1, part[2]] > 0) { sum += pace[key] / pace[1, part[2]]; n++ }
 	}
-	return n ? sum / n : -1
+	if (n) return sum / n
+	wall0 = (at["idle after", "work"] - at["idle before", "work"]) / 1e9
+	wall1 = seconds("work")
+	if (wall0 <= 0 || wall1 <= 0 || !("after" in done) || !("idle after" in done)) return -1
+	own = (done["idle after"] - done["idle before"]) / wall0
+	return own > 0 ? (done["after"] - done["before"]) / wall1 / own : -1
 }
 
 function batch(name) { return polled["polls", name] > 0 ? polled["packets", name] / polled["polls", name] : 0 }

@@ -6,7 +6,7 @@
 summarize() {
 	(
 		cd "$1" || exit
-		set -- -v victim_cpu="${victim_cpu-}" -v counted_work="${work:+yes}" -v figures="${2-}" -f "$library/summary.awk"
+		set -- -v victim_cpu="${victim_cpu-}" -v figures="${2-}" -f "$library/summary.awk"
 		for summarize_file in before/stamp after/stamp before/softirqs after/softirqs before/interrupts after/interrupts \
 			before/net_softnet_stat after/net_softnet_stat before/stat after/stat before/work after/work \
 			baseline/before/stamp baseline/after/stamp baseline/before/work baseline/after/work baseline/victim.txt victim.txt; do

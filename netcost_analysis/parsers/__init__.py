@@ -1,1 +1,1 @@
-"""What other programs wrote: /proc, sysctl, ip, tc, ethtool, sysstat, iperf3, netperf."""
+"""What other programs wrote: /proc, sysctl, ip, tc, ethtool, sysstat, benchmarks."""

@@ -157,7 +157,7 @@ def _program(
     mark: str, named: str, figures: Callable[[str], Iterator[tuple[str, dict[str, float]]]]
 ) -> _Program:
     return _Program(
-        re.compile(mark, re.M), re.compile(rf"(?<![\w.-])(?:{named})(?![\w.-])"), figures
+        re.compile(mark, re.M), re.compile(rf"(?<![\w.-])(?:{named})(?![\w./-])"), figures
     )
 
 

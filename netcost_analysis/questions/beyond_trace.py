@@ -95,7 +95,7 @@ def _noise(bundle: "Bundle", work: float) -> float:
         return _LEAST_NOISE
     off = [_LEAST_NOISE]
     for run in (bundle, baseline):
-        done = service_work(run) if run.victim and run.victim.attached else None
+        done = None if run.speed_runs else service_work(run)
         if done is not None:
             off.append(done.error_s / done.seconds)
     if later is not None and later.work_rates:

@@ -103,9 +103,11 @@ def undisturbed_share(bundle: "Bundle") -> float | None:
 
     For a program that computes: 1 for each of its processes. For a service: what its threads ran in
     its baseline, more than 1 on several CPUs, None where that is unknown. For a service that starts
-    programs too short to be read: what its processes and those they waited for were charged.
+    programs too short to be read: what its processes and those they waited for were charged; so for
+    a started victim whose work --work counts, which may wait.
     """
-    if bundle.victim is None or bundle.victim.attached is None:
+    victim = bundle.victim or Victim()
+    if victim.attached is None and (victim.asked_work is None or bundle.speed_runs):
         return float(max((run.processes for run in bundle.speed_runs), default=1))
     if bundle.baseline is None:
         return None

@@ -174,7 +174,7 @@ def test_no_output_of_a_program_that_ran() -> None:
             with pytest.raises(CaptureError) as refused:
                 parse_work(text, command)
             assert "\n" not in str(refused.value)
-    for command in ("", "openssl speed", "./wrk-like", "nofio"):
+    for command in ("", "openssl speed", "./wrk-like", "nofio", "/srv/fio/run"):
         assert parse_work("", command) == []
         assert parse_work("4711\n", command) == []
 

@@ -177,7 +177,8 @@ def traced(bundle: "Bundle", timeline: "Timeline | None") -> AccountReading:
 
 def work(bundle: "Bundle") -> AccountReading:
     source, step = "blocks per second against the baseline's", NAN
-    if bundle.victim and bundle.victim.attached:
+    victim = bundle.victim or Victim()
+    if victim.attached or (victim.asked_work and not bundle.speed_runs):
         source = "CPU time of the baseline for as much work, by the number that --work printed"
         if done := service_work(bundle):
             step = done.error_s / done.seconds

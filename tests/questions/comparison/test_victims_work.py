@@ -1,5 +1,6 @@
 # What a victim's program measured, or --work counted, as metrics of a comparison.
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -147,3 +148,23 @@ def test_two_sides_of_one_run_set_need_no_names(tmp_path: Path) -> None:
     }
     with pytest.raises(ArgumentError):
         compare(runs("a", "b", "c"))
+
+
+def test_counted_work_is_compared_with_the_baselines(tmp_path: Path) -> None:
+    [run] = sides(tmp_path, [counted(0, 300)], [counted(0, 1)]).base
+    folder = tmp_path / "a-0"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "baseline": "baseline/"}))
+    # It had a quarter of a CPU, and waited else.
+    alone = {**manifest["victim"], "user_s": 0.2, "system_s": 0.05, "wall_s": 1.0}
+    texts = counted(0, 400)["files"] | {
+        "manifest.json": json.dumps({"netcost_bundle": 1, "victim": alone})
+    }
+    for name, text in texts.items():
+        path = folder / "baseline" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    [capture] = run.captures
+    work = capture.ask.accounting.estimates().frame.loc["work"]
+    assert work["got_share"] == pytest.approx(300 / 400 * 0.25)
+    assert work["lost_share"] == pytest.approx(1 - 300 / 400)
