@@ -85,7 +85,7 @@ def changes(comparison: Comparison) -> Answer:
         base_name=comparison.named("base"),
         new_name=comparison.named("new"),
         notes=_notes(comparison, frame, int(others.sum())),
-        refusals=tuple(dict.fromkeys(why for some in primary_rows["refused_by"] for why in some)),
+        refusals=_refusals(comparison, metrics, primary),
         primary_rows=primary_rows.to_dict("records"),
         differing=int((frame.loc[~frame["is_primary"], "differs"] == "yes").sum()),
         compared=int((~frame["is_primary"] & (frame["differs"] != "one_side")).sum()),
@@ -93,6 +93,14 @@ def changes(comparison: Comparison) -> Answer:
         is_paired=comparison.paired and bool((frame["observed_in"] == "repeats").any()),
         warnings=sum(one.severity == "warning" for one in findings(comparison)),
     )
+
+
+def _refusals(
+    comparison: Comparison, metrics: list[Observed], primary: set[str]
+) -> tuple[str, ...]:
+    # Why the primary metrics have no verdict.
+    whys = (refusals(comparison, one.metric) for one in metrics if one.metric.name in primary)
+    return tuple(dict.fromkeys(why for some in whys for why in some))
 
 
 def _row(comparison: Comparison, one: Observed) -> dict[str, Any]:
@@ -110,7 +118,7 @@ def _row(comparison: Comparison, one: Observed) -> dict[str, Any]:
         "p_least": least_chance(*counts, is_paired),
         "better": one.metric.better,
         "differs": "refused" if refused else "too_few" if few else "",
-        "refused_by": list(refused),
+        "refused_by": "; ".join(refused),
     }
 
 
@@ -128,7 +136,7 @@ def _of_one_side(one: OneSided) -> dict[str, Any]:
         "is_relative": False,
         "better": "",
         "differs": "one_side",
-        "refused_by": [],
+        "refused_by": "",
     }
 
 
