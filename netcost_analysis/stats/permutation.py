@@ -89,8 +89,8 @@ def of_signs(number: int) -> Floats:
         drawn = np.random.default_rng(_SEED).choice([1.0, -1.0], (_DRAWN, number))
         drawn[0] = 1
         return drawn
-    signs: Floats = 1.0 - 2 * (np.arange(2**number)[:, None] >> np.arange(number) & 1)
-    return signs
+    turned = np.arange(2**number)[:, None] >> np.arange(number) & 1
+    return (1 - 2 * turned).astype("float64")
 
 
 def _judged(constant: Floats, slope: Floats, none: float) -> Judged:

@@ -1,5 +1,6 @@
 # What changed from one run set to the other, metric by metric, and how sure that is.
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -155,14 +156,15 @@ def _notes(comparison: Comparison, frame: pd.DataFrame, corrected: int) -> tuple
         )
     judged = frame[frame["differs"].isin(["yes", "no"])]
     if len(judged):
-        notes.append(_reach(comparison, judged.loc[judged["p_least"].idxmax()], corrected))
+        weakest = max(judged.to_dict("records"), key=lambda row: row["p_least"])
+        notes.append(_reach(comparison, weakest, corrected))
     recorded = [side for side, runs in comparison.sides.items() if runs.recorded]
     if len(recorded) == 1:
         notes.append(f"only {recorded[0]} was recorded: times and counts are not compared")
     return tuple(notes)
 
 
-def _reach(comparison: Comparison, row: "pd.Series[Any]", corrected: int) -> str:
+def _reach(comparison: Comparison, row: Mapping[Any, Any], corrected: int) -> str:
     # What the design can show at all.
     many = "pairs" if comparison.paired and row["observed_in"] == "repeats" else row["observed_in"]
     sizes = row["base_observations"], row["new_observations"]
