@@ -13,7 +13,7 @@ import pandas as pd
 
 from netcost_analysis import open_capture
 from netcost_analysis.questions.comparison.counted import network
-from netcost_analysis.stats.change import Change, Side, blocks, change_from, holm, repeats
+from netcost_analysis.stats.change import Change, Counts, blocks, change_from, holm, repeats
 from netcost_analysis.stats.permutation import CHANCE, of_sides
 from netcost_analysis.stats.resampling import Floats
 
@@ -82,9 +82,7 @@ REPEATED: dict[str, Make] = {
 }
 
 
-def block_side(
-    draw: Draw, count: int, likeness: float, times: float = 1.0
-) -> tuple[Floats, Floats]:
+def block_side(draw: Draw, count: int, likeness: float, times: float = 1.0) -> Counts:
     """Blocks that each take after the one before, as ns and packets."""
     noise = draw.normal(0, 1, count)
     for place in range(1, count):
@@ -93,19 +91,24 @@ def block_side(
     return times * 100 * work * np.exp(0.2 * noise), work
 
 
-def stretches(draw: Draw, whole: tuple[Floats, Floats], count: int = 64) -> tuple[Side, ...]:
-    """Two sides: stretches of one recording that do not overlap, each in so many blocks."""
+def stretches(draw: Draw, whole: Counts, count: int = 64) -> tuple[Counts, Counts]:
+    """Two stretches of one recording that do not overlap, each in so many blocks."""
     above, below = whole
     long = len(above) // 3 // count * count
     first = int(draw.integers(0, len(above) - 2 * long + 1))
     second = int(draw.integers(first + long, len(above) - long + 1))
-    starts = draw.permutation([first, second])
-    return blocks(
-        *(
-            tuple(part[at : at + long].reshape(count, -1).sum(axis=1) for part in (above, below))  # type: ignore[misc]
-            for at in starts
-        )
-    )
+
+    def cut(part: Floats, at: int) -> Floats:
+        return np.asarray(part[at : at + long].reshape(count, -1).sum(axis=1))
+
+    base, new = draw.permutation([first, second]).tolist()
+    return (cut(above, base), cut(below, base)), (cut(above, new), cut(below, new))
+
+
+def of_two(base: Counts, new: Counts) -> Change:
+    """The change between blocks of time of two sides."""
+    first, second = blocks(base, new)
+    return change_from(first, second, relative=True)
 
 
 def alike(changes: Iterator[Change]) -> tuple[int, int]:
@@ -127,17 +130,16 @@ def of_repeats(make: Make, count: int, experiments: int, times: float = 1.0) -> 
 def of_blocks(likeness: float, experiments: int, count: int = 64) -> Iterator[Change]:
     for seed in range(experiments):
         draw = np.random.default_rng(seed)
-        sides = blocks(*(block_side(draw, count, likeness) for _ in range(2)))
-        yield change_from(*sides, relative=True)
+        yield of_two(block_side(draw, count, likeness), block_side(draw, count, likeness))
 
 
 def of_recording(path: Path, experiments: int) -> Iterator[Change]:
     whole = _fine(path)
     for seed in range(experiments):
-        yield change_from(*stretches(np.random.default_rng(seed), whole), relative=True)
+        yield of_two(*stretches(np.random.default_rng(seed), whole))
 
 
-def _fine(path: Path) -> tuple[Floats, Floats]:
+def _fine(path: Path) -> Counts:
     capture = open_capture(path)
     timeline = capture.timeline()
     width = max((timeline.summary["end_ns"] - timeline.summary["start_ns"]) // _FINE, 1)
@@ -148,7 +150,8 @@ def _fine(path: Path) -> tuple[Floats, Floats]:
     of_network = sums[network(sums)]
     above = np.bincount(of_network["bin_ns"] // width - first, of_network["ns"], number)
     place = (polls["block"] - first).clip(0, number - 1)
-    return above, np.bincount(place, polls["packets"], number).astype("float64")
+    below = np.bincount(place, polls["packets"], number)
+    return above.astype("float64"), below.astype("float64")
 
 
 def of_dealt_blocks(path: Path, experiments: int) -> Iterator[Change]:
@@ -157,8 +160,8 @@ def of_dealt_blocks(path: Path, experiments: int) -> Iterator[Change]:
     count = len(above) // 2
     for seed in range(experiments):
         order = np.random.default_rng(seed).permutation(len(above))
-        halves = (np.sort(half) for half in (order[:count], order[count : 2 * count]))
-        yield change_from(*blocks(*((above[one], below[one]) for one in halves)), relative=True)
+        base, new = np.sort(order[:count]), np.sort(order[count : 2 * count])
+        yield of_two((above[base], below[base]), (above[new], below[new]))
 
 
 def chances(base: Floats, new: Floats) -> Floats:

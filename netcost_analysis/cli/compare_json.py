@@ -69,7 +69,7 @@ class Change(Struct, kw_only=True):
     is_primary: bool
     is_named: bool
     is_relative: bool
-    refused_by: list[str]
+    refused_by: str
 
 
 class Branch(Struct, kw_only=True):

@@ -141,7 +141,7 @@ class Threshold:
 
 def _why_not(row: Mapping[Any, Any]) -> str:
     if row["differs"] == "refused":
-        return f"the sides are not to be compared: {'; '.join(row['refused_by'])}"
+        return f"the sides are not to be compared: {row['refused_by']}"
     return {
         "too_few": "fewer than 6 repeats on a side allow no claim",
         "one_side": "one side lacks it",

@@ -86,12 +86,11 @@ def of_sides(base: int, new: int) -> Floats:
 def of_signs(number: int) -> Floats:
     """Signs of so many observations, all of them or many. The first row is as observed: all 1."""
     if 2**number > _MOST:
-        minus = np.random.default_rng(_SEED).integers(0, 2, (_DRAWN, number))
-        minus[0] = 0
-    else:
-        minus = np.arange(2**number)[:, None] >> np.arange(number) & 1
-    signs: Floats = (1 - 2 * minus).astype("float64")
-    return signs
+        drawn = np.random.default_rng(_SEED).choice([1.0, -1.0], (_DRAWN, number))
+        drawn[0] = 1
+        return drawn
+    turned = np.arange(2**number)[:, None] >> np.arange(number) & 1
+    return (1 - 2 * turned).astype("float64")
 
 
 def _judged(constant: Floats, slope: Floats, none: float) -> Judged:

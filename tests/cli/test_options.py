@@ -56,6 +56,7 @@ WRONG = {
     "primary": (("nothing", 1),),
     "client": (("nobody", 1),),
     "server": (("nobody", 1),),
+    "unjudged": (("maybe", 2), ("", 2)),
     "conditions": (("nothing", 2), ("nothing > 5", 2), ("batch_mean > five", 2)),
     "sweep output": (("x.csv", 2), ("x", 2)),
     "compare output": (("x.csv", 2), ("x", 2)),

@@ -94,6 +94,13 @@ def test_the_smallest_chance_is_reached_without_overlap(
     assert found.p == pytest.approx(least)
 
 
+# benchstat judges by ranks, and has no more orders.
+def test_without_overlap_it_is_benchstats() -> None:
+    one, other = np.arange(6.0), 10 + np.arange(6.0)
+    ranks = stats.mannwhitneyu(one, other, method="exact")
+    assert two_sides((one, ONES), (other, ONES), True).p == pytest.approx(ranks.pvalue)
+
+
 def at(base: tuple[Floats, Floats], new: tuple[Floats, Floats], by: float, relative: bool) -> float:
     # The p of no change once the sides are moved together by a value.
     moved = (base[0] * by, base[1]) if relative else (base[0] + by * base[1], base[1])

@@ -1,5 +1,6 @@
 # What changed from one run set to the other, metric by metric, and how sure that is.
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,7 +95,7 @@ def changes(comparison: Comparison) -> Answer:
         base_name=comparison.named("base"),
         new_name=comparison.named("new"),
         notes=_notes(comparison, frame, int(others.sum())),
-        refusals=tuple(dict.fromkeys(why for some in primary_rows["refused_by"] for why in some)),
+        refusals=_refusals(comparison, metrics, primary),
         victim_losses=losses,
         takers=_takers(losses),
         work_rows=frame[works].to_dict("records"),
@@ -105,6 +106,14 @@ def changes(comparison: Comparison) -> Answer:
         is_paired=comparison.paired and bool((frame["observed_in"] == "repeats").any()),
         warnings=sum(one.severity == "warning" for one in findings(comparison)),
     )
+
+
+def _refusals(
+    comparison: Comparison, metrics: list[Observed], primary: set[str]
+) -> tuple[str, ...]:
+    # Why the primary metrics have no verdict.
+    whys = (refusals(comparison, one.metric) for one in metrics if one.metric.name in primary)
+    return tuple(dict.fromkeys(why for some in whys for why in some))
 
 
 def _row(comparison: Comparison, one: Observed) -> dict[str, Any]:
@@ -123,7 +132,7 @@ def _row(comparison: Comparison, one: Observed) -> dict[str, Any]:
         "more_repeats": more_repeats(one.runs, one.metric.relative),
         "better": one.metric.better,
         "differs": "refused" if refused else "too_few" if few else "",
-        "refused_by": list(refused),
+        "refused_by": "; ".join(refused),
     }
 
 
@@ -141,7 +150,7 @@ def _of_one_side(one: OneSided) -> dict[str, Any]:
         "is_relative": False,
         "better": "",
         "differs": "one_side",
-        "refused_by": [],
+        "refused_by": "",
     }
 
 
@@ -171,15 +180,15 @@ def _notes(comparison: Comparison, frame: pd.DataFrame, corrected: int) -> tuple
         )
     judged = frame[frame["differs"].isin(["yes", "no"])]
     if len(judged):
-        largest = judged.sort_values("p_least", kind="stable").iloc[-1]
-        notes.append(_reach(comparison, largest, corrected))
+        weakest = max(judged.to_dict("records"), key=lambda row: row["p_least"])
+        notes.append(_reach(comparison, weakest, corrected))
     recorded = [side for side, runs in comparison.sides.items() if runs.recorded]
     if len(recorded) == 1:
         notes.append(f"only {recorded[0]} was recorded: times and counts are not compared")
     return tuple(notes)
 
 
-def _reach(comparison: Comparison, row: "pd.Series[Any]", corrected: int) -> str:
+def _reach(comparison: Comparison, row: Mapping[Any, Any], corrected: int) -> str:
     # What the design can show at all.
     many = "pairs" if comparison.paired and row["observed_in"] == "repeats" else row["observed_in"]
     sizes = row["base_observations"], row["new_observations"]

@@ -56,7 +56,7 @@ def comparability(comparison: Comparison) -> Answer:
     """
     columns = ["code", "severity", "side", "of_run", "found", "limit", "why"]
     found = findings(comparison)
-    rows = [[*(getattr(one, name) for name in columns), list(_refused(one))] for one in found]
+    rows = [[*(getattr(one, name) for name in columns), ", ".join(_refused(one))] for one in found]
     frame = pd.DataFrame(rows, columns=[*columns, "refuses"])
     return Answer(
         frame,

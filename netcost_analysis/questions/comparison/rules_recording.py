@@ -194,7 +194,9 @@ def uneven(comparison: Comparison) -> Iterator[Finding]:
         )
     ]
     if names:
-        yield finding("uneven", "refused", found=apart, metrics=names, owned=owned)
+        yield finding(
+            "uneven", "refused", found=apart, limit=1 - _COVERAGE, metrics=names, owned=owned
+        )
 
 
 def _share(runs: "tuple[Run, ...]") -> float:
