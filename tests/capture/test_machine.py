@@ -23,9 +23,15 @@ FILES = {
         "/sys/devices/system/cpu/vulnerabilities/spectre_v2 Mitigation: Retpolines; IBPB\n"
         "/sys/devices/system/cpu/vulnerabilities/retbleed Vulnerable\n"
     ),
-    "before/settings/cpufreq": "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor performance\n",
-    "before/settings/ethtool/eth0/driver": "driver: ice\nversion: 6.12\nfirmware-version: 4.40 0x1\n",
-    "before/settings/ethtool/eth0/coalesce": "Adaptive RX: on  TX: off\nrx-usecs: 50\nrx-frames: n/a\n",
+    "before/settings/cpufreq": (
+        "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor performance\n"
+    ),
+    "before/settings/ethtool/eth0/driver": (
+        "driver: ice\nversion: 6.12\nfirmware-version: 4.40 0x1\n"
+    ),
+    "before/settings/ethtool/eth0/coalesce": (
+        "Adaptive RX: on  TX: off\nrx-usecs: 50\nrx-frames: n/a\n"
+    ),
     "before/settings/ethtool/eth0/channels": (
         "Channel parameters for eth0:\nPre-set maximums:\nCombined:\t64\n"
         "Current hardware settings:\nRX:\t\tn/a\nCombined:\t8\n"

@@ -7,9 +7,17 @@ import pytest
 from netcost_analysis.display.metrics import found, from_to, metric_name, quantity, span
 
 ROW = {
-    **{"metric": "received_bits_per_second", "per_unit": "", "is_relative": True},
-    **{"base": 3.82e9, "new": 1.56e9, "change": -0.592, "change_low": -0.629},
-    **{"change_high": -0.536, "p_adjusted": 0.002, "differs": "yes", "more_repeats": None},
+    "metric": "received_bits_per_second",
+    "per_unit": "",
+    "is_relative": True,
+    "base": 3.82e9,
+    "new": 1.56e9,
+    "change": -0.592,
+    "change_low": -0.629,
+    "change_high": -0.536,
+    "p_adjusted": 0.002,
+    "differs": "yes",
+    "more_repeats": None,
     "observed_in": "repeats",
 }
 

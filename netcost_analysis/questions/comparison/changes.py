@@ -98,7 +98,7 @@ def changes(comparison: Comparison) -> Answer:
     )
 
 
-def _takers(losses: pd.DataFrame) -> list[dict[str, Any]]:
+def _takers(losses: pd.DataFrame) -> list[dict[Any, Any]]:
     # Whoever took more or less of the victim's time, at most 3; neighbours wherever they had much.
     others = losses[~losses["taker"].isin(["victim", "slept"])]
     apart = (others["new_share"] - others["base_share"]).abs().astype("float64")

@@ -78,7 +78,7 @@ def cost_tree(comparison: Comparison) -> Answer:
     )
 
 
-def _most_changed(paid: pd.DataFrame) -> list[dict[str, Any]]:
+def _most_changed(paid: pd.DataFrame) -> list[dict[Any, Any]]:
     # Those that changed beyond chance, at most 3, else the one that changed most.
     known = paid[paid["change"].notna() | (paid["base_ns_per_unit"] == 0)]
     known = known.sort_values("difference_ns", key=abs, ascending=False)
@@ -87,7 +87,7 @@ def _most_changed(paid: pd.DataFrame) -> list[dict[str, Any]]:
     return rows.assign(is_relative=True, per_unit="ns").to_dict("records")
 
 
-def _moved(paid: pd.DataFrame, sign: int) -> list[dict[str, Any]]:
+def _moved(paid: pd.DataFrame, sign: int) -> list[dict[Any, Any]]:
     # Those from (-1) or to which work moved, without what is less than a tenth of it.
     parts = sign * paid["moved_ns"]
     rows = paid.assign(part_ns=parts)[parts > _PART * parts.clip(lower=0).sum()]
