@@ -64,7 +64,7 @@ def test_a_page_has_its_pictures_and_one_table_of_changes(tmp_path: Path) -> Non
     assert "warning" in against
     assert up.text().startswith("Subject: ")
     # The machine, from the bundles.
-    assert "- NIC eth0: virtio_net 1.0.0; queues 2 combined" in up.text()
+    assert "- NIC eth0: virtio_net 1.0.0; mtu 1500; queues 2 combined" in up.text()
 
 
 class Seen(HTMLParser):
