@@ -37,9 +37,9 @@ def moved(change: Any, is_relative: bool, per_unit: str) -> str:
         return "no end"
     if is_relative:
         return signed_share(change)
-    if per_unit.startswith("ns/"):
-        return f"{'-' if change < 0 else '+'}{fine_duration(abs(change))}"
-    return f"{points(change, sign=True)} points" if per_unit == "share" else f"{change:+.3g}"
+    if per_unit == "share":
+        return f"{points(change, sign=True)} points"
+    return f"{'-' if change < 0 else '+'}{quantity(abs(change), per_unit)}"
 
 
 def judged(row: Mapping[Any, Any]) -> str:

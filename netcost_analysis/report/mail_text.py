@@ -150,7 +150,8 @@ def compact(value: Any, per_unit: str) -> str:
 
 
 def _points(text: str) -> str:
-    return text.replace(" points", " pp").replace(",", "")
+    # The unit of work is in the metric's name.
+    return text.replace(" points", " pp").replace(",", "").partition("/")[0]
 
 
 def _short(value: Any, row: Mapping[Any, Any]) -> str:

@@ -21,6 +21,8 @@ def subject(comparison: "Comparison", changes: "Answer") -> str:
     rows: list[dict[str, Any]] = [*changes["work_rows"], *changes["primary_rows"]]
     if comparison.primary is not None:
         rows = [*changes["primary_rows"]]
+    if changes["refusals"]:
+        return f"not compared: {sides}"
     told = [row for row in rows if row["differs"] == "yes"] or rows
     return f"{metric_name(told[0])} {_short(told[0])}: {sides}"
 

@@ -118,13 +118,19 @@ class WriteUp:
         """What was done, who paid for it and what speaks against it: Markdown, a paragraph each."""
         if self.is_of_samples:
             return self.first.words
-        changes, tree = (self.answers[name].words.strip() for name in _FIRST)
-        refused = self.answers[_FIRST[1]].refusal
-        done, _, costs = changes.partition("\n\n")
-        paid = f"{tree[:1].upper()}{tree[1:]}" if refused else f"{costs} {tree}".strip()
-        paid = f"{paid} {predicted(self.answers['throughput_prediction'])}".strip()
+        changes, tree = (self.answers[name] for name in _FIRST)
+        # Refused, it begins with why.
+        *done, costs = [changes.words.strip()] if changes["refusals"] else _paragraphs(changes)
+        moved = tree.words.strip()
+        if changes["refusals"]:
+            # What each side costs is in the tables; the difference is nobody's.
+            moved = ""
+        elif tree.refusal is not None:
+            why = str(tree.refusal)
+            moved = f"{escaped(why[:1].upper() + why[1:])}."
+        paid = f"{costs} {moved} {predicted(self.answers['throughput_prediction'])}".strip()
         line = against(self.answers["comparability"])
-        return "\n\n".join(filter(None, (done, paid, line))) + "\n"
+        return "\n\n".join(filter(None, (*done, paid, line))) + "\n"
 
     @property
     def sections(self) -> Iterator[Section]:
@@ -243,6 +249,12 @@ def _encoded(data: dict[str, Any]) -> dict[str, Any]:
         kind: b64encode(one).decode() if isinstance(one, bytes) else one
         for kind, one in data.items()
     }
+
+
+def _paragraphs(changes: "Answer") -> list[str]:
+    # Of the work, and of costs: "" where the work is all that is told.
+    done, _, costs = changes.words.strip().partition("\n\n")
+    return [done, costs]
 
 
 def _generic(answer: "Answer") -> str:

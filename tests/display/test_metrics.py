@@ -51,6 +51,9 @@ def test_a_unit_is_said_once() -> None:
     points = {**ROW, "is_relative": False, "per_unit": "share", "change_high": 0.004}
     assert span(points) == "-62.9 to +0.4 points"
     assert span({**ROW, "change_low": None}) == ""
+    # From 0 there is no part of it.
+    times = {**points, "per_unit": "ns/packet", "change_low": -120.0, "change_high": 2_000.0}
+    assert span(times) == "-120 ns/packet to +2.00 µs/packet"
 
 
 @pytest.mark.parametrize(

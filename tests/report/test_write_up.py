@@ -22,6 +22,7 @@ from netcost_analysis.report.mail_text import (
     shell_line,
 )
 from netcost_analysis.report.write_up import WriteUp
+from support import run_sets
 from support.compared import recorded
 from support.host import ROOT, SAMPLES
 from support.hostile import NAMES
@@ -64,7 +65,7 @@ def test_a_page_has_its_pictures_and_one_table_of_changes(tmp_path: Path) -> Non
     assert "warning" in against
     assert up.text().startswith("Subject: ")
     # The machine, from the bundles.
-    assert "- NIC eth0: virtio_net 1.0.0; queues 2 combined" in up.text()
+    assert "- NIC eth0: virtio_net 1.0.0; mtu 1500; queues 2 combined" in up.text()
 
 
 class Seen(HTMLParser):
@@ -163,6 +164,18 @@ def test_parameters_break_after_a_slash() -> None:
     text = "".join(line.strip() for line in lines)
     assert text == f"{'/'.join(labels)}:{'/'.join(labels.values())}"
     assert parameters({}) == ""
+
+
+def test_refused_sides_have_no_verdict(tmp_path: Path) -> None:
+    sides = [
+        run_sets.recorded(tmp_path / model, host={"cpu_model": model}) for model in ("EPYC", "Xeon")
+    ]
+    up = WriteUp(run_sets.compared(*sides), ("netcost", "compare"))
+    assert up.title.startswith("not compared: ")
+    assert up.verdict.startswith("**No verdict: ")
+    # Nobody says what moved, or by how much a unit of work costs more.
+    assert "moved" not in up.verdict
+    assert not re.search(r"[-+]\d[\d.,]* %", up.verdict)
 
 
 # Recordings of samples alone: components in the place of the ledger's changes.

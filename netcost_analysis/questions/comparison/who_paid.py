@@ -47,7 +47,7 @@ def who_paid(comparison: Comparison, unit: Unit, tree: pd.DataFrame) -> pd.DataF
         row |= {"base_ns_per_unit": per_unit[0], "new_ns_per_unit": per_unit[1]}
         if max(per_unit) >= _SMALL * total:
             base, new = _observed(counts)
-            found = change_columns(base, new, relative=bool(per_unit[0]))
+            found = change_columns(base, new, bool(per_unit[0]))
             row |= {name: found[name] for name in ("change", "change_low", "change_high")}
         rows.append(row)
     frame = pd.DataFrame(rows, columns=[*_COLUMNS])
@@ -79,8 +79,10 @@ def _parts(run: Any, comparison: Comparison) -> dict[tuple[Any, ...], Any]:
     payer = payer.mask(
         (rows["cost_class"] == OWN) | ~rows["context"].isin(INTERRUPT_CONTEXTS), ITSELF
     )
-    found = {}
-    for key, of in rows.groupby([rows[CONTEXT], payer], sort=False):
+    found: dict[tuple[str, str], Any] = {}
+    for (process, spent_by), of in rows.groupby([rows[CONTEXT], payer], sort=False):
         chosen = recording.sums.index.isin(of.index)
-        found[key] = by_block(recording, pd.Series(chosen, index=recording.sums.index))
+        found[str(process), str(spent_by)] = by_block(
+            recording, pd.Series(chosen, index=recording.sums.index)
+        )
     return found

@@ -10,13 +10,14 @@ from ...timeline.reading import once
 
 # Of the figures of a step: what the machine spent or lost on the way, not what was done.
 _NOT_DONE = re.compile(r"_cpu_percent$|^dropped_|^unaccounted$")
+# A program's or a test's name may stand before it.
 _PRINTED = re.compile(
-    r"(bytes|packets|transactions|requests|messages|ios|blocks|work)(_\d+)?_per_s|latency_\w+_ns"
-    r"|round_trip_\w+_ns|jitter_ns|lost_share|failed_share|retransmits"
+    r"(?:^|_)(?:(?:bytes|packets|transactions|requests|messages|ios|blocks|work)(?:_\d+)?_per_s"
+    r"|(?:latency|round_trip)_\w+_ns|jitter_ns|lost_share|failed_share|retransmits)$"
 )
 # Of the network: what a victim gets done says nothing of the traffic.
 _TRAFFIC = re.compile(
-    r"_bits_per_second$|_pps$|(bytes|packets|transactions|requests|messages)_per_s"
+    r"_bits_per_second$|_pps$|(?:bytes|packets|transactions|requests|messages)_per_s$"
 )
 _RATES = ("received_bits_per_second", "sent_bits_per_second", "sent_pps")
 # Units of these, of figures whose name says it.
@@ -31,7 +32,7 @@ _FILES = ("iperf3.json", "netperf.txt", "load.txt")
 
 def is_work(name: str, unit: str) -> bool:
     # Whether a metric of `changes` says what was done, rather than what it cost.
-    return not _NOT_DONE.search(name) if unit == "" else bool(_PRINTED.fullmatch(name))
+    return not _NOT_DONE.search(name) if unit == "" else bool(_PRINTED.search(name))
 
 
 def is_traffic(name: str) -> bool:

@@ -82,6 +82,7 @@ def test_the_verdict_begins_with_the_work(tmp_path: Path) -> None:
         ("network_ns_per_packet", "ns/packet", False),
         ("stolen_share", "share", False),
         ("lost_share", "share", True),
+        ("get_requests_per_s", "requests/s", True),
     ],
 )
 def test_costs_are_no_work(name: str, unit: str, work: bool) -> None:
