@@ -83,7 +83,7 @@ class EventRows:
         done = 0
         for part in parts(self._table, _PART):
             number = len(next(iter(part.values()), []))
-            part |= {name: of[done : done + number] for name, of in self._beside.items()}
+            part |= {name: list(of[done : done + number]) for name, of in self._beside.items()}
             done += number
             chosen = within_times(part, self._recording, start_s, end_s, cpus)
             for row, kept in zip(zip(*part.values(), strict=True), chosen, strict=True):

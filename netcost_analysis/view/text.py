@@ -136,7 +136,7 @@ def _summed(
     sums = columns(timeline.binned(bins.width_ns), names)
     rows: defaultdict[tuple[int, str], _Amounts] = defaultdict(list)
     stolen: _Amounts = []
-    for cpu, at, ns, context, network, tid, cost in zip(*map(sums.get, names), strict=True):  # type: ignore[arg-type]
+    for cpu, at, ns, context, network, tid, cost in zip(*map(sums.get, names), strict=True):
         rows[cpu, kind_of(context, network)].append((at, ns))
         if tid and cost == "stolen" and network == "yes" and context in INTERRUPT_CONTEXTS:
             stolen.append((at, ns))
