@@ -85,7 +85,7 @@ notice: $(VENV)/.made ## NOTICE, of the crates that the native module links in
 	@$(BIN)/python .ci/notice.py >build/NOTICE && mv build/NOTICE NOTICE
 
 .PHONY: release-check
-release-check: $(RELEASE)/.made ## whether a release may be tagged: version, licences, and what is in build/wheels
+release-check: $(RELEASE)/.made $(VENV)/.run ## whether a release may be tagged: version, licences, and what is in build/wheels
 	@$(RELEASE)/bin/python .ci/release_check.py $(WHEELS)
 
 # With --workspace dependencies keep the features of the build, and are not compiled again.
