@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: report
 report: $(VENV)/.built ## who stole whose CPU time in CAPTURE (default: the sample): tables here, pictures in build/report.html
@@ -85,7 +85,7 @@ notice: $(VENV)/.made ## NOTICE, of the crates that the native module links in
 	@$(BIN)/python .ci/notice.py >build/NOTICE && mv build/NOTICE NOTICE
 
 .PHONY: release-check
-release-check: $(RELEASE)/.made ## whether a release may be tagged: version, licences, and what is in build/wheels
+release-check: $(RELEASE)/.made $(VENV)/.run ## whether a release may be tagged: version, licences, and what is in build/wheels
 	@$(RELEASE)/bin/python .ci/release_check.py $(WHEELS)
 
 # With --workspace dependencies keep the features of the build, and are not compiled again.

@@ -67,7 +67,8 @@ def citation() -> str | None:
 def dependencies() -> str | None:
     """the base's dependencies have permissive licences"""
     tool = str(Path(sys.executable).with_name("pip-licenses"))
-    said = json.loads(run(tool, "--format=json", "--from=mixed", "--packages", *BASE))
+    of = ("--python", ".venv/bin/python", "--packages", *BASE)
+    said = json.loads(run(tool, "--format=json", "--from=mixed", *of))
     wrong = [f"{one['Name']} ({one['License']})" for one in said if not allowed(one["License"])]
     return f"not permissive: {', '.join(wrong)}" if wrong else None
 

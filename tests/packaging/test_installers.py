@@ -25,7 +25,14 @@ ARM_PYTHON = (
     *("libffi8", "libgcc-s1", "zlib1g", "libbz2-1.0", "liblzma5", "libuuid1"),
 )
 BASE = ("click>=8.1", "msgspec>=0.19", "rich>=13", "tqdm>=4.66")
-BIN = Path(sys.executable).parent
+
+
+def program(name: str) -> str:
+    # Beside this Python, else wherever it is.
+    place = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    found = shutil.which(name, path=place)
+    assert found is not None, f"no {name} here"
+    return found
 
 
 def run(*words: str | Path, **environment: str) -> str:
@@ -44,7 +51,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not made:
         # Not stripped, it is what `make` has built already.
         out = tmp_path_factory.mktemp("wheel")
-        maturin = [BIN / "maturin", "build", "--quiet", "--release", "--strip=false"]
+        maturin = [program("maturin"), "build", "--quiet", "--release", "--strip=false"]
         manifest = ROOT / "native" / "python" / "Cargo.toml"
         run(*maturin, "--manifest-path", manifest, "--out", out, PYO3_PYTHON=sys.executable)
         made = [*out.glob("*.whl")]
@@ -59,18 +66,18 @@ def by_pip(wheel: Path, home: Path) -> list[str | Path]:
 
 def by_pipx(wheel: Path, home: Path) -> list[str | Path]:
     where = {"PIPX_HOME": str(home / "pipx"), "PIPX_BIN_DIR": str(home / "bin")}
-    run(BIN / "pipx", "install", "--quiet", "--python", sys.executable, wheel, **where)
+    run(program("pipx"), "install", "--quiet", "--python", sys.executable, wheel, **where)
     return [home / "bin/netcost"]
 
 
 def by_uv(wheel: Path, home: Path) -> list[str | Path]:
     where = {"UV_TOOL_DIR": str(home / "tools"), "UV_TOOL_BIN_DIR": str(home / "bin")}
-    run(BIN / "uv", "tool", "install", "--quiet", "--python", sys.executable, wheel, **where)
+    run(program("uv"), "tool", "install", "--quiet", "--python", sys.executable, wheel, **where)
     return [home / "bin/netcost"]
 
 
 def by_uvx(wheel: Path, home: Path) -> list[str | Path]:
-    return [BIN / "uvx", "--quiet", "--python", sys.executable, "--from", wheel, "netcost"]
+    return [program("uvx"), "--quiet", "--python", sys.executable, "--from", wheel, "netcost"]
 
 
 @pytest.mark.parametrize("installed", [by_pip, by_pipx, by_uv, by_uvx])
