@@ -14,7 +14,8 @@ from .options import beside_options, capture_arguments, json_option, opened
 from .table import width
 
 if TYPE_CHECKING:
-    from ..report.digest import Certainty, Digest, Finding, Recording
+    from ..report.digest import Certainty, Digest, Recording
+    from ..report.digest_findings import Finding
 
 _PIPED, _WIDEST = 80, 100
 _NOTES, _NAMES, _THIEVES = 2, 3, 2

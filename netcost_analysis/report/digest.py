@@ -5,7 +5,7 @@ docs/digest.schema.json is made of these types.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -175,7 +175,7 @@ def of_recording(capture: "Capture") -> Digest:
         path=str(capture.info["path"]),
         kind="recording",
         recording=_recording(capture, ask),
-        window=timeline and Window(during=timeline.window.during, duration_ns=timeline.duration_ns),
+        window=None if timeline is None else _window(timeline),
         certainty=_certainty(capture, ask),
         victim=headline["victim"] if known else None,
         # The last line is about coverage, which certainty has.
@@ -228,9 +228,16 @@ def of_fleet(fleet: "Fleet") -> Digest:
     )
 
 
+def _window(timeline: "Timeline") -> Window:
+    return Window(during=timeline.window.during, duration_ns=timeline.duration_ns)
+
+
 def _recording(capture: "Capture", ask: "Callable[[str], Answer]") -> Recording:
     info, said = capture.info, ask("recording")
-    more = ("cpu_model", "virtualization", "victim", "victim_cpu", "load")
+    more: dict[str, Any] = {}
+    if said.refusal is None:
+        names = ("cpu_model", "virtualization", "victim", "victim_cpu", "load")
+        more = {name: said[name] for name in names if said[name] != "unknown"}
     return Recording(
         recorder=recorder(info),
         bundle=info["bundle"],
@@ -241,12 +248,8 @@ def _recording(capture: "Capture", ask: "Callable[[str], Answer]") -> Recording:
         nr_cpus=info.get("nr_cpus"),
         duration_ns=info["duration_ns"],
         events=capture.event_count,
-        **({name: _known(said[name]) for name in more} if said.refusal is None else {}),
+        **more,
     )
-
-
-def _known(value: "str | int | None") -> "str | int | None":
-    return None if value == "unknown" else value
 
 
 def _certainty(capture: "Capture", ask: "Callable[[str], Answer]") -> Certainty:
