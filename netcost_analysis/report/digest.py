@@ -182,7 +182,7 @@ def of_recording(capture: "Capture") -> Digest:
         summary=list(headline.parts.get("lines", ())[:-1] or [told(headline)]) if known else [],
         losses=list(_losses(ask)) if known else [],
         findings=of_one(ask),
-        untold=[*undecided(ask), *unanswered(lacking)],
+        untold=[*undecided(ask), *unanswered(ask)],
         next_command=lacking["next_command"] if known and len(lacking.frame) else None,
     )
 
@@ -194,6 +194,8 @@ def _timeline(capture: "Capture") -> "Timeline | None":
         _ = timeline.summary
     except CaptureError:
         return None
+    # What all of them read is read once.
+    timeline.ask.prepare(*ASKED)
     return timeline
 
 
@@ -274,13 +276,15 @@ def _losses(ask: "Callable[[str], Answer]") -> Iterator[Loss]:
     least, most = ledger["ns"], ledger["max_ns"]
     for name in least.index[:_VICTIMS]:
         [row] = listed(victims.loc[[name]])
-        takers = most.loc[name].sort_values(ascending=False, kind="stable")
         if not row["stolen_max_ns"]:
             continue
-        thieves = [
-            Thief(thief=str(thief), ns=int(least.loc[name].get(thief, 0)), max_ns=int(ns))
-            for thief, ns in takers.head(_THIEVES).items()
+        surely = least.loc[name].to_dict()
+        # What took most for certain comes first, before what may have taken more.
+        cells = [
+            Thief(thief=str(thief), ns=int(surely.get(thief, 0)), max_ns=int(ns))
+            for thief, ns in most.loc[name].items()
             if ns
         ]
+        thieves = sorted(cells, key=lambda one: (-one.ns, -one.max_ns))[:_THIEVES]
         lost = {field: row[field] for field in _OF_STOLEN}
         yield Loss(victim=label(name), thieves=thieves, **lost)
