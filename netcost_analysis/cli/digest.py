@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ..report.digest import Certainty, Digest, Recording
     from ..report.digest_findings import Finding
 
-_PIPED, _WIDEST = 80, 100
-_NOTES, _NAMES, _THIEVES = 2, 3, 2
+_WIDEST = 100
+_NOTES, _NAMES, _THIEVES = 1, 2, 2
 # What a sentence of a stranger's command or note is cut to.
 _LONG = 150
 
@@ -50,7 +50,7 @@ def command(path: str, as_json: bool) -> None:
     if as_json:
         print(encoded(made).decode())
         return
-    room = min(width(), _WIDEST) if sys.stdout.isatty() else _PIPED
+    room = min(width(), _WIDEST) if sys.stdout.isatty() else _WIDEST
     for title, lines in _sections(made):
         head = "\n".join(lines_of(title, room, "  "))
         print(click.style(head, bold=True) if sys.stdout.isatty() else head)
@@ -82,7 +82,7 @@ def _what(of: "Digest") -> Iterator[str]:
         if one.command:
             yield f"  made by: {_cut(one.command)}"
     if of.kind != "recording":
-        yield from (f"  {_cut(line)}" for line in of.summary[:_NOTES])
+        yield from (f"  {_cut(line)}" for line in of.summary[:2])
 
 
 def _recording(one: "Recording") -> Iterator[str]:
@@ -135,19 +135,20 @@ def _found(findings: "Sequence[Finding]") -> Iterator[str]:
 
 
 _LACKS = {
-    "events": "events not recorded",
+    "events": "not recorded",
     "samples": "no samples of functions",
     "bundle": "nothing kept beside the trace",
-    "victim": "no victim recorded",
-    "files": "not measured beside the trace",
-    "ledger": "the owners of CPU time unknown",
-    "unseen": "nothing of it was seen",
+    "victim": "no victim",
+    "files": "not measured",
+    "ledger": "owners of CPU time unknown",
+    "unseen": "nothing of it seen",
 }
 
 
 def _untold(of: "Digest") -> Iterator[str]:
     from ..report.digest_findings import CERTAINTY, sentences
 
+    lacking = []
     for one in of.untold:
         if one.lacks == CERTAINTY:
             yield f"  {one.questions[0]}: {sentences(one.why)}"
@@ -155,8 +156,10 @@ def _untold(of: "Digest") -> Iterator[str]:
             yield f"  {one.why}"
         else:
             named, more = ", ".join(one.questions[:_NAMES]), len(one.questions[_NAMES:])
-            lacks = _LACKS.get(one.lacks, f"no {one.lacks}")
-            yield f"  {lacks}: {named}{f' and {more} more' if more else ''}"
+            lacks = _LACKS.get(one.lacks, one.lacks)
+            lacking.append(f"{named}{f' and {more} more' if more else ''} ({lacks})")
+    if lacking:
+        yield f"  without an answer: {'; '.join(lacking)}"
     if of.next_command:
         yield f"  recorded by: {of.next_command}"
 

@@ -17,11 +17,9 @@ from .options import (
     opened,
     print_json,
 )
-from .table import say, width
+from .table import say
 
 _WIDTH = 89
-# Before each line stands its name.
-_NAMED = 11
 # The usual format and version, which are not shown.
 _USUAL = ("perf.data", 2)
 _WORDS = {4: "32-bit", 8: "64-bit"}
@@ -191,8 +189,9 @@ def _events(info: dict[str, Any]) -> list[tuple[str, str]]:
     if silent:
         more = len(silent[_MAX_SILENT:])
         named = silent if more < 2 else [*silent[:_MAX_SILENT], f"{more:,} more (--json has all)"]
-        room = min(_WIDTH, width() - _NAMED) if sys.stdout.isatty() else _WIDTH
-        lines.extend(wrap(f"none of {', '.join(named)}", room))
+        text = f"none of {', '.join(named)}"
+        # A terminal wraps it by its own width.
+        lines.extend([text] if sys.stdout.isatty() else wrap(text, _WIDTH))
     return [("" if i else "events", line) for i, line in enumerate(lines)]
 
 

@@ -175,16 +175,14 @@ def of_recording(capture: "Capture") -> Digest:
         path=str(capture.info["path"]),
         kind="recording",
         recording=_recording(capture, ask),
-        window=None
-        if timeline is None
-        else Window(during=timeline.window.during, duration_ns=timeline.duration_ns),
+        window=None if timeline is None else _window(timeline),
         certainty=_certainty(capture, ask),
         victim=headline["victim"] if known else None,
         # The last line is about coverage, which certainty has.
         summary=list(headline.parts.get("lines", ())[:-1] or [told(headline)]) if known else [],
         losses=list(_losses(ask)) if known else [],
         findings=of_one(ask),
-        untold=[*undecided(ask), *unanswered(lacking)],
+        untold=[*undecided(ask), *unanswered(ask)],
         next_command=lacking["next_command"] if known and len(lacking.frame) else None,
     )
 
@@ -196,6 +194,8 @@ def _timeline(capture: "Capture") -> "Timeline | None":
         _ = timeline.summary
     except CaptureError:
         return None
+    # What all of them read is read once.
+    timeline.ask.prepare(*ASKED)
     return timeline
 
 
@@ -230,9 +230,16 @@ def of_fleet(fleet: "Fleet") -> Digest:
     )
 
 
+def _window(timeline: "Timeline") -> Window:
+    return Window(during=timeline.window.during, duration_ns=timeline.duration_ns)
+
+
 def _recording(capture: "Capture", ask: "Callable[[str], Answer]") -> Recording:
     info, said = capture.info, ask("recording")
-    more = ("cpu_model", "virtualization", "victim", "victim_cpu", "load")
+    more: dict[str, Any] = {}
+    if said.refusal is None:
+        names = ("cpu_model", "virtualization", "victim", "victim_cpu", "load")
+        more = {name: said[name] for name in names if said[name] != "unknown"}
     return Recording(
         recorder=recorder(info),
         bundle=info["bundle"],
@@ -243,12 +250,8 @@ def _recording(capture: "Capture", ask: "Callable[[str], Answer]") -> Recording:
         nr_cpus=info.get("nr_cpus"),
         duration_ns=info["duration_ns"],
         events=capture.event_count,
-        **({name: _known(said[name]) for name in more} if said.refusal is None else {}),
+        **more,
     )
-
-
-def _known(value: Any) -> Any:
-    return None if value == "unknown" else value
 
 
 def _certainty(capture: "Capture", ask: "Callable[[str], Answer]") -> Certainty:
@@ -273,13 +276,15 @@ def _losses(ask: "Callable[[str], Answer]") -> Iterator[Loss]:
     least, most = ledger["ns"], ledger["max_ns"]
     for name in least.index[:_VICTIMS]:
         [row] = listed(victims.loc[[name]])
-        takers = most.loc[name].sort_values(ascending=False, kind="stable")
         if not row["stolen_max_ns"]:
             continue
-        thieves = [
-            Thief(thief=str(thief), ns=int(least.loc[name].get(thief, 0)), max_ns=int(ns))
-            for thief, ns in takers.head(_THIEVES).items()
+        surely = least.loc[name].to_dict()
+        # What took most for certain comes first, before what may have taken more.
+        cells = [
+            Thief(thief=str(thief), ns=int(surely.get(thief, 0)), max_ns=int(ns))
+            for thief, ns in most.loc[name].items()
             if ns
         ]
+        thieves = sorted(cells, key=lambda one: (-one.ns, -one.max_ns))[:_THIEVES]
         lost = {field: row[field] for field in _OF_STOLEN}
         yield Loss(victim=label(name), thieves=thieves, **lost)

@@ -177,10 +177,13 @@ def undecided(ask: "Callable[[str], Answer]") -> Iterator[Untold]:
         yield Untold(questions=["remedies"], lacks=CERTAINTY, why=f"{remedy}: {why}")
 
 
-def unanswered(answer: "Answer") -> Iterator[Untold]:
+def unanswered(ask: "Callable[[str], Answer]") -> Iterator[Untold]:
     """What a recording lacks, most questions first, and the questions that need it."""
+    answer, sampled = ask("unanswered"), ask("components")
     if answer.refusal is not None:
         yield Untold(questions=[], lacks="ledger", why=str(answer.refusal))
+        if sampled.refusal is not None:
+            yield Untold(questions=[], lacks="samples", why=str(sampled.refusal))
         return
     by_lack: dict[str, list[dict[str, Any]]] = {}
     for row in listed(answer.frame):

@@ -22,7 +22,7 @@ QUIET = SAMPLES / "quiet-interface.netcost.tar.zst"
 SAMPLED = SAMPLES / "io-sizes" / "tcp-1024.netcost.tar.zst"
 PATHS = SAMPLES / "nic-guest-paths"
 FLEET = SAMPLES / "fleet"
-LINES = 60
+LINES = 50
 
 
 @pytest.mark.parametrize("path", [QUIET, SAMPLED, PATHS, FLEET], ids=lambda path: path.name)
@@ -39,7 +39,7 @@ def test_each_kind_fits_the_schema_and_a_screen(netcost: Netcost, path: Path) ->
     shown = netcost("digest", str(path)).out.splitlines()
     assert len(shown) <= LINES
     # A word is never broken, so that it can be copied.
-    assert all(len(line) <= 80 or " " not in line.strip() for line in shown)
+    assert all(len(line) <= 100 or " " not in line.strip() for line in shown)
     told = " ".join(" ".join(shown).split())
     assert all(f"  {one['question']}" in "\n".join(shown) for one in made["findings"])
     assert all(" ".join(one["says"].split()) in told for one in made["findings"])
@@ -100,17 +100,16 @@ def test_a_bare_recording_has_a_digest(netcost: Netcost, tmp_path: Path) -> None
     certainty = made["certainty"]
     assert (made["recording"]["bundle"], certainty["state"]) == (False, "incomplete")
     assert certainty["lost_events"] == 7
-    assert netcost("digest", str(path)).out.startswith("netcost digest 1: ")
+    assert netcost("digest", str(path)).out.split()[:4] == ["netcost", "digest", "1:", str(path)]
 
 
 def test_sentences_are_whole() -> None:
-    long = "It took 1.5 ms of 2.0 s. " * 20
-    assert set(sentences(long).split(". ")) <= {
-        "It took 1.5 ms of 2.0 s",
-        "It took 1.5 ms of 2.0 s.",
-    }
-    assert len(sentences(long)) <= 300
-    assert sentences("A command does it. The command:") == "A command does it."
+    one = "It took 1.5 ms of 2.0 s."
+    kept = sentences(" ".join([one] * 20))
+    assert (len(kept) <= 300, kept.replace(one, "").strip()) == (True, "")
+    leading = "The command:"
+    assert sentences(f"{one} {leading}") == one
+    # The first is never cut.
     assert sentences("x" * 400) == "x" * 400
 
 
