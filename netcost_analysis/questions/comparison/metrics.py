@@ -210,10 +210,10 @@ def sides_of(known: list[list[Counts]]) -> list[Side]:
     # known: of each side, numerator and denominator of each run, block by block. Observations are
     # repeats where all sides have enough, else blocks of time, which say nothing of other runs.
     if min(map(len, known)) >= LEAST_REPEATS:
-        return [
-            repeats(np.array([above.sum() / below.sum() for above, below in side]))
-            for side in known
-        ]
+        sums = [np.array([[one.sum() for one in counts] for counts in side]).T for side in known]
+        # Of a run without work there is no figure.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return [repeats(above / below) for above, below in sums]
     joined = [tuple(np.concatenate(part) for part in zip(*side, strict=True)) for side in known]
     return list(blocks(*((above, below) for above, below in joined)))
 

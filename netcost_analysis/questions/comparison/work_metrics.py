@@ -61,9 +61,9 @@ def printed(run: Run) -> dict[str, float]:
         found.pop("bytes_per_s", None)
     bundle = run.captures[0].bundle if run.is_recorded else None
     if bundle is not None and bundle.victim is not None and len(run.captures) == 1:
-        name = "work" if bundle.victim.attached else "blocks"
         rates = bundle.work_rates
-        for (_, size), rate in rates.items():
+        for (what, size), rate in rates.items():
+            name = "work" if what == "work" else "blocks"
             found[f"{name}_per_s" if len(rates) == 1 else f"{name}_{size}_per_s"] = rate
     return {name: value for name, value in found.items() if value == value}
 

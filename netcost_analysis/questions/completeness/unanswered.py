@@ -16,7 +16,6 @@ from ...capture.requires import (
     recorded_profile,
     unmet,
 )
-from ...timeline.traffic import OF_EXCERPT
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -27,7 +26,7 @@ _DEFAULT_PROFILE = "stolen"
 _VICTIM = "openssl speed -seconds 5 -bytes 1024 -evp sha256"
 
 
-@question(columns=("question", "answers", "why"), rows=40, inputs=(OF_EXCERPT,))
+@question(columns=("question", "answers", "why"), rows=40)
 def unanswered(timeline: "Timeline") -> Answer:
     """Which questions this capture cannot answer, and what is missing for each.
 
@@ -36,6 +35,8 @@ def unanswered(timeline: "Timeline") -> Answer:
     """
     from ...answers.registry import questions
 
+    # Without a ledger there is no timeline to ask.
+    _ = timeline.summary
     capture, every = timeline.capture, questions()
     frame = timeline.ask.table
     frame = frame[frame["asked_of"] == "recording"].drop(columns="asked_of")

@@ -130,7 +130,7 @@ def test_a_victim_without_a_result_is_named(tmp_path: Path) -> None:
     found = only(comparison, "work")
     assert (found.side, found.of_run, found.severity) == ("new", "b-0", "warning")
     assert "No messages" in found.why
-    assert "requests_per_s" not in rows_of(comparison)
+    assert rows_of(comparison)["requests_per_s"]["differs"] == "one_side"
     fine = sides(tmp_path / "fine", [wrk(9, 9)], [ran("./own", "4711\n")])
     assert "work" not in codes(fine)
 
