@@ -55,7 +55,7 @@ class CaseTable:
         more = f" {plural(left, 'cell')}: too few repeats, or refused." if left else ""
         return (
             f"{told} of {plural(judged, 'cell')} {'differs' if told == 1 else 'differ'} from the "
-            f"base; one correction over all (Benjamini, Hochberg).{more}"
+            f"base; one correction over all (Holm).{more}"
         )
 
     @property
