@@ -163,7 +163,7 @@ END {
 			replaced[part[1]]++
 		}
 		n = split("host task path ipv4 ipv6 mac id name", kind, " ")
-		for (i = 1; i <= n; i++) if (replaced[kind[i]]) printf "%d name%s of kind %s replaced\n", replaced[kind[i]], replaced[kind[i]] == 1 ? "" : "s", kind[i] > report
+		for (i = 1; i <= n; i++) if (replaced[kind[i]]) printf "%d name%s of kind %s replaced\n", replaced[kind[i]], (replaced[kind[i]] == 1 ? "" : "s"), kind[i] > report
 		for (i = 1; i <= tellings; i++) printf "%d x %s\n", told[telling[i]], mask_words(telling[i]) > report
 		printf "%s", told_traces > report
 		if (interface_names != "") printf "not masked: names of network devices: %s\n", interface_names > report
