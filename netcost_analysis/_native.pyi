@@ -287,9 +287,6 @@ class Replacements(Protocol):
     def replace(self, kind: str, original: bytes) -> bytes: ...
     def progress(self, fraction: float) -> None: ...
 
-def columns(table: ArrowTable) -> dict[str, list[Any]]:
-    """A table's columns as lists of int, bool, str and None, for answers without pandas."""
-
 # Component, functions, modules, under, until, timer; functions that end interrupts; their entries.
 NativeRule = tuple[int, Sequence[str], Sequence[str], Sequence[str], Sequence[str], str]
 NativeRules = tuple[Sequence[NativeRule], Sequence[str], Sequence[str]]

@@ -174,8 +174,8 @@ def command(
     first, second = ([opened.get(one, one) for one in paths] for paths in (base, new))
     # What a condition is about was named before looking.
     beforehand = [one.name for one in conditions]
-    comparison = compare(first, second or None, beforehand=beforehand, paired=paired, **options)
     commits = Commits(**{name.removesuffix("_commit"): value for name, value in about.items()})
+    comparison = compare(first, second or None, beforehand=beforehand, paired=paired, **options)
     words = _command(base, new, options | about)
     words += ["--paired"] if paired else []
     words += [word for one in conditions for word in ("--fail-if", one.text)]

@@ -27,6 +27,11 @@ class Commits:
     reported_by: str | None = None
     closes: str | None = None
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not None and not value.strip():
+                raise ArgumentError(f"{name} is empty: give it, or leave the option out")
+
     def lines(self, comparison: "Comparison") -> list[str]:
         """A line for each commit and tag, as the kernel's lists have them; none where nothing was.
 

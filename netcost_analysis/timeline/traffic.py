@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .._native import columns
+from ..arrow import columns
 from .aggregates import Aggregate, computed
 from .owners import NOBODY, summed
 from .reading import once

@@ -103,7 +103,6 @@ def test_what_needs_an_extra_names_it(tmp_path: Path) -> None:
     named = {"report": "report", "fleet": "fleet"}
     out = ["-o", str(tmp_path / "made.html")]
     asked = [
-        ["ask"],
         ["ask", "poll_sizes", NIC],
         ["compare", NIC, NIC],
         ["convert", NIC, "-o", str(tmp_path / "tables")],

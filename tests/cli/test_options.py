@@ -22,6 +22,10 @@ WRONG = {
     "cpus": (("-1", 2), ("one", 2), ("7", 1)),
     "limit": (("-1", 2), ("few", 2)),
     "by": (("task", 2),),
+    "label": (("one", 2),),
+    "git": (("nothing", 2),),
+    # Texts of a mail: whatever they are, it has them.
+    **dict.fromkeys(("base_commit", "new_commit", "reported_by", "closes"), (("", 2),)),
     "options": (("by", 2), ("nothing=1", 2), ("by=nothing", 2)),
     "table": (("nothing", 2),),
     "event": (("nothing", 1), ("branches", 1)),

@@ -22,6 +22,7 @@ from netcost_analysis.cli.answer_output import plain_part, print_parts, shown_pa
 from netcost_analysis.export.dataset import TABLES
 from netcost_analysis.schema import column, columns
 from netcost_analysis.timeline import reading
+from netcost_analysis.timeline.tables import Tables
 from support.golden import GOLDEN, compare, differences, hashed, told
 from support.host import require_shared
 from support.in_parts import take_in_parts
@@ -139,7 +140,7 @@ def test_a_pass_for_all_questions_of_a_topic_changes_no_answer(
     ask = Capture.timeline(kept(RECORDINGS[subject])).ask
     ask.prepare(*topics)
     # Nothing walks rows.
-    monkeypatch.delattr(netcost.Timeline, "arrow_batches")
+    monkeypatch.delattr(Tables, "arrow_batches")
     assert not changed(subject, answers(ask, topics))
 
 

@@ -6,7 +6,6 @@
 mod aggregates;
 mod alloc;
 mod batches;
-mod columns;
 mod components;
 mod describe;
 mod flame;
@@ -416,7 +415,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tiles::TileOwners>()?;
     module.add_class::<tiles::TileSegments>()?;
     module.add_class::<tiles::TileSums>()?;
-    module.add_function(wrap_pyfunction!(columns::columns, module)?)?;
     for function in [
         wrap_pyfunction!(components::classify, module)?,
         wrap_pyfunction!(components::folded, module)?,
