@@ -29,7 +29,7 @@ RECORDINGS = (
     "veth-stolen-time",
     "local-regression-traced/loopback-udp-defer0-rpsoff-twocpu-1.netcost.tar.zst",
 )
-# Into how many parts a recording is cut, of which blocks and stretches are made.
+# A recording is cut into so many parts; blocks and stretches are made of these.
 _FINE = 384
 # Experiments whose orders are in memory together.
 _AT_ONCE = 100
@@ -178,7 +178,7 @@ def chances(base: Floats, new: Floats) -> Floats:
 
 
 def power(count: int, deviations: float, experiments: int) -> tuple[float, float]:
-    """How often a change is found: named beforehand, and as one of METRICS of which others did not.
+    """How often a change is found: as a named metric, and as one of METRICS, the others unchanged.
 
     deviations: the change in standard deviations between repeats.
     """

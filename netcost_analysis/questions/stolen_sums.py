@@ -101,14 +101,11 @@ def preload(timeline: Timeline, lives: bool) -> None:
     """Read what stolen_sums() needs in one pass; lives: for lifetimes() and waited_for() too."""
     capture, whole = timeline.capture, everywhere(timeline)
     of_interrupts_ahead(capture)
-    events = capture.header.get("events") or ()
-    names_owners = any(event["name"] in _OWNERS for event in events) and capture.is_small
-    packets = ("softirqs", "polls") if names_owners else ()
     # Most captures have time without a known owner; lifetimes say whose it may have been. For a
     # large capture they are read only once it is known that they are needed.
-    timeline.read("displaced", *packets, for_lives=lives or capture.is_small)
+    timeline.read("displaced", for_lives=lives or capture.is_small)
     if lives and whole is not timeline:
-        whole.read("displaced", *packets, for_lives=True)
+        whole.read("displaced", for_lives=True)
 
 
 @once

@@ -21,7 +21,7 @@ LEAST_BLOCKS = 8
 # The correlation of neighbouring blocks up to which they count as observations of their own.
 _UNLIKE = 0.0
 # How often as many repeats as are said to be needed suffice, and how many are none.
-_POWER, _MOST = 0.8, 1_000
+POWER, _MOST = 0.8, 1_000
 
 Counts = tuple[Floats, Floats]
 
@@ -180,7 +180,7 @@ def repeats_that_tell(apart: float, wide: float, number: int) -> int | None:
         return found
 
     scatter = wide / reach((1 + CONFIDENCE) / 2, max(number, 2))
-    enough = apart >= scatter * (reach((1 + CONFIDENCE) / 2, counts) + reach(_POWER, counts))
+    enough = apart >= scatter * (reach((1 + CONFIDENCE) / 2, counts) + reach(POWER, counts))
     return int(counts[enough][0]) if enough.any() and apart > 0 else None
 
 

@@ -61,7 +61,7 @@ pub struct Traffic {
     sums: Sums,
     strings: Interner,
     /// By victim.
-    tasks: Vec<Option<Option<End>>>,
+    tasks: Vec<Option<End>>,
     /// By the code of a name.
     servants: Vec<Option<bool>>,
     failed: Option<Error>,
@@ -90,15 +90,15 @@ impl Traffic {
 
     fn task(&mut self, names: &Names, victim: u32) -> Option<End> {
         let place = victim as usize;
-        if let Some(Some(known)) = self.tasks.get(place) {
-            return *known;
+        if let Some(&Some(known)) = self.tasks.get(place) {
+            return Some(known);
         }
         let of = names.victim(victim)?;
         let task = (of.0.into(), self.strings.code(names.reader.strings.get(of.1).as_bytes()));
         if self.tasks.len() <= place {
             self.tasks.resize(place + 1, None);
         }
-        self.tasks[place] = Some(Some(task));
+        self.tasks[place] = Some(task);
         Some(task)
     }
 

@@ -6,13 +6,12 @@ from statistics import NormalDist
 import numpy as np
 
 from ...comparison.run import Run
-from ...stats.change import LEAST_REPEATS
+from ...stats.change import LEAST_REPEATS, POWER
 from ...stats.resampling import CONFIDENCE
 
-# The change to tell, as a share of the base or in points of a share, and how often it is told.
+# The change to tell, as a share of the base or in points of a share.
 TOLD = 0.05
-_POWER = 0.8
-_Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) + NormalDist().inv_cdf(_POWER)
+_Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) + NormalDist().inv_cdf(POWER)
 
 
 def more_repeats(runs: dict[str, list[tuple[Run, float]]], relative: bool) -> int:
