@@ -17,8 +17,8 @@ from support.kit.record import (
     Recorder,
     commands_with,
     ended,
+    lasting_processes,
     manifest_of,
-    processes_with,
     small_disk,
     stub,
 )
@@ -109,4 +109,4 @@ def test_an_instance_that_all_were_killed_over_is_removed_by_the_next(
     recorder(*SHORT, "--duration", "0.2", name="c")
     assert not (instances / left[0]).exists()
     assert any(left[0] in note for note in manifest_of(tmp_path / "c")["notes"])
-    assert processes_with(str(tmp_path)) == []
+    assert lasting_processes(str(tmp_path)) == []

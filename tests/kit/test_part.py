@@ -10,10 +10,10 @@ from support.kit.record import (
     SHORT,
     Recorder,
     by_tool,
+    lasting_processes,
     manifest_of,
     path_without,
     preferred,
-    processes_with,
     stub,
 )
 
@@ -54,7 +54,7 @@ def test_a_part_of_the_victims_run_is_traced(tool: str, tmp_path: Path, recorder
         (softirqs,) = (line.split() for line in stamps if line.startswith("softirqs "))
         assert window["start_ns"] <= int(softirqs[1]) <= int(softirqs[2]) <= window["end_ns"]
         assert {"stat", "net_dev"} <= {line.split()[0] for line in stamps}
-    assert processes_with(MARK) == []
+    assert lasting_processes(MARK) == []
 
 
 def test_without_a_victim_a_load_that_is_over_ends_it(tmp_path: Path, recorder: Recorder) -> None:

@@ -16,9 +16,9 @@ from support.kit.record import (
     Recorder,
     busybox_alone,
     ended,
+    lasting_processes,
     manifest_of,
     path_without,
-    processes_with,
     recorder_in,
     samples,
     stub,
@@ -161,7 +161,7 @@ def test_shells_of_small_hosts(tmp_path: Path, recorder: Recorder) -> None:
     left = f"sleep 60 & setsid sleep 60 & : {MARK}; sleep 0.4"
     options = ["--duration", "0.5", "--interval", "0.2", "--victim", left, "--baseline"]
     recorder(*options, before=[folder / "sh"], path=str(folder))
-    assert processes_with(MARK) == []
+    assert lasting_processes(MARK) == []
     assert manifest_of(tmp_path / "b")["tool"] == "tracefs"
     assert len(samples(tmp_path / "b", "stat")) >= 2
 

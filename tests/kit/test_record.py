@@ -15,9 +15,9 @@ from support.kit.record import (
     RECORD,
     Recorder,
     ended,
+    lasting_processes,
     manifest_of,
     path_without,
-    processes_with,
 )
 
 pytestmark = pytest.mark.live
@@ -49,7 +49,7 @@ def bundle(perf: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert done.returncode == 0, done.stderr
     assert str(path) in done.stdout
-    assert processes_with(MARK + "load") == []
+    assert lasting_processes(MARK + "load") == []
     return path
 
 

@@ -12,8 +12,9 @@ from support.kit.record import (
     MARK,
     SHORT,
     Recorder,
+    commands_with,
+    lasting_processes,
     manifest_of,
-    processes_with,
     recording,
 )
 from support.outputs import OUTPUTS
@@ -44,7 +45,7 @@ def test_base_and_load_take_turns(tmp_path: Path, recorder: Recorder) -> None:
         assert (series.path / folder / "victim.txt").read_text() == 'a  "b" C.UTF-8\n'
         assert series.capture(folder).event_count > 0
     assert (series.path / "load-1" / "load.txt").read_text().splitlines()[0] == "it's C.UTF-8"
-    assert processes_with(MARK) == []
+    assert lasting_processes(MARK) == []
 
 
 def test_without_a_load_it_is_the_same_again(tmp_path: Path, recorder: Recorder) -> None:
@@ -83,9 +84,9 @@ def test_a_signal_keeps_what_is_recorded(
     assert process.returncode == (128 + number if number != signal.SIGKILL else -number)
     deadline = time.monotonic() + 40
     folder = Path(recorder.environment["TMPDIR"])
-    while (processes_with(str(tmp_path)) or any(folder.iterdir())) and time.monotonic() < deadline:
+    while (commands_with(str(tmp_path)) or any(folder.iterdir())) and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert processes_with(MARK) == []
+    assert lasting_processes(MARK) == []
     if number == signal.SIGKILL:
         assert manifest_of(tmp_path / "e.partial" / "run-1")["tool"] == "tracefs"
         assert not (tmp_path / "e.partial" / "run-2").exists()

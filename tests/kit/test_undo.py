@@ -17,9 +17,10 @@ from support.kit.record import (
     TOOLS,
     TRACING,
     Recorder,
+    commands_with,
     interrupted_mktemp,
+    lasting_processes,
     manifest_of,
-    processes_with,
     small_disk,
     started,
     stub,
@@ -57,7 +58,7 @@ def test_a_failure_leaves_no_bundle(
     assert f"exit status {status}" in done.stderr.splitlines()[-1]
     assert "is there room" not in done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
-    assert processes_with(MARK) == []
+    assert lasting_processes(MARK) == []
 
 
 @each_tool
@@ -72,7 +73,7 @@ def test_a_signal_while_it_records_undoes_everything(
     process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGINT
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
-    assert processes_with(MARK) == []
+    assert lasting_processes(MARK) == []
 
 
 def test_a_signal_as_the_first_folder_is_made_leaves_none(
@@ -115,7 +116,7 @@ def test_a_victim_that_does_not_end_is_ended(tmp_path: Path, recorder: Recorder)
     assert 0.4 < manifest["victim"]["wall_s"] < 50
     assert (tmp_path / "b" / "victim.txt").read_text() == "begun\n"
     assert (manifest["cpus"], manifest["victim"]["cpu"]) == ("0", 0)
-    assert processes_with(MARK) == []
+    assert lasting_processes(MARK) == []
 
 
 # As on a busy host: the time is over before the victim has begun.
@@ -127,7 +128,7 @@ def test_a_victim_that_begins_late_is_ended(tmp_path: Path, recorder: Recorder) 
     manifest = manifest_of(tmp_path / "b")
     assert any("by the recorder" in note for note in manifest["notes"])
     assert manifest["victim"]["wall_s"] < 50
-    assert processes_with(MARK) == []
+    assert lasting_processes(MARK) == []
 
 
 @with_trace_cmd
@@ -156,7 +157,7 @@ def test_a_sigkill_while_it_records_undoes_everything(
         process.kill()
     folder = Path(recorder.environment["TMPDIR"])
     deadline = time.monotonic() + 40
-    while (processes_with(str(tmp_path)) or any(folder.iterdir())) and time.monotonic() < deadline:
+    while (commands_with(str(tmp_path)) or any(folder.iterdir())) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
     assert environments_with(str(tmp_path)) == []

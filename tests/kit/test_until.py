@@ -17,8 +17,8 @@ from support.kit.record import (
     SHORT,
     Recorder,
     by_tool,
+    lasting_processes,
     manifest_of,
-    processes_with,
 )
 from support.kit.service import service
 from support.native_tables import Answer, assert_conserved
@@ -160,7 +160,7 @@ def test_a_signal_keeps_what_is_there(
     assert "signal" in manifest_of(bundle)["notes"][0]
     assert "verdict: " in out
     assert open_capture(bundle).event_count > 0
-    assert processes_with(MARK) == []
+    assert lasting_processes(MARK) == []
 
 
 @pytest.mark.measures

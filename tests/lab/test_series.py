@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from support.kit.lab import (
     require_lab,
     series,
 )
-from support.kit.record import ended, manifest_of
+from support.kit.record import TRACING, ended, manifest_of
 
 pytestmark = pytest.mark.alone
 
@@ -242,6 +243,22 @@ def test_an_interrupted_regression_sets_the_sysctl_back(tmp_path: Path) -> None:
         pytest.skip("this kernel has no net.core.skb_defer_max")
     words = ["--defers", "17", "--duration", "20"]
     interrupted("local-regression", tmp_path, "repeat 1 of 10", *words)
+
+
+def test_interrupted_at_its_control_it_leaves_no_trace_instance(tmp_path: Path) -> None:
+    require_lab("iperf3", "pidstat")
+    if not DEFER.exists():
+        pytest.skip("this kernel has no net.core.skb_defer_max")
+    # On one CPU nothing is deferred, and no control runs.
+    words = ["--defers", "17", "--duration", "20", "--cpus", "two"]
+    there = set((TRACING / "instances").iterdir())
+
+    def once() -> None:
+        deadline = time.monotonic() + 20
+        while set((TRACING / "instances").iterdir()) <= there:
+            assert time.monotonic() < deadline
+
+    interrupted("local-regression", tmp_path, "repeat 1 of 10", *words, once=once)
 
 
 def test_only_one_experiment_sets_the_hosts_sysctls(tmp_path: Path) -> None:

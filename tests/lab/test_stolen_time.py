@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.kit.lab import nothing_of_the_lab_left, require_lab
-from support.kit.record import LAB, ended, manifest_of, processes_with
+from support.kit.record import LAB, ended, lasting_processes, manifest_of
 
 pytestmark = pytest.mark.measures
 
@@ -17,7 +17,7 @@ def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
     require_lab("cc", "openssl")
     with nothing_of_the_lab_left(tmp_path) as environment:
         yield environment
-    assert processes_with("udp-load") == []
+    assert lasting_processes("udp-load") == []
 
 
 def test_openssl_is_robbed(tmp_path: Path, temporary: dict[str, str]) -> None:

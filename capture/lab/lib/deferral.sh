@@ -52,7 +52,7 @@ watch_frees() {
 	mkdir "$instance" 2>/dev/null || { instance='' && return 1; }
 	for watch_frees_event in kfree kmem_cache_free; do
 		if ! set_instance "events/kmem/$watch_frees_event/filter" "$watch_frees_filter" || ! set_instance "events/kmem/$watch_frees_event/enable" 1; then
-			remove_instance
+			end_watch_frees
 			return 1
 		fi
 	done
@@ -68,9 +68,14 @@ watch_frees() {
 			cpu == allocator && within ~ /[sH]/ { left++ }
 			END { print read + 0, left + 0 }' "$instance/trace")
 	FREES
+	end_watch_frees
+	return "$watch_frees_status"
+}
+
+# end_watch_frees: a signal may have come before watch_frees got there.
+end_watch_frees() {
 	remove_instance
 	unmount_tracefs
-	return "$watch_frees_status"
 }
 
 # trickle_deferral ALLOCATING_CPU READING_CPU: as watch_frees, of some hundred datagrams from one to the other, so slow that none is

@@ -57,6 +57,7 @@ bad_usage() {
 end() {
 	begin_end "$1"
 	end_running
+	end_watch_frees
 	if [ -n "$state" ]; then
 		[ -z "$workspace" ] || stop_beside
 		end_started

@@ -6,14 +6,14 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from support.host import ROOT, missing, require_alone, require_root_tracing, require_tool
 from support.kit.host_snapshot import lasting_differences, snapshot
-from support.kit.record import ended, processes_with, started
+from support.kit.record import ended, lasting_processes, started
 
 LAB = ROOT / "capture" / "lab"
 EXPERIMENTS = (
@@ -68,7 +68,7 @@ def nothing_of_the_lab_left(folder: Path) -> Iterator[dict[str, str]]:
     gone = {f"namespace {name}" for name in left - namespaces(left=True)}
     before = {what: value for what, value in host.items() if what not in gone}
     assert lasting_differences(before, temporary, seconds=3, whole=True) == []
-    assert processes_with(str(folder)) == []
+    assert lasting_processes(str(folder)) == []
 
 
 def ran(name: str, folder: Path, *options: str) -> Path:
@@ -79,24 +79,33 @@ def ran(name: str, folder: Path, *options: str) -> Path:
     return folder / name
 
 
-def interrupted(name: str, folder: Path, awaited: str, *options: str) -> None:
-    """The experiment, with a Ctrl-C once it has said what is awaited: nothing of it stays."""
+def interrupted(
+    name: str,
+    folder: Path,
+    awaited: str,
+    *options: str,
+    once: Callable[[], object] = lambda: time.sleep(0.5),
+) -> None:
+    """The experiment, with a Ctrl-C once it has said what is awaited and once has returned."""
     with nothing_of_the_lab_left(folder) as environment:
         process = started(
             [LAB / name, "-o", folder / name, *options], env=environment, stderr=subprocess.PIPE
         )
         assert process.stderr is not None
-        said = ""
-        for line in process.stderr:
-            said += line
-            if awaited in line:
-                break
-        assert awaited in said
-        assert namespaces()
-        time.sleep(0.5)
-        os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(timeout=40) == 128 + signal.SIGINT
-        process.stderr.close()
+        try:
+            said = ""
+            for line in process.stderr:
+                said += line
+                if awaited in line:
+                    break
+            assert awaited in said
+            assert namespaces()
+            once()
+        finally:
+            # One that runs on would fail the tests after this one.
+            os.killpg(process.pid, signal.SIGINT)
+            _, rest = process.communicate(timeout=40)
+        assert process.returncode == 128 + signal.SIGINT, rest
     assert {path.name for path in folder.iterdir()} == {"tmp"}
 
 

@@ -137,8 +137,12 @@ def commands_with(word: str) -> dict[int, str]:
     return {pid: line for pid, line in lines.items() if word in line and pid != os.getpid()}
 
 
-def processes_with(word: str) -> list[str]:
-    return list(commands_with(word).values())
+def lasting_processes(word: str, seconds: float = 3) -> list[str]:
+    """Their commands, once that long has passed: one that was killed is seen a moment longer."""
+    deadline = time.monotonic() + seconds
+    while (found := commands_with(word)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return list(found.values())
 
 
 def manifest_of(bundle: Path) -> dict[str, Any]:
@@ -186,7 +190,7 @@ def nothing_left(folder: Path, tool: str | None = None) -> Iterator[dict[str, st
     # What a --check of this host has found is not known there.
     yield {**os.environ, "TMPDIR": str(temporary), "NETCOST_ROOT": str(folder / "none")}
     assert list(temporary.rglob("*")) == []
-    assert processes_with(str(folder)) == []
+    assert lasting_processes(str(folder)) == []
     assert not tool or lasting_differences(before, buffer=tool == "trace-cmd") == []
 
 

@@ -2,16 +2,17 @@
 # other names, which count what they do.
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from support.host import missing
-from support.kit.record import started
+from support.kit.record import commands_with, lasting_processes, started
 
 _SCRIPT = """
 import hashlib, mmap, os, sys, threading
@@ -85,10 +86,13 @@ def service(
             time.sleep(0.05)
         yield found
     finally:
-        children = found.children() if process.poll() is None else []
         process.kill()
         process.wait()
-        subprocess.run(["kill", "-KILL", *map(str, children)], capture_output=True)
+        # Its child, which may have outlived it already.
+        for pid in commands_with(str(script)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        assert lasting_processes(str(script)) == []
 
 
 @contextmanager
