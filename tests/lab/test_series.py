@@ -253,12 +253,13 @@ def test_interrupted_at_its_control_it_leaves_no_trace_instance(tmp_path: Path) 
     words = ["--defers", "17", "--duration", "20", "--cpus", "two"]
     there = set((TRACING / "instances").iterdir())
 
-    def once() -> None:
+    def until_it_watches() -> None:
         deadline = time.monotonic() + 20
         while set((TRACING / "instances").iterdir()) <= there:
             assert time.monotonic() < deadline
+            time.sleep(0.01)
 
-    interrupted("local-regression", tmp_path, "repeat 1 of 10", *words, once=once)
+    interrupted("local-regression", tmp_path, "repeat 1 of 10", *words, wait=until_it_watches)
 
 
 def test_only_one_experiment_sets_the_hosts_sysctls(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ watch_frees() {
 	return "$watch_frees_status"
 }
 
-# end_watch_frees: a signal may have come before watch_frees got there.
+# end_watch_frees: also at the end of an experiment, which a signal may have ended while it watched.
 end_watch_frees() {
 	remove_instance
 	unmount_tracefs

@@ -84,9 +84,9 @@ def interrupted(
     folder: Path,
     awaited: str,
     *options: str,
-    once: Callable[[], object] = lambda: time.sleep(0.5),
+    wait: Callable[[], object] = lambda: time.sleep(0.5),
 ) -> None:
-    """The experiment, with a Ctrl-C once it has said what is awaited and once has returned."""
+    """Ctrl-C once the experiment has said what is awaited and wait has returned: nothing stays."""
     with nothing_of_the_lab_left(folder) as environment:
         process = started(
             [LAB / name, "-o", folder / name, *options], env=environment, stderr=subprocess.PIPE
@@ -100,7 +100,7 @@ def interrupted(
                     break
             assert awaited in said
             assert namespaces()
-            once()
+            wait()
         finally:
             # One that runs on would fail the tests after this one.
             os.killpg(process.pid, signal.SIGINT)

@@ -137,9 +137,9 @@ def commands_with(word: str) -> dict[int, str]:
     return {pid: line for pid, line in lines.items() if word in line and pid != os.getpid()}
 
 
-def lasting_processes(word: str, seconds: float = 3) -> list[str]:
-    """Their commands, once that long has passed: one that was killed is seen a moment longer."""
-    deadline = time.monotonic() + seconds
+def lasting_processes(word: str) -> list[str]:
+    """Commands that still run after three seconds: a killed process takes a moment to vanish."""
+    deadline = time.monotonic() + 3
     while (found := commands_with(word)) and time.monotonic() < deadline:
         time.sleep(0.05)
     return list(found.values())
