@@ -3,23 +3,20 @@
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
 from ..display.templates import without_controls
 from ..errors import AbsentError, ArgumentError, no_such
+from ..plots.painting import painted
 from .form import Form, Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
 # Of a page.
 _WIDTH_INCHES = 10.0
-# A picture's pixels to one of the page's, in width and height.
-_SHARPNESS = 2
 
 
 class Pictures:
@@ -122,7 +119,7 @@ class Pictures:
         figure = self._drawn(_paper, picture, panel)
         width, height = (round(inches * figure.dpi) for inches in figure.get_size_inches())
         with _without_letters():
-            data = _png(figure)
+            data = painted(figure)
         about = {"width": width, "height": height, "alt": figure.get_label()}
         found = {"image/png": data, "text/plain": figure.get_label()}
         return found, {"image/png": about}
@@ -130,28 +127,9 @@ class Pictures:
 
 def _paper(**size: Any) -> "Figure":
     # Without pyplot, which takes long to import and would keep the figure.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(**size)
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _png(figure: "Figure") -> bytes:
-    # Figure.savefig, and the inline backend, would draw it twice: first to place it. No picture is
-    # transparent, and harder compression saves a tenth of a page for half of its pictures' time.
-    from PIL import Image
-
-    figure.set_dpi(_SHARPNESS * figure.dpi)
-    canvas: FigureCanvasAgg = figure.canvas  # type: ignore[assignment]
-    canvas.draw()  # type: ignore[no-untyped-call]
-    drawn = canvas.buffer_rgba()  # type: ignore[no-untyped-call]
-    size = canvas.get_width_height()
-    image = Image.frombuffer("RGBA", size, drawn, "raw", "RGBA", 0, 1)
-    data = BytesIO()
-    image.convert("RGB").save(data, "png", compress_level=3)
-    return data.getvalue()
+    return Figure(**size)
 
 
 @contextmanager

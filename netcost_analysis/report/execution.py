@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from .._native import CaptureError
 from ..errors import bug, is_refusal
+from ..plots.painting import painting_beside
 from ..progress import progress
 
 
@@ -25,7 +26,12 @@ def execute(book: Any, ours: bool = True) -> dict[str, Any]:
 
     book.metadata["language_info"] = {"name": "python"}
     cells = [cell for cell in book.cells if cell.cell_type == "code"]
-    with progress("executing the notebook") as advance, _without_bars(), shell() as running:
+    with ExitStack() as held:
+        advance = held.enter_context(progress("executing the notebook"))
+        held.enter_context(_without_bars())
+        # A cell of another's may set how pictures look, in this process.
+        held.enter_context(painting_beside() if ours else nullcontext())
+        running = held.enter_context(shell())
         if not ours:
             running.show_pictures()
         for done, cell in enumerate(cells, 1):
@@ -34,6 +40,7 @@ def execute(book: Any, ours: bool = True) -> dict[str, Any]:
                 _stop(error, ours)
             if advance:
                 advance(done / len(cells))
+        running.finish_pictures()
         return dict(running.user_ns)
 
 

@@ -3,7 +3,7 @@
 import os
 import sys
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import TextIOBase
 from tempfile import TemporaryDirectory
@@ -45,6 +45,10 @@ class Shell(InteractiveShell):
     displayhook_class = Type(_Hook)
     # Outputs of the cell that runs.
     outputs: list[Any]
+    # Pictures that are painted meanwhile: the output's data, their kind, and what returns them.
+    painted: list[tuple[Any, str, Callable[[], bytes]]]
+    # What showing an answer raised, which IPython only prints.
+    raised: BaseException | None = None
 
     def add(self, kind: str, data: dict[str, Any], **about: Any) -> None:
         """Add an output to the cell that runs; pictures are base64."""
@@ -52,7 +56,20 @@ class Shell(InteractiveShell):
             name: b64encode(value).decode() if isinstance(value, bytes) else value
             for name, value in data.items()
         }
-        self.outputs.append(new_output(kind, data=plain, **about))
+        later = {name: value for name, value in plain.items() if callable(value)}
+        output = new_output(kind, data=plain | dict.fromkeys(later, ""), **about)
+        self.painted += [(output.data, name, value) for name, value in later.items()]
+        self.outputs.append(output)
+
+    def finish_pictures(self) -> None:
+        """Wait for the pictures that are painted meanwhile."""
+        for data, name, value in self.painted:
+            data[name] = b64encode(value()).decode()
+
+    def showtraceback(self, *args: Any, **options: Any) -> None:
+        """Print what was raised, and keep it."""
+        self.raised = sys.exc_info()[1]
+        super().showtraceback(*args, **options)
 
     def enable_gui(self, gui: Any = None) -> None:
         """Open no window: pictures go into the page."""
@@ -65,11 +82,12 @@ class Shell(InteractiveShell):
 
     def run(self, cell: Any) -> BaseException | None:
         """Run a cell of a notebook, and return what it raised."""
-        self.outputs = cell.outputs = []
+        self.outputs, self.raised = [], None
+        cell.outputs = self.outputs
         with redirect_stdout(_Stream(self, "stdout")), redirect_stderr(_Stream(self, "stderr")):
             result = self.run_cell(cell.source, store_history=True)  # type: ignore[no-untyped-call]
         cell.execution_count = result.execution_count
-        error = result.error_before_exec or result.error_in_exec
+        error = result.error_before_exec or result.error_in_exec or self.raised
         return error if isinstance(error, BaseException) else None
 
 
@@ -94,6 +112,7 @@ def shell() -> Iterator[Shell]:
     )
     with TemporaryDirectory() as own, open(os.devnull) as nothing:
         made, stdin = Shell.instance(ipython_dir=own, config=quiet), sys.stdin
+        made.painted = []
         # Nobody can answer the prompt of a cell.
         sys.stdin = nothing
         try:

@@ -65,7 +65,7 @@ def told_by(script: Path, monkeypatch: pytest.MonkeyPatch, **parameters: str | N
     # parameters: of the notebook's first cell.
     told = Told()
     monkeypatch.setattr(display, "display", told.show)
-    monkeypatch.setattr(pictures, "_png", _draw)
+    monkeypatch.setattr(pictures, "painted", _draw)
     monkeypatch.setattr(netcost, "open_capture", _opened)
     mpl.use("agg")
     source = script.read_text()

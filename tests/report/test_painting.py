@@ -1,0 +1,77 @@
+# Pictures painted by another process, while a page is made.
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from nbformat.v4 import new_code_cell, new_notebook
+
+from netcost_analysis.plots import painting
+from netcost_analysis.report import report
+from netcost_analysis.report.execution import NotebookError, execute
+from support.host import SAMPLES
+
+pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) == 1, reason="one CPU: none beside")
+
+
+def curve(label: object = "curve") -> Figure:
+    figure = Figure(figsize=(4, 2), layout="constrained")
+    figure.subplots().plot([1, 3, 2], label=label)
+    return figure
+
+
+def test_another_process_paints_the_same() -> None:
+    with painting.painting_beside():
+        beside = painting.painted(curve())
+        assert callable(beside)
+        assert beside() == painting.png(curve())
+
+
+def test_what_cannot_be_sent_is_painted_here() -> None:
+    figure = curve()
+    figure.axes[0].xaxis.set_major_formatter(lambda value, _: f"{value} s")
+    with painting.painting_beside():
+        assert isinstance(painting.painted(figure), bytes)
+
+
+def test_a_picture_outlives_the_process_that_painted(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[subprocess.Popen[bytes]] = []
+
+    class Kept(subprocess.Popen[bytes]):
+        def __init__(self, *args: object, **options: object) -> None:
+            super().__init__(*args, **options)  # type: ignore[call-overload]
+            begun.append(self)
+
+    monkeypatch.setattr(painting, "Popen", Kept)
+    with painting.painting_beside():
+        os.kill(begun[0].pid, signal.SIGKILL)
+        begun[0].wait()
+        beside = painting.painted(curve())
+        assert callable(beside)
+        assert beside() == painting.png(curve())
+
+
+def test_an_answer_that_cannot_be_shown_stops_the_notebook() -> None:
+    # IPython prints what showing raises, and goes on: the page would lack it.
+    source = "class Broken:\n    def _ipython_display_(self): 1 / 0\nBroken()"
+    book = new_notebook(cells=[new_code_cell(source)])
+    with pytest.raises(NotebookError, match="ZeroDivisionError"):
+        execute(book, ours=False)
+
+
+def test_a_page_has_the_pictures_that_one_process_paints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def page(name: str) -> str:
+        book = report.find_notebook("stolen-time")
+        report.write_report(
+            book, str(SAMPLES / "quiet-interface.netcost.tar.zst"), str(tmp_path / name)
+        )
+        return (tmp_path / name).read_text()
+
+    beside = page("beside.html")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    assert page("alone.html") == beside
