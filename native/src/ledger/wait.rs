@@ -57,6 +57,12 @@ impl Waits {
         Waits { causality, keeps_answers, ..Waits::default() }
     }
 
+    /// These CPUs record something, now or later, as a first pass has found.
+    pub fn over(mut self, cpus: impl IntoIterator<Item = u32>) -> Waits {
+        cpus.into_iter().for_each(|cpu| self.record(cpu));
+        self
+    }
+
     /// Takes what a CPU tells.
     pub fn take(&mut self, part: &mut Part) {
         if part.has_events && !self.is_recorded(part.cpu) {
@@ -251,6 +257,19 @@ mod tests {
         assert_eq!(waits.displaced[&(0, 70)], 50);
         assert_eq!(waits.answers[0].wait_ns, 70);
         assert_eq!(waits.answers[0].wake_ns, None);
+    }
+
+    #[test]
+    fn a_cpu_that_records_later_counts_where_that_is_known() {
+        let left = [at(100, What::Out(true)), at(150, What::Migrate(0, 1)), at(160, What::Migrate(1, 0))];
+        let points = [&left[..], &[at(200, What::In(0, 70))]].concat();
+        let waits_of = |mut waits: Waits| {
+            waits.take(&mut Part { points: points.clone(), has_events: true, ..Part::default() });
+            waits.settle_round(i64::MAX);
+            waits.answers.iter().map(|answer| answer.wait_ns).collect::<Vec<_>>()
+        };
+        assert_eq!(waits_of(Waits::new(None, true)), []);
+        assert_eq!(waits_of(Waits::new(None, true).over([0, 1])), [100]);
     }
 
     // Moved after the loss: the wait is older than its stretch on the new CPU.

@@ -117,9 +117,11 @@ impl Cpu {
         }
         self.doubt(self.no_softirq_ns, now, "softirq exit without its entry");
         self.rows.ended(softirq_thief(vec), 0);
+        // Counted, wanted or not: numbers do not hang on the window.
+        let softirq = self.softirqs.end_unseen(vec);
         if self.settings.want.softirqs && self.settings.touches(now, now) {
             let (victim, in_kthread) = (self.current.victim(), !self.current.is_ordinary());
-            self.rows.softirqs.push(self.softirqs.row_of_exit(vec, victim, in_kthread, now));
+            self.rows.softirqs.push(softirq.row(victim, in_kthread, Some(now)));
         }
     }
 

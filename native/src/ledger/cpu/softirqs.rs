@@ -8,7 +8,6 @@
 
 use crate::ledger::cpu::raise::{Origin, Raises};
 use crate::ledger::cpu::softirq::{Raised, Softirq};
-use crate::ledger::rows::SoftirqRow;
 use crate::ledger::softirq::{policy, VECTORS};
 use crate::ledger::thief::Class;
 
@@ -43,9 +42,10 @@ impl Softirqs {
         self.is_open.then_some(&mut self.run)
     }
 
-    /// The row of one of which nothing but its exit was seen.
-    pub fn row_of_exit(&self, vec: u8, victim: u32, in_kthread: bool, now: i64) -> SoftirqRow {
-        Softirq::unseen(vec, self.ordinal).row(victim, in_kthread, Some(now))
+    /// One of which nothing but its exit was seen. It is counted, so that no two have one number.
+    pub fn end_unseen(&mut self, vec: u8) -> Softirq {
+        self.ordinal += 1;
+        Softirq::unseen(vec, self.ordinal)
     }
 
     /// One is raised.
