@@ -104,8 +104,8 @@ impl Lane {
     /// The softirqs whose handler is there, or will not come: raised by which line, and the devices that they polled.
     fn settle(&mut self, is_over: bool, mut show: impl FnMut(Line, Option<&[u32]>)) {
         let last_ns = self.handlers.last().map_or(i64::MIN, |handler| handler.0);
-        // All before one that is there are.
-        let there = self.waiting.iter().rposition(|softirq| softirq.exit_ns <= last_ns).map_or(0, |place| place + 1);
+        // A handler that began within the same tick of the clock may be yet to come.
+        let there = self.waiting.iter().rposition(|softirq| softirq.exit_ns < last_ns).map_or(0, |place| place + 1);
         let count = if is_over { self.waiting.len() } else { there.max(self.waiting.len().saturating_sub(INSIDE)) };
         for softirq in self.waiting.drain(..count) {
             let Some(line) = raiser(&self.handlers, &softirq) else {

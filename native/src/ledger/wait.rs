@@ -135,7 +135,7 @@ impl Waits {
 
     fn settle(&mut self, watermark: i64) {
         self.points.sort_by_key(|point| (point.time_ns, point.order));
-        let count = self.points.partition_point(|point| point.time_ns <= watermark);
+        let count = self.points.partition_point(|point| point.time_ns < watermark);
         let mut points = std::mem::take(&mut self.points);
         for point in points.drain(..count) {
             self.happen(point);

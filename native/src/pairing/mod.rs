@@ -108,7 +108,7 @@ impl Cpu {
         self.waiting.sort_by_key(|softirq| (softirq.entry_ns, softirq.ordinal));
         let latest = self.irqs.latest();
         let many = self.waiting.len().saturating_sub(INSIDE);
-        let rest = self.waiting[many..].iter().rposition(|one| latest.is_some_and(|latest| latest >= one.exit_ns));
+        let rest = self.waiting[many..].iter().rposition(|one| latest.is_some_and(|latest| latest > one.exit_ns));
         self.take(many + rest.map_or(0, |place| place + 1), side);
         self.irqs.forget();
     }

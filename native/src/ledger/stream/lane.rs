@@ -75,7 +75,7 @@ impl Lane {
             self.hardirqs.due(known_ns, |_| true),
             self.polls.due(known_ns, |_| true),
             self.softirqs.due(known_ns, |_| true),
-            self.slices.due(known_ns, |row| row.1.in_ns <= waits_ns),
+            self.slices.due(known_ns, |row| row.1.in_ns < waits_ns),
             self.coverage.due(known_ns, |_| true),
         ]
     }
@@ -127,7 +127,7 @@ mod tests {
         [0, 1, 2].into_iter().for_each(|row| lane.answer(answer(row)));
         assert_eq!(lane.due(Settled { known_ns: 20, waits_ns: 9 })[4], 0);
         lane.take(slices(2, &[(20, 30)]), (8, 100), true);
-        assert_eq!(lane.due(Settled { known_ns: 30, waits_ns: 20 })[4], 2);
+        assert_eq!(lane.due(Settled { known_ns: 30, waits_ns: 21 })[4], 2);
         let found = lane.leave(0, [0, 0, 0, 0, 2, 0]);
         let waits: Vec<_> = found.rows.slices.rows().iter().map(|row| (row.in_ns, row.wait_ns)).collect();
         assert_eq!(waits, [(10, Some(11)), (20, Some(12))]);
