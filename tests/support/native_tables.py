@@ -165,5 +165,8 @@ def assert_conserved(answer: Answer) -> None:
         length = max(0, min(row["out_ns"], end) - max(row["in_ns"], start))
         assert slice_parts(row) == length, f"parts make {slice_parts(row)} of {length}: {row}"
         assert unknown_within(unknown.get(row["cpu"], []), row) == row["unknown_ns"], row
+    # Polls name their softirq by it.
+    numbers = Counter((row["cpu"], row["ordinal"]) for row in getattr(answer, "softirqs", []))
+    assert max(numbers.values(), default=1) == 1, numbers.most_common(1)
     for row in (*getattr(answer, "softirqs", []), *getattr(answer, "hardirqs", [])):
         assert (row["self_ns"] or 0) >= 0, row

@@ -205,6 +205,10 @@ mod tests {
         lane.handlers.push((10, 20, (25, 0)));
         lane.settle(false, |line, _| found.push(line));
         assert_eq!(found, []);
+        // It may have begun before the exit, in the same tick of the clock.
+        lane.handlers.push((15, 15, (27, 0)));
+        lane.settle(false, |line, _| found.push(line));
+        assert_eq!(found, []);
         lane.handlers.push((30, 40, (26, 0)));
         lane.settle(false, |line, _| found.push(line));
         assert_eq!(found, [(25, 0)]);

@@ -147,6 +147,16 @@ mod tests {
     }
 
     #[test]
+    fn one_that_only_ends_has_a_number_of_its_own() {
+        let mut softirqs = Softirqs::default();
+        enter(&mut softirqs, NET_RX, 10);
+        let first = softirqs.end().map(Softirq::ordinal);
+        let unseen = softirqs.end_unseen(NET_RX).ordinal();
+        enter(&mut softirqs, NET_RX, 20);
+        assert_eq!((first, unseen, softirqs.end().map(Softirq::ordinal)), (Some(1), 2, Some(3)));
+    }
+
+    #[test]
     fn a_line_leads_to_the_first_that_polls() {
         let mut softirqs = Softirqs::default();
         softirqs.led_by(25);
