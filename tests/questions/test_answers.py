@@ -70,7 +70,7 @@ def test_answers_are_as_frozen(
 ) -> None:
     found, refusals = [], {}
     if subject != PAINTED:
-        monkeypatch.setattr(pictures, "_png", Figure.draw_without_rendering)
+        monkeypatch.setattr(pictures, "painted", Figure.draw_without_rendering)
     ask = asked_of(subject)
     for answer in answers(ask, FEW.get(subject, TOPICS)):
         assert_whole(answer)

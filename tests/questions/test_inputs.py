@@ -52,7 +52,7 @@ def test_what_is_read_is_declared(name: str, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(Aggregate, "__call__", grouped)
     monkeypatch.setattr(reading, "whole", noted)
-    monkeypatch.setattr(pictures, "_png", lambda figure: b"")
+    monkeypatch.setattr(pictures, "painted", lambda figure: b"")
     answer = timeline.ask(name)
     assert read == set(OWN[name].tables)
     # Its pictures and words ask for groups too.
