@@ -29,7 +29,7 @@ def execute(book: Any, ours: bool = True) -> dict[str, Any]:
     with ExitStack() as held:
         advance = held.enter_context(progress("executing the notebook"))
         held.enter_context(_without_bars())
-        # A cell of another's may set how pictures look, in this process.
+        # A user's cells may change matplotlib's settings, which another process does not see.
         held.enter_context(painting_beside() if ours else nullcontext())
         running = held.enter_context(shell())
         if not ours:

@@ -14,12 +14,15 @@ from netcost_analysis.report import report
 from netcost_analysis.report.execution import NotebookError, execute
 from support.host import SAMPLES
 
-pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) == 1, reason="one CPU: none beside")
+
+@pytest.fixture(autouse=True)
+def two_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
 
 
-def curve(label: object = "curve") -> Figure:
+def curve() -> Figure:
     figure = Figure(figsize=(4, 2), layout="constrained")
-    figure.subplots().plot([1, 3, 2], label=label)
+    figure.subplots().plot([1, 3, 2])
     return figure
 
 

@@ -121,7 +121,7 @@ impl Join {
 
     /// What is known when every CPU has told its last part.
     pub fn end(self, mut parts: Vec<Part>, end_ns: i64) -> Joined {
-        // What holds a CPU holds it until the end.
+        // Nothing comes after the end.
         parts.iter_mut().for_each(|part| part.unsettled_since = i64::MAX);
         let mut joined = self.state.into_inner().unwrap_or_else(PoisonError::into_inner).joined;
         joined.settle(parts.into_iter().enumerate().collect(), i64::MAX);

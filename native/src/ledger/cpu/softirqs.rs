@@ -42,7 +42,7 @@ impl Softirqs {
         self.is_open.then_some(&mut self.run)
     }
 
-    /// One of which nothing but its exit was seen. It is counted, so that no two have one number.
+    /// A softirq ends whose entry was not seen. It gets a number of its own.
     pub fn end_unseen(&mut self, vec: u8) -> Softirq {
         self.ordinal += 1;
         Softirq::unseen(vec, self.ordinal)
