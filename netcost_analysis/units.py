@@ -89,6 +89,11 @@ def thousands(value: Any) -> str:
     return f"{value:,.0f}" if abs(value) < 1e4 else f"{value / 1e3:,.0f} thousand"
 
 
+def significant(value: float, digits: int = 3) -> str:
+    """So many digits, and all of them before the point: "1.25", "19,351", never "1.94e+04"."""
+    return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:,.{digits}g}"
+
+
 def mbit(bytes_per_s: Any) -> str:
     return f"{8 * float(bytes_per_s) / 1e6:,.0f} Mbit/s"
 

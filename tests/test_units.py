@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from netcost_analysis.units import duration, ranges, share, signed_share
+from netcost_analysis.units import duration, ranges, share, signed_share, significant
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,10 @@ def test_ranges(cpus: list[int], text: str) -> None:
 )
 def test_signed_share(fraction: float, text: str) -> None:
     assert signed_share(fraction) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.2345, "1.23"), (999.4, "999"), (1000, "1,000"), (-4.325e8, "-432,500,000")]
+)
+def test_significant_digits_never_take_an_exponent(value: float, text: str) -> None:
+    assert significant(value) == text

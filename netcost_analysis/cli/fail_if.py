@@ -123,7 +123,7 @@ class Threshold:
 
     def _repeats(self, row: Mapping[Any, Any], figure: tuple[Any, ...], from_zero: bool) -> Any:
         # Blocks of time say how much a run scatters in itself, so of repeats this is the least.
-        from ..stats.change import LEAST_REPEATS, repeats_that_tell
+        from ..stats.change import LEAST_REPEATS, deviation_of, repeats_that_tell
 
         if row["differs"] in ("refused", "one_side"):
             return None
@@ -133,7 +133,7 @@ class Threshold:
         apart = (0.0 if from_zero else self.number) - value
         wide = high - value if apart > 0 else value - low
         observed = min(row["base_observations"], row["new_observations"])
-        needed = repeats_that_tell(abs(apart), wide, observed)
+        needed = repeats_that_tell(abs(apart), deviation_of(wide, observed))
         if needed is None or row["observed_in"] == "repeats":
             return needed
         return max(LEAST_REPEATS, -(-needed // observed))

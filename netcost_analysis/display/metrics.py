@@ -84,9 +84,11 @@ def found(row: Mapping[Any, Any]) -> str:
 def _more(row: Mapping[Any, Any]) -> str:
     # "" where there are enough to tell a change that matters.
     more = row["more_repeats"]
+    if absent(more):
+        return ": 1,000 a side would not tell 5 %"
     # With one run a side, or blocks of time, nobody knows how far runs scatter.
     least = "at least " if row["differs"] == "too_few" or row["observed_in"] == "blocks" else ""
-    return "" if absent(more) or not more else f": {least}{more:,} more a side tell 5 %"
+    return "" if not more else f": {least}{more:,} more a side tell 5 %"
 
 
 def from_to(row: Mapping[Any, Any]) -> str:

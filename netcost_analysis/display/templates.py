@@ -90,7 +90,7 @@ FILTERS = {
     "mbit": units.mbit,
     "plural": units.plural,
     "number": lambda value, digits=0: f"{value:,.{digits}f}",
-    "significant": lambda value, digits=3: f"{value:,.{digits}g}",
+    "significant": units.significant,
     "code": code,
     "code_block": code_block,
     "joined": joined,

@@ -165,23 +165,33 @@ def change_from(base: Side, new: Side, relative: bool, paired: bool = False) -> 
     return change
 
 
-def repeats_that_tell(apart: float, wide: float, number: int) -> int | None:
+def repeats_that_tell(apart: float, deviation: float) -> int | None:
     """How many repeats of either side tell a figure from a limit, in four of five experiments.
 
-    apart: how far it is from the limit. wide: how far its interval, of number repeats a side,
-    reaches there. None where more than _MOST would be needed.
+    apart: how far it is from the limit. deviation: the standard deviation of a side's repeats. None
+    where more than _MOST would be needed; LEAST_REPEATS at least.
     """
+    counts = np.arange(LEAST_REPEATS, _MOST + 1)
+    reach = _reach((1 + CONFIDENCE) / 2, counts) + _reach(POWER, counts)
+    enough = apart >= deviation * reach
+    return int(counts[enough][0]) if enough.any() and apart > 0 else None
+
+
+def deviation_of(wide: float, number: int) -> float:
+    """The standard deviation of repeats, of which number a side have an interval that wide.
+
+    wide: from the figure to one end.
+    """
+    return float(wide / _reach((1 + CONFIDENCE) / 2, max(number, 2)))
+
+
+def _reach(chance: float, repeats: "Ints | int") -> Floats:
+    # How far a quantile of the difference of two means is from it, in standard deviations.
     from scipy.special import stdtrit
 
-    counts = np.arange(LEAST_REPEATS, _MOST + 1)
-
-    def reach(chance: float, repeats: "Ints | int") -> Floats:
-        found: Floats = stdtrit(2 * np.asarray(repeats) - 2, chance) / np.sqrt(repeats)
-        return found
-
-    scatter = wide / reach((1 + CONFIDENCE) / 2, max(number, 2))
-    enough = apart >= scatter * (reach((1 + CONFIDENCE) / 2, counts) + reach(POWER, counts))
-    return int(counts[enough][0]) if enough.any() and apart > 0 else None
+    count = np.asarray(repeats)
+    found: Floats = stdtrit(2 * count - 2, chance) * np.sqrt(2 / count)
+    return found
 
 
 def _bounded(value: float, found: Judged) -> Estimate:

@@ -20,6 +20,7 @@ from netcost_analysis.stats.change import (
     blocks,
     change_of,
     combined,
+    deviation_of,
     holm,
     repeats,
     repeats_that_tell,
@@ -134,13 +135,14 @@ def test_planted_changes_are_found_more_often_with_more_repeats() -> None:
 # As many repeats as are said to be needed find what is there in about four of five.
 def test_as_many_repeats_as_are_needed() -> None:
     # Of 6 a side Student's interval of 1 standard deviation reaches 1.29.
-    needed = repeats_that_tell(1.5, 1.2864, 6)
+    needed = repeats_that_tell(1.5, deviation_of(1.2864, 6))
     assert needed is not None
     assert power(needed, 1.5, 200)[0] == pytest.approx(0.8, abs=0.08)
     assert power(needed - 3, 1.5, 200)[0] < 0.75
-    assert repeats_that_tell(0.001, 1, 6) is None
-    assert repeats_that_tell(0.0, 0.0, 6) is None
-    assert repeats_that_tell(1, 0.0, 6) == 6
+    assert deviation_of(1.2864, 6) == pytest.approx(1, abs=1e-4)
+    assert repeats_that_tell(0.001, 1) is None
+    assert repeats_that_tell(0.0, 0.0) is None
+    assert repeats_that_tell(1, 0.0) == 6
 
 
 # What has no test of its own has nearly the same interval where it is that change.
