@@ -72,7 +72,8 @@ def test_signed_share(fraction: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(1.2345, "1.23"), (999.4, "999"), (1000, "1,000"), (-4.325e8, "-432,500,000")]
+    ("value", "text"),
+    [(1.2345, "1.23"), (999.4, "999"), (1000, "1,000"), (-4.325e8, "-432,500,000")],
 )
 def test_significant_digits_never_take_an_exponent(value: float, text: str) -> None:
     assert significant(value) == text

@@ -189,8 +189,8 @@ def _reach(chance: float, repeats: "Ints | int") -> Floats:
     # How far a quantile of the difference of two means is from it, in standard deviations.
     from scipy.special import stdtrit
 
-    count = np.asarray(repeats)
-    found: Floats = stdtrit(2 * count - 2, chance) * np.sqrt(2 / count)
+    count = np.asarray(repeats, "float64")
+    found: Floats = np.asarray(stdtrit(2 * count - 2, chance) * np.sqrt(2 / count), "float64")
     return found
 
 
