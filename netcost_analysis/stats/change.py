@@ -190,8 +190,7 @@ def _reach(chance: float, repeats: "Ints | int") -> Floats:
     from scipy.special import stdtrit
 
     count = np.asarray(repeats, "float64")
-    found: Floats = np.asarray(stdtrit(2 * count - 2, chance) * np.sqrt(2 / count), "float64")
-    return found
+    return np.asarray(stdtrit(2 * count - 2, chance) * np.sqrt(2 / count), "float64")
 
 
 def _bounded(value: float, found: Judged) -> Estimate:

@@ -93,7 +93,9 @@ def needed(scatter: float, count: int) -> int:
     draw = np.random.default_rng(3)
     values = {side: list(100 + scatter * draw.standard_normal(count)) for side in ("base", "new")}
     runs = {side: [(None, one) for one in of] for side, of in values.items()}
-    return more_repeats(runs, True)  # type: ignore[arg-type]
+    more = more_repeats(runs, True)  # type: ignore[arg-type]
+    assert more is not None
+    return more
 
 
 def test_more_scatter_takes_more_repeats() -> None:
