@@ -21,7 +21,7 @@ LEAST_BLOCKS = 8
 # The correlation of neighbouring blocks up to which they count as observations of their own.
 _UNLIKE = 0.0
 # How often as many repeats as are said to be needed suffice, and how many are none.
-POWER, _MOST = 0.8, 1_000
+POWER, MOST_REPEATS = 0.8, 1_000
 
 Counts = tuple[Floats, Floats]
 
@@ -169,18 +169,18 @@ def repeats_that_tell(apart: float, deviation: float) -> int | None:
     """How many repeats of either side tell a figure from a limit, in four of five experiments.
 
     apart: how far it is from the limit. deviation: the standard deviation of a side's repeats. None
-    where more than _MOST would be needed; LEAST_REPEATS at least.
+    where more than MOST_REPEATS would be needed; LEAST_REPEATS at least.
     """
-    counts = np.arange(LEAST_REPEATS, _MOST + 1)
+    counts = np.arange(LEAST_REPEATS, MOST_REPEATS + 1)
     reach = _reach((1 + CONFIDENCE) / 2, counts) + _reach(POWER, counts)
     enough = apart >= deviation * reach
     return int(counts[enough][0]) if enough.any() and apart > 0 else None
 
 
 def deviation_of(wide: float, number: int) -> float:
-    """The standard deviation of repeats, of which number a side have an interval that wide.
+    """The standard deviation of repeats, from the width of their interval.
 
-    wide: from the figure to one end.
+    wide: from the figure to one end. number: repeats of each side.
     """
     return float(wide / _reach((1 + CONFIDENCE) / 2, max(number, 2)))
 

@@ -27,6 +27,15 @@ server() {
 	echo nsenter --net="/run/netns/$server_ns" taskset -c "$victim_cpu" "$@"
 }
 
+# load_of PROGRAM PROTOCOL SECONDS: both, for netcost-record's shell. sockperf's server says what came when it is interrupted.
+load_of() {
+	load_of_client="$(client "$@") >\"\$NETCOST_FILES/$(report_of "$1")\""
+	case $1 in
+	iperf3) echo "$(server "$1") >/dev/null & sleep 0.2; $load_of_client; wait" ;;
+	sockperf) echo "$(server "$1") >\"\$NETCOST_FILES/server.txt\" & sleep 0.2; $load_of_client; kill -INT \$!; wait" ;;
+	esac
+}
+
 # await_server PROGRAM: until it listens; sockperf's does to datagrams.
 await_server() {
 	case $1 in
