@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from netcost_analysis.display.metrics import found, from_to, metric_name, quantity, span
+from netcost_analysis.stats.change import MOST_REPEATS
 
 ROW = {
     "metric": "received_bits_per_second",
@@ -35,6 +36,7 @@ ROW = {
             ("+2.0 %",),
         ),
         ({"differs": "no", "p_adjusted": 0.094, "more_repeats": 7}, ("-59.2 %", "0.094", "7 more")),
+        ({"differs": "no"}, ("-59.2 %", f"{MOST_REPEATS:,} a side")),
         ({"differs": "too_few", "more_repeats": 5}, ("too few repeats", "at least 5 more")),
         ({"differs": "refused"}, ("not compared",)),
         ({"new": None}, ("base alone",)),

@@ -13,7 +13,7 @@ READ = """
     size=14
     . "$1/lib/local-programs.sh"
     read_throughput sockperf "$2"
-    echo "$throughput"
+    echo "$received $sent"
 """
 
 

@@ -8,14 +8,13 @@ sockperf_wait=2
 
 # client PROGRAM PROTOCOL SECONDS: its command, which takes a second more.
 client() {
-	client_iperf="iperf3 --client $address --port $port --omit 1 --connect-timeout 5000 --json"
-	# shellcheck disable=SC2086 # client_iperf is words
+	client_iperf="iperf3 --client $address --port $port --omit 1 --time $3 --connect-timeout 5000 --json"
 	case $1,$2 in
-	sockperf,udp) set -- sockperf throughput -i "$address" -p $port --msg-size "$size" --time $(($3 + 1)) ;;
-	iperf3,udp) set -- $client_iperf --time "$3" --udp --bitrate 0 --length "$size" ;;
-	iperf3,tcp) set -- $client_iperf --time "$3" --length 131072 ;;
+	iperf3,udp) client_command="$client_iperf --udp --bitrate 0 --length $size" ;;
+	iperf3,tcp) client_command="$client_iperf --length 131072" ;;
+	sockperf,udp) client_command="sockperf throughput -i $address -p $port --msg-size $size --time $(($3 + 1))" ;;
 	esac
-	echo nsenter --net="/run/netns/$client_ns" taskset -c "$client_cpu" "$@"
+	echo "nsenter --net=/run/netns/$client_ns taskset -c $client_cpu $client_command"
 }
 
 # server PROGRAM: its command.
@@ -68,26 +67,29 @@ said() {
 		END { print value }' "$1"
 }
 
-# read_throughput PROGRAM FOLDER: sets throughput to "RECEIVED SENT CLIENT_CPU SERVER_CPU", in bits/s and percent, by what
-# client and server printed into FOLDER. sockperf reports no CPU time, and of all that its client sent its server received a
-# share: the same share of what it sent in a second arrived.
+# read_throughput PROGRAM FOLDER: sets received and sent, in bits/s, and client_percent and server_percent of a CPU, by what
+# client and server printed into FOLDER. sockperf reports no CPU time. Its server received a share of all that its client
+# sent: the same share of what it sent in a second arrived.
 read_throughput() {
 	read_throughput_report=$2/$(report_of "$1")
 	case $1 in
 	iperf3)
-		throughput=$(for read_throughput_name in sum_received:bits_per_second sum_sent:bits_per_second \
-			cpu_utilization_percent:host_total cpu_utilization_percent:remote_total; do
-			said "$read_throughput_report" "${read_throughput_name%:*}" "${read_throughput_name#*:}"
-		done | paste -s -d ' ' -)
+		received=$(said "$read_throughput_report" sum_received bits_per_second)
+		sent=$(said "$read_throughput_report" sum_sent bits_per_second)
+		client_percent=$(said "$read_throughput_report" cpu_utilization_percent host_total)
+		server_percent=$(said "$read_throughput_report" cpu_utilization_percent remote_total)
 		;;
 	sockperf)
-		throughput=$(awk -v bits=$((size * 8)) '
-			/ messages sent in / { sent = $4 }
-			/Message Rate is / { rate = $6 * bits }
-			/ messages received and handled/ { received = $3; any = 1 }
-			END { if (rate && any) printf "%.0f %.0f", rate * (received < sent ? received / sent : 1), rate }
-		' "$read_throughput_report" "$2/server.txt")
+		client_percent='' server_percent=''
+		read -r received sent <<-RATES
+			$(awk -v bits=$((size * 8)) '
+				/ messages sent in / { sent = $4 }
+				/Message Rate is / { rate = $6 * bits }
+				/ messages received and handled/ { received = $3; any = 1 }
+				END { if (rate && any) printf "%.0f %.0f", rate * (received < sent ? received / sent : 1), rate }
+			' "$read_throughput_report" "$2/server.txt")
+		RATES
 		;;
 	esac
-	[ -n "${throughput%% *}" ] || die "$1 left no throughput in $read_throughput_report"
+	[ -n "$received" ] || die "$1 left no throughput in $read_throughput_report"
 }
