@@ -1,6 +1,5 @@
 """Every column and figure of an answer, once: columns.toml has type, unit and definition."""
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -42,6 +41,8 @@ class Column:
 @cache
 def columns() -> dict[str, Column]:
     """All columns by name."""
+    import tomllib
+
     text = Path(__file__).with_name("columns.toml").read_text(encoding="utf-8")
     return {name: Column(name, **parts) for name, parts in tomllib.loads(text).items()}
 

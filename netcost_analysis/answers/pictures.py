@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from .._native import CaptureError
 from ..display.templates import without_controls
 from ..errors import AbsentError, ArgumentError, no_such
-from ..plots.painting import painted
 from .form import Form, Picture
 
 if TYPE_CHECKING:
@@ -116,6 +115,9 @@ class Pictures:
         return figure
 
     def _shown(self, picture: Picture, panel: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+        # It imports what paints in another process, which commands without a picture do not need.
+        from ..plots.painting import painted
+
         figure = self._drawn(_paper, picture, panel)
         width, height = (round(inches * figure.dpi) for inches in figure.get_size_inches())
         with _without_letters():
