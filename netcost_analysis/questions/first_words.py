@@ -10,7 +10,7 @@ from ..timeline.owners import by_total, summed, victim_of
 from ..timeline.task import Task, by_of, comm_of, is_of, label_of
 from ..units import absent, duration, share, were
 from .completeness.unrecorded import unrecorded_ns
-from .network_cost import INTERRUPTS, missing_words, opening, unknown_words
+from .network_cost import INTERRUPTS, SOFTIRQS, missing_words, opening, unknown_words
 from .stolen import stolen_from
 from .stolen_sums import share_of
 
@@ -36,42 +36,48 @@ def first_words(
     unseen = tuple(event for event in INTERRUPTS if event in cost.not_recorded)
     if victim is None or len(unseen) == len(INTERRUPTS):
         return []
-    part = f", as far as it was recorded: {few(unseen)} {were(len(unseen))} not" if unseen else ""
-    lines = [*unknown_words(cost), f"{_taken(timeline, victim)}{part}."]
+    lines = [*unknown_words(cost), *_taken(timeline, victim)]
+    if unseen:
+        kind = "softirqs" if set(unseen) & set(SOFTIRQS) else "interrupt handlers"
+        lines[-1] += (
+            f" What it took in {kind} is unknown: {few(unseen)} {were(len(unseen))} not recorded."
+        )
     if beyond:
         from .beyond_trace import beyond_words
 
         lines += beyond_words(beyond)
-    sure = f"CPU time is {coverage_words(cost.recorded_share, cost.owned_share)}"
+    sure = f"CPU time is {coverage_words(cost.recorded_share, cost.owned_share)}."
     if missing := missing_words(cost):
-        sure += f"; the kernel counted {missing} that are not in it"
-    return [*lines, f"{sure}."]
+        sure += f" The recording misses {missing}."
+    return [*lines, sure]
 
 
-def _taken(timeline: "Timeline", victim: Task) -> str:
+def _taken(timeline: "Timeline", victim: Task) -> list[str]:
     row, name = stolen_from(timeline, victim).row, label_of(timeline, victim)
     during, window_ns = timeline.window.during, timeline.duration_ns
     # The window may have named it already.
     its = "its" if comm_of(timeline, victim) in during else f"{name}'s"
     begin = opening(during, window_ns)
-    took = between(row["stolen_network_ns"], row["stolen_network_max_ns"])
     if absent(row["on_cpu_ns"]):
-        of = f"from {name}; how long it was on a CPU is unknown without sched_switch"
-        return f"{begin} took {took or 'nothing'} {of}"
-    of = f"of {its} {duration(row['on_cpu_ns'])} on CPU"
+        took = _at_most(between(row["stolen_network_ns"], row["stolen_network_max_ns"]))
+        unknown = f"Without sched_switch it is unknown how long {name} was on a CPU."
+        return [f"{begin} took {took or 'nothing'} from {name}. {unknown}"]
+    of = f" of {its} {duration(row['on_cpu_ns'])} on CPU"
     if not during:
         of += f" in {duration(window_ns)}"
-    if not took:
-        text = f"{begin} took nothing {of}"
-    else:
-        text = f"{begin} took {_range(timeline, victim, row, of)}{_thieves(timeline, victim)}"
+    took = _range(timeline, victim, row)
+    text = f"{begin} took {took or 'none'}{of}{_thieves(timeline, victim) if took else ''}."
     waited = row["displaced_ns"]
     if not absent(waited) and waited >= _WORTH_SAYING * row["on_cpu_ns"] and waited:
-        text += f"; it waited {duration(waited)} more for network work in kernel threads"
-    return text
+        text += f" {name} waited another {duration(waited)} while kernel threads did network work."
+    return [text]
 
 
-def _range(timeline: "Timeline", victim: Task, row: dict[str, Any], of: str) -> str:
+def _at_most(text: str) -> str:
+    return text.replace("≤", "at most")
+
+
+def _range(timeline: "Timeline", victim: Task, row: dict[str, Any]) -> str:
     low, high = row["stolen_network_ns"], row["stolen_network_max_ns"]
     shares = row["stolen_network_share"], row["stolen_network_max_share"]
     missing = unrecorded_ns(timeline, by_of(victim))
@@ -82,10 +88,10 @@ def _range(timeline: "Timeline", victim: Task, row: dict[str, Any], of: str) -> 
         # The range comes only from what was counted and not recorded.
         if low and duration(high - most) == duration(low) != duration(high):
             of_whole = share(share_of(expected, row["on_cpu_ns"]))
-            at_most = f"at most {duration(high)}, {share(shares[1])}"
-            return f"some {duration(expected)} {of}, {of_whole}, {at_most}"
-    taken = between(low, high).replace("≤", "at most")
-    return f"{taken} {of}, {share_between(*shares)}"
+            at_most = f"at most {duration(high)} ({share(shares[1])}),"
+            return f"about {duration(expected)} ({of_whole}), {at_most}"
+    taken = between(low, high)
+    return f"{_at_most(taken)} ({share_between(*shares)})" if taken else ""
 
 
 def _thieves(timeline: "Timeline", victim: Task) -> str:
@@ -100,4 +106,4 @@ def _thieves(timeline: "Timeline", victim: Task) -> str:
     order = by_total(taken)
     named = [f"{_OUTSIDE.get(who, who)} {duration(taken[who])}" for who in order[:_THIEVES]]
     more = len(order) - len(named)
-    return f" ({', '.join(named)}{f' and {more} more' if more else ''})" if named else ""
+    return f": {', '.join(named)}{f' and {more} more' if more else ''}" if named else ""

@@ -160,27 +160,27 @@ def network_words(
     if cost.not_recorded:
         lacking = f"{few(cost.not_recorded)} {were(len(cost.not_recorded))} not recorded"
     if set(SOFTIRQS) & set(cost.not_recorded):
-        return [*lines, f"What networking cost in all this capture cannot say: {lacking}."]
+        return [*lines, f"This capture cannot say what networking cost in all: {lacking}."]
     whole = "all CPU time"
     if len(cost.by_cpu) == 1:
         whole = f"the time of CPU {next(iter(cost.by_cpu))}"
     missing = missing_words(cost)
-    counted = f"the kernel counted {missing} that are not in it" if missing else ""
+    misses = f"the recording misses {missing}" if missing else ""
     sure = coverage_words(cost.recorded_share, cost.owned_share)
     used = share_between(cost.network_cpu_share, cost.network_cpu_max_share) if known else ""
-    if not known or (counted and not used):
-        nothing = "nothing of it has a known owner" if not known else ""
+    if not known or (misses and not used):
+        nothing = "none of it has a known owner" if not known else ""
         if not cost.recorded_share:
-            nothing = "nothing of it was recorded"
-        why = ", and ".join(filter(None, (nothing, counted)))
-        return [*lines, f"How much networking used of {whole} is not known: {why} ({sure})."]
+            nothing = "none of it was recorded"
+        why = ", and ".join(filter(None, (nothing, misses)))
+        return [*lines, f"How much of {whole} networking used is unknown: {why} ({sure})."]
     if not used and cost.unknown_cpu_share > 0:
         whole += " that has a known owner"
     text = f"{opening(during if alone else '', cost.window_ns)} used"
-    text += f" {used or 'nothing'}{_or_more(cost)} of {whole}"
+    text += f" {used or 'none'}{_or_more(cost)} of {whole}"
     times = between(cost.network_cpu_ns, cost.network_cpu_max_ns)
     if times:
-        text += f", {times} of {duration(cost.cpu_ns)}"
+        text += f" ({times} of {duration(cost.cpu_ns)})"
     if len(cost.by_cpu) > 1:
         parts = [
             f"{share_between(of_cpu.network_cpu_share, of_cpu.network_cpu_max_share)} of CPU {cpu}"
@@ -190,17 +190,15 @@ def network_words(
         rest = [f"{len(parts[_NAMED:])} more"] if parts[_NAMED:] else []
         text += f": {', '.join([*parts[:_NAMED], *rest])}" if parts else ""
     if alone:
-        text += f" ({'; '.join(filter(None, (sure, counted)))})"
-    if cost.not_recorded:
-        text += f", and more: {lacking}"
+        text += f" ({'; '.join(filter(None, (sure, misses)))})"
     if trace and trace.network_cpu_max_ns is not None:
         used = share_between(trace.network_cpu_share, trace.network_cpu_max_share) or "nothing"
-        text += f"; in the whole trace, {duration(trace.window_ns)}, "
-        text += f"it was {used}{_or_more(trace)}"
-    lines.append(f"{text}.")
+        text += f"; in the whole trace ({duration(trace.window_ns)}) it was {used}{_or_more(trace)}"
+    text += f". It may have used more: {lacking}." if lacking else "."
+    lines.append(text)
     if cost.is_open:
         ran = duration(cost.kworkers_ns)
-        lines.append(f"kworkers ran {ran}; what of it was networking this does not show.")
+        lines.append(f"kworkers ran {ran}; how much of that was networking is unknown.")
     return lines
 
 
@@ -208,7 +206,7 @@ def opening(during: str, window_ns: int) -> str:
     """How a sentence about a window begins; during: whose run it is, "" for none."""
     if not during:
         return "Networking"
-    return f"{during[0].upper()}{during[1:]}, {duration(window_ns)}, networking"
+    return f"{during[0].upper()}{during[1:]} ({duration(window_ns)}), networking"
 
 
 def unknown_words(cost: NetworkCost) -> list[str]:
@@ -224,12 +222,11 @@ def _or_more(cost: NetworkCost) -> str:
 
 
 def missing_words(cost: NetworkCost) -> str:
-    """What the kernel counted and no figure includes; "" for nothing."""
+    """What the recording lacks of what the kernel counted; "" for nothing."""
     softirqs, interrupts = cost.softirqs_missing, cost.interrupts_missing
     counts = []
     if softirqs:
         counts.append(plural(softirqs, "network softirq"))
     if interrupts:
-        kind = "that may be network"
-        counts.append(plural(interrupts, f"interrupt {kind}", f"interrupts {kind}"))
-    return " and ".join(counts)
+        counts.append(plural(interrupts, "possible network interrupt"))
+    return f"{' and '.join(counts)} that the kernel counted" if counts else ""
