@@ -13,13 +13,13 @@ from matplotlib.figure import Figure
 from pyarrow import table
 
 import netcost_analysis as netcost
-from netcost_analysis.answers import pictures
 from netcost_analysis.answers.answer import Answer
 from netcost_analysis.answers.ask import Ask
 from netcost_analysis.answers.registry import TOPICS, questions
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.cli.answer_output import plain_part, print_parts, shown_parts
 from netcost_analysis.export.dataset import TABLES
+from netcost_analysis.plots import painting
 from netcost_analysis.schema import column, columns
 from netcost_analysis.timeline import reading
 from netcost_analysis.timeline.tables import Tables
@@ -70,7 +70,7 @@ def test_answers_are_as_frozen(
 ) -> None:
     found, refusals = [], {}
     if subject != PAINTED:
-        monkeypatch.setattr(pictures, "painted", Figure.draw_without_rendering)
+        monkeypatch.setattr(painting, "painted", Figure.draw_without_rendering)
     ask = asked_of(subject)
     for answer in answers(ask, FEW.get(subject, TOPICS)):
         assert_whole(answer)

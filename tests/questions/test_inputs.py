@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.answers import pictures
 from netcost_analysis.answers.registry import questions
 from netcost_analysis.capture.capture import Capture
+from netcost_analysis.plots import painting
 from netcost_analysis.timeline import reading
 from netcost_analysis.timeline.aggregates import Aggregate
 from support.energy_bundles import kept_energy
@@ -52,7 +52,7 @@ def test_what_is_read_is_declared(name: str, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(Aggregate, "__call__", grouped)
     monkeypatch.setattr(reading, "whole", noted)
-    monkeypatch.setattr(pictures, "painted", lambda figure: b"")
+    monkeypatch.setattr(painting, "painted", lambda figure: b"")
     answer = timeline.ask(name)
     assert read == set(OWN[name].tables)
     # Its pictures and words ask for groups too.

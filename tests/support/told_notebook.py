@@ -10,9 +10,9 @@ from IPython import display
 from matplotlib.figure import Figure
 
 import netcost_analysis as netcost
-from netcost_analysis.answers import pictures
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.opening.opening import open_capture
+from netcost_analysis.plots import painting
 from netcost_analysis.report.report import FURTHER
 from support.host import ROOT, SAMPLES
 from support.kept import kept
@@ -65,7 +65,7 @@ def told_by(script: Path, monkeypatch: pytest.MonkeyPatch, **parameters: str | N
     # parameters: of the notebook's first cell.
     told = Told()
     monkeypatch.setattr(display, "display", told.show)
-    monkeypatch.setattr(pictures, "painted", _draw)
+    monkeypatch.setattr(painting, "painted", _draw)
     monkeypatch.setattr(netcost, "open_capture", _opened)
     mpl.use("agg")
     source = script.read_text()
