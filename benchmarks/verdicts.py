@@ -14,8 +14,7 @@ import pandas as pd
 from netcost_analysis import open_capture
 from netcost_analysis.questions.comparison.counted import network
 from netcost_analysis.stats.change import Change, Counts, blocks, change_from, holm, repeats
-from netcost_analysis.stats.permutation import CHANCE, of_sides
-from netcost_analysis.stats.resampling import Floats
+from netcost_analysis.stats.resampling import CHANCE, Floats, of_sides
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample-data"
 # Repeats on each side, changes in standard deviations between repeats, and how many metrics are

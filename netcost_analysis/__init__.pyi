@@ -14,8 +14,8 @@ from .comparison.run_set import run_set as run_set
 from .export.dataset import Exported as Exported
 from .export.dataset import ExportedTable as ExportedTable
 from .export.perfetto import PerfettoTrace as PerfettoTrace
-from .fleet.fleet import Fleet as Fleet
-from .fleet.fleet import open_fleet as open_fleet
+from .fleet import Fleet as Fleet
+from .fleet import open_fleet as open_fleet
 from .gathering.gather import Gathered as Gathered
 from .gathering.gather import gather_fleet as gather_fleet
 from .masking import Masked as Masked

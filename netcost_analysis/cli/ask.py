@@ -105,7 +105,7 @@ def command(
     QUESTION --help shows the options of one. Columns and their meaning: docs/columns.md.
     """
     from ..answers.answer import NO_WINDOW
-    from ..fleet.dataset import is_dataset
+    from ..fleet import is_dataset
     from ..opening.experiment import is_experiment, open_experiment
 
     one, notes = _question(question), list[str]()
@@ -116,7 +116,7 @@ def command(
         nothing_beside_experiment()
         answer = open_experiment(path).ask(question, **given)
     elif is_dataset(path):
-        from ..fleet.fleet import open_fleet
+        from ..fleet import open_fleet
 
         if part.is_given:
             raise click.UsageError("a fleet takes no --window, --start, --end and --cpu")

@@ -33,7 +33,7 @@ def command(path: str, as_json: bool) -> None:
     What it is, how sure the figures are, who lost what to whom, the five findings that matter most,
     each with its question, and what cannot be told.
     """
-    from ..fleet.dataset import is_dataset
+    from ..fleet import is_dataset
     from ..opening.experiment import is_experiment, open_experiment
     from ..report.digest import encoded, of_experiment, of_fleet, of_recording
     from .options import nothing_beside_experiment
@@ -42,7 +42,7 @@ def command(path: str, as_json: bool) -> None:
         nothing_beside_experiment()
         made = of_experiment(open_experiment(path))
     elif is_dataset(path):
-        from ..fleet.fleet import open_fleet
+        from ..fleet import open_fleet
 
         made = of_fleet(open_fleet(path))
     else:

@@ -27,6 +27,6 @@ def command(path: str, output: str | None, as_json: bool) -> None:
     What changed and when, captures that are far from others like them, costs by kernel, driver,
     device and host; each with the capture and the command that opens it.
     """
-    from ..fleet.fleet import open_fleet
+    from ..fleet import open_fleet
 
     write_up(open_fleet(path), _QUESTIONS, "fleet", output, as_json)

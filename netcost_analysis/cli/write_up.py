@@ -15,7 +15,7 @@ from .table import by_importance, fitting
 
 if TYPE_CHECKING:
     from ..answers.answer import Answer
-    from ..fleet.fleet import Fleet
+    from ..fleet import Fleet
     from ..opening.experiment import Experiment
 
 # The width of a mail.

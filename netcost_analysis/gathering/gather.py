@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .._native import __version__
-from ..fleet.dataset import Dataset, is_dataset, require_free
+from ..fleet import Dataset, is_dataset, require_free
 from ..progress import is_watched
 from .ask_capture import LASTING, Answered
 from .cluster import ask_all, ask_here, connected

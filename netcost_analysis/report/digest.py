@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from ..answers.answer import Answer
     from ..capture.capture import Capture
-    from ..fleet.fleet import Fleet
+    from ..fleet import Fleet
     from ..opening.experiment import Experiment
     from ..timeline.timeline import Timeline
 

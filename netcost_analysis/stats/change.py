@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .permutation import Judged, one_side, two_sides
-from .resampling import CONFIDENCE, Floats, Ints
+from .resampling import CONFIDENCE, Floats, Ints, Judged, one_side, two_sides
 
 _RESAMPLES = 2_000
 _SEED = 14

@@ -25,7 +25,7 @@ from netcost_analysis.stats.change import (
     repeats,
     repeats_that_tell,
 )
-from netcost_analysis.stats.permutation import two_sides
+from netcost_analysis.stats.resampling import two_sides
 
 
 def test_the_figure_of_a_side_and_its_change() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from netcost_analysis.fleet.dataset import TABLES, Dataset
+from netcost_analysis.fleet import TABLES, Dataset
 from netcost_analysis.gathering.gather import gather_fleet
 from support.perfdata import Header, cpu, recording
 from support.perfdata import happenings as h

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ...stats.least_squares import coefficients
+from ...stats.line import coefficients
 from ...stats.resampling import Floats, drawn, middle
 
 _RESAMPLES = 4000

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ...stats.least_squares import line_by_sums
+from ...stats.line import line_by_sums
 from .paired import Gathered
 from .poll_costs import MIN_POLLS, MIN_SPREAD
 

@@ -13,7 +13,7 @@ from ...comparison.comparison import Comparison
 from ...display.metrics import chance, judged, moved, quantity
 from ...display.tables import Table
 from ...stats.change import LEAST_REPEATS, change_from, estimate, holm
-from ...stats.permutation import CHANCE, least_chance
+from ...stats.resampling import CHANCE, least_chance
 from ...units import absent, plural
 from .comparability import findings, refusals
 from .counted import VICTIM_SHARE

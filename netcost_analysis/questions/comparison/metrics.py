@@ -12,8 +12,7 @@ from ...comparison.run import Run
 from ...errors import AbsentError, no_such
 from ...progress import each
 from ...stats.change import LEAST_REPEATS, Counts, Side, blocks, change_of, repeats
-from ...stats.permutation import CHANCE
-from ...stats.resampling import Floats
+from ...stats.resampling import CHANCE, Floats
 from ...timeline.reading import once
 from .counted import Counted, Metric, of_recordings
 from .run_blocks import by_block, run_blocks

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from ...errors import LackingError
-from ...fleet.fleet import Fleet
+from ...fleet import Fleet
 from ...timeline.reading import once
 from ...units import printable
 

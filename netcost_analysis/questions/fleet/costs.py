@@ -6,7 +6,7 @@ import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...fleet.fleet import Fleet
+from ...fleet import Fleet
 from .capture_costs import SUMS, capture_costs, command_for, ratios, require_answers
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import pandas as pd
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...errors import ArgumentError, LackingError, no_such
-from ...fleet.fleet import Fleet
+from ...fleet import Fleet
 from .capture_costs import COLUMNS, UNKNOWN, capture_costs
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...fleet.fleet import Fleet
+from ...fleet import Fleet
 from ...stats.resampling import Floats
 from .capture_costs import capture_costs, command_for, require_answers, shown_time
 from .cost_parts import PARTS, parts_of

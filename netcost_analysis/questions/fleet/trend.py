@@ -10,7 +10,7 @@ import pandas as pd
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...display.tables import listed
-from ...fleet.fleet import Fleet
+from ...fleet import Fleet
 from ...stats.change import adjusted, combined
 from ...stats.change_points import ChangePoint, change_points, first_chance
 from ...stats.resampling import Floats, Ints

@@ -2,7 +2,7 @@
 
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...fleet.fleet import Fleet
+from ...fleet import Fleet
 from .capture_costs import command_for
 
 

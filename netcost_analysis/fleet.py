@@ -1,8 +1,8 @@
-"""A fleet's dataset: a Parquet file for each capture, which is replaced whole.
+"""A fleet: the answers to many captures, a Parquet file for each, which is replaced whole.
 
 A file has one row: the capture, and lists with its rows of the other tables. So whatever ends a
 run, a reader finds all that is known of a capture, or nothing. docs/scaling.md says what each
-column is.
+column is. Captures are read and asked in netcost_analysis.gathering, above the questions.
 """
 
 import fcntl
@@ -10,17 +10,24 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from .._native import CaptureError
-from ..errors import ArgumentError
-from ..files import replacing
+from ._native import CaptureError
+from .accessors import OfFleet
+from .errors import ArgumentError
+from .files import replacing
+from .units import plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 MARK = "fleet.json"
 # Of the files; a dataset of another format is not read.
@@ -90,10 +97,9 @@ def require_free(folder: str | Path) -> None:
 
 
 class Dataset:
-    """The answers to a fleet, in a folder.
+    """The answers to a fleet, in an existing folder.
 
-    folder: an existing one; create makes one. Raises CaptureError where it is none, or of another
-    format than this netcost's.
+    Raises CaptureError where it is none, or of another format than this netcost's.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -115,10 +121,7 @@ class Dataset:
 
     @classmethod
     def create(cls, folder: str | Path) -> "Dataset":
-        """The dataset of a folder, which is made where there is none.
-
-        Raises ArgumentError for a folder in which there is something else.
-        """
+        """The dataset of a folder, which is made where there is none, as require_free allows."""
         require_free(folder)
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
@@ -212,3 +215,82 @@ def table_of(captures: pa.Table, name: str) -> pa.Table:
         [*whose.take(pc.list_parent_indices(lists)).columns, *pc.list_flatten(lists).flatten()],
         schema=pa.schema([*_IDENTITY, *_LISTS[name]]),
     )
+
+
+def open_fleet(path: str | Path) -> "Fleet":
+    """Open the answers to a fleet, which netcost fleet and gather_fleet write.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder.
+
+    Returns
+    -------
+    Fleet
+        Its tables, and what it is asked.
+
+    Raises
+    ------
+    CaptureError
+        Where it is none, or a netcost with another format wrote it.
+    OSError
+        Where it cannot be read.
+    """
+    return Fleet(path)
+
+
+class Fleet(OfFleet):
+    """The answers to many captures; open_fleet makes one.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._data = Dataset(path)
+
+    @cached_property
+    def captures(self) -> "pd.DataFrame":
+        """A row per capture, those that could not be read too: docs/scaling.md has the columns."""
+        return self._table("captures")
+
+    @cached_property
+    def answers(self) -> "pd.DataFrame":
+        """A row per capture that could be read: sums over all of it."""
+        return self._table("answers")
+
+    @cached_property
+    def devices(self) -> "pd.DataFrame":
+        """A row per capture and device: its driver, time, interrupts, polls and packets."""
+        return self._table("devices")
+
+    @cached_property
+    def histograms(self) -> "pd.DataFrame":
+        """A row per capture, histogram and bin: low and high, both within it, count and ns."""
+        return self._table("histograms")
+
+    @cached_property
+    def _whole(self) -> "pa.Table":
+        return self._data.scan()
+
+    def _table(self, name: str) -> "pd.DataFrame":
+        import pandas as pd
+
+        # Integers that may be null stay integers.
+        masked = {pa.int64(): pd.Int64Dtype()}
+        frame: pd.DataFrame = table_of(self._whole, name).to_pandas(types_mapper=masked.get)
+        return frame
+
+    @property
+    def recording_to_name(self) -> str:
+        """What to name instead, for what takes a recording and no fleet."""
+        paths = self.answers["path"]
+        return f"open one of its captures, as {paths.iloc[0]}" if len(paths) else "it has none"
+
+    def __repr__(self) -> str:
+        errors = int(self.captures["error_kind"].notna().sum())
+        return f"Fleet {self.path}: {plural(len(self.captures), 'capture')}, {errors:,} unreadable"

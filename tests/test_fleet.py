@@ -9,7 +9,7 @@ import pytest
 
 from netcost_analysis import CaptureError
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.fleet.dataset import Dataset
+from netcost_analysis.fleet import Dataset
 
 
 def row(path: str, events: int = 1) -> dict[str, Any]:
