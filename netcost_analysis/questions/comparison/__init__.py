@@ -3,10 +3,9 @@
 from .changes import changes
 from .comparability import comparability
 from .cost_tree import cost_tree
-from .observations import observations
 from .one_cpu_control import one_cpu_control
 from .other_causes import other_causes
-from .runs_compared import runs_compared
+from .runs_compared import observations, runs_compared
 from .throughput_prediction import throughput_prediction
 
 __all__ = [

@@ -12,9 +12,16 @@ from ...errors import ArgumentError, no_such
 from ...progress import each
 from ...stats.change import holm
 from .comparability import refusals
-from .metrics import Observed, change_columns, differs, has_few, observed, primary_name
-from .repeats_needed import more_repeats
-from .work_metrics import is_work
+from .metrics import (
+    Observed,
+    change_columns,
+    differs,
+    has_few,
+    more_repeats,
+    observed,
+    primary_name,
+)
+from .work import is_work
 
 
 class Load(NamedTuple):

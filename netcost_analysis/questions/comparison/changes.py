@@ -21,14 +21,14 @@ from .metrics import (
     Observed,
     OneSided,
     differs,
+    more_repeats,
     observed,
     observed_columns,
     one_sided,
     primary_name,
 )
-from .repeats_needed import more_repeats
 from .victim_losses import NEIGHBOURS, victim_losses
-from .work_metrics import is_work
+from .work import is_work
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

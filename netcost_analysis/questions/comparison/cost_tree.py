@@ -11,9 +11,17 @@ from ...comparison.comparison import Comparison
 from ...display.metrics import signed_duration
 from ...display.tables import Table
 from ...units import absent, duration, signed_share
-from .cost_branches import LEVELS, SMALL, branches, left_out, moved_between, summed, tree_of
+from .cost_branches import (
+    LEVELS,
+    SMALL,
+    branches,
+    left_out,
+    moved_between,
+    summed,
+    tree_of,
+    who_paid,
+)
 from .tasks import require_tasks
-from .who_paid import who_paid
 from .work import unit_of
 
 if TYPE_CHECKING:

@@ -11,14 +11,21 @@ from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...errors import AbsentError, no_such
 from ...progress import each
-from ...stats.change import LEAST_REPEATS, Counts, Side, blocks, change_of, repeats
+from ...stats.change import (
+    LEAST_REPEATS,
+    Counts,
+    Side,
+    blocks,
+    change_of,
+    repeats,
+    repeats_that_tell,
+)
 from ...stats.resampling import CHANCE, Floats
 from ...timeline.reading import once
 from .counted import Counted, Metric, of_recordings
 from .run_blocks import by_block, run_blocks
 from .tasks import require_tasks
-from .work import Unit, throughput_of, unit_of, units_of
-from .work_metrics import is_traffic, printed, unit_of_work
+from .work import Unit, is_traffic, printed, throughput_of, unit_of, unit_of_work, units_of
 
 
 class Observed(NamedTuple):
@@ -272,3 +279,19 @@ def differs(rows: pd.DataFrame) -> "pd.Series[str]":
     excludes = (rows["change_low"] > 0) | (rows["change_high"] < 0)
     apart = excludes & (rows["p_adjusted"] < CHANCE)
     return apart.map({True: "yes", False: "no"})
+
+
+# The change to tell, as a share of the base or in points of a share.
+TOLD = 0.05
+
+
+def more_repeats(runs: dict[str, list[tuple[Run, float]]], relative: bool) -> int | None:
+    # How many more on each side; 0 where there are enough, None where no number that can be run
+    # is. runs: by side, each run and its value. With one run a side the scatter is unknown.
+    values = [np.array([value for _, value in of]) for of in runs.values()]
+    told = TOLD * abs(float(np.mean(values[0]))) if relative else TOLD
+    variances = [one.var(ddof=1) for one in values if len(one) > 1]
+    needed: int | None = LEAST_REPEATS
+    if variances and told > 0:
+        needed = repeats_that_tell(told, float(np.sqrt(np.mean(variances))))
+    return None if needed is None else max(needed - min(map(len, values)), 0)

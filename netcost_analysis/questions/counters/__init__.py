@@ -4,7 +4,6 @@ What perf stat counted beside a recording: of each CPU (cpu_counters), and over 
 experiment (counters_by_step), per thousand instructions and per packet.
 """
 
-from .counters_by_step import counters_by_step
-from .cpu_counters import cpu_counters
+from .cpu_counters import counters_by_step, cpu_counters
 
 __all__ = ["counters_by_step", "cpu_counters"]

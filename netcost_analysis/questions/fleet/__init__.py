@@ -1,11 +1,9 @@
 """Fleets: many captures together, as netcost fleet keeps their answers."""
 
-from .costs import by_device, by_driver, by_host, by_kernel
-from .fleet_captures import fleet_captures
-from .histograms import fleet_poll_sizes, fleet_softirq_lengths
+from .captures import fleet_captures, unreadable
+from .costs import by_device, by_driver, by_host, by_kernel, fleet_poll_sizes, fleet_softirq_lengths
 from .outliers import outliers
 from .trend import trend
-from .unreadable import unreadable
 
 __all__ = [
     "by_device",

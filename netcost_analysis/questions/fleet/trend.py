@@ -14,9 +14,8 @@ from ...fleet import Fleet
 from ...stats.change import adjusted, combined
 from ...stats.change_points import ChangePoint, change_points, first_chance
 from ...stats.resampling import Floats, Ints
-from .capture_costs import capture_costs, command_for, require_answers, shown_time
-from .cost_parts import PARTS, parts_of
-from .outliers import METRICS
+from .captures import capture_costs, command_for, require_answers, shown_time
+from .outliers import METRICS, PARTS, parts_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

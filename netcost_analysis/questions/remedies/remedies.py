@@ -16,8 +16,7 @@ from ...timeline.timeline import Timeline
 from ..batches.paired import INPUTS
 from ..processes.deferral import not_deferred
 from ..victim import one_asked_or_chosen
-from .fewer_polls import POLLS, saved
-from .robbed import Removable, Robbed
+from .robbed import POLLS, Removable, Robbed, saved
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

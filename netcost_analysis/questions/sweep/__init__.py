@@ -5,12 +5,10 @@ A row for each condition (by_rate), what mpstat says (cpu_by_rate), whose packet
 say of its end (saturation), and how a sweep was made (made_by).
 """
 
-from .by_rate import by_rate
-from .cheaper_path import cheaper_path
-from .cpu_by_rate import cpu_by_rate
-from .destinations import destinations
-from .made_by import made_by
+from .by_rate import by_rate, cpu_by_rate
+from .pairs import cheaper_path, destinations
 from .saturation import saturation
+from .steps import made_by
 
 __all__ = [
     "by_rate",

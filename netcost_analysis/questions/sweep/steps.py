@@ -1,10 +1,14 @@
-# The steps of a sweep: runs that are repeats of each other, by curve and rate.
+# The steps of a sweep: runs that are repeats of each other, by curve and rate. And how it was made.
 
+import sys
 from dataclasses import dataclass
 from math import inf, nan
 
-from ..._native import CaptureError
+from ..._native import CaptureError, __version__
+from ...answers.answer import Answer
+from ...answers.question import question
 from ...capture.bundle import Bundle
+from ...capture.checksum import checksum_of_all
 from ...capture.requires import unrecorded
 from ...comparison.run import REPEATS, Run
 from ...comparison.run_set import run_set
@@ -14,6 +18,7 @@ from ...timeline.reading import once
 from ..batches.curves import PATHS, RATES, named
 from ..batches.rate_curve import NEEDS
 from ..completeness.completeness import MAX_MISSING, network_missing
+from ..completeness.provenance import versions
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,3 +121,28 @@ def require_steps(experiment: Experiment) -> None:
         )
     if "bundle" not in steps:
         raise CaptureError(f"{experiment.path} has no recordings: its table has no column bundle")
+
+
+@question(rows=0)
+def made_by(experiment: Experiment) -> Answer:
+    """How an experiment was made: kernel, times, checksum, versions, and the command to repeat it.
+
+    sha256 is of its file, or of what sha256sum prints for the files of its folder in the order of
+    their names. Source: experiment.json, the files, and the installed versions.
+    """
+    said = experiment.experiment
+    return Answer(
+        path=str(experiment.path),
+        sha256=checksum_of_all(experiment.path),
+        experiment=said.experiment,
+        kernel=said.kernel,
+        started=said.started,
+        ended=said.ended,
+        command=said.command,
+        step_count=len(experiment.steps),
+        recording_count=sum(map(experiment.has, experiment.recordings)),
+        notes=tuple(said.notes),
+        netcost=__version__,
+        python=".".join(map(str, sys.version_info[:3])),
+        libraries=versions(),
+    )

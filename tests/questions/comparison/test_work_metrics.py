@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.comparison.metrics import observed
-from netcost_analysis.questions.comparison.repeats_needed import TOLD, more_repeats
-from netcost_analysis.questions.comparison.work_metrics import is_work, printed
+from netcost_analysis.questions.comparison.metrics import TOLD, more_repeats, observed
+from netcost_analysis.questions.comparison.work import is_work, printed
 from support.run_sets import compared, measured, recorded
 
 NETPERF = """\

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from netcost_analysis.questions.remedies.fewer_polls import of_polls
+from netcost_analysis.questions.remedies.robbed import of_polls
 
 WHY = "batches of 1 size only"
 

@@ -1,21 +1,30 @@
-# Pairs of steps that differ in one label only, and the difference between them at each rate.
+# Pairs of steps that differ in one label only, and the difference between them at each rate: which
+# data path is cheaper, and what a second destination adds.
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ...answers.answer import Answer
+from ...answers.question import question
+from ...display.tables import listed
 from ...errors import ArgumentError, no_such
 from ...opening.experiment import Experiment
 from ...progress import each
 from ...stats.change import LEAST_REPEATS, adjusted, change_of
 from ...stats.resampling import CONFIDENCE
-from ..batches.curves import named
+from ..batches.curves import PATHS, named
 from ..comparison.metrics import differs, sides_of
 from .step_figures import UNITS, side_counts
 from .steps import Step, require_steps, steps_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 # Figures that are measured in blocks of time, and whether a change is given as a share.
 METRICS = {
@@ -135,3 +144,111 @@ def _rate(step: Step) -> float:
     counts = side_counts(step, "rate_per_s")
     done, passed = (sum(float(one[side].sum()) for one in counts) for side in (0, 1))
     return done / passed if passed else float("nan")
+
+
+# No difference was found.
+NEITHER = "~"
+
+
+@question(
+    check=lambda experiment: require_pairs(experiment, PATHS),
+    rows=80,
+    columns=("alike", "offered", "cheaper", *COLUMNS),
+    shares=CHANGES,
+)
+def cheaper_path(experiment: Experiment, metric: str = "network_ns_per_packet") -> Answer:
+    """Which data path is cheaper at each rate of packets, and the interval of the difference.
+
+    - metric: The cost: network_ns_per_packet (on the measured CPU), network_share, batch_mean or
+      victim_share (more of the last two is not cheaper: cheaper is empty).
+
+    A row per rate and pair of paths that differ in nothing else; alike: their other labels, as far
+    as steps differ in them. Intervals: permutation, over repeats where both have 6 or more, else
+    over blocks of time of these recordings. The latter say nothing about other runs. Where steps
+    with 6 repeats show how far runs of one condition scatter, single runs' intervals are widened by
+    that (run_scatter, assumed to be alike at all rates). Chances: permutation, corrected for asking
+    at several rates (Benjamini, Hochberg).
+
+    Source: the steps of by_rate.
+    """
+    frame = pairs(experiment, PATHS, metric)
+    frame["cheaper"] = ""
+    if metric in ("network_ns_per_packet", "network_share"):
+        less = frame["new_name"].where(frame["change"] < 0, frame["base_name"])
+        frame["cheaper"] = less.where(frame["differs"] == "yes", NEITHER)
+    return Answer(
+        frame,
+        verdicts=[
+            _verdict(str(base), str(new), rows)
+            for (base, new), rows in frame.groupby(["base_name", "new_name"], sort=False)
+        ],
+        of_blocks=int((frame["observed_in"] == "blocks").sum()),
+        scatter=frame["run_scatter"].max(),
+    )
+
+
+def _verdict(base: str, new: str, rows: pd.DataFrame) -> dict[str, Any]:
+    # At how many rates each of two paths is cheaper, and by how much, seen from the path that is
+    # cheaper more often.
+    rates = {name: int((rows["cheaper"] == name).sum()) for name in (base, new, NEITHER)}
+    won, lost = sorted((base, new), key=lambda name: -rates[name])
+    ordered = listed(by_change(rows[rows["cheaper"] == won]))
+    return {
+        "cheaper_name": won,
+        "dearer_name": lost,
+        "cheaper_at": rates[won],
+        "dearer_at": rates[lost],
+        "told_apart_not": rates[NEITHER],
+        "compared": len(rows),
+        "least_change": ordered[0] if ordered else None,
+        "most_change": ordered[-1] if ordered else None,
+    }
+
+
+_LABEL = ("destinations",)
+
+
+@question(
+    check=lambda experiment: require_pairs(experiment, _LABEL),
+    rows=80,
+    columns=("alike", "offered", "differs", *COLUMNS),
+    shares=CHANGES,
+)
+def destinations(experiment: Experiment, metric: str = "network_share") -> Answer:
+    """What the same packets cost to one destination and to two: the difference at each rate.
+
+    - metric: What is compared: network_share (of the measured CPU), network_ns_per_packet,
+      batch_mean or victim_share.
+
+    A row per rate and pair of steps that differ only in their destinations, as in cheaper_path,
+    without cheaper. At the rate max the two differ in their rate too, and so in their share of the
+    CPU: base_rate_per_s, new_rate_per_s.
+
+    Source: as cheaper_path.
+    """
+    frame = pairs(experiment, _LABEL, metric)
+    of_paths = []
+    for alike, rows in frame.groupby("alike", sort=False):
+        apart = by_change(rows[rows["differs"] == "yes"], ascending=False)
+        of_paths.append(
+            {
+                "alike": str(alike),
+                "compared": len(rows),
+                "differing": len(apart),
+                "most_change": next(iter(listed(apart.head(1))), None),
+            }
+        )
+    return Answer(frame, of_paths=of_paths)
+
+
+def _draw(ax: "Axes", answer: Answer) -> None:
+    from .plots import differences
+
+    differences(ax, answer.frame)
+
+
+for _question, _title in (
+    (cheaper_path, "Difference between data paths at each rate, with its interval"),
+    (destinations, "Difference between one destination and two at each rate"),
+):
+    _question.plot(title=_title, height=lambda answer: 1.0 + 0.3 * len(answer.frame))(_draw)
