@@ -12,7 +12,7 @@ from netcost_analysis import Run, open_capture
 from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.comparison.run_set import RunSet
 from netcost_analysis.questions.comparison.comparability import findings
-from netcost_analysis.questions.comparison.finding import Finding
+from netcost_analysis.questions.comparison.rules import Finding
 from support.device_bundles import bundle, net_dev
 from support.perfdata import Cpu, cpu
 from support.perfdata import happenings as h

@@ -13,7 +13,7 @@ from ...timeline.task import rows_of
 from .counted import network
 from .run_blocks import by_block, run_blocks
 from .tasks import of_task, scheduled_of, task_of, victim_of
-from .work import Unit, unit_of
+from .work import Unit, require_recorded, unit_of
 
 # Busy for this share of the time: no time to spare.
 SATURATED = 0.95
@@ -33,11 +33,7 @@ class Times(NamedTuple):
 
 def require_work(comparison: Comparison) -> Unit:
     # The unit of work of two recorded sides.
-    for side, runs in comparison.sides.items():
-        if not runs.recorded:
-            raise CaptureError(
-                f"no run of {side} was recorded, so nobody knows what limits its throughput"
-            )
+    require_recorded(comparison, "what limits its throughput")
     unit = unit_of(comparison)
     if unit.name == "second":
         raise CaptureError(
@@ -56,7 +52,7 @@ def times_of(run: Run, name: str, comparison: Comparison) -> Times | None:
         rows = recording.sums[:0] if task is None else rows_of(recording.sums, task)
         if not len(rows):
             return None
-        had = _ns(run, rows)
+        had = by_block(recording, rows)
         if scheduled_of(run) is not None and rows["tid"].nunique() == 1:
             spare = of_task(run, task, "asleep", "ns")
             waits = (of_task(run, task, what, "ns") for what in ("wake-up", "runnable"))
@@ -66,15 +62,11 @@ def times_of(run: Run, name: str, comparison: Comparison) -> Times | None:
         if not len(rows):
             return None
         had = life = recording.seconds * 1e9
-        spare = _ns(run, rows[_is_spare(rows, run, comparison)])
+        spare = by_block(recording, rows[_is_spare(rows, run, comparison)])
     softirqs = rows[(network(rows) & rows["context"].isin(["softirq", "poll"])).to_numpy(bool)]
     received = softirqs[(softirqs["thief"] != "NET_TX").to_numpy(bool)]
-    return Times(had, _ns(run, softirqs), _ns(run, received), spare, life)
-
-
-def _ns(run: Run, rows: pd.DataFrame) -> Floats:
-    recording = run_blocks(run)
-    return by_block(recording, pd.Series(recording.sums.index.isin(rows.index)))
+    in_softirqs, in_net_rx = (by_block(recording, some) for some in (softirqs, received))
+    return Times(had, in_softirqs, in_net_rx, spare, life)
 
 
 def _is_spare(rows: pd.DataFrame, run: Run, comparison: Comparison) -> "pd.Series[bool]":

@@ -27,7 +27,7 @@ from .metrics import (
     one_sided,
     primary_name,
 )
-from .victim_losses import NEIGHBOURS, victim_losses
+from .tasks import NEIGHBOURS, victim_losses
 from .work import is_work
 
 if TYPE_CHECKING:

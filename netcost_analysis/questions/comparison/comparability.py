@@ -8,10 +8,10 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...timeline.reading import once
-from . import rules_host, rules_load, rules_recording, rules_runs
+from . import rules, rules_host, rules_load, rules_recording
 from .counted import Kind, Metric
-from .finding import SEVERITIES, Finding
 from .metrics import primary
+from .rules import SEVERITIES, Finding
 
 Rule = Callable[[Comparison], Iterator[Finding]]
 # The kinds of metrics that a finding refuses, by its code, and the others all kinds. Whose the CPU
@@ -25,7 +25,7 @@ _KINDS: tuple[Kind, ...] = ("times", "counts", "figures")
 # Rules that need only labels, manifests and headers.
 RULES: tuple[Rule, ...] = (
     *(rules_host.processor, rules_host.clock_speed, rules_host.cpu_number, rules_host.governor),
-    *(rules_host.settings, rules_load.load_command, rules_runs.labels, rules_runs.controls),
+    *(rules_host.settings, rules_load.load_command, rules.labels, rules.controls),
     *(rules_recording.recorders, rules_recording.windows),
     *(rules_load.confidence, rules_load.work, rules_host.hypervisor, rules_host.unknown),
 )
@@ -35,7 +35,7 @@ MEASURED: tuple[Rule, ...] = (
     *(rules_recording.missing, rules_recording.tracing, rules_recording.coverage),
     *(rules_recording.events, rules_recording.uneven),
     rules_host.neighbour,
-    *(rules_runs.baseline, rules_runs.drift, rules_runs.order, rules_runs.repeats),
+    *(rules.baseline, rules.drift, rules.order, rules.repeats),
 )
 
 
@@ -69,8 +69,8 @@ def comparability(comparison: Comparison) -> Answer:
 def findings(comparison: Comparison) -> list[Finding]:
     # Of all rules, the gravest first.
     found = list(rules_recording.unreadable(comparison))
-    rules = RULES if found else (*RULES, *MEASURED)
-    found += [one for rule in rules for one in rule(comparison)]
+    applied = RULES if found else (*RULES, *MEASURED)
+    found += [one for rule in applied for one in rule(comparison)]
     return sorted(found, key=lambda one: SEVERITIES.index(one.severity))
 
 
@@ -83,10 +83,7 @@ def _refused(one: Finding) -> tuple[str, ...]:
 
 def refusals(comparison: Comparison, metric: Metric | None = None) -> tuple[str, ...]:
     # Why there is no verdict on a metric, or on times; empty where there is one.
-    names = {metric.name, metric.kind} if metric else {"times", *_names(comparison)}
+    first = None if metric else primary(comparison)
+    names = {metric.name, metric.kind} if metric else {"times"}
+    names |= {first.metric.name} if first else set()
     return tuple(one.why for one in findings(comparison) if names & set(_refused(one)))
-
-
-def _names(comparison: Comparison) -> set[str]:
-    first = primary(comparison)
-    return {first.metric.name} if first else set()

@@ -11,6 +11,7 @@ from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...comparison.run_set import RunSet
 from ...stats.change import LEAST_REPEATS, Counts, Side
+from ...stats.resampling import Floats
 from ...timeline.owners import INTERRUPT_CONTEXTS
 from ...units import plural
 from .metrics import change_columns, sides_of
@@ -138,35 +139,32 @@ def left_out(small: int) -> str:
 ITSELF, SOFTIRQS, INTERRUPTS = "itself", "softirqs", "interrupts"
 # Parts of less than this share of the base's total have no interval.
 _SMALL = 0.02
+_COLUMNS = (
+    *("process_context", "spent_by", "base_ns_per_unit", "new_ns_per_unit", "difference_ns"),
+    *("change", "change_low", "change_high"),
+)
 
 
 def who_paid(comparison: Comparison, unit: Unit, tree: pd.DataFrame) -> pd.DataFrame:
     # A row per process and part of its time: ns per unit on both sides, the relative change with
     # its interval where it is known, and what moved from or to other parts.
     sides = [
-        [_parts(run, comparison) for run in side.recorded] for side in comparison.sides.values()
+        [(_parts(run, comparison), units_of(run)[unit]) for run in side.recorded]
+        for side in comparison.sides.values()
     ]
-    done = [[units_of(run)[unit] for run in side.recorded] for side in comparison.sides.values()]
     total = max(float(tree["base_ns_per_unit"].iloc[0]), 1e-9)
     rows: list[dict[str, Any]] = []
-    for key in dict.fromkeys(key for side in sides for run in side for key in run):
-        counts: list[list[Counts]] = [
-            [
-                (run.get(key, np.zeros(len(units))), units)
-                for run, units in zip(side, of, strict=True)
-            ]
-            for side, of in zip(sides, done, strict=True)
+    for key in dict.fromkeys(key for side in sides for parts, _ in side for key in parts):
+        counts = [
+            [(parts.get(key, np.zeros(len(done))), done) for parts, done in side] for side in sides
         ]
         per_unit = [
             sum(above.sum() for above, _ in side) / sum(below.sum() for _, below in side)
             for side in counts
         ]
-        row = {
-            "process_context": key[0],
-            "spent_by": key[1],
-            "difference_ns": per_unit[1] - per_unit[0],
-        }
-        row |= {"base_ns_per_unit": per_unit[0], "new_ns_per_unit": per_unit[1]}
+        row: dict[str, Any] = dict(
+            zip(_COLUMNS, (*key, *per_unit, per_unit[1] - per_unit[0]), strict=False)
+        )
         if max(per_unit) >= _SMALL * total:
             base, new = _observed(counts)
             found = change_columns(base, new, bool(per_unit[0]))
@@ -186,25 +184,15 @@ def _observed(counts: list[list[Counts]]) -> list[Side]:
     return [Side(above, below, "blocks") for above, below in sums]
 
 
-_COLUMNS = (
-    *("process_context", "spent_by", "base_ns_per_unit", "new_ns_per_unit", "difference_ns"),
-    *("change", "change_low", "change_high"),
-)
-
-
-def _parts(run: Any, comparison: Comparison) -> dict[tuple[Any, ...], Any]:
+def _parts(run: Run, comparison: Comparison) -> dict[tuple[str, str], Floats]:
     # ns per block of each part of the tree of one run.
-    recording = run_blocks(run)
     rows = in_tree(run, comparison)
     payer = pd.Series(SOFTIRQS, index=rows.index)
     payer = payer.mask(rows["context"].isin(["hardirq", "vector"]), INTERRUPTS)
     payer = payer.mask(
         (rows["cost_class"] == OWN) | ~rows["context"].isin(INTERRUPT_CONTEXTS), ITSELF
     )
-    found: dict[tuple[str, str], Any] = {}
-    for (process, spent_by), of in rows.groupby([rows[CONTEXT], payer], sort=False):
-        chosen = recording.sums.index.isin(of.index)
-        found[str(process), str(spent_by)] = by_block(
-            recording, pd.Series(chosen, index=recording.sums.index)
-        )
-    return found
+    return {
+        (str(process), str(spent_by)): by_block(run_blocks(run), of)
+        for (process, spent_by), of in rows.groupby([rows[CONTEXT], payer], sort=False)
+    }

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...comparison.comparison import Comparison
@@ -22,7 +21,7 @@ from .cost_branches import (
     who_paid,
 )
 from .tasks import require_tasks
-from .work import unit_of
+from .work import require_recorded, unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,11 +49,7 @@ def cost_tree(comparison: Comparison) -> Answer:
 
     Source: the sums of each recording.
     """
-    for side, runs in comparison.sides.items():
-        if not runs.recorded:
-            raise CaptureError(
-                f"no run of {side} was recorded, so nobody knows where its time went"
-            )
+    require_recorded(comparison, "where its time went")
     require_tasks(comparison)
     unit = unit_of(comparison)
     base_sums, base_units, unknown_base_share = summed(comparison, comparison.base, unit)

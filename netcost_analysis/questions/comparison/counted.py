@@ -92,7 +92,7 @@ def of_recordings(comparison: Comparison, unit: Unit) -> list[tuple[Metric, Coun
 
 def _times(run: Run, rows: Rows, unit: Unit) -> Counts:
     recording = run_blocks(run)
-    return by_block(recording, rows(recording.sums)), units_of(run)[unit]
+    return by_block(recording, recording.sums[rows(recording.sums)]), units_of(run)[unit]
 
 
 def _counts(run: Run, name: str, unit: Unit) -> Counts | None:
@@ -106,16 +106,16 @@ def own_time(run: Run, task: Task | None = None) -> Counts | None:
     if victim is None:
         return None
     recording = run_blocks(run)
-    of_victim = recording.sums.index.isin(rows_of(recording.sums, victim).index)
-    its_own = (recording.sums["context"] == "task") & of_victim
-    return (by_block(recording, its_own), recording.seconds * 1e9) if its_own.any() else None
+    of_victim = rows_of(recording.sums, victim)
+    its_own = of_victim[of_victim["context"] == "task"]
+    return (by_block(recording, its_own), recording.seconds * 1e9) if len(its_own) else None
 
 
 def _stolen(run: Run) -> Counts:
     # As a share of the time that any task was on a CPU.
     recording = run_blocks(run)
-    on_cpu = (recording.sums["tid"] > 0).fillna(False).astype(bool)
-    stolen = on_cpu & (recording.sums["cost_class"] == "stolen").astype(bool)
+    on_cpu = recording.sums[(recording.sums["tid"] > 0).fillna(False).astype(bool)]
+    stolen = on_cpu[(on_cpu["cost_class"] == "stolen").astype(bool)]
     return by_block(recording, stolen), by_block(recording, on_cpu)
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
+from ...comparison.run_set import RunSet
 from ...errors import AbsentError, no_such
 from ...progress import each
 from ...stats.change import (
@@ -100,40 +101,43 @@ def _counted(comparison: Comparison) -> list[_Counted]:
 
 def _recorded(comparison: Comparison, says_rate: bool) -> list[_Counted]:
     # says_rate: something else says how fast the traffic was.
-    sides = {name: side.recorded for name, side in comparison.sides.items()}
-    if not all(sides.values()):
+    sides = _beside(comparison, lambda side: side.recorded)
+    if not sides:
         return []
-    sides["new"] = comparison.beside(sides["base"], sides["new"])
     for run in each("reading the recordings", [*chain.from_iterable(sides.values())]):
         run_blocks(run)
     found = []
     unit = unit_of(comparison)
     rates = [] if says_rate else _polled(unit)
     for metric, counted in [*rates, *of_recordings(comparison, unit)]:
-        counts = {name: [(run, counted(run)) for run in side] for name, side in sides.items()}
         known = {
-            name: [(run, pair) for run, pair in side if pair is not None]
-            for name, side in counts.items()
+            name: [(run, pair) for run in side if (pair := counted(run)) is not None]
+            for name, side in sides.items()
         }
-        complete = {name: side for name, side in known.items() if len(side) == len(counts[name])}
+        complete = {name: of for name, of in known.items() if len(of) == len(sides[name])}
         found.append(_Counted(metric, complete))
     return found
 
 
+def _beside(
+    comparison: Comparison, runs_of: Callable[[RunSet], tuple[Run, ...]]
+) -> dict[str, tuple[Run, ...]]:
+    # Such runs of both sides, where they are pairs in one order; empty where a side has none.
+    sides = {name: runs_of(side) for name, side in comparison.sides.items()}
+    if not all(sides.values()):
+        return {}
+    return sides | {"new": comparison.beside(sides["base"], sides["new"])}
+
+
 def _figures(comparison: Comparison) -> list[_Counted]:
     # Figures of the table of steps.
-    sides = {name: side.measured for name, side in comparison.sides.items()}
-    if not all(sides.values()):
-        return []
-    sides["new"] = comparison.beside(sides["base"], sides["new"])
-
     def figures(run: Run) -> dict[str, float]:
         return {name: value for name, value in run.figures.items() if name not in COUNTED}
 
     def metric(name: str) -> Metric:
         return Metric(name, "", _BETTER.get(name, ""), kind="figures")
 
-    return _of_each(sides, figures, metric)
+    return _of_each(_beside(comparison, lambda side: side.measured), figures, metric)
 
 
 def _of_each(
@@ -159,15 +163,11 @@ def _of_each(
 def _printed(comparison: Comparison) -> list[_Counted]:
     # What loads and victims printed, and no table of steps has. Recording slows a run: where others
     # were measured, these count.
-    sides = {side: runs.measured or runs.recorded for side, runs in comparison.sides.items()}
-    if not all(sides.values()):
-        return []
-    sides["new"] = comparison.beside(sides["base"], sides["new"])
-
     def metric(name: str) -> Metric:
         unit, better = unit_of_work(name), "more" if name.endswith("_per_s") else "less"
         return Metric(name, unit, better, unit != "share", kind="figures")
 
+    sides = _beside(comparison, lambda side: side.measured or side.recorded)
     return _of_each(sides, printed, metric)
 
 
@@ -202,7 +202,7 @@ def _unowned(runs: list[tuple[Run, Counts]]) -> float:
 def unknown_ns(run: Run) -> Floats:
     # The CPU time without a known owner, lost time included, per block.
     recording = run_blocks(run)
-    return by_block(recording, recording.sums["context"] == "unknown")
+    return by_block(recording, recording.sums[recording.sums["context"] == "unknown"])
 
 
 def _sides(metric: Metric, known: list[list[Counts]]) -> list[Side]:
@@ -220,7 +220,7 @@ def sides_of(known: list[list[Counts]]) -> list[Side]:
         # Of a run without work there is no figure.
         with np.errstate(divide="ignore", invalid="ignore"):
             return [repeats(above / below) for above, below in sums]
-    joined = [tuple(np.concatenate(part) for part in zip(*side, strict=True)) for side in known]
+    joined = [[np.concatenate(part) for part in zip(*side, strict=True)] for side in known]
     return list(blocks(*((above, below) for above, below in joined)))
 
 

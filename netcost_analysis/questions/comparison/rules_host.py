@@ -14,9 +14,9 @@ from ...parsers.settings import scaling
 from ...snapshots.mpstat_times import mpstat_intervals
 from ...timeline.reading import once
 from ..completeness.completeness import recorded_cpus
-from .finding import Finding, finding, recorded, unlike
+from .rules import Finding, finding, recorded, unlike
 from .run_blocks import run_blocks
-from .tasks import process_contexts
+from .tasks import process_contexts, programs
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
@@ -28,8 +28,6 @@ _SPEED_REFUSED, _SPEED_WARNED = 0.05, 0.01
 _STOLEN, _NEIGHBOUR = 0.01, 0.05
 # How many neighbours a sentence names.
 _NAMED = 3
-# TASK_COMM_LEN without its NUL.
-_COMM_LENGTH = 15
 # The first columns of /proc/stat; guest time is part of user time, and steal is the last.
 _KINDS = 8
 
@@ -195,11 +193,3 @@ def neighbour(comparison: Comparison) -> Iterator[Finding]:
                 more=max(len(shares) - _NAMED, 0),
                 is_load_known=is_load_known,
             )
-
-
-def programs(run: Run) -> set[str]:
-    # The programs in the commands of load and victim, cut as the kernel cuts a task's name.
-    bundle = run.captures[0].bundle
-    parts = (bundle.manifest.load, bundle.manifest.victim) if bundle else ()
-    words = " ".join((part.command or "") for part in parts if part).split()
-    return {word.strip("'\";&|()").rpartition("/")[2][:_COMM_LENGTH] for word in words} - {""}

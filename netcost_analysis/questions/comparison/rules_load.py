@@ -9,8 +9,8 @@ from ..._native import CaptureError
 from ...comparison.comparison import Comparison
 from ...comparison.run import Run
 from ...parsers.netperf import parse_netperf
-from .finding import Finding, finding, recorded, unlike
 from .metrics import primary, throughputs
+from .rules import Finding, finding, recorded, unlike
 from .rules_host import host_of
 from .work import common_units, throughput_of, unit_of, units_of
 

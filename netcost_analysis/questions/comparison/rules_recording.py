@@ -14,8 +14,8 @@ from ...units import absent
 from ..completeness.completeness import MAX_MISSING, network_missing
 from ..samples.sampled import sampled
 from ..tracing_overhead.event_cost import chosen, event_cost
-from .finding import Finding, finding, recorded, unlike
 from .metrics import observed, primary, unknown_ns
+from .rules import Finding, finding, recorded, unlike
 from .run_blocks import run_blocks
 from .work import Unit, unit_of, units_of
 

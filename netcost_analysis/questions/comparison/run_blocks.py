@@ -117,10 +117,9 @@ def _counted(timeline: Timeline, blocks: Blocks) -> dict[str, pd.DataFrame]:
     }
 
 
-def by_block(run: RunBlocks, rows: "pd.Series[bool]") -> Floats:
+def by_block(run: RunBlocks, rows: pd.DataFrame) -> Floats:
     # ns of these rows of the sums, per block.
-    chosen = run.sums[rows.to_numpy(dtype=bool)]
-    return np.bincount(chosen["block"], chosen["ns"], len(run.seconds)).astype("float64")
+    return np.bincount(rows["block"], rows["ns"], len(run.seconds)).astype("float64")
 
 
 def packets_by_device(run: RunBlocks) -> "pd.Series[int]":

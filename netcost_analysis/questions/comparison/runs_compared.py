@@ -15,7 +15,7 @@ from ...capture.manifest import Load, Manifest
 from ...capture.recorder import recorder
 from ...comparison.comparison import Comparison
 from .metrics import observed
-from .rules_runs import in_order
+from .rules import in_order
 from .tasks import senders_and_receivers
 
 _COLUMNS = (

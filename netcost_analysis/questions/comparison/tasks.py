@@ -1,4 +1,7 @@
-# The tasks of a run: client, server and victim, and what the scheduler did to each task per block.
+# The tasks of a run: client, server and victim, what the scheduler did to each task per block, and
+# who had the CPU time that a victim did not have.
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +15,9 @@ from ...stats.resampling import Floats
 from ...timeline.aggregates import groups
 from ...timeline.facts import tracepoint_groups
 from ...timeline.group import KNOWN, Grouping, Range
-from ...timeline.owners import plain_names
+from ...timeline.owners import INTERRUPT_CONTEXTS, plain_names
 from ...timeline.reading import bounds_of, once
-from ...timeline.task import Task, rows_of
+from ...timeline.task import Task, by_of, is_of, rows_of
 from ...timeline.task_groups import attached, named
 from ...timeline.timeline import Timeline
 from ...timeline.traffic import OF_EXCERPT, owner_events
@@ -22,6 +25,7 @@ from ..migration.migrations import incomparable, migrations
 from ..processes.context_switches import LEFT, OF_TASKS, kinds_of
 from ..processes.endpoints import NEEDS, endpoints
 from ..processes.traffic import traffic
+from ..waited_for import holders
 from .run_blocks import Blocks, run_blocks
 
 # In whose context CPU time was spent.
@@ -29,6 +33,8 @@ CONTEXTS = ("client", "server", "victim", "kernel thread", "other", "idle", "unk
 # A task with less than this share of what one end sent or received only looks on.
 _CARRIES = 0.02
 _KEYS = ["block", "tid", "comm", "what"]
+# TASK_COMM_LEN without its NUL.
+_COMM_LENGTH = 15
 
 
 def victim_of(run: Run, given: Task | None = None) -> Task | None:
@@ -37,6 +43,14 @@ def victim_of(run: Run, given: Task | None = None) -> Task | None:
     if given:
         return named(capture.timeline(), given)
     return attached(capture) or (capture.bundle.victim_comm if capture.bundle else None)
+
+
+def programs(run: Run) -> set[str]:
+    # The programs in the commands of load and victim, cut as the kernel cuts a task's name.
+    bundle = run.captures[0].bundle
+    parts = (bundle.manifest.load, bundle.manifest.victim) if bundle else ()
+    words = " ".join((part.command or "") for part in parts if part).split()
+    return {word.strip("'\";&|()").rpartition("/")[2][:_COMM_LENGTH] for word in words} - {""}
 
 
 def task_of(run: Run, end: str, comparison: Comparison) -> Task | None:
@@ -176,3 +190,68 @@ def _counted(
             "ns": ns,
         }
     )
+
+
+NEIGHBOURS = "neighbours"
+TAKERS = (
+    *("victim", "network interrupts", "other interrupts", "network threads", "load"),
+    *(NEIGHBOURS, "slept"),
+)
+_THREADS = ("ksoftirqd/", "napi/")
+_COLUMNS = ("taker", "base_share", "new_share", "run_most_share", "most_run")
+
+
+def victim_losses(comparison: Comparison) -> pd.DataFrame:
+    # A row per taker; none where a run has no victim, or nobody knows for whom it waited.
+    sides = []
+    for side in comparison.sides.values():
+        found = [(run, _taken(run, comparison.victim)) for run in side.recorded]
+        known = [(run, one) for run, one in found if one is not None]
+        if not known or len(known) < len(found):
+            return pd.DataFrame(columns=[*_COLUMNS])
+        sides.append(known)
+    rows: list[dict[str, Any]] = []
+    for taker in TAKERS:
+        shares = [
+            sum(one[taker] for _, one in side) / sum(sum(one.values()) for _, one in side)
+            for side in sides
+        ]
+        each = {run.name: one[taker] / sum(one.values()) for side in sides for run, one in side}
+        most = max(each, key=lambda name: each[name])
+        rows.append(dict(zip(_COLUMNS, (taker, *shares, each[most], most), strict=True)))
+    return pd.DataFrame(rows)
+
+
+@once
+def _taken(run: Run, given: Task | None) -> dict[str, float] | None:
+    # ns by taker; together the time that passed. None where they are not known.
+    victim = victim_of(run, given)
+    recording = run_blocks(run)
+    if victim is None or recording.switches is None:
+        return None
+    mine = rows_of(recording.sums, victim)
+    inside = mine["context"].isin(INTERRUPT_CONTEXTS)
+    network = (mine["is_network"].astype(object) == "yes") & inside
+    found = dict.fromkeys(TAKERS, 0.0)
+    found["victim"] = float(mine.loc[mine["context"] == "task", "ns"].sum())
+    found["network interrupts"] = float(mine.loc[network, "ns"].sum())
+    found["other interrupts"] = float(mine.loc[inside & ~network, "ns"].sum())
+    for timeline in run.timelines():
+        held = holders(timeline, "tid")
+        for tid, comm, holder, ns in zip(*(held[name] for name in _HELD), strict=True):
+            if is_of(comm if by_of(victim) == "comm" else (tid, comm), victim):
+                found[_taker(run, holder)] += ns
+    found["slept"] = max(float(recording.seconds.sum() * 1e9) - sum(found.values()), 0.0)
+    return found if found["victim"] else None
+
+
+_HELD = ("tid", "comm", "holder_comm", "ns")
+
+
+def _taker(run: Run, holder: str) -> str:
+    if holder.startswith(_THREADS):
+        return "network threads"
+    if holder in programs(run):
+        return "load"
+    # While a CPU was being woken or switched nobody took it.
+    return "slept" if holder in ("(idle)", "(unknown)") else NEIGHBOURS

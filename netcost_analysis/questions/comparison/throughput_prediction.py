@@ -9,11 +9,11 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...display.tables import listed
-from ...stats.change import LEAST_REPEATS, Counts, Side, change_of, combined, repeats
+from ...stats.change import Counts, Side, change_of, combined, repeats
 from ...stats.resampling import Floats, Ints
 from .bottleneck import ENDS, SATURATED, Times, candidates, cost_columns, require_work, times_of
 from .comparability import refusals
-from .metrics import change_columns, sides_of, throughputs
+from .metrics import change_columns, has_few, sides_of, throughputs
 from .run_blocks import run_blocks
 from .work import Unit, units_of
 
@@ -159,8 +159,7 @@ def _measured(measured_in: str, unit: Unit | str, base: Side, new: Side) -> dict
 
 
 def _has_few(row: dict[str, Any]) -> bool:
-    least = min(row["base_observations"], row["new_observations"])
-    return bool(row["observed_in"] == "repeats" and least < LEAST_REPEATS)
+    return bool(has_few(pd.DataFrame([row]))[0])
 
 
 def _beside(

@@ -102,6 +102,13 @@ def _of_load(text: str) -> dict[str, float]:
     return rates
 
 
+def require_recorded(comparison: Comparison, unknown: str) -> None:
+    # Raises CaptureError where a side has no recording. unknown: what nobody knows then.
+    for side, runs in comparison.sides.items():
+        if not runs.recorded:
+            raise CaptureError(f"no run of {side} was recorded, so nobody knows {unknown}")
+
+
 def unit_of(comparison: Comparison) -> Unit:
     # The unit that costs are divided by: the one asked for, else the first of UNITS that all
     # recorded runs have from the same source.

@@ -1,5 +1,5 @@
-# The captures of a fleet: what each cost, with its busiest device, by which questions of a fleet go;
-# which there are; and which have no answers.
+# The captures of a fleet: what each cost, with its busiest device, by which questions of a fleet
+# go; which there are; and which have no answers.
 
 import shlex
 from typing import Any

@@ -93,17 +93,18 @@ def side_counts(step: Step, name: str) -> list[Counts]:
 def _traced(run: Run, cpu: int | None) -> dict[str, Counts]:
     recording = run_blocks(run)
     sums = recording.sums
-    on_cpu = pd.Series(True, sums.index) if cpu is None else sums["cpu"] == cpu
-    if not on_cpu.any():
+    sums = sums if cpu is None else sums[sums["cpu"] == cpu]
+    if not len(sums):
         return {}
     cpu_ns = recording.seconds * 1e9 * (recording.cpus if cpu is None else 1)
-    of_network = network(sums) & on_cpu
+    of_network = sums[network(sums)]
     network_ns = by_block(recording, of_network)
-    scheduled = (sums["cost_class"] == "scheduled") & sums["context"].isin(["poll", "softirq"])
-    unknown = (sums["context"] == "unknown") & on_cpu
+    in_softirqs = of_network["context"].isin(["poll", "softirq"])
+    scheduled = of_network[(of_network["cost_class"] == "scheduled") & in_softirqs]
+    unknown = sums[sums["context"] == "unknown"]
     counts: dict[str, Counts] = {
         "network_share": (network_ns, cpu_ns),
-        "scheduled_share": (by_block(recording, of_network & scheduled), cpu_ns),
+        "scheduled_share": (by_block(recording, scheduled), cpu_ns),
         "unknown_share": (by_block(recording, unknown), cpu_ns),
     }
     victim = own_time(run)

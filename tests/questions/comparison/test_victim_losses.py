@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.comparison.victim_losses import TAKERS
+from netcost_analysis.questions.comparison.tasks import TAKERS
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.run_sets import compared, recorded
