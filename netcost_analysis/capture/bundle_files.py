@@ -1,6 +1,7 @@
 """A bundle's files: manifest, trace, copies of /proc. What they say together is in bundle.py."""
 
 import os
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from ..parsers.host import Snapshot
 
 _FORMAT = 1
+# How netcost-pack names what it packs.
+PACKED = (".netcost.tar.zst", ".netcost.tar.gz")
+# What `perf record --switch-output` and --timestamp-filename append to a file's name.
+ROTATED = re.compile(r"\.\d{16}$")
 
 
 def is_bundle(path: Path) -> bool:

@@ -6,6 +6,7 @@ from itertools import takewhile
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from ..capture.bundle_files import PACKED
 from ..units import plural, printable
 from .run import CONDITIONS
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 # Most characters of a name, so that a title has room for both.
 MOST = 28
-_ENDINGS = (".netcost.tar.zst", ".netcost.tar.gz", ".data", ".dat", ".txt")
+_ENDINGS = (*PACKED, ".data", ".dat", ".txt")
 _TRAILING = "-_. "
 
 Names = tuple[str, str]

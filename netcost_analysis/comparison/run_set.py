@@ -1,6 +1,5 @@
 """A run set: runs that are compared as one side, gathered from paths, an experiment or a table."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
 from .._native import CaptureError
-from ..capture.bundle_files import is_bundle
+from ..capture.bundle_files import PACKED, ROTATED, is_bundle
 from ..capture.capture import Capture
 from ..capture.sidecars import Sidecars
 from ..errors import AbsentError, ArgumentError, no_such
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from ..timeline.window import Named
 
 Source = Union[str, Path, Capture, Experiment, Run, "RunSet"]
-# What `perf record --switch-output` and --timestamp-filename append to a file's name.
-_ROTATED = re.compile(r"\.\d{16}$")
 
 
 class RunSet:
@@ -196,27 +193,23 @@ def _runs_of(source: Source) -> list[Run]:
     if path.is_dir() and not is_bundle(path):
         inside = _recordings_in(path)
         if inside:
-            return [run for files in inside for run in _of_files(files)]
-    return _of_files([path])
+            return [_of_files(files) for files in inside]
+    return [_of_files([path])]
 
 
 def _recordings_in(folder: Path) -> list[list[Path]]:
     # Bundles, packed bundles and bare recordings; the files of a rotated one together.
     groups: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir()):
-        bare = path.is_file() and (
-            path.suffix in (".data", ".dat", ".txt") or _ROTATED.search(path.name) is not None
-        )
-        packed = path.name.endswith((".netcost.tar.zst", ".netcost.tar.gz"))
-        if bare or packed or (path.is_dir() and is_bundle(path)):
-            groups.setdefault(_ROTATED.sub("", path.name), []).append(path)
+        is_bare = path.suffix in (".data", ".dat", ".txt") or ROTATED.search(path.name)
+        if (is_bare and path.is_file()) or path.name.endswith(PACKED) or is_bundle(path):
+            groups.setdefault(ROTATED.sub("", path.name), []).append(path)
     return list(groups.values())
 
 
-def _of_files(paths: Sequence[Path]) -> list[Run]:
-    openers = tuple(partial(open_capture, path) for path in paths)
-    name = str(paths[0]) if len(paths) == 1 else _ROTATED.sub("", str(paths[0]))
-    return [_recorded(name, openers)]
+def _of_files(paths: Sequence[Path]) -> Run:
+    name = str(paths[0]) if len(paths) == 1 else ROTATED.sub("", str(paths[0]))
+    return _recorded(name, tuple(partial(open_capture, path) for path in paths))
 
 
 def _recorded(
@@ -231,7 +224,7 @@ def _recorded(
         capture.bundle and capture.bundle.manifest.host.kernel
     )
     known = {"kernel": str(kernel)} if kernel else {}
-    return Run(name, {**known, **(labels or {})}, dict(figures or {}), openers)
+    return Run(name, {**known, **(labels or {})}, figures or {}, openers)
 
 
 def _of_steps(experiment: Experiment) -> list[Run]:

@@ -2,19 +2,16 @@
 
 import glob
 import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..capture.bundle_files import is_bundle
+from ..capture.bundle_files import PACKED, ROTATED, is_bundle
 from ..errors import ArgumentError
 
 # Of a folder's files those that may be recordings; one that is named itself is called anything.
-_ENDINGS = (".data", ".dat", ".netcost.tar.zst", ".netcost.tar.gz")
-# What `perf record --switch-output` and --timestamp-filename append to a file's name.
-_ROTATED = re.compile(r"\.\d{16}$")
+_ENDINGS = (".data", ".dat", *PACKED)
 _MANIFEST = "manifest.json"
 # What file systems call what changes with a file: the first that one has.
 _STAMPS = ("mtime", "LastModified", "last_modified", "ETag", "etag", "updated", "created")
@@ -82,7 +79,7 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 
 def _is_recording(name: str) -> bool:
-    return name.endswith(_ENDINGS) or _ROTATED.search(name) is not None
+    return name.endswith(_ENDINGS) or ROTATED.search(name) is not None
 
 
 def _local(path: Path) -> Source:

@@ -4,8 +4,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Hashable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Hashable, Mapping
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 from .._native import CaptureError
 from ..accessors import OfExperiment
 from ..capture.bundle import Bundle
-from ..capture.bundle_files import is_bundle
+from ..capture.bundle_files import PACKED, is_bundle
 from ..capture.capture import Capture
 from ..capture.folder import Folder, read_text
 from ..capture.manifest import Description
@@ -28,9 +28,7 @@ from .opening import open_capture
 if TYPE_CHECKING:
     import pandas as pd
 
-
 _FORMAT = 1
-_PACKED = (".netcost.tar.zst", ".netcost.tar.gz")
 # Where a repeat's files are, beside its condition's recording.
 _REPEAT = re.compile(r"repeats/([^/]+)/[^/]+")
 
@@ -101,24 +99,15 @@ class Experiment(OfExperiment):
             )
         self.experiment = described
 
-    @property
-    def _table(self) -> str:
+    def _read(self, read: Callable[[io.StringIO], Any]) -> Any:
+        # The table of steps, in either way of reading it.
         text = self._files.text(self.experiment.table)
         if text is None:
             raise CaptureError(f"{self.path} has no table {self.experiment.table!r}")
-        return text
-
-    def _rows(self) -> list[dict[str, str]]:
-        # As steps, without pandas.
         try:
-            rows = list(csv.DictReader(io.StringIO(self._table), restkey="", delimiter="\t"))
-        except csv.Error as error:
+            return read(io.StringIO(text))
+        except (ValueError, csv.Error) as error:
             raise CaptureError(f"the table of {self.path} cannot be read: {error}") from None
-        if any("" in row for row in rows):
-            raise CaptureError(
-                f"the table of {self.path} has a line with more cells than its first"
-            )
-        return rows
 
     @cached_property
     def steps(self) -> "pd.DataFrame":
@@ -128,10 +117,7 @@ class Experiment(OfExperiment):
         """
         import pandas as pd
 
-        try:
-            return pd.read_csv(io.StringIO(self._table), sep="\t")
-        except (ValueError, pd.errors.ParserError) as error:
-            raise CaptureError(f"the table of {self.path} cannot be read: {error}") from None
+        return self._read(partial(pd.read_csv, sep="\t"))
 
     def bundle(self, name: str) -> Bundle:
         """The bundle of that name, a folder or a packed file.
@@ -215,16 +201,16 @@ class Experiment(OfExperiment):
     @cached_property
     def info(self) -> dict[str, Any]:
         """What `netcost info --json` prints of it; fields: docs/cli.md. No trace is read."""
+        steps = []
+        for name, repeats in self.recordings.items():
+            is_ = "no recording"
+            if self.has(name):
+                bundle = self.bundle(name)
+                is_ = f"{bundle.manifest.trace or 'no trace'}, {bundle.summary}"
+            steps.append({"name": name, "is": is_, "repeats": repeats})
         described = asdict(self.experiment)
         del described["table"]
-        return {
-            "path": str(self.path),
-            **described,
-            "steps": [
-                {"name": name, "is": self._summary(name), "repeats": repeats}
-                for name, repeats in self.recordings.items()
-            ],
-        }
+        return {"path": str(self.path), **described, "steps": steps}
 
     @cached_property
     def recordings(self) -> dict[str, int]:
@@ -234,7 +220,12 @@ class Experiment(OfExperiment):
         ``repeats/CONDITION/N``, that was not traced: the recording is its condition's.
         """
         repeats: dict[str, int] = {}
-        for row in self._rows():
+        # As steps, without pandas.
+        for row in self._read(lambda text: [*csv.DictReader(text, restkey="", delimiter="\t")]):
+            if "" in row:
+                raise CaptureError(
+                    f"the table of {self.path} has a line with more cells than its first"
+                )
             name, untraced = self.names({key: cell or None for key, cell in row.items()})
             if name:
                 repeats[name] = repeats.get(name, 0) + bool(_REPEAT.fullmatch(untraced))
@@ -262,12 +253,6 @@ class Experiment(OfExperiment):
             return "", ""
         repeat = _REPEAT.fullmatch(str(folder))
         return (repeat[1] if repeat else str(folder)), str(folder)
-
-    def _summary(self, name: str) -> str:
-        if not self.has(name):
-            return "no recording"
-        bundle = self.bundle(name)
-        return f"{bundle.manifest.trace or 'no trace'}, {bundle.summary}"
 
     @property
     def recording_to_name(self) -> str:
@@ -305,8 +290,7 @@ class Experiment(OfExperiment):
         if not name:
             # A step that names no recording.
             return []
-        folder = self._files.inside(name)
-        packed = [self._files.inside(f"{name}{ending}") for ending in _PACKED]
+        folder, *packed = (self._files.inside(f"{name}{ending}") for ending in ("", *PACKED))
         return [folder] * is_bundle(folder) + [path for path in packed if path.is_file()]
 
     def __repr__(self) -> str:
