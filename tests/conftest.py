@@ -86,7 +86,7 @@ PATIENT = (
         "test_site.py",
         "cli/test_first_answer.py",
         "report/",
-        "fleet/",
+        "test_fleet.py",
         "questions/sweep/",
         "questions/comparison/",
     ),

@@ -1,4 +1,5 @@
-# What changed, and how sure that is: planted changes are found, of the size that was planted.
+# What changed, and how sure that is: planted changes are found, of the size that was planted, and
+# none between recordings of one condition.
 
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.units import signed_share
 from support.compared import recorded
+from support.live import record
 
 NAMES = tuple(f"figure_{number}" for number in range(10))
 
@@ -186,3 +188,16 @@ def test_many_metrics_are_corrected_together(metrics: int, differing: int) -> No
     assert set(found.frame["p_least"]) == {2 / 924}
     corrected = found.frame["p_adjusted"].iloc[1:]
     assert corrected.to_numpy() == pytest.approx(metrics * 2 / 924)
+
+
+# 5 % of such sets differ where the runs of each could be exchanged, more where the host drifts.
+@pytest.mark.slow
+@pytest.mark.measures
+def test_runs_of_one_condition_do_not_differ(tmp_path: Path) -> None:
+    runs = [record(tmp_path / f"{at}.data", seconds=0.3) for at in range(12)]
+    found = netcost.compare(runs[::2], runs[1::2]).ask.comparison.changes()
+    primary = found.frame.iloc[0]
+    assert primary["metric"] == "network_ns_per_packet"
+    assert primary["observed_in"] == "repeats"
+    assert primary["change_low"] < primary["change_high"]
+    assert primary["differs"] == "no"
