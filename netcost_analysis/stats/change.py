@@ -207,7 +207,24 @@ def combined(statistic: Callable[..., Floats], *counts: int) -> Estimate:
     value = float(statistic(*map(np.arange, counts)))
     if min(counts) < 2 or not np.isfinite(value):
         return Estimate(value, np.nan, np.nan)
-    return Estimate(value, *_interval(statistic, *counts))
+    from scipy import stats
+
+    with warnings.catch_warnings():
+        # Where all resamples are alike there is no interval, and none is made up.
+        warnings.simplefilter("ignore")
+        for method in ("BCa", "percentile"):
+            low, high = stats.bootstrap(
+                tuple(np.arange(count) for count in counts),
+                lambda *chosen, axis: statistic(*chosen),
+                n_resamples=_RESAMPLES,
+                vectorized=True,
+                confidence_level=CONFIDENCE,
+                method=method,
+                rng=np.random.default_rng(_SEED),
+            ).confidence_interval
+            if np.isfinite([low, high]).all():
+                break
+    return Estimate(value, float(low), float(high))
 
 
 def adjusted(chances: Floats) -> Floats:
@@ -233,25 +250,3 @@ def holm(chances: Floats) -> Floats:
     times = np.arange(len(order), 0, -1)
     corrected[order] = np.minimum(np.maximum.accumulate(times * corrected[order]), 1)
     return corrected
-
-
-def _interval(statistic: "Callable[..., Floats]", *counts: int) -> tuple[float, float]:
-    # Indices of observations are resampled, a set of each count.
-    from scipy import stats
-
-    with warnings.catch_warnings():
-        # Where all resamples are alike there is no interval, and none is made up.
-        warnings.simplefilter("ignore")
-        for method in ("BCa", "percentile"):
-            low, high = stats.bootstrap(
-                tuple(np.arange(count) for count in counts),
-                lambda *chosen, axis: statistic(*chosen),
-                n_resamples=_RESAMPLES,
-                vectorized=True,
-                confidence_level=CONFIDENCE,
-                method=method,
-                rng=np.random.default_rng(_SEED),
-            ).confidence_interval
-            if np.isfinite([low, high]).all():
-                break
-    return float(low), float(high)

@@ -1,11 +1,10 @@
 """Comparisons: what changed from one run set to another, where it went, and how sure that is."""
 
 from .changes import changes
-from .comparability import comparability
+from .comparability import comparability, observations, runs_compared
 from .cost_tree import cost_tree
 from .one_cpu_control import one_cpu_control
 from .other_causes import other_causes
-from .runs_compared import observations, runs_compared
 from .throughput_prediction import throughput_prediction
 
 __all__ = [

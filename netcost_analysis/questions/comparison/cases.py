@@ -1,7 +1,7 @@
 # More than two sides: cases by loads, each case against one base, with one correction over all.
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -22,14 +22,6 @@ from .metrics import (
     primary_name,
 )
 from .work import is_work
-
-
-class Load(NamedTuple):
-    # The labels under which cases were measured, other than the one that tells cases apart.
-    labels: tuple[tuple[str, str], ...]
-
-    def __str__(self) -> str:
-        return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in self.labels)
 
 
 def cases(runs: RunSet, by: str, base: object, **options: Any) -> pd.DataFrame:
@@ -72,7 +64,7 @@ def cases(runs: RunSet, by: str, base: object, **options: Any) -> pd.DataFrame:
         rows += [
             {
                 "case": case,
-                "load": str(load),
+                "load": load,
                 "metric": one.metric.name,
                 "per_unit": one.metric.unit,
                 "is_relative": one.metric.relative,
@@ -92,16 +84,16 @@ def cases(runs: RunSet, by: str, base: object, **options: Any) -> pd.DataFrame:
     return frame
 
 
-def _pairs(runs: RunSet, by: str, base: str) -> Iterator[tuple[Load, str, tuple[RunSet, RunSet]]]:
-    # Base and case under each load, in the order of the runs.
+def _pairs(runs: RunSet, by: str, base: str) -> Iterator[tuple[str, str, tuple[RunSet, RunSet]]]:
+    # Base and case under each load, which is of all labels but the one that tells cases apart.
     apart = [name for name, some in runs.labels.items() if len(some) > 1 and name != by]
-    groups: dict[Load, dict[str, list[Any]]] = {}
+    groups: dict[str, dict[str, list[Any]]] = {}
     for run in runs:
-        load = Load(tuple((name, run.labels[name]) for name in apart if name in run.labels))
+        known = [name for name in apart if name in run.labels]
+        load = ", ".join(f"{name.replace('_', ' ')} {run.labels[name]}" for name in known)
         groups.setdefault(load, {}).setdefault(run.labels.get(by, ""), []).append(run)
     order = sorted({run.labels[by] for run in runs if by in run.labels}, key=_by_number)
-    for load in sorted(groups, key=str):
-        found = groups[load]
+    for load, found in sorted(groups.items()):
         for case in order:
             if case != base and base in found and case in found:
                 yield load, case, (RunSet(found[base]), RunSet(found[case]))

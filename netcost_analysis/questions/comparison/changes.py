@@ -1,6 +1,7 @@
 # What changed from one run set to the other, metric by metric, and how sure that is.
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,14 +13,13 @@ from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...display.metrics import chance, judged, moved, quantity
 from ...display.tables import Table
-from ...stats.change import LEAST_REPEATS, change_from, estimate, holm
+from ...stats.change import LEAST_REPEATS, Side, change_from, estimate, holm
 from ...stats.resampling import CHANCE, least_chance
 from ...units import absent, plural
 from .comparability import findings, refusals
-from .counted import VICTIM_SHARE
+from .counted import VICTIM_SHARE, Metric
 from .metrics import (
     Observed,
-    OneSided,
     differs,
     more_repeats,
     observed,
@@ -69,7 +69,7 @@ def changes(comparison: Comparison) -> Answer:
     # Unless a metric was named: what the network costs, and what it leaves the victim.
     primary = {first} if comparison.primary else {first, VICTIM_SHARE.name}
     rows = [_row(comparison, one) for one in metrics]
-    rows += [_of_one_side(one) for one in one_sided(comparison)]
+    rows += [_of_one_side(*one) for one in one_sided(comparison)]
     frame = pd.DataFrame(rows)
     frame["is_primary"] = frame["metric"].isin(primary) & (frame["differs"] != "one_side")
     frame["is_named"] = frame["is_primary"] | frame["metric"].isin(comparison.beforehand)
@@ -90,12 +90,14 @@ def changes(comparison: Comparison) -> Answer:
     judgeable = (frame["differs"] == "yes") & (better != "")
     frame["outcome"] = np.select([~judgeable, is_better], ["", "better"], "worse")
     primary_rows = frame[frame["is_primary"]]
+    # Why the primary metrics have no verdict.
+    whys = [refusals(comparison, one.metric) for one in metrics if one.metric.name in primary]
     return Answer(
         changes=frame,
         base_name=comparison.named("base"),
         new_name=comparison.named("new"),
         notes=_notes(comparison, frame, int(others.sum())),
-        refusals=_refusals(comparison, metrics, primary),
+        refusals=tuple(dict.fromkeys(chain(*whys))),
         victim_losses=losses,
         takers=_takers(losses),
         work_rows=frame[works].to_dict("records"),
@@ -106,14 +108,6 @@ def changes(comparison: Comparison) -> Answer:
         is_paired=comparison.paired and bool((frame["observed_in"] == "repeats").any()),
         warnings=sum(one.severity == "warning" for one in findings(comparison)),
     )
-
-
-def _refusals(
-    comparison: Comparison, metrics: list[Observed], primary: set[str]
-) -> tuple[str, ...]:
-    # Why the primary metrics have no verdict.
-    whys = (refusals(comparison, one.metric) for one in metrics if one.metric.name in primary)
-    return tuple(dict.fromkeys(why for some in whys for why in some))
 
 
 def _row(comparison: Comparison, one: Observed) -> dict[str, Any]:
@@ -136,17 +130,17 @@ def _row(comparison: Comparison, one: Observed) -> dict[str, Any]:
     }
 
 
-def _of_one_side(one: OneSided) -> dict[str, Any]:
-    found = estimate(one.observed)
+def _of_one_side(metric: Metric, side: str, observed: Side) -> dict[str, Any]:
+    found = estimate(observed)
     ends = {"": found.value, "_low": found.low, "_high": found.high}
-    counts = {f"{side}_observations": 0 for side in ("base", "new")}
     return {
-        "metric": one.metric.name,
-        "per_unit": one.metric.unit,
-        **{f"{one.side}{end}": value for end, value in ends.items()},
-        "observed_in": one.observed.of,
-        **counts,
-        f"{one.side}_observations": len(one.observed.numerator),
+        "metric": metric.name,
+        "per_unit": metric.unit,
+        **{f"{side}{end}": value for end, value in ends.items()},
+        "observed_in": observed.of,
+        "base_observations": 0,
+        "new_observations": 0,
+        f"{side}_observations": len(observed.numerator),
         "is_relative": False,
         "better": "",
         "differs": "one_side",

@@ -1,17 +1,27 @@
-# Whether two run sets can be compared: all rules applied.
+# Whether two run sets can be compared, by all rules; which runs they are; and each observation of a
+# metric, for other statistics.
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...capture.capture import Capture
+from ...capture.checksum import checksum
+from ...capture.manifest import Load, Manifest
+from ...capture.recorder import recorder
 from ...comparison.comparison import Comparison
 from ...timeline.reading import once
 from . import rules, rules_host, rules_load, rules_recording
 from .counted import Kind, Metric
-from .metrics import primary
-from .rules import SEVERITIES, Finding
+from .metrics import observed, primary
+from .rules import SEVERITIES, Finding, in_order
+from .tasks import senders_and_receivers
 
 Rule = Callable[[Comparison], Iterator[Finding]]
 # The kinds of metrics that a finding refuses, by its code, and the others all kinds. Whose the CPU
@@ -87,3 +97,123 @@ def refusals(comparison: Comparison, metric: Metric | None = None) -> tuple[str,
     names = {metric.name, metric.kind} if metric else {"times"}
     names |= {first.metric.name} if first else set()
     return tuple(one.why for one in findings(comparison) if names & set(_refused(one)))
+
+
+_COLUMNS = (
+    *("side", "of_run", "is_recorded", "path", "sha256", "kernel", "cpu_model", "recorder"),
+    *("record_command", "load", "victim_command", "duration_ns", "event_count", "lost_events"),
+    "recorded_share",
+)
+
+
+@question(columns=("side", "of_run", "sha256", "kernel", "recorder", "duration_ns"), rows=24)
+def runs_compared(comparison: Comparison) -> Answer:
+    """Which runs are compared: each with its recording's checksum, host, command and coverage.
+
+    A row per run, and per file of a rotated recording. What is not known is null, as is everything
+    of a run that was not recorded. `run_order`: the order in which they were made. Source:
+    provenance's checksum, Capture.info, the bundles' manifests.
+    """
+    rows: list[dict[str, Any]] = []
+    for side, runs in comparison.sides.items():
+        for run in runs:
+            named = {"side": side, "of_run": run.name, "is_recorded": run.is_recorded}
+            recordings = [_recording(capture) for capture in run.captures] or [{}]
+            rows += [{**named, "kernel": run.labels.get("kernel"), **one} for one in recordings]
+    frame = pd.DataFrame(rows, columns=list(_COLUMNS)).astype(object)
+    sides = []
+    for name in comparison.sides:
+        rows_of_side = frame[frame["side"] == name]
+        of_runs = rows_of_side.drop_duplicates("of_run")
+        sides.append(
+            {
+                "side": name,
+                "runs": len(of_runs),
+                "recorded": int(of_runs["is_recorded"].sum()),
+                "kernels": list(rows_of_side["kernel"].dropna().unique()),
+                "models": list(rows_of_side["cpu_model"].dropna().unique()),
+            }
+        )
+    made = in_order({side: list(runs) for side, runs in comparison.sides.items()})
+    return Answer(
+        frame,
+        sides=sides,
+        load_commands=list(frame["load"].dropna().unique()),
+        victim_commands=list(frame["victim_command"].dropna().unique()),
+        run_order="".join(side[0] for side, _ in made or ()) or None,
+        task_counts=_task_counts(comparison),
+    )
+
+
+def _task_counts(comparison: Comparison) -> list[dict[str, Any]]:
+    # Of the first recorded run of each side.
+    rows = []
+    for side, runs in comparison.sides.items():
+        counts = None
+        if runs.recorded:
+            # A recording without a ledger follows no packets.
+            with suppress(CaptureError):
+                counts = senders_and_receivers(runs.recorded[0])
+        if counts is not None:
+            rows.append({"side": side, "senders": counts[0], "receivers": counts[1]})
+    return rows
+
+
+def _recording(capture: Capture) -> dict[str, Any]:
+    manifest = capture.bundle.manifest if capture.bundle else Manifest()
+    found = {
+        "path": capture.path,
+        "sha256": checksum(capture),
+        "cpu_model": manifest.host.cpu_model,
+        "load": (manifest.load or Load()).command,
+        "victim_command": (manifest.victim or Load()).command,
+        "record_command": manifest.record_command or " ".join(capture.header["cmdline"] or ()),
+    }
+    kernel = capture.header.get("os_release") or manifest.host.kernel
+    found |= {"kernel": str(kernel)} if kernel else {}
+    try:
+        info = capture.info
+    except CaptureError:
+        return found
+    return found | {
+        "recorder": recorder(info),
+        "duration_ns": info["duration_ns"],
+        "event_count": capture.event_count,
+        "lost_events": info["lost_events"],
+        "recorded_share": info["recorded"],
+    }
+
+
+@question()
+def observations(comparison: Comparison) -> Answer:
+    """Each repeat or block of time in which a metric of the comparison was observed.
+
+    A row per metric, side and repeat or block: the values that `changes` judges; `spread`: their
+    standard deviation. A block without any work has no value. The figure over blocks is the ratio
+    of their sums, not a mean of these values. Source: as `changes`.
+    """
+    values, spread = [], []
+    for one in observed(comparison):
+        metric = one.metric
+        for name, side in {"base": one.base, "new": one.new}.items():
+            row = {"metric": metric.name, "per_unit": metric.unit, "side": name}
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratios = side.numerator / side.denominator
+            known = np.isfinite(ratios)
+            values += [
+                {**row, "observation": place + 1, "observed_value": ratios[place]}
+                for place in np.flatnonzero(known)
+            ]
+            deviation = ratios[known].std(ddof=1) if known.sum() > 1 else np.nan
+            spread.append(
+                {
+                    **row,
+                    "observed_in": side.of,
+                    "deviation_share": deviation / abs(side.value) if side.value else np.nan,
+                    "wanted": metric.better,
+                }
+            )
+    if not spread:
+        raise CaptureError("the sides have no metric in common: nothing can be compared")
+    columns = ["metric", "per_unit", "wanted", "side", "observed_in", "deviation_share"]
+    return Answer(observations=pd.DataFrame(values), spread=pd.DataFrame(spread)[columns])

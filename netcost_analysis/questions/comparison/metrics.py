@@ -23,10 +23,10 @@ from ...stats.change import (
 )
 from ...stats.resampling import CHANCE, Floats
 from ...timeline.reading import once
-from .counted import Counted, Metric, of_recordings
+from .counted import Metric, of_recordings
 from .run_blocks import by_block, run_blocks
 from .tasks import require_tasks
-from .work import Unit, is_traffic, printed, throughput_of, unit_of, unit_of_work, units_of
+from .work import is_traffic, printed, throughput_of, unit_of, unit_of_work, units_of
 
 
 class Observed(NamedTuple):
@@ -40,19 +40,8 @@ class Observed(NamedTuple):
     unowned: tuple[float, float] = (0.0, 0.0)
 
 
-class OneSided(NamedTuple):
-    # A metric that one side alone has.
-    metric: Metric
-    side: str
-    observed: Side
-
-
-class _Counted(NamedTuple):
-    # By side, where every run of it has the metric, each run with what it counted.
-    metric: Metric
-    runs: dict[str, list[tuple[Run, Counts]]]
-
-
+# A metric, and by side, where every run of it has the metric, each run with what it counted.
+_Counted = tuple[Metric, dict[str, list[tuple[Run, Counts]]]]
 # Unless a metric is named, the verdict is about the first of these that exists.
 _PRIMARY = ("network_ns_per_", "received_bits_per_second")
 # Which direction is better, for figures in a table of steps.
@@ -70,7 +59,7 @@ COUNTED = ("sent", "received", "received_bytes", "received_packets", "answered_p
 @once
 def observed(comparison: Comparison) -> list[Observed]:
     # Every metric that both sides have; those that are 0 everywhere only where they were named.
-    found = [_observed(one) for one in _counted(comparison) if len(one.runs) == 2]
+    found = [_observed(*one) for one in _counted(comparison) if len(one[1]) == 2]
     return [
         one
         for one in found
@@ -80,14 +69,14 @@ def observed(comparison: Comparison) -> list[Observed]:
 
 
 @once
-def one_sided(comparison: Comparison) -> list[OneSided]:
-    # Every metric that one side alone has in all of its runs.
+def one_sided(comparison: Comparison) -> list[tuple[Metric, str, Side]]:
+    # Every metric that one side alone has in all of its runs, and which.
     found = []
     for metric, runs in _counted(comparison):
         for name, of_side in runs.items() if len(runs) == 1 else ():
             [side] = _sides(metric, [[counts for _, counts in of_side]])
             if np.isfinite(side.value) and side.value:
-                found.append(OneSided(metric, name, side))
+                found.append((metric, name, side))
     return found
 
 
@@ -95,7 +84,7 @@ def one_sided(comparison: Comparison) -> list[OneSided]:
 def _counted(comparison: Comparison) -> list[_Counted]:
     require_tasks(comparison)
     done = [*_figures(comparison), *_printed(comparison)]
-    says_rate = any(is_traffic(one.metric.name) for one in done)
+    says_rate = any(is_traffic(metric.name) for metric, _ in done)
     return [*done, *_recorded(comparison, says_rate)]
 
 
@@ -108,14 +97,17 @@ def _recorded(comparison: Comparison, says_rate: bool) -> list[_Counted]:
         run_blocks(run)
     found = []
     unit = unit_of(comparison)
-    rates = [] if says_rate else _polled(unit)
-    for metric, counted in [*rates, *of_recordings(comparison, unit)]:
+    metrics = of_recordings(comparison, unit)
+    if unit.source == "polls" and not says_rate:
+        rate = Metric("packets_per_s", "packets/s", "more", kind="counts")
+        metrics.insert(0, (rate, lambda run: (units_of(run)[unit], run_blocks(run).seconds)))
+    for metric, counted in metrics:
         known = {
             name: [(run, pair) for run in side if (pair := counted(run)) is not None]
             for name, side in sides.items()
         }
         complete = {name: of for name, of in known.items() if len(of) == len(sides[name])}
-        found.append(_Counted(metric, complete))
+        found.append((metric, complete))
     return found
 
 
@@ -148,7 +140,7 @@ def _of_each(
     # One value of each run; of a side only what all of its runs have.
     names = dict.fromkeys(name for side in sides.values() for name in figures(side[0]))
     return [
-        _Counted(
+        (
             metric(name),
             {
                 side: [(run, (np.array([figures(run)[name]]), np.ones(1))) for run in runs]
@@ -171,16 +163,7 @@ def _printed(comparison: Comparison) -> list[_Counted]:
     return _of_each(sides, printed, metric)
 
 
-def _polled(unit: Unit) -> list[tuple[Metric, Counted]]:
-    # The rate at which packets came, where nothing else says how fast the traffic was.
-    if unit.source != "polls":
-        return []
-    rate = Metric("packets_per_s", "packets/s", "more", kind="counts")
-    return [(rate, lambda run: (units_of(run)[unit], run_blocks(run).seconds))]
-
-
-def _observed(counted: _Counted) -> Observed:
-    metric, runs = counted
+def _observed(metric: Metric, runs: dict[str, list[tuple[Run, Counts]]]) -> Observed:
     base, new = _sides(metric, [[counts for _, counts in side] for side in runs.values()])
     values = {
         name: [
@@ -188,14 +171,11 @@ def _observed(counted: _Counted) -> Observed:
         ]
         for name, side in runs.items()
     }
-    unowned = [_unowned(side) if metric.kind == "times" else 0.0 for side in runs.values()]
+    unowned = [0.0, 0.0]
+    for at, side in enumerate(runs.values() if metric.kind == "times" else ()):
+        done = sum(float(below.sum()) for _, (_, below) in side)
+        unowned[at] = sum(float(unknown_ns(run).sum()) for run, _ in side) / done if done else 0.0
     return Observed(metric, base, new, values, (unowned[0], unowned[1]))
-
-
-def _unowned(runs: list[tuple[Run, Counts]]) -> float:
-    ns = sum(float(unknown_ns(run).sum()) for run, _ in runs)
-    done = sum(float(below.sum()) for _, (_, below) in runs)
-    return ns / done if done else 0.0
 
 
 @once

@@ -1,7 +1,6 @@
 # Whether migrations, switches, preemptions, wake-ups or utilisation explain the change.
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -69,7 +68,7 @@ def other_causes(comparison: Comparison) -> Answer:
     limit = next(iter(every.index[every["is_bottleneck"]]), None)
     if limit not in ENDS:
         raise CaptureError(_why_none(every))
-    passed = _changed(comparison, partial(_passed, unit=unit))
+    passed = _changed(comparison, lambda run: (1e9 * run_blocks(run).seconds, units_of(run)[unit]))
     differs = (passed.low > 0 or passed.high < 0) and passed.p < 1 - CONFIDENCE
     rows = []
     for end in sorted(ENDS, key=lambda name: name != limit):
@@ -119,10 +118,6 @@ def _why_none(every: pd.DataFrame) -> str:
         f"neither client nor server was busy for {SATURATED:.0%} of its time in the base, so no "
         "wait of theirs limits the throughput"
     )
-
-
-def _passed(run: Run, unit: Unit) -> Counts:
-    return 1e9 * run_blocks(run).seconds, units_of(run)[unit]
 
 
 def _changed(comparison: Comparison, counted: Callable[[Run], Counts]) -> Change:

@@ -1,6 +1,7 @@
 # Rules of comparability: recordings that were made differently, or are incomplete.
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from ..._native import CaptureError
@@ -45,17 +46,12 @@ def unreadable(comparison: Comparison) -> Iterator[Finding]:
         except CaptureError as error:
             said = str(error).removeprefix(f"{run.captures[0].path}: ")
             failed.append(finding("unreadable", "refused", side, run.name, error=said))
-    if failed and len(failed) == len(every) and all(_is_sampled(run) for _, run in every):
-        yield finding("samples_alone", "note")
-        return
+    with suppress(LackingError):
+        captures = [one for _, run in every for one in run.captures]
+        if failed and len(failed) == len(every) and all(map(sampled, captures)):
+            yield finding("samples_alone", "note")
+            return
     yield from failed
-
-
-def _is_sampled(run: Run) -> bool:
-    try:
-        return all(sampled(one) for one in run.captures)
-    except LackingError:
-        return False
 
 
 def missing(comparison: Comparison) -> Iterator[Finding]:
@@ -75,17 +71,13 @@ def missing(comparison: Comparison) -> Iterator[Finding]:
 def recorders(comparison: Comparison) -> Iterator[Finding]:
     # perf leaves out what happens while it writes an event, and ftrace does not. So the same load
     # has other owners; versions of one of them see the same.
-    seen = {_sees(run) for _, run in recorded(comparison)}
+    seen = {_recorder(run).startswith("perf") for _, run in recorded(comparison)}
     severity = "refused" if len(seen) > 1 else "warning"
     yield from unlike(comparison, "recorders", severity, _recorder, "names")
 
 
 def _recorder(run: Run) -> str:
     return recorder(run.captures[0].info)
-
-
-def _sees(run: Run) -> str:
-    return "perf" if _recorder(run).startswith("perf") else "ftrace"
 
 
 def windows(comparison: Comparison) -> Iterator[Finding]:
@@ -175,11 +167,9 @@ def _price(run: Run) -> int:
 def uneven(comparison: Comparison) -> Iterator[Finding]:
     # Time without an owner may be of any. Where more of one side has none, by more than a metric
     # changed, the metric may not have changed; of a side of which half has none nothing is known.
-    owned = {
-        side: 1 - _share(runs.recorded) for side, runs in comparison.sides.items() if runs.recorded
-    }
-    if len(owned) < len(comparison.sides):
+    if not all(runs.recorded for runs in comparison.sides.values()):
         return
+    owned = {side: 1 - _share(runs.recorded) for side, runs in comparison.sides.items()}
     apart, least = abs(owned["new"] - owned["base"]), min(owned.values())
     names = [
         one.metric.name

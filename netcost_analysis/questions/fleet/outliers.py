@@ -63,12 +63,11 @@ def _because(parts: Mapping[str, float], squeezes: bool) -> str:
     # The parts that make the difference, the largest first.
     whole = sum(parts.values())
     named = [
-        name
-        for name in PARTS
-        if parts[name] * whole > 0 and abs(parts[name]) >= _NAMED * abs(whole)
+        PARTS[name]
+        for name, part in sorted(parts.items(), key=lambda one: -abs(one[1]))
+        if part * whole > 0 and abs(part) >= _NAMED * abs(whole)
     ]
-    named.sort(key=lambda name: -abs(parts[name]))
-    return ", ".join([*(PARTS[name] for name in named), *["squeezes"] * squeezes])
+    return ", ".join([*named, *["squeezes"] * squeezes])
 
 
 METRICS = ("ns_per_work", "stolen_of_tasks_share")

@@ -151,18 +151,18 @@ class _Series:
         return frame[_SERIES]
 
 
-def _drawn(answer: Answer) -> list[dict[str, Any]]:
-    # Series with a change, in that order.
-    changes = answer.frame[["metric", "kernel", "driver"]].drop_duplicates()
-    return listed(changes[:4])
-
-
 def _titled(_: Any, metric: str, kernel: str, driver: str) -> str:
     what = "CPU time of a packet" if metric == "ns_per_work" else "Share stolen from tasks"
     return f"{what} over time: kernel {kernel}, driver {driver}"
 
 
-@trend.plot(title=_titled, height=3.0, panels=_drawn)
+@trend.plot(
+    title=_titled,
+    # Series with a change, in that order.
+    panels=lambda answer: listed(
+        answer.frame[["metric", "kernel", "driver"]].drop_duplicates()[:4]
+    ),
+)
 def _plot(ax: "Axes", answer: Answer, metric: str, kernel: str, driver: str) -> None:
     from .plots import over_days
 

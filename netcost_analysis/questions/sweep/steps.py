@@ -49,7 +49,11 @@ class Step:
     @property
     def recorded(self) -> tuple[Run, ...]:
         # Runs whose trace shows what the network cost.
-        return tuple(run for run in self._traced if not self._lacks_softirqs(run))
+        return tuple(
+            run
+            for run in self._traced
+            if not any(network_missing(one, self.cpu) > MAX_MISSING for one in run.captures)
+        )
 
     @property
     def lacking(self) -> int:
@@ -59,9 +63,6 @@ class Step:
     @property
     def _traced(self) -> list[Run]:
         return [run for run in self.runs if run.is_recorded and _has_events(run)]
-
-    def _lacks_softirqs(self, run: Run) -> bool:
-        return any(network_missing(one, self.cpu) > MAX_MISSING for one in run.captures)
 
 
 def _has_events(run: Run) -> bool:
