@@ -116,6 +116,10 @@ def codes(comparison: Comparison) -> set[str]:
     return {one.code for one in findings(comparison)}
 
 
+def severities(comparison: Comparison) -> dict[str, str]:
+    return {one.code: one.severity for one in findings(comparison)}
+
+
 def only(comparison: Comparison, code: str) -> Finding:
     found = [one for one in findings(comparison) if one.code == code]
     assert len(found) == 1, found

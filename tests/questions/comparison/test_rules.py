@@ -9,15 +9,12 @@ from typing import Any
 import pytest
 
 from netcost_analysis import compare, open_capture
-from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.comparison.run_set import RunSet
-from netcost_analysis.questions.comparison.comparability import findings
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.perfdata.features import Header
-from support.run_sets import NET_RX, compared, measured, only, plain, polling, recorded
-from support.sweeps import Told, sweep
+from support.run_sets import NET_RX, compared, measured, only, plain, polling, recorded, severities
 
 STREAM = """MIGRATED TCP STREAM TEST from 0.0.0.0 port 0 AF_INET to 198.18.0.2 () port 0 AF_INET
 Recv   Send    Send
@@ -244,10 +241,6 @@ def test_a_rule_finds_what_it_is_about(tmp_path: Path, name: str) -> None:
         assert found.why
 
 
-def severities(comparison: Comparison) -> dict[str, str]:
-    return {one.code: one.severity for one in findings(comparison)}
-
-
 def test_other_events_are_warned_of(tmp_path: Path) -> None:
     fewer = tuple(one for one in t.FORMATS if not one.event.startswith("irq_vectors:"))
     comparison = compared(plain(), recorded(tmp_path / "b", formats=fewer))
@@ -288,64 +281,6 @@ def test_what_cannot_be_read_is_refused_and_crashes_nothing(tmp_path: Path, side
     found = only(comparison, "unreadable")
     assert (found.severity, found.side) == ("refused", side)
     assert len(comparison.ask.comparison.comparability().parts["refusals"]) == 1
-
-
-@pytest.mark.parametrize(("missing", "severity"), [(1, None), (2, "warning"), (6, "refused")])
-def test_softirqs_that_are_missing_are_found(
-    tmp_path: Path, missing: int, severity: str | None
-) -> None:
-    sides = sweep(tmp_path / "s", Told(), Told("xdp", lacking=missing))
-    paths = {"base_where": {"data_path": "bridge"}, "new_where": {"data_path": "xdp"}}
-    comparison = compare(sides, **paths)
-    assert severities(comparison).get("missing") == severity
-    if severity:
-        found = only(comparison, "missing")
-        assert found.found == pytest.approx(missing / 100, abs=5e-4)
-        assert found.figures["more"] == 0
-
-
-# As the lab's table of steps says it: what a step was set to, and what its control counted.
-@pytest.mark.parametrize(
-    ("labels", "controls", "fails"),
-    [
-        ({}, {"control_packets": 40_000, "control_packets_elsewhere": 31}, False),
-        ({}, {"control_packets": 31, "control_packets_elsewhere": 40_000}, True),
-        ({"rps": "on", "cpus": "two"}, {"control_handed": 186_731}, False),
-        ({"rps": "on", "cpus": "two"}, {"control_handed": 3}, True),
-        ({"rps": "off", "cpus": "two"}, {"control_handed": 186_731}, True),
-        ({"rps": "on", "cpus": "one"}, {"control_handed": 0}, False),
-        *(
-            (
-                {"skb_defer_max": defer},
-                {"control_freed_by_allocator": there, "control_freed_by_reader": 410 - there},
-                (there > 205) != (defer == "64"),
-            )
-            for defer in ("0", "64")
-            for there in (5, 400)
-        ),
-    ],
-)
-def test_a_step_whose_control_failed_is_refused(
-    labels: dict[str, str], controls: dict[str, float], fails: bool
-) -> None:
-    base = measured("base", range(100, 106))
-    new = measured("new", range(100, 106), **labels)
-    runs = [replace(run, controls=controls if at == 3 else {}) for at, run in enumerate(new)]
-    comparison = compared(base, RunSet(runs))
-    assert ("controls" in severities(comparison)) == fails
-    if fails:
-        assert only(comparison, "controls").of_run == "new/3"
-        # The throughput is what it is.
-        assert set(comparison.ask.comparison.changes().frame["differs"]) == {"no"}
-
-
-def test_a_victims_run_is_not_compared_with_a_whole_recording(tmp_path: Path) -> None:
-    ran = {"comm": "udp-load", "start_ns": 100_000, "end_ns": 900_000}
-    path = recorded(tmp_path / "b", polling()).captures[0].path
-    manifest = json.loads((Path(path) / "manifest.json").read_text())
-    (Path(path) / "manifest.json").write_text(json.dumps({**manifest, "victim": ran}))
-    comparison = compared(plain(), compare(path, plain().captures[0].path).base.runs[0])
-    assert severities(comparison)["windows"] == "refused"
 
 
 # Time that one side sees as interrupts is its tasks' own on the other.

@@ -1,5 +1,7 @@
-# How many runs there are, in which order they were made, and how far apart they are.
+# How many runs there are, in which order they were made, and how far apart they are; whether their
+# steps were what they were set to, and whole.
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -7,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from netcost_analysis import Run
+from netcost_analysis import Run, compare
 from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.comparison.run_set import RunSet
 from support.perfdata import cpu
-from support.run_sets import codes, compared, measured, only, plain, polling, recorded
+from support.run_sets import codes, compared, measured, only, plain, polling, recorded, severities
+from support.sweeps import Told, sweep
 
 STEADY = [100, 103, 99, 101, 98, 102, 100, 101]
 RISING = [100, 101, 102, 104, 105, 106, 107, 108]
@@ -103,3 +106,61 @@ def test_a_label_that_one_side_lacks_is_not_known_to_differ(tmp_path: Path) -> N
     labelled = recorded(tmp_path / "a", labels={"kernel": "6.1", "data_path": "xdp"})
     other = recorded(tmp_path / "b", labels={"data_path": "bridge"})
     assert codes(compared(labelled, other)) == {"repeats"}
+
+
+@pytest.mark.parametrize(("missing", "severity"), [(1, None), (2, "warning"), (6, "refused")])
+def test_softirqs_that_are_missing_are_found(
+    tmp_path: Path, missing: int, severity: str | None
+) -> None:
+    sides = sweep(tmp_path / "s", Told(), Told("xdp", lacking=missing))
+    paths = {"base_where": {"data_path": "bridge"}, "new_where": {"data_path": "xdp"}}
+    comparison = compare(sides, **paths)
+    assert severities(comparison).get("missing") == severity
+    if severity:
+        found = only(comparison, "missing")
+        assert found.found == pytest.approx(missing / 100, abs=5e-4)
+        assert found.figures["more"] == 0
+
+
+# As the lab's table of steps says it: what a step was set to, and what its control counted.
+@pytest.mark.parametrize(
+    ("labels", "controls", "fails"),
+    [
+        ({}, {"control_packets": 40_000, "control_packets_elsewhere": 31}, False),
+        ({}, {"control_packets": 31, "control_packets_elsewhere": 40_000}, True),
+        ({"rps": "on", "cpus": "two"}, {"control_handed": 186_731}, False),
+        ({"rps": "on", "cpus": "two"}, {"control_handed": 3}, True),
+        ({"rps": "off", "cpus": "two"}, {"control_handed": 186_731}, True),
+        ({"rps": "on", "cpus": "one"}, {"control_handed": 0}, False),
+        *(
+            (
+                {"skb_defer_max": defer},
+                {"control_freed_by_allocator": there, "control_freed_by_reader": 410 - there},
+                (there > 205) != (defer == "64"),
+            )
+            for defer in ("0", "64")
+            for there in (5, 400)
+        ),
+    ],
+)
+def test_a_step_whose_control_failed_is_refused(
+    labels: dict[str, str], controls: dict[str, float], fails: bool
+) -> None:
+    base = measured("base", range(100, 106))
+    new = measured("new", range(100, 106), **labels)
+    runs = [replace(run, controls=controls if at == 3 else {}) for at, run in enumerate(new)]
+    comparison = compared(base, RunSet(runs))
+    assert ("controls" in severities(comparison)) == fails
+    if fails:
+        assert only(comparison, "controls").of_run == "new/3"
+        # The throughput is what it is.
+        assert set(comparison.ask.comparison.changes().frame["differs"]) == {"no"}
+
+
+def test_a_victims_run_is_not_compared_with_a_whole_recording(tmp_path: Path) -> None:
+    ran = {"comm": "udp-load", "start_ns": 100_000, "end_ns": 900_000}
+    path = recorded(tmp_path / "b", polling()).captures[0].path
+    manifest = json.loads((Path(path) / "manifest.json").read_text())
+    (Path(path) / "manifest.json").write_text(json.dumps({**manifest, "victim": ran}))
+    comparison = compared(plain(), compare(path, plain().captures[0].path).base.runs[0])
+    assert severities(comparison)["windows"] == "refused"
