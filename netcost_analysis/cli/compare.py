@@ -205,7 +205,7 @@ def _by(
     as_json: bool,
 ) -> None:
     from ..comparison.run_set import run_set
-    from ..questions.comparison.cases import cases
+    from ..questions.comparison.conditions import cases
     from ..report.case_table import CaseTable
 
     if [*given["base_where"]] != [by] or len(given["base_where"][by]) != 1 or given["new_where"]:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..accessors import OfComparison
 from ..errors import ArgumentError
 from ..units import plural
-from .names import MOST, Names, cut, side_names
-from .run import REPEATS, Run
+from .run import MOST, REPEATS, Names, Run, cut, side_names
 from .run_set import RunSet, Source, run_set
 
 if TYPE_CHECKING:

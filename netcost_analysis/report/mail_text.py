@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..comparison.names import cut
+from ..comparison.run import cut
 from ..display.metrics import chance, judged, moved, quantity, signed_duration
 from ..display.tables import Table, lines_of
 from ..display.templates import as_text, one_line

@@ -8,7 +8,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.comparison.comparison import Comparison
-from netcost_analysis.comparison.names import MOST
+from netcost_analysis.comparison.run import MOST
 from netcost_analysis.errors import ArgumentError
 from support.compared import recorded
 from support.host import SAMPLES

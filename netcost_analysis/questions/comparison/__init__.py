@@ -2,8 +2,8 @@
 
 from .changes import changes
 from .comparability import comparability, observations, runs_compared
+from .conditions import one_cpu_control
 from .cost_tree import cost_tree
-from .one_cpu_control import one_cpu_control
 from .other_causes import other_causes
 from .throughput_prediction import throughput_prediction
 
