@@ -6,8 +6,8 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 import netcost_analysis as netcost
-from netcost_analysis.plots.answer import answer
 from netcost_analysis.plots.palette import style
+from netcost_analysis.plots.victim import answer
 from netcost_analysis.units import share
 
 

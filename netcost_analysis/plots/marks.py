@@ -1,8 +1,12 @@
-# What pictures share: a legend above the axes, named rows, a marked limit, a name that fits.
+# What pictures share: a legend above the axes, named rows, bars and intervals in them, a marked
+# limit, a name that fits; and a figure over the steps of an experiment.
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import LogLocator, NullFormatter
@@ -67,3 +71,111 @@ def plain_log(axis: Axis) -> None:
     axis.set_major_locator(LogLocator(10, subs=marks))
     axis.set_major_formatter("{x:,.10g}")
     axis.set_minor_formatter(NullFormatter())
+
+
+def stacked_bars(
+    ax: Axes,
+    rows: pd.DataFrame,
+    looks: Mapping[str, Mapping[str, Any]],
+    height: float = 0.66,
+    places: Sequence[float] | None = None,
+) -> npt.NDArray[np.float64]:
+    """Draw a bar for each row, in parts from the left; returns how long the bars are.
+
+    rows: a column for each part. looks: by column, from the left, as Axes.barh takes it; a part
+    that no row has is left out. places: of the rows, from 0 on unless given.
+    """
+    at = range(len(rows)) if places is None else places
+    ends = np.zeros(len(rows))
+    for name, look in looks.items():
+        if name in rows and rows[name].sum():
+            widths = rows[name].astype("float64").fillna(0).to_numpy()
+            ax.barh(at, widths, height, left=ends, **look)
+            ends = ends + widths
+    return ends
+
+
+def beside(ax: Axes, text: str, x: float, row: float, gap: float = 6, **look: Any) -> None:
+    """Words beside a row's bar, so many points from where it ends. look: as Axes.annotate's."""
+    at = {"xytext": (gap, 0), "textcoords": "offset points", "va": "center"}
+    ax.annotate(text, (x, row), **{**at, **look})
+
+
+CHANGE = ("change", "change_low", "change_high")
+
+
+class Interval(NamedTuple):
+    """A figure with its interval, low and high NaN where it has none.
+
+    place: of its row, 0 at the top. look: as Axes.plot takes it, of the dot.
+    """
+
+    place: float
+    at: float
+    low: float
+    high: float
+    color: str
+    look: Mapping[str, Any]
+
+
+def interval(
+    place: float,
+    row: Mapping[Any, Any],
+    columns: Sequence[str],
+    color: str,
+    times: float = 1,
+    **look: Any,
+) -> Interval:
+    """That of a table's row. columns: of the figure, the lower end and the upper."""
+    at, low, high = (times * float(row[name]) for name in columns)
+    return Interval(place, at, low, high, color, look)
+
+
+def intervals(ax: Axes, names: Sequence[str], figures: Sequence[Interval]) -> None:
+    """Draw each figure as a dot on the line of its interval, beside a line at 0."""
+    for one in figures:
+        if one.low == one.low:
+            ends, place = [one.low, one.high], [one.place, one.place]
+            ax.plot(ends, place, color=one.color, linewidth=2, solid_capstyle="butt")
+        ax.plot(one.at, one.place, "o", color=one.color, **one.look)
+    ax.axvline(0, color=INK, linewidth=0.8)
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+
+
+Curve = tuple[str, str, pd.DataFrame]
+
+
+def over_steps(
+    ax: Axes, curves: Sequence[Curve], name: str, label: str, thin: Sequence[Curve] = ()
+) -> None:
+    """Draw a figure of each curve over the steps.
+
+    curves: its name, its colour, and rows with step, io_bytes (Int64) and the figure; what is not
+    known is left out. name: of the column; label: of the axis. thin: curves to draw dashed.
+    """
+    every = pd.concat([rows for _, _, rows in (*curves, *thin)])
+    known = every[every[name].notna()]
+    sized = bool((known["io_bytes"] > 0).fillna(False).all())
+    steps = list(dict.fromkeys(known["step"]))
+    for number, (called, color, rows) in enumerate((*curves, *thin)):
+        of = rows[rows[name].notna()]
+        of = of.sort_values("io_bytes", kind="stable") if sized else of
+        x = of["io_bytes"].astype("float64") if sized else of["step"].map(steps.index)
+        style, width = ("-", 1.5) if number < len(curves) else ("--", 0.9)
+        if len(of):
+            look = {"linestyle": style, "linewidth": width, "marker": "o", "markersize": 4}
+            ax.plot(x, of[name], color=color, label=called, **look)  # type: ignore[arg-type]
+    if sized:
+        sizes = sorted(known["io_bytes"].astype("int64").unique())
+        ax.set_xscale("log", base=2)
+        ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        ax.set_xlabel("bytes of each read and write (log scale)")
+    else:
+        ax.set_xticks(range(len(steps)), [short(step, 16) for step in steps], rotation=30)
+        ax.set_xlabel("step")
+    ax.yaxis.set_major_formatter("{x:,g}")
+    ax.set_ylim(bottom=0)
+    ax.set_ylabel(label)
+    ax.grid(axis="y")
+    legend_above(ax, columns=5)

@@ -38,7 +38,7 @@ KIND_NAMES = {
 # In a timeline, the task that the questions are about, beside KIND and PART.
 VICTIM = "#f0e442"
 
-# Parts of the kernel's work (components_by_size.py, GROUPS).
+# Parts of the kernel's work (questions/samples/rules.py, GROUPS).
 COMPONENT_GROUPS = {
     "driver": "#d55e00",
     "copy": "#0072b2",

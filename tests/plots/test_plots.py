@@ -14,9 +14,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
-from netcost_analysis.plots.answer import answer, thieves
 from netcost_analysis.plots.batches import batches, cost_by_batch, packets_per_softirq
-from netcost_analysis.plots.estimates import estimates
 from netcost_analysis.plots.lanes import lanes
 from netcost_analysis.plots.palette import (
     ESTIMATE,
@@ -27,8 +25,7 @@ from netcost_analysis.plots.palette import (
     VICTIM,
     style,
 )
-from netcost_analysis.plots.remedies import remedies
-from netcost_analysis.plots.time import stolen_over_time
+from netcost_analysis.plots.victim import answer, estimates, remedies, stolen_over_time, thieves
 from netcost_analysis.questions.stolen_time.headline import PARTS
 from netcost_analysis.timeline.owners import KIND_COLUMNS
 from netcost_analysis.units import round_width

@@ -132,6 +132,6 @@ def _lacks(bundle: "Bundle") -> str | None:
     panels=lambda answer: [{}] if answer.frame["got_share"].notna().any() else [],
 )
 def _bars(ax: "Axes", answer: Answer) -> None:
-    from ...plots.estimates import estimates as draw
+    from ...plots.victim import estimates as draw
 
     draw(ax, answer.frame)

@@ -7,8 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ...display.templates import environment
-from ...plots.bars import stacked_bars
-from ...plots.marks import label_rows, legend_above
+from ...plots.marks import label_rows, legend_above, stacked_bars
 from ...plots.palette import ESTIMATE, FAINT, HATCH, INK, KIND, TASK, UNKNOWN
 from ...units import share
 

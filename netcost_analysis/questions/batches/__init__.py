@@ -9,15 +9,18 @@ a poll costs however few packets it has, and a packet however many there are (po
 packet_costs), and how the CPU share grows with the rate of packets (rate_curve).
 """
 
-from .delays import irq_gaps, raise_delays
-from .detail_window import detail_window
 from .kernel_limits import kernel_limits
-from .net_rx_totals import net_rx_totals
 from .poll_costs import packet_costs, poll_costs
 from .poll_sizes import device_batches, poll_sizes
 from .rate_curve import rate_curve
-from .softirq_chains import long_softirqs, softirq_chains, softirq_runs
-from .softirq_sizes import softirq_lengths, softirq_sizes
+from .softirq_chains import (
+    detail_window,
+    long_softirqs,
+    net_rx_totals,
+    softirq_chains,
+    softirq_runs,
+)
+from .softirqs import irq_gaps, raise_delays, softirq_lengths, softirq_sizes
 from .softnet import rps_dispatch
 from .squeezes import squeezes
 

@@ -1,10 +1,127 @@
-# What the curves of CPU share over packet rate say together.
+# CPU shares of the steps of curves over packet rate: measured, predicted from the costs in the
+# other steps, and what the curves say together.
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ...display.tables import listed
+from ...stats.line import line_by_sums
+from .paired import Gathered
+from .poll_costs import MIN_POLLS, MIN_SPREAD
+
+# Sums over polls with packets; outside_polls_ns and irq_ns are sums over all polls.
+_LINE = ["polls", "packets", "poll_ns", "squares", "products"]
+SUMS = [*_LINE, "outside_polls_ns", "irq_ns", "empty_polls", "empty_ns", "again"]
+_PARTS = ("poll_share", "outside_polls_share", "interrupt_share")
+_PREDICTED = (
+    *("expected_share", "marginal_share", "unbatched_share"),
+    *("packet_part_ns", "poll_part_ns"),
+)
+_COLUMNS = (
+    *("curve", "bundle", "repeat_count", "device", "rate_per_s", "batch_mean", "polls_per_s"),
+    *("repoll_share", "receive_share", *_PARTS, "scheduled_share", *_PREDICTED),
+    *("share_growth", "rate_growth", "batch_growth", "flatness"),
+)
+
+
+def summed(work: Gathered) -> pd.DataFrame:
+    # By device: the sums from which a line and the shares follow. Polls without a begin have no
+    # time and are left out.
+    sizes = work.sizes[work.sizes["known"] > 0].reset_index()
+    packets = sizes["work"] * sizes["known"]
+    sums = sizes[["device", "work"]].assign(
+        polls=sizes["known"].where(sizes["work"] > 0, 0),
+        packets=packets,
+        poll_ns=sizes["known_ns"].where(sizes["work"] > 0, 0),
+        squares=sizes["work"] * packets,
+        products=sizes["work"] * sizes["known_ns"],
+        empty_polls=sizes["known"].where(sizes["work"] <= 0, 0),
+        empty_ns=sizes["known_ns"].where(sizes["work"] <= 0, 0),
+    )
+    table = sums.groupby("device").sum().astype("float64")
+    around = work.around.groupby(level="device").sum().reindex(table.index, fill_value=0)
+    lines = work.lines.groupby("device")["irq_ns"].sum().reindex(table.index, fill_value=0)
+    table["outside_polls_ns"] = around["known_outside_polls_ns"]
+    table["irq_ns"] = around["known_irq_ns"] + lines.astype("float64")
+    table["again"] = around["again"].astype("float64")
+    return table[SUMS].reset_index()
+
+
+def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
+    # The frame of rate_curve. steps: curve, bundle, cpu_ns, window_ns, scheduled_ns, repeat_count.
+    # sums: of summed(), with bundle.
+    rows = sums.merge(steps, on="bundle")
+    table, total = steps.set_index("bundle"), rows.groupby("bundle")[SUMS].sum()
+    main = rows.sort_values("packets", ascending=False, kind="stable").groupby("bundle").first()
+    seconds, cpu_ns = table["window_ns"] / 1e9, table["cpu_ns"]
+    polls = total["polls"] + total["empty_polls"]
+    table["device"] = main["device"]
+    table["rate_per_s"] = main["packets"] / seconds
+    table["batch_mean"] = main["packets"] / main["polls"].where(main["polls"] > 0)
+    table["polls_per_s"] = polls / seconds
+    table["repoll_share"] = total["again"] / polls
+    table["poll_share"] = (total["poll_ns"] + total["empty_ns"]) / cpu_ns
+    table["outside_polls_share"] = total["outside_polls_ns"] / cpu_ns
+    table["interrupt_share"] = total["irq_ns"] / cpu_ns
+    table["receive_share"] = table[list(_PARTS)].sum(axis=1)
+    table["scheduled_share"] = table["scheduled_ns"] / cpu_ns
+    table = table.reset_index().sort_values(["curve", "rate_per_s"], kind="stable")
+    table = table.reset_index(drop=True)
+    predicted = {}
+    for _, curve in table.groupby("curve"):
+        slowest = rows[rows["bundle"] == curve["bundle"].iloc[0]].set_index("device")
+        least = slowest["packets"] / slowest["polls"]
+        for bundle in curve["bundle"]:
+            others = rows[rows["bundle"].isin(set(curve["bundle"]) - {bundle})]
+            predicted[bundle] = _predicted(rows[rows["bundle"] == bundle], others, least)
+    table = table.join(pd.DataFrame(predicted).T, on="bundle")
+    curves = table.groupby("curve")
+    for name, of in (("share", "receive_share"), ("rate", "rate_per_s"), ("batch", "batch_mean")):
+        table[f"{name}_growth"] = table[of] / curves[of].shift()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        table["flatness"] = 1 - np.log(table["share_growth"]) / np.log(table["rate_growth"])
+    table["flatness"] = table["flatness"].where(table["rate_growth"] > 1.05)
+    return table[list(_COLUMNS)]
+
+
+def _predicted(
+    own: pd.DataFrame, others: pd.DataFrame, least: "pd.Series[float]"
+) -> dict[str, float]:
+    # A step's share by the costs in the other steps, device by device: rate x (marginal + (irq +
+    # core + fixed) / batch). NaN where the others' polls of a device are too few, or their batches
+    # too much alike, for a line.
+    own = own.set_index("device")
+    cpu_ns = float(own["cpu_ns"].iloc[0])
+    sums = others.groupby("device")[SUMS].sum().reindex(own.index, fill_value=0)
+    below = sums["polls"] * sums["squares"] - sums["packets"] ** 2
+    # The root of below over the packets is the spread of the batches.
+    too_alike = (sums["polls"] < MIN_POLLS) | (below <= (MIN_SPREAD * sums["packets"]) ** 2)
+    if too_alike.any() or not cpu_ns:
+        return dict.fromkeys(_PREDICTED, np.nan)
+    fixed, marginal = line_by_sums(sums[_LINE].to_numpy("float64").T)
+    around = (sums["outside_polls_ns"] + sums["irq_ns"]) / (sums["polls"] + sums["empty_polls"])
+    per_poll, packets_ns = fixed + around, marginal * own["packets"]
+    empty = (sums["empty_ns"] / sums["empty_polls"]).where(sums["empty_polls"] > 0, 0)
+    empty_ns = (around + empty) * own["empty_polls"]
+    smallest = least.reindex(own.index)
+    unbatched = own["packets"] / smallest.where(smallest > 0)
+    # Per packet and poll of the device with most packets, for a packet may pass several devices.
+    main = own.iloc[int(own["packets"].argmax())]
+    step = {
+        "expected_share": (packets_ns + per_poll * own["polls"] + empty_ns).sum() / cpu_ns,
+        "marginal_share": packets_ns.sum() / cpu_ns,
+        "unbatched_share": (packets_ns + per_poll * unbatched + empty_ns).sum(skipna=False)
+        / cpu_ns,
+        "packet_part_ns": packets_ns.sum() / main["packets"],
+        "poll_part_ns": (per_poll * own["polls"]).sum() / main["polls"],
+    }
+    if step["packet_part_ns"] < 0 or step["poll_part_ns"] < 0:
+        # Scatter outweighs what batches save: only the cost of both together is known.
+        return {**dict.fromkeys(_PREDICTED, np.nan), "expected_share": step["expected_share"]}
+    return step
+
 
 # A step is flat where the share grows by less than the fifth root of the rate's growth.
 _FLAT = 0.8

@@ -202,7 +202,7 @@ def _of_panel(answer: Answer, device: str, cpu: int | None = None) -> pd.DataFra
     choices=lambda answer: _with_polls(answer, answer.frame),
 )
 def _line_through_polls(ax: "Axes", answer: Answer, device: str, cpu: int | None = None) -> None:
-    from ...plots.costs import poll_cost
+    from ...plots.batches import poll_cost
 
     costs = answer.frame[answer.frame["device"] == device]
     row = costs if cpu is None else costs[costs["cpu"] == cpu]
@@ -260,7 +260,7 @@ def alone_and_together(cost: Any) -> dict[str, float]:
     choices=each("device"),
 )
 def _by_batch(ax: "Axes", answer: Answer, device: str) -> None:
-    from ...plots.costs import packet_cost
+    from ...plots.batches import packet_cost
 
     packet_cost(ax, answer.frame[answer.frame["device"] == device])
     ax.set_title(device, pad=24)

@@ -16,8 +16,7 @@ from ...opening.experiment import Experiment
 from ...timeline.reading import once
 from ...timeline.timeline import Timeline
 from ..completeness.completeness import MAX_MISSING, network_missing
-from .curve_shares import SUMS, curve_from, summed
-from .curves import RATES, bend, condition, curves_of, named
+from .curves import RATES, SUMS, bend, condition, curve_from, curves_of, named, summed
 from .paired import Gathered, gathered, work_is_known
 
 if TYPE_CHECKING:
@@ -180,7 +179,7 @@ def _drawn(table: pd.DataFrame) -> list[dict[str, Any]]:
     choices=each("curve"),
 )
 def _share(ax: "Axes", answer: Answer, curve: str) -> None:
-    from ...plots.costs import share_by_rate
+    from ...plots.batches import share_by_rate
 
     share_by_rate(ax, answer.frame[answer.frame["curve"] == curve])
     ax.set_title(curve, pad=24)
@@ -188,6 +187,6 @@ def _share(ax: "Axes", answer: Answer, curve: str) -> None:
 
 @rate_curve.plot("batches", title="Packets per poll by packet rate", height=2.6)
 def _batches(ax: "Axes", answer: Answer) -> None:
-    from ...plots.costs import batch_by_rate
+    from ...plots.batches import batch_by_rate
 
     batch_by_rate(ax, answer.frame)

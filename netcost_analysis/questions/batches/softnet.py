@@ -16,7 +16,7 @@ from ...timeline.aggregates import Grouped
 from ...timeline.timeline import Timeline
 from ..completeness.completeness import READINGS_CLOCK
 from ..completeness.unrecorded import proved_softirqs
-from .softirq_sizes import NET_RX
+from .softirqs import NET_RX
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle

@@ -13,7 +13,7 @@ from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
 from .kernel_limits import KernelLimits, limits_of
 from .paired import Picked
-from .softirq_sizes import NET_RX
+from .softirqs import NET_RX
 from .softnet import compared, count_of, readings_of, times_of, with_missing
 
 if TYPE_CHECKING:

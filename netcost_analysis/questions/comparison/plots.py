@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from matplotlib.patches import Patch
 
 from ...display.metrics import moved
-from ...plots.intervals import CHANGE, interval, intervals
+from ...plots.marks import CHANGE, interval, intervals
 from ...plots.palette import FAINT, INK, OUTCOME, SIDE
 from ...units import duration
 

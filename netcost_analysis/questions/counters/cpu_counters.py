@@ -225,7 +225,7 @@ def _curve(name: str, column: str, title: str, label: str) -> None:
     )
     def _plot(ax: "Axes", answer: Answer) -> None:
         from ...plots.palette import KIND
-        from ...plots.steps import over_steps
+        from ...plots.marks import over_steps
 
         colors = [KIND[kind] for kind in ("softirq", "poll", "hardirq", "vector", "softirq_other")]
         # The CPUs with most packets.

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
 
-from ...plots.marks import label_rows, legend_above, short
+from ...plots.marks import label_rows, legend_above, over_steps, short
 from ...plots.palette import FAINT, HATCH, KIND, PART, TASK
-from ...plots.steps import over_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

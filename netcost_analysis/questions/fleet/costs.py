@@ -203,7 +203,7 @@ def _plot_sizes(ax: "Axes", answer: Answer) -> None:
     panels=lambda answer: [{}] if len(answer["by_group"]) else [],
 )
 def _plot_lengths(ax: "Axes", answer: Answer) -> None:
-    from ...plots.lengths import lengths
+    from ...plots.softirqs import lengths
 
     rows = _net_rx(answer.frame)
     groups = {one: rows[rows["group"] == one] for one in _drawn(answer, "softirqs")}

@@ -3,8 +3,7 @@
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ...plots.intervals import interval, intervals
-from ...plots.marks import label_rows, legend_above, short
+from ...plots.marks import interval, intervals, label_rows, legend_above, short
 from ...plots.palette import CAUSE, INK, KIND, PART, time_unit
 from ...units import plural
 

@@ -6,8 +6,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ...plots.bars import beside, stacked_bars
-from ...plots.marks import label_rows, legend_above, short
+from ...plots.marks import beside, label_rows, legend_above, short, stacked_bars
 from ...plots.palette import FAINT, INK, KIND, PART, PART_NAMES, TASK_STATE, time_unit
 from ...units import duration, plural
 

@@ -14,7 +14,7 @@ from ...timeline.owners import by_total, summed
 from ...timeline.task import Task, label_of
 from ...timeline.timeline import Timeline
 from ..batches.paired import INPUTS
-from ..processes.deferral import not_deferred
+from ..processes.skb_frees import not_deferred
 from ..victim import one_asked_or_chosen
 from .robbed import POLLS, Removable, Robbed, saved
 
@@ -248,6 +248,6 @@ def _saving(timeline: Timeline, robbed: Robbed, host: Host) -> dict[str, Any]:
     panels=lambda answer: [{}] if len(answer.frame) else [],
 )
 def _bars(ax: "Axes", answer: Answer) -> None:
-    from ...plots.remedies import remedies as draw
+    from ...plots.victim import remedies as draw
 
     draw(ax, answer.frame)

@@ -106,7 +106,7 @@ def beyond(row: dict[str, Any], shown_ends: tuple[int, int] | None) -> dict[str,
     panels=lambda answer: [] if answer["victim"] is None else [{}],
 )
 def _bar(ax: "Axes", answer: Answer) -> None:
-    from ...plots.answer import answer as draw
+    from ...plots.victim import answer as draw
 
     row = answer["of_victim"]
     draw(ax, answer.frame, answer["victim"], row["monitor_ns"], row["displaced_ns"] or 0)

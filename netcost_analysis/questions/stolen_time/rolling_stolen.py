@@ -283,7 +283,7 @@ def _shown(answer: Answer) -> list[dict[str, Any]]:
     panels=_shown,
 )
 def _bins(ax: "Axes", answer: Answer) -> None:
-    from ...plots.time import stolen_over_time
+    from ...plots.victim import stolen_over_time
 
     summary = answer.timeline.summary
     window = (int(summary["start_ns"]), int(summary["end_ns"]))

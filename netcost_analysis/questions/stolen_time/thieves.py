@@ -122,7 +122,7 @@ def _any(answer: Answer) -> list[dict[str, Any]]:
     panels=_any,
 )
 def _bars(ax: "Axes", answer: Answer) -> None:
-    from ...plots.answer import thieves as draw
+    from ...plots.victim import thieves as draw
 
     draw(ax, answer["by_thief"])
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...plots.costs import LONGEST_CURVE
-from ...plots.intervals import CHANGE, interval, intervals
-from ...plots.marks import legend_above, plain_log, short
+from ...plots.batches import LONGEST_CURVE
+from ...plots.marks import CHANGE, interval, intervals, legend_above, plain_log, short
 from ...plots.palette import FAINT, INK, OUTCOME, path_colors
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from netcost_analysis.plots.answer import thieves
 from netcost_analysis.plots.palette import style
+from netcost_analysis.plots.victim import thieves
 from netcost_analysis.questions.stolen_time import plots
 from netcost_analysis.timeline.owners import KIND_COLUMNS
 
