@@ -10,7 +10,8 @@ import netcost_analysis as netcost
 from netcost_analysis.capture import capture as captures
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.tracing_overhead.event_counts import event_count, event_times
+from netcost_analysis.questions.tracing_overhead.event_cost import event_count
+from netcost_analysis.questions.tracing_overhead.tracing_cost import event_times
 from support.kept import kept
 from support.mutation_worker import lay_out
 from support.mutations import Mutant

@@ -10,7 +10,7 @@ from ...capture.bundle import Bundle
 from ...capture.capture import Capture
 from ...timeline.reading import once
 from ..got_shares import ticks_share, traced_share, work_against
-from ..tracing_overhead.event_counts import event_count
+from ..tracing_overhead.event_cost import event_count
 from .account_readings import wall_s
 from .cpu_counters import NAN, cpu_counters
 

@@ -5,9 +5,7 @@ corrected figures beside those of stolen() (corrected_stolen), and what of the n
 are (network_overhead). No other module's figure ever has anything of this subtracted.
 """
 
-from .corrected_stolen import corrected_stolen
 from .event_cost import event_cost
-from .network_overhead import network_overhead
-from .tracing_cost import tracing_cost
+from .tracing_cost import corrected_stolen, network_overhead, tracing_cost
 
 __all__ = ["corrected_stolen", "event_cost", "network_overhead", "tracing_cost"]

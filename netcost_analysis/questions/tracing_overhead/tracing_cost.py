@@ -1,17 +1,76 @@
-"""What tracing took from each CPU and victim."""
+# What tracing took from each CPU and victim, and the figures of stolen() without it.
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...frames import to_frame
+from ...progress import progress
+from ...spans import Ints, columns
 from ...timeline.by import By, check_by, victim_keys
-from ...timeline.owners import of_tasks, sums_by_thief
+from ...timeline.owners import of_tasks, sums_by_thief, victim_index, within_figures
+from ...timeline.reading import once
+from ...timeline.task import Task, by_of, row_name, rows_of
 from ...timeline.timeline import Timeline
-from ..moments import OWNERS
+from ..completeness.unrecorded import unrecorded_ns
+from ..moments import OWNERS, owners_at
+from ..victim import asked_or_chosen, not_by_cpu
 from .event_cost import chosen, event_cost
-from .event_counts import COSTS, events_by_owner
+
+if TYPE_CHECKING:
+    from ...capture.capture import Capture
+
+COSTS = ("cost_low_ns", "cost_ns", "cost_high_ns")
+_OWNER = ["cpu", "tid", "comm", "context", "id", "name", "device", "cost_class", "is_network"]
+
+
+def event_times(capture: "Capture", start_ns: int, end_ns: int, cpus: list[int]) -> pd.DataFrame:
+    # A row per event of a tracepoint in the window, both ends included, by cpu and time_ns.
+    with progress("decoding") as advance:
+        return to_frame(capture.native.event_times(start_ns, end_ns, cpus, advance))
+
+
+def events_by_owner(timeline: "Timeline", cost: "pd.Series[Any]") -> pd.DataFrame:
+    # The owners of time, as in the sums, with their events and what these cost (COSTS), float64.
+    # cost: a row of event_cost. A large capture is counted in a part from its middle and scaled up.
+    each = (cost[f"event_{one.removeprefix('cost_')}"] for one in COSTS)
+    # NaN does not equal itself, so it cannot be a key.
+    return _events_at(timeline, tuple(None if pd.isna(ns) else ns for ns in each))
+
+
+@once
+def _events_at(timeline: "Timeline", costs: "tuple[int | None, ...]") -> pd.DataFrame:
+    # costs: of an event, by COSTS. All answers about tracing share this. An event at the start of a
+    # segment belongs to it: most of the cost comes after the timestamp.
+    detail = timeline.excerpt
+    start_ns, end_ns = (int(detail.summary[name]) for name in ("start_ns", "end_ns"))
+    times = event_times(detail.capture, start_ns, end_ns, detail.summary["cpus"])
+    cpus, at = columns(times, "cpu", "time_ns")
+    # Events at the very end belong to the last segment.
+    owners, owner = owners_at(detail, cpus, np.minimum(at, end_ns - 1))
+    has_owner = owner >= 0
+    owner, number = owner[has_owner], len(owners)
+    # An event costs no more than the time to the next event on its CPU. Coarse timestamps may hide
+    # up to a step of that time.
+    left: Ints = np.diff(at, append=end_ns)
+    is_last = np.diff(cpus, append=-1) != 0
+    left[is_last] = np.maximum(end_ns - at[is_last], 0)
+    left = (left + int(detail.summary["resolution_ns"] or 1) - 1)[has_owner]
+    sums = {"events": np.bincount(owner, minlength=number).astype("float64")}
+    for name, ns in zip(COSTS, costs, strict=True):
+        if ns is None:
+            sums[name] = np.full(number, np.nan)
+        else:
+            sums[name] = np.bincount(owner, np.minimum(left, float(ns)), number)
+    keys = owners[_OWNER].astype(dict.fromkeys(owners.select_dtypes("category"), object))
+    frame = keys.assign(ns=owners["ns"], segments=0, **sums)
+    frame = frame.groupby(_OWNER, dropna=False).sum(min_count=1).reset_index()
+    if detail is not timeline and detail.duration_ns:
+        frame[["events", *COSTS]] *= timeline.duration_ns / detail.duration_ns
+    return frame
 
 
 @question(
@@ -84,3 +143,112 @@ def shared(frame: pd.DataFrame, known: bool) -> pd.DataFrame:
         frame[share] = frame[name] / ns.where((ns > 0) & known)
         frame[name] = frame[name].round().astype("Int64")
     return frame
+
+
+# A figure with a larger share of tracing is doubtful.
+DOUBTFUL_SHARE = 0.05
+# The figures that the summary is about; the last only where nothing is surely network.
+_WARNED = ("on_cpu_ns", "task_ns", "stolen_ns", "stolen_network_ns", "stolen_network_max_ns")
+_CORRECTED = {
+    "corrected_ns": "cost_ns",
+    "corrected_low_ns": "cost_high_ns",
+    "corrected_high_ns": "cost_low_ns",
+}
+
+
+@question(
+    inputs=(OWNERS,),
+    columns=(
+        *("comm", "figure", "ns", "corrected_low_ns", "corrected_high_ns", "doubtful"),
+        *("cost_low_share", "cost_high_share", "corrected_ns", "events"),
+    ),
+)
+def corrected_stolen(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> Answer:
+    """The figures of stolen() beside the same figures without the cost of tracing.
+
+    A row per victim and figure of stolen, victims by falling time on CPU. Without sched_switch
+    on_cpu_ns and task_ns have no rows. A softirq's traced time includes the cost of the events
+    within it, so the cost of each context's own events is subtracted from its time. No more is
+    subtracted than there is, and low is where an event costs most. A tid makes by "tid". Source: as
+    tracing_cost.
+    """
+    check_by(by)
+    not_by_cpu(by, victim)
+    victim = asked_or_chosen(timeline, victim, by)
+    if by_of(victim) == "tid":
+        by = "tid"
+    frame = rows_of(_corrected(timeline, by), victim).reset_index(drop=True)
+    name = row_name(timeline, victim)
+    # By tid several tasks may share the name; the first one ran longest.
+    own = frame[frame["comm"] == name] if name else frame[:0]
+    own = own[own["figure"].isin(_WARNED)].drop_duplicates("figure")
+    if (own["figure"] == "stolen_network_ns").any():
+        own = own[own["figure"] != "stolen_network_max_ns"]
+    columns = ["comm", "figure", "doubtful", "cost_low_share", "cost_high_share"]
+    doubts = own.loc[own["doubtful"] != "no"].reindex(columns=columns)
+    return Answer(frame, doubts=doubts)
+
+
+@once
+def _corrected(timeline: Timeline, by: By) -> pd.DataFrame:
+    keys = victim_keys(by)
+    cost = chosen(event_cost(timeline.capture).frame)
+    events, rows = events_by_thief(events_by_owner(timeline, cost), by), timeline.sums_by_thief(by)
+    tasks, traced = of_tasks(rows), of_tasks(events)
+    inside, of_events = within_figures(tasks), within_figures(traced)
+    totals = ["events", *COSTS]
+    none = {name: 0.0 for name in totals if traced[name].notna().any()}
+    # What was not recorded has no events, so no cost of tracing.
+    missing = unrecorded_ns(timeline, by)
+    unseen = pd.DataFrame(
+        [missing.total(task) for task in missing.each],
+        index=victim_index(list(missing.each), by),
+        columns=["stolen_max_ns", "stolen_network_max_ns"],
+    )
+    parts = []
+    for figure, mask in inside.items():
+        ns = tasks[mask].groupby(keys, dropna=False)["ns"].sum()
+        if figure in unseen and len(unseen):
+            ns = ns.add(unseen[figure], fill_value=0).astype("int64").rename("ns")
+        count = traced[of_events[figure]].groupby(keys, dropna=False)[totals].sum(min_count=1)
+        count = count.reindex(ns.index).fillna({"events": 0.0} | none)
+        parts.append(ns.to_frame().join(count).reset_index().assign(figure=figure))
+    frame = pd.concat(parts, ignore_index=True)[[*keys, "figure", "ns", *totals]]
+    frame = frame[frame["ns"] > 0]
+    if timeline.missing["on_cpu"]:
+        frame = frame[~frame["figure"].isin(["on_cpu_ns", "task_ns"])]
+    frame = shared(frame, True)
+    for name, end in _CORRECTED.items():
+        frame[name] = (frame["ns"] - frame[end]).clip(lower=0)
+    high, low = (frame[f"cost_{end}_share"] > DOUBTFUL_SHARE for end in ("high", "low"))
+    frame["doubtful"] = np.select([low, high], ["yes", "perhaps"], "no")
+    order = -frame.groupby(keys, dropna=False)["ns"].transform("max")
+    place = frame["figure"].map({name: place for place, name in enumerate(inside)})
+    frame = frame.assign(order=order, place=place)
+    frame = frame.sort_values(["order", *keys, "place"], kind="stable", ignore_index=True)
+    frame = frame.drop(columns=["order", "place", *COSTS])
+    frame = frame.join(sources(cost, traced, keys).rename("source"), on=keys)
+    return frame.fillna({"source": cost["source"]})
+
+
+_NETWORK = ("stolen_network_ns", "stolen_network_max_ns")
+
+
+@question(
+    inputs=(OWNERS,),
+    columns=("comm", "figure", "ns", "doubtful", "cost_low_share", "cost_high_share"),
+    rows=0,
+)
+def network_overhead(timeline: Timeline, victim: Task | None = None) -> Answer:
+    """How much of the time that packet processing took from a victim is tracing itself.
+
+    A row per victim: corrected_stolen's row of stolen_network_ns, or of stolen_network_max_ns for a
+    victim without any. Source: corrected_stolen.
+    """
+    rows = corrected_stolen(timeline, victim=victim).frame
+    rows = rows[rows["figure"].isin(_NETWORK)]
+    keys = [name for name in ("tid", "comm") if name in rows.columns]
+    # The rows are in this order: what is surely network comes first.
+    rows = rows.drop_duplicates(keys, ignore_index=True)
+    name = row_name(timeline, asked_or_chosen(timeline, victim))
+    return Answer(rows, of_victim=rows[rows["comm"] == name][:1], limit_share=DOUBTFUL_SHARE)

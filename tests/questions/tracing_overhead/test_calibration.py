@@ -7,7 +7,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.display.templates import as_text
-from netcost_analysis.questions.tracing_overhead.calibration import judged
+from netcost_analysis.questions.tracing_overhead.event_cost import judged
 from netcost_analysis.timeline.task import ALL
 from support.asked import corrected_stolen, event_cost, tracing_cost
 from support.calibrated import RUNS, SPARSE, calibrated, counted

@@ -12,7 +12,7 @@ import netcost_analysis as netcost
 from netcost_analysis import questions
 from netcost_analysis.display.templates import as_text
 from netcost_analysis.errors import AbsentError
-from netcost_analysis.questions.tracing_overhead.event_counts import event_times
+from netcost_analysis.questions.tracing_overhead.tracing_cost import event_times
 from netcost_analysis.timeline import timeline as timelines
 from netcost_analysis.timeline.task import ALL
 from netcost_analysis.units import share
