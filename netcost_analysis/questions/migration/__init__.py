@@ -7,9 +7,8 @@ migration_verdict says whether that can matter, and may say no.
 """
 
 from .migration_effect import migration_effect
-from .migration_rates import migration_rates
 from .migration_verdict import migration_verdict
-from .migrations import migrations
+from .migrations import migration_rates, migrations
 
 __all__ = [
     "migration_effect",

@@ -16,19 +16,18 @@ from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..moments import NEXT, PASSED
 from ..victim import asked_or_given
-from .controls import LEFT_OUT, Study, moments_in, study
-from .interval import FEWEST, Compared, interval
+from .event_study import FEWEST, LEFT_OUT, Compared, Study, interval, moments_in, study
 from .lifetimes import (
     MEASURES,
     MOVED,
     Amounts,
     Lifetimes,
+    instructions_and_cycles,
     lifetimes_of,
     measured,
     own_and_softirq,
 )
 from .migrations import incomparable, migrations
-from .sampled_counters import instructions_and_cycles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

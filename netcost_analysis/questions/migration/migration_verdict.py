@@ -15,9 +15,9 @@ from ...timeline.timeline import Timeline
 from ...timeline.traffic import OF_EXCERPT
 from ..moments import NEXT, PASSED
 from ..processes.client_and_server import SLICES
-from ..processes.endpoints import endpoints
+from ..processes.traffic import endpoints
 from ..victim import asked_or_given
-from .interval import FEWEST
+from .event_study import FEWEST
 from .lifetimes import MOVED
 from .migration_effect import HORIZON_NS, WIDTHS_NS, at_horizon, effect_of, plot_panels
 from .migrations import incomparable, migrations

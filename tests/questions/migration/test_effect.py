@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from netcost_analysis.questions.migration.interval import Compared, interval
+from netcost_analysis.questions.migration.event_study import Compared, interval
 from netcost_analysis.questions.migration.lifetimes import (
     RunningTotal,
     lifetimes_from,

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.migration.sampled_counters import instructions_and_cycles
+from netcost_analysis.questions.migration.lifetimes import instructions_and_cycles
 from support.perfdata import Attr, Counts, FinishedRound, Sample, SampleType, Where, write_file
 from support.perfdata.attr import READ_GROUP, READ_ID, TYPE_HARDWARE
 
