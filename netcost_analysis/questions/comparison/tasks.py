@@ -22,9 +22,8 @@ from ...timeline.task_groups import attached, named
 from ...timeline.timeline import Timeline
 from ...timeline.traffic import OF_EXCERPT, owner_events
 from ..migration.migrations import incomparable, migrations
-from ..processes.context_switches import LEFT, OF_TASKS, kinds_of
-from ..processes.endpoints import NEEDS, endpoints
-from ..processes.traffic import traffic
+from ..processes.scheduling import LEFT, OF_TASKS, kinds_of
+from ..processes.traffic import NEEDS, endpoints, traffic
 from ..waited_for import holders
 from .run_blocks import Blocks, run_blocks
 

@@ -6,14 +6,10 @@ in whose time their packets were freed. context_switches and run_queue tell how 
 treated them: how often each left a CPU and why, and how long it waited for one.
 """
 
-from .client_and_server import client_and_server
-from .context_switches import context_switches
-from .run_queue import run_queue
-from .scheduler_rates import scheduler_rates
+from .client_and_server import client_and_server, softirq_time
+from .scheduling import context_switches, run_queue, scheduler_rates
 from .skb_frees import skb_frees
-from .softirq_time import softirq_time
-from .traffic_owners import traffic_owners
-from .traffic_pairs import traffic_pairs
+from .traffic import traffic_owners, traffic_pairs
 
 __all__ = [
     "client_and_server",

@@ -1,5 +1,7 @@
-# Where the data of packets is freed: by which task, on which CPU, in a system call or in a softirq.
+# Where the data of packets is freed: by which task, on which CPU, in a system call or in a softirq;
+# and whether a kernel defers that to the CPU that allocated it, by its settings.
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,11 +13,11 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...capture.capture import Capture
 from ...parsers.kallsyms import parse_kallsyms
+from ...parsers.settings import parse_sysctls
 from ...timeline.owners import of_tasks, plain_names
 from ...timeline.reading import added, bounds_of, once
 from ...timeline.timeline import Timeline
-from .deferral import defer_limit
-from .endpoints import endpoints
+from .traffic import endpoints
 
 # What frees a packet's data: its large ones by kfree, its small ones into a cache of their own.
 _FUNCTIONS = r"(?:skb_release_data|skb_free_head|skb_kfree_head)(?:\.[^+]*)?"
@@ -151,3 +153,42 @@ def _ranges(capture: Capture) -> list[tuple[int, int]]:
         "at which addresses the kernel frees packets is not recorded: netcost-record --profile "
         "frees keeps it, where /proc/kallsyms shows addresses"
     )
+
+
+_SYSCTL = "net.core.skb_defer_max"
+# 68822bdf76f1 and the sysctl, 39564c3fdc66. Distributors port it back, so a list of settings tells
+# more than the version.
+_SINCE = (5, 19)
+# In the same table of the kernel, which only the first network namespace has.
+_NEIGHBOUR = "net.core.netdev_budget"
+
+
+def defer_limit(capture: Capture) -> int | None:
+    # How many packets may wait for the CPU that allocated them; None where that is not known.
+    setting = {**_chosen(capture), **_listed(capture)}.get(_SYSCTL, "")
+    return int(setting) if re.fullmatch(r"\d{1,10}", setting) else None
+
+
+def not_deferred(capture: Capture) -> str | None:
+    # Why there is nothing to switch off: "off", "no such setting", "old kernel"; None where there
+    # is, or may be.
+    listed = _listed(capture)
+    settings = {**_chosen(capture), **listed}
+    if _SYSCTL in settings:
+        return "off" if settings[_SYSCTL].strip() == "0" else None
+    if _NEIGHBOUR in listed:
+        return "no such setting"
+    release = re.match(r"(\d{1,4})\.(\d{1,4})", str(capture.info["kernel"] or ""))
+    old = release is not None and tuple(map(int, release.groups())) < _SINCE
+    return "old kernel" if old else None
+
+
+def _chosen(capture: Capture) -> dict[str, str]:
+    # The few settings in the manifest.
+    host = capture.bundle.manifest.host if capture.bundle else None
+    return {name: str(value) for name, value in ((host and host.sysctls) or {}).items()}
+
+
+def _listed(capture: Capture) -> dict[str, str]:
+    text = capture.bundle.text("before/settings/sysctl_net_core") if capture.bundle else None
+    return parse_sysctls(text or "")

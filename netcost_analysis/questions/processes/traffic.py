@@ -1,16 +1,23 @@
-# Whose traffic softirqs were, in sums: what all questions about owners and endpoints read.
+# Whose traffic softirqs were: in sums, by owner, by sender and receiver, and which two tasks of
+# this host talk to each other.
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
+from ..._native import CaptureError
+from ...answers.answer import Answer
+from ...answers.question import question
+from ...capture.requires import ProfileError, unmet, unrecorded
 from ...frames import to_frame
 from ...timeline.aggregates import Aggregate
 from ...timeline.by import By, victim_keys
-from ...timeline.owners import plain_names
+from ...timeline.facts import tracepoint_groups
+from ...timeline.owners import of_tasks, plain_names
 from ...timeline.reading import once
+from ...timeline.task import Task
 from ...timeline.timeline import Timeline
-from ...timeline.traffic import TRAFFIC, Packets
+from ...timeline.traffic import OF_EXCERPT, RECEIVED, TRAFFIC, WAKING, Packets, owner_events
 
 OWNER = ("owner_tid", "owner_comm", "owner_known_by")
 _PAIR = ["sender_tid", "sender_comm", "receiver_tid", "receiver_comm"]
@@ -75,3 +82,169 @@ def own_stolen(timeline: Timeline, by: By) -> pd.DataFrame:
     keys = victim_keys(by)
     ns = {"own_ns": parts["ns"].where(surely, 0), "own_max_ns": parts["ns"].where(own | ~known, 0)}
     return parts[keys].assign(**ns).groupby(keys, dropna=False)[list(ns)].sum().astype("int64")
+
+
+# With a larger share of unknown owners the events that would tell more are named.
+_MAX_UNKNOWN = 0.05
+# From the strongest evidence to the weakest.
+_KNOWN_BY = ["raiser", "packet", "socket", "wake-up", "unknown"]
+
+
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    inputs=(TRAFFIC,),
+    columns=(
+        "comm",
+        "owner_comm",
+        "owner_known_by",
+        "ns",
+        "softirq_share",
+        "owner_tid",
+        "tid",
+    ),
+)
+def traffic_owners(timeline: Timeline) -> Answer:
+    """Softirq time by the process that owned the traffic, and by the process it ran in.
+
+    A row per task in whose context it ran, owner and owner_known_by, the network's first, most ns
+    first. softirqs counts the softirqs of which this owner had all or a part: a softirq's time is
+    shared evenly over its packets. ns adds up to that of softirq_time(). Between CPUs whose clocks
+    disagree packets are not followed. Source: softirqs and polls, events of packets, sockets and
+    wake-ups as far as they were recorded: raises and wake-ups by every profile but light, packets
+    by anatomy.
+    """
+    frame = traffic(timeline).by_owner.drop(columns="units").reset_index()
+    whole = int(frame["ns"].sum())
+    frame["softirq_share"] = frame["ns"] / whole if whole else float("nan")
+    order = ["is_network", "ns"]
+    frame = frame.sort_values(order, ascending=False, kind="stable", ignore_index=True)
+    is_servant = frame.pop("is_servant")
+    missing = unrecorded(timeline.capture, RECEIVED, WAKING)
+    return Answer(frame, **_owned(frame, is_servant), missing_events=missing)
+
+
+def _owned(owners: pd.DataFrame, is_servant: "pd.Series[bool]") -> dict[str, Any]:
+    # Of the rows of traffic_owners() the network's: owners_known, by how the owner is known;
+    # in_all: owners_mostly_known; foreign_ns, which ran in the time of a task that it was not for;
+    # foreign, the row with most of that, None where there is none.
+    network = owners[(owners["is_network"] == "yes").to_numpy()]
+    ns = network.groupby("owner_known_by")["ns"].sum().reindex(_KNOWN_BY, fill_value=0)
+    shares = ns[ns > 0] / (ns.sum() or 1)
+    ran_in_another = (network["owner_tid"] != network["tid"]) & (network["tid"] != 0)
+    # Kernel threads that exist to run softirqs have no time of their own to lose.
+    ran_in_another &= ~is_servant[network.index]
+    foreign = network[(ran_in_another.fillna(False) & (network["ns"] > 0)).to_numpy()]
+    return {
+        "owners_known": shares.rename_axis("owner_known_by").reset_index(name="of_network_share"),
+        "in_all": {
+            "ns": int(ns.sum()),
+            "owners_mostly_known": bool(shares.get("unknown", 0.0) <= _MAX_UNKNOWN),
+            "foreign_ns": int(foreign["ns"].sum()),
+            "foreign": dict(foreign.iloc[0]) if len(foreign) else None,
+        },
+    }
+
+
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    inputs=(TRAFFIC,),
+    columns=(
+        *("sender_comm", "receiver_comm", "units", "ns", "by_packet_share"),
+        *("sender_tid", "receiver_tid"),
+    ),
+)
+def traffic_pairs(timeline: Timeline) -> Answer:
+    """Who sent to whom on this host: the softirqs whose sender and receiver are both known.
+
+    A row per sender and receiver, most units first: packets where net:netif_receive_skb was
+    recorded, else softirqs. The sender raised the softirq, or queued the packet. A reply, such as
+    TCP's acknowledgements, is a pair in the other direction. Source: as traffic_owners().
+    """
+    frame = pairs_of(traffic(timeline).by_pair)
+    units = int(frame["units"].sum())
+    named = float((frame["by_packet_share"] * frame["units"]).sum())
+    in_all = {"units": units, "by_packet_share": named / (units or 1)}
+    return Answer(frame, in_all=in_all, missing_events=unrecorded(timeline.capture, RECEIVED))
+
+
+def pairs_of(by_pair: pd.DataFrame) -> pd.DataFrame:
+    # traffic_pairs() on Traffic.by_pair: without what a task sent to itself.
+    frame = by_pair.reset_index()
+    frame = frame[(frame["sender_tid"] != frame["receiver_tid"]).to_numpy(dtype=bool)]
+    frame["by_packet_share"] = frame["by_packet"] / frame["units"]
+    frame = frame[[*by_pair.index.names, "units", "softirqs", "ns", "by_packet_share"]]
+    return frame.sort_values("units", ascending=False, kind="stable", ignore_index=True)
+
+
+# Without these nobody knows who talks to whom, or whether they had a CPU.
+NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "sched:sched_switch")
+# Fewer packets between two tasks do not show which of them is the client.
+_FEW = 10
+
+
+def endpoints(timeline: Timeline) -> tuple[int, ...]:
+    # The tids of client and server, chosen as client_and_server() does; () where no pair is seen.
+    # Of a large capture its excerpt decides: to follow all of its packets takes several times as
+    # long as the questions that name the two. Without an event that names a receiver there is none.
+    if unmet(timeline.capture, tracepoint_groups(NEEDS)) or not owner_events(timeline.capture):
+        return ()
+    pair = chosen_endpoints(traffic(timeline, OF_EXCERPT))
+    ran = set(of_tasks(timeline.sums())["tid"])
+    return tuple(int(tid) for tid in pair) if pair and ran.issuperset(pair) else ()
+
+
+def require_pair(timeline: Timeline) -> None:
+    # Raises CaptureError where no pair is seen; a very large capture is not looked through for it.
+    if timeline.excerpt is timeline:
+        require_endpoints(traffic(timeline, OF_EXCERPT), None, None)
+
+
+def require_endpoints(sums: Traffic, client: Task | None, server: Task | None) -> tuple[Task, Task]:
+    # Client and server: those named, and for None the one of them that exchanged most packets.
+    # Raises CaptureError where no pair is seen, or both are the same.
+    if client is not None and client == server:
+        raise CaptureError(
+            f"client and server are both {client!r}: where they share a name, give their tids "
+            "(netcost ask traffic_pairs has them)"
+        )
+    if client is not None and server is not None:
+        return client, server
+    pair = chosen_endpoints(sums, client, server)
+    if pair is None:
+        raise ProfileError(
+            "no two tasks of this host were seen to send packets to each other; name them "
+            "(client, server), or record with --profile anatomy, which follows packets",
+            "anatomy",
+        )
+    return pair[0] if client is None else client, pair[1] if server is None else server
+
+
+def chosen_endpoints(
+    sums: Traffic, client: Task | None = None, server: Task | None = None
+) -> tuple[int, int] | None:
+    # The tids of the two that exchanged most packets; client and server limit the choice.
+    pairs = pairs_of(sums.by_pair)
+    sent = pairs.groupby(["sender_tid", "receiver_tid"])["units"].sum().reset_index()
+    back = sent.rename(columns={"sender_tid": "receiver_tid", "receiver_tid": "sender_tid"})
+    # Either direction of every pair, with what went each way.
+    both = sent.merge(back, on=["sender_tid", "receiver_tid"], how="outer", suffixes=("", "_back"))
+    both = both.fillna({"units": 0, "units_back": 0})
+    owners = sums.by_owner.reset_index()
+    owners = owners[(owners["owner_known_by"] == "raiser").to_numpy()]
+    raised = owners.groupby("owner_tid")["units"].sum()
+    both["raised"] = both["sender_tid"].map(raised).fillna(0).astype("int64")
+    both["known"] = both["units"] + both["units_back"]
+    both["few"] = both["known"] < _FEW
+    both["way"] = both["units"].where(~both["few"], both["raised"])
+    named = sums.by_end.reset_index()
+    for side, task in (("sender", client), ("receiver", server)):
+        if isinstance(task, int):
+            both = both[(both[f"{side}_tid"] == task).to_numpy(dtype=bool)]
+        elif task is not None:
+            own = (named["side"] == side) & (named["comm"] == task)
+            tids = named["tid"][own.to_numpy(dtype=bool)].unique()
+            both = both[both[f"{side}_tid"].isin(tids).to_numpy()]
+    if not len(both):
+        return None
+    best = both.sort_values(["known", "way"], ascending=False, kind="stable").iloc[0]
+    return int(best["sender_tid"]), int(best["receiver_tid"])

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.processes.context_switches import LEFT, kinds_of
+from netcost_analysis.questions.processes.scheduling import LEFT, kinds_of
 from support.asked import (
     client_and_server,
     context_switches,
