@@ -308,7 +308,7 @@ def parts(
 
     parts: (function, module, dso, in_kernel), (component, that by all rules but a timer's, the
     function that decided, the entry of an interrupt that had ended), (samples, weight, squares);
-    questions/samples/grouping.py. cpus: that have samples. has_names: whether any frame has.
+    questions/samples/component_sums.py. cpus: that have samples. has_names: whether any frame has.
     """
 
 def classify(

@@ -78,8 +78,14 @@ def _text(
     cpu: int | None,
 ) -> Iterable[str]:
     from ..plots.palette import printable
-    from ..questions.functions.flame_change import denominators, frame_changes
-    from ..questions.functions.flame_formats import folded, speedscope, svg, svg_of_change
+    from ..questions.functions.flame_formats import (
+        denominators,
+        folded,
+        frame_changes,
+        speedscope,
+        svg,
+        svg_of_change,
+    )
     from ..units import plural, share
 
     if output.endswith(_FOLDED):

@@ -77,11 +77,13 @@ def command(
         _unclassified(capture, event, rules, wide, as_json)
         return
     from ..display.templates import one_line
-    from ..questions.samples.component_summary import component_summary
-    from ..questions.samples.component_sums import component_sums, function_sums
-    from ..questions.samples.grouping import grouped_samples
-    from ..questions.samples.sample_groups import Asked
-    from ..questions.samples.sampled import sampled
+    from ..questions.samples.component_sums import (
+        component_summary,
+        component_sums,
+        function_sums,
+        grouped_samples,
+    )
+    from ..questions.samples.sampled import Asked, sampled
 
     window = part.timeline(capture)
     cpu = part.cpus[0] if part.cpus else None

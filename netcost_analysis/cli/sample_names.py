@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .._native import folded
 from ..arrow import columns
 from ..progress import progress
-from ..questions.samples.sample_groups import search
+from ..questions.samples.sampled import search
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture

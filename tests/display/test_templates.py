@@ -15,7 +15,7 @@ from netcost_analysis.display.templates import (
     escaped,
     joined,
 )
-from netcost_analysis.questions.samples.component_summary import component_summary
+from netcost_analysis.questions.samples.component_sums import component_summary
 from netcost_analysis.units import printable
 
 # What is nothing but spaces is nobody's name.

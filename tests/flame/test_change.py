@@ -7,8 +7,13 @@ import pytest
 from netcost_analysis import open_capture
 from netcost_analysis.plots.palette import OUTCOME
 from netcost_analysis.questions.functions.flame import Graph, graph, paths
-from netcost_analysis.questions.functions.flame_change import denominators, frame_changes
-from netcost_analysis.questions.functions.flame_formats import UNCHANGED, folded, svg_of_change
+from netcost_analysis.questions.functions.flame_formats import (
+    UNCHANGED,
+    denominators,
+    folded,
+    frame_changes,
+    svg_of_change,
+)
 from support.called import Called, write
 from support.svg import frames
 

@@ -5,15 +5,13 @@ tracepoints or alone.
 """
 
 from .component_changes import component_changes
-from .components import components
+from .components import components, functions, unclassified
 from .components_by_size import components_by_size
 from .counters_by_component import counters_by_component
 from .findings import findings
-from .functions import functions
 from .interrupt_components import interrupt_components
 from .memory_loads import memory_loads
 from .packet_components import packet_components
-from .unclassified import unclassified
 
 __all__ = [
     "component_changes",

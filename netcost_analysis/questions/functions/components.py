@@ -1,22 +1,33 @@
-# To which part of the kernel's work the CPUs' time went.
+# To which part of the kernel's work the CPUs' time went, in which functions it was, and what the
+# rules of components leave over.
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
+from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...display.templates import code, escaped
-from ..samples.component_summary import component_summary
-from ..samples.component_sums import component_sums
-from ..samples.grouping import grouped_samples
-from ..samples.sample_groups import Asked
-from ..samples.sampled import sampled
+from ..samples.component_sums import (
+    component_summary,
+    component_sums,
+    function_sums,
+    grouped_samples,
+)
+from ..samples.rules import IDLE, UNCLASSIFIED
+from ..samples.rules import rules as rules_of
+from ..samples.sampled import Asked, sampled
+from .profile import Classified, Profile, classified
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from ...capture.capture import Capture
+    from .flame import Kind, Paths
 
 SUMS = ["samples", "weight", "busy_share"]
 ENDS = ["busy_share_low", "busy_share_high"]
@@ -60,13 +71,164 @@ def components(
     return Answer(components=frame, interrupts_off=off, **found, paragraph=paragraph)
 
 
-_TITLE = "Share of the busy samples by component, with 95 % intervals of the sampling"
+_BY_COMPONENT = "Share of the busy samples by component, with 95 % intervals of the sampling"
 
 
-@components.plot(title=_TITLE, height=4.5)
+@components.plot(title=_BY_COMPONENT, height=4.5)
 def _plot(ax: "Axes", answer: Answer) -> None:
     from .plots import bars
 
     label = f"share of the samples outside idle (%), event {answer['sampled_event']}"
     bars(ax, answer.frame[answer.frame["busy_share"].notna()], "busy_share", label, 100)
-    ax.set_title(_TITLE)
+    ax.set_title(_BY_COMPONENT)
+
+
+@question(
+    check=sampled,
+    columns=("function", "component", "busy_share", "samples", "module"),
+    rows=20,
+    allow_zero=("cpu",),
+)
+def functions(
+    capture: "Capture",
+    cpu: int | None = None,
+    event: str | None = None,
+    start_s: float | None = None,
+    end_s: float | None = None,
+    rules: str | None = None,
+    user: bool = False,
+) -> Answer:
+    """Which functions took the CPUs' time, and to which component they belonged there.
+
+    A row per function and component, most samples first. The function is that of the sample's own
+    address, without the compiler's endings (.isra.0, .cold). A function's rows add up to its self
+    time in `perf report --no-children`.
+
+    `user`: with functions of programs. For these, files of this machine, or in the folder that
+    open_capture was given, are read if their build id is the recorded one. The other options are
+    those of components(). Source: perf's samples, and questions/functions/components.toml.
+    """
+    found = grouped_samples(sampled(capture), Asked(cpu, event, start_s, end_s, rules), user)
+    keys = ["function", "module", "dso", "component"]
+    return Answer(pd.DataFrame(function_sums(found, user), columns=[*keys, *SUMS, *ENDS]))
+
+
+_MOST_SAMPLES = "The functions with most of the busy samples, in the colours of their components"
+
+
+@functions.plot(title=_MOST_SAMPLES, height=4.0)
+def _plot_functions(ax: "Axes", answer: Answer) -> None:
+    from .plots import MOST, bars
+
+    rows = answer.frame[answer.frame["busy_share"].notna()][:MOST]
+    names = rows["function"].astype(object).fillna("(no name)") + ", " + rows["component"]
+    bars(ax, rows, "busy_share", "share of the samples outside idle (%)", 100, names)
+    ax.set_title(_MOST_SAMPLES)
+
+
+_GRAPHS: "dict[Kind, str]" = {
+    "stolen": "Time in interrupts, under the task they ran on (flame graph)",
+    "all": "Time by call path, without idle (flame graph)",
+}
+
+
+def _graphs(answer: Answer) -> "list[dict[str, Kind]]":
+    # Only of a whole recording: of interrupts where samples hit any, else of all time.
+    if len(answer.frame) and not {"start_s", "end_s"} & answer.options.keys():
+        for kind in _GRAPHS:
+            with suppress(CaptureError):
+                _paths(answer, kind)
+                return [{"kind": kind}]
+    return []
+
+
+def _paths(answer: Answer, kind: "Kind") -> "Paths":
+    from .flame import paths
+
+    options = answer.options
+    return paths(answer.capture, kind, options.get("event"), options.get("cpu"), idle=False)
+
+
+@functions.plot(
+    "flame",
+    title=lambda _, kind: _GRAPHS[kind],
+    height=4.5,
+    panels=_graphs,
+    choices=lambda _: [{"kind": kind} for kind in _GRAPHS],
+)
+def _plot_flame(ax: "Axes", answer: Answer, kind: "Kind" = "all") -> None:
+    from .flame import graph
+    from .plots import flame
+
+    paths = _paths(answer, kind)
+    flame(ax, graph([paths]), paths.profile.unit)
+    ax.set_title(_GRAPHS[kind])
+
+
+_NAMES = ["function", "module"]
+
+
+@question(
+    check=sampled,
+    main="unclassified",
+    columns=("function", "samples", "kernel_share", "call_path"),
+    rows=20,
+)
+def unclassified(capture: "Capture", event: str | None = None, rules: str | None = None) -> Answer:
+    """Which of the kernel's functions no rule of components names, and which several do.
+
+    A row per function that samples of component "unclassified" were in, most first: the functions
+    that a user's own file of rules has to add. `claimed_twice`: sampled functions that rules of
+    several components name; the first rule decides. Source: perf's samples, and
+    questions/functions/components.toml.
+    """
+    profile, classes = classified(capture, event, rules)
+    idle = classes.components.index(IDLE) if IDLE in classes.components else -1
+    kernel = int(profile.weights[profile.in_kernel & (classes.of_stack != idle)].sum())
+    left = np.flatnonzero(classes.of_stack == classes.components.index(UNCLASSIFIED))
+    left = left[np.argsort(-profile.weights[left], kind="stable")]
+    left = left[profile.weights[left] > 0]
+    rows = profile.names.iloc[profile.leaves[left]].assign(
+        samples=profile.weights[left], call_path=_call_paths(profile, left)
+    )
+    by = rows.groupby(_NAMES, sort=False)
+    frame = by.agg(samples=("samples", "sum"), call_path=("call_path", "first")).reset_index()
+    frame.insert(3, "kernel_share", frame["samples"] / (kernel or np.nan))
+    return Answer(
+        unclassified=_falling(frame),
+        claimed_twice=_claimed_twice(profile, classes, rules),
+        kernel_samples=kernel,
+        unclassified_samples=int(frame["samples"].sum()),
+    )
+
+
+def _call_paths(profile: Profile, stacks: "NDArray[np.int64]") -> list[str]:
+    # Innermost first, of the kernel.
+    names, inside = profile.names["function"].to_numpy(), profile.frames["in_kernel"].to_numpy()
+    paths = [profile.places[profile.begins[at] : profile.begins[at + 1]] for at in stacks]
+    return [" < ".join(name or "?" for name in names[path[inside[path]]]) for path in paths]
+
+
+def _claimed_twice(profile: Profile, classes: Classified, own: str | None) -> pd.DataFrame:
+    # Where the path decides, rules do not disagree.
+    given = [rule for rule in rules_of(own) if not rule.timer and not rule.under]
+    is_decided = classes.decided_by >= 0
+    decided, samples = classes.decided_by[is_decided], profile.weights[is_decided]
+    counts = np.bincount(decided, samples, minlength=len(profile.frames)).astype("i8")
+    rows = profile.names.assign(samples=counts)[counts > 0]
+    frame = rows.groupby(_NAMES, sort=False)["samples"].sum().reset_index()
+    functions, modules = (frame[name].tolist() for name in _NAMES)
+    names = [(rule.component, rule.names(functions, modules)) for rule in given]
+    claims = [
+        list(dict.fromkeys(component for component, is_named in names if is_named[at]))
+        for at in range(len(frame))
+    ]
+    frame.insert(2, "component", [", ".join(one[:1]) for one in claims])
+    frame.insert(3, "further_components", [", ".join(one[1:]) for one in claims])
+    return _falling(frame[frame["further_components"] != ""])
+
+
+def _falling(rows: pd.DataFrame) -> pd.DataFrame:
+    # Without a name, or of the kernel's own, a function has none.
+    rows = rows.assign(**{name: rows[name].replace("", None) for name in _NAMES})
+    return rows.sort_values("samples", ascending=False, kind="stable", ignore_index=True)

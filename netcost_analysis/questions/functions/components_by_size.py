@@ -11,8 +11,7 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...opening.experiment import Experiment
 from ...stats.counts import count_interval
-from ..samples.interrupts import HIDDEN, is_interrupt
-from .groups import MAJOR, NIC, group_of, is_aside
+from ..samples.rules import HIDDEN, MAJOR, NIC, group_of, is_aside, is_interrupt
 from .packet_components import bundle_of, packet_components
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..._native import matching
-from ..samples.interrupts import EXIT, HARDIRQ, SOFTIRQ, VECTOR
+from ..samples.rules import EXIT, HARDIRQ, SOFTIRQ, VECTOR
 from .profile import Profile
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from ...stats.counts import count_interval, equal_samples, ratio_interval, share
 from ...stats.shares import effective
 from ..devices.device_traffic import comparable
 from ..samples.rules import IDLE, UNCLASSIFIED
-from ..samples.sample_groups import require_cpu
-from ..samples.sampled import TIMERS, events_of, sampled
+from ..samples.sampled import TIMERS, events_of, require_cpu, sampled
 from .packet_components import Direction, Moved, check_direction, packets_while_sampled
 from .profile import classified, profile_of, sums
 

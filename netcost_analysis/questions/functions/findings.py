@@ -13,8 +13,8 @@ from ...answers.question import question
 from ...opening.experiment import Experiment
 from ...stats.counts import share_interval
 from ...units import absent
+from ..samples.rules import PATH, off_part
 from .components_by_size import KEYS, check, components_by_size
-from .groups import PATH, off_part
 
 YES, NO, PART, OPEN, UNTESTED = "yes", "no", "in part", "cannot be told", "not tested"
 PAPER = Path(__file__).with_name("findings.toml")

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...plots.palette import printable
-from ..samples.interrupts import HIDDEN, is_interrupt
+from ..samples.rules import HIDDEN, is_interrupt
 from ..samples.sampled import sampled
 from .contexts import CONTEXTS, KINDS, context_of, kinds
 from .profile import Classified, Profile, classified, interrupts_off_in, sums

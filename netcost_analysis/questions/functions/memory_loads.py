@@ -12,10 +12,8 @@ from ...errors import AbsentError, LackingError
 from ...stats.counts import share_interval
 from ...stats.shares import effective
 from ...timeline.reading import once
-from ..samples.sample_groups import require_cpu
-from ..samples.sampled import events_of, sampled
-from .data_objects import data_objects
-from .data_source import BEHIND, LOAD, MISS, REMOTE, decoded
+from ..samples.sampled import events_of, require_cpu, sampled
+from .data_objects import BEHIND, LOAD, MISS, REMOTE, data_objects, decoded
 from .profile import classified, profile_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from ...answers.question import question
 from ...errors import AbsentError, ArgumentError
 from ...stats.counts import count_interval
 from ..devices.device_traffic import comparable, traffic_of
-from ..samples.interrupts import HIDDEN
-from ..samples.rules import IDLE
+from ..samples.rules import HIDDEN, IDLE
 from ..samples.sampled import sampled
 from .profile import Profile, classified, interrupts_off_in
 

@@ -9,11 +9,21 @@ import pandas as pd
 from ...plots.marks import short
 from ...plots.palette import COMPONENT_GROUPS, INK, KIND, ink_on, printable
 from ...units import duration
-from ..samples.interrupts import HIDDEN
+from ..samples.rules import (
+    GROUPS,
+    HIDDEN,
+    INTERRUPT,
+    IPI,
+    MAJOR,
+    NIC,
+    OTHER,
+    PATH,
+    group_of,
+    off_part,
+)
 from .contexts import CONTEXTS
 from .flame import Graph
 from .flame_formats import on_white
-from .groups import GROUPS, INTERRUPT, IPI, MAJOR, NIC, OTHER, PATH, group_of, off_part
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

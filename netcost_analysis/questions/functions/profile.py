@@ -12,18 +12,20 @@ from ... import _native
 from ...frames import to_frame
 from ...progress import progress
 from ...timeline.reading import once
-from ..samples.interrupts import HIDDEN, off_in
-from ..samples.rules import components_of, native_rules, rules
-from ..samples.sample_groups import (
+from ..samples.rules import HIDDEN, components_of, native_rules, off_in, rules
+from ..samples.sampled import (
     Asked,
     SampleGroup,
     SampleGroups,
+    chosen_event,
+    is_text,
+    is_timed,
     require_cpu,
     require_names,
+    sampled,
     search,
     window_ns,
 )
-from ..samples.sampled import chosen_event, is_text, is_timed, sampled
 from .text_stacks import text_stacks
 
 if TYPE_CHECKING:

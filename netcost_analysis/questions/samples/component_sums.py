@@ -1,19 +1,88 @@
-# Sums of samples by component, by what ran with interrupts off, and by function. No pandas:
-# `netcost functions` answers before it could be imported.
+# Samples in groups, their sums by component, by what ran with interrupts off and by function, and
+# the summary of components(). No pandas, and no template: `netcost functions` answers before either
+# could be imported.
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
+from ... import _native
+from ...progress import progress
 from ...stats.shares import effective, share_ends
-from .rules import APPLICATION, IDLE, UNCLASSIFIED
-from .sample_groups import SampleGroup, SampleGroups
+from ...timeline.reading import once
+from ...units import absent, plural, share
+from .rules import (
+    APPLICATION,
+    HIDDEN,
+    IDLE,
+    UNCLASSIFIED,
+    components_of,
+    is_interrupt,
+    native_rules,
+    off_in,
+    rules,
+)
+from .sampled import (
+    Asked,
+    SampleGroup,
+    SampleGroups,
+    chosen_event,
+    is_text,
+    is_timed,
+    require_cpu,
+    require_names,
+    search,
+    window_ns,
+)
 
-# How many functions are named per component.
-_NAMED = 3
+if TYPE_CHECKING:
+    from ...capture.capture import Capture
+
+# How many functions are named per component, and how many components in the summary.
+_FUNCTIONS, _PARTS = 3, 4
 _USER = "(user mode)"
 _NAN = float("nan")
 
 Row = dict[str, Any]
+
+
+@once
+def grouped_samples(source: "Capture", asked: Asked, user: bool = False) -> SampleGroups:
+    # user: functions of programs too. Raises CaptureError as the question does.
+    if is_text(source):
+        # It needs pandas, whose import takes longer than summing up a recording.
+        from ..functions.profile import groups_of_text
+
+        return groups_of_text(source, asked, user)
+    event = chosen_event(source, asked.event)
+    given = rules(asked.rules)
+    components = components_of(given)
+    start_ns, end_ns = window_ns(source, asked.start_s, asked.end_s)
+    text = source.kallsyms_beside()
+    with progress(f"reading the samples of {event}") as advance:
+        found = _native.parts(
+            source.native,
+            event,
+            native_rules(given),
+            is_timed(event),
+            text,
+            user,
+            search(source) if user else None,
+            asked.cpu,
+            start_ns,
+            end_ns,
+            advance,
+        )
+    require_names(source.path, any(where[3] for where, _, _ in found["parts"]), found["has_names"])
+    require_cpu(asked.cpu, found["cpus"])
+    return SampleGroups(event, components, [_group(components, *one) for one in found["parts"]])
+
+
+def _group(components: list[str], where: Any, what: Any, sums: Any) -> SampleGroup:
+    function, module, dso, in_kernel = where
+    component, beneath, decided_by, ended = what
+    name = components[component]
+    hidden = off_in(ended, components[beneath]) if name == HIDDEN else None
+    return SampleGroup(function, module, dso, in_kernel, name, hidden, decided_by, *sums)
 
 
 def component_sums(found: SampleGroups) -> dict[str, Any]:
@@ -25,7 +94,7 @@ def component_sums(found: SampleGroups) -> dict[str, Any]:
     deciding = _sums(decided, "component", "decided_by")
     for row in rows:
         names = [one["decided_by"] for one in deciding if one["component"] == row["component"]]
-        row["deciding_functions"] = ", ".join(names[:_NAMED])
+        row["deciding_functions"] = ", ".join(names[:_FUNCTIONS])
     busy = [row for row in rows if row["component"] != IDLE]
     kernel = [row for row in busy if row["component"] != APPLICATION]
     unnamed = [row for row in kernel if row["component"] == UNCLASSIFIED]
@@ -82,3 +151,57 @@ def _with_shares(rows: list[Row], found: SampleGroups) -> list[Row]:
 
 def _total(rows: list[Row], name: str, none: float = 0) -> Any:
     return sum(row[name] for row in rows) or none
+
+
+# How a sentence writes text, or a name as code: in Markdown or for a terminal.
+Form = Callable[[Any], str]
+
+_FROM_ANOTHER = (
+    "A call_function_single interrupt is from another CPU, as RPS sends them for packets: found "
+    "behind it, before any softirq ran, is what it cost to receive it, on a virtual machine with "
+    "its delivery by the host."
+)
+
+
+def component_summary(parts: dict[str, Any], text: Form, code: Form) -> str:
+    """A paragraph of what summed() returns."""
+    event = code(parts["sampled_event"])
+    if not parts["busy_samples"]:
+        return f"None of the {text(plural(parts['samples'], 'sample'))} of {event} is outside idle."
+    samples = f"{text(plural(parts['busy_samples'], 'sample'))} of {event} outside idle"
+    busy = {row["component"]: row for row in parts["components"] if not absent(row["busy_share"])}
+    hidden = busy.pop(HIDDEN, None)
+    # Samples without a name or outside the kernel name no component to look up.
+    named = [row for name, row in busy.items() if name not in (UNCLASSIFIED, APPLICATION)][:_PARTS]
+    largest = [
+        f"{text(share(row['busy_share']))}{'' if at else ' are'} {text(row['component'])} "
+        f"({text(share(row['busy_share_low']))} to {text(share(row['busy_share_high']))})"
+        for at, row in enumerate(named)
+    ]
+    said = [
+        f"Of {samples} {_listed(largest)}."
+        if largest
+        else f"None of {samples} is of a component by its path."
+    ]
+    if hidden:
+        rows = parts["interrupts_off"][:_PARTS]
+        off_in = {row["interrupts_off_in"]: text(share(row["busy_share"])) for row in rows}
+        where = [
+            f"{part} {'behind a' if is_interrupt(name) else 'in'} {text(name)}"
+            for name, part in off_in.items()
+        ]
+        said.append(
+            "A timer took them, which cannot interrupt what runs with interrupts off: "
+            f"{text(share(hidden['busy_share']))} are where interrupts were enabled again "
+            f"({code(hidden['deciding_functions'])}), {_listed(where)}."
+        )
+        if "call_function_single interrupt" in off_in:
+            said.append(_FROM_ANOTHER)
+    unnamed = text(share(parts["unclassified_share"]))
+    said.append(f"No rule names {unnamed} of the kernel's samples outside idle.")
+    return " ".join(said)
+
+
+def _listed(parts: list[str]) -> str:
+    # "a, b and c"
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

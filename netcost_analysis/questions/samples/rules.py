@@ -1,5 +1,7 @@
-# Which component a function belongs to: the rules of a user's file, then those of components.toml.
+# Which component a function belongs to: the rules of a user's file, then those of components.toml;
+# where interrupts enter the kernel and end; and groups of components.
 
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,10 +11,63 @@ from typing import TYPE_CHECKING, Any
 
 from ..._native import CaptureError, matching
 from ...errors import ArgumentError
-from .interrupts import ENDS, HARDIRQ, VECTOR
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..._native import NativeRules
+
+# The component of time that a timer cannot sample.
+HIDDEN = "interrupts off"
+# Where an interrupt enters the kernel: x86 (asm_* since 5.8), arm64 and other architectures.
+VECTOR = (
+    *("asm_sysvec_*", "sysvec_*", "__sysvec_*", "*apic_timer_interrupt", "*reschedule_interrupt"),
+    *("*call_function_interrupt", "*call_function_single_interrupt", "*irq_work_interrupt"),
+    *("xen_hvm_callback_vector", "hyperv_callback_vector", "xen_evtchn_do_upcall"),
+)
+HARDIRQ = (
+    *("asm_common_interrupt", "common_interrupt", "do_IRQ", "ret_from_intr"),
+    *("el1_interrupt", "el0_interrupt", "el1h_64_irq*", "el1t_64_irq*"),
+    *("el0t_64_irq*", "el0t_32_irq*", "el1_irq", "el0_irq*", "gic_handle_irq", "handle_irq_event*"),
+    *("hardware_interrupt_common*", "do_interrupt*", "timer_interrupt", "io_int_handler"),
+    *("ext_int_handler", "do_io_irq", "do_ext_irq", "handle_riscv_irq", "do_irq"),
+)
+# The end of an interrupt, where softirqs run. On some paths the entry is missing.
+EXIT = ("__irq_exit_rcu", "irq_exit_rcu", "irq_exit")
+SOFTIRQ = ("handle_softirqs", "__do_softirq", "do_softirq", "do_softirq_own_stack")
+# Where an interrupt has done its own work: its end, and what runs there with interrupts on again.
+# Before 5.8 irqentry_exit was part of each entry.
+ENDS = (
+    *(*EXIT, *SOFTIRQ, "irqentry_exit", "irqentry_exit_to_user_mode", "exit_to_user_mode_loop"),
+    "exit_to_user_mode_prepare",
+)
+# x86 names interrupts after their vectors; these entries are shared by all devices.
+_DEVICE = ("asm_common_interrupt", "common_interrupt", "do_IRQ", "ret_from_intr")
+_AROUND = re.compile(r"^(?:asm_|__|smp_|trace_)*(?:sysvec_)?|(?:_interrupt|_ipi)$")
+_VECTORS = {"apic_timer": "local_timer"}
+
+
+def off_in(ended: str | None, beneath: str) -> str:
+    # What ran with interrupts off: an interrupt that has just ended, named like its vector in the
+    # ledger (on a virtual machine with its delivery), else the component of the path. ended: the
+    # entry function of that interrupt.
+    return beneath if ended is None else interrupt_of(ended)
+
+
+def interrupt_of(function: str) -> str:
+    # sysvec_call_function_single -> "call_function_single interrupt".
+    if function in _DEVICE:
+        return "device interrupt"
+    if not re.search(r"sysvec_|_interrupt$", function) or re.match(r"el\d|do_", function):
+        return "interrupt"
+    name = _AROUND.sub("", function)
+    return f"{_VECTORS.get(name, name)} interrupt"
+
+
+def is_interrupt(name: object) -> bool:
+    # name: what ran with interrupts off.
+    return isinstance(name, str) and name.endswith("interrupt")
+
 
 OWN = Path(__file__).parents[1] / "functions" / "components.toml"
 # Kernel functions that no rule names; user mode, which rules do not name.
@@ -103,3 +158,45 @@ def native_rules(given: list[Rule]) -> "NativeRules":
         for rule in given
     ]
     return rules, ENDS, (*VECTOR, *HARDIRQ)
+
+
+# G. Liao, L. Bhuyan, J. Parallel Distrib. Comput. 72 (2012); and groups of the rest.
+GROUPS = {
+    "driver": ("driver rx", "driver tx"),
+    "buffer release": ("buffer release",),
+    "copy": ("copy",),
+    "allocation": ("allocation",),
+    "protocol": ("TCP", "UDP", "IP and routing"),
+    "socket and calls": ("socket", "poll and epoll", "system call entry", "file descriptors"),
+    "softirq and interrupts": (
+        *("NAPI and softirq", "GRO", "interrupt entry", "interrupts to other CPUs"),
+        *("qdisc", "timers"),
+    ),
+    HIDDEN: (HIDDEN,),
+    "application": ("application",),
+}
+OTHER = "other"
+# Not on a packet's way: what else runs on the host, the recorder's own programs among it.
+ASIDE = ("file system", "block devices", "memory management", "processes", "tracing")
+# What they found to be the largest, those of a NIC first.
+NIC = ("driver", "buffer release")
+MAJOR = (*NIC, "copy")
+# How interrupts off are drawn: by what ran without them.
+IPI, INTERRUPT, PATH = "another CPU's interrupt", "other interrupts", "the path's own"
+_IPIS = ("call_function_single interrupt", "call_function interrupt", "reschedule interrupt")
+
+
+def group_of(component: str) -> str:
+    return next((name for name, of in GROUPS.items() if component in of), OTHER)
+
+
+def is_aside(rows: "pd.DataFrame") -> "pd.Series[bool]":
+    # Whether a component is beside a packet's way; of interrupts off by what they were off in.
+    return rows["component"].isin(ASIDE) | rows["interrupts_off_in"].isin(ASIDE)
+
+
+def off_part(name: Any) -> str:
+    # The part of interrupts off that a name in interrupts_off_in belongs to.
+    if name in _IPIS:
+        return IPI
+    return INTERRUPT if is_interrupt(name) else PATH

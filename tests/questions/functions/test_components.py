@@ -10,7 +10,7 @@ import pytest
 from netcost_analysis import Capture
 from netcost_analysis._native import CaptureError
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.samples.interrupts import interrupt_of
+from netcost_analysis.questions.samples.rules import interrupt_of
 from support.perfdata import Sample, Where
 from support.perfdata.records import KernelSymbol
 from support.perfdata.sample import CONTEXT_GUEST_KERNEL, CONTEXT_KERNEL, CONTEXT_USER

@@ -21,7 +21,7 @@ from netcost_analysis.questions.functions.findings import (
     YES,
     _judged,
 )
-from netcost_analysis.questions.functions.groups import is_aside
+from netcost_analysis.questions.samples.rules import is_aside
 from support.host import SAMPLES
 from support.kept import kept_experiment
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from netcost_analysis.errors import AbsentError
 from netcost_analysis.parsers.proc_text import ram, virtual_areas
-from netcost_analysis.questions.functions.data_objects import data_objects
-from netcost_analysis.questions.functions.data_source import decoded
+from netcost_analysis.questions.functions.data_objects import data_objects, decoded
 from support import load_captures as made
 from support.examples import examples
 from support.kept import kept
