@@ -9,12 +9,11 @@ interfaces and of the interrupt lines that serve them.
 """
 
 from .device_cost import device_cost
-from .device_flags import device_flags, device_summary
+from .device_flags import device_flags, device_summary, interfaces
 from .device_lines import device_lines
 from .device_saturation import device_saturation
 from .device_time import device_matrix, device_time, device_time_series
 from .device_traffic import assumed_rates, device_totals, device_traffic
-from .interfaces import interfaces
 
 __all__ = [
     "assumed_rates",

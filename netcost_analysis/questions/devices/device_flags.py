@@ -1,4 +1,5 @@
-# Interfaces that look wrong: each suspicion with the figures that it rests on.
+# The network interfaces of the recorded host, and which look wrong: each suspicion with the figures
+# that it rests on.
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -9,16 +10,16 @@ import pandas as pd
 from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
+from ...capture.bundle import Bundle
 from ...capture.links import empty, known_interfaces
 from ...timeline.aggregates import Grouped
 from ...timeline.group import KNOWN
 from ...timeline.owners import NO_DEVICE
 from ...timeline.timeline import Timeline
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
-from .checks_load import dropped, full, saturated, softnet, uneven
 from .device_cost import INPUTS as OF_COST
 from .device_cost import device_cost
-from .device_saturation import device_saturation
+from .device_saturation import device_saturation, dropped, full, saturated, softnet, uneven
 from .device_traffic import comparable, traffic_of
 
 _KEYS = ["namespace", "device"]
@@ -32,6 +33,24 @@ QUEUES: Grouped = Grouped(
     where={"work": (1, None), "device": KNOWN, "napi": KNOWN},
 )
 INPUTS = (*OF_COST, QUEUES)
+
+
+@question()
+def interfaces(bundle: Bundle) -> Answer:
+    """What is known of each network interface of the recorded host, before and after recording.
+
+    A row per network namespace and device; link_kind is NA for hardware. A state that changed while
+    recording is NA, as is what was not recorded. promiscuity and addresses are the greater of both
+    readings. Sources: before/ and after/ of ip_link.json, settings/ip_addr.json, settings/queues,
+    settings/ethtool/DEVICE/driver, net_dev.
+    """
+    known = known_interfaces(bundle)
+    if not len(known):
+        raise CaptureError(
+            "the bundle says nothing of its host's network interfaces: netcost-record keeps "
+            "net/dev and ip's output in before/ and after/"
+        )
+    return Answer(known)
 
 
 class Facts(NamedTuple):

@@ -1,4 +1,5 @@
-# Counters that grow where packets come faster than they are taken: queues full, budgets used up.
+# Counters that grow where packets come faster than they are taken, queues full and budgets used up;
+# and suspicions from these, and from how queues share the packets.
 
 import re
 from collections.abc import Iterator
@@ -14,14 +15,19 @@ from ...parsers.interface_texts import parse_ethtool_statistics
 from ...parsers.iproute import QDISC_COUNTERS, QDISC_LEVELS, qdiscs
 from ...snapshots.counters import counters, deltas
 from ...timeline.reading import once
-from .device_traffic import summed
+from .checks import ENOUGH_PACKETS, Flag, Row, flagged, number, severity_of
+from .device_traffic import SATURATION, summed
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
 
 _COLUMNS = ["layer", "namespace", "device", "cpu", "counter", "count", "interval_ns", "per_s"]
-_NET_DEV = ["rx_drop", "rx_fifo", "tx_drop", "tx_fifo", "tx_colls"]
-_SOFTNET = ["dropped", "time_squeeze", "flow_limit_count"]
+# Counters of softnet_stat: flag and severity.
+_SOFTNET = {
+    "dropped": ("backlog-full", "warning"),
+    "time_squeeze": ("squeezed", "note"),
+    "flow_limit_count": ("flow-limited", "warning"),
+}
 _SIDES = ("before", "after")
 # These have no growth unless it is known when they were read.
 _UNTIMED = ("net_dev", "net_softnet_stat")
@@ -31,6 +37,9 @@ _DRIVER = re.compile(
     r"|out_of_buf|full|busy|stopped|wqe_err|timeout|kick_?miss",
     re.IGNORECASE,
 )
+_SATURATED_SHARE = 0.9
+# The most counters named.
+_MAX_NAMED = 4
 
 
 @once
@@ -93,7 +102,7 @@ def _interface(bundle: "Bundle", ending: str) -> Iterator[dict[str, Any]]:
     if not len(grown):
         return
     for row in summed(grown.assign(namespace="")).to_dict("records"):
-        for name in _NET_DEV:
+        for name in SATURATION:
             yield _row("interface", name, row[name], row["interval_ns"], device=row["device"])
 
 
@@ -143,3 +152,102 @@ def _qdisc(bundle: "Bundle", ending: str) -> Iterator[dict[str, Any]]:
                 yield _row("qdisc", counter, max(now, was), span_ns, device=device)
             else:
                 yield _row("qdisc", f"{kind} {counter}", now - was, span_ns, device=device)
+
+
+def saturated(row: Row, rows: list[Row]) -> Iterator[Flag]:
+    # It carried as much as its link can.
+    peak = row.get("peak_share")
+    if peak is None or peak < _SATURATED_SHARE or row.get("speed_is_nominal"):
+        return
+    gbit_per_s = row["speed_bits_per_s"] / 1e9
+    yield flagged(row, "saturated", "warning", peak_share=peak, speed_gbit_per_s=gbit_per_s)
+
+
+def _grown(saturation: pd.DataFrame, row: Row, layer: str) -> list[tuple[str, int]]:
+    if not len(saturation):
+        return []
+    grown = saturation[
+        (saturation["layer"] == layer)
+        & (saturation["device"] == row["device"])
+        & (saturation["namespace"] == row["namespace"])
+        & (saturation["count"] > 0).fillna(False)
+    ]
+    return list(zip(map(str, grown["counter"]), map(int, grown["count"]), strict=True))
+
+
+def dropped(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
+    # net/dev counted packets that were dropped.
+    grown = _grown(saturation, row, "interface")
+    if not grown:
+        return
+    packets = number(row, "all_rx_packets") + number(row, "all_tx_packets")
+    severity, dropped_share = severity_of(sum(grew for _, grew in grown), packets)
+    yield flagged(
+        row,
+        "drops",
+        severity,
+        counters=grown,
+        packets=packets,
+        dropped_share=dropped_share,
+        has_rx_drop=any(name == "rx_drop" for name, _ in grown),
+    )
+
+
+def full(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
+    # The driver's or the qdisc's counters of full queues grew.
+    for layer, tool in (("driver", "ethtool -S"), ("qdisc", "tc -s qdisc")):
+        grown = [
+            (name, grew)
+            for name, grew in _grown(saturation, row, layer)
+            if name not in ("backlog", "qlen")
+        ]
+        if not grown:
+            continue
+        # Packets of a shaper's overlimits, and requeued ones, wait and are not lost.
+        waits = all(name.endswith(("overlimits", "requeues")) for name, _ in grown)
+        yield flagged(
+            row,
+            "queue-full",
+            "note" if waits else "clue",
+            layer=layer,
+            tool=tool,
+            counters=grown[:_MAX_NAMED],
+            more=len(grown[_MAX_NAMED:]),
+            waits=waits,
+        )
+
+
+def uneven(row: Row, queues: pd.DataFrame) -> Iterator[Flag]:
+    # One of several receive queues has most of the packets.
+    if not len(queues):
+        return
+    packets = queues.loc[queues["device"] == row["device"], "packets"]
+    count = row.get("rx_queues") or len(packets)
+    total = int(packets.sum())
+    # More than it has: some are of another namespace's device of that name, or of a former one.
+    if count < max(2, len(packets)) or total < 10 * ENOUGH_PACKETS:
+        return
+    most_share, even_share = float(packets.max() / total), 1 / count
+    if most_share < 1.5 * even_share or most_share - even_share < 0.2:
+        return
+    yield flagged(
+        row,
+        "uneven-queues",
+        "note",
+        queues=count,
+        packets=total,
+        most_share=most_share,
+        even_share=even_share,
+    )
+
+
+def softnet(saturation: pd.DataFrame) -> Iterator[Flag]:
+    # A CPU's backlog was full, or it stopped polling with packets left.
+    if not len(saturation):
+        return
+    grown = (saturation["layer"] == "softnet") & (saturation["count"] > 0).fillna(False)
+    for row in saturation[grown].to_dict("records"):
+        if row["counter"] in _SOFTNET:
+            flag, severity = _SOFTNET[row["counter"]]
+            figures = {"cpu": int(row["cpu"]), "count": int(row["count"])}
+            yield Flag(None, None, flag, severity, figures)

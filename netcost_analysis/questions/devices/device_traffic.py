@@ -33,7 +33,7 @@ _GROWN = [
 ]
 _RATES = ["rx_bytes", "rx_packets", "tx_bytes", "tx_packets"]
 # What nicstat calls saturation, in Linux's counters.
-_SATURATION = ["rx_drop", "rx_fifo", "tx_drop", "tx_fifo", "tx_colls"]
+SATURATION = ["rx_drop", "rx_fifo", "tx_drop", "tx_fifo", "tx_colls"]
 _WHERE = ["namespace", "device", "start_ns", "end_ns", "interval_ns", "interval_error_ns"]
 _COLUMNS = [
     *_WHERE,
@@ -205,7 +205,7 @@ def _rated(grown: pd.DataFrame, speeds: dict[tuple[str, str], int | None]) -> pd
     for side in ("rx", "tx"):
         packets = grew[f"{side}_packets"]
         frame[f"{side}_packet_bytes"] = grew[f"{side}_bytes"] / packets.mask(packets <= 0)
-    frame["saturation_per_s"] = grew[_SATURATION].sum(axis=1, skipna=False) / seconds
+    frame["saturation_per_s"] = grew[SATURATION].sum(axis=1, skipna=False) / seconds
     pairs = zip(frame["namespace"], frame["device"], strict=True)
     frame["speed_bits_per_s"] = pd.array([speeds.get(pair) for pair in pairs], dtype="Int64")
     # Of the busier direction, for a link is full duplex.
