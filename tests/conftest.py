@@ -27,6 +27,8 @@ from support.evidence import Reading, evidence, reading  # noqa: E402
 from support.host import ROOT, Fresh, audit, runs  # noqa: E402
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from support.run_cli import Netcost
 
 BEGUN = pytest.StashKey[Reading]()
@@ -225,3 +227,20 @@ def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
     folder.mkdir()
     yield {**os.environ, "TMPDIR": str(folder)}
     assert list(folder.iterdir()) == []
+
+
+# Where a picture is drawn; what it shows on its x axis has a unit.
+@pytest.fixture
+def ax() -> "Iterator[Axes]":
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from netcost_analysis.plots.palette import style
+
+    mpl.use("agg")
+    with style():
+        figure = Figure(figsize=(10, 3))
+        axes = figure.subplots()
+        yield axes
+        figure.canvas.draw()
+        assert axes.get_xlabel(), "an axis without its unit"

@@ -142,13 +142,12 @@ def stolen_over_time(
     window: tuple[int, int],
     bin_ns: int,
     origin_ns: int = 0,
-    cpus: int = 1,
 ) -> None:
     """Draw a victim's time on CPU, bin by bin, as a share of one CPU.
 
     bins: as rolling_stolen returns it, of windows of one bin. gaps: coverage of the victim's CPU
     (start_ns, end_ns). window: from when to when, ns. bin_ns: the width of a bin; bins start on its
-    multiples. origin_ns: what the axis counts from. cpus: how many CPUs make 100 %.
+    multiples. origin_ns: what the axis counts from.
     """
     start_ns, end_ns = window
     unit_ns, unit = time_unit(max(abs(start_ns - origin_ns), abs(end_ns - origin_ns)))
@@ -171,7 +170,7 @@ def stolen_over_time(
         if not of_kind.sum():
             continue
         ns = of_kind.reindex(starts, fill_value=0).to_numpy("int64")
-        top = base + 100 * ns / widths / cpus
+        top = base + 100 * ns / widths
         color = KIND.get(kind) or PART[kind]
         hatch = HATCH if kind == "unknown" else None
         ax.stairs(top, edges, baseline=base, fill=True, facecolor=color, hatch=hatch, linewidth=0)
@@ -183,7 +182,7 @@ def stolen_over_time(
     ax.set_xlim(edges[0], edges[-1])
     ax.set_ylim(0, 100 if base.max(initial=0) <= 100.5 else None)
     ax.set_xlabel(f"time since the capture's start, {unit}")
-    ax.set_ylabel("share of one CPU, %" if cpus == 1 else f"share of {cpus} CPUs, %")
+    ax.set_ylabel("share of one CPU, %")
     ax.grid(axis="y")
     legend_above(ax, handles)
 

@@ -2,16 +2,13 @@
 # and the palette holds for eyes that lack a cone.
 
 import re
-from collections.abc import Iterator
 from itertools import combinations, pairwise
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
 from netcost_analysis.plots.batches import batches, cost_by_batch, packets_per_softirq
@@ -23,24 +20,12 @@ from netcost_analysis.plots.palette import (
     PART,
     PART_NAMES,
     VICTIM,
-    style,
 )
 from netcost_analysis.plots.victim import answer, estimates, remedies, stolen_over_time, thieves
 from netcost_analysis.questions.stolen_time.headline import PARTS
 from netcost_analysis.timeline.owners import KIND_COLUMNS
 from netcost_analysis.units import round_width
 from support.colours import DEFICIENT, lab
-
-
-@pytest.fixture
-def ax() -> Iterator[Axes]:
-    mpl.use("agg")
-    with style():
-        figure = Figure(figsize=(10, 3))
-        axes = figure.subplots()
-        yield axes
-        figure.canvas.draw()
-        assert axes.get_xlabel(), "an axis without its unit"
 
 
 def widths(ax: Axes) -> list[float]:

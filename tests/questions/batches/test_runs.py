@@ -2,12 +2,18 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from netcost_analysis.stats.histogram import bins
 from support.asked import long_softirqs, raise_delays, rps_dispatch, softirq_runs, softirq_sizes
 from support.chains import CHAIN, drawn
+from support.examples import examples
 from support.interrupt_pairs import Happenings, irq, raised, softirq
+from support.kept import kept
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
@@ -134,3 +140,34 @@ def test_a_capture_without_anything_has_empty_tables(tmp_path: Path) -> None:
     names = "softirq_chains poll_sizes softirq_sizes squeezes irq_gaps raise_delays softirq_runs"
     for name in (*names.split(), "long_softirqs", "rps_dispatch", "poll_costs", "packet_costs"):
         assert isinstance(told_of.ask(name).frame, pd.DataFrame)
+
+
+# Bins that are the same in every recording: histograms of several merge by adding their counts.
+
+NANOSECONDS = st.lists(st.integers(0, 2**62), min_size=1, max_size=50)
+
+
+@examples(40)
+@given(NANOSECONDS)
+def test_a_value_lies_in_its_bin(values: list[int]) -> None:
+    low, high = bins(np.array(values, dtype="int64"))
+    for value, least, most in zip(values, low.tolist(), high.tolist(), strict=True):
+        assert least <= value <= most
+        # Of an eighth of its lower end at most.
+        assert most - least + 1 <= max(1, least // 8)
+        ends, _ = bins(np.array([least, most]))
+        assert ends.tolist() == [least, least]
+        assert bins(np.array([most + 1]))[0][0] == most + 1
+
+
+def test_counts_and_times_are_those_of_the_softirqs() -> None:
+    timeline = kept("nic-stolen-time").timeline()
+    answer = timeline.ask.batches.softirq_lengths()
+    softirqs = timeline.softirqs
+    whole = softirqs[softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()]
+    for action, rows in answer.frame.groupby("action"):
+        own = whole.loc[(whole["action"] == action), "self_ns"].dropna()
+        assert rows["softirqs"].sum() == len(own)
+        assert rows["ns"].sum() == own.sum()
+        half = answer.tables["by_action"].set_index("action").loc[action, "half_within_ns"]
+        assert (own <= half).mean() >= 0.5

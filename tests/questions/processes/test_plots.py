@@ -1,30 +1,16 @@
 # The pictures of processes: too much of it, and what is unknown.
 
-from collections.abc import Iterator
 from itertools import combinations
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from netcost_analysis.plots.palette import CAUSE, TASK_STATE, style
+from netcost_analysis.plots.palette import CAUSE, TASK_STATE
 from netcost_analysis.questions.migration import plots as migration_plots
 from netcost_analysis.questions.processes import plots
 from support.colours import DEFICIENT, lab
-
-
-@pytest.fixture
-def ax() -> Iterator[Axes]:
-    mpl.use("agg")
-    with style():
-        figure = Figure(figsize=(10, 3))
-        axes = figure.subplots()
-        yield axes
-        figure.canvas.draw()
-        assert axes.get_xlabel(), "an axis without its unit"
 
 
 def labels(ax: Axes) -> list[str]:
