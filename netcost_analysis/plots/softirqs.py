@@ -192,17 +192,10 @@ def lengths(ax: Axes, groups: Mapping[str, pd.DataFrame], counted: str) -> None:
 
 def _stairs(rows: pd.DataFrame, counted: str) -> "tuple[np.ndarray, np.ndarray]":
     # The edges of all bins from the lowest to the highest, including bins without a row.
-    rows = rows.sort_values("length_low_ns")
-    edges: list[int] = []
-    heights: list[int] = []
-    for low, high, number in zip(
-        rows["length_low_ns"], rows["length_high_ns"], rows[counted], strict=True
-    ):
-        if not edges:
-            edges.append(int(low))
-        elif edges[-1] != low:
-            heights.append(0)
-            edges.append(int(low))
-        heights.append(int(number))
-        edges.append(int(high) + 1)
-    return np.array(edges or [1, 2], dtype="float64"), np.array(heights or [0], dtype="float64")
+    if not len(rows):
+        return np.array([1.0, 2.0]), np.zeros(1)
+    low, high = (rows[f"length_{end}_ns"].to_numpy("int64") for end in ("low", "high"))
+    edges = np.union1d(low, high + 1)
+    heights = np.zeros(len(edges) - 1)
+    heights[np.searchsorted(edges, low)] = rows[counted]
+    return edges, heights

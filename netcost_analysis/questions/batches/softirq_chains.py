@@ -110,7 +110,12 @@ def long_softirqs(
     Without napi_poll packets are unknown, and the rows are the longest alone. nested_ns is the time
     within a softirq of interrupts, and on PREEMPT_RT of other tasks. Source: softirq_chains.
     """
-    frame = _outliers(timeline, Picked(longer_ns, fewer_packets, longest))
+    tables = paired(timeline, picked=Picked(longer_ns, fewer_packets, longest))
+    parts = {"few packets": _numbered(tables, "strange"), "longest": _numbered(tables, "longest")}
+    frame = pd.concat([rows.assign(picked=name) for name, rows in parts.items()])
+    frame = frame.drop_duplicates(["cpu", "ordinal"])
+    frame = frame.sort_values(["cpu", "entry_ns", "ordinal"], kind="stable")
+    frame = frame.sort_values("wall_ns", ascending=False, kind="stable", ignore_index=True)
     few = int((frame["picked"] == "few packets").sum())
     is_known = bool(frame["packets"].notna().any())
     return Answer(
@@ -172,16 +177,6 @@ def _numbered(tables: dict[str, pd.DataFrame], name: str) -> pd.DataFrame:
     before = rows["cpu"].map(number.cumsum() - number).to_numpy(dtype="int64")
     rows = rows.assign(call=rows["call"] + before)
     return rows.astype({"device": "str"}) if "device" in rows else rows
-
-
-def _outliers(timeline: Timeline, picked: Picked) -> pd.DataFrame:
-    # Chains that took long for few packets, and the longest; the longest first.
-    tables = paired(timeline, picked=picked)
-    few, longest = (_numbered(tables, name) for name in ("strange", "longest"))
-    rows = pd.concat([few.assign(picked="few packets"), longest.assign(picked="longest")])
-    rows = rows.drop_duplicates(["cpu", "ordinal"])
-    rows = rows.sort_values(["cpu", "entry_ns", "ordinal"], kind="stable")
-    return rows.sort_values("wall_ns", ascending=False, kind="stable", ignore_index=True)
 
 
 @question(

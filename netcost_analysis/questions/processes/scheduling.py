@@ -1,7 +1,7 @@
 # How the scheduler treated tasks: how often each left a CPU and why, and how long it waited for
 # one.
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -104,17 +104,15 @@ def run_queue(timeline: Timeline, by: TaskBy = "tid") -> Answer:
     """
     check_by(by, TaskBy)
     keys = victim_keys(by)
-    waits = _waits(timeline, tuple(keys))
-    frame = waits.sums.reset_index()
+    sums, lengths = _waits(timeline, tuple(keys))
+    frame = sums.reset_index()
     of = [*keys, "waited_after"]
     for name in ("ns", "waited_ns"):
         frame[name] = frame[name].astype("Int64").where(frame["known"] > 0)
-    lengths = spread_of(waits.lengths).astype({"longest_ns": "Int64"})
-    frame = frame.drop(columns="known").join(lengths, on=of)
-    frame = frame[[*of, "waits", "ns", *lengths, "waited_ns"]]
-    frame = frame.sort_values(
-        "ns", ascending=False, kind="stable", ignore_index=True, na_position="last"
-    )
+    spread = spread_of(lengths).astype({"longest_ns": "Int64"})
+    frame = frame.drop(columns="known").join(spread, on=of)
+    frame = frame[[*of, "waits", "ns", *spread, "waited_ns"]]
+    frame = frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
     lived = lived_by(timeline, by).astype("float64")
     at = pd.MultiIndex.from_frame(frame[keys]) if len(keys) > 1 else pd.Index(frame[keys[0]])
     ns = frame["waited_ns"].astype("Float64").astype("float64")
@@ -134,15 +132,10 @@ def _waits_of(frame: pd.DataFrame, tids: list[int]) -> pd.DataFrame:
     return own.sort_values("tid", key=lambda tid: tid.map(chosen.index), kind="stable")
 
 
-class _Waits(NamedTuple):
-    # By keys and waited_after. sums: how many waits, how many of known length, and of these ns and
-    # waited_ns (within the window). lengths: of the known ones.
-    sums: pd.DataFrame
-    lengths: Histogram
-
-
 @once
-def _waits(timeline: Timeline, keys: tuple[str, ...]) -> _Waits:
+def _waits(timeline: Timeline, keys: tuple[str, ...]) -> tuple[pd.DataFrame, Histogram]:
+    # By keys and waited_after: how many waits, how many of known length, and of these ns and
+    # waited_ns (within the window); and the lengths of the known ones.
     rows = to_frame(lives_of(timeline)["waits"])
     rows["comm"], rows["waited_after"] = map(plain_names, (rows["comm"], rows["waited_after"]))
     of = [*keys, "waited_after"]
@@ -157,7 +150,7 @@ def _waits(timeline: Timeline, keys: tuple[str, ...]) -> _Waits:
         count=("known", "sum"), total=("ns", "sum"), least=("least", "min"), most=("most", "max")
     )
     is_binned = bool((lengths["high"] > lengths["low"]).any())
-    return _Waits(sums, Histogram(counts, totals.astype("int64"), is_binned))
+    return sums, Histogram(counts, totals.astype("int64"), is_binned)
 
 
 @run_queue.plot(
@@ -168,7 +161,8 @@ def _waits(timeline: Timeline, keys: tuple[str, ...]) -> _Waits:
 def _longer(ax: "Axes", answer: Answer) -> None:
     from .plots import waits
 
-    counts = _waits(answer.timeline, ("tid", "comm")).lengths.counts.reset_index()
+    _, lengths = _waits(answer.timeline, ("tid", "comm"))
+    counts = lengths.counts.reset_index()
     waits(ax, counts[counts["tid"].isin(answer["tasks"]["tid"]).to_numpy(dtype=bool)])
 
 
