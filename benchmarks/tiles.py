@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from netcost_analysis.opening.opening import open_capture
-from netcost_analysis.view.header import BUCKETS
+from netcost_analysis.view.owners import BUCKETS
 from netcost_analysis.view.tiles import Tiles
 
 _A_LEVEL = 20

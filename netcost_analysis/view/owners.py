@@ -1,9 +1,14 @@
-"""Who had CPU time, as a picture tells owners apart: numbered, named, with kind and cost class."""
+"""What a picture knows before it asks for a tile: owners by kind and cost class, the header."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..timeline.owners import INTERRUPT_CONTEXTS, NOBODY, is_device, kind_of, thief_label
+from ..plots.palette import INK, KIND, KIND_NAMES, PART, PART_NAMES, VICTIM
+from ..timeline.owners import INTERRUPT_CONTEXTS, NOBODY, is_device, kind_of, summed, thief_label
+from ..timeline.task import by_of, is_of, label_of
+
+if TYPE_CHECKING:
+    from ..timeline.timeline import Timeline
 
 # For no task.
 NO_TASK = 0xFFFFFFFF
@@ -12,6 +17,13 @@ _STOLEN_BY = {"yes": "stolen_network", "unknown": "stolen_maybe_network"}
 KEYS = ("context", "tid", "comm", "id", "name", "device", "cost_class", "is_network")
 # Time at nobody's cost, in addition to the palette's parts.
 IDLE_PARTS = {"idle": "idle", "from_idle": "on an idle CPU"}
+# Buckets of a tile.
+BUCKETS = 512
+# The kind, and the part, of the victim's own time.
+_VICTIM = "victim"
+LINKS = ("interrupt", "raiser", "episode", "migration")
+# At most so many gaps are marked: the widest.
+_MOST_MARKS = 10_000
 
 
 class Owner(NamedTuple):
@@ -66,10 +78,7 @@ def _task_of(tid: int | None, comm: str | None) -> _Task | None:
 
 def _numbered(rows: Any) -> dict[Any, int]:
     # Those with most ns first. Ties are ordered by text, so that numbers are the same each time.
-    total: dict[Any, int] = {}
-    for key, ns in rows:
-        total[key] = total.get(key, 0) + ns
-    return dict(sorted(total.items(), key=lambda one: (-one[1], repr(one[0]))))
+    return dict(sorted(summed(rows).items(), key=lambda one: (-one[1], repr(one[0]))))
 
 
 def _named(
@@ -98,3 +107,63 @@ def _named(
         part = _STOLEN_BY.get(is_network or "unknown", "stolen_other")
     label = thief_label(context, id_, name, device)
     return label, kind, part, device if is_device(device) else None, None
+
+
+def max_level(duration_ns: int) -> int:
+    """The least level whose first tile covers so many ns."""
+    return max(-(-max(duration_ns, 1) // BUCKETS) - 1, 0).bit_length()
+
+
+def header(
+    timeline: "Timeline", owners: Owners, gaps: Mapping[str, Sequence[Any]]
+) -> dict[str, Any]:
+    """The header of a timeline's tiles, as JSON can hold it.
+
+    gaps: columns of the table coverage. Times are ns from the window's first one; begin_ns says
+    which that is, as text: JavaScript's numbers do not hold it.
+    """
+    summary = timeline.summary
+    begin_ns, end_ns = int(summary["start_ns"]), int(summary["end_ns"])
+    parts = dict.fromkeys(IDLE_PARTS, KIND["idle"])
+    shown = [one._asdict() for one in owners.owners]
+    named = {}
+    if (victim := timeline.victim) is not None:
+        named = {_VICTIM: f"the victim, {label_of(timeline, victim)}"}
+        for one in shown:
+            task = None if one["task"] is None else owners.tasks[one["task"]]
+            # As victim_of() tells them apart.
+            told = task if task is None or by_of(victim) == "tid" else task[1]
+            if told and one["part"] == "own" and is_of(told, victim):
+                one |= {"kind": _VICTIM, "part": _VICTIM}
+    colours = dict.fromkeys(named, VICTIM)
+    notes = list(timeline.notes)
+    if len(gaps["cpu"]) > _MOST_MARKS:
+        notes.append(f"of {len(gaps['cpu']):,} gaps the {_MOST_MARKS:,} widest are marked")
+    return {
+        "version": 1,
+        "begin_ns": str(begin_ns),
+        "duration_ns": end_ns - begin_ns,
+        "bucket_count": BUCKETS,
+        "max_level": max_level(end_ns - begin_ns),
+        "cpus": list(summary["cpus"]),
+        "owners": shown,
+        "tasks": [{"tid": tid, "comm": comm} for tid, comm in owners.tasks],
+        "colours": {"kind": KIND | colours, "part": PART | parts | colours, "ink": INK},
+        "names": {"kind": KIND_NAMES | named, "part": PART_NAMES | IDLE_PARTS | named},
+        "marks": _marks(gaps, begin_ns),
+        "links": list(LINKS),
+        "absent": {"packets": timeline.missing["polls"], "stolen": timeline.missing["softirqs"]},
+        "capture": str(timeline.capture.path),
+        "notes": notes,
+    }
+
+
+def _marks(gaps: Mapping[str, Sequence[Any]], begin_ns: int) -> list[dict[str, Any]]:
+    # Sorted by CPU and time.
+    columns = (gaps[name] for name in ("cpu", "start_ns", "end_ns", "why"))
+    rows = sorted(zip(*columns, strict=True))
+    widest = sorted(rows, key=lambda row: row[1] - row[2])[:_MOST_MARKS]
+    return [
+        {"cpu": cpu, "begin_ns": start - begin_ns, "end_ns": end - begin_ns, "what": why}
+        for cpu, start, end, why in (rows if len(rows) == len(widest) else sorted(widest))
+    ]

@@ -1,17 +1,18 @@
-"""What was at a place of a timeline, and where that leads."""
+"""What was at a place of a timeline, and where that leads: what server and widget are asked."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
-from .header import LINKS
-from .next_episode import next_episode
-from .owners import NO_TASK
+from ..questions.longest_episodes import GAP_NS
+from .owners import LINKS, NO_TASK
 from .read_parts import stretch
 
 if TYPE_CHECKING:
-    from .lookup import Lookup
+    from .._native import TileSegment
+    from .read_parts import Lookup
     from .tiles import Tiles
 
 # What is reported about a row of each table: begin and end, then more columns.
@@ -19,6 +20,8 @@ _SOFTIRQ = ("entry_ns", "exit_ns", "action", "origin", "cost_class", "packets", 
 _POLL = ("start_ns", "end_ns", "device", "work", "budget")
 _INTERRUPT = ("entry_ns", "exit_ns", "irq", "name")
 _SLICE = ("in_ns", "out_ns", "task_ns", "wait_ns")
+# Longer than any task's, device's or interrupt's name.
+_LONGEST_TEXT = 200
 
 
 class _Place:
@@ -168,3 +171,116 @@ def _first(
 ) -> dict[str, Any] | None:
     found = (part.after(begin, at_ns, tid, cpu) for part in parts)
     return min(filter(None, found), key=lambda row: row[begin], default=None)
+
+
+def next_episode(
+    tiles: "Tiles", task: int, segment: "TileSegment", time_ns: int
+) -> "TileSegment | None":
+    """The first episode of a task that begins after a time, as one segment.
+
+    An episode is time that was stolen from the task without a break, but for moments before a
+    softirq. segment: the one there. Of a time within an episode: the first that begins after that.
+    """
+    episodes = _Episodes(tiles, task)
+    if episodes.is_part(segment):
+        time_ns = episodes.end(segment) - 1
+    first = tiles.next(episodes.stolen, time_ns, None, task)
+    if first is None:
+        return None
+    cpu, begin, _, *owner_and_task = first
+    return (cpu, begin, episodes.end(first), *owner_and_task)  # type: ignore[return-value]
+
+
+class _Episodes:
+    # Segments are (cpu, begin_ns, end_ns, owner, task).
+    def __init__(self, tiles: "Tiles", task: int) -> None:
+        self._tiles, self._task = tiles, task
+        self.stolen = [owner.part.startswith("stolen") for owner in tiles.owners.owners]
+
+    def end(self, segment: "TileSegment") -> int:
+        following = self._after(segment)
+        while following and self.is_part(following):
+            segment, following = following, self._after(following)
+        return segment[2]
+
+    def is_part(self, segment: "TileSegment") -> bool:
+        return self._is_stolen(segment) or self._is_bridge(segment)
+
+    def _after(self, segment: "TileSegment") -> "TileSegment | None":
+        return self._tiles.segment_at(segment[0], segment[2])
+
+    def _is_stolen(self, segment: "TileSegment | None") -> bool:
+        return bool(segment and self.stolen[segment[3]] and segment[4] == self._task)
+
+    def _is_bridge(self, segment: "TileSegment") -> bool:
+        # The task's own time between two that are stolen, with the softirq that follows pending.
+        cpu, begin, end, owner, task = segment
+        return (
+            self._tiles.owners.owners[owner].kind == "task"
+            and task == self._task
+            and end - begin <= GAP_NS
+            and self._is_stolen(self._tiles.segment_at(cpu, begin - 1))
+            and self._is_stolen(self._after(segment))
+            and self._was_raised(cpu, begin, end)
+        )
+
+    def _was_raised(self, cpu: int, begin: int, end: int) -> bool:
+        at_ns = self._tiles.origin_ns + end
+        for part in self._tiles.table_at(end)("softirqs"):
+            entries = part.numbers("entry_ns")
+            for place in part.of_cpu(cpu):
+                if entries[place] == at_ns and (row := part.row(place))["entry_ns"] == at_ns:
+                    # A raise that is not known may have been before it.
+                    raised = row["raise_ns"]
+                    return raised is None or bool(raised <= self._tiles.origin_ns + begin)
+        return False
+
+
+def respond(tiles: "Tiles", what: str, given: Mapping[str, Any]) -> Any:
+    """What tiles say: bytes of a tile, else what JSON can hold; None where nothing was found.
+
+    what: "tile", "detail", "follow" or "find". given: level and index; cpu and ns, with link to
+    follow; text, ns and cpu (or None) to find. Raises ArgumentError for anything else.
+    """
+    header = tiles.header()
+    if what == "tile":
+        level = _whole(given, "level", header["max_level"])
+        span = header["bucket_count"] << level
+        index = _whole(given, "index", max(-(-header["duration_ns"] // span) - 1, 0))
+        return tiles.tile(level, index)
+    if what not in ("detail", "follow", "find"):
+        raise ArgumentError("no such question")
+    if what == "find":
+        # -1: from before the first segment.
+        ns = _whole(given, "ns", header["duration_ns"], least=-1)
+        text = given.get("text")
+        if not isinstance(text, str) or not 0 < len(text) <= _LONGEST_TEXT:
+            raise ArgumentError("no text to find")
+        cpu = None if given.get("cpu") is None else _cpu(given, header)
+        return tiles.find(text, ns, cpu)
+    cpu, ns = _cpu(given, header), _whole(given, "ns", max(header["duration_ns"] - 1, 0))
+    if what == "detail":
+        return detail(tiles, cpu, ns)
+    link = given.get("link")
+    if link not in header["links"]:
+        raise ArgumentError("no such link")
+    return follow(tiles, cpu, ns, str(link))
+
+
+def _whole(given: Mapping[str, Any], name: str, most: int, least: int = 0) -> int:
+    value = given.get(name)
+    if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,19}", value):
+        value = int(value)
+    # JavaScript sends whole numbers as floats.
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise ArgumentError(f"{name} is a whole number from {least} to {most}")
+    return value
+
+
+def _cpu(given: Mapping[str, Any], header: Mapping[str, Any]) -> int:
+    cpu = _whole(given, "cpu", 1 << 31)
+    if cpu not in header["cpus"]:
+        raise ArgumentError("no such CPU")
+    return cpu

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from ..errors import is_refusal, line_of
-from .document import document
-from .requests import respond
+from .page import document
+from .places import respond
 
 if TYPE_CHECKING:
     from .tiles import Tiles

@@ -1,7 +1,7 @@
 """A timeline as lines of text: a lane for each CPU and what ran on it, of block characters."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,9 +10,9 @@ from ..arrow import columns
 from ..plots.palette import KIND, KIND_NAMES, PART
 from ..timeline.owners import INTERRUPT_CONTEXTS, kind_of
 from ..units import duration, ranges, share
+from .read_parts import batches_of
 
 if TYPE_CHECKING:
-    from .._native import ArrowTable
     from ..timeline.timeline import Timeline
 
 # From the top, in the order in which contexts interrupt each other. The rest is idle.
@@ -31,7 +31,6 @@ _PLAIN = ("nmi", "unknown")
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _CPU, _NAME, _END = 9, 15, 16
 _LEAST, _MARK = 10, 16
-_ROWS = 2**18
 # When, and how much.
 _Amounts = list[tuple[int, int]]
 
@@ -165,19 +164,15 @@ def _strip(name: str, values: Sequence[float], colour: str, most: float, text: s
 
 
 def _packets(timeline: "Timeline", bins: _Bins) -> list[int]:
-    held = timeline.holds("polls") or timeline.capture.has_at_most(1_000_000)
-    batches = [timeline.table("polls")] if held else _polls(timeline)
+    if timeline.capture.has_at_most(1_000_000):
+        timeline.load("polls")
     first, last = bins.edges[0], bins.edges[-1]
-    found = (columns(polls, ("end_ns", "work")) for polls in batches)
+    batches = batches_of(timeline, ("polls",))
+    found = (columns(batch["polls"], ("end_ns", "work")) for batch in batches)
     ends = (row for polls in found for row in zip(polls["end_ns"], polls["work"], strict=True))
     return bins.summed(
         (end, max(work or 0, 0)) for end, work in ends if end is not None and first <= end <= last
     )
-
-
-def _polls(timeline: "Timeline") -> "Iterator[ArrowTable]":
-    for batch in timeline.arrow_batches("polls", rows=_ROWS):
-        yield batch["polls"]
 
 
 def _lane(label: str, name: str, shares: Sequence[float], colour: str | None, end: str) -> Line:

@@ -11,10 +11,8 @@ from .. import _native
 from ..arrow import columns
 from ..errors import ArgumentError
 from ..timeline.owners import summed
-from .header import BUCKETS, header
-from .lookup import Lookup
-from .owners import Owners
-from .read_parts import TABLES, ReadParts, batches_of, stretch
+from .owners import BUCKETS, Owners, header
+from .read_parts import TABLES, Lookup, ReadParts, batches_of, stretch
 
 if TYPE_CHECKING:
     from .._native import TileSegment, TileSegments, TileSums

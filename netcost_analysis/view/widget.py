@@ -6,8 +6,8 @@ import anywidget
 import traitlets
 
 from ..errors import line_of
-from .document import module
-from .requests import respond
+from .page import module
+from .places import respond
 from .tiles import Tiles
 
 if TYPE_CHECKING:

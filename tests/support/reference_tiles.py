@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 import netcost_analysis as netcost
-from netcost_analysis.view.header import BUCKETS
-from netcost_analysis.view.owners import KEYS, Owners
+from netcost_analysis.view.owners import BUCKETS, KEYS, Owners
 from support.native_tables import rows
 
 MAGIC = 0x31544C4E

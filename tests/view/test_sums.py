@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from netcost_analysis._native import CaptureError, TileOwners, TileSegments, TileSums
-from netcost_analysis.view.header import BUCKETS, max_level
+from netcost_analysis.view.owners import BUCKETS, max_level
 from support.reference_tiles import OfCpu, read_tile
 
 OWNERS = 40

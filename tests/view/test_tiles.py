@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.view.header import BUCKETS, max_level
+from netcost_analysis.view.owners import BUCKETS, max_level
 from netcost_analysis.view.tiles import Tiles
 from support import reference_tiles
 from support.examples import examples

@@ -9,7 +9,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.errors import AbsentError, ArgumentError
-from netcost_analysis.view.document import document
+from netcost_analysis.view.page import document
 from netcost_analysis.view.tiles import Tiles
 from netcost_analysis.view.widget import TimelineWidget
 from support.browser import Shown, is_at_rest
