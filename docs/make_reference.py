@@ -12,7 +12,7 @@ from typing import Any
 from netcost_analysis.answers.question import Question
 from netcost_analysis.answers.registry import TOPICS, questions
 from netcost_analysis.capture.requires import Group
-from netcost_analysis.cli.compare_json import schema
+from netcost_analysis.cli.compare_formats import schema
 from netcost_analysis.report.digest import schema as digest_schema
 from netcost_analysis.schema import columns
 

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
 from ..accessors import OfAnswer
-from ..display.figures import figures
-from ..display.tables import listed
+from ..display.tables import figures, listed
 from ..display.templates import as_html, as_text, escaped, fenced, render, without_controls
 from ..schema import typed
 from .form import Form
-from .pictures import Pictures
-from .places import places
+from .pictures import Pictures, places
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,21 +1,27 @@
-"""The pictures of an answer: on a user's Axes, or as a page shows them."""
+"""The pictures of an answer, on a user's Axes or as a page shows them; where its rows happened."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
 from ..display.templates import without_controls
 from ..errors import AbsentError, ArgumentError, no_such
+from ..units import absent
 from .form import Form, Picture
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Of a page.
 _WIDTH_INCHES = 10.0
+# Columns that say where, when it begins, and when it ends or how long it took: the first found.
+_CPU = ("cpu", "dest_cpu")
+_BEGIN = ("start_ns", "entry_ns", "time_ns")
+_END, _LENGTH = ("end_ns", "exit_ns"), ("wall_ns",)
 
 
 class Pictures:
@@ -140,3 +146,26 @@ def _without_letters() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")
         yield
+
+
+def places(frame: "pd.DataFrame", rows: int) -> list[str]:
+    """Where each of the first rows is in a report's timeline: "BEGIN_NS END_NS CPU", or ""."""
+    if not any(name in frame.columns for name in _BEGIN):
+        return []
+    found = map(place, frame.head(rows).to_dict("records"))
+    return [
+        "" if one is None else " ".join("" if part is None else str(part) for part in one)
+        for one in found
+    ]
+
+
+def place(values: Mapping[Any, Any]) -> tuple[int, int, int | None] | None:
+    """When a row begins and ends, and on which CPU; None for a row without a time."""
+
+    def first(names: tuple[str, ...]) -> int | None:
+        return next((int(values[name]) for name in names if not absent(values.get(name))), None)
+
+    begin, end, length = first(_BEGIN), first(_END), first(_LENGTH)
+    if begin is None:
+        return None
+    return begin, begin + (length or 1) if end is None else end, first(_CPU)

@@ -94,7 +94,7 @@ def print_parts(answer: "Answer", answers: dict[str, Any], wide: bool) -> None:
 def _print_table(
     question: "Form", name: str, frame: "pd.DataFrame", start_ns: int, wide: bool
 ) -> None:
-    from ..display.figures import figures, heading
+    from ..display.tables import figures, heading
     from ..schema import is_instant
 
     most = _ON_A_TERMINAL if sys.stdout.isatty() else None
@@ -130,7 +130,7 @@ def _text(question: "Form", name: str, value: Any) -> str:
     import pandas as pd
 
     from ..answers.answer import parts
-    from ..display.figures import figures
+    from ..display.tables import figures
 
     is_list = isinstance(value, list | tuple)
     if isinstance(value, pd.DataFrame) or (is_list and any("" not in parts(one) for one in value)):

@@ -152,7 +152,7 @@ def command(
     --new-where.
     """
     from ..comparison.comparison import compare
-    from ..report.commits import Commits
+    from ..report.provenance import Commits
     from ..report.write_up import WriteUp
 
     base = [one for one in (base_path, *base_more) if one is not None]
@@ -184,11 +184,11 @@ def command(
     if output:
         written.write(output)
     if as_json:
-        from .compare_json import document
+        from .compare_formats import document
 
         print(document(written, judged).decode())
     elif bench:
-        from .bench_format import bench_lines
+        from .compare_formats import bench_lines
 
         print("\n".join(bench_lines(comparison, written.answers["observations"])))
     else:

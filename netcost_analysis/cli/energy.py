@@ -84,7 +84,7 @@ def _of_recording(path: str, part: Part) -> Any:
 
 
 def _show(answer: "Answer", wide: bool) -> None:
-    from ..display.figures import figures, heading
+    from ..display.tables import figures, heading
     from ..display.templates import as_text
 
     say("\n".join(map(printable, as_text(answer.words).split("\n"))))

@@ -1,15 +1,19 @@
-# Events and samples as tables for a reader.
+# Events and samples as tables for a reader, with the names of functions.
 
 import sys
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._native import folded
+from ..arrow import columns
 from ..display.tables import Table
+from ..progress import progress
+from ..questions.samples.sampled import search
 from .table import fitting, width
 
 if TYPE_CHECKING:
+    from ..capture.capture import Capture
     from ..capture.event_rows import Row
-    from .sample_names import Names
 
 # The parts of a sample that are shown as one column behind all others.
 _OF_CHAINS = ("callchain", "kernel_frames", "symbols", "dsos", "stack")
@@ -142,3 +146,66 @@ def _chain(words: list[str], kernel_frames: int, room: int | None) -> str:
 
 def _cut(words: list[str], shown: int) -> str:
     return f"{' '.join(words[:shown])} +{len(words) - shown}"
+
+
+class Names(NamedTuple):
+    """What functions are called.
+
+    kernel: by address. programs: by the number of a sample's stack and address, for the same
+    address is another function in another process.
+    """
+
+    kernel: Mapping[int, str]
+    programs: Mapping[tuple[int, int], str] = {}
+
+    def put_in(self, samples: "list[Row]") -> "list[Row]":
+        """The samples with names, as perf script prints them."""
+        for row in samples:
+            stack = row.get("stack", -1)
+            chain, inside = row.get("callchain") or [], row.get("kernel_frames") or 0
+            row["symbols"] = [
+                self.kernel.get(address) if place < inside else self.programs.get((stack, address))
+                for place, address in enumerate(chain)
+            ]
+            if "ip" in row:
+                address, mode = row["ip"], row.get("cpu_mode", "kernel")
+                known = self.programs.get((stack, address)) if mode == "user" else None
+                known = self.kernel.get(address) if mode == "kernel" else known
+                row["ip"] = known or address
+        return samples
+
+
+def names_of(capture: "Capture", event: str, user: bool) -> tuple[Names, list[int]]:
+    """The names of an event's samples, and the number of each sample's stack."""
+    with progress(f"reading the samples of {event}") as advance:
+        where = search(capture) if user else None
+        found = capture.native.stacks(
+            event, capture.kallsyms_beside(), not user, user, where, advance
+        )
+    frames = columns(found["frames"])
+    [stacks], samples = columns(found["stacks"]).values(), columns(found["samples"])["stack"]
+    known = zip(frames["address"], frames["in_kernel"], frames["symbol"], strict=True)
+    kernel = {address: symbol for address, inside, symbol in known if inside and symbol is not None}
+    if not user:
+        return Names(kernel), samples
+    labels = list(map(_label, frames["symbol"], frames["dso"]))
+    of_programs: dict[tuple[int, int], str] = {}
+    for number, places in enumerate(stacks):
+        inlined: list[str] = []
+        for place in places:
+            if frames["inlined"][place]:
+                inlined.append(labels[place])
+            elif labels[place] and not frames["in_kernel"][place]:
+                # Of one address those that are inlined first.
+                address = frames["address"][place]
+                of_programs[number, address] = " < ".join([*inlined, labels[place]])
+                inlined = []
+    return Names(kernel, of_programs), samples
+
+
+def _label(symbol: str | None, dso: str | None) -> str:
+    # As Profile.labels has it.
+    function, file = "" if symbol is None else folded(symbol), (dso or "").rpartition("/")[2]
+    if not file:
+        return function
+    return f"{function} ({file})" if function else f"[{file}]"

@@ -19,7 +19,8 @@ from ..capture.event_rows import (
 from ..capture.recorder import has_samples
 from ..capture.within import require_cpus
 from ..units import plural
-from .event_text import event_table, fitted, sample_table
+from .arguments import names_options
+from .event_text import Names, event_table, fitted, names_of, sample_table
 from .options import (
     COUNT,
     Part,
@@ -30,8 +31,6 @@ from .options import (
     print_json,
     window_options,
 )
-from .sample_names import Names, names_of
-from .sampled import names_options
 from .table import columns_option, known_columns, left_out, show, wide_option, with_columns
 
 if TYPE_CHECKING:

@@ -39,6 +39,9 @@ _SUBCOMMANDS = (
     "view",
 )
 
+# Those that share a file with another, whose name it has.
+_IN = {"fleet-report": "fleet", "flame": "functions", "mask": "convert", "sweep": "write_up"}
+
 # What one needs first, for whoever gives no command.
 _FIRST = """\
 netcost says what networking costs a host's CPUs, and whom it takes the time from.
@@ -61,7 +64,8 @@ class _Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _SUBCOMMANDS:
             return None
-        command: click.Command = load(f"cli.{cmd_name.replace('-', '_')}:command")
+        own = cmd_name.replace("-", "_") if cmd_name in _IN else "command"
+        command: click.Command = load(f"cli.{_IN.get(cmd_name, cmd_name)}:{own}")
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":

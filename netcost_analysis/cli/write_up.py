@@ -1,5 +1,5 @@
-# The answers about a sweep or a fleet in a fixed order, as text, JSON or a page like netcost
-# report's.
+# netcost sweep, and what fleet-report shares with it: answers in a fixed order, as text, JSON or a
+# page like netcost report's.
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 
 # The width of a mail.
 _COLUMNS = 72
+# In the order of the notebook: the verdict first, the command that repeats it last.
+_QUESTIONS = {
+    "cheaper_path": "Which data path costs less",
+    "by_rate": "What each rate costs",
+    "cpu_by_rate": "The CPU by mpstat",
+    "saturation": "Where the curves end",
+    "destinations": "One destination and two",
+    "rate_curve": "Why the curves bend",
+    "made_by": "How it was made",
+}
 
 
 def write_up_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -80,8 +90,7 @@ def _asked(questions: Mapping[str, str]) -> Iterator[str]:
 
 def _section(answer: "Answer", title: str) -> str:
     # The summary, and the columns of the table that fit.
-    from ..display.figures import figures
-    from ..display.tables import Table
+    from ..display.tables import Table, figures
     from ..display.templates import as_text
     from ..units import printable
 
@@ -104,3 +113,19 @@ def _section(answer: "Answer", title: str) -> str:
         )
         text += f"\n\n{narrow.text()}"
     return text.rstrip()
+
+
+@click.command("sweep", short_help="Write up a sweep over packet rates: which data path, how much.")
+@write_up_options
+def sweep(path: str, output: str | None, as_json: bool) -> None:
+    """Write up a sweep: an experiment of capture/lab over rates of packets.
+
+    PATH is its folder, or that folder in one file. The verdict comes first: which data path costs
+    less at each rate, and by how much; then tables, where the curves end, and how it was made.
+    """
+    from ..opening.experiment import open_experiment
+    from ..questions.sweep.steps import require_steps
+
+    experiment = open_experiment(path)
+    require_steps(experiment)
+    write_up(experiment, _QUESTIONS, "data-path-comparison", output, as_json)

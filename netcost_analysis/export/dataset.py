@@ -21,9 +21,8 @@ from ..capture.checksum import file_of
 from ..errors import ArgumentError
 from ..progress import Amount
 from ..timeline.tables import STREAMED
-from .described import SORTED, Described, described, identity, plain
-from .folder import require_free, whole, write_mark
-from .partition import Partition
+from .folder import identity, require_free, whole, write_mark
+from .parquet import SORTED, Described, Partition, described, plain
 from .recorded import recorded_of
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A dataset's folder: there as a whole or not at all."""
+"""A dataset's folder: there as a whole or not at all; and the file that says what it is of."""
 
 import errno
 import json
@@ -8,14 +8,25 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .._native import __version__
+from ..capture.checksum import checksum
 from ..errors import ArgumentError
+
+if TYPE_CHECKING:
+    from ..timeline.timeline import Timeline
 
 # The file that says what the dataset is of.
 MARK = "netcost.json"
 _FORMAT = "netcost_dataset"
 FORMAT = 1
+_OF_CAPTURE = (
+    *("format", "tool_version", "cmdline", "hostname", "kernel", "arch", "clock", "time_unit"),
+    *("nr_cpus", "lost_events", "lost_unplaced", "lost_unknown"),
+)
+# Facts that take no further pass.
+_FACTS = ("softirqs", "interrupts", "polls", "on_cpu")
 
 
 def is_dataset(folder: str | Path) -> bool:
@@ -25,6 +36,44 @@ def is_dataset(folder: str | Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(said, dict) and _FORMAT in said
+
+
+def identity(timeline: "Timeline", ledger: bool) -> dict[str, Any]:
+    """As JSON has it: recording, sha256, netcost, host, clock, window, CPUs, losses, notes.
+
+    ledger: whether the timeline's own tables are wanted; else it is asked nothing that a recording
+    without a ledger could not answer. Times are ns on the capture's clock.
+    """
+    capture = timeline.capture
+    info = capture.info
+    said = {
+        "recording": capture.path,
+        "buffer": capture.buffer,
+        "sha256": checksum(capture),
+        "netcost": __version__,
+        **{name: info.get(name) for name in _OF_CAPTURE},
+        "capture_start_ns": info["start_ns"],
+        "capture_end_ns": info["end_ns"],
+    }
+    if not ledger:
+        selection = timeline.selection if info["start_ns"] is not None else {}
+        return {
+            **said,
+            "start_ns": selection.get("start_ns") or info["start_ns"],
+            "end_ns": selection.get("end_ns") or info["end_ns"],
+            "cpus": timeline.cpus or info["cpus"],
+            "recorded": info["recorded"],
+            "notes": info["notes"],
+        }
+    summary = timeline.summary
+    return {
+        **said,
+        **{name: summary[name] for name in ("start_ns", "end_ns", "resolution_ns", "cpus")},
+        "recorded": timeline.recorded,
+        "owned": timeline.owned,
+        "missing": {fact: why for fact in _FACTS if (why := timeline.missing[fact])},
+        "notes": timeline.notes,
+    }
 
 
 def write_mark(folder: Path, said: dict[str, Any]) -> None:

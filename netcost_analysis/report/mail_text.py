@@ -1,19 +1,33 @@
-# A comparison's tables in the 72 columns of a mail, in the layout of the kernel's mailing lists.
+# A comparison as a mail: subject, verdict, and tables in 72 columns, in the layout of the kernel's
+# mailing lists.
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..comparison.run import cut
-from ..display.metrics import chance, judged, moved, quantity, signed_duration
+from ..display.metrics import (
+    chance,
+    found,
+    judged,
+    metric_name,
+    moved,
+    quantity,
+    signed_duration,
+    span,
+)
 from ..display.tables import Table, lines_of
 from ..display.templates import as_text, one_line
 from ..questions.comparison.cost_branches import branches, left_out
-from ..units import absent, duration, multiple, plural
+from ..units import absent, duration, multiple, plural, signed_share
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ..answers.answer import Answer
+    from ..comparison.comparison import Comparison
 
 WIDTH = 72
 _GAP = 2
@@ -23,6 +37,7 @@ _METRIC = WIDTH - 2 * (_FIGURE + _DEVIATION) - _CHANGE - 2 - _GAP
 _TIME = 9
 _INTERVALS = "95 % intervals; p is corrected for being many, the primary's is not:"
 _BRANCH = WIDTH - 3 * _TIME - 2 - _GAP
+_KINDS = {"refused": "refusal", "warning": "warning", "note": "note"}
 
 
 def distinct_short_names(names: Iterable[str], width: int) -> dict[str, str]:
@@ -211,3 +226,66 @@ def _first(table: Table, count: int) -> Table:
 
 def _wide(table: Table) -> bool:
     return max(map(len, table.text().split("\n"))) > WIDTH
+
+
+def subject(comparison: "Comparison", changes: "Answer") -> str:
+    """The one figure, of the work where it is known, and what it is of: `X -60 %: a -> b`."""
+    sides = f"{comparison.named('base')} -> {comparison.named('new')}"
+    if changes.refusal is not None:
+        return f"cost of a packet by component: {sides}"
+    rows: list[dict[str, Any]] = [*changes["work_rows"], *changes["primary_rows"]]
+    if comparison.primary is not None:
+        rows = [*changes["primary_rows"]]
+    if changes["refusals"]:
+        return f"not compared: {sides}"
+    told = [row for row in rows if row["differs"] == "yes"] or rows
+    return f"{metric_name(told[0])} {_change(told[0])}: {sides}"
+
+
+def _change(row: dict[str, Any]) -> str:
+    if row["differs"] == "yes":
+        return moved(row["change"], row["is_relative"], row["per_unit"])
+    if row["differs"] == "no" and span(row) and row["change_low"] <= 0 <= row["change_high"]:
+        return f"unchanged within {span(row)}"
+    if row["differs"] == "refused" or absent(row["change"]):
+        return found(row)
+    return f"{moved(row['change'], row['is_relative'], row['per_unit'])}, not told from chance"
+
+
+def predicted(prediction: "Answer") -> str:
+    """What the bottleneck's softirq time predicts, beside what was measured.
+
+    "" where nothing was fully busy.
+    """
+    if prediction.refusal is not None or prediction["limit"] is None or prediction["refusals"]:
+        return ""
+    limit, row = prediction["limit"]["candidate"], prediction.frame.iloc[0]
+    who = limit if limit.startswith("CPU") else f"The {limit}"
+    said = f"{who} had no time to spare: its softirqs predict {_with_ends(row, 'predicted')}"
+    beside = prediction["beside"]
+    measured = f", {_with_ends(beside, 'change')} was measured" if beside else ""
+    return f"{said} of throughput{measured}."
+
+
+def _with_ends(row: Any, name: str) -> str:
+    value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+    if absent(low):
+        return signed_share(value)
+    return f"{signed_share(value)} ({signed_share(low).removesuffix(' %')} to {signed_share(high)})"
+
+
+def against(comparability: "Answer") -> str:
+    """What speaks against the comparison, in a sentence: how many of each kind, and which."""
+    if comparability.refusal is not None:
+        return ""
+    frame = comparability.frame
+    parts = []
+    for severity, name in _KINDS.items():
+        codes = Counter(frame.loc[frame["severity"] == severity, "code"])
+        listed = ", ".join(
+            f"{code.replace('_', ' ')}{f' ({count})' if count > 1 else ''}"
+            for code, count in codes.most_common()
+        )
+        if codes:
+            parts.append(f"{plural(codes.total(), name)}: {listed}")
+    return f"Against it: {'; '.join(parts)}." if parts else "Nothing was found against it."

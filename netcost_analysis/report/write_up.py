@@ -13,28 +13,28 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..answers.registry import questions
-from ..display.figures import figures
+from ..display.tables import figures
 from ..display.templates import as_html, escaped, fenced, one_line, without_controls
 from ..errors import LackingError
 from ..files import replacing
 from ..progress import each
 from ..units import printable
-from .commits import Commits
-from .identities import identities, recorders
-from .machines import machines
 from .mail_text import (
+    against,
     changes_text,
     continued,
     intervals_text,
     narrow,
     paragraphs,
     parameters,
+    predicted,
     shell_line,
+    subject,
     tree_text,
     wrapped,
 )
+from .provenance import Commits, identities, machines, recorders
 from .report import page_of, release
-from .verdict import against, predicted, subject
 
 if TYPE_CHECKING:
     from ..answers.answer import Answer

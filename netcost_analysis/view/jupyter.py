@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..answers.places import place
+from ..answers.pictures import place
 from ..errors import AbsentError, ArgumentError
 
 if TYPE_CHECKING:

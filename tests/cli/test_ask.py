@@ -9,7 +9,7 @@ import pytest
 import netcost_analysis as package
 from netcost_analysis.answers.ask import Ask
 from netcost_analysis.answers.registry import questions
-from netcost_analysis.display.figures import figures
+from netcost_analysis.display.tables import figures
 from netcost_analysis.errors import no_such
 from netcost_analysis.questions.accounting import estimates
 from support.asked import stolen

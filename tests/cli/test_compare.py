@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from netcost_analysis import compare
-from netcost_analysis.cli.compare_json import schema
+from netcost_analysis.cli.compare_formats import schema
 from netcost_analysis.cli.fail_if import parsed
 from netcost_analysis.errors import ArgumentError
 from support.compared import compared_once, recorded

@@ -15,7 +15,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.export.dataset import TABLES
-from netcost_analysis.export.partition import ROW_GROUP
+from netcost_analysis.export.parquet import ROW_GROUP
 from support.host import ROOT
 from support.kept import kept
 from support.samples import ALL

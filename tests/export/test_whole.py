@@ -18,7 +18,7 @@ import pytest
 import netcost_analysis as netcost
 from benchmarks.repeat import repeat
 from netcost_analysis.errors import AbsentError, ArgumentError
-from netcost_analysis.export import dataset, folder, partition
+from netcost_analysis.export import dataset, folder, parquet
 from netcost_analysis.export.folder import is_dataset
 from netcost_analysis.export.recorded import folder_name, recorded_of
 from netcost_analysis.timeline.task import ALL
@@ -92,8 +92,8 @@ def test_a_full_disk_leaves_what_was_there(
             raise OSError(28, "No space left on device", "x")
         real(sink)
 
-    real = partition._Sink.append
-    monkeypatch.setattr(partition._Sink, "append", append)
+    real = parquet._Sink.append
+    monkeypatch.setattr(parquet._Sink, "append", append)
     with pytest.raises(OSError, match="No space left"):
         write(tmp_path / "out", overwrite=True)
     assert list(tmp_path.iterdir()) == [tmp_path / "out"]
@@ -194,8 +194,8 @@ def test_few_rows_in_memory_are_the_same_rows(
 ) -> None:
     monkeypatch.setattr(dataset, "_MOST_WAITING", 10_000)
     monkeypatch.setattr(dataset, "_BATCH_ROWS", 700)
-    monkeypatch.setattr(partition, "_MOST_ROW_GROUPS", 3)
-    monkeypatch.setattr(partition, "_MANY_NAMES", 2)
+    monkeypatch.setattr(parquet, "_MOST_ROW_GROUPS", 3)
+    monkeypatch.setattr(parquet, "_MANY_NAMES", 2)
     timeline = kept(NIC).timeline(3.4, 4.4)
     done = timeline.to_parquet(tmp_path / "out", ["segments", "slices"])
     assert done.tables["segments"].files > 5

@@ -16,7 +16,7 @@ TEMPLATES = sorted(PACKAGE.glob("questions/**/*.md"))
 # What writes sentences and tables for a reader. The other commands' modules choose and write rows.
 WORDS = (
     *("questions/**/words*.py", "questions/**/summary.py", "questions/ledger_tables.py"),
-    *("display/tables.py", "display/figures.py", "display/metrics.py"),
+    *("display/tables.py", "display/metrics.py"),
     *("cli/info.py", "cli/ledger.py", "cli/stolen*.py", "cli/report.py"),
 )
 MODULES = sorted({path for pattern in WORDS for path in PACKAGE.glob(pattern)})

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis import Bundle, CaptureError, mask
-from netcost_analysis.cli.mask import command as mask_command
+from netcost_analysis.cli.convert import mask as mask_command
 from netcost_analysis.masking.manifests import masked_experiment, masked_steps
 from netcost_analysis.masking.names import Names
 from netcost_analysis.masking.texts import Texts

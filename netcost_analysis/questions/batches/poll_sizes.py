@@ -8,7 +8,7 @@ import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...display.figures import figures
+from ...display.tables import figures
 from ...stats.histogram import Histogram, narrowed, quantile
 from ...timeline.aggregates import Grouped, in_window
 from ...timeline.by import DeviceBy, check_by

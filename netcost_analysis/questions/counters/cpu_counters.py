@@ -224,8 +224,8 @@ def _curve(name: str, column: str, title: str, label: str) -> None:
         panels=lambda answer: [{}] if answer.frame[column].notna().any() else [],
     )
     def _plot(ax: "Axes", answer: Answer) -> None:
-        from ...plots.palette import KIND
         from ...plots.marks import over_steps
+        from ...plots.palette import KIND
 
         colors = [KIND[kind] for kind in ("softirq", "poll", "hardirq", "vector", "softirq_other")]
         # The CPUs with most packets.

@@ -1,5 +1,8 @@
-"""The rows of one table and one CPU as Parquet files, in row groups, with few rows in memory."""
+"""A table as Parquet files: its schema, which says what each column is, and its row groups."""
 
+import json
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +10,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .described import Described
+from ..display.export import notes_for_pandas
+from ..frames import is_list, to_frame
+from ..schema import column, is_instant
 
+# Columns that the rows of a CPU are sorted by; where the first is null, the second counts.
+SORTED = {
+    "segments": ("start_ns",),
+    "softirqs": ("entry_ns", "exit_ns"),
+    "hardirqs": ("entry_ns", "exit_ns"),
+    "polls": ("end_ns",),
+    "slices": ("in_ns",),
+    "migrations": ("time_ns",),
+    "coverage": ("start_ns",),
+}
+_OF_CLASS = re.compile(r"softirq_(?P<vec>.+?)_(?P<of>from_idle|scheduled|s[a-z_]+)_ns")
 # Most rows of a row group. A reader of a window skips others by their statistics.
 ROW_GROUP = 65_536
 # The footer stays in memory until the file is finished, so a file has a bounded number.
@@ -19,6 +35,101 @@ _PAGE = 65_536
 _MOST_PIECES = 8
 # A longer dictionary is cut to the names that a row group uses.
 _MANY_NAMES = 256
+
+
+@dataclass(frozen=True)
+class Described:
+    """A table's schema, with what its columns need to be written.
+
+    schema: Arrow's, with the metadata. sorted_by: columns by which its rows are sorted. instants:
+    columns of times. dictionaries: those whose values repeat.
+    """
+
+    schema: Any
+    sorted_by: tuple[str, ...]
+    instants: tuple[str, ...]
+    dictionaries: list[str]
+
+
+def plain(table: Any, names: dict[str, Any]) -> Any:
+    """An Arrow table without dictionaries of numbers, which Parquet has no type for.
+
+    names: by column, the dictionary of the tables before. It is reused where it is equal, because a
+    reference to a batch's own dictionary keeps the whole batch in memory.
+    """
+    for place, field in enumerate(table.schema):
+        kind, rows = field.type, table.column(place)
+        if not pa.types.is_dictionary(kind):
+            continue
+        if not pa.types.is_string(kind.value_type):
+            kind = kind.value_type
+            rows = rows.cast(kind)
+        else:
+            rows = pa.chunked_array([_renamed(one, field.name, names) for one in rows.chunks], kind)
+        table = table.set_column(place, field.with_type(kind), rows)
+    return table
+
+
+def _renamed(rows: Any, column: str, names: dict[str, Any]) -> Any:
+    known = names.get(column)
+    if known is None or not known.equals(rows.dictionary):
+        known = names[column] = rows.dictionary.take(np.arange(len(rows.dictionary)))
+    return pa.DictionaryArray.from_arrays(rows.indices, known)
+
+
+def described(
+    table: str, source: Any, said: dict[str, Any], sorted_by: tuple[str, ...], is_ledgers: bool
+) -> Described:
+    """The schema of a plain() table, of whose Arrow schema source is.
+
+    is_ledgers: whether its columns are the ledger's, and so declared; those of events are not.
+    """
+    fields = [_described(table, field, is_ledgers) for field in source]
+    metadata = {
+        "netcost": json.dumps({**said, "table": table, "sorted_by": list(sorted_by)}),
+        # With this, pandas reads nullable integers and categories.
+        "pandas": _for_pandas(source),
+    }
+    instants = tuple(
+        field.name
+        for field in fields
+        if pa.types.is_int64(field.type)
+        and (
+            field.name in sorted_by
+            or (is_ledgers and (is_instant(f"{table}.{field.name}") or is_instant(field.name)))
+        )
+    )
+    return Described(
+        pa.schema(fields, metadata),
+        sorted_by,
+        instants,
+        [field.name for field in fields if field.name not in instants and not is_list(field.type)],
+    )
+
+
+def _described(table: str, field: Any, is_ledgers: bool) -> Any:
+    if not is_ledgers and field.name != "time_ns":
+        return field.remove_metadata()
+    if table == "slices" and (of := _OF_CLASS.fullmatch(field.name)):
+        definition = (
+            f"time of {of['vec']} softirqs of cost class `{of['of']}` within the slice, with their "
+            "polls"
+        )
+        return field.with_metadata({"unit": "ns", "definition": definition})
+    one = column(f"{table}.{field.name}") or column(field.name)
+    if one is None:
+        return field.remove_metadata()
+    said = {"definition": one.definition}
+    if one.unit is not None:
+        said["unit"] = one.unit
+    return field.with_metadata(said)
+
+
+def _for_pandas(source: Any) -> str:
+    schema = pa.Schema.from_pandas(to_frame(source.empty_table()), preserve_index=False)
+    # The versions of pandas and pyarrow that wrote it must not change the bytes.
+    creator = {"library": "pyarrow", "version": pa.__version__}
+    return json.dumps({**notes_for_pandas(schema), "creator": creator})
 
 
 class _Sink:
