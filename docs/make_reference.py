@@ -12,8 +12,9 @@ from typing import Any
 from netcost_analysis.answers.question import Question
 from netcost_analysis.answers.registry import TOPICS, questions
 from netcost_analysis.capture.requires import Group
-from netcost_analysis.cli.compare_formats import schema
-from netcost_analysis.report.digest import schema as digest_schema
+from netcost_analysis.cli.compare_formats import Document
+from netcost_analysis.display.export import json_schema
+from netcost_analysis.report.digest import Digest
 from netcost_analysis.schema import columns
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -175,8 +176,8 @@ def main() -> None:
     PAGE.write_text(page())
     COLUMNS.write_text(columns_page())
     STUB.write_text(stub())
-    SCHEMA.write_bytes(schema())
-    DIGEST.write_bytes(digest_schema())
+    SCHEMA.write_bytes(json_schema(Document))
+    DIGEST.write_bytes(json_schema(Digest))
 
 
 if __name__ == "__main__":

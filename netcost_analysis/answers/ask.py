@@ -26,12 +26,6 @@ if TYPE_CHECKING:
 
 # It hashes the whole file and needs no timeline.
 _HASHED = "provenance"
-_ARTICLES = {
-    "recording": "a recording",
-    "experiment": "an experiment",
-    "comparison": "a comparison",
-    "fleet": "a fleet",
-}
 _HOW = {
     "experiment": ": netcost.open_experiment(FOLDER).ask",
     "comparison": ": netcost.compare(BASE, NEW).ask",
@@ -143,16 +137,11 @@ class Ask:
         except CaptureError as error:
             # A check that reads what was kept beside a trace.
             return "files", str(error)
-        return self._unaccountable(asked)
-
-    def _unaccountable(self, asked: Question[Any]) -> tuple[str, str]:
-        # Why the capture's CPU time is not known, or not as the question needs it. Questions that
-        # are first asked of something else do without.
-        if asked.sources[0] != "Timeline":
-            return "", ""
         try:
-            _ = self._whole.summary
-            asked.require(self._whole)
+            # Questions that are first asked of something else do without the CPUs' time.
+            if asked.sources[0] == "Timeline":
+                _ = self._whole.summary
+                asked.require(self._whole)
         except CaptureError as error:
             return "ledger", str(error)
         return "", ""
@@ -196,11 +185,11 @@ class Ask:
         # The arguments that the question is asked of, by type and in order.
         if asked.asked_of != self._own:
             how = _HOW.get(asked.asked_of) or (
-                f", and {self._source.path} is {_ARTICLES[self._own]}: "
+                f", and {self._source.path} is {_article(self._own)}: "
                 f"{self._source.recording_to_name}"
             )
             raise LackingError(
-                asked.asked_of, f"{asked.name} is asked of {_ARTICLES[asked.asked_of]}{how}"
+                asked.asked_of, f"{asked.name} is asked of {_article(asked.asked_of)}{how}"
             )
         if self._kind == "Bundle" and asked.sources != ("Bundle",):
             why = f"needs a trace, and {self._source.shown} was recorded without one"
@@ -285,6 +274,10 @@ class Topic:
     def __repr__(self) -> str:
         lines = [f"{name}: {one.summary}" for name, one in self._own().items()]
         return "\n".join([f"Questions about {TOPICS[self._name]}", *lines])
+
+
+def _article(source: str) -> str:
+    return f"{'an' if source == 'experiment' else 'a'} {source}"
 
 
 def _named(names: "Iterable[str]") -> "Iterator[Question[Any]]":

@@ -58,13 +58,7 @@ def plain_part(part: Any) -> Any:
         return [plain_part(one) for one in part]
     if isinstance(part, dict):
         return {str(name): plain_part(one) for name, one in part.items()}
-    return plain(part) if _is_scalar(part) else str(part)
-
-
-def _is_scalar(part: Any) -> bool:
-    import pandas as pd
-
-    return bool(pd.api.types.is_scalar(part))
+    return plain(part) if pd.api.types.is_scalar(part) else str(part)
 
 
 def print_parts(answer: "Answer", answers: dict[str, Any], wide: bool) -> None:

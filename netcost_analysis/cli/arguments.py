@@ -1,14 +1,13 @@
-# The options that `netcost ask QUESTION` has, the parameters of the question's declaration; and
-# those of commands on samples.
+# The options that `netcost ask QUESTION` has: the parameters of the question's declaration.
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 import click
 
 from ..timeline.task import ALL
-from .options import COUNT, given_beside, keep_beside
+from .options import COUNT
 
 if TYPE_CHECKING:
     from inspect import Parameter
@@ -87,36 +86,3 @@ def _type(annotation: Any) -> Type:
         return _Many(_type(get_args(kind)[0]))
     known: dict[type, Type] = {int: COUNT, float: _AMOUNT, bool: click.BOOL, str: click.STRING}
     return known[kind]
-
-
-def names_options(function: Callable[..., None]) -> Callable[..., None]:
-    # --kallsyms, --user and --symbols, of which the command gets `user`.
-    for option in (
-        click.option(
-            "--symbols",
-            type=click.Path(),
-            metavar="DIR",
-            expose_value=False,
-            callback=keep_beside,
-            help="Look for programs here first: .build-id, whole paths, or names. Implies --user.",
-        ),
-        click.option(
-            "--user",
-            is_flag=True,
-            help="Name functions of programs, from this machine's files of the recorded build ids.",
-        ),
-        click.option(
-            "--kallsyms",
-            type=click.Path(),
-            metavar="FILE",
-            expose_value=False,
-            callback=keep_beside,
-            help="A copy of /proc/kallsyms, where the recording has none.",
-        ),
-    ):
-        function = option(function)
-    return function
-
-
-def wants_user(user: bool) -> bool:
-    return user or "symbols" in given_beside()

@@ -195,10 +195,8 @@ def _one_table(answers: dict[str, Any], option: str, main: str | None) -> str:
 
 
 def _write(answers: dict[str, Any], output: str, main: str | None) -> None:
-    from ..display.export import write_csv, write_parquet
-    from ..files import replacing
+    from ..display.export import write
 
     frame = with_index(answers[_one_table(answers, "-o", main)])
-    with replacing(output) as draft:
-        (write_csv if draft.suffix == ".csv" else write_parquet)(frame, draft)
+    write(frame, output)
     print(f"{plural(len(frame), 'row')} in {output}")

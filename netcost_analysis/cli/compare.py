@@ -1,6 +1,5 @@
 # netcost compare: two run sets as a write-up, as JSON, or for benchstat.
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -8,13 +7,12 @@ import click
 from ..timeline.window import NAMED
 from .arguments import TASK
 from .fail_if import conclude, condition_options
-from .options import json_option, output_option, print_json
+from .options import Decorator, json_option, output_option, print_json
 
 if TYPE_CHECKING:
     from ..opening.experiment import Experiment
     from .fail_if import Threshold
 
-_Command = Callable[..., None]
 _SIDES = ("--base", "--new")
 # Options that compare() takes by these names.
 _WHERE = ("where", "base_where", "new_where")
@@ -56,11 +54,11 @@ def _labels(
     return found
 
 
-def _where(name: str, help_text: str) -> Callable[[_Command], _Command]:
+def _where(name: str, help_text: str) -> Decorator:
     return click.option(name, multiple=True, metavar="NAME=VALUE", callback=_labels, help=help_text)
 
 
-def _side(name: str, help_text: str) -> Callable[[_Command], _Command]:
+def _side(name: str, help_text: str) -> Decorator:
     return click.option(name, f"{name[2:]}_more", multiple=True, metavar="PATH...", help=help_text)
 
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
 from msgspec import Struct, field
 
 from .._native import __version__
 from ..capture.checksum import checksum
+from ..display.export import checked_json
 from ..report.provenance import recorder
 from ..units import absent, printable
 from .fail_if import Condition
@@ -137,14 +137,7 @@ class Document(Struct, kw_only=True):
 
 def document(written: "WriteUp", judged: Sequence[Condition]) -> bytes:
     """The document as JSON, of which the types are checked."""
-    made = msgspec.convert(_fields(written, judged), Document)
-    return msgspec.json.format(msgspec.json.encode(made), indent=2)
-
-
-def schema() -> bytes:
-    """Its JSON Schema, as docs/compare.schema.json has it."""
-    made = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return msgspec.json.format(msgspec.json.encode(made | msgspec.json.schema(Document))) + b"\n"
+    return checked_json(_fields(written, judged), Document)
 
 
 def _fields(written: "WriteUp", judged: Sequence[Condition]) -> dict[str, Any]:

@@ -27,12 +27,10 @@ _HEX = {"ip", "addr", "phys_addr", "data_src", "transaction"}
 
 def event_table(columns: Sequence[str], events: "list[Row]", start_ns: int) -> Table:
     """Events with their stack, which may be long, last."""
-    is_stack = any(isinstance(row.get(_STACK), list) for row in events)
-    stacks = [_STACK] if is_stack else []
-    table = _table([name for name in columns if name not in stacks], events, start_ns)
-    for name in stacks:
-        table = _with_chains(table, name, [(_words(row[name] or []), 0) for row in events])
-    return table
+    if not any(isinstance(row.get(_STACK), list) for row in events):
+        return _table(columns, events, start_ns)
+    table = _table([name for name in columns if name != _STACK], events, start_ns)
+    return _with_chains(table, _STACK, [(_words(row[_STACK] or []), 0) for row in events])
 
 
 def sample_table(
@@ -78,13 +76,15 @@ def _rank(name: str) -> int:
 
 
 def _table(
-    names: list[str], events: "list[Row]", start_ns: int, in_hex: Collection[str] = ()
+    names: Sequence[str], events: "list[Row]", start_ns: int, in_hex: Collection[str] = ()
 ) -> Table:
     # Cycles of unknown length and places in an order stand as they were recorded.
     def cell(name: str, value: Any) -> str:
+        if value is None:
+            return ""
         if name == "time_ns":
-            return _seconds(value, start_ns)
-        return _hex(value) if name in in_hex else _cell(value)
+            return f"{(value - start_ns) / 1e9:.9f}"
+        return f"{value:x}" if name in in_hex and isinstance(value, int) else str(value)
 
     return Table(
         ["time (s)" if name == "time_ns" else name for name in names],
@@ -93,7 +93,10 @@ def _table(
 
 
 def _with_chains(table: Table, name: str, chains: list[tuple[list[str], int]]) -> Table:
-    room = _room(table)
+    # Characters that a terminal has left beside the table; a pipe takes any number.
+    room = None
+    if sys.stdout.isatty():
+        room = width() - max(map(len, table.text().splitlines())) - 4
     return Table(
         [*table.header, name],
         [
@@ -109,26 +112,6 @@ def _words(addresses: list[int], symbols: list[str | None] | None = None) -> lis
     if symbols is None:
         return [f"{address:x}" for address in addresses]
     return [symbol or f"{address:x}" for address, symbol in zip(addresses, symbols, strict=True)]
-
-
-def _seconds(time_ns: int | None, start_ns: int) -> str:
-    return "" if time_ns is None else f"{(time_ns - start_ns) / 1e9:.9f}"
-
-
-def _cell(value: Any) -> str:
-    return "" if value is None else str(value)
-
-
-def _hex(value: int | str | None) -> str:
-    return f"{value:x}" if isinstance(value, int) else value or ""
-
-
-def _room(table: Table) -> int | None:
-    # Characters that a terminal has left beside the table; a pipe takes any number.
-    if not sys.stdout.isatty():
-        return None
-    used = max(map(len, table.text().splitlines()))
-    return width() - used - 4
 
 
 def _chain(words: list[str], kernel_frames: int, room: int | None) -> str:

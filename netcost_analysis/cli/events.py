@@ -19,13 +19,13 @@ from ..capture.event_rows import (
 from ..capture.recorder import has_samples
 from ..capture.within import require_cpus
 from ..units import plural
-from .arguments import names_options
 from .event_text import Names, event_table, fitted, names_of, sample_table
 from .options import (
     COUNT,
     Part,
     capture_arguments,
     json_option,
+    names_options,
     opened,
     output_option,
     print_json,
@@ -124,8 +124,7 @@ def _export(
     as_json: bool,
 ) -> None:
     from ..capture.within import within
-    from ..display.export import write_csv, write_parquet
-    from ..files import replacing
+    from ..display.export import write
 
     most, start, end, cpus = chosen
     if not sampled:
@@ -137,8 +136,7 @@ def _export(
         frame = within(capture.samples(name), capture, start, end, cpus)[:most]
     if columns is not None:
         frame = with_columns(frame, columns)
-    with replacing(output) as draft:
-        (write_csv if draft.suffix == ".csv" else write_parquet)(frame, draft)
+    write(frame, output)
     if as_json:
         print_json({"event": name, "rows": len(frame), "output": output})
         return

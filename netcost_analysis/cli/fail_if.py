@@ -3,7 +3,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import copysign, inf
 from operator import ge, gt, le, lt
@@ -14,6 +14,7 @@ import click
 from ..display.metrics import moved, quantity
 from ..errors import ArgumentError, no_such
 from ..units import absent, duration, printable, share
+from .options import Decorator, together
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +69,7 @@ class Threshold:
         figure = row[key], row[f"{key}_low"], row[f"{key}_high"]
         from_zero = self.of_change and not row["is_relative"] and row["per_unit"] != "share"
         # In parts of 0 any difference is without end, and none is none.
-        ends = [_without_end(end) if from_zero else end for end in figure[1:]]
+        ends = [copysign(inf, end) if from_zero and end else end for end in figure[1:]]
         why = _why_not(row) or ("it has no interval" if any(map(absent, ends)) else "")
         # A figure that is refused is none to act on.
         said = "" if row["differs"] == "refused" else _said(figure, row, self.of_change)
@@ -148,10 +149,6 @@ def _why_not(row: Mapping[Any, Any]) -> str:
     }.get(row["differs"], "")
 
 
-def _without_end(end: Any) -> Any:
-    return copysign(inf, end) if end else end
-
-
 def _said(figure: tuple[Any, ...], row: Mapping[Any, Any], of_change: bool) -> str:
     # "+134 % (+130 to +140)".
     if of_change:
@@ -183,25 +180,24 @@ def parsed(text: str) -> Threshold:
     return Threshold(text, name, bool(found["changed"]), found["operator"], number, in_percent)
 
 
-def condition_options(help_text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def condition_options(help_text: str) -> Decorator:
     """--fail-if, and --unjudged, which conclude takes."""
-
-    def read(
-        _: click.Context, __: click.Parameter, given: tuple[str, ...]
-    ) -> tuple[Threshold, ...]:
-        return tuple(map(parsed, given))
-
-    condition = click.option(
-        "--fail-if", "conditions", multiple=True, metavar="CONDITION", callback=read, help=help_text
+    return together(
+        click.option(
+            *("--fail-if", "conditions"),
+            multiple=True,
+            metavar="CONDITION",
+            callback=lambda _, __, given: tuple(map(parsed, given)),
+            help=help_text,
+        ),
+        click.option(
+            "--unjudged",
+            type=click.Choice(["fail", "pass"]),
+            default="fail",
+            show_default=True,
+            help="What a condition that cannot be judged does: exit with 4, or pass.",
+        ),
     )
-    unjudged = click.option(
-        "--unjudged",
-        type=click.Choice(["fail", "pass"]),
-        default="fail",
-        show_default=True,
-        help="What a condition that cannot be judged does: exit with 4, or pass.",
-    )
-    return lambda command: condition(unjudged(command))
 
 
 def conclude(judged: Iterable[Condition], unjudged: str) -> None:

@@ -5,21 +5,23 @@ import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ..display.tables import Table, share_between
 from ..units import absent, printable, share
-from .arguments import names_options, wants_user
+from .answer_output import plain_part
 from .options import (
     COUNT,
     Part,
     capture_arguments,
     json_option,
+    names_options,
     opened,
     output_option,
     print_json,
+    wants_user,
     window_options,
 )
 from .table import by_importance, left_out, say, show, wide_option
@@ -110,7 +112,7 @@ def command(
     rows = function_sums(grouped_samples(source, asked, with_users), with_users)
     if as_json:
         tables = {name: found.pop(name) for name in ("components", "interrupts_off")}
-        print_json(_plain(found | tables | {"functions": rows}))
+        print_json(plain_part(found | tables | {"functions": rows}))
         return
     say(component_summary(found, one_line, one_line))
     print()
@@ -170,14 +172,6 @@ def _cell(row: "Row", name: str) -> str:
     if name.endswith("_share"):
         return share(value)
     return f"{value:,}" if name == "samples" else printable(value)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_plain(part) for part in value]
-    return None if absent(value) else value
 
 
 @click.command("flame", short_help="Draw a flame graph of samples: interrupts by their victims.")

@@ -84,6 +84,11 @@ def _step(step: dict[str, Any]) -> str:
 def _lines(info: dict[str, Any], verdict: str | None) -> list[tuple[str, str]]:
     # verdict: None where there is nothing to compare with.
     cpus, recorded = info["cpus"], share(info["recorded"])
+    lost = [plural(info["lost_events"], "event")]
+    if info["lost_unplaced"]:
+        lost.append(f"{info['lost_unplaced']:,} of them at an unknown place")
+    if info["lost_unknown"]:
+        lost.append(f"and an unknown number at {plural(info['lost_unknown'], 'place')}")
     lines = [
         ("path", info["path"] + (" (bundle)" if info["bundle"] else "")),
         ("format", _format(info)),
@@ -96,30 +101,15 @@ def _lines(info: dict[str, Any], verdict: str | None) -> list[tuple[str, str]]:
         ("clock", clock(info)),
         ("cpus", f"{len(cpus)} with events: {ranges(cpus)}" if cpus else "no event says its CPU"),
         ("window", duration(info["duration_ns"])),
-        (
-            "lost",
-            plural(info["lost_events"], "event")
-            + (
-                f", {info['lost_unplaced']:,} of them at an unknown place"
-                if info["lost_unplaced"]
-                else ""
-            )
-            + (
-                f", and an unknown number at {plural(info['lost_unknown'], 'place')}"
-                if info["lost_unknown"]
-                else ""
-            ),
-        ),
+        ("lost", ", ".join(lost)),
         ("recorded", f"{recorded} of CPU time without loss" if recorded else "unknown"),
     ]
     if verdict:
         lines.append(("verdict", verdict))
     lines += _buffers(info) + _events(info)
-    if info["guest_samples"]:
-        taken = info["guest_samples"]
+    if taken := info["guest_samples"]:
         lines.append(("guests", f"{plural(taken, 'sample')} {were(taken)} taken inside a guest"))
-    symbols = _symbols(info)
-    if symbols:
+    if symbols := _symbols(info):
         lines.append(("symbols", symbols))
     lines += [
         (

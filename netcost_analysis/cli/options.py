@@ -5,7 +5,7 @@
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from functools import wraps
+from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
     from ..timeline.window import Named
 
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 # Where a command's context keeps what was given.
 PATH, _BUFFER, _BESIDE = "netcost.path", "netcost.buffer", "netcost.beside"
 
@@ -45,54 +46,75 @@ json_option = click.option(
 )
 
 
-def path_argument(function: Callable[..., None]) -> Callable[..., None]:
-    # A type of paths, for which shells complete files.
-    kind = click.Path(allow_dash=True)
-    return click.argument("path", type=kind, callback=_keep(PATH))(function)
+def together(*options: Decorator) -> Decorator:
+    # Several options as one decorator, in the order of --help.
+    return lambda function: reduce(lambda made, option: option(made), reversed(options), function)
 
 
-def capture_arguments(function: Callable[..., None]) -> Callable[..., None]:
-    # PATH, and how it is to be read: opened() takes all of it.
-    function = click.option(
-        "--tsc-hz",
-        type=float,
-        metavar="HZ",
-        expose_value=False,
-        callback=keep_beside,
-        help="Cycles a second of a clock that counts them (x86-tsc), where the capture says none.",
-    )(function)
-    function = click.option(
+def beside(name: str, kind: Any, metavar: str, help_text: str) -> Decorator:
+    # What open_capture is given beside PATH: opened() takes it.
+    return click.option(
+        name, type=kind, metavar=metavar, expose_value=False, callback=_keep_beside, help=help_text
+    )
+
+
+def _keep_beside(ctx: click.Context, option: click.Parameter, value: Any) -> None:
+    if value is not None:
+        ctx.meta.setdefault(_BESIDE, {})[option.name] = value
+
+
+def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    def keep(ctx: click.Context, _: click.Parameter, value: Any) -> Any:
+        ctx.meta[key] = value
+        return value
+
+    return keep
+
+
+# A type of paths, for which shells complete files.
+path_argument = click.argument("path", type=click.Path(allow_dash=True), callback=_keep(PATH))
+# PATH, and how it is to be read: opened() takes all of it.
+capture_arguments = together(
+    path_argument,
+    click.option(
         "--buffer",
         metavar="NAME",
         expose_value=False,
         callback=_keep(_BUFFER),
         help="Which ftrace instance of a trace.dat; the top one unless given.",
-    )(function)
-    return path_argument(function)
-
-
-_BESIDE_OPTIONS = (
-    ("--victim-output", click.Path(), "FILE", "What `openssl speed` wrote during the recording."),
-    ("--victim-cpu", COUNT, "N", "The CPU that it was pinned to."),
-    ("--baseline-output", click.Path(), "FILE", "What it writes without the load."),
-    ("--kernel-config", click.Path(), "FILE", "The kernel's configuration, /proc/config.gz too."),
-    ("--before", click.Path(), "DIR", "Copies of files of /proc, of before it started."),
-    ("--after", click.Path(), "DIR", "The same, of after it ended."),
+    ),
+    beside(
+        *("--tsc-hz", float, "HZ"),
+        "Cycles a second of a clock that counts them (x86-tsc), where the capture says none.",
+    ),
+)
+# What a bundle keeps beside its trace and a bare recording lacks.
+_FILE, _DIR = (click.Path(), "FILE"), (click.Path(), "DIR")
+beside_options = together(
+    beside("--victim-output", *_FILE, "What `openssl speed` wrote during the recording."),
+    beside("--victim-cpu", COUNT, "N", "The CPU that it was pinned to."),
+    beside("--baseline-output", *_FILE, "What it writes without the load."),
+    beside("--kernel-config", *_FILE, "The kernel's configuration, /proc/config.gz too."),
+    beside("--before", *_DIR, "Copies of files of /proc, of before it started."),
+    beside("--after", *_DIR, "The same, of after it ended."),
+)
+# The kernel's symbols, and whether programs' functions are wanted: the command gets `user`.
+names_options = together(
+    beside("--kallsyms", *_FILE, "A copy of /proc/kallsyms, where the recording has none."),
+    click.option(
+        "--user",
+        is_flag=True,
+        help="Name functions of programs, from this machine's files of the recorded build ids.",
+    ),
+    beside(
+        *("--symbols", *_DIR),
+        "Look for programs here first: .build-id, whole paths, or names. Implies --user.",
+    ),
 )
 
 
-def beside_options(function: Callable[..., None]) -> Callable[..., None]:
-    # What a bundle keeps beside its trace and a bare recording lacks; opened() takes it.
-    for name, kind, metavar, text in reversed(_BESIDE_OPTIONS):
-        function = click.option(
-            name,
-            type=kind,
-            metavar=metavar,
-            expose_value=False,
-            callback=keep_beside,
-            help=text,
-        )(function)
-    return function
+def wants_user(user: bool) -> bool:
+    return user or "symbols" in given_beside()
 
 
 def nothing_beside_experiment() -> None:
@@ -104,19 +126,6 @@ def given_beside() -> dict[str, Any]:
     # What open_capture is given beside PATH and its buffer.
     given: dict[str, Any] = click.get_current_context().meta.get(_BESIDE, {})
     return given
-
-
-def keep_beside(ctx: click.Context, option: click.Parameter, value: Any) -> None:
-    if value is not None:
-        ctx.meta.setdefault(_BESIDE, {})[option.name] = value
-
-
-def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    def keep(ctx: click.Context, _: click.Parameter, value: Any) -> Any:
-        ctx.meta[key] = value
-        return value
-
-    return keep
 
 
 def opened(path: str) -> "Capture":
@@ -132,14 +141,14 @@ def output_option(*endings: str, **settings: Any) -> Callable[..., Any]:
     def checked(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
         from pathlib import Path
 
-        name = "" if value is None else Path(value).name
-        if value is not None and not any(
-            name.removesuffix(end) not in ("", name) for end in endings
-        ):
+        if value is None:
+            return None
+        path = Path(value)
+        if not any(path.name.removesuffix(end) not in ("", path.name) for end in endings):
             known = " or ".join(endings)
             raise click.UsageError(f"-o takes a file ending in {known}, not {value!r}")
-        if value is not None and not Path(value).parent.is_dir():
-            raise click.ClickException(f"{Path(value).parent} is no directory")
+        if not path.parent.is_dir():
+            raise click.ClickException(f"{path.parent} is no directory")
         return value
 
     kind = click.Path(dir_okay=False)
@@ -158,8 +167,6 @@ class _Seconds(click.FloatRange):
 
 
 _FROM = _Seconds(min=0, max=float("inf"), max_open=True)
-
-
 # A window that ends where it starts is none.
 _UNTIL = _Seconds(min=0, min_open=True, max=float("inf"), max_open=True)
 
@@ -201,6 +208,37 @@ class Part(NamedTuple):
         return capture.timeline(self.start, self.end, list(self.cpus) or None, whose, window)
 
 
+_WINDOW_OPTIONS = together(
+    click.option(
+        "--window",
+        type=click.Choice(NAMED),
+        metavar="NAME",
+        help="While the victim ran, while the load ran, or all of the trace: victim, load, "
+        "trace; auto: the first of these that is known.",
+    ),
+    click.option(
+        "--start",
+        type=_FROM,
+        metavar="S",
+        help="Begin at this many seconds from the capture's start.",
+    ),
+    click.option(
+        "--end",
+        type=_UNTIL,
+        metavar="S",
+        help="Stop at this many seconds from the capture's start.",
+    ),
+    click.option(
+        "--cpu",
+        "cpus",
+        type=COUNT,
+        multiple=True,
+        metavar="N",
+        help="Only this CPU; may be repeated.",
+    ),
+)
+
+
 def window_options(function: Callable[..., None]) -> Callable[..., None]:
     # --window, --start, --end and --cpu, which every command on a timeline takes: its `part`.
     @wraps(function)
@@ -216,34 +254,4 @@ def window_options(function: Callable[..., None]) -> Callable[..., None]:
             raise click.UsageError("give --window, or --start and --end, not both")
         function(*given, part=Part(window, start, end, cpus), **others)
 
-    for option in (
-        click.option(
-            "--cpu",
-            "cpus",
-            type=COUNT,
-            multiple=True,
-            metavar="N",
-            help="Only this CPU; may be repeated.",
-        ),
-        click.option(
-            "--end",
-            type=_UNTIL,
-            metavar="S",
-            help="Stop at this many seconds from the capture's start.",
-        ),
-        click.option(
-            "--start",
-            type=_FROM,
-            metavar="S",
-            help="Begin at this many seconds from the capture's start.",
-        ),
-        click.option(
-            "--window",
-            type=click.Choice(NAMED),
-            metavar="NAME",
-            help="While the victim ran, while the load ran, or all of the trace: victim, load, "
-            "trace; auto: the first of these that is known.",
-        ),
-    ):
-        command = option(command)
-    return command
+    return _WINDOW_OPTIONS(command)

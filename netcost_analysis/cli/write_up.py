@@ -1,7 +1,7 @@
 # netcost sweep, and what fleet-report shares with it: answers in a fixed order, as text, JSON or a
 # page like netcost report's.
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ import click
 
 from ..progress import each
 from .answer_output import plain_answer
-from .options import json_option, output_option, path_argument, print_json
+from .options import json_option, output_option, path_argument, print_json, together
 from .table import by_importance, fitting
 
 if TYPE_CHECKING:
@@ -32,13 +32,14 @@ _QUESTIONS = {
 }
 
 
-def write_up_options(function: Callable[..., None]) -> Callable[..., None]:
-    # PATH, -o and --json.
-    output = output_option(
+write_up_options = together(
+    path_argument,
+    output_option(
         *(".html", ".htm", ".md", ".txt"),
         help="Write to FILE.html, FILE.md or FILE.txt instead: only HTML has the pictures.",
-    )
-    return path_argument(output(json_option(function)))
+    ),
+    json_option,
+)
 
 
 def write_up(

@@ -1,4 +1,4 @@
-# Writes frames of events as rows of plain values, CSV and Parquet.
+# Writes frames as rows of plain values, CSV and Parquet; and JSON with its schema.
 
 import json
 from collections.abc import Iterator
@@ -6,10 +6,12 @@ from math import isinf
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..files import replacing
 from ..frames import is_list
 
 _CHUNK = 10_000
@@ -39,6 +41,23 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and isinf(value):
         return None
     return None if not isinstance(value, list) and pd.isna(value) else value
+
+
+def checked_json(value: Any, kind: type[msgspec.Struct]) -> bytes:
+    # Indented, of a value whose types are checked.
+    made = msgspec.convert(value, kind)
+    return msgspec.json.format(msgspec.json.encode(made), indent=2)
+
+
+def json_schema(kind: type[msgspec.Struct]) -> bytes:
+    made = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return msgspec.json.format(msgspec.json.encode(made | msgspec.json.schema(kind))) + b"\n"
+
+
+def write(frame: pd.DataFrame, output: str) -> None:
+    # Whole or not at all, in the form that the file's ending says.
+    with replacing(output) as draft:
+        (write_csv if draft.suffix == ".csv" else write_parquet)(frame, draft)
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from .._native import CaptureError, __version__
 from ..capture.recorder import recorder
+from ..display.export import checked_json
 from ..display.tables import label, listed, plain
 from ..progress import each
 from .digest_findings import (
@@ -150,14 +151,7 @@ class Digest(Struct, kw_only=True):
 
 def encoded(digest: Digest) -> bytes:
     """The digest as JSON, of which the types are checked."""
-    made = msgspec.convert(msgspec.to_builtins(digest), Digest)
-    return msgspec.json.format(msgspec.json.encode(made), indent=2)
-
-
-def schema() -> bytes:
-    """Its JSON Schema, as docs/digest.schema.json has it."""
-    made = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return msgspec.json.format(msgspec.json.encode(made | msgspec.json.schema(Digest))) + b"\n"
+    return checked_json(msgspec.to_builtins(digest), Digest)
 
 
 def of_recording(capture: "Capture") -> Digest:
@@ -170,12 +164,15 @@ def of_recording(capture: "Capture") -> Digest:
     ask = answers.__getitem__
     lacking, headline = ask("unanswered"), ask("headline")
     known = headline.refusal is None
+    window = None
+    if timeline is not None:
+        window = Window(during=timeline.window.during, duration_ns=timeline.duration_ns)
     return Digest(
         netcost=__version__,
         path=str(capture.info["path"]),
         kind="recording",
         recording=_recording(capture, ask),
-        window=None if timeline is None else _window(timeline),
+        window=window,
         certainty=_certainty(capture, ask),
         victim=headline["victim"] if known else None,
         # The last line is about coverage, which certainty has.
@@ -228,10 +225,6 @@ def of_fleet(fleet: "Fleet") -> Digest:
         findings=of_many("fleet", fleet.ask),
         untold=lacking if len(unreadable.frame) else [],
     )
-
-
-def _window(timeline: "Timeline") -> Window:
-    return Window(during=timeline.window.during, duration_ns=timeline.duration_ns)
 
 
 def _recording(capture: "Capture", ask: "Callable[[str], Answer]") -> Recording:

@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 from netcost_analysis import compare
-from netcost_analysis.cli.compare_formats import schema
+from netcost_analysis.cli.compare_formats import Document
 from netcost_analysis.cli.fail_if import parsed
+from netcost_analysis.display.export import json_schema
 from netcost_analysis.errors import ArgumentError
 from support.compared import compared_once, recorded
 from support.host import ROOT, SAMPLES
@@ -150,7 +151,7 @@ def test_a_path_that_begins_with_a_dash_is_a_path(
 
 def test_the_document_fits_its_schema(netcost: Netcost, sides: tuple[str, str]) -> None:
     declared = json.loads((ROOT / "docs" / "compare.schema.json").read_text())
-    assert declared == json.loads(schema())
+    assert declared == json.loads(json_schema(Document))
     for words in ((*sides, "--fail-if", "batch_mean > 100"), DEFERRED):
         made = netcost("compare", *words, "--json").json
         jsonschema.validate(made, declared)
