@@ -11,7 +11,7 @@ from ..errors import ArgumentError, LackingError
 from ..timeline.aggregates import together
 from ..timeline.reading import first_pass, fits
 from .answer import Answer, about, refused
-from .form import SOURCES
+from .form import ALONE, SOURCES
 from .question import Question
 from .registry import TOPICS, listed, no_question, questions, questions_of
 
@@ -65,8 +65,7 @@ class Ask:
     @property
     def _own(self) -> str:
         """What its questions are asked of, as Question.asked_of."""
-        alone = ("Experiment", "Comparison", "Fleet")
-        return self._kind.lower() if self._kind in alone else "recording"
+        return self._kind.lower() if self._kind in ALONE else "recording"
 
     def __call__(self, name: str, **options: Any) -> Answer:
         """The answer to the question of that name, whatever its topic.

@@ -17,11 +17,7 @@ Of = Callable[[Any], Any]
 # What a question can be asked of, by the types of its first arguments.
 SOURCES = ("Timeline", "Capture", "Bundle", "Experiment", "Comparison", "Fleet")
 # Sources that stand alone; all others are parts of one recording.
-_ALONE: dict[tuple[str, ...], str] = {
-    ("Experiment",): "experiment",
-    ("Comparison",): "comparison",
-    ("Fleet",): "fleet",
-}
+ALONE = SOURCES[3:]
 # Types of parameters that a shell can set.
 _PLAIN = (int, float, str, bool, tuple, list, type(None))
 
@@ -54,20 +50,15 @@ class Form:
     pictures: by name.
     """
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        topic: str | None,
-        columns: tuple[str, ...],
-        shares: tuple[str, ...],
-        main: str | None,
-        rows: int,
-    ) -> None:
+    columns: tuple[str, ...]
+    shares: tuple[str, ...]
+    main: str | None
+    rows: int
+
+    def __init__(self, function: Callable[..., Any], topic: str | None) -> None:
         self.function = function
         self.name = function.__name__
         self.topic = topic or function.__module__.partition(".questions.")[2].partition(".")[0]
-        self.columns, self.shares = columns, shares
-        self.main, self.rows = main, rows
         self.pictures: dict[str, Picture] = {}
         self.table_of: Of | None = None
         self.text_of: Of | None = None
@@ -105,7 +96,7 @@ class Form:
     @property
     def asked_of(self) -> str:
         """What it is asked of: "recording", "experiment", "comparison" or "fleet"."""
-        return _ALONE.get(self.sources, "recording")
+        return self.sources[0].lower() if self.sources[0] in ALONE else "recording"
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:

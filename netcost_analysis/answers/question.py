@@ -41,27 +41,16 @@ class Question(Form, Generic[Given]):
     is valid. Its other attributes are those of Form.
     """
 
-    def __init__(
-        self,
-        function: Callable[Given, Answer],
-        *,
-        topic: str | None,
-        needs: tuple[Need, ...],
-        check: Callable[[Any], object] | None,
-        seen: "Callable[[Timeline], object] | None",
-        inputs: tuple[str | Aggregate[Any], ...],
-        columns: tuple[str, ...],
-        shares: tuple[str, ...],
-        main: str | None,
-        rows: int,
-        allow_zero: tuple[str, ...],
-    ) -> None:
+    needs: tuple[Need, ...]
+    check: Callable[[Any], object] | None
+    seen: "Callable[[Timeline], object] | None"
+    tables: tuple[str, ...]
+    grouped: tuple[Aggregate[Any], ...]
+    allow_zero: tuple[str, ...]
+
+    def __init__(self, function: Callable[Given, Answer], topic: str | None) -> None:
         update_wrapper(self, function)
-        Form.__init__(self, function, topic, columns, shares, main, rows)
-        self.needs, self.check, self.seen = needs, check, seen
-        self.tables = tuple(one for one in inputs if isinstance(one, str))
-        self.grouped = tuple(one for one in inputs if not isinstance(one, str))
-        self.allow_zero = allow_zero
+        Form.__init__(self, function, topic)
 
     def __call__(self, *given: Given.args, **named: Given.kwargs) -> Answer:
         """Raises MissingEventsError for a capture without what the question needs.
@@ -130,18 +119,11 @@ def question(
     """Declare a function as a question. The arguments are the attributes of Question."""
 
     def declare(function: Callable[Given, Answer]) -> Question[Given]:
-        return Question(
-            function,
-            topic=topic,
-            needs=needs,
-            check=check,
-            seen=seen,
-            inputs=inputs,
-            columns=columns,
-            shares=shares,
-            main=main,
-            rows=rows,
-            allow_zero=allow_zero,
-        )
+        made = Question(function, topic)
+        made.needs, made.check, made.seen, made.allow_zero = needs, check, seen, allow_zero
+        made.tables = tuple(one for one in inputs if isinstance(one, str))
+        made.grouped = tuple(one for one in inputs if not isinstance(one, str))
+        made.columns, made.shares, made.main, made.rows = columns, shares, main, rows
+        return made
 
     return declare

@@ -25,7 +25,6 @@ from .table import columns_option, say, show, wide_option, with_columns
 
 if TYPE_CHECKING:
     from ..answers.question import Question
-    from ..timeline.timeline import Timeline
 
 
 def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -52,10 +51,6 @@ def _names() -> list[str]:
     return found
 
 
-def _completed(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
-    return [name for name in _names() if name.startswith(begun)]
-
-
 class _Asked(click.Command):
     # Its options are the command's and the question's, which --help describes.
 
@@ -76,7 +71,10 @@ class _Asked(click.Command):
 
 
 @click.command("ask", cls=_Asked, short_help="Ask any question of the package: netcost ask --list.")
-@click.argument("question", shell_complete=_completed)
+@click.argument(
+    "question",
+    shell_complete=lambda _, __, begun: [name for name in _names() if name.startswith(begun)],
+)
 @capture_arguments
 @output_option(".parquet", ".csv", help="Write to FILE.parquet or FILE.csv instead.")
 @click.option("--table", metavar="NAME", help="Of an answer with several tables, this one.")
@@ -105,6 +103,7 @@ def command(
     QUESTION --help shows the options of one. Columns and their meaning: docs/columns.md.
     """
     from ..answers.answer import NO_WINDOW
+    from ..display.export import write
     from ..fleet import is_dataset
     from ..opening.experiment import is_experiment, open_experiment
 
@@ -127,7 +126,10 @@ def command(
         is_timed = one.sources[0] == "Timeline" or part.is_given
         timeline = part.timeline(capture, "auto") if is_timed else None
         answer = (timeline or capture).ask(question, **given)
-        notes += _window_note(timeline) if timeline and not part.is_given else []
+        during = timeline.window.during if timeline and not part.is_given else ""
+        # The answer is of the victim's or the load's run, which nobody asked for.
+        if during:
+            notes.append(f"{during}; --window trace answers about all of the recording")
     answers = shown_parts(answer)
     if table is not None:
         if table not in answers:
@@ -140,7 +142,9 @@ def command(
     if columns is not None:
         answers = _chosen(answers, columns, one.main)
     if output:
-        _write(answers, output, one.main)
+        frame = with_index(answers[_one_table(answers, "-o", one.main)])
+        write(frame, output)
+        print(f"{plural(len(frame), 'row')} in {output}")
     elif as_json:
         print_json({name: plain_part(part) for name, part in answers.items()} if "" not in answers
                    else plain_part(answers[""]))  # fmt: skip
@@ -152,12 +156,6 @@ def command(
     # A file or JSON has no notes, so say here what part of the recording it covers.
     for note in notes if answer.in_window else [NO_WINDOW]:
         print(f"note: {printable(note)}", file=sys.stderr)
-
-
-def _window_note(timeline: "Timeline") -> list[str]:
-    # That the answer is of the victim's or the load's run, which nobody asked for.
-    during = timeline.window.during
-    return [f"{during}; --window trace answers about all of the recording"] if during else []
 
 
 def _chosen(answers: dict[str, Any], columns: tuple[str, ...], main: str | None) -> dict[str, Any]:
@@ -192,11 +190,3 @@ def _one_table(answers: dict[str, Any], option: str, main: str | None) -> str:
         named = ", ".join(tables) or "none"
         raise click.UsageError(f"{option} takes one table: choose it with --table ({named})")
     return tables[0]
-
-
-def _write(answers: dict[str, Any], output: str, main: str | None) -> None:
-    from ..display.export import write
-
-    frame = with_index(answers[_one_table(answers, "-o", main)])
-    write(frame, output)
-    print(f"{plural(len(frame), 'row')} in {output}")

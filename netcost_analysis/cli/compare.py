@@ -10,7 +10,6 @@ from .fail_if import conclude, condition_options
 from .options import Decorator, json_option, output_option, print_json
 
 if TYPE_CHECKING:
-    from ..opening.experiment import Experiment
     from .fail_if import Threshold
 
 _SIDES = ("--base", "--new")
@@ -150,6 +149,7 @@ def command(
     --new-where.
     """
     from ..comparison.comparison import compare
+    from ..opening.experiment import is_experiment, open_experiment
     from ..report.provenance import Commits
     from ..report.write_up import WriteUp
 
@@ -161,7 +161,7 @@ def command(
         raise click.UsageError("compare reads recordings more than once: give it files")
     if as_json and bench:
         raise click.UsageError("--json and --bench each fill standard output: choose one")
-    opened = _opened({*base, *new})
+    opened = {one: open_experiment(one) for one in sorted({*base, *new}) if is_experiment(one)}
     if by is not None:
         if new or bench or conditions:
             raise click.UsageError("--by takes its sides from BASE: no NEW, --bench or --fail-if")
@@ -225,12 +225,6 @@ def _by(
         print_json({"by": by, "base": base, "cases": plain_rows(rows)})
     else:
         print(f"write-up in {output}" if output else table.text(), end="\n" if output else "")
-
-
-def _opened(paths: set[str]) -> "dict[str, Experiment]":
-    from ..opening.experiment import is_experiment, open_experiment
-
-    return {one: open_experiment(one) for one in sorted(paths) if is_experiment(one)}
 
 
 def _command(base: list[str], new: list[str], options: dict[str, Any]) -> list[str]:

@@ -12,7 +12,15 @@ from ..export.perfetto import SUFFIXES, require_free
 from ..timeline.task import Task
 from ..units import printable
 from .arguments import TASK
-from .options import Part, capture_arguments, json_option, opened, print_json, window_options
+from .options import (
+    Decorator,
+    Part,
+    capture_arguments,
+    json_option,
+    opened,
+    print_json,
+    window_options,
+)
 from .table import say, show
 
 if TYPE_CHECKING:
@@ -31,6 +39,17 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     if not names:
         raise click.UsageError("give names, with commas between them")
     return names
+
+
+def _recorded(name: str, what: str) -> Decorator:
+    return click.option(
+        name,
+        metavar="[A,B,...]",
+        is_flag=False,
+        flag_value=_ALL,
+        callback=_names,
+        help=f"Also the {what}, of all of them without a name.",
+    )
 
 
 @click.command(
@@ -52,22 +71,8 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     help="These tables, of segments, softirqs, hardirqs, polls, slices, migrations, coverage, "
     "sums and irqs, or none; all of them unless given.",
 )
-@click.option(
-    "--events",
-    metavar="[A,B,...]",
-    is_flag=False,
-    flag_value=_ALL,
-    callback=_names,
-    help="Also the events of these tracepoints, of all of them without a name.",
-)
-@click.option(
-    "--samples",
-    metavar="[A,B,...]",
-    is_flag=False,
-    flag_value=_ALL,
-    callback=_names,
-    help="Also the samples of these other events, of all of them without a name.",
-)
+@_recorded("--events", "events of these tracepoints")
+@_recorded("--samples", "samples of these other events")
 @click.option(
     "--victim",
     "victims",

@@ -1,7 +1,7 @@
 # netcost digest: a recording, an experiment or a fleet on one screen, to paste or to hand on.
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
@@ -66,7 +66,8 @@ def _sections(of: "Digest") -> Iterator[tuple[str, list[str]]]:
         during = of.window.during if of.window else ""
         yield f"Who lost what to whom {during}".strip(), list(_lost(of)) or ["  unknown: see below"]
     if of.findings:
-        yield "What matters most (netcost ask NAME PATH has the rest)", list(_found(of.findings))
+        title = "What matters most (netcost ask NAME PATH has the rest)"
+        yield title, [f"  {one.question}{_of(one)}: {one.says}" for one in of.findings]
     if of.untold:
         yield "What cannot be told", list(_untold(of))
 
@@ -128,10 +129,8 @@ def _lost(of: "Digest") -> Iterator[str]:
         yield f"  {one.victim} lost {lost}{of_cpu} ({', '.join(thieves)})"
 
 
-def _found(findings: "Sequence[Finding]") -> Iterator[str]:
-    for one in findings:
-        about = "" if one.share is None else f" ({share(one.share)} of {one.share_of})"
-        yield f"  {one.question}{about}: {one.says}"
+def _of(one: "Finding") -> str:
+    return "" if one.share is None else f" ({share(one.share)} of {one.share_of})"
 
 
 _LACKS = {

@@ -93,11 +93,10 @@ def _show(answer: "Answer", wide: bool) -> None:
         return
     # A column of blanks says nothing.
     frame = answer.frame[: question.rows].dropna(axis="columns", how="all")
-    names = {str(name): heading(str(name), answer.start_ns) for name in frame.columns}
-    table = figures(frame, answer.start_ns, names=names, shares=question.shares)
+    table = figures(frame, answer.start_ns, shares=question.shares)
     print()
-    order = by_importance(table, [names[one] for one in question.columns if one in names])
-    missing = show(table, order, wide)
+    main = [heading(one, answer.start_ns) for one in question.columns if one in frame]
+    missing = show(table, by_importance(table, main), wide)
     more = len(answer.frame) - len(frame)
     rows = f"{more:,} more rows: netcost ask {question.name}" if more else ""
     left_out(missing, len(table.header), rows, names=False)

@@ -77,7 +77,9 @@ def command(
     cut = _ON_A_TERMINAL if on_terminal and limit is None else None
     start, end = part.timeline(capture).window[:2] if part.is_given else (None, None)
     chosen = Chosen(limit if cut is None else cut + 1, start, end, part.cpus)
-    sampled = _is_sampled(capture, name)
+    # Of recorders other than perf all are events, and so are those of their texts.
+    known = capture.header["events"] if has_samples(capture.header) else ()
+    sampled = any(one["name"] == name and not one["tracepoint"] for one in known)
     if output:
         _export(capture, name, sampled, chosen, columns, output, as_json)
         return
@@ -92,7 +94,8 @@ def command(
         _print_json(events, shown)
         return
     names = None
-    if sampled and _may_have_names(capture, events, user):
+    may_have_names = "ip" in events.columns and (capture.info["kallsyms"] or user)
+    if sampled and may_have_names and next(iter(events), None):
         names, stacks = names_of(capture, name, user)
         events = events.with_columns({"stack": stacks})
     missing, number = _print_text(
@@ -101,17 +104,6 @@ def command(
     more = cut is not None and number > cut
     rows = f"the first {cut} rows: --limit shows more, a pipe or -o gets all" if more else ""
     left_out(missing, len(shown), rows)
-
-
-def _is_sampled(capture: "Capture", name: str) -> bool:
-    # Of recorders other than perf all are events, and so are those of their texts.
-    events = capture.header["events"] if has_samples(capture.header) else ()
-    return any(one["name"] == name and not one["tracepoint"] for one in events)
-
-
-def _may_have_names(capture: "Capture", events: EventRows, user: bool) -> bool:
-    known = capture.info["kallsyms"] or user
-    return bool(known and "ip" in events.columns and next(iter(events), None))
 
 
 def _export(

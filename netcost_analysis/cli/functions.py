@@ -5,13 +5,12 @@ import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..display.tables import Table, share_between
 from ..units import absent, printable, share
-from .answer_output import plain_part
 from .options import (
     COUNT,
     Part,
@@ -112,7 +111,7 @@ def command(
     rows = function_sums(grouped_samples(source, asked, with_users), with_users)
     if as_json:
         tables = {name: found.pop(name) for name in ("components", "interrupts_off")}
-        print_json(plain_part(found | tables | {"functions": rows}))
+        print_json(_plain(found | tables | {"functions": rows}))
         return
     say(component_summary(found, one_line, one_line))
     print()
@@ -160,6 +159,15 @@ def _show(rows: "list[Row]", wide: bool, title: str = "") -> None:
     missing = show(table, by_importance(table, [head for head in heads if head != "module"]), wide)
     said = f"the first {_ROWS} of {len(rows):,} rows: a pipe or --json gets all" if cut else ""
     left_out(missing, len(heads), said, names=False)
+
+
+def _plain(value: Any) -> Any:
+    # As cli/answer_output.py does, without pandas.
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    return None if absent(value) else value
 
 
 def _cell(row: "Row", name: str) -> str:

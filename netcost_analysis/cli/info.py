@@ -68,17 +68,15 @@ def _experiment(path: str, as_json: bool) -> None:
             f"{len(about['steps'])}; netcost_analysis.open_experiment, --experiment open them",
         ),
     ]
-    for key, value in [*lines, *(("", _step(one)) for one in about["steps"])]:
+    for one in about["steps"]:
+        made = one["repeats"]
+        repeats = f"; {plural(made, 'repeat')} without tracing" if made else ""
+        lines.append(("", f"{one['name']}: {one['is']}{repeats}"))
+    for key, value in lines:
         if value:
             say(f"{key:<10} {printable(str(value))}")
     for note in about["notes"]:
         say(f"{'note':<10} {printable(str(note))}")
-
-
-def _step(step: dict[str, Any]) -> str:
-    made = step["repeats"]
-    repeats = f"; {plural(made, 'repeat')} without tracing" if made else ""
-    return f"{step['name']}: {step['is']}{repeats}"
 
 
 def _lines(info: dict[str, Any], verdict: str | None) -> list[tuple[str, str]]:

@@ -138,16 +138,12 @@ wide_option = click.option(
 )
 
 
-def chosen_columns(
-    _: click.Context, __: click.Parameter, value: str | None
-) -> tuple[str, ...] | None:
-    return None if value is None else tuple(name.strip() for name in value.split(","))
-
-
 columns_option = click.option(
     "--columns",
     metavar="A,B,...",
-    callback=chosen_columns,
+    callback=lambda _, __, given: (
+        None if given is None else tuple(name.strip() for name in given.split(","))
+    ),
     help="These columns of the table, in this order; also in JSON, CSV and Parquet.",
 )
 

@@ -87,6 +87,8 @@ def _write(timeline: "Timeline", output: str) -> None:
 
 
 def _serve(path: str, timeline: "Timeline", port: int, opens: bool) -> None:
+    import webbrowser
+
     from ..view.serve import serve
     from ..view.tiles import Tiles
 
@@ -96,21 +98,11 @@ def _serve(path: str, timeline: "Timeline", port: int, opens: bool) -> None:
     def ready(address: str) -> None:
         print(f"{address}  (Ctrl-C ends it)", flush=True)
 
-    tiles = Tiles.of_capture(timeline.capture, timeline.start_s, timeline.end_s, timeline.cpus)
-    serve(tiles, port, ready=ready, open_browser=_open if opens and _has_screen() else None)
-
-
-def _open(address: str) -> None:
-    import webbrowser
-
-    webbrowser.open(address)
-
-
-def _has_screen() -> bool:
     # Without a screen, Python would start a browser in the terminal.
-    return sys.platform == "darwin" or any(
-        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
-    )
+    screens = ("DISPLAY", "WAYLAND_DISPLAY")
+    opens = opens and (sys.platform == "darwin" or any(map(os.environ.get, screens)))
+    tiles = Tiles.of_capture(timeline.capture, timeline.start_s, timeline.end_s, timeline.cpus)
+    serve(tiles, port, ready=ready, open_browser=webbrowser.open if opens else None)
 
 
 def _text(timeline: "Timeline", width: int | None) -> None:

@@ -91,7 +91,7 @@ def _asked(questions: Mapping[str, str]) -> Iterator[str]:
 
 def _section(answer: "Answer", title: str) -> str:
     # The summary, and the columns of the table that fit.
-    from ..display.tables import Table, figures
+    from ..display.tables import figures
     from ..display.templates import as_text
     from ..units import printable
 
@@ -106,13 +106,7 @@ def _section(answer: "Answer", title: str) -> str:
         table = figures(answer.frame, 0, question.rows, shares=question.shares)
         named = dict(zip(answer.frame.columns, table.header, strict=True))
         order = by_importance(table, [named[name] for name in question.columns])
-        places = fitting(table, order, _COLUMNS)
-        narrow = Table(
-            [table.header[place] for place in places],
-            [[row[place] for place in places] for row in table.rows],
-            left={at for at, place in enumerate(places) if place in table.left},
-        )
-        text += f"\n\n{narrow.text()}"
+        text += f"\n\n{table.only(fitting(table, order, _COLUMNS)).text()}"
     return text.rstrip()
 
 

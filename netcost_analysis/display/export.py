@@ -62,7 +62,8 @@ def write(frame: pd.DataFrame, output: str) -> None:
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
     # Lists as JSON: pandas would abbreviate them with an ellipsis.
-    lists = [name for name in frame.columns if _is_list(frame[name])]
+    kinds = {name: getattr(frame[name].dtype, "pyarrow_dtype", pa.null()) for name in frame.columns}
+    lists = [name for name, kind in kinds.items() if is_list(kind)]
     with path.open("w", newline="") as out:
         for number, chunk in enumerate(chunks(frame)):
             text = {
@@ -73,11 +74,6 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
                 **{name: pd.Series(cells, chunk.index) for name, cells in text.items()}
             )
             made.to_csv(out, index=False, header=number == 0)
-
-
-def _is_list(column: "pd.Series[Any]") -> bool:
-    kind = getattr(column.dtype, "pyarrow_dtype", None)
-    return kind is not None and is_list(kind)
 
 
 def write_parquet(frame: pd.DataFrame, path: Path) -> None:

@@ -9,7 +9,6 @@ from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from ..schema import is_instant, unit_of
 from ..units import absent, duration, figure, printable, ranges, share, since
 
 if TYPE_CHECKING:
@@ -48,6 +47,14 @@ class Table:
             return "  ".join(cells).rstrip()
 
         return "\n".join(line(row) for row in [self.header, *self.rows])
+
+    def only(self, places: Sequence[int]) -> "Table":
+        # These columns.
+        return Table(
+            [self.header[place] for place in places],
+            [[row[place] for place in places] for row in self.rows],
+            left={at for at, place in enumerate(places) if place in self.left},
+        )
 
     def html(self) -> str:
         def row(cells: Iterable[str], tag: str, strong: bool = False, place: str = "") -> str:
@@ -187,13 +194,16 @@ def figures(
         # A number is prefixed with what the matrix calls it, as "CPU 3".
         called = f"{frame.columns.name} {name}" if name.isdigit() else name
         heads.append((names or {}).get(name) or (called if thing else heading(name, start_ns)))
-        if _is_text(values):
+        if values.dtype.kind not in "iuf":
             left.add(i)
     return Table(heads, list(zip(*cells, strict=True)), left=left)
 
 
 def heading(name: str, start_ns: int | None = None) -> str:
-    # "stolen_share" -> "stolen share": units are in the cells.
+    # "stolen_share" -> "stolen share": units are in the cells. What shows no frame does without the
+    # columns' declarations, which take 10 ms.
+    from ..schema import is_instant
+
     if is_instant(name) and start_ns is not None:
         return f"{name.removesuffix('_ns').replace('_', ' ')}, s"
     if name == "ns":
@@ -202,8 +212,12 @@ def heading(name: str, start_ns: int | None = None) -> str:
 
 
 def _column(name: str, values: "pd.Series[Any]", start_ns: int | None) -> list[str]:
+    from ..schema import is_instant, unit_of
+
     if is_instant(name):
-        return [_moment(value, start_ns) for value in values]
+        if start_ns is None:
+            return ["" if absent(value) else str(int(value)) for value in values]
+        return ["" if absent(value) else since(value, start_ns) for value in values]
     match unit_of(name):
         case "ns":
             return ["" if absent(value) else _ns(value) for value in values]
@@ -221,12 +235,6 @@ def _ns(value: Any) -> str:
     return f"{value:.1f} ns" if 0 < abs(value) < 10 and value != int(value) else duration(value)
 
 
-def _moment(value: Any, start_ns: int | None) -> str:
-    if absent(value):
-        return ""
-    return f"{int(value)}" if start_ns is None else since(value, start_ns)
-
-
 def _plain(value: Any) -> str:
     if absent(value):
         return ""
@@ -237,7 +245,3 @@ def _plain(value: Any) -> str:
     if isinstance(value, float):
         return figure(value)
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _is_text(values: "pd.Series[Any]") -> bool:
-    return values.dtype.kind not in "iuf"

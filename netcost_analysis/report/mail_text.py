@@ -79,14 +79,12 @@ def _quoted(word: str) -> str:
     if word.isprintable():
         return shlex.quote(word)
     spelled = "".join(
-        one if one.isprintable() and one not in "\\'" else "".join(map(_octal, one.encode()))
+        one
+        if one.isprintable() and one not in "\\'"
+        else "".join(f"\\{byte:03o}" for byte in one.encode())
         for one in word
     )
     return f"$'{spelled}'"
-
-
-def _octal(byte: int) -> str:
-    return f"\\{byte:03o}"
 
 
 def continued(command: str) -> str:
@@ -207,25 +205,14 @@ def tree_text(tree: "pd.DataFrame") -> str:
 def narrow(table: Table) -> str:
     """As many columns of a table as fit; a line says how many are left out."""
     count = len(table.header)
-    while count > 1 and _wide(_first(table, count)):
+    lines = table.text().split("\n")
+    while count > 1 and max(map(len, lines)) > WIDTH:
         count -= 1
-    text = _first(table, count).text()
-    if _wide(_first(table, count)):
-        text = "\n".join(cut(line, WIDTH) for line in text.split("\n"))
-    left = len(table.header) - count
+        lines = table.only(range(count)).text().split("\n")
+    if max(map(len, lines)) > WIDTH:
+        lines = [cut(line, WIDTH) for line in lines]
+    text, left = "\n".join(lines), len(table.header) - count
     return f"{text}\n({plural(left, 'column')} more: --json has all)" if left else text
-
-
-def _first(table: Table, count: int) -> Table:
-    return Table(
-        table.header[:count],
-        [row[:count] for row in table.rows],
-        left={place for place in table.left if place < count},
-    )
-
-
-def _wide(table: Table) -> bool:
-    return max(map(len, table.text().split("\n"))) > WIDTH
 
 
 def subject(comparison: "Comparison", changes: "Answer") -> str:

@@ -67,10 +67,6 @@ class Section:
     table: str = ""
 
 
-def _lacks(answer: "Answer") -> str:
-    return answer.refusal.lacks if isinstance(answer.refusal, LackingError) else ""
-
-
 class WriteUp:
     """A comparison's sections, and the forms they are written in.
 
@@ -91,7 +87,11 @@ class WriteUp:
         asked = [one.name for one in questions().values() if one.asked_of == "comparison"]
         answers = {name: comparison.ask(name) for name in each("asking the questions", asked)}
         # Few recordings have samples of functions: a lack of them is not worth mentioning.
-        self.answers = {name: one for name, one in answers.items() if _lacks(one) != "samples"}
+        self.answers = {
+            name: one
+            for name, one in answers.items()
+            if not isinstance(one.refusal, LackingError) or one.refusal.lacks != "samples"
+        }
         if not self.is_of_samples:
             _ = self.answers["changes"].parts
         self.commands = [shell_line(command), *recorders(comparison, experiments)]
@@ -119,18 +119,18 @@ class WriteUp:
         if self.is_of_samples:
             return self.first.words
         changes, tree = (self.answers[name] for name in _FIRST)
-        # Refused, it begins with why.
-        *done, costs = [changes.words.strip()] if changes["refusals"] else _paragraphs(changes)
+        # The work's paragraph, and the costs', which is empty where the work is all that is told.
+        done, _, costs = changes.words.strip().partition("\n\n")
         moved = tree.words.strip()
         if changes["refusals"]:
-            # What each side costs is in the tables; the difference is nobody's.
-            moved = ""
+            # It begins with why. What each side costs is in the tables; the difference is nobody's.
+            done, costs, moved = "", changes.words.strip(), ""
         elif tree.refusal is not None:
             why = str(tree.refusal)
             moved = f"{escaped(why[:1].upper() + why[1:])}."
         paid = f"{costs} {moved} {predicted(self.answers['throughput_prediction'])}".strip()
         line = against(self.answers["comparability"])
-        return "\n\n".join(filter(None, (*done, paid, line))) + "\n"
+        return "\n\n".join(filter(None, (done, paid, line))) + "\n"
 
     @property
     def sections(self) -> Iterator[Section]:
@@ -249,12 +249,6 @@ def _encoded(data: dict[str, Any]) -> dict[str, Any]:
         kind: b64encode(one).decode() if isinstance(one, bytes) else one
         for kind, one in data.items()
     }
-
-
-def _paragraphs(changes: "Answer") -> list[str]:
-    # Of the work, and of costs: "" where the work is all that is told.
-    done, _, costs = changes.words.strip().partition("\n\n")
-    return [done, costs]
 
 
 def _generic(answer: "Answer") -> str:

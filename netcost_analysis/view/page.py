@@ -136,7 +136,9 @@ class _Kept:
             return False
         self.bytes_left -= size
         self.packed[key] = text
-        if _is_exact(tile):
+        # Whether it has segments for all CPUs, rather than shares of buckets.
+        (count,) = struct.unpack_from("<I", tile, 4)
+        if all(struct.unpack_from("<I", tile, 8 + 8 * place)[0] == 1 for place in range(count)):
             self._exact.add((level, index))
         return True
 
@@ -161,12 +163,6 @@ class _Kept:
             ]
             front = [(index, past) for index, past in below if past <= _PAST]
         return 0
-
-
-def _is_exact(tile: bytes) -> bool:
-    # Whether the tile has segments for all CPUs, rather than shares of buckets.
-    (count,) = struct.unpack_from("<I", tile, 4)
-    return all(struct.unpack_from("<I", tile, 8 + 8 * place)[0] == 1 for place in range(count))
 
 
 def _count(header: Mapping[str, Any], level: int) -> int:

@@ -1,8 +1,9 @@
-# netcost view: what it serves and writes, and how it ends.
+# netcost view: what it serves, writes and prints, and how it ends.
 
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -13,9 +14,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from netcost_analysis.plots.palette import KIND
 from support.host import SAMPLES
+from support.hostile import NAMES
+from support.perfdata import cpu, recording
+from support.perfdata import happenings as h
 from support.run_cli import Netcost
+from support.told import OPENSSL
 
+S = 1_000_000_000
 SAMPLE = str(SAMPLES / "nic-stolen-time")
 
 
@@ -121,3 +128,30 @@ def test_a_browser_that_stays_gets_the_page(tmp_path: Path) -> None:
     # All users of a host see with what a program is started.
     assert urlsplit(address).path not in started
     assert reached == address
+
+
+def test_a_terminal_gets_colours(netcost: Netcost, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = netcost("view", SAMPLE, "--text", "--width", "80", "--cpu", "0")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    with monkeypatch.context() as only:
+        only.setattr("sys.stdout.isatty", lambda: True)
+        coloured = netcost("view", SAMPLE, "--text", "--cpu", "0")
+    red, green, blue = (int(KIND["poll"][at : at + 2], 16) for at in (1, 3, 5))
+    assert f"\x1b[38;2;{red};{green};{blue}m" in coloured.out
+    without = re.sub(r"\x1b\[[\d;]*m", "", coloured.out)
+    lanes = [line.rstrip() for line in plain.out.splitlines() if line[24:25] in "▁▂▃▄▅▆▇█ "]
+    assert [line for line in lanes if "█" in line or "▁" in line]
+    for line in lanes:
+        if "█" in line or "▁" in line:
+            assert line in [one.rstrip() for one in without.splitlines()]
+
+
+def test_a_name_steers_no_terminal(tmp_path: Path, netcost: Netcost) -> None:
+    for name in NAMES:
+        told = recording(cpu(0, h.Switch(S, OPENSSL), h.Switch(S + 9_000, h.Task(7, name[:15]))))
+        run = netcost("view", str(told.write(tmp_path / "perf.data")), "--text")
+        assert run.code == 0, run.err
+        assert "\x1b" not in run.out
