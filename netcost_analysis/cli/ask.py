@@ -17,6 +17,7 @@ from .options import (
     json_option,
     nothing_beside_experiment,
     opened,
+    option,
     output_option,
     print_json,
     window_options,
@@ -77,7 +78,7 @@ class _Asked(click.Command):
 )
 @capture_arguments
 @output_option(".parquet", ".csv", help="Write to FILE.parquet or FILE.csv instead.")
-@click.option("--table", metavar="NAME", help="Of an answer with several tables, this one.")
+@option("--table", "NAME", "Of an answer with several tables, this one.")
 @columns_option
 @wide_option
 @click.option(

@@ -7,7 +7,7 @@ import click
 from ..timeline.window import NAMED
 from .arguments import TASK
 from .fail_if import conclude, condition_options
-from .options import Decorator, json_option, output_option, print_json
+from .options import Decorator, flag, json_option, option, output_option, print_json
 
 if TYPE_CHECKING:
     from .fail_if import Threshold
@@ -54,7 +54,7 @@ def _labels(
 
 
 def _where(name: str, help_text: str) -> Decorator:
-    return click.option(name, multiple=True, metavar="NAME=VALUE", callback=_labels, help=help_text)
+    return option(name, "NAME=VALUE", help_text, multiple=True, callback=_labels)
 
 
 def _side(name: str, help_text: str) -> Decorator:
@@ -66,60 +66,51 @@ def _side(name: str, help_text: str) -> Decorator:
 @click.argument("new_path", metavar="[NEW]", required=False)
 @_side("--base", "Recordings, folders, experiments or tables of the base.")
 @_side("--new", "The same of the new side.")
-@click.option(
+@option(
     "--by",
-    metavar="LABEL",
-    help="Compare all values of a label: a table of cases by loads, against the base that "
+    "LABEL",
+    "Compare all values of a label: a table of cases by loads, against the base that "
     "--base-where names.",
 )
 @_where("--where", "A label that the runs of both sides must have; may be repeated.")
 @_where("--base-where", "A label that tells the base's runs from others.")
 @_where("--new-where", "A label that tells the new side's.")
-@click.option(
-    "--per",
-    metavar="UNIT",
-    help="The unit of work: packet, byte, transaction, block, work or second.",
-)
-@click.option(
-    "--primary", metavar="METRIC", help="What the verdict is about, named before looking."
-)
-@click.option(
+@option("--per", "UNIT", "The unit of work: packet, byte, transaction, block, work or second.")
+@option("--primary", "METRIC", "What the verdict is about, named before looking.")
+@option(
     "--window",
-    type=click.Choice(NAMED),
-    metavar="NAME",
-    help="What of each recording counts: victim, load, trace; auto (the first of these that is "
+    "NAME",
+    "What of each recording counts: victim, load, trace; auto (the first of these that is "
     "known) unless given.",
+    type=click.Choice(NAMED),
 )
-@click.option(
+@option(
     "--label",
+    "BASE NEW",
+    "What to call the sides; else what differs: labels, settings, folders.",
     nargs=2,
-    metavar="BASE NEW",
-    help="What to call the sides; else what differs: labels, settings, folders.",
 )
 @click.option("--victim", type=TASK, help="The task that lost, instead of the bundles'.")
 @click.option("--client", type=TASK, help="The task that sends, instead of the one found.")
 @click.option("--server", type=TASK, help="The task that answers, instead of the one found.")
-@click.option("--base-commit", metavar="COMMIT", help="The commit of the base's kernel.")
-@click.option("--new-commit", metavar="COMMIT", help="The commit of the new side's.")
-@click.option(
+@option("--base-commit", "COMMIT", "The commit of the base's kernel.")
+@option("--new-commit", "COMMIT", "The commit of the new side's.")
+@option(
     "--git",
+    "DIR",
+    "A clone that knows the commits' titles, or those of the recorded kernels.",
     type=click.Path(exists=True, file_okay=False),
-    metavar="DIR",
-    help="A clone that knows the commits' titles, or those of the recorded kernels.",
 )
-@click.option("--reported-by", metavar="NAME", help="Who reported it: a tag of the mail.")
-@click.option("--closes", metavar="URL", help="The report that it answers: a tag of the mail.")
+@option("--reported-by", "NAME", "Who reported it: a tag of the mail.")
+@option("--closes", "URL", "The report that it answers: a tag of the mail.")
 @output_option(
     *(".html", ".htm", ".md", ".txt"),
     help="Write the write-up to FILE: a page, Markdown, or the text that is else printed.",
 )
-@click.option(
-    "--bench", is_flag=True, help="Print every observation as Go's benchmarks, for benchstat."
-)
-@click.option(
+@flag("--bench", "Print every observation as Go's benchmarks, for benchstat.")
+@flag(
     "--paired",
-    is_flag=True,
-    help="Compare each repeat with the one of the other side with the same label repeat, or place.",
+    "Compare each repeat with the one of the other side with the same label repeat, or place.",
 )
 @condition_options(
     "Exit with 3 where it is so of the new side, as 'victim_share < 40%', or of the change, as "

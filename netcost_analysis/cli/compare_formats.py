@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct, defstruct, field
 
 from .._native import __version__
 from ..capture.checksum import checksum
 from ..display.export import checked_json
 from ..report.provenance import recorder
+from ..schema import columns
 from ..units import absent, printable
 from .fail_if import Condition
 
@@ -50,66 +51,44 @@ class SideOf(Struct, kw_only=True):
     runs: list[RunOfSide]
 
 
-class Change(Struct, kw_only=True):
-    """A row of `changes`: columns of docs/columns.md; null where unknown, or without an end."""
-
-    metric: str
-    per_unit: str
-    base: float | None
-    base_low: float | None
-    base_high: float | None
-    new: float | None
-    new_low: float | None
-    new_high: float | None
-    change: float | None
-    change_low: float | None
-    change_high: float | None
-    p_value: float | None
-    p_adjusted: float | None
-    p_least: float | None
-    differs: Literal["yes", "no", "too_few", "refused", "one_side"]
-    outcome: Literal["better", "worse", ""]
-    more_repeats: int | None
-    observed_in: Literal["repeats", "blocks"]
-    base_observations: int
-    new_observations: int
-    is_primary: bool
-    is_named: bool
-    is_relative: bool
-    refused_by: str
+# Of columns by their declared type; JSON has neither NaN nor infinity.
+_TYPES = {"float64": float | None, "int64": int, "Int64": int | None, "str": str, "bool": bool}
 
 
-class Branch(Struct, kw_only=True):
-    """A row of `cost_tree`."""
-
-    level: int
-    process_context: str
-    cost_class: str
-    thief: str
-    base_ns: int
-    new_ns: int
-    base_ns_per_unit: float | None
-    new_ns_per_unit: float | None
-    difference_ns: float | None
-    difference_share: float | None
+def _row(name: str, text: str, *names: str, **of: Any) -> type[Struct]:
+    # The type of a frame's row, of columns as columns.toml declares them, or as `of` has it.
+    fields = [(one, of.get(one) or _TYPES[columns()[one].type]) for one in names]
+    return defstruct(name, fields, kw_only=True, module=__name__, namespace={"__doc__": text})
 
 
-class Moved(Struct, kw_only=True):
-    """A row of `cost_tree`'s moved."""
-
-    process_context: str
-    decrease_ns: float | None
-    increase_ns: float | None
-    moved_ns: float | None
-    added_ns: float | None
+Change = _row(
+    "Change",
+    "A row of `changes`: columns of docs/columns.md; null where unknown, or without an end.",
+    *("metric", "per_unit", "base", "base_low", "base_high", "new", "new_low", "new_high"),
+    *("change", "change_low", "change_high", "p_value", "p_adjusted", "p_least", "differs"),
+    *("outcome", "more_repeats", "observed_in", "base_observations", "new_observations"),
+    *("is_primary", "is_named", "is_relative", "refused_by"),
+    differs=Literal["yes", "no", "too_few", "refused", "one_side"],
+    outcome=Literal["better", "worse", ""],
+    observed_in=Literal["repeats", "blocks"],
+)
+Branch = _row(
+    *("Branch", "A row of `cost_tree`.", "level", "process_context", "cost_class", "thief"),
+    *("base_ns", "new_ns", "base_ns_per_unit", "new_ns_per_unit"),
+    *("difference_ns", "difference_share"),
+)
+Moved = _row(
+    *("Moved", "A row of `cost_tree`'s moved.", "process_context"),
+    *("decrease_ns", "increase_ns", "moved_ns", "added_ns"),
+)
 
 
 class CostTree(Struct, kw_only=True):
     """Where CPU time per unit of work went."""
 
     unit: str
-    tree: list[Branch]
-    moved: list[Moved]
+    tree: list[Branch]  # type: ignore[valid-type]
+    moved: list[Moved]  # type: ignore[valid-type]
 
 
 class Document(Struct, kw_only=True):
@@ -127,7 +106,7 @@ class Document(Struct, kw_only=True):
     verdict: str
     base: SideOf
     new: SideOf
-    changes: list[Change]
+    changes: list[Change]  # type: ignore[valid-type]
     cost_tree: CostTree | None
     others: dict[str, Any]
     notes: list[str]
@@ -198,8 +177,8 @@ def _run(run: "Run") -> dict[str, Any]:
 def bench_lines(comparison: "Comparison", observations: "Answer") -> Iterator[str]:
     """Lines for `benchstat`: units, then of each side its labels and a line per observation."""
     keys = _keys([*comparison.base.labels, *comparison.new.labels])
-    columns = [_SIDE, *(keys[name] for name in comparison.differs)]
-    yield f"# benchstat -col {','.join(columns)} FILE"
+    labels = [_SIDE, *(keys[name] for name in comparison.differs)]
+    yield f"# benchstat -col {','.join(labels)} FILE"
     spread = observations.tables["spread"].drop_duplicates("metric")
     wanted = {(row["per_unit"], row["metric"]): row["wanted"] for row in spread.to_dict("records")}
     for metric_unit in dict.fromkeys(_unit(*one) for one in wanted):

@@ -16,8 +16,10 @@ from .options import (
     Decorator,
     Part,
     capture_arguments,
+    flag,
     json_option,
     opened,
+    option,
     print_json,
     window_options,
 )
@@ -42,13 +44,13 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
 
 
 def _recorded(name: str, what: str) -> Decorator:
-    return click.option(
+    return option(
         name,
-        metavar="[A,B,...]",
+        "[A,B,...]",
+        f"Also the {what}, of all of them without a name.",
         is_flag=False,
         flag_value=_ALL,
         callback=_names,
-        help=f"Also the {what}, of all of them without a name.",
     )
 
 
@@ -64,12 +66,12 @@ def _recorded(name: str, what: str) -> Decorator:
     metavar="DIR|FILE",
     help="The dataset's folder, or a file in .perfetto-trace or .pftrace; not there yet.",
 )
-@click.option(
+@option(
     "--tables",
-    metavar="A,B,...",
-    callback=_names,
-    help="These tables, of segments, softirqs, hardirqs, polls, slices, migrations, coverage, "
+    "A,B,...",
+    "These tables, of segments, softirqs, hardirqs, polls, slices, migrations, coverage, "
     "sums and irqs, or none; all of them unless given.",
+    callback=_names,
 )
 @_recorded("--events", "events of these tracepoints")
 @_recorded("--samples", "samples of these other events")
@@ -80,7 +82,7 @@ def _recorded(name: str, what: str) -> Decorator:
     multiple=True,
     help="A task of which a trace has counters, instead of the bundle's. May be repeated.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a dataset or a trace that is there.")
+@flag("--overwrite", "Replace a dataset or a trace that is there.")
 @window_options
 @json_option
 def command(
@@ -177,10 +179,10 @@ def _chosen(
     help="Names and what replaces them, taken over and extended. Keep it to yourself: it undoes "
     "the masking.",
 )
-@click.option(
+@option(
     "--name",
-    metavar="NAME",
-    help="What the folder in a packed OUT is called: bundle, or experiment, unless said.",
+    "NAME",
+    "What the folder in a packed OUT is called: bundle, or experiment, unless said.",
 )
 @json_option
 def mask(source: str, target: str, map_path: str | None, name: str | None, as_json: bool) -> None:

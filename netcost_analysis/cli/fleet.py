@@ -2,7 +2,7 @@
 
 import click
 
-from .options import COUNT, json_option, print_json
+from .options import COUNT, flag, json_option, option, print_json
 from .write_up import write_up, write_up_options
 
 # In the order of the notebook: what there is and what changed first.
@@ -30,15 +30,13 @@ _QUESTIONS = {
     metavar="DIR",
     help="The folder of the answers: a new one, or that of a run before.",
 )
-@click.option(
+@option(
     "--scheduler",
-    metavar="ADDRESS",
-    help="A Dask cluster, as tcp://HOST:8786. Unless given a local one, of a worker per core.",
+    "ADDRESS",
+    "A Dask cluster, as tcp://HOST:8786. Unless given a local one, of a worker per core.",
 )
-@click.option("--workers", type=COUNT, metavar="N", help="Of the local cluster.")
-@click.option(
-    "--prune", is_flag=True, help="Remove the answers to captures that are not named this time."
-)
+@option("--workers", "N", "Of the local cluster.", type=COUNT)
+@flag("--prune", "Remove the answers to captures that are not named this time.")
 @json_option
 def command(
     paths: tuple[str, ...],

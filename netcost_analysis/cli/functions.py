@@ -15,9 +15,11 @@ from .options import (
     COUNT,
     Part,
     capture_arguments,
+    flag,
     json_option,
     names_options,
     opened,
+    option,
     output_option,
     print_json,
     wants_user,
@@ -54,20 +56,11 @@ _NAME = 30
 
 @click.command("functions", short_help="Show in which functions and parts of the kernel time went.")
 @capture_arguments
-@click.option(
-    "--event", metavar="NAME", help="This sampled event; cycles or the timer unless given."
+@option("--event", "NAME", "This sampled event; cycles or the timer unless given.")
+@option(
+    "--rules", "FILE", "Rules of components that count before those of netcost.", type=click.Path()
 )
-@click.option(
-    "--rules",
-    type=click.Path(),
-    metavar="FILE",
-    help="Rules of components that count before those of netcost.",
-)
-@click.option(
-    "--unclassified",
-    is_flag=True,
-    help="Show which functions no rule names, and which several rules do.",
-)
+@flag("--unclassified", "Show which functions no rule names, and which several rules do.")
 @names_options
 @wide_option
 @window_options
@@ -195,11 +188,9 @@ def _cell(row: "Row", name: str) -> str:
     default="stolen",
     help="What is in interrupts, under the task it ran on; or every sample. stolen unless given.",
 )
-@click.option(
-    "--event", metavar="E", help="The sampled event; cycles, else the timer, unless given."
-)
-@click.option("--cpu", type=COUNT, metavar="N", help="Only this CPU.")
-@click.option("--base", metavar="PATH", help="Compare with this capture: colours are changes.")
+@option("--event", "E", "The sampled event; cycles, else the timer, unless given.")
+@option("--cpu", "N", "Only this CPU.", type=COUNT)
+@option("--base", "PATH", "Compare with this capture: colours are changes.")
 @names_options
 def flame(
     path: str,

@@ -41,9 +41,15 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, allow_nan=False))
 
 
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON: fields as in docs/cli.md, times in ns."
-)
+def option(name: str, metavar: str, text: str, **settings: Any) -> Decorator:
+    return click.option(name, metavar=metavar, help=text, **settings)
+
+
+def flag(name: str, text: str, *named: str) -> Decorator:
+    return click.option(name, *named, is_flag=True, help=text)
+
+
+json_option = flag("--json", "Print JSON: fields as in docs/cli.md, times in ns.", "as_json")
 
 
 def together(*options: Decorator) -> Decorator:
@@ -51,11 +57,10 @@ def together(*options: Decorator) -> Decorator:
     return lambda function: reduce(lambda made, option: option(made), reversed(options), function)
 
 
-def beside(name: str, kind: Any, metavar: str, help_text: str) -> Decorator:
-    # What open_capture is given beside PATH: opened() takes it.
-    return click.option(
-        name, type=kind, metavar=metavar, expose_value=False, callback=_keep_beside, help=help_text
-    )
+def beside(name: str, metavar: str, text: str, kind: Any = None) -> Decorator:
+    # What open_capture is given beside PATH: opened() takes it. Without a kind, a file or a folder.
+    settings = {"type": kind or click.Path(), "expose_value": False, "callback": _keep_beside}
+    return option(name, metavar, text, **settings)
 
 
 def _keep_beside(ctx: click.Context, option: click.Parameter, value: Any) -> None:
@@ -76,38 +81,38 @@ path_argument = click.argument("path", type=click.Path(allow_dash=True), callbac
 # PATH, and how it is to be read: opened() takes all of it.
 capture_arguments = together(
     path_argument,
-    click.option(
+    option(
         "--buffer",
-        metavar="NAME",
+        "NAME",
+        "Which ftrace instance of a trace.dat; the top one unless given.",
         expose_value=False,
         callback=_keep(_BUFFER),
-        help="Which ftrace instance of a trace.dat; the top one unless given.",
     ),
     beside(
-        *("--tsc-hz", float, "HZ"),
+        "--tsc-hz",
+        "HZ",
         "Cycles a second of a clock that counts them (x86-tsc), where the capture says none.",
+        float,
     ),
 )
 # What a bundle keeps beside its trace and a bare recording lacks.
-_FILE, _DIR = (click.Path(), "FILE"), (click.Path(), "DIR")
 beside_options = together(
-    beside("--victim-output", *_FILE, "What `openssl speed` wrote during the recording."),
-    beside("--victim-cpu", COUNT, "N", "The CPU that it was pinned to."),
-    beside("--baseline-output", *_FILE, "What it writes without the load."),
-    beside("--kernel-config", *_FILE, "The kernel's configuration, /proc/config.gz too."),
-    beside("--before", *_DIR, "Copies of files of /proc, of before it started."),
-    beside("--after", *_DIR, "The same, of after it ended."),
+    beside("--victim-output", "FILE", "What `openssl speed` wrote during the recording."),
+    beside("--victim-cpu", "N", "The CPU that it was pinned to.", COUNT),
+    beside("--baseline-output", "FILE", "What it writes without the load."),
+    beside("--kernel-config", "FILE", "The kernel's configuration, /proc/config.gz too."),
+    beside("--before", "DIR", "Copies of files of /proc, of before it started."),
+    beside("--after", "DIR", "The same, of after it ended."),
 )
 # The kernel's symbols, and whether programs' functions are wanted: the command gets `user`.
 names_options = together(
-    beside("--kallsyms", *_FILE, "A copy of /proc/kallsyms, where the recording has none."),
-    click.option(
-        "--user",
-        is_flag=True,
-        help="Name functions of programs, from this machine's files of the recorded build ids.",
+    beside("--kallsyms", "FILE", "A copy of /proc/kallsyms, where the recording has none."),
+    flag(
+        "--user", "Name functions of programs, from this machine's files of the recorded build ids."
     ),
     beside(
-        *("--symbols", *_DIR),
+        "--symbols",
+        "DIR",
         "Look for programs here first: .build-id, whole paths, or names. Implies --user.",
     ),
 )
@@ -209,25 +214,15 @@ class Part(NamedTuple):
 
 
 _WINDOW_OPTIONS = together(
-    click.option(
+    option(
         "--window",
-        type=click.Choice(NAMED),
-        metavar="NAME",
-        help="While the victim ran, while the load ran, or all of the trace: victim, load, "
+        "NAME",
+        "While the victim ran, while the load ran, or all of the trace: victim, load, "
         "trace; auto: the first of these that is known.",
+        type=click.Choice(NAMED),
     ),
-    click.option(
-        "--start",
-        type=_FROM,
-        metavar="S",
-        help="Begin at this many seconds from the capture's start.",
-    ),
-    click.option(
-        "--end",
-        type=_UNTIL,
-        metavar="S",
-        help="Stop at this many seconds from the capture's start.",
-    ),
+    option("--start", "S", "Begin at this many seconds from the capture's start.", type=_FROM),
+    option("--end", "S", "Stop at this many seconds from the capture's start.", type=_UNTIL),
     click.option(
         "--cpu",
         "cpus",

@@ -11,9 +11,11 @@ from .arguments import TASK
 from .options import (
     beside_options,
     capture_arguments,
+    flag,
     given_beside,
     json_option,
     opened,
+    option,
     output_option,
     print_json,
 )
@@ -30,26 +32,26 @@ if TYPE_CHECKING:
     required=True,
     help="The file to write: HTML, or for .md Markdown without pictures.",
 )
-@click.option(
+@option(
     "--notebook",
-    metavar="NAME",
-    help="Which question: a notebook of the project by name or number (devices, 04), or a file; "
+    "NAME",
+    "Which question: a notebook of the project by name or number (devices, 04), or a file; "
     "stolen-time unless given.",
 )
-@click.option(
+@option(
     "--experiment",
-    metavar="DIR",
-    help="An experiment of capture/lab beside it, its folder or packed: a sweep for "
+    "DIR",
+    "An experiment of capture/lab beside it, its folder or packed: a sweep for "
     "anatomy-and-batches, a calibration for accounting, sizes for where-the-cycles-go.",
 )
 @click.option("--victim", type=TASK, help="The task it is about, instead of a chosen one.")
-@click.option(
+@option(
     "--window",
+    "NAME",
+    "Of stolen-time: victim, load or trace, as netcost stolen takes it; auto unless given.",
     type=click.Choice(NAMED),
-    metavar="NAME",
-    help="Of stolen-time: victim, load or trace, as netcost stolen takes it; auto unless given.",
 )
-@click.option("--code", is_flag=True, help="Keep the code cells in the page.")
+@flag("--code", "Keep the code cells in the page.")
 @beside_options
 @json_option
 def command(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..display.tables import lines_of
+from .options import flag, option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,18 +134,16 @@ def say(text: str) -> None:
             print(line)
 
 
-wide_option = click.option(
-    "--wide", is_flag=True, help="On a terminal all columns, not those that fit its width."
-)
+wide_option = flag("--wide", "On a terminal all columns, not those that fit its width.")
 
 
-columns_option = click.option(
+columns_option = option(
     "--columns",
-    metavar="A,B,...",
+    "A,B,...",
+    "These columns of the table, in this order; also in JSON, CSV and Parquet.",
     callback=lambda _, __, given: (
         None if given is None else tuple(name.strip() for name in given.split(","))
     ),
-    help="These columns of the table, in this order; also in JSON, CSV and Parquet.",
 )
 
 

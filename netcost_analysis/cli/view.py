@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..units import printable
-from .options import Part, capture_arguments, opened, output_option, window_options
+from .options import Part, capture_arguments, flag, opened, option, output_option, window_options
 from .table import say
 
 if TYPE_CHECKING:
@@ -27,24 +27,19 @@ _LEAST, _MOST = 50, 10_000
     help="Write it as one HTML file that needs nothing else, below 5 MB: shares of all of it, and "
     "the longest episodes as fine as they are.",
 )
-@click.option(
+@option(
     "--port",
+    "N",
+    "Of 127.0.0.1, to be forwarded by ssh; a free one unless given.",
     type=click.IntRange(0, 65535),
-    metavar="N",
-    help="Of 127.0.0.1, to be forwarded by ssh; a free one unless given.",
 )
-@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
-@click.option(
-    "--text",
-    "as_text",
-    is_flag=True,
-    help="Here, as lanes of block characters: for a host over ssh.",
-)
-@click.option(
+@flag("--no-browser", "Print the address, and open no browser.")
+@flag("--text", "Here, as lanes of block characters: for a host over ssh.", "as_text")
+@option(
     "--width",
+    "N",
+    "Characters of a line of --text; the terminal's unless given, of a pipe 100.",
     type=click.IntRange(_LEAST, _MOST),
-    metavar="N",
-    help="Characters of a line of --text; the terminal's unless given, of a pipe 100.",
 )
 @window_options
 def command(
