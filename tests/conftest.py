@@ -23,8 +23,7 @@ sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 # imported.
 pytest.register_assert_rewrite("support")
 
-from support.evidence import Reading, evidence, reading  # noqa: E402
-from support.host import ROOT, Fresh, audit, runs  # noqa: E402
+from support.host import ROOT, Fresh, Reading, audit, evidence, reading, runs  # noqa: E402  # noqa: E402
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -199,7 +198,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # Of guests with real NIC drivers.
 @pytest.fixture(scope="session")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from support.nic_captures import unpack
+    from support.shared import unpack
 
     return unpack(tmp_path_factory.mktemp("nic"))
 

@@ -18,8 +18,8 @@ from support.bad_readers import PanicException
 from support.host import ROOT, require_shared
 from support.kept import kept
 from support.perfdata import tracepoints as t
-from support.robbed import robbed, written
 from support.run_cli import Netcost
+from support.told import robbed, written
 from support.told_notebook import tell
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")

@@ -135,7 +135,7 @@ def test_it():
 
 
 def test_a_measurement_that_fails_has_its_evidence(tmp_path: Path) -> None:
-    for name in ("conftest.py", "support/evidence.py", "support/host.py"):
+    for name in ("conftest.py", "support/host.py"):
         (tmp_path / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests" / name)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)

@@ -9,8 +9,8 @@ from netcost_analysis.questions.stolen import monitor_ends, stolen_from
 from support.doctored import doctored
 from support.perfdata import recording
 from support.perfdata import tracepoints as t
-from support.robbed import robbed
 from support.run_cli import Netcost
+from support.told import robbed
 
 BUILT_IN = ("IRQ_TIME_ACCOUNTING", "TICK_CPU_ACCOUNTING")
 # What is set in the configuration, the command line, the clocksource, and the regime.

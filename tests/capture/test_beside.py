@@ -13,11 +13,10 @@ from netcost_analysis import Bundle, Capture, CaptureError, open_capture
 from netcost_analysis.answers.registry import questions
 from netcost_analysis.capture.manifest import Victim
 from netcost_analysis.errors import ArgumentError
-from support.doctored import doctored, speed
+from support.doctored import doctored, speed, unnoted
 from support.host import SAMPLES
 from support.perfdata import happenings as h
-from support.robbed import robbed, written
-from support.unnoted import unnoted
+from support.told import robbed, written
 
 NIC, VETH = SAMPLES / "nic-stolen-time", SAMPLES / "veth-stolen-time"
 # What a manifest alone says: the command of victim, load and recorder, the host and its sysctls.

@@ -18,7 +18,7 @@ import pytest
 from netcost_analysis import Bundle, CaptureError, open_capture
 from netcost_analysis.capture import packed
 from support import packed_bundles as p
-from support.refused_bundles import REFUSED, Made
+from support.packed_bundles import REFUSED, Made
 from support.run_cli import Netcost
 
 

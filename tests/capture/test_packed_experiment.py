@@ -17,7 +17,7 @@ from support import packed_bundles as p
 from support.host import SAMPLES
 from support.kit.pack import PACK, SECRETS, make_bundle, make_experiment, members, snapshot
 from support.kit.record import ended
-from support.refused_bundles import REFUSED
+from support.packed_bundles import REFUSED
 from support.run_cli import Netcost
 
 

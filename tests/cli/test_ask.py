@@ -15,8 +15,8 @@ from netcost_analysis.questions.accounting import estimates
 from support.asked import stolen
 from support.host import ROOT
 from support.perfdata import tracepoints as t
-from support.robbed import robbed, written
 from support.run_cli import Netcost
+from support.told import robbed, written
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 BARE = f"{NIC}/trace.perf.data"

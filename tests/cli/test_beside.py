@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from support.doctored import unnoted
 from support.doors import trace_dat
 from support.host import SAMPLES
 from support.run_cli import Netcost
-from support.unnoted import unnoted
 
 NIC = SAMPLES / "nic-stolen-time"
 TRACE = str(NIC / "trace.perf.data")

@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 from netcost_analysis.schema import column
-from support.doors import trace_dat
+from support.doors import one_interrupt, trace_dat
 from support.host import ROOT
 from support.run_cli import Netcost
 from support.told import NET_RX, TIMER
-from support.told_cli import one_interrupt
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,8 @@ from netcost_analysis.display.export import json_schema
 from netcost_analysis.errors import ArgumentError
 from support.compared import compared_once, recorded
 from support.host import ROOT, SAMPLES
-from support.hostile import NAMES
 from support.run_cli import Netcost
+from support.texts import HOSTILE
 
 UNTRACED = str(SAMPLES / "local-regression")
 WHERE = ("network=loopback", "protocol=udp", "cpus=two", "rps=off")
@@ -179,7 +179,7 @@ def test_names_of_strangers_are_values(
     netcost: Netcost, sides: tuple[str, str], tmp_path: Path
 ) -> None:
     table = tmp_path / "runs.tsv"
-    named = [name for name in NAMES if "\n" not in name]
+    named = [name for name in HOSTILE if "\n" not in name]
     heads = (f"label {number} {name}" for number, name in enumerate(named))
     rows = [("path", "side", *heads)]
     rows += [(path, side, *named) for side, path in zip("ab", sides, strict=True)]

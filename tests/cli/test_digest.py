@@ -13,7 +13,7 @@ from netcost_analysis.report.digest_findings import LEAST_SHARE, MOST, sentences
 from support.host import ROOT
 from support.kept import kept
 from support.run_cli import Netcost
-from support.small_story import networking
+from support.story import networking
 
 SAMPLES = ROOT / "sample-data"
 NIC = SAMPLES / "nic-stolen-time"

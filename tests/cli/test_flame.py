@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from netcost_analysis import open_capture
-from support.called import CLOCK, KINDS, Called, write
 from support.host import ROOT
 from support.perfdata import SampleType
 from support.perfdata.attr import TYPE_HARDWARE
 from support.run_cli import Netcost
+from support.stacks import FREQUENT, KINDS, Called, write
 
 TOLD = (
     Called(("user", "asm_sysvec_x", "f"), times=2),
@@ -150,7 +150,7 @@ def test_functions_without_names(netcost: Netcost, path: str, tmp_path: Path) ->
 
 # Of counters' events what was counted is no time.
 def test_samples_of_cycles(netcost: Netcost, tmp_path: Path) -> None:
-    attr = replace(CLOCK, name="cycles", type=TYPE_HARDWARE)
+    attr = replace(FREQUENT, name="cycles", type=TYPE_HARDWARE)
     folders = [
         write(tmp_path / name, Called(("asm_sysvec_x",), times=times), Called(("user",)), attr=attr)
         for name, times in (("base", 50), ("new", 400))
@@ -175,7 +175,7 @@ def test_samples_of_cycles(netcost: Netcost, tmp_path: Path) -> None:
 # Without tasks' numbers nobody is the idle task; without periods each sample is one.
 def test_samples_that_say_little(netcost: Netcost, tmp_path: Path) -> None:
     kinds = KINDS & ~(SampleType.TID | SampleType.PERIOD)
-    attr = replace(CLOCK, sample_type=kinds)
+    attr = replace(FREQUENT, sample_type=kinds)
     path = write(tmp_path / "x", Called(("asm_sysvec_x",), "swapper", 0, times=3), attr=attr)
     target = tmp_path / "x.folded"
     run = netcost("flame", path, "-o", str(target))
@@ -186,7 +186,7 @@ def test_samples_that_say_little(netcost: Netcost, tmp_path: Path) -> None:
 
 def test_samples_without_stacks_or_times(netcost: Netcost, tmp_path: Path) -> None:
     for lacks in (SampleType.CALLCHAIN, SampleType.TIME, SampleType.CPU, SampleType.IP):
-        attr = replace(CLOCK, sample_type=KINDS & ~lacks)
+        attr = replace(FREQUENT, sample_type=KINDS & ~lacks)
         path = write(tmp_path / str(int(lacks)), *TOLD, attr=attr)
         run = netcost("flame", path, "-o", str(tmp_path / "x.folded"), "--cpu", "0")
         assert "bug" not in run.err, lacks

@@ -9,11 +9,11 @@ from struct import pack
 
 import pytest
 
+from support.doors import one_interrupt
 from support.host import ROOT
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.run_cli import Netcost
-from support.told_cli import one_interrupt
 from support.tracedat import Dress, Packing, write_trace_dat
 
 # A dictionary makes a folder: names to contents. A path is taken as it is.

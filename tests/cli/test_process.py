@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from support.told_cli import one_interrupt
+from support.doors import one_interrupt
 
 NETCOST = [sys.executable, "-m", "netcost_analysis"]
 

@@ -18,8 +18,8 @@ from netcost_analysis.export.dataset import TABLES
 from netcost_analysis.export.parquet import ROW_GROUP
 from support.host import ROOT
 from support.kept import kept
-from support.samples import ALL
 from support.small_captures import small_captures
+from support.subjects import ALL
 
 NIC = "nic-stolen-time"
 SMALL = [one for one in small_captures().items() if one[0][:2] in ("te", "tr", "fo")]

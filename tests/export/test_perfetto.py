@@ -10,20 +10,17 @@ from hypothesis import given
 
 import netcost_analysis as netcost
 from netcost_analysis.timeline.owners import thief_label
-from support.examples import examples
-from support.host import Fresh
-from support.hostile import NAMES
+from support.host import Fresh, examples
 from support.kept import kept
 from support.narrator import recordings
 from support.native_tables import rows
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.retold import whole
-from support.small_texts import small_texts
+from support.texts import HOSTILE, small_texts
 from support.told import NET_RX, OPENSSL
 from support.trace_processor import Processor, processor
-from support.tracedat.folder import write_tracefs
-from support.tracedat.told import write_trace_dat
+from support.tracedat.told import write_trace_dat, write_tracefs
 
 NIC = "nic-stolen-time"
 S = 1_000_000_000
@@ -305,7 +302,7 @@ def test_losses_are_shown_as_such(tmp_path: Path) -> None:
 
 
 def test_names_that_would_do_harm(tmp_path: Path) -> None:
-    names = [*NAMES, "<script>alert(1)", "\"\n'\\", b"\xff\xfe\x80".decode("latin-1")]
+    names = [*HOSTILE, "<script>alert(1)", "\"\n'\\", b"\xff\xfe\x80".decode("latin-1")]
     tasks = [h.Task(700 + at, name[:15]) for at, name in enumerate(names)]
     switches = [h.Switch(S + 100 * at, task) for at, task in enumerate(tasks)]
     path = recording(cpu(0, *switches, task=OPENSSL)).write(tmp_path / "perf.data")
@@ -320,7 +317,7 @@ def test_names_that_would_do_harm(tmp_path: Path) -> None:
     assert traced.complaints() == {}
     called = {name for (name,) in traced.rows("SELECT name FROM thread WHERE tid >= 700")}
     assert {"<script>alert(1", "\"\n'\\", "\ufffd\ufffd\ufffd\ufffdab"} <= called
-    assert called >= {name[:15] for name in NAMES}
+    assert called >= {name[:15] for name in HOSTILE}
 
 
 # flush 1: ... entry  exit           <- perf's read of the ring ends here

@@ -14,8 +14,8 @@ from netcost_analysis.questions.functions.flame_formats import (
     frame_changes,
     svg_of_change,
 )
-from support.called import Called, write
-from support.svg import frames
+from support.pictures import frames
+from support.stacks import Called, write
 
 IRQ = ("user", "asm_sysvec_x")
 

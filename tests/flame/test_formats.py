@@ -15,11 +15,10 @@ from netcost_analysis.errors import ArgumentError
 from netcost_analysis.plots.palette import KIND
 from netcost_analysis.questions.functions.flame import graph, paths
 from netcost_analysis.questions.functions.flame_formats import folded, speedscope, svg
-from support.called import CLOCK, Called, write
 from support.perfdata import Comm, Sample, Where, write_file
 from support.perfdata.sample import CONTEXT_GUEST_KERNEL, CONTEXT_HV, CONTEXT_KERNEL, CONTEXT_USER
-from support.stacks import KERNEL
-from support.svg import SVG, frames, parsed
+from support.pictures import SVG, frames, parsed
+from support.stacks import FREQUENT, KERNEL, Called, write
 
 NAMES = (
     *("<script>alert(1)</script>", "a;b", "quote\"quote'", "]]>&amp;", "<!--", "--", "12", "café"),
@@ -171,7 +170,7 @@ def test_chains_of_marks(tmp_path: Path) -> None:
         Sample(Where(0, 10 + at, 70, 70), ip=KERNEL + 1, callchain=chain, period=5)
         for at, chain in enumerate(chains)
     ]
-    Path(path, "data").write_bytes(write_file([CLOCK], [], [Comm(70, 70, "x"), *told]))
+    Path(path, "data").write_bytes(write_file([FREQUENT], [], [Comm(70, 70, "x"), *told]))
     assert sum(files(path)[1]["weights"]) == 5 * len(chains)
 
 

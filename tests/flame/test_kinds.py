@@ -8,7 +8,7 @@ import pytest
 from netcost_analysis import open_capture
 from netcost_analysis.questions.functions.flame import graph, paths
 from netcost_analysis.questions.functions.flame_formats import folded
-from support.called import Called, write
+from support.stacks import Called, write
 
 SYSCALL = "user entry_SYSCALL_64_after_hwframe do_syscall_64 ksys_write"
 IRQ = "asm_common_interrupt common_interrupt"

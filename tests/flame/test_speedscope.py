@@ -15,7 +15,7 @@ import pytest
 from netcost_analysis import open_capture
 from netcost_analysis.questions.functions.flame import graph, paths
 from netcost_analysis.questions.functions.flame_formats import speedscope
-from support.called import Called, write
+from support.stacks import Called, write
 
 # It takes a package from the index, and a browser its time.
 pytestmark = pytest.mark.live

@@ -14,14 +14,13 @@ import zstandard
 
 from netcost_analysis._native import Capture, CaptureError
 from support.bounded import bounded
-from support.corpus import ABSENT, files, name, path_of
 from support.native_tables import ALL_TABLES, Answer, assert_conserved, rows
-from support.oracle import handled_samples
-from support.perf_dump import dumped_samples
+from support.oracle import dumped_samples, handled_samples
 from support.perfdata.sample import CONTEXT_USER, CPU_MODES
 from support.run_cli import Netcost
-from support.text_capture import counts
-from support.tracedat.compared import assert_same
+from support.shared import ABSENT, files, name, path_of
+from support.texts import counts
+from support.tracedat.report import assert_same
 
 PERF, TRACE_DAT, TEXT = files("perf"), files("trace.dat"), files("text")
 

@@ -17,7 +17,7 @@ import netcost_analysis
 from netcost_analysis._native import Capture, CaptureError
 from support.small_captures import small_captures
 from support.story import story
-from support.text_kinds import EVENTS, lines
+from support.texts import EVENTS, lines
 from support.tracedat import write_tracefs
 
 INT, TERM = signal.SIGINT, signal.SIGTERM

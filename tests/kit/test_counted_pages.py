@@ -11,20 +11,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from support.examples import examples
-from support.host import Fresh
+from support.host import Fresh, examples
 from support.kit.awk import AWKS, every_awk, run
 from support.narrator import recordings
-from support.narrowed import narrowed
 from support.native_tables import events
 from support.perfdata import Machine, Recording, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata.machine import MACHINES
+from support.perfdata.timeline import narrowed
 from support.ring_pages import page_size
 from support.tracedat import Dress, Style, write_tracefs
-from support.tracedat.dresses import dresses, machines
+from support.tracedat.dresses import dresses, machines, without_repeats
 from support.tracedat.small import USUAL, networking
-from support.tracedat.told_twice import without_repeats
 
 S = 1_000_000_000
 NET_RX = 3

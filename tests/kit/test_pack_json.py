@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.examples import examples
-from support.host import ROOT
+from support.host import ROOT, examples
 from support.kit.pack import MANIFEST, PACK, make_bundle, make_experiment, refused, write
 from support.kit.record import ended
 

@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 
 from netcost_analysis import open_capture
-from support.kit.guest import guest
-from support.kit.lab import LAB, interrupted, nothing_of_the_lab_left, ran, require_lab, series
+from support.kit.lab import (
+    LAB,
+    guest,
+    interrupted,
+    nothing_of_the_lab_left,
+    ran,
+    require_lab,
+    series,
+)
 from support.kit.record import ended
 
 pytestmark = pytest.mark.alone

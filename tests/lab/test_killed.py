@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from support.kit.guest import guest
 from support.kit.host_snapshot import lasting_differences, snapshot
-from support.kit.lab import DEFER, LAB, namespaces, require_lab
+from support.kit.lab import DEFER, LAB, guest, namespaces, require_lab
 from support.kit.moments import Kill, Killer, none_runs
 from support.kit.record import commands_with, ended, require_recorder, started
 

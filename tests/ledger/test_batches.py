@@ -19,15 +19,14 @@ from hypothesis import given
 import netcost_analysis as netcost
 from benchmarks.repeat import repeat
 from netcost_analysis._native import Batches, Capture, CaptureError
-from support import corpus
+from support import shared
 from support.drawn import happenings
-from support.examples import examples
-from support.host import ROOT, Fresh
+from support.host import ROOT, Fresh, examples
 from support.kept import kept
 from support.narrator import recordings
 from support.perfdata import Cpu, Recording, cpu, recording
 from support.perfdata import happenings as h
-from support.samples import ALL
+from support.subjects import ALL
 from support.told import NAPI_THREAD, OPENSSL, UDPSINK
 
 TABLES = ("segments", "softirqs", "hardirqs", "polls", "slices", "migrations", "coverage")
@@ -107,12 +106,12 @@ def test_a_batch_may_be_a_row() -> None:
     assert_same(opened(path), [1, 7], **window)
 
 
-STRANGERS = [one for kind in ("perf", "trace.dat", "text") for one in corpus.files(kind)]
+STRANGERS = [one for kind in ("perf", "trace.dat", "text") for one in shared.files(kind)]
 
 
-@pytest.mark.parametrize("one", STRANGERS, ids=corpus.name)
+@pytest.mark.parametrize("one", STRANGERS, ids=shared.name)
 def test_batches_of_strangers_captures_are_their_tables(one: dict[str, Any]) -> None:
-    path = corpus.path_of(one)
+    path = shared.path_of(one)
     try:
         Capture(str(path)).timeline([])
     except CaptureError as error:

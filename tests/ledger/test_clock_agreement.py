@@ -16,7 +16,7 @@ from support.drawn import happenings, recorded
 from support.native_tables import Answer, assert_conserved
 from support.perfdata import Recording, cpu
 from support.run_cli import Netcost
-from support.script_text import write_text
+from support.texts import write_text
 from support.told import OPENSSL, UDPSINK
 from support.tracedat import write_trace_dat
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import CaptureError
-from support.examples import examples
-from support.host import Fresh
+from support.host import Fresh, examples
 from support.native_tables import Answer, assert_conserved, by
 from support.perfdata import (
     Attr,

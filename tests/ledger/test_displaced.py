@@ -8,9 +8,9 @@ import pytest
 
 from support.drawn import happenings, ledger_of, recorded
 from support.native_tables import Answer
-from support.nic_captures import GUESTS, Case
 from support.perfdata import cpu
 from support.perfdata import happenings as h
+from support.shared import GUESTS, Case
 from support.told import OPENSSL
 
 FINISHED_ROUND, FINISHED_INIT = 68, 82

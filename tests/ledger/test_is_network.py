@@ -4,9 +4,9 @@ from pathlib import Path
 
 from support.drawn import happenings, ledger_of, rounds
 from support.native_tables import Answer
-from support.nic_captures import Case
 from support.perfdata import cpu
 from support.perfdata import happenings as h
+from support.shared import Case
 from support.told import OPENSSL, UDPSINK
 
 # Line 11 has two handlers: which of them the time was for, nobody can tell.

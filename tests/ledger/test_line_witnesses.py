@@ -8,13 +8,13 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.interrupt_devices import bundle_lines
+from netcost_analysis.questions.devices.device_lines import evidence, raised_by
 from support.drawn import ledger_of, rounds
 from support.host import SAMPLES
-from support.line_evidence import evidence_of
 from support.native_tables import Answer
-from support.nic_captures import CASES, Case
 from support.perfdata import happenings as h
 from support.perfdata.tracepoints import FORMATS
+from support.shared import CASES, Case
 from support.told import OPENSSL, UDPSINK
 
 BUNDLES = sorted(SAMPLES.glob("nic-guest*/*.zst"))
@@ -106,7 +106,7 @@ def test_a_samples_lines_are_the_same_by_name_and_by_raise(path: Path) -> None:
     timeline = netcost.open_capture(path).timeline()
     assert timeline.capture.bundle is not None
     by_name = bundle_lines(timeline.capture.bundle)
-    led = evidence_of(timeline)
+    led = evidence(raised_by(timeline)[0], {})
     most = led[(led["polled"] * 2 > led["raised"]) & (led["device"] != "(no_device)")]
     by_raise = dict(zip(most["irq"], most["device"], strict=True))
     both = set(by_name) & set(by_raise)

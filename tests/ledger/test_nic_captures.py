@@ -8,8 +8,8 @@ import pytest
 
 from netcost_analysis._native import Capture
 from support.native_tables import Answer, Row, assert_conserved, rows
-from support.nic_captures import CASES, Case
 from support.perfdata.tracepoints import ACTIONS
+from support.shared import CASES, Case
 
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: "-".join(case))

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from support.native_tables import Answer
-from support.nic_captures import Case
 from support.oracle import Seen, perf_handler
 from support.perfdata import Cpu, Recording
 from support.perfdata import happenings as h
 from support.reference_ledger import Ledger, reference
+from support.shared import Case
 
 HARDIRQ = 0x08
 EDGE, SETTLED = 120_000_000, 60_000_000

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.examples import examples
-from support.host import Fresh
+from support.host import Fresh, examples
 from support.narrator import recordings
 from support.native_tables import Answer, assert_conserved
 from support.perfdata import Cpu, Recording

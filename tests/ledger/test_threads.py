@@ -13,7 +13,7 @@ from netcost_analysis._native import Capture
 from support.drawn import happenings
 from support.perfdata import Cpu, Recording, cpu, recording
 from support.perfdata import happenings as h
-from support.script_text import write_text
+from support.texts import write_text
 from support.told import NAPI_THREAD
 from support.tracedat import write_trace_dat
 

@@ -10,8 +10,7 @@ import netcost_analysis
 from netcost_analysis.questions.lifetimes import NAMES
 from support.asked import lifetimes, waited_for
 from support.drawn import ledger_of, recorded
-from support.examples import examples
-from support.host import Fresh
+from support.host import Fresh, examples
 from support.narrator import recordings
 from support.native_tables import Answer
 from support.perfdata import Recording

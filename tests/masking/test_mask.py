@@ -13,7 +13,6 @@ from netcost_analysis import CaptureError
 from netcost_analysis._native import Capture, mask_recording
 from netcost_analysis.masking import mask, recording
 from netcost_analysis.masking.names import is_kept_task
-from support.called import Called, write
 from support.host import Fresh, require_tool
 from support.masking import bare, files, found_in, numbers, totals, views, written
 from support.mutations import mutant
@@ -22,6 +21,7 @@ from support.oracle import run
 from support.perfdata import Header, Where, write_file
 from support.perfdata.records import KernelSymbol
 from support.small_captures import HEADER, Small, networking, small_captures
+from support.stacks import Called, write
 from support.tracedat import Dress, Packing, write_trace_dat, write_tracefs
 from support.tracedat import options as o
 from support.tracedat.small import EVERYTHING, made

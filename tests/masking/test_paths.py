@@ -17,8 +17,7 @@ from netcost_analysis.cli.convert import mask as mask_command
 from netcost_analysis.masking.manifests import masked_experiment, masked_steps
 from netcost_analysis.masking.names import Names
 from netcost_analysis.masking.texts import Texts
-from support.examples import examples
-from support.host import ROOT, Fresh
+from support.host import ROOT, Fresh, examples
 from support.kit.pack import PACK, make_bundle, masked, members, write
 from support.kit.record import ended
 from support.packed_bundles import small_trace

@@ -13,9 +13,7 @@ from netcost_analysis.masking import mask
 from support.host import Fresh
 from support.masking import numbers
 from support.native_tables import Answer, rows
-from support.text_capture import tables
-from support.text_kinds import EVENTS, HEADERS, lines
-from support.text_steps import BEFORE, BEHIND, step
+from support.texts import BEFORE, BEHIND, EVENTS, HEADERS, capture, lines, step
 
 TEXT_SECRETS = [
     *(b"a b", b"sh-", b"=sh ", b" sh ", b"/bin/true", b"=true pid", b": vm", b"other-task"),
@@ -141,7 +139,8 @@ def test_every_encoding(fresh: Fresh) -> None:
         mask(folder / "in", folder / "out")
         masked = (folder / "out").read_bytes()
         assert [one for one in (b"a b", b"\0", b"\xef\xbb\xbf") if one in masked] == []
-        assert sum(len(table) for table in tables(folder, masked).values()) == EVENTS
+        events = capture(folder, masked).all_events()
+        assert sum(len(rows(table)) for table in events.values()) == EVENTS
 
 
 # A pasted line keeps its task's name to itself as any other's does.

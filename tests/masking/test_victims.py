@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from netcost_analysis import CaptureError, mask, open_capture
-from support import corpus
+from support import shared
 from support.asked import stolen
 from support.native_tables import events
 from support.perfdata import cpu, recording
@@ -72,12 +72,12 @@ def test_names_are_as_long_as_the_recording_has_them(tmp_path: Path, length: int
         assert all(isinstance(name, str) for name in names.values())
 
 
-EVERY = [*corpus.files("perf"), *corpus.files("trace.dat"), *corpus.files("text")]
+EVERY = [*shared.files("perf"), *shared.files("trace.dat"), *shared.files("text")]
 
 
-@pytest.mark.parametrize("one", EVERY, ids=corpus.name)
+@pytest.mark.parametrize("one", EVERY, ids=shared.name)
 def test_every_capture_of_strangers(tmp_path: Path, one: dict[str, Any]) -> None:
-    path = corpus.path_of(one)
+    path = shared.path_of(one)
     masked = tmp_path / path.name
     before: Any
     after: Any

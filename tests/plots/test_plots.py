@@ -25,7 +25,7 @@ from netcost_analysis.plots.victim import answer, estimates, remedies, stolen_ov
 from netcost_analysis.questions.stolen_time.headline import PARTS
 from netcost_analysis.timeline.owners import KIND_COLUMNS
 from netcost_analysis.units import round_width
-from support.colours import DEFICIENT, lab
+from support.pictures import DEFICIENT, lab
 
 
 def widths(ax: Axes) -> list[float]:

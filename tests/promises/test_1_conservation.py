@@ -9,13 +9,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.examples import examples
-from support.host import Fresh
-from support.interrupt_pairs import irq, raised
+from support.host import Fresh, examples
 from support.native_tables import Answer, assert_conserved, by
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
-from support.told import IDLE, OPENSSL, UDPSINK, answer
+from support.told import IDLE, OPENSSL, UDPSINK, answer, irq, raised
 
 
 # Nothing recorded means that nothing changed: CPU 1 was idle from the first event of any CPU on.

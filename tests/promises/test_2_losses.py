@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from support.interrupt_pairs import irq
 from support.perfdata import cpu
 from support.perfdata import happenings as h
-from support.told import NET_RX, OPENSSL, UDPSINK, answer
+from support.told import NET_RX, OPENSSL, UDPSINK, answer, irq
 
 
 # 100       110            300            301        400       500

@@ -3,11 +3,10 @@
 
 from pathlib import Path
 
-from support.interrupt_pairs import irq, softirq
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
-from support.told import IDLE, KSOFTIRQD, NET_RX, OPENSSL, TIMER, UDPSINK, answer
+from support.told import IDLE, KSOFTIRQD, NET_RX, OPENSSL, TIMER, UDPSINK, answer, irq, softirq
 
 S = 1_000_000_000
 

@@ -3,10 +3,9 @@
 
 from pathlib import Path
 
-from support.interrupt_pairs import irq, raised
 from support.perfdata import cpu
 from support.perfdata import happenings as h
-from support.told import IRQ_THREAD, KTIMERS, NET_RX, OPENSSL, TIMER, UDPSINK, answer
+from support.told import IRQ_THREAD, KTIMERS, NET_RX, OPENSSL, TIMER, UDPSINK, answer, irq, raised
 
 
 # 100     110      120       130      140      150     160

@@ -3,11 +3,10 @@
 
 from pathlib import Path
 
-from support.interrupt_pairs import raised, softirq
 from support.native_tables import events
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
-from support.told import OPENSSL, UDPSINK, answer
+from support.told import OPENSSL, UDPSINK, answer, raised, softirq
 
 
 # flush 1: ... entry(100)  exit(130)            <- perf's read of the ring ends here

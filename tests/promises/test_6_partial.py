@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from netcost_analysis._native import Capture, CaptureError
-from support.interrupt_pairs import irq, raised, softirq
 from support.native_tables import ALL_TABLES, events
 from support.perfdata import USUAL, Header, SampleType, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.perfdata.formats import COMMON_3_4, COMMON_RT
-from support.told import OPENSSL, TIMER, UDPSINK, answer
+from support.told import OPENSSL, TIMER, UDPSINK, answer, irq, raised, softirq
 
 POLL = h.NapiPoll(120, "eth0", 8)
 SIMPLE = cpu(0, *raised(90, 100, 130, POLL), h.Waking(200, UDPSINK), task=OPENSSL)

@@ -25,8 +25,8 @@ from netcost_analysis.timeline import reading
 from netcost_analysis.timeline.tables import Tables
 from support.golden import GOLDEN, compare, differences, hashed, told
 from support.host import require_shared
-from support.in_parts import take_in_parts
 from support.kept import kept
+from support.large import take_in_parts
 from support.pictures import assert_others_are_refused
 from support.subjects import RECORDINGS, SUBJECTS, asked_of
 from support.typed import assert_whole

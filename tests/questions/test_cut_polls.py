@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 import netcost_analysis as netcost
 from netcost_analysis.answers.registry import questions
-from support.examples import examples
+from support.host import examples
 from support.perfdata import recording
-from support.robbed import robbed
-from support.told import OPENSSL, UDPSINK
+from support.told import OPENSSL, UDPSINK, robbed
 
 # Of robbed(): of each round's two polls the one with packets takes 10,000 ns for 8.
 LEAST_NS, LENGTH = 10_000 / 8, 11 * 100_000 + 60_000

@@ -18,7 +18,7 @@ from netcost_analysis.timeline.facts import tracepoint_groups
 from support.host import ROOT
 from support.perfdata import recording
 from support.perfdata import tracepoints as t
-from support.robbed import robbed
+from support.told import robbed
 
 
 @question(topic="batches", needs=("napi:napi_poll", "irq:softirq_entry"))

@@ -13,9 +13,8 @@ from support.kept import kept
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
-from support.robbed import robbed, written
 from support.run_cli import Netcost
-from support.told import IDLE, OPENSSL
+from support.told import IDLE, OPENSSL, robbed, written
 from support.typed import BROKEN, assert_whole
 
 GUEST = "nic-guest/6.12-nic-1-flows.netcost.tar.zst"

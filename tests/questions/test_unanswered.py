@@ -13,7 +13,7 @@ from support.host import ROOT
 from support.kept import kept, kept_experiment
 from support.perfdata import recording
 from support.perfdata import tracepoints as t
-from support.robbed import robbed
+from support.told import robbed
 
 NIC = "nic-stolen-time"
 # Of four recordings.

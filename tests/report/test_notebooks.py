@@ -24,11 +24,10 @@ from support.kept import kept_calibration
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
-from support.robbed import robbed, written
 from support.run_cli import Netcost
 from support.stacks import capture_of, stack
-from support.talk import talk
-from support.told import IDLE, NET_RX, OPENSSL, RCU, UDPSINK
+from support.talking import talk
+from support.told import IDLE, NET_RX, OPENSSL, RCU, UDPSINK, robbed, written
 from support.told_notebook import Told, told_by
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.py"))

@@ -28,8 +28,8 @@ from support.doctored import doctored
 from support.host import ROOT
 from support.perfdata import Recording, cpu, recording
 from support.perfdata import happenings as h
-from support.robbed import robbed, written
 from support.run_cli import Netcost
+from support.told import robbed, written
 from support.tracedat import Dress, write_trace_dat
 
 PICTURE = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"

@@ -25,10 +25,10 @@ from netcost_analysis.report.write_up import WriteUp
 from support import run_sets
 from support.compared import recorded
 from support.host import ROOT, SAMPLES
-from support.hostile import NAMES
 from support.kept import kept_experiment
 from support.run_cli import Netcost
 from support.stacks import capture_of, stack
+from support.texts import HOSTILE
 
 WIDTH = 72
 BASE, NEW = (
@@ -100,15 +100,15 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     sides = []
     for seed, name in enumerate(("<i>base</i> a|b", "-o `new`")):
         path = recorded(folder / f"{name.replace('/', '_')}.data", seed, packets=300)
-        labels = {f"label {number} {one}": one for number, one in enumerate(NAMES)}
-        sides.append(netcost.run_set(path, labels={**labels, "side": f"{name} {NAMES[0]}"}))
+        labels = {f"label {number} {one}": one for number, one in enumerate(HOSTILE)}
+        sides.append(netcost.run_set(path, labels={**labels, "side": f"{name} {HOSTILE[0]}"}))
     return netcost.compare(*sides)
 
 
 # The one list of forms, so that a new one is tested as these are.
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
 def test_names_of_strangers_are_names(hostile: Comparison, form: str) -> None:
-    up = WriteUp(hostile, ["netcost", "compare", *NAMES])
+    up = WriteUp(hostile, ["netcost", "compare", *HOSTILE])
     made = getattr(up, form)()
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", made)
     if form == "text":
@@ -123,7 +123,7 @@ def test_names_of_strangers_are_names(hostile: Comparison, form: str) -> None:
         assert "heading" not in re.findall(r"<h\d[^>]*>([^<]*)</h\d>", html)
         read = found.text
     flat = re.sub(r"[\s\\]+", " ", read)
-    for name in NAMES:
+    for name in HOSTILE:
         # Long ones are cut where there is no room; what was given in the command is whole.
         wanted = re.sub(r"[\s\\]+", " ", shown(name)).replace("'", "")
         assert wanted in flat.replace("'", "").replace('"', ""), name
@@ -147,7 +147,7 @@ def test_a_command_breaks_where_a_shell_lets_it() -> None:
     assert "'one two three'" in lines[0]
 
 
-@pytest.mark.parametrize("words", [NAMES, ("a b", "\u00e9\x85", "it's\t\\")])
+@pytest.mark.parametrize("words", [HOSTILE, ("a b", "\u00e9\x85", "it's\t\\")])
 def test_a_shell_reads_the_words_that_were_given(words: tuple[str, ...]) -> None:
     line = shell_line(words)
     assert line.isprintable()

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from netcost_analysis import Capture, open_capture
 from support.device_bundles import bundle, net_dev
+from support.host import kept_folder
 from support.perfdata import Attr
 from support.perfdata.attr import TYPE_CACHE, TYPE_HARDWARE
-from support.stacks import CYCLES, Stack, capture_of, kept_folder, stack
+from support.stacks import CYCLES, Stack, capture_of, stack
 
 S, MS = 1_000_000_000, 1_000_000
 BEFORE, AFTER = (1 * S, 1 * S + MS), (3 * S, 3 * S + MS)

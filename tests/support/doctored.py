@@ -9,11 +9,14 @@
 #   interrupts    20,000 in 2 s
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
+from netcost_analysis import open_capture
+from support.host import SAMPLES
 from support.perfdata import recording
-from support.robbed import robbed
+from support.told import robbed
 
 HEAD = "           CPU0\n"
 ENDED = "ended 1161000 9 (sh) S 1 1 1 0 -1 0 0 0 0 0 0 0 {user} {system} 20 0 1 0 0" + " 0" * 30
@@ -76,4 +79,32 @@ def doctored(folder: Path, **fields: Any) -> Path:
     counters(folder / "before", 10**9, "100 0 10 50 5 0 20 0 0 0", 1000)
     counters(folder / "after", 3 * 10**9, "250 0 12 50 5 0 64 4 0 0", 21000)
     recording(robbed(), known=(robbed().first_task,)).write(folder / "trace.perf.data")
+    return folder
+
+
+# The sample of a NIC as whoever records without the kit would have it: of the victim what the trace
+# shows, and beside the trace its output, the kernel's configuration and counters before and after.
+NIC = SAMPLES / "nic-stolen-time"
+LEFT_OUT = ("mpstat.json", "pidstat.txt", "victim_stat", "samples")
+
+
+def unnoted(folder: Path) -> Path:
+    shutil.copytree(NIC, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    seen = open_capture(NIC / "trace.perf.data", victim_output=NIC / "victim.txt").bundle
+    assert seen is not None
+    assert seen.victim is not None
+    start_ns, end_ns = seen.victim.start_ns, seen.victim.end_ns
+    assert start_ns is not None
+    assert end_ns is not None
+    manifest = json.loads((NIC / "manifest.json").read_text())
+    manifest["victim"] |= {
+        "start_ns": start_ns,
+        "end_ns": end_ns,
+        "user_s": None,
+        "system_s": None,
+        "wall_s": (end_ns - start_ns) / 1e9,
+    }
+    manifest["load"] |= {"start_ns": None, "end_ns": None}
+    manifest |= {"window": None, "completeness": None, "companions": []}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
     return folder

@@ -6,10 +6,17 @@ from pathlib import Path
 
 from support.perfdata import Recording, cpu, recording
 from support.perfdata import happenings as h
-from support.told import OPENSSL, UDPSINK
-from support.told_cli import INTERRUPT
+from support.told import NET_RX, OPENSSL, TIMER, UDPSINK
 from support.tracedat import Dress, write_trace_dat, write_tracefs
 
+INTERRUPT = (
+    h.IrqEntry(1_000, 32),
+    h.SoftirqRaise(1_200, NET_RX),
+    h.IrqExit(2_000, 32),
+    h.SoftirqEntry(3_000, NET_RX),
+    h.NapiPoll(7_000, "eth0", 8),
+    h.SoftirqExit(8_000, NET_RX),
+)
 TOLD = recording(
     cpu(
         0,
@@ -57,3 +64,22 @@ DOORS: dict[str, Callable[[Path], str]] = {
     "tracefs": tracefs,
     "text": text,
 }
+
+
+# The capture that the command line's tests ask about: a task, an interrupt on top of it with its
+# softirq and poll, a timer's softirq, another task for a while.
+def one_interrupt(folder: Path) -> str:
+    told = recording(
+        cpu(
+            0,
+            *INTERRUPT,
+            h.SoftirqRaise(9_000, TIMER),
+            h.SoftirqEntry(9_500, TIMER),
+            h.SoftirqExit(10_000, TIMER),
+            h.Waking(19_000, UDPSINK),
+            h.Switch(20_000, UDPSINK),
+            h.Switch(30_000, OPENSSL),
+            task=OPENSSL,
+        )
+    )
+    return str(told.write(folder / "perf.data"))

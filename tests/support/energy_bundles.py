@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from netcost_analysis.opening.experiment import Experiment, open_experiment
+from support.host import kept_folder
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
-from support.stacks import kept_folder
 from support.told import IDLE, OPENSSL, interrupt
 
 S = 1_000_000_000

@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from support import small_story
+from support import story
 from support.perfdata import MACHINES, X86_64, Machine, SampleType
 from support.perfdata.attr import READ_GROUP, READ_ID
 from support.small_captures import (
@@ -44,7 +44,7 @@ def small_pages() -> list[tuple[int, bytes, bytes]]:
 
 
 def parts(dress: Dress, machine: Machine) -> tuple[int, bytes, bytes]:
-    contents = dress.contents(small_story.networking(machine))
+    contents = dress.contents(story.networking(machine))
     pages = contents.top.rings[0]
     alone = replace(contents, buffers=(replace(contents.top, rings={0: pages}),))
     whole = version6.write(alone)

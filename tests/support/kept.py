@@ -1,12 +1,9 @@
 # Recordings that many tests ask: opened once in a process, each of their timelines computed once.
 
-import atexit
 import shutil
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pandas as pd
 
@@ -17,7 +14,7 @@ from netcost_analysis.opening.experiment import Experiment, open_experiment
 from netcost_analysis.questions.accounting import hidden_cost
 from netcost_analysis.timeline.window import Named
 from support.fleets import dataset, days
-from support.host import ROOT
+from support.host import ROOT, kept_folder
 
 
 class Kept(Capture):
@@ -52,14 +49,12 @@ def kept_experiment(name: str) -> Experiment:
 
 
 SWEEP = "datapath-sweep"
-_folders = ExitStack()
-atexit.register(_folders.close)
 
 
 # Of the sweep's steps as many as its questions need: three rates, with a victim and without.
 def _few_steps() -> Experiment:
     whole = ROOT / "sample-data" / SWEEP
-    folder = Path(_folders.enter_context(TemporaryDirectory())) / SWEEP
+    folder = kept_folder() / SWEEP
     folder.mkdir()
     shutil.copy(whole / "experiment.json", folder)
     steps = pd.read_csv(whole / "steps.tsv", sep="\t", dtype=str)
@@ -93,7 +88,7 @@ def kept_sizes() -> Comparison:
 def kept_fleet() -> Fleet:
     told = days(factor=1.15)
     told.append(replace(told[3], batch=1, day=15))
-    folder = Path(_folders.enter_context(TemporaryDirectory()))
+    folder = kept_folder()
     return open_fleet(dataset(folder, told, unreadable=1))
 
 

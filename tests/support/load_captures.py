@@ -6,9 +6,10 @@ from functools import cache
 from pathlib import Path
 
 from netcost_analysis import Capture, open_capture
+from support.host import kept_folder
 from support.perfdata import Attr, Mmap, Record
 from support.perfdata.attr import TYPE_RAW
-from support.stacks import BASIC, Symbols, T, capture_of, kept_folder, sample, stack
+from support.stacks import BASIC, Symbols, T, capture_of, sample, stack
 
 
 # Of perf_event.h: what stands where in data_src.

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from support.host import missing, require_tool
+import netcost_analysis as netcost
+from support.host import SAMPLES, missing, require_tool
 
 # Runs inside `perf script -s`. Of events with a recorded format perf hands over the fields one by
 # one, as it decoded them.
@@ -130,3 +131,87 @@ def perf_script(recording: Path, *options: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-500:]
     return done.stdout
+
+
+# What `perf report -D` says of every sample: it prints each field as perf decoded it, whatever the
+# byte order of the recorder.
+HEAD = re.compile(
+    r"^(?:(?:(?P<cpu>\d+) )?(?P<time>\d+) )?(?:0x[0-9a-f]+|0) \[0x[0-9a-f]+\]: "
+    r"PERF_RECORD_SAMPLE\(\w+, (?P<misc>\w+)\): (?P<pid>-?\d+)/(?P<tid>-?\d+): "
+    r"(?P<ip>\w+) period: (?P<period>\d+) addr: (?P<addr>\w+)$"
+)
+CHAIN = re.compile(r"^\.\.\. FP chain: nr:(\d+)$")
+BRANCHES = re.compile(r"^\.\.\. branch (?:stack|callstack): nr:(\d+)$")
+REGISTERS = re.compile(r"^\.\.\. (user|intr) regs: mask")
+FRAME = re.compile(r"^\.\.\.\.\. +\d+: ([0-9a-f]{16})$")
+BRANCH = re.compile(r"^\.\.\.\.\. +\d+: ([0-9a-f]+) -> ([0-9a-f]+) ")
+REGISTER = re.compile(r"^\.\.\.\. \w+ +(0x\w{16})$")
+COUNT = re.compile(r"^\.{5} id (\w+), value (\w+)(?:, lost (\d+))?$")
+# One number each, as perf's format prints it.
+NUMBERS = {
+    "data_src": (re.compile(r"^ \. data_src: 0x(\w+)$"), 16),
+    "phys_addr": (re.compile(r"^ \.\. phys_addr: 0x(\w+)$"), 16),
+    "weight": (re.compile(r"^\.\.\. weight: (\d+)"), 10),
+    "weight2": (re.compile(r"^\.\.\. weight: \d+,0x(\w+)"), 16),
+    "transaction": (re.compile(r"^\.\.\. transaction: (\w+)$"), 16),
+    "time_enabled_ns": (re.compile(r"^\.{6} time enabled (\w+)$"), 16),
+    "time_running_ns": (re.compile(r"^\.{6} time running (\w+)$"), 16),
+    "stack": (re.compile(r"^\.\.\. ustack: size (\d+)"), 10),
+}
+
+
+# Every field that perf printed, under the name of its column; `counts` are {id: value}.
+def dumped_samples(path: Path) -> list[dict[str, Any]]:
+    output = run(require_tool("perf"), "report", "-f", "-D", "-i", path)
+    samples: list[dict[str, Any]] = []
+    now: dict[str, Any] = {}
+    registers: list[int] = []
+    for line in output.splitlines():
+        if found := HEAD.match(line):
+            said = found.groupdict()
+            now = {name: int(value, 0) for name, value in said.items() if value is not None}
+            samples.append(now)
+        elif line.startswith(".  "):
+            # A record's bytes, which are most of the dump.
+            continue
+        elif not line.startswith((".", " .")):
+            # Between samples stand other records, whose lines look alike.
+            now = now if line.startswith(" ") else {}
+        elif CHAIN.match(line):
+            now["callchain"] = []
+        elif BRANCHES.match(line):
+            now["branches"] = []
+        elif found := REGISTERS.match(line):
+            registers = now[f"{found[1]}_registers"] = []
+        elif found := FRAME.match(line):
+            now["callchain"].append(int(found[1], 16))
+        elif found := BRANCH.match(line):
+            now["branches"].append((int(found[1], 16), int(found[2], 16)))
+        elif found := REGISTER.match(line):
+            registers.append(int(found[1], 16))
+        elif found := COUNT.match(line):
+            now.setdefault("counts", {})[int(found[1], 16)] = int(found[2], 16)
+        else:
+            for name, (pattern, base) in NUMBERS.items():
+                if found := pattern.match(line):
+                    now[name] = int(found[1], base)
+    return samples
+
+
+LINE = re.compile(r"^.*?(\d+) \[(\d+)\] +([\d.]+): +(\S+): +(.*)$")
+
+
+# What perf prints, as (cpu, time, tid, event, its text); the sample is unpacked for as long.
+def printed(sample: str) -> list[tuple[int, int, int, str, str]]:
+    bundle = netcost.Bundle(SAMPLES / sample)
+    perf = require_tool("perf")
+    text = run(
+        perf, "script", "-f", "--ns", "-F", "comm,tid,cpu,time,event,trace", "-i", bundle.trace
+    )
+    rows = []
+    for line in text.splitlines():
+        match = LINE.match(line)
+        if match:
+            tid, number, time, event, rest = match.groups()
+            rows.append((int(number), int(time.replace(".", "")), int(tid), event, rest))
+    return rows

@@ -1,11 +1,8 @@
 # Run sets of described recordings and of figures alone, and what is found when two are compared.
 
-import atexit
 from collections.abc import Sequence
-from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from netcost_analysis import Run, open_capture
@@ -14,6 +11,7 @@ from netcost_analysis.comparison.run_set import RunSet
 from netcost_analysis.questions.comparison.comparability import findings
 from netcost_analysis.questions.comparison.rules import Finding
 from support.device_bundles import bundle, net_dev
+from support.host import kept_folder
 from support.perfdata import Cpu, cpu
 from support.perfdata import happenings as h
 
@@ -80,14 +78,10 @@ def recorded(
     return Run(folder.name, labels or {}, {}, (partial(open_capture, folder),), place)
 
 
-_folders = ExitStack()
-atexit.register(_folders.close)
-
-
 # One of these with nothing of its own: measured once in a process, however many it is beside.
 @cache
 def plain(name: str = "a") -> Run:
-    return recorded(Path(_folders.enter_context(TemporaryDirectory())) / name)
+    return recorded(kept_folder() / name)
 
 
 # Runs of which figures were measured and no trace recorded; a row of a table of steps each.

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from support import small_story
+from support import story
 from support.perfdata import (
     MACHINES,
     X86_64,
@@ -28,7 +28,6 @@ from support.perfdata import (
     Where,
     wrapped,
     write_file,
-    write_old_pipe,
     write_pipe,
 )
 from support.perfdata import records as r
@@ -36,10 +35,10 @@ from support.perfdata import tracepoints as t
 from support.perfdata.attr import BRANCH_ANY, BRANCH_HW_INDEX, READ_GROUP, READ_ID, READ_LOST
 from support.perfdata.formats import Value
 from support.perfdata.kinds import one_of_each
+from support.perfdata.records import Other
 from support.perfdata.sample import CONTEXT_KERNEL, CONTEXT_USER
-from support.perfdata.synthesised import Other
-from support.small_story import S
-from support.small_texts import small_texts
+from support.story import S
+from support.texts import small_texts
 from support.tracedat.small import small_trace_dats
 
 HEADER = Header(
@@ -61,13 +60,9 @@ class Described:
         parts = (self.attrs, self.formats, self.records, HEADER, self.machine)
         return write_file(*parts, **how)  # type: ignore[arg-type]
 
-    def pipe(self, compressed: int = 0) -> bytes:
+    def pipe(self, **how: int) -> bytes:
         parts = (self.attrs, self.formats, self.records, HEADER, self.machine)
-        return write_pipe(*parts, compressed=compressed)
-
-    def old_pipe(self, chrome: bool) -> bytes:
-        parts = (self.attrs, self.formats, self.records, HEADER, self.machine)
-        return write_old_pipe(*parts, chrome=chrome)
+        return write_pipe(*parts, **how)  # type: ignore[arg-type]
 
     def head(self) -> bytes:
         return write_pipe(self.attrs, self.formats, (), HEADER, self.machine)
@@ -99,7 +94,7 @@ OTHERS: tuple[Record, ...] = (
 
 # An interface's receive path over four interrupts, and what the scheduler and the rings do.
 def networking(machine: Machine = X86_64, **settings: int) -> Described:
-    told = small_story.networking(machine, **settings)
+    told = story.networking(machine, **settings)
     return Described(tuple(told.attrs()), told.formats, (*OTHERS, *told.records()), machine)
 
 
@@ -161,7 +156,7 @@ def packed(pack: Callable[[bytes], bytes], inside: bytes) -> Small:
 def packed_records(told: Described, pipe: bool, version: int) -> Small:
     def pack(records: bytes) -> bytes:
         one = replace(told, records=(Bytes(records),))
-        return one.pipe(version) if pipe else one.file(compressed=version)
+        return (one.pipe if pipe else one.file)(compressed=version)
 
     # perf writes what is no plain record beside the compressed ones.
     plain = tuple(one for one in told.records if not isinstance(one, Auxtrace))
@@ -190,8 +185,8 @@ def small_captures() -> dict[str, Small]:
         "pipe": told.pipe(),
         "pipe-big-endian": big.pipe(),
         "pipe-32": networking(arm).pipe(),
-        "pipe-old": old.old_pipe(chrome=False),
-        "pipe-old-big-endian": big_old.old_pipe(chrome=True),
+        "pipe-old": old.pipe(old=True),
+        "pipe-old-big-endian": big_old.pipe(old=True, chrome=True),
         "sampled": chains.file(),
         "sampled-pipe": chains.pipe(),
         "sampled-everything": sampled(ALL_KINDS, read_format=31).file(),

@@ -1,17 +1,23 @@
 # Samples with call chains, described by the names of the functions in them: a folder as
 # `perf record --kcore` makes it.
 
-import atexit
-from collections.abc import Iterable
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pandas as pd
 
 from netcost_analysis import Capture, open_capture
-from support.perfdata import Attr, FinishedRound, Record, Sample, SampleType, Where, write_file
+from support.perfdata import (
+    Attr,
+    Comm,
+    FinishedRound,
+    Record,
+    Sample,
+    SampleType,
+    Where,
+    write_file,
+)
 from support.perfdata.attr import TYPE_HARDWARE
 from support.perfdata.sample import CONTEXT_KERNEL, CONTEXT_USER
 
@@ -92,16 +98,39 @@ def capture_of(
     return open_capture(folder)
 
 
-_kept = ExitStack()
-atexit.register(_kept.close)
-
-
-# For what is asked by many tests of a process.
-def kept_folder() -> Path:
-    return Path(_kept.enter_context(TemporaryDirectory()))
-
-
 # How many samples each component has.
 def shares(capture: Capture, **asked: object) -> dict[str, int]:
     frame: pd.DataFrame = capture.ask.functions.components(**asked)["components"]
     return dict(zip(frame["component"], frame["samples"], strict=True))
+
+
+# Captures of samples by their call paths, outermost first, of several tasks.
+KINDS = BASIC | T.CALLCHAIN
+FLAGS = frozenset({"sample_id_all", "freq"})
+FREQUENT = Attr("cpu-clock", 0, (10,), TYPE_SOFTWARE, KINDS, 1000, flags=FLAGS)
+
+
+# Samples of one path; "user" frames are none of the kernel's.
+@dataclass(frozen=True)
+class Called:
+    path: Sequence[str]
+    comm: str = "openssl"
+    tid: int = 70
+    times: int = 1
+    period: int = 1_000_000
+    cpu: int = 0
+
+
+def write(folder: Path, *told: Called, attr: Attr = FREQUENT) -> str:
+    symbols, time = Symbols(), 1_000_000
+    tasks = {one.tid: one.comm for one in told}
+    records: list[Comm | Sample] = [Comm(tid, tid, comm) for tid, comm in tasks.items()]
+    for one in told:
+        frames = tuple(name for name in reversed(one.path) if name != "user")
+        user = tuple(0x55D0C0DE0000 + 16 * place for place in range(list(one.path).count("user")))
+        for _ in range(one.times):
+            time += 1_000_000
+            made = sample(Stack(frames, user, one.period, one.cpu, time), symbols)
+            records.append(replace(made, where=replace(made.where, pid=one.tid, tid=one.tid)))
+    capture_of(folder, *records, attrs=[attr], symbols=symbols)
+    return str(folder)

@@ -12,7 +12,7 @@ from netcost_analysis.timeline import memory
 from netcost_analysis.timeline.tables import STREAMED
 from support.host import ROOT
 from support.kept import kept
-from support.samples import ALL
+from support.subjects import ALL
 
 SAMPLE = ROOT / "sample-data" / "nic-stolen-time"
 

@@ -11,7 +11,7 @@ from netcost_analysis.view.tiles import Tiles
 from support.browser import Shown, served
 from support.host import SAMPLES
 from support.native_tables import rows
-from support.samples import ALL
+from support.subjects import ALL
 
 # A browser's own processes decide how long it takes.
 pytestmark = pytest.mark.live

@@ -16,10 +16,10 @@ import pytest
 
 from netcost_analysis.plots.palette import KIND
 from support.host import SAMPLES
-from support.hostile import NAMES
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.run_cli import Netcost
+from support.texts import HOSTILE
 from support.told import OPENSSL
 
 S = 1_000_000_000
@@ -150,7 +150,7 @@ def test_a_terminal_gets_colours(netcost: Netcost, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_name_steers_no_terminal(tmp_path: Path, netcost: Netcost) -> None:
-    for name in NAMES:
+    for name in HOSTILE:
         told = recording(cpu(0, h.Switch(S, OPENSSL), h.Switch(S + 9_000, h.Task(7, name[:15]))))
         run = netcost("view", str(told.write(tmp_path / "perf.data")), "--text")
         assert run.code == 0, run.err

@@ -12,12 +12,11 @@ from netcost_analysis.report.timeline_view import section
 from netcost_analysis.view.page import MOST_BYTES, page
 from netcost_analysis.view.tiles import Tiles
 from support.browser import Shown
-from support.hostile import NAMES
-from support.switches import switches
+from support.texts import HOSTILE, switches
 
 _HARM = "<img src=x onerror=window.harmed=1>"
 _NAMES = (
-    *NAMES,
+    *HOSTILE,
     _HARM,
     "</script><script>window.harmed=2</script>",
     "<!--<script>",

@@ -11,10 +11,10 @@ from netcost_analysis.errors import ArgumentError
 from netcost_analysis.view.places import detail, follow
 from netcost_analysis.view.tiles import Tiles
 from support.kept import kept
+from support.large import summed_only
 from support.native_tables import rows
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
-from support.summed_only import summed_only
 from support.told import KSOFTIRQD, NET_RX, OPENSSL, UDPSINK
 
 NIC = "nic-stolen-time"

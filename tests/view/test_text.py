@@ -12,7 +12,7 @@ from netcost_analysis.view.text import lanes
 from support.kept import kept
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
-from support.switches import switches
+from support.texts import switches
 from support.told import NET_RX, OPENSSL
 
 NIC = "nic-stolen-time"

@@ -14,15 +14,14 @@ from netcost_analysis.errors import ArgumentError
 from netcost_analysis.view.owners import BUCKETS, max_level
 from netcost_analysis.view.tiles import Tiles
 from support import reference_tiles
-from support.examples import examples
-from support.host import Fresh
-from support.hostile import NAMES
+from support.host import Fresh, examples
 from support.kept import kept
+from support.large import summed_only
 from support.narrator import Narrator, recordings
 from support.perfdata import Recording, cpu, recording
 from support.perfdata import happenings as h
 from support.reference_tiles import Lane, read_tile
-from support.summed_only import summed_only
+from support.texts import HOSTILE
 from support.told import NET_RX, OPENSSL
 
 NIC, TOP = "nic-stolen-time", "stolen-time-top.netcost.tar.zst"
@@ -156,7 +155,7 @@ def _found(tiles: Tiles, text: str, after: int, number: int) -> dict[str, Any] |
 
 
 def test_names_are_told_as_they_are(tmp_path: Path) -> None:
-    tasks = [h.Task(700 + at, name[:15]) for at, name in enumerate(NAMES)]
+    tasks = [h.Task(700 + at, name[:15]) for at, name in enumerate(HOSTILE)]
     switches = [h.Switch(S + 100 * at, task) for at, task in enumerate(tasks)]
     path = recording(cpu(0, *switches, task=OPENSSL)).write(tmp_path / "perf.data")
     timeline = netcost.open_capture(path).timeline()
@@ -164,7 +163,7 @@ def test_names_are_told_as_they_are(tmp_path: Path) -> None:
     header = json.loads(json.dumps(tiles.header(), allow_nan=False))
     assert header == tiles.header()
     called = {one["comm"] for one in header["tasks"]}
-    assert called >= {name[:15] for name in NAMES[:-1]}
+    assert called >= {name[:15] for name in HOSTILE[:-1]}
     for level in range(header["max_level"] + 1):
         assert read_tile(tiles.tile(level, 0)) == reference_tiles.tile(timeline, level, 0)
 

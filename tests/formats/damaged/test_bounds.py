@@ -53,12 +53,10 @@ from support.perfdata import (
     write_pipe,
 )
 from support.perfdata import tracepoints as t
+from support.perfdata.container import RECORD_LIMIT, attr_record
 from support.perfdata.formats import Common, Value
-from support.perfdata.packing import RECORD_LIMIT
-from support.perfdata.pipe import attr_record
-from support.perfdata.synthesised import Other
-from support.text_kinds import lines
-from support.text_steps import ENTRY, step
+from support.perfdata.records import Other
+from support.texts import ENTRY, lines, step
 from support.tracedat import Buffer, Contents, Entry, Packing, ring, version6, version7
 
 TRACING_DATA, EVENT_UPDATE, COMPRESSED = 66, 78, 81

@@ -20,7 +20,7 @@ from support.perfdata import X86_64, Bytes
 from support.perfdata import tracepoints as t
 from support.perfdata.formats import Common
 from support.small_captures import networking, small_captures
-from support.text_kinds import lines
+from support.texts import lines
 from support.tracedat import Buffer, Contents, Entry, ring, version6
 
 Tell = Callable[[float], object]

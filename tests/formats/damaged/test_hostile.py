@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import Capture, CaptureError
-from support.examples import examples
-from support.host import Fresh
+from support.host import Fresh, examples
 from support.mutation_worker import lay_out
 from support.mutations import Mutant, mutant
 from support.native_tables import ALL_TABLES, Answer, assert_conserved

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from support.mutation_run import run_mutants, told
+from support.mutation_worker import run_mutants, told
 from support.mutations import DAMAGES, mutant
 from support.small_captures import small_captures
 

@@ -10,8 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import Capture, CaptureError
-from support.examples import examples
-from support.host import Fresh
+from support.host import Fresh, examples
 from support.native_tables import rows
 from support.perfdata import MACHINES, Encoder, Sample, write_file, write_pipe
 from support.story import story

@@ -13,15 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import Capture
-from support.examples import examples
-from support.host import Fresh
+from support.host import Fresh, examples
 from support.narrator import recordings
-from support.narrowed import narrowed
 from support.native_tables import Answer, assert_conserved, gaps, rows
 from support.perfdata import MACHINES, Machine, Mmap, Mmap2, Recording, SampleType, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata.attr import READ_GROUP, READ_ID
 from support.perfdata.records import KernelSymbol
+from support.perfdata.timeline import narrowed
 from support.story import story
 from support.told import NET_RX, OPENSSL
 

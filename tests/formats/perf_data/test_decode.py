@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import Capture
-from support.examples import examples
-from support.host import Fresh
+from support.host import Fresh, examples
 from support.native_tables import rows
 from support.perfdata import (
     MACHINES,

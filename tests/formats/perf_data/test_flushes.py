@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.examples import examples
-from support.host import Fresh
+from support.host import Fresh, examples
 from support.narrator import BASE, recordings
 from support.native_tables import SUM_KEY, Answer, Row, by
 from support.perfdata import Cpu, Recording

@@ -11,7 +11,7 @@ from netcost_analysis.coverage import recorded_share
 from support.native_tables import gaps
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
-from support.text_capture import capture
+from support.texts import capture
 from support.told import NET_RX, OPENSSL, UDPSINK
 
 RANGES = ((0, 100, 400), (0, 200, 300), (0, 350, 500), (1, 450, 2_000), (1, 450, 460))

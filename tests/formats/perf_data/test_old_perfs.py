@@ -22,12 +22,11 @@ from support.perfdata import (
     SampleType,
     Where,
     write_file,
-    write_old_pipe,
     write_pipe,
 )
 from support.perfdata import tracepoints as t
 from support.perfdata.attr import TYPE_HARDWARE
-from support.perfdata.synthesised import HeaderFeature, Other
+from support.perfdata.records import HeaderFeature, Other
 from support.story import story
 
 T = SampleType
@@ -99,7 +98,7 @@ def test_old_pipes(tmp_path: Path, machine: Machine) -> None:
         for ids in ((), (3, 4)):
             told = [TOLD[0], *noise, *TOLD[1:]] if chrome else TOLD
             attr = cycles(80, ids)
-            data = write_old_pipe([attr], [], told, machine=machine, chrome=chrome)
+            data = write_pipe([attr], [], told, machine=machine, old=True, chrome=chrome)
             header = read_back(tmp_path, data).header()
             assert tuple(header[name] for name in features) == (said if chrome else (None,) * 6)
             # perf names the event by its attr, and in pipes of foreign byte order it gets lost.

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import Capture
-from support.examples import examples
-from support.host import Fresh
+from support.host import Fresh, examples
 from support.native_tables import rows
-from support.perf_dump import dumped_samples
+from support.oracle import dumped_samples
 from support.perfdata import (
     MACHINES,
     Attr,

@@ -17,8 +17,7 @@ from netcost_analysis import open_capture
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.display.export import rows
 from support.host import ROOT, missing, require_root_tracing, require_tool
-from support.oracle import run
-from support.perf_dump import dumped_samples
+from support.oracle import dumped_samples, run
 from support.perfdata.sample import CPU_MODES
 
 pytestmark = pytest.mark.live

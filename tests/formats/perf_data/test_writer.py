@@ -9,7 +9,6 @@ import pytest
 
 from netcost_analysis._native import Capture
 from support.host import Fresh, require_tool
-from support.narrowed import narrowed
 from support.oracle import perf_handler, perf_record_counts, perf_script_counts, run
 from support.perfdata import (
     MACHINES,
@@ -24,6 +23,7 @@ from support.perfdata import (
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.perfdata.attr import TYPE_HARDWARE
+from support.perfdata.timeline import narrowed
 from support.story import S, described, seen, story
 
 

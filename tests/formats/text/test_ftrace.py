@@ -13,7 +13,7 @@ from netcost_analysis._native import Capture
 from support.kit.record import made_again
 from support.live import EVENTS
 from support.native_tables import rows
-from support.text_compared import ABSENT, assert_same, by_cpu, tables
+from support.texts import ABSENT, assert_same, by_cpu, tables
 from support.tracedat.live import copy, instance, load, tell
 
 pytestmark = pytest.mark.measures

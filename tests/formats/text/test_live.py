@@ -17,7 +17,7 @@ from support.host import require_root_tracing
 from support.live import EVENTS, LIVE_LOAD
 from support.native_tables import ALL_TABLES, Answer, assert_conserved, gaps, rows
 from support.oracle import perf_script
-from support.text_compared import assert_same, tables
+from support.texts import assert_same, tables
 from support.tracedat.live import events, load, require_recording, trace_cmd_record
 from support.tracedat.report import trace_cmd
 

@@ -9,9 +9,7 @@ import pytest
 from netcost_analysis import CaptureError, open_capture
 from support.doors import DOORS
 from support.run_cli import Netcost
-from support.text_capture import capture
-from support.text_kinds import lines
-from support.text_steps import BEFORE, BEHIND
+from support.texts import BEFORE, BEHIND, capture, lines
 
 NAMES = """\
 sh 500 [000] 1.000001: sched:wakeup: a

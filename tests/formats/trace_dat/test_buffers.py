@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from netcost_analysis._native import Capture, CaptureError
-from support.narrowed import narrowed
 from support.native_tables import rows
 from support.perfdata import MACHINES, cpu, recording
 from support.perfdata import happenings as h
+from support.perfdata.timeline import narrowed
 from support.story import story
 from support.tracedat import Buffer, Dress, Packing, Style, version6, version7, write_trace_dat
 from support.tracedat.report import names, report, trace_cmd

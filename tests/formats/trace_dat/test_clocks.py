@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import Capture, CaptureError
-from support.examples import examples
-from support.host import Fresh
+from support.host import Fresh, examples
 from support.native_tables import ALL_TABLES, Answer, assert_conserved, rows
 from support.perfdata import MACHINES, X86_64, Machine, Recording, cpu, recording
 from support.perfdata import happenings as h

@@ -12,15 +12,14 @@ import netcost_analysis
 from netcost_analysis import open_capture
 from netcost_analysis._native import Capture, CaptureError
 from support.asked import lifetimes
-from support.examples import examples
-from support.host import Fresh
+from support.host import Fresh, examples
 from support.live import EVENTS
 from support.narrator import recordings
-from support.narrowed import narrowed
 from support.native_tables import Answer, assert_conserved, rows
 from support.perfdata import MACHINES, Cpu, Machine, Recording, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
+from support.perfdata.timeline import narrowed
 from support.story import story
 from support.told import OPENSSL, UDPSINK
 from support.tracedat import (
@@ -32,9 +31,16 @@ from support.tracedat import (
     write_trace_dat,
     write_tracefs,
 )
-from support.tracedat.dresses import dresses, machines
+from support.tracedat.dresses import (
+    LOSSES,
+    assert_same,
+    dresses,
+    losing,
+    machines,
+    tables,
+    without_repeats,
+)
 from support.tracedat.live import load, tracefs_folder
-from support.tracedat.told_twice import LOSSES, assert_same, losing, tables, without_repeats
 
 S = 1_000_000_000
 

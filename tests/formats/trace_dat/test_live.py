@@ -9,9 +9,8 @@ import pytest
 from netcost_analysis._native import Capture, CaptureError
 from support.live import EVENTS
 from support.native_tables import Answer, assert_conserved, rows
-from support.tracedat.compared import assert_same
 from support.tracedat.live import TRACING, events, load, require_recording, trace_cmd_record
-from support.tracedat.report import report, trace_cmd
+from support.tracedat.report import assert_same, report, trace_cmd
 
 pytestmark = pytest.mark.alone
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from netcost_analysis._native import Capture, CaptureError
 from support.bounded import bounded
-from support.examples import examples
-from support.host import Fresh
+from support.host import Fresh, examples
 from support.perfdata import MACHINES, X86_64, Recording, cpu, recording
 from support.perfdata import happenings as h
 from support.tracedat import Buffer, Contents, Dress, Packing, version6, version7

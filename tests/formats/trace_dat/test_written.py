@@ -10,21 +10,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis._native import Capture
-from support.examples import examples
-from support.host import Fresh
+from support.host import Fresh, examples
 from support.narrator import recordings
-from support.narrowed import narrowed
 from support.native_tables import rows
 from support.perfdata import MACHINES, Machine, Recording, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata.formats import Common
+from support.perfdata.timeline import narrowed
 from support.story import story
 from support.tracedat import Beside, Dress, Packing, Style, write_trace_dat
 from support.tracedat import options as o
 from support.tracedat import own_events as own
-from support.tracedat.dresses import dresses, machines, with_gaps
+from support.tracedat.dresses import (
+    LOSSES,
+    assert_same,
+    dresses,
+    losing,
+    machines,
+    tables,
+    with_gaps,
+    without_repeats,
+)
 from support.tracedat.report import contexts, names, number, report, trace_cmd
-from support.tracedat.told_twice import LOSSES, assert_same, losing, tables, without_repeats
 
 S = 1_000_000_000
 NONE = Packing("none")

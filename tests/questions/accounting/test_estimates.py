@@ -10,7 +10,7 @@ from netcost_analysis import Answer, CaptureError, open_capture, parse_openssl_s
 from support.doctored import doctored, speed
 from support.perfdata import recording
 from support.perfdata.tracepoints import IRQ_FORMATS
-from support.robbed import robbed
+from support.told import robbed
 
 OPENSSL_1 = """\
 Doing aes-256 cbc for 10s on 16 size blocks: 26596388 aes-256 cbc's in 4.01s

@@ -8,11 +8,9 @@ import pytest
 
 import netcost_analysis as netcost
 from support.asked import irq_gaps, poll_costs, softirq_chains, softirq_runs
-from support.chains import CHAIN, drawn
-from support.interrupt_pairs import Happenings, irq, raised, softirq
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
-from support.told import NET_RX, OPENSSL
+from support.told import CHAIN, NET_RX, OPENSSL, Happenings, drawn, irq, raised, softirq
 
 PARTS = ["poll_ns", "outside_polls_ns", "nested_ns"]
 

@@ -11,12 +11,10 @@ import pytest
 
 import netcost_analysis as netcost
 from support.asked import device_batches, packet_costs, poll_costs, rate_curve
-from support.chains import drawn
-from support.interrupt_pairs import irq, softirq
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.sweeps import AROUND_NS, Told, sweep
-from support.told import NET_RX
+from support.told import NET_RX, drawn, irq, softirq
 
 IRQ, CORE, FIXED, MARGINAL = 300, 120, 1_500, 400
 SIZES = list(range(1, 65)) * 10

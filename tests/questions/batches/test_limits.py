@@ -14,13 +14,11 @@ from netcost_analysis.questions.batches.kernel_limits import KernelLimits
 from support.asked import poll_sizes
 from support.device_bundles import bundle
 from support.host import ROOT
-from support.interrupt_pairs import Happenings, raised, softirq
 from support.kept import kept
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
-from support.timelines import timeline
-from support.told import OPENSSL, UDPSINK
+from support.told import OPENSSL, UDPSINK, Happenings, raised, softirq, timeline
 
 MS = 1_000_000
 LIMITS = {"budget": 300, "usecs": 8_000, "hz": 250}

@@ -10,15 +10,26 @@ from hypothesis import strategies as st
 
 from netcost_analysis.stats.histogram import bins
 from support.asked import long_softirqs, raise_delays, rps_dispatch, softirq_runs, softirq_sizes
-from support.chains import CHAIN, drawn
-from support.examples import examples
-from support.interrupt_pairs import Happenings, irq, raised, softirq
+from support.host import examples
 from support.kept import kept
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
-from support.timelines import timeline
-from support.told import KSOFTIRQD, NET_RX, OPENSSL, RCU, TIMER, UDPSINK
+from support.told import (
+    CHAIN,
+    KSOFTIRQD,
+    NET_RX,
+    OPENSSL,
+    RCU,
+    TIMER,
+    UDPSINK,
+    Happenings,
+    drawn,
+    irq,
+    raised,
+    softirq,
+    timeline,
+)
 
 
 def test_the_delay_by_vector_origin_and_thread(tmp_path: Path) -> None:

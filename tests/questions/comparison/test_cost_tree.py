@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import netcost_analysis as netcost
 from netcost_analysis.questions.comparison.cost_branches import LEVELS, moved_between
 from support.compared import recorded
-from support.examples import examples
-from support.host import Fresh
+from support.host import Fresh, examples
 
 NUMBERS = ("base_ns", "new_ns", "base_ns_per_unit", "new_ns_per_unit", "difference_ns")
 

@@ -8,8 +8,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.questions.completeness.verdicts import CounterRow, judged
 from support.asked import completeness
-from support.completeness import named, row
-from support.counted_beside import BEFORE, beside
+from support.counted_beside import BEFORE, beside, named, row
 from support.device_bundles import bundle
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h

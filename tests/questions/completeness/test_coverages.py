@@ -18,13 +18,13 @@ from support.asked import (
     network_cost,
     rolling_stolen,
 )
+from support.counted_beside import SILENT, opened, robbed
 from support.kept import kept
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.run_cli import Netcost
 from support.told import NET_RX, OPENSSL, TIMER, UDPSINK
-from support.unrecorded import SILENT, opened, robbed
 
 Drawn = Callable[..., netcost_analysis.Timeline]
 

@@ -6,7 +6,7 @@ import pytest
 
 import netcost_analysis as netcost
 from support.asked import completeness
-from support.completeness import named, row
+from support.counted_beside import named, row
 from support.host import SAMPLES
 
 

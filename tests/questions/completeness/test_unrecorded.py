@@ -16,8 +16,7 @@ from support.asked import (
     ledger,
     stolen,
 )
-from support.completeness import named
-from support.counted_beside import beside
+from support.counted_beside import COUNT, LENGTHS, SILENT, beside, named, opened, robbed
 from support.device_bundles import bundle
 from support.host import SAMPLES
 from support.kept import kept
@@ -26,7 +25,6 @@ from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.run_cli import Netcost
 from support.told import OPENSSL, RCU, TIMER, UDPSINK
-from support.unrecorded import COUNT, LENGTHS, SILENT, opened, robbed
 
 
 def test_the_truth_lies_in_the_range(tmp_path: Path) -> None:

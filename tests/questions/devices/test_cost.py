@@ -12,10 +12,9 @@ from netcost_analysis.errors import ArgumentError
 from support.asked import device_cost, device_flags
 from support.device_bundles import bundle, link, net_dev, opened
 from support.host import SAMPLES
-from support.interrupt_pairs import irq, softirq
 from support.perfdata import Cpu, cpu
 from support.perfdata import happenings as h
-from support.told import NET_RX, OPENSSL, UDPSINK
+from support.told import NET_RX, OPENSSL, UDPSINK, irq, softirq
 
 NICS = sorted((SAMPLES / "nic-guest").glob("*.zst"))
 

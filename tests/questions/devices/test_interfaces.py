@@ -14,10 +14,9 @@ from netcost_analysis.questions.devices import device_saturation, interfaces
 from support.asked import device_cost, device_flags, device_time
 from support.device_bundles import addressed, bundle, full_stamps, link, net_dev, opened
 from support.host import SAMPLES
-from support.interrupt_pairs import raised
 from support.perfdata import cpu
 from support.perfdata import happenings as h
-from support.told import OPENSSL
+from support.told import OPENSSL, raised
 
 WRONG_TYPES = (
     '[1, null, {}, {"ifname": 7}, {"ifname": "eth0", "flags": 5, "promiscuity": "x"}]',

@@ -21,22 +21,30 @@ from support.asked import (
     irq_gaps,
 )
 from support.device_bundles import bundle, link, net_dev, opened
-from support.device_timelines import drawn, rows_of
 from support.host import SAMPLES
-from support.interrupt_pairs import Happenings, irq, softirq
 from support.oracle import perf_kwork
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
-from support.timelines import timeline
-from support.told import NAPI_THREAD, NET_RX, OPENSSL, UDPSINK
+from support.told import (
+    NAPI_THREAD,
+    NET_RX,
+    OPENSSL,
+    UDPSINK,
+    Happenings,
+    device_cpus,
+    irq,
+    rows_of,
+    softirq,
+    timeline,
+)
 
 NICS = sorted((SAMPLES / "nic-guest").glob("*.zst"))
 
 
 # What no device can be charged with has rows of its own.
 def test_time_by_device_and_of_no_device(tmp_path: Path) -> None:
-    rows = rows_of(device_time(timeline(tmp_path, *drawn())))
+    rows = rows_of(device_time(timeline(tmp_path, *device_cpus())))
     names = ("kind", "hardirq_ns", "poll_ns", "outside_polls_ns", "ns", "interrupts", "packets")
     assert {key: tuple(row[name] for name in names) for key, row in rows.items()} == {
         ("eth0", 0): ("device", 10, 39, None, 49, 1, 6),
@@ -53,7 +61,7 @@ def test_time_by_device_and_of_no_device(tmp_path: Path) -> None:
 
 
 def test_the_matrix_has_a_row_per_thief_and_cpu(tmp_path: Path) -> None:
-    answer = timeline(tmp_path, *drawn()).ask.devices.device_matrix()
+    answer = timeline(tmp_path, *device_cpus()).ask.devices.device_matrix()
     rows = answer.frame.set_index(["thief", "cpu"])
     first = [("eth0", 0), ("eth0", 1), (BACKLOG_POLL, 0), (BACKLOG_POLL, 1)]
     assert list(rows.index[:4]) == first
@@ -103,7 +111,7 @@ def test_the_matrix_has_a_row_per_thief_and_cpu(tmp_path: Path) -> None:
 def test_what_was_not_recorded_is_unknown(
     tmp_path: Path, formats: list[Any], thief: str, expected: dict[str, Any]
 ) -> None:
-    made = timeline(tmp_path, *drawn(), formats=tuple(formats))
+    made = timeline(tmp_path, *device_cpus(), formats=tuple(formats))
     row = rows_of(device_time(made))[thief, 0]
     assert {name: row[name] for name in expected} == expected
     matrix = rows_of(device_matrix(made))
@@ -112,7 +120,7 @@ def test_what_was_not_recorded_is_unknown(
 
 
 def test_neither_interrupts_nor_polls_is_an_error(tmp_path: Path) -> None:
-    made = timeline(tmp_path, *drawn(), formats=(t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT))
+    made = timeline(tmp_path, *device_cpus(), formats=(t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT))
     for name in ("time", "matrix", "time_series", "cost", "summary"):
         refusal = made.ask(f"device_{name}").refusal
         assert isinstance(refusal, MissingEventsError)
@@ -144,7 +152,7 @@ def test_a_loss_shows_as_unknown_share(tmp_path: Path) -> None:
 
 # The window is 100 to 400, bins are 80 to 160, 160 to 240, ...
 def test_bins_are_cut_by_the_window(tmp_path: Path) -> None:
-    answer = timeline(tmp_path, *drawn()).ask.devices.device_time_series(bin_ns=80)
+    answer = timeline(tmp_path, *device_cpus()).ask.devices.device_time_series(bin_ns=80)
     columns = ["start_ns", "end_ns", "hardirq_ns", "poll_ns", "ns"]
     rows = {device: of[columns].values.tolist() for device, of in answer.frame.groupby("device")}
     assert rows == {
@@ -204,7 +212,7 @@ def test_interrupt_time_is_that_of_perf_kwork(sample: Path) -> None:
 
 
 def test_a_line_is_mapped_by_polls_then_by_name_then_by_bus(tmp_path: Path) -> None:
-    first, second = drawn()
+    first, second = device_cpus()
     names = {33: "i40e-eth1-TxRx-3", 34: "eth01", 36: "comp0@pci:0000:01:00.0"}
     more = [irq(20 * line, 20 * line + 5, line=line, name=name) for line, name in names.items()]
     links = {"eth0": "virtio9", "eth1": "virtio8", "eth2": "0000:01:00.0"}

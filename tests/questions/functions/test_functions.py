@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from netcost_analysis._native import CaptureError, folded
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.samples.rules import ASIDE, GROUPS, OWN, read, rules
-from support.examples import examples
+from support.host import examples
 from support.stacks import CLOCK, CYCLES, USER, Stack, capture_of, shares, stack
 
 NAMES = ("a", "ab", "abc.isra.0", "b [mod]", "bc [other]", "c+0x80", "c", "?")

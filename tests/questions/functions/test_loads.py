@@ -13,7 +13,7 @@ from netcost_analysis.errors import AbsentError
 from netcost_analysis.parsers.proc_text import ram, virtual_areas
 from netcost_analysis.questions.functions.data_objects import data_objects, decoded
 from support import load_captures as made
-from support.examples import examples
+from support.host import examples
 from support.kept import kept
 from support.load_captures import Load, loads_of, source
 from support.stacks import T

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from netcost_analysis.plots.palette import CAUSE, TASK_STATE
 from netcost_analysis.questions.migration import plots as migration_plots
 from netcost_analysis.questions.processes import plots
-from support.colours import DEFICIENT, lab
+from support.pictures import DEFICIENT, lab
 
 
 def labels(ax: Axes) -> list[str]:

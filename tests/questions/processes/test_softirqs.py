@@ -12,9 +12,8 @@ from support.asked import client_and_server, softirq_time, traffic_pairs
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
-from support.talk import talk
-from support.timelines import timeline
-from support.told import KSOFTIRQD, NET_RX, OPENSSL, RCU, TIMER, UDPSINK
+from support.talking import talk
+from support.told import KSOFTIRQD, NET_RX, OPENSSL, RCU, TIMER, UDPSINK, timeline
 
 # Preempted, in the recorded format of the written captures.
 PREEMPTED = 256

@@ -14,8 +14,7 @@ from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.talking import Talk
-from support.timelines import timeline
-from support.told import OPENSSL, RCU, UDPSINK
+from support.told import OPENSSL, RCU, UDPSINK, timeline
 
 # Preempted, in the recorded format of the written captures.
 PREEMPTED = 256

@@ -11,8 +11,8 @@ import netcost_analysis as netcost
 from netcost_analysis.questions.processes.traffic import traffic
 from support.asked import softirq_time, stolen, traffic_owners, traffic_pairs
 from support.host import SAMPLES
-from support.in_parts import take_in_parts
 from support.kept import kept
+from support.large import take_in_parts
 from support.perfdata import Recording, cpu
 from support.perfdata import happenings as h
 from support.perfdata.tracepoints import FORMATS, SK_DATA_READY, SKB_EVENTS

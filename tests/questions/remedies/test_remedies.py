@@ -16,8 +16,7 @@ from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata.features import Header
 from support.perfdata.tracepoints import FORMATS
-from support.robbed import robbed
-from support.told import KSOFTIRQD, NET_RX, OPENSSL, UDPSINK
+from support.told import KSOFTIRQD, NET_RX, OPENSSL, UDPSINK, robbed
 
 # Of robbed(): 12 rounds, from the first event to the last.
 ROUNDS, ROUND, LAST = 12, 100_000, 1_000 + 11 * 100_000 + 60_000

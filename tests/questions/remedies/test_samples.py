@@ -8,7 +8,7 @@ from netcost_analysis.questions.stolen import stolen_from
 from netcost_analysis.timeline.task import rows_of
 from support.asked import remedies
 from support.kept import kept
-from support.samples import ALL
+from support.subjects import ALL
 
 PAIRS = "local-regression-traced/loopback-udp-defer{}-rps{}-twocpu-1.netcost.tar.zst"
 SAMPLES = [

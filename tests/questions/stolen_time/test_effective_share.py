@@ -9,17 +9,15 @@ import pytest
 import netcost_analysis as netcost
 from support.asked import effective_share, stolen
 from support.host import SAMPLES
-from support.in_parts import take_in_parts
-from support.interrupted import told
+from support.large import take_in_parts
+from support.oracle import printed
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
-from support.printed import printed
-from support.timelines import timeline
-from support.told import IDLE, NET_RX, OPENSSL, UDPSINK
+from support.told import IDLE, NET_RX, OPENSSL, UDPSINK, interrupted, timeline
 
 
 def test_effective_share_by_hand(tmp_path: Path) -> None:
-    got = effective_share(timeline(tmp_path, told())).loc["openssl"]
+    got = effective_share(timeline(tmp_path, interrupted())).loc["openssl"]
     assert (got["on_cpu_ns"], got["task_ns"]) == (360, 270)
     assert got["effective_share"] == pytest.approx(270 / 400)
     # No bundle, no configuration: what a monitor shows is not known.

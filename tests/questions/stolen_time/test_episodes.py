@@ -13,11 +13,11 @@ from netcost_analysis.errors import ArgumentError
 from netcost_analysis.timeline.task import ALL, Group
 from support.asked import episodes, stolen
 from support.host import SAMPLES
-from support.in_parts import take_in_parts
 from support.kept import kept
+from support.large import take_in_parts
+from support.oracle import printed
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
-from support.printed import printed
 from support.told import NET_RX, OPENSSL, RCU, UDPSINK
 
 

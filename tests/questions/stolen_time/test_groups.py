@@ -12,12 +12,12 @@ from netcost_analysis.questions.stolen_sums import StolenSums, shares_of, stolen
 from netcost_analysis.timeline.owners import Victim
 from netcost_analysis.timeline.task import Group
 from support.asked import stolen
+from support.counted_beside import SILENT, opened, robbed
 from support.kept import kept
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.run_cli import Netcost
 from support.told import OPENSSL, UDPSINK
-from support.unrecorded import SILENT, opened, robbed
 
 BUNDLES = ("nic-stolen-time", "veth-stolen-time", "stolen-time-tcp.netcost.tar.zst")
 # Eight tasks of one name, one after the other on CPU 0, each for 11 us.

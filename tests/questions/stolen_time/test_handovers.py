@@ -10,10 +10,10 @@ import pytest
 import netcost_analysis as netcost
 from support.asked import episodes, handovers, softirq_runs, stolen
 from support.kept import kept
+from support.oracle import printed
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
-from support.printed import printed
 from support.told import KSOFTIRQD, NAPI_THREAD, NET_RX, OPENSSL, RCU, UDPSINK
 
 MS = 1_000_000

@@ -10,9 +10,8 @@ from hypothesis import given
 
 import netcost_analysis as netcost
 from support.asked import handovers
-from support.examples import examples
-from support.host import Fresh
-from support.in_parts import take_in_parts
+from support.host import Fresh, examples
+from support.large import take_in_parts
 from support.narrator import recordings
 from support.perfdata import Recording, cpu, recording
 from support.perfdata import happenings as h

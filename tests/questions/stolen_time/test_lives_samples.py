@@ -10,7 +10,7 @@ from support.asked import accounts, effective_share, lifetimes, run_queue, stole
 from support.host import SAMPLES
 from support.kept import kept
 from support.run_cli import Netcost
-from support.samples import ALL
+from support.subjects import ALL
 
 
 # Waits are the same time as in a life: but for those under another name and those that go on.

@@ -15,8 +15,7 @@ from support.doctored import doctored
 from support.host import SAMPLES
 from support.perfdata import cpu
 from support.perfdata import happenings as h
-from support.timelines import timeline
-from support.told import OPENSSL, UDPSINK
+from support.told import OPENSSL, UDPSINK, timeline
 
 
 # openssl |irq 32 50..60| every 100 ns, until it ends at 3050, and the recording at 3150. As it ends

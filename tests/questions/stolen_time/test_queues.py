@@ -6,7 +6,7 @@ import pytest
 from netcost_analysis.questions.stolen_time.thieves import lines_of
 from support.asked import queues
 from support.kept import kept
-from support.printed import printed
+from support.oracle import printed
 
 
 # Which handler raised NET_RX, and whom it polled next: read off the lines of perf script.

@@ -8,12 +8,10 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.timeline.task import ALL
 from support.asked import cost_classes, ledger, stolen, thieves
-from support.interrupted import told
 from support.kept import kept
 from support.perfdata import cpu
 from support.perfdata import happenings as h
-from support.timelines import timeline
-from support.told import IDLE, KSOFTIRQD, NET_RX, UDPSINK
+from support.told import IDLE, KSOFTIRQD, NET_RX, UDPSINK, interrupted, timeline
 
 BUNDLES = ["nic-stolen-time", "stolen-time-top.netcost.tar.zst", "veth-stolen-time"]
 
@@ -24,7 +22,7 @@ def sample(request: pytest.FixtureRequest) -> netcost.Timeline:
 
 
 def test_classes_by_hand(tmp_path: Path) -> None:
-    got = cost_classes(timeline(tmp_path, told()))
+    got = cost_classes(timeline(tmp_path, interrupted()))
     rows = {
         (row.comm, row.cost_class, row.is_network): row.ns
         for row in got.fillna({"is_network": ""}).itertuples()

@@ -6,8 +6,7 @@ import pytest
 
 from support.perfdata import cpu
 from support.perfdata import happenings as h
-from support.timelines import timeline
-from support.told import IDLE, OPENSSL
+from support.told import IDLE, OPENSSL, timeline
 
 KIT, PERF = h.Task(70, "netcost-record"), h.Task(80, "perf")
 SLEEP = h.Task(90, "date")

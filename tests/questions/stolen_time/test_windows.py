@@ -14,19 +14,17 @@ from netcost_analysis.questions.stolen_time.rolling_stolen import (
 from netcost_analysis.timeline.owners import KIND_COLUMNS
 from netcost_analysis.timeline.task import ALL
 from support.asked import rolling_stolen, stolen
-from support.interrupted import told
 from support.kept import kept
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
-from support.timelines import timeline
-from support.told import OPENSSL, UDPSINK
+from support.told import OPENSSL, UDPSINK, interrupted, timeline
 
 BUNDLES = ["nic-stolen-time", "stolen-time-top.netcost.tar.zst", "veth-stolen-time"]
 
 
 def test_windows_roll(tmp_path: Path) -> None:
-    line = timeline(tmp_path, told())
+    line = timeline(tmp_path, interrupted())
     origin = line.summary["start_ns"]
     assert origin % 100 == 0
     got = rolling_stolen(line, window_ns=200, step_ns=100, victim=ALL)
@@ -56,7 +54,7 @@ def test_windows_roll(tmp_path: Path) -> None:
 
 # What is unknown from 100 to 200 is half of the windows that hold it.
 def test_windows_say_how_much_is_known(tmp_path: Path) -> None:
-    line = timeline(tmp_path, told())
+    line = timeline(tmp_path, interrupted())
     frame = rolling_stolen(line, 200, 100, victim=ALL)
     assert frame["unknown_cpu_share"].tolist() == [0.0] * 3
     sums = line.sums(100).copy()
@@ -66,7 +64,7 @@ def test_windows_say_how_much_is_known(tmp_path: Path) -> None:
 
 
 def test_windows_are_cut_where_the_timeline_is(tmp_path: Path) -> None:
-    line = timeline(tmp_path, told(5))
+    line = timeline(tmp_path, interrupted(5))
     got = rolling_stolen(line, window_ns=300, step_ns=300, victim=ALL)
     assert (got["end_ns"] - got["start_ns"]).tolist() == [295, 100]
     assert got["on_cpu_ns"].tolist() == [295, 100]
@@ -75,7 +73,7 @@ def test_windows_are_cut_where_the_timeline_is(tmp_path: Path) -> None:
 
 
 def test_windows_that_cannot_be(tmp_path: Path) -> None:
-    line = timeline(tmp_path, told())
+    line = timeline(tmp_path, interrupted())
     with pytest.raises(ArgumentError, match="of steps"):
         rolling_stolen(line, 250, 100)
     with pytest.raises(ArgumentError, match="by="):
@@ -110,7 +108,7 @@ def test_windows_of_nothing(tmp_path: Path) -> None:
 
 def test_windows_without_switches(tmp_path: Path) -> None:
     formats = (*t.IRQ_FORMATS, t.NAPI_POLL)
-    got = rolling_stolen(timeline(tmp_path, told(), formats=formats), 200, 100)
+    got = rolling_stolen(timeline(tmp_path, interrupted(), formats=formats), 200, 100)
     assert got["on_cpu_ns"].isna().all()
     assert got["stolen_share"].isna().all()
     assert got["stolen_cpu_share"].notna().all()

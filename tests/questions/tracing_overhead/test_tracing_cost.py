@@ -20,9 +20,9 @@ from support.asked import corrected_stolen, event_cost, tracing_cost
 from support.calibrated import told
 from support.host import SAMPLES
 from support.kept import kept
+from support.oracle import printed
 from support.perfdata import recording
 from support.perfdata import tracepoints as t
-from support.printed import printed
 from support.told import OPENSSL, UDPSINK
 
 CHECKED = "cost         ok    {} ns an event (perf, measured here just now) are 0.3 % of one CPU\n"

@@ -1,18 +1,27 @@
 # Captures written from descriptions: no opaque binaries in this repository. Low layer: machine.py,
-# attr.py, sample.py, records.py, synthesised.py, encoder.py, formats.py, tracing.py, features.py,
-# container.py, pipe.py, packing.py; high layer: happenings.py, simulate.py, timeline.py.
+# attr.py, sample.py, records.py, formats.py, features.py, container.py; high layer: happenings.py,
+# simulate.py, timeline.py.
 
 from .attr import USUAL, Attr, SampleType
-from .container import write_directory, write_file
-from .encoder import Encoder
+from .container import Encoder, wrapped, write_directory, write_file, write_pipe
 from .features import Header
 from .formats import Common, Field, Format
 from .machine import MACHINES, X86_64, Machine
-from .packing import wrapped
-from .pipe import write_old_pipe, write_pipe
-from .records import Comm, Fork, Mmap, Mmap2, Record, Throttle
+from .records import (
+    Auxtrace,
+    Bytes,
+    Comm,
+    EventType,
+    FinishedRound,
+    Fork,
+    IdIndex,
+    Mmap,
+    Mmap2,
+    Other,
+    Record,
+    Throttle,
+)
 from .sample import Branch, Counts, Sample, Where
-from .synthesised import Auxtrace, Bytes, EventType, FinishedRound, IdIndex, Other
 from .timeline import Cpu, Recording, cpu, recording
 
 __all__ = [
@@ -50,6 +59,5 @@ __all__ = [
     "wrapped",
     "write_directory",
     "write_file",
-    "write_old_pipe",
     "write_pipe",
 ]

@@ -1,17 +1,20 @@
-# How perf stores records: in a file with a table of contents, or in a directory with one file of
-# records per recording thread. Pipes are in pipe.py.
+# How perf stores records: in a file with a table of contents, in a directory with one file of
+# records per recording thread, or in a pipe, where everything is a record.
 
+import gzip
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+import zstandard
+
 from .attr import Attr
-from .encoder import Encoder
-from .features import COMPRESSED, DIR_FORMAT, USUAL_HEADER, Header, features
+from .features import COMPRESSED, DIR_FORMAT, TRACING_DATA, USUAL_HEADER, Header, features
 from .formats import Format
 from .machine import X86_64, Machine, padded
-from .packing import compressed_records
-from .records import Record
-from .sample import Sample
+from .records import Auxtrace, Bytes, EventType, HeaderFeature, Other, Record
+from .sample import CPU_MODES, Layout, Sample
 
 # Version 2 of the magic is a number and turns around with the byte order; version 1 was text, and
 # only the size of the attrs tells the order.
@@ -123,3 +126,130 @@ def write_directory(
     )
     for number, share in enumerate(records[1:]):
         (path / f"data.{number}").write_bytes(Encoder(attrs, machine).all(share))
+
+
+SAMPLE = 9
+
+
+# Descriptions of records to bytes.
+@dataclass(frozen=True)
+class Encoder:
+    attrs: Sequence[Attr]
+    machine: Machine = X86_64
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout(self.attrs, self.machine)
+
+    def encode(self, record: Record | Sample) -> bytes:
+        layout = self.layout
+        if isinstance(record, Sample):
+            return self.framed(SAMPLE, layout.sample(record), CPU_MODES[record.mode])
+        if isinstance(record, Bytes):
+            return record.content
+        body = record.body(layout)
+        where = getattr(record, "where", None)
+        if where is not None:
+            body += layout.tail(where)
+        framed = self.framed(record.type, body, record.misc)
+        return framed + record.payload if isinstance(record, Auxtrace) else framed
+
+    def framed(self, type_: int, body: bytes, misc: int = 0) -> bytes:
+        return self.machine.pack("IHH", type_, misc, len(body) + 8) + body
+
+    def all(self, records: Iterable[Record | Sample]) -> bytes:
+        return b"".join(self.encode(record) for record in records)
+
+
+# perf cuts its compressed output into records of at most this (PERF_SAMPLE_MAX_SIZE - 1).
+RECORD_LIMIT = 65535 - 8
+
+
+def compressed_records(data: bytes, version: int, machine: Machine, chunk: int = 20_000) -> bytes:
+    # One zstd frame runs through all records and is flushed, not ended, at each: so does perf,
+    # whose chunks follow its buffers and not the records inside, so a record may start in one and
+    # end in the next.
+    packer = zstandard.ZstdCompressor(level=1).compressobj()
+    result = b""
+    for start in range(0, len(data), chunk):
+        packed = packer.compress(data[start : start + chunk]) + packer.flush(
+            zstandard.COMPRESSOBJ_FLUSH_BLOCK
+        )
+        for cut in range(0, len(packed), RECORD_LIMIT - 16):
+            piece = packed[cut : cut + RECORD_LIMIT - 16]
+            if version == 1:
+                result += machine.pack("IHH", 81, 0, 8 + len(piece)) + piece
+            else:
+                body = machine.pack("Q", len(piece)) + padded(piece, 8)
+                result += machine.pack("IHH", 83, 0, 8 + len(body)) + body
+    return result
+
+
+def wrapped(data: bytes, kind: str, members: int = 1) -> bytes:
+    """
+    A whole capture as gzip or zstd would pack it.
+
+    :param kind: "gzip" or "zstd"
+    :param members: how many gzip members, or zstd frames, one after another, to spread it over
+    """
+    size = max(1, -(-len(data) // members))
+    parts = (data[at : at + size] for at in range(0, len(data) or 1, size))
+    if kind == "gzip":
+        # Without the time of day, or mutants would differ from run to run.
+        return b"".join(gzip.compress(part, mtime=0) for part in parts)
+    return b"".join(map(zstandard.ZstdCompressor().compress, parts))
+
+
+HEADER_ATTR, HEADER_TRACING_DATA = 64, 66
+# ChromeOS' old pipes had a record type per feature: this plus the feature, up to the last.
+OLD_FEATURES, LAST_OLD_FEATURE = 66, 14
+
+
+def attr_record(attr: Attr, machine: Machine) -> Other:
+    # misc means nothing here, and perf 3.3 left in it what was on its stack.
+    return Other(HEADER_ATTR, padded(attr.encode(machine), 8) + machine.words(attr.ids), 4140)
+
+
+# Like AUXTRACE: header.size covers the size word and not what follows it.
+def tracing_record(tracing: bytes, machine: Machine) -> bytes:
+    data = padded(tracing, 8)
+    return machine.pack("IHH", HEADER_TRACING_DATA, 0, 12) + machine.pack("I", len(data)) + data
+
+
+def write_pipe(
+    attrs: Sequence[Attr],
+    formats: Iterable[Format],
+    records: Records,
+    header: Header = USUAL_HEADER,
+    machine: Machine = X86_64,
+    *,
+    compressed: int = 0,
+    old: bool = False,
+    chrome: bool = False,
+) -> bytes:
+    """
+    Bytes of a perf.data pipe, as ``perf record -o -`` writes it.
+
+    :param compressed: 0, or the version (1, 2) of the COMPRESSED records to pack the data into
+    :param old: as perf before 3.11: no features, names as records of their own
+    :param chrome: as ChromeOS' perf of that time: features in front of everything, under numbers
+        that mean other things elsewhere
+    """
+    encoder = Encoder(attrs, machine)
+    found = features(machine, header, attrs, formats)
+    tracing = found.pop(TRACING_DATA, None)
+    if compressed:
+        found[COMPRESSED] = machine.pack("IIIII", compressed, 1, 1, 4, 528384)
+    result = magic(machine) + machine.pack("Q", 16)
+    if chrome:
+        first = {bit: data for bit, data in found.items() if bit <= LAST_OLD_FEATURE}
+        result += encoder.all(Other(OLD_FEATURES + bit, data) for bit, data in first.items())
+    result += encoder.all(attr_record(attr, machine) for attr in attrs)
+    if old:
+        result += encoder.all(EventType(attr.config, attr.name) for attr in attrs)
+    else:
+        result += encoder.all(HeaderFeature(bit, data) for bit, data in sorted(found.items()))
+    if tracing is not None:
+        result += tracing_record(tracing, machine)
+    data = encoder.all(records)
+    return result + (compressed_records(data, compressed, machine) if compressed else data)

@@ -1,12 +1,11 @@
-# Header features (tools/perf/util/header.c).
+# Header features (tools/perf/util/header.c), and how both recorders keep the formats of events.
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .attr import CLOCKS, Attr
 from .formats import Format
 from .machine import Machine, padded
-from .tracing import tracing_data
 
 TRACING_DATA, HOSTNAME, OSRELEASE, VERSION, ARCH, NRCPUS = 1, 3, 4, 5, 6, 7
 CMDLINE, EVENT_DESC, SAMPLE_TIME, CLOCKID, DIR_FORMAT, COMPRESSED, CLOCK_DATA = (
@@ -54,11 +53,7 @@ def features(
     found: dict[int, bytes] = {}
     formats = list(formats)
     if formats:
-        found[TRACING_DATA] = tracing_data(
-            *(machine, formats, dict(header.saved_cmdlines)),
-            kallsyms=header.kallsyms,
-            version=header.tracing_version,
-        )
+        found[TRACING_DATA] = tracing_data(machine, header, formats)
     strings = {
         HOSTNAME: header.hostname,
         OSRELEASE: header.os_release,
@@ -95,3 +90,64 @@ def event_desc(machine: Machine, attrs: Sequence[Attr]) -> bytes:
         )
         data += b"".join(machine.pack("Q", identity) for identity in attr.ids)
     return data
+
+
+HEADER_EVENT = (
+    "# compressed entry header\n\ttype_len    :    5 bits\n"
+    "\ttime_delta  :   27 bits\n"
+    "\tarray       :   32 bits\n\n"
+    "\tpadding     : type == 29\n\ttime_extend : type == 30\n"
+    "\ttime_stamp : type == 31\n\tdata max type_len  == 28\n"
+)
+
+
+# The file events/header_page: where the kernel's long is told, and how large a sub-buffer is.
+def header_page(machine: Machine, page_size: int = 4096) -> str:
+    commit, data = machine.word, 8 + machine.word
+    return (
+        "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+        f"\tfield: local_t commit;\toffset:8;\tsize:{commit};\tsigned:1;\n"
+        "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+        f"\tfield: char data;\toffset:{data};\tsize:{page_size - data};\tsigned:0;\n"
+    )
+
+
+def sized(text: str, machine: Machine) -> bytes:
+    return machine.pack("Q", len(text.encode())) + text.encode()
+
+
+def counted(text: str, machine: Machine) -> bytes:
+    return machine.pack("I", len(text.encode())) + text.encode()
+
+
+def header_info(machine: Machine, page_size: int = 4096) -> bytes:
+    page = b"header_page\0" + sized(header_page(machine, page_size), machine)
+    return page + b"header_event\0" + sized(HEADER_EVENT, machine)
+
+
+def event_formats(formats: Sequence[Format], machine: Machine) -> bytes:
+    systems = sorted({one.system for one in formats})
+    data = machine.pack("I", len(systems))
+    for system in systems:
+        members = [one for one in formats if one.system == system]
+        data += system.encode() + b"\0" + machine.pack("I", len(members))
+        data += b"".join(sized(one.text(machine), machine) for one in members)
+    return data
+
+
+def cmdlines(names: Mapping[int, str], machine: Machine) -> bytes:
+    return sized("".join(f"{pid} {comm}\n" for pid, comm in names.items()), machine)
+
+
+# What carries every event's format (tools/perf/util/trace-event-info.c).
+def tracing_data(machine: Machine, header: Header, formats: Sequence[Format]) -> bytes:
+    data = b"\x17\x08\x44tracing" + header.tracing_version.encode() + b"\0"
+    data += bytes([machine.order == ">", machine.word])
+    # The size of a page, and no formats of ftrace's own events.
+    data += machine.pack("I", 4096) + header_info(machine) + machine.pack("I", 0)
+    data += event_formats(formats, machine) + counted(header.kallsyms, machine)
+    # No formats of trace_printk.
+    data += machine.pack("I", 0)
+    if header.tracing_version < "0.6":
+        return data
+    return data + cmdlines(dict(header.saved_cmdlines), machine)

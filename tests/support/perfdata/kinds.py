@@ -2,8 +2,10 @@
 
 from .records import (
     MISC_PER_TYPE,
+    BuildId,
     Comm,
     Fork,
+    IdIndex,
     KernelSymbol,
     Lost,
     LostSamples,
@@ -15,7 +17,6 @@ from .records import (
     Throttle,
 )
 from .sample import CPU_MODES, Counts, Where
-from .synthesised import BuildId, IdIndex
 
 KERNEL = 0xFFFFFFFF81000000
 

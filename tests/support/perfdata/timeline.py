@@ -10,24 +10,25 @@ from typing import Any
 from . import happenings as h
 from . import tracepoints as t
 from .attr import USUAL, Attr, SampleType
-from .container import write_directory, write_file
-from .encoder import Encoder
+from .container import Encoder, write_directory, write_file, write_pipe
 from .features import Header
 from .formats import Format
 from .machine import X86_64, Machine
-from .pipe import write_old_pipe, write_pipe
-from .records import Comm, Lost, LostSamples, Record
+from .records import Comm, FinishedRound, Lost, LostSamples, Record
 from .sample import Sample, Where
 from .simulate import Event, Preemption, SimulatedCpu
-from .synthesised import FinishedRound
 
-# Every mode of Recording.write that gives one file, as what it passes on; "pipe", "old pipe",
-# "chrome pipe" and "directory" are writers of their own.
+# Every mode of Recording.write but "directory", as what it passes on to write_file or write_pipe.
 FILES: dict[str, dict[str, Any]] = {
     "file": {},
     "unfinished": {"unfinished": True},
     "version 1": {"version": 1, "names": True},
     "short header": {"version": 1, "names": True, "short": True},
+}
+PIPES: dict[str, dict[str, Any]] = {
+    "pipe": {},
+    "old pipe": {"old": True},
+    "chrome pipe": {"old": True, "chrome": True},
 }
 
 
@@ -181,7 +182,7 @@ class Recording:
         """
         Write the capture.
 
-        :param mode: one of FILES, "pipe", "old pipe", "chrome pipe" or "directory"
+        :param mode: one of FILES or PIPES, or "directory"
         :param compressed: 0, or the version of COMPRESSED records to use (files and pipes)
         """
         header = replace(self.header, clock=self.clock)
@@ -194,10 +195,8 @@ class Recording:
             write_directory(path, self.attrs(), self.formats, shares, header, self.machine)
             return path
         told = (self.attrs(), self.formats, self.records(), header, self.machine)
-        if mode == "pipe":
-            data = write_pipe(*told, compressed=compressed)
-        elif mode in ("old pipe", "chrome pipe"):
-            data = write_old_pipe(*told, chrome=mode == "chrome pipe")
+        if mode in PIPES:
+            data = write_pipe(*told, compressed=compressed, **PIPES[mode])
         else:
             data = write_file(*told, compressed=compressed, **FILES[mode])
         path.write_bytes(data)
@@ -216,3 +215,19 @@ def split(ring: Sequence[Record | Sample]) -> list[list[Record | Sample]]:
 
 def recording(*cpus: Cpu, **settings: object) -> Recording:
     return Recording(cpus, **settings)  # type: ignore[arg-type]
+
+
+# What a 32-bit machine can point at is left: its kernel lives in the upper half.
+def narrow(one: h.Happening) -> h.Happening:
+    if isinstance(one, h.NapiPoll):
+        return replace(one, napi=one.napi & 0xFFFFFFFF | 0x80000000)
+    if isinstance(one, h.Unrecorded | h.Spurious):
+        return replace(one, what=narrow(one.what))
+    return one
+
+
+def narrowed(told: Recording) -> Recording:
+    cpus = [
+        replace(one, happenings=tuple(narrow(what) for what in one.happenings)) for one in told.cpus
+    ]
+    return replace(told, cpus=tuple(cpus))

@@ -1,11 +1,10 @@
 # trace.dat written from descriptions, as perfdata writes perf.data. Low layer: ring.py, options.py,
-# contents.py, headers.py, version6.py, version7.py; high layer: own_events.py, told.py. Beside them
-# report.py: what trace-cmd says of such a file.
+# contents.py, version6.py, version7.py; high layer: own_events.py, told.py. Beside them report.py:
+# what trace-cmd says of such a file.
 
 from .contents import Buffer, Contents
-from .folder import write_tracefs
 from .ring import Discarded, Entry, Missed, Style, Taken, ring
-from .told import Beside, Dress, write_trace_dat
+from .told import Beside, Dress, write_trace_dat, write_tracefs
 from .version7 import Packing
 
 __all__ = [

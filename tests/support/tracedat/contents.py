@@ -1,13 +1,14 @@
 # What a trace.dat holds, whatever its version: formats, names, options, and for each buffer the
 # rings of its CPUs.
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from support.perfdata.features import cmdlines, counted, event_formats, header_info, sized
 from support.perfdata.formats import Format
 from support.perfdata.machine import X86_64, Machine
 
-from .options import Option
+from . import options as o
 
 CLOCKS = (
     *("local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai"),
@@ -34,7 +35,7 @@ class Contents:
     own_formats: tuple[Format, ...] = ()
     machine: Machine = X86_64
     page_size: int = 4096
-    options: tuple[Option, ...] = ()
+    options: tuple[o.Option, ...] = ()
     cmdlines: Mapping[int, str] = field(default_factory=dict)
     kallsyms: str = ""
     printk: str = ""
@@ -60,3 +61,19 @@ class Contents:
         start = b"\x17\x08\x44tracing" + str(version).encode() + b"\0"
         start += bytes([self.machine.order == ">", self.user_word or self.machine.word])
         return start + self.machine.pack("I", self.page_size)
+
+
+def own_formats(one: Contents) -> bytes:
+    texts = (sized(own.text(one.machine), one.machine) for own in one.own_formats)
+    return one.machine.pack("I", len(one.own_formats)) + b"".join(texts)
+
+
+# What both versions have: one after the other in 6, each a section in 7.
+SECTIONS: dict[int, Callable[[Contents], bytes]] = {
+    o.HEADER_INFO: lambda one: header_info(one.machine, one.top.page_size),
+    o.FTRACE_EVENTS: own_formats,
+    o.EVENT_FORMATS: lambda one: event_formats(one.formats, one.machine),
+    o.KALLSYMS: lambda one: counted(one.kallsyms, one.machine),
+    o.PRINTK: lambda one: counted(one.printk, one.machine),
+    o.CMDLINES: lambda one: cmdlines(one.cmdlines, one.machine),
+}

@@ -7,12 +7,12 @@ from dataclasses import replace
 from support.perfdata import MACHINES, X86_64, Common, Machine, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata.formats import Value
-from support.small_story import FORMATS, S, networking
+from support.story import FORMATS, S, networking
 
 from . import options as o
 from . import own_events as own
 from . import version6, version7
-from .contents import Contents
+from .contents import SECTIONS, Contents
 from .ring import Style
 from .told import Beside, Dress
 from .version7 import Packing
@@ -75,7 +75,7 @@ def packed_section(section: int, contents: Contents) -> Made:
     def pack(body: bytes) -> bytes:
         return version7.write(contents, Packing(), {section: body})
 
-    inside = version7.SECTIONS[section](contents)
+    inside = SECTIONS[section](contents)
     return pack(inside), inside, pack
 
 

@@ -1,10 +1,11 @@
 # A trace.dat of version 6 (trace-cmd up to 2.9.7, and later with --file-version 6): all headers in
 # one fixed order, then for each buffer a table of its CPUs, and their pages.
 
+from support.perfdata.features import sized
 from support.perfdata.machine import padded
 
-from . import headers, options
-from .contents import Buffer, Contents
+from . import options
+from .contents import SECTIONS, Buffer, Contents
 
 
 def write(one: Contents, old_clock: bool = False) -> bytes:
@@ -14,10 +15,9 @@ def write(one: Contents, old_clock: bool = False) -> bytes:
     :param old_clock: the clock as 2.9 wrote it, not as 3.1 does
     """
     machine, top = one.machine, one.top
-    data = one.magic(6) + headers.header_info(one) + headers.own_formats(one)
-    data += headers.event_formats(one) + headers.kallsyms(one) + headers.printk(one)
+    data = one.magic(6) + b"".join(section(one) for section in SECTIONS.values())
     count = max(map(cpus, one.buffers))
-    data += headers.cmdlines(one) + machine.pack("I", count) + b"options  \0"
+    data += machine.pack("I", count) + b"options  \0"
     # The option says that a clock stands behind the table.
     shown = () if old_clock else (one.clock_file,)
     clock_option = [options.Option(options.TRACECLOCK, shown)] if top.text is None else []
@@ -51,7 +51,7 @@ def cpus(buffer: Buffer) -> int:
 def table(whole: bytearray, one: Contents, buffer: Buffer, count: int, clock: str) -> None:
     machine = one.machine
     pages = [buffer.rings.get(cpu, b"") for cpu in range(count)]
-    text = headers.sized(clock, machine)
+    text = sized(clock, machine)
     first = len(whole) + 10 + 16 * count + len(text)
     first += -first % one.page_size
     rows, offset = b"", first

@@ -8,9 +8,8 @@ import zstandard
 
 from support.perfdata.machine import Machine
 
-from . import headers
 from . import options as o
-from .contents import Buffer, Contents
+from .contents import SECTIONS, Buffer, Contents
 
 COMPRESSED = 1
 # What trace-cmd calls its sections.
@@ -23,14 +22,6 @@ NAMES = {
     o.CMDLINES: "command lines",
     o.DONE: "options",
     o.STRINGS: "strings",
-}
-SECTIONS = {
-    o.HEADER_INFO: headers.header_info,
-    o.FTRACE_EVENTS: headers.own_formats,
-    o.EVENT_FORMATS: headers.event_formats,
-    o.KALLSYMS: headers.kallsyms,
-    o.PRINTK: headers.printk,
-    o.CMDLINES: headers.cmdlines,
 }
 
 
