@@ -82,15 +82,8 @@ LONGEST = (
 PATIENT = (
     *("questions/test_answers.py", "cli/test_transcripts.py", "ledger/test_batches.py"),
     *("ledger/test_threads.py", "timeline/test_windows_read_no_further.py", "test_suite.py"),
-    *(
-        "test_docs.py",
-        "test_site.py",
-        "cli/test_first_answer.py",
-        "report/",
-        "test_fleet.py",
-        "questions/sweep/",
-        "questions/comparison/",
-    ),
+    *("test_docs.py", "cli/test_first_answer.py", "report/", "test_fleet.py"),
+    *("questions/sweep/", "questions/comparison/"),
 )
 PATIENCE_S = 300
 

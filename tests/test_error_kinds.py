@@ -1,19 +1,25 @@
 # What a CaptureError says to a program: its kind, and the byte that it is about.
 
+import errno
 import os
 import re
+import resource
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from netcost_analysis._native import Capture, CaptureError, mask_recording
 from netcost_analysis.errors import LackingError
+from netcost_analysis.files import replacing
 from support.host import ROOT
 from support.mutation_worker import lay_out
 from support.mutations import Mutant, mutant
 from support.perfdata import wrapped
+from support.run_cli import Netcost
 from support.small_captures import small_captures
 
 Provoked = Callable[[Path], object]
@@ -148,3 +154,52 @@ def test_every_kind_is_met() -> None:
     known = re.findall(r'=> "(\w+)"', (ROOT / "native" / "src" / "error.rs").read_text())
     # Who stops a pass from Python gets the exception that did.
     assert {kind for _, kind, _ in CASES.values()} == {*known} - {"interrupted"}
+
+
+# What cannot be written is told of the file that was asked for, and nothing is left beside it.
+
+
+NIC = str(ROOT / "sample-data" / "nic-stolen-time")
+WRITERS = {
+    "x.csv": ("events", NIC, "napi:napi_poll"),
+    "x.parquet": ("events", NIC, "napi:napi_poll"),
+    "ledger.csv": ("ask", "ledger", NIC, "--table", "ns"),
+    "x.perfetto-trace": ("convert", NIC),
+    "x.md": ("report", NIC, "--notebook", "long.ipynb"),
+}
+
+
+# Executed sooner than one of the project's.
+@pytest.fixture
+def notebook(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path_factory.mktemp("notebook")
+    cells = [new_code_cell("path = ''", metadata={"tags": ["parameters"]})]
+    cells += [new_markdown_cell("long " * 200)]
+    nbformat.write(new_notebook(cells=cells), folder / "long.ipynb")
+    monkeypatch.chdir(folder)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_full_disk_is_told_of_the_file(
+    netcost: Netcost, name: str, tmp_path: Path, notebook: None
+) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # None of these files is as small.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, limits[1]))
+    try:
+        run = netcost(*WRITERS[name], "-o", str(tmp_path / name))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert run.code == 1
+    assert run.err.endswith(f"{tmp_path / name}: {os.strerror(errno.EFBIG)}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_read_meanwhile_keeps_its_name(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as failed, replacing(tmp_path / "out"):
+        (tmp_path / "capture").read_bytes()
+    assert failed.value.filename == str(tmp_path / "capture")
+    with pytest.raises(FileNotFoundError) as failed, replacing(tmp_path / "no" / "out"):
+        pass
+    assert failed.value.filename == str(tmp_path / "no" / "out")
+    assert list(tmp_path.iterdir()) == []

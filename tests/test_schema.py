@@ -1,8 +1,14 @@
 # What the declarations of columns say of a frame's; that they are whole: `make lint`.
 
+import importlib
+import pkgutil
+
 import pandas as pd
 import pytest
 
+import netcost_analysis
+from netcost_analysis.questions.ledger import ledger
+from netcost_analysis.questions.stolen import stolen
 from netcost_analysis.schema import column, is_instant, typed, unit_of
 from netcost_analysis.timeline.tables import TABLES
 from support.kept import kept
@@ -73,3 +79,23 @@ def test_tables_and_answers_can_be_joined() -> None:
     addresses = [thieves["napi"], *(table["napi"] for table in tables.values() if "napi" in table)]
     assert {str(values.dtype) for values in addresses} == {"UInt64"}
     assert len(thieves.dropna(subset="napi").merge(timeline.polls, on="napi"))
+
+
+# The public names, whichever module was imported first.
+def test_every_public_name_is_there() -> None:
+    for name in netcost_analysis.__all__:
+        assert getattr(netcost_analysis, name) is not None
+    assert set(netcost_analysis.__all__) <= set(dir(netcost_analysis))
+
+
+def test_no_module_takes_the_place_of_a_public_name() -> None:
+    modules = {one.name for one in pkgutil.iter_modules(netcost_analysis.__path__)}
+    assert not modules & set(netcost_analysis.__all__)
+    for module in sorted(modules - {"__main__"}):
+        importlib.import_module(f"netcost_analysis.{module}")
+    assert callable(ledger)
+    assert callable(stolen)
+
+
+def test_a_wrong_name_is_an_attribute_error() -> None:
+    assert not hasattr(netcost_analysis, "nonsense")
