@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from netcost_analysis import Bundle, Capture, CaptureError, open_capture
+from netcost_analysis import Capture, CaptureError, open_capture
 from netcost_analysis.answers.registry import questions
 from netcost_analysis.capture.manifest import Victim
 from netcost_analysis.errors import ArgumentError
@@ -48,17 +48,6 @@ def parts_of(bundle: Path) -> dict[str, Any]:
 
 def bare(bundle: Path, **given: Any) -> Capture:
     return open_capture(bundle / "trace.perf.data", **given)
-
-
-def bundle_of(capture: Capture) -> Bundle:
-    assert capture.bundle is not None
-    return capture.bundle
-
-
-def victim_of(capture: Capture) -> Victim:
-    victim = bundle_of(capture).victim
-    assert victim is not None
-    return victim
 
 
 def same(one: Any, other: Any) -> bool:
@@ -105,7 +94,7 @@ def test_notes_say_what_was_given_and_what_the_trace_shows() -> None:
 # netcost-record's own clock starts a little before the program, and ends a little after it.
 def test_the_trace_tells_when_a_victim_ran() -> None:
     apart = bare(VETH, **parts_of(VETH))
-    told, seen = victim_of(open_capture(VETH)), victim_of(apart)
+    told, seen = open_capture(VETH).bundle.victim, apart.bundle.victim
     assert (seen.pid, seen.cpu, seen.command) == (told.pid, told.cpu, "openssl speed")
     ends = (told.start_ns, told.end_ns, seen.start_ns, seen.end_ns)
     start, end, began, ended = (at or 0 for at in ends)
@@ -124,7 +113,7 @@ def test_the_trace_tells_when_a_victim_ran() -> None:
 
 def test_a_victims_cpu_is_the_one_given() -> None:
     apart = bare(NIC, victim_output=NIC / "victim.txt", victim_cpu=1)
-    assert victim_of(apart).cpu == 1
+    assert apart.bundle.victim.cpu == 1
     assert apart.victim_timeline().cpus == [1]
     elsewhere = bare(NIC, victim_output=NIC / "victim.txt", victim_cpu=7)
     with pytest.raises(CaptureError, match="victim's CPU"):
@@ -134,7 +123,7 @@ def test_a_victims_cpu_is_the_one_given() -> None:
 def test_of_several_tasks_nobody_knows_which(tmp_path: Path) -> None:
     path = written(tmp_path, robbed(), robbed(1, h.Task(501, "openssl")))
     apart = open_capture(path, victim_output=NIC / "victim.txt")
-    assert (victim_of(apart).pid, victim_of(apart).cpu) == (None, None)
+    assert (apart.bundle.victim.pid, apart.bundle.victim.cpu) == (None, None)
     assert {"2", "0-1;"} <= set(apart.info["notes"][-1].split())
 
 
@@ -192,8 +181,8 @@ def test_of_another_victim_a_bundle_says_nothing(tmp_path: Path) -> None:
     folder = doctored(tmp_path / "b", victim=victim | {"command": "make", "pid": 9})
     (folder / "victim.txt").write_text("cc x.c\n")
     given = open_capture(folder, victim_output=tmp_path / "a" / "victim.txt")
-    assert bundle_of(given).baseline is None
-    assert victim_of(given) == Victim("openssl speed", "victim.txt", cpu=0, pid=500)
+    assert given.bundle.baseline is None
+    assert given.bundle.victim == Victim("openssl speed", "victim.txt", cpu=0, pid=500)
     got = given.ask("accounts").frame["got_share"]
     assert got[["task_stat", "work"]].isna().all()
 
@@ -204,7 +193,7 @@ def test_a_folder_given_is_read_instead_of_the_bundles(tmp_path: Path) -> None:
     given.mkdir()
     (given / "stat").write_text("cpu0 1 0 0 0 0 0 0 0 0 0\n")
     own, other = open_capture(folder), open_capture(folder, before=given)
-    bundle = bundle_of(other)
+    bundle = other.bundle
     assert bundle.text("before/interrupts") is None
     assert bundle.before.ticks == {0: [1] + [0] * 9}
     assert bundle.after.ticks[0][0] == 250
@@ -266,7 +255,7 @@ def test_no_name_leads_out_of_a_given_folder(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match=r"'stat', .* outside"):
         _ = bare(NIC, before=folder)
     (folder / "stat").unlink()
-    bundle = bundle_of(bare(NIC, before=folder))
+    bundle = bare(NIC, before=folder).bundle
     with pytest.raises(CaptureError, match="outside"):
         bundle.text("before/settings/ethtool/../../../../secret/driver")
 

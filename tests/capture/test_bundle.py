@@ -41,7 +41,6 @@ def test_a_baseline_is_a_bundle_of_its_own(tmp_path: Path) -> None:
     idle.mkdir()
     bundle(idle, victim={"user_s": 3.0, "wall_s": 3.0})
     found = bundle(tmp_path, trace="t", baseline="baseline/").baseline
-    assert found is not None
     assert found.victim == Victim(user_s=3.0, wall_s=3.0)
 
 
@@ -87,7 +86,6 @@ COMMAS = """{"netcost_bundle": 1,
 def test_decimal_commas_of_an_old_recorder_are_mended(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(COMMAS)
     made = Bundle(tmp_path)
-    assert made.victim is not None
     assert (made.victim.user_s, made.victim.system_s) == (1.98, 0.0)
     # What somebody wrote is nobody's number.
     assert "1,000000" in (made.manifest.record_command or "")
@@ -100,8 +98,6 @@ def test_a_run_beside_it_is_mended_as_well(tmp_path: Path) -> None:
     (tmp_path / "baseline").mkdir()
     (tmp_path / "baseline" / "manifest.json").write_text(COMMAS)
     made = bundle(tmp_path, trace="t", baseline="baseline/", calibration={"load": "gone/"})
-    assert made.baseline is not None
-    assert made.baseline.victim is not None
     assert made.baseline.victim.user_s == 1.98
     assert [note[:23] for note in made.notes] == ["baseline/manifest.json:"]
 
@@ -217,6 +213,5 @@ def test_what_is_no_object_says_nothing_and_a_list_keeps_what_is_of_its_type() -
     assert [struct_of(Manifest, said) for said in (None, [], "x", 3)] == [None] * 4
     companions = [None, {"output": "x"}, {"name": "mpstat", "start_ns": "now"}, 7]
     found = struct_of(Manifest, {"notes": [None, "one", {"a": 1}, "two"], "companions": companions})
-    assert found is not None
     assert found.notes == ["one", "two"]
     assert [(one.name, one.start_ns) for one in found.companions] == [("mpstat", None)]

@@ -1,6 +1,7 @@
 # An experiment in one file: packed, masked by one map, opened as it is, and refused where a bundle
 # would be.
 
+import hashlib
 import json
 import re
 import shutil
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import netcost_analysis as netcost
 from netcost_analysis import Bundle, CaptureError, mask, open_capture, open_experiment
+from netcost_analysis.capture import checksum
 from netcost_analysis.capture.packed import is_packed_experiment
 from netcost_analysis.opening.experiment import is_experiment
 from netcost_analysis.questions.accounting import hidden_cost
@@ -223,3 +226,22 @@ def test_the_table_of_a_packed_one_is_not_read_from_outside(tmp_path: Path) -> N
     path.write_bytes(p.tar(p.members(files)))
     with pytest.raises(CaptureError, match="outside the experiment"):
         _ = open_experiment(path).steps
+
+
+# Checksums that are computed ahead are those of the file.
+
+
+TRACE = SAMPLES / "nic-stolen-time" / "trace.perf.data"
+
+
+def test_begun_or_not_it_is_the_file_s(tmp_path: Path) -> None:
+    expected = hashlib.sha256(TRACE.read_bytes()).hexdigest()
+    plain, begun = netcost.open_capture(TRACE), netcost.open_capture(TRACE)
+    checksum.begin(begun)
+    assert checksum.checksum(begun) == checksum.checksum(plain) == expected
+    copy = tmp_path / "copy.perf.data"
+    copy.write_bytes(TRACE.read_bytes())
+    gone = netcost.open_capture(copy)
+    copy.unlink()
+    checksum.begin(gone)
+    assert checksum.checksum(gone) is None

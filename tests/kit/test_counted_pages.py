@@ -84,7 +84,6 @@ def dumped(folder: Path, machine: Machine, window: tuple[int, int, int, int]) ->
             form, (kind, name, field) = path.read_text(), text.split()
             number = re.search(r"^ID: (\d+)", form, re.MULTILINE)
             place = re.search(rf"field:[^;]* {field};\s*offset:(\d+);", form)
-            assert number is not None
             word = "-" if field == "-" or place is None else int(place[1]) // 4
             known.append(f"event {number[1]} {kind} {name} {word}")
     (folder / "known").write_text("\n".join(known) + "\n")

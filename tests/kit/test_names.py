@@ -1,7 +1,6 @@
 # netcost-record where names, paths and the locale are what a shell script gets wrong: it works, or
 # says so in one line, and what lies beside is as it was.
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from netcost_analysis import open_capture
 from support.host import missing, require_tool
+from support.kit.awk import decimal_comma
 from support.kit.pack import snapshot
 from support.kit.record import (
     MARK,
@@ -71,32 +71,19 @@ def test_a_line_break_around_it_is_one_line(tmp_path: Path, recorder: Recorder) 
     assert list(odd.iterdir()) == []
 
 
-@pytest.fixture(scope="module")
-def german(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """A locale with a decimal comma."""
-    folder = tmp_path_factory.mktemp("locale")
-    command = [require_tool("localedef"), "-i", "de_DE", "-f", "UTF-8", folder / "de_DE.UTF-8"]
-    subprocess.run(command, capture_output=True)
-    locale = {"LOCPATH": str(folder), "LC_ALL": "de_DE.UTF-8"}
-    said = subprocess.run(
-        ["/usr/bin/printf", "%.1f", "1,5"], env={**os.environ, **locale}, capture_output=True
-    )
-    if said.stdout != b"1,5":
-        missing("the locale de_DE.UTF-8 cannot be made here: install locales")
-    return locale
-
-
 # Of the awks mawk heeds the locale; that the others do not is the slow lane's.
 @pytest.mark.parametrize(
     "awk", ["mawk", *(pytest.param(one, marks=pytest.mark.slow) for one in ("gawk", "busybox awk"))]
 )
 def test_a_decimal_comma_stays_with_the_victim(
-    awk: str, german: dict[str, str], tmp_path: Path, recorder: Recorder
+    awk: str, tmp_path: Path, recorder: Recorder
 ) -> None:
     require_tool(awk.split()[0])
     path = stub(tmp_path / "bin", "awk", f'exec {awk} "$@"')
     victim = "/usr/bin/printf '%.1f\\n' 1,5; i=0; while [ $i -lt 90000 ]; do i=$((i+1)); done"
-    recorder(*SHORT, "--baseline", "--victim", victim, path=path, env=german)
+    recorder(
+        *SHORT, "--baseline", "--victim", victim, path=path, env=decimal_comma(tmp_path / "locales")
+    )
     for folder in (tmp_path / "b", tmp_path / "b" / "baseline"):
         assert (folder / "victim.txt").read_text() == "1,5\n"
         assert manifest_of(folder)["victim"]["wall_s"] > 0

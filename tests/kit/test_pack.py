@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.host import require_tool
-from support.kit.pack import PACK, make_bundle, members, packed, refused
+from support.kit.pack import PACK, members, packed, refused
 from support.kit.record import (
     busybox_alone,
     ended,
@@ -18,11 +18,6 @@ from support.kit.record import (
     started,
     stub,
 )
-
-
-@pytest.fixture
-def bundle(tmp_path: Path) -> Path:
-    return make_bundle(tmp_path)
 
 
 @pytest.mark.parametrize("suffix", ["zst", "gz"])

@@ -19,7 +19,6 @@ from support.kit.pack import (
     OTHER_MAC,
     PACK,
     SECRETS,
-    make_bundle,
     masked,
     members,
     packed,
@@ -39,11 +38,6 @@ def with_awk(awk: str, folder: Path, environment: dict[str, str]) -> dict[str, s
     found = require_tool(awk.split()[0])
     script = f'exec {found} {" ".join(awk.split()[1:])} "$@"'
     return {**environment, "PATH": stub(folder / "bin", "awk", script)}
-
-
-@pytest.fixture
-def bundle(tmp_path: Path) -> Path:
-    return make_bundle(tmp_path)
 
 
 def test_no_name_is_left(bundle: Path, tmp_path: Path, temporary: dict[str, str]) -> None:

@@ -4,7 +4,6 @@
 import os
 import shutil
 import stat
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from netcost_analysis import Bundle
 from support.host import missing, require_tool
+from support.kit.awk import decimal_comma
 from support.kit.pack import (
     PACK,
     make_bundle,
@@ -32,19 +32,6 @@ REFUSED = {("bundle", "-x"), ("bundle", "--"), ("bundle", "a\\nb")}
 REFUSED |= {("file", "a\\nb"), ("folder", "a\\nb")}
 IN_BUSYBOX = ("acme prod", "*", "a?[b]", "-x", "ä ö")
 ESCAPED = "surrogateescape"
-COMMA = """\
-LC_CTYPE
-copy "POSIX"
-END LC_CTYPE
-LC_COLLATE
-copy "POSIX"
-END LC_COLLATE
-LC_NUMERIC
-decimal_point ","
-thousands_sep "."
-grouping 3;3
-END LC_NUMERIC
-"""
 Case = tuple[str, str, tuple[str, ...], bool]
 
 
@@ -201,17 +188,7 @@ def test_a_folder_elsewhere_is_not_packed_for_it(tmp_path: Path, temporary: dict
 
 
 def test_a_decimal_comma_changes_nothing(tmp_path: Path, temporary: dict[str, str]) -> None:
-    places = tmp_path / "locales"
-    places.mkdir()
-    # All of a country's takes longer than the rest of the test. It warns of what is left out.
-    (places / "comma").write_text(COMMA)
-    command = ["localedef", "-c", "-i", "comma", "-f", "UTF-8", "./comma.UTF-8"]
-    if not shutil.which("localedef"):
-        missing("needs localedef")
-    subprocess.run(command, cwd=places, capture_output=True)
-    comma = {**temporary, "LOCPATH": str(places), "LC_ALL": "comma.UTF-8"}
-    printed = subprocess.run(["printf", "%.1f", "1,5"], env=comma, capture_output=True, text=True)
-    assert printed.stdout == "1,5"
+    comma = {**temporary, **decimal_comma(tmp_path / "locales")}
     make_experiment(tmp_path / "e")
     held = []
     for at, env in enumerate(({**temporary, "LC_ALL": "C"}, comma)):

@@ -25,8 +25,6 @@ from support.kit.record import (
     with_trace_cmd,
 )
 
-pytestmark = pytest.mark.live
-
 SPIN = "python3 -c 'import time\nwhile time.process_time() < 0.4: pass'"
 
 
@@ -67,6 +65,7 @@ def test_the_rate_that_is_expected(tmp_path: Path, recorder: Recorder) -> None:
     assert f"about {manifest['expected_events_per_s']}/s" in said["events"][1]
 
 
+@pytest.mark.live
 def test_a_disk_without_room_is_refused(tmp_path: Path, recorder: Recorder) -> None:
     with small_disk(tmp_path, "16m") as disk:
         for options in ((), ("--check", "--tool", "tracefs")):
@@ -81,6 +80,7 @@ def test_a_disk_without_room_is_refused(tmp_path: Path, recorder: Recorder) -> N
         recorder(*long, name=disk / "b", status=1, lines=1)
 
 
+@pytest.mark.live
 def test_a_full_temporary_folder_is_named(tmp_path: Path, recorder: Recorder) -> None:
     with small_disk(tmp_path, "1m") as disk:
         fill = f"dd if=/dev/zero of={disk}/full bs=64k"
@@ -94,6 +94,7 @@ def test_a_full_temporary_folder_is_named(tmp_path: Path, recorder: Recorder) ->
     assert not (tmp_path / "b").exists()
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("victim", [True, False])
 def test_a_disk_that_fills_ends_the_recording(
     victim: bool, tmp_path: Path, recorder: Recorder
@@ -121,6 +122,7 @@ def test_what_speaks_against_it_is_said(tmp_path: Path, recorder: Recorder) -> N
     assert "before the load" in said["events"][1]
 
 
+@pytest.mark.live
 def test_a_lock_names_its_owner(tmp_path: Path, recorder: Recorder) -> None:
     options = ("--tool", "tracefs", "--duration", "20")
     first = recorder.begun(*options)
@@ -135,6 +137,7 @@ def test_a_lock_names_its_owner(tmp_path: Path, recorder: Recorder) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
 
 
+@pytest.mark.live
 @with_trace_cmd
 def test_the_kernels_buffer_has_one_owner(recorder: Recorder) -> None:
     lock = Path("/run/netcost-trace-buffer.lock")
@@ -154,6 +157,7 @@ def test_the_kernels_buffer_has_one_owner(recorder: Recorder) -> None:
     assert "nop" in (TRACING / "current_tracer").read_text()
 
 
+@pytest.mark.live
 def test_calibration_is_four_runs(tmp_path: Path, recorder: Recorder) -> None:
     load = f"echo load {MARK}; while :; do sleep 0.01; done"
     options = ["--tool", "tracefs", "--profile", "light", "--sidecars", "none", "--interval", "0.2"]
@@ -182,6 +186,7 @@ def test_calibration_is_four_runs(tmp_path: Path, recorder: Recorder) -> None:
         assert open_capture(bundle / runs[name]).event_count > 0
 
 
+@pytest.mark.live
 def test_a_failure_in_calibration_leaves_nothing(tmp_path: Path, recorder: Recorder) -> None:
     # The third run of the victim fails: no bundle that lacks it.
     count = tmp_path / "tmp" / "count"
@@ -195,6 +200,7 @@ def test_a_failure_in_calibration_leaves_nothing(tmp_path: Path, recorder: Recor
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
 
 
+@pytest.mark.live
 def test_who_is_not_root_is_told(tmp_path: Path, recorder: Recorder) -> None:
     script = f'case "$*" in -u) echo 1000 ;; *) exec {require_tool("id")} "$@" ;; esac'
     path = stub(tmp_path / "bin", "id", script)
@@ -202,3 +208,33 @@ def test_who_is_not_root_is_told(tmp_path: Path, recorder: Recorder) -> None:
     assert "user 1000" in done.stderr
     assert "recording takes root" in done.stderr
     assert not (tmp_path / "b.partial").exists()
+
+
+# A disk too small for the recording: it ends in time, and what is recorded is a bundle.
+
+
+# A load has to fill it.
+
+# Some ten thousand switches a second each, in two shells that do nothing else: one took half of the
+# time that there is.
+BUSY = f"for _ in 1 2; do while :; do /bin/true; done & done; wait; : {MARK}"
+
+
+SLOW = [pytest.param(tool, 12, marks=pytest.mark.slow) for tool in ("perf", "trace-cmd")]
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize(("tool", "mib"), [("tracefs", 6), *SLOW])
+def test_a_small_disk_ends_the_recording_in_time(
+    tool: str, mib: int, tmp_path: Path, recorder: Recorder
+) -> None:
+    options = ["--min-free", "2", "--duration", "20", "--sidecars", "none", "--load", BUSY]
+    # What a victim takes is not known before: without one so little room is refused.
+    options += ["--victim", "sleep 20", "--tool", tool]
+    with small_disk(tmp_path, f"{mib}m") as disk:
+        recorder(*options, name=disk / "b", status=3)
+        manifest = manifest_of(disk / "b")
+        assert manifest["cut_short"] is True
+        assert manifest["duration_s"] < 19
+        assert open_capture(disk / "b").event_count > 1000
+        assert not (disk / "b" / "reserved").exists()

@@ -7,18 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from support.host import missing, require_tool
+from support.host import require_tool
 from support.kit.record import ended
 from support.kit.steer_host import MAC, STEER, Host
 
 ALL = ["--device", "eth0", "--mac", MAC.upper(), "--queue", "2", "--cpu", "5", "--ntuple"]
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Host:
-    if os.geteuid() != 0:
-        missing("needs root: netcost-steer changes nothing for others")
-    return Host(tmp_path)
 
 
 def test_what_would_change_is_said_and_nothing_is_changed(host: Host) -> None:

@@ -158,10 +158,8 @@ def test_a_recording_ends_with_it(tool: str, tmp_path: Path, recorder: Recorder)
     lines = text.splitlines()
     assert len(lines) <= MOST_LINES
     capture = open_capture(tmp_path / "b")
-    assert capture.bundle is not None
     assert lines[-1].startswith(f"verdict    {capture.bundle.manifest.completeness.verdict}")  # type: ignore[union-attr]
     work = work_share(capture.bundle)
-    assert work is not None
     [told] = [line.split() for line in lines if line.startswith("work ")]
     assert told[1] == f"{100 * work:.1f}"
     shares = cpu_counters(capture.bundle).shares

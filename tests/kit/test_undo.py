@@ -89,7 +89,6 @@ def test_a_closed_pipe_undoes_everything(tmp_path: Path, recorder: Recorder) -> 
     process = started(
         command, env=recorder.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-    assert process.stdout is not None
     process.stdout.close()
     assert process.wait(timeout=60) == 128 + signal.SIGPIPE
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}

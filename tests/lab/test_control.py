@@ -1,10 +1,13 @@
-# The lab's positive controls: what they count, and which steps they refuse.
+# Functions of the lab by themselves: its positive controls, what they count, and which steps they
+# refuse; what it reads of others' outputs, and how busy the machine was.
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from support.kit.lab import lab
+from support.host import ROOT
+from support.kit.lab import LAB, lab
 
 
 def softnet(counts: dict[int, tuple[int, int]], *, numbered: bool = True) -> str:
@@ -64,3 +67,53 @@ def test_the_filter_is_of_the_functions_that_free_packets(tmp_path: Path) -> Non
     )
     symbols.write_text("0000000000000000 T skb_release_data\n0000000000000000 T another\n")
     assert lab('freeing_filter "$1"', symbols) == ""
+
+
+# What local-regression reads of what its programs printed; it takes neither root nor the programs.
+
+
+READ = """
+    die() { echo "$*"; exit 1; }
+    size=14
+    . "$1/lib/local-programs.sh"
+    read_throughput sockperf "$2"
+    echo "$received $sent"
+"""
+
+
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        ("sockperf: Total 42281 messages received and handled\n", ["4733176", "9466352"]),
+        # The server counts the client's warm-up as well.
+        ("sockperf: Total 84600 messages received and handled\n", ["9466352", "9466352"]),
+        ("sockperf: Test end (interrupted by user)\n", None),
+    ],
+)
+def test_sockperf_received_its_share_of_what_was_sent(
+    printed: str, told: list[str] | None, tmp_path: Path
+) -> None:
+    client = (ROOT / "tests" / "parsers" / "outputs" / "sockperf-throughput.txt").read_text()
+    (tmp_path / "sockperf.txt").write_text(client)
+    (tmp_path / "server.txt").write_text(printed)
+    done = subprocess.run(
+        ["sh", "-uc", READ, "sh", LAB, tmp_path], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.split() if done.returncode == 0 else None) == told
+    assert done.stderr == ""
+
+
+# How busy the machine was, as experiments note it: by the times of its programs.
+
+
+CAPTURE = ROOT / "capture"
+
+
+# Whose parent has ended is init's child when it ends, and so are an experiment's own.
+def test_what_init_reaped_is_not_its_own(tmp_path: Path) -> None:
+    script = f'. {CAPTURE}/lib/processes.sh; . {CAPTURE}/lab/lib/busy.sh; host_times "$1"'
+    subprocess.run(["sh", "-c", script, "sh", tmp_path / "times"], check=True)
+    rows = [line.split() for line in (tmp_path / "times").read_text().splitlines()]
+    programs = {row[1].partition("-")[0]: row[2:] for row in rows if row[0] == "program"}
+    assert programs["1"][1] == "0"
+    assert len(programs) > 1

@@ -114,7 +114,6 @@ def test_a_recorder_ends_with_its_experiment(tool: str, tmp_path: Path) -> None:
         env=environment,
         stderr=subprocess.PIPE,
     )
-    assert process.stderr is not None
     for line in process.stderr:
         if "recording" in line:
             break
@@ -146,6 +145,13 @@ def regression(folder: Path, awaited: str = "repeat 1") -> tuple["subprocess.Pop
     return process, folder / "run"
 
 
+def assert_ends(process: "subprocess.Popen[str]", folder: Path) -> None:
+    """Killed, it leaves nothing that runs."""
+    process.kill()
+    process.wait()
+    assert none_runs(folder, 10) == []
+
+
 def running(folder: Path) -> str:
     return " ".join(none_runs(folder, 0))
 
@@ -154,9 +160,7 @@ def test_the_next_experiment_undoes_what_one_that_was_killed_left(tmp_path: Path
     was = DEFER.read_text() if DEFER.exists() else ""
     host = snapshot(whole=True)
     process, folder = regression(tmp_path)
-    process.kill()
-    process.wait()
-    assert none_runs(folder, 10) == []
+    assert_ends(process, folder)
     assert DEFER.read_text() == "17\n"
     assert (folder / "out" / "unfinished").exists()
     # Whichever comes next, and whatever its own end.
@@ -174,9 +178,7 @@ def test_the_next_experiment_undoes_what_one_that_was_killed_left(tmp_path: Path
 def test_a_changed_value_is_not_taken_for_the_hosts(tmp_path: Path) -> None:
     was = DEFER.read_text() if DEFER.exists() else ""
     process, folder = regression(tmp_path)
-    process.kill()
-    process.wait()
-    assert none_runs(folder, 10) == []
+    assert_ends(process, folder)
     environment = {**os.environ, "TMPDIR": str(folder / "tmp")}
     words = ["--networks", "veth", "--protocols", "udp", "--steerings", "off", "--cpus", "two"]
     words += ["--repeats", "1", "--defers", "5", "--traced", "0"]
@@ -204,17 +206,13 @@ def test_processes_end_even_if_the_guard_was_killed_too(tmp_path: Path) -> None:
 def test_a_file_of_the_users_stays_where_an_experiment_was_killed(tmp_path: Path) -> None:
     process, folder = regression(tmp_path)
     (folder / "out" / "mine").write_text("kept")
-    process.kill()
-    process.wait()
-    assert none_runs(folder, 10) == []
+    assert_ends(process, folder)
     done = recovered({**os.environ, "TMPDIR": str(folder / "tmp")})
     assert str(folder / "out") in done.stderr
     assert [path.name for path in (folder / "out").iterdir()] == ["mine"]
     # A folder that has the name of one, and not its mark, is not touched at all.
     process, folder = regression(tmp_path / "second")
-    process.kill()
-    process.wait()
-    assert none_runs(folder, 10) == []
+    assert_ends(process, folder)
     shutil.rmtree(folder / "out")
     (folder / "out").mkdir()
     (folder / "out" / "steps.tsv").write_text("another's")

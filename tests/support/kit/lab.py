@@ -91,7 +91,6 @@ def interrupted(
         process = started(
             [LAB / name, "-o", folder / name, *options], env=environment, stderr=subprocess.PIPE
         )
-        assert process.stderr is not None
         try:
             said = ""
             for line in process.stderr:

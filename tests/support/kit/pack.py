@@ -84,7 +84,6 @@ def members(archive: Path, first: str = "manifest.json", owners: bool = False) -
             owner = (member.uid, member.gid, member.uname, member.gname)
             assert owners or owner == (0, 0, "", "")
             file = tar.extractfile(member)
-            assert file is not None
             held[member.name] = file.read()
     names = list(held)
     top = names[0].partition("/")[0]

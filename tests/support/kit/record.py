@@ -27,7 +27,6 @@ from support.kit.host_snapshot import lasting_differences, snapshot
 
 Made = TypeVar("Made")
 RECORD = ROOT / "capture" / "netcost-record"
-LAB = ROOT / "capture" / "lab" / "stolen-time"
 
 # trace-cmd records into the kernel's own buffer.
 TRACE_CMD = pytest.param("trace-cmd", marks=pytest.mark.alone)
@@ -74,7 +73,6 @@ def ended_once(command: Sequence[object], **options: Any) -> subprocess.Complete
 
 def recording(process: "subprocess.Popen[str]", said: str = "recording") -> None:
     """Returns once the recorder has said that it records."""
-    assert process.stderr is not None
     while said not in process.stderr.readline():
         assert process.poll() is None
 

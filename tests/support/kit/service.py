@@ -102,7 +102,6 @@ def cgroup(name: str, *pids: int) -> Iterator[Path]:
     root = next((one for one in roots if (one / "cgroup.procs").exists()), None)
     if root is None or not os.access(root, os.W_OK):
         missing("needs a cgroup file system that may be written")
-    assert root is not None
     (root / name).mkdir()
     try:
         for pid in pids:
