@@ -10,11 +10,15 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import netcost_analysis
 from netcost_analysis._native import Capture, CaptureError
+from support.host import ROOT
+from support.native_tables import Answer, rows
+from support.perfdata import MACHINES, wrapped
 from support.small_captures import small_captures
 from support.story import story
 from support.texts import EVENTS, lines
@@ -62,7 +66,6 @@ def ended_by(number: signal.Signals, path: str, stdin: int) -> int:
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    assert running.stderr is not None
     try:
         assert running.stderr.readline() == "begins\n"
         time.sleep(0.5)
@@ -148,3 +151,38 @@ def test_a_fifo_in_a_copy_of_tracefs_is_not_waited_for(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program, folder], timeout=30, capture_output=True)
     assert done.returncode == 0, done.stderr
+
+
+# Captures that somebody packed before sending them: with records that perf packed inside, and on
+# standard input. The rest: native/tests/formats/wrapped.rs.
+
+
+def contents(path: Path) -> Any:
+    answer = Answer(path)
+    events = {name: rows(table) for name, table in Capture(str(path)).all_events().items()}
+    return events, answer.tables, answer.sums, answer.scan["events"], answer.scan["records"]
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zstd"])
+def test_of_any_machine_and_packed_twice(tmp_path: Path, kind: str) -> None:
+    for machine in MACHINES.values():
+        plain = story(machine=machine).write(tmp_path / "perf.data", "pipe", compressed=1)
+        packed = tmp_path / "packed"
+        packed.write_bytes(wrapped(plain.read_bytes(), kind))
+        assert contents(packed) == contents(plain)
+
+
+@pytest.mark.parametrize("kind", [None, "gzip", "zstd"])
+def test_standard_input_is_read_like_a_file(tmp_path: Path, kind: str | None) -> None:
+    code = (
+        "from netcost_analysis._native import Capture; capture = Capture('-');"
+        "print(capture.header()['wrapped'], capture.scan()['events']['napi:napi_poll'])"
+    )
+    whole = story().write(tmp_path / "perf.data", "pipe").read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=wrapped(whole, kind) if kind else whole,
+        capture_output=True,
+        cwd=ROOT,
+    )
+    assert done.stdout.decode().split() == [str(kind), "2"], done.stderr

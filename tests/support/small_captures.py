@@ -34,9 +34,8 @@ from support.perfdata import records as r
 from support.perfdata import tracepoints as t
 from support.perfdata.attr import BRANCH_ANY, BRANCH_HW_INDEX, READ_GROUP, READ_ID, READ_LOST
 from support.perfdata.formats import Value
-from support.perfdata.kinds import one_of_each
 from support.perfdata.records import Other
-from support.perfdata.sample import CONTEXT_KERNEL, CONTEXT_USER
+from support.perfdata.sample import CONTEXT_KERNEL, CONTEXT_USER, CPU_MODES
 from support.story import S
 from support.texts import small_texts
 from support.tracedat.small import small_trace_dats
@@ -73,6 +72,47 @@ class Described:
     def payloads(self, format_: Format) -> list[bytes]:
         samples = [one for one in self.records if isinstance(one, Sample)]
         return [one.raw for one in samples if self.attrs[one.where.event].config == format_.id]
+
+
+KERNEL = 0xFFFFFFFF81000000
+
+
+# A record of every kind that stands beside samples, some of odd sizes, by the names that perf gives
+# them.
+def one_of_each(where: Where) -> dict[str, Record]:
+    def plain(kind: int, *parts: tuple[int, int] | bytes | str, misc: int = 0) -> r.Plain:
+        return r.Plain(kind, parts, where, misc)
+
+    task = ((4, where.pid), (4, where.tid))
+    poked = ((8, KERNEL + 0x123), (2, 5), (2, 5), b"\x0f\x1f\x44\0\0", b"\xe9\1\2\3\4")
+    spaces = [word for place in range(7) for word in ((8, 4), (8, 4026531840 + place))]
+    return {
+        "MMAP": r.Mmap(
+            -1, KERNEL, 0xC00000, "[kernel.kallsyms]_text", where, tid=-1, mode="kernel"
+        ),
+        "LOST": r.Lost(0, 5, where),
+        "COMM": r.Comm(500, 501, "a-name-of-15-ch", where),
+        "FORK": r.Fork(700, 500, 700, 500, where.time, where),
+        "EXIT": r.Fork(700, 500, 700, 500, where.time, where, exits=True),
+        "THROTTLE": r.Throttle(where),
+        "UNTHROTTLE": r.Throttle(where, unthrottle=True),
+        "READ": r.Read(where, Counts(((0, 12345, 0),))),
+        "MMAP2": r.Mmap2(500, 0x400000, 4096, "/usr/bin/openssl", where),
+        "AUX": plain(11, (8, 0), (8, 4096), (8, 1)),
+        "ITRACE_START": plain(12, *task),
+        "LOST_SAMPLES": r.LostSamples(5, where),
+        "SWITCH": plain(14, misc=r.MISC_PER_TYPE),
+        "SWITCH_CPU_WIDE": plain(15, (4, 600), (4, 601)),
+        "NAMESPACES": plain(16, *task, (8, 7), *spaces),
+        "KSYMBOL": r.KernelSymbol(
+            0xFFFFFFFFC0001000, 300, "bpf_prog_6deef7357e7b4530", where=where
+        ),
+        "BPF_EVENT": plain(18, (2, 1), (2, 0), (4, 42), b"\xde\xad\xbe\xef\1\2\3\4"),
+        "CGROUP": plain(19, (8, 4711), "/system.slice/sshd.service"),
+        "TEXT_POKE": plain(20, *poked, misc=CPU_MODES["kernel"]),
+        "BUILD_ID": r.BuildId(-1, bytes(range(20)), "[kernel.kallsyms]"),
+        "ID_INDEX": r.IdIndex(((10, 0, 1, -1 % 2**64),)),
+    }
 
 
 # Records beside samples, of every type.

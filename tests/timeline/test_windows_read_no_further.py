@@ -17,11 +17,12 @@ import netcost_analysis as netcost
 from benchmarks.repeat import repeat
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.timeline.tables import TABLES
+from support.bounded import put, repeated
 from support.host import SAMPLES
 from support.perfdata import X86_64
 from support.perfdata import tracepoints as t
 from support.perfdata.formats import Common
-from support.tracedat import Buffer, Contents, Entry, ring, version6
+from support.tracedat import Buffer, Contents, Entry, encoded, ring
 
 S = 1_000_000_000
 PAGE, PAGES, PAIRS = 4096, 3_840, 18
@@ -53,16 +54,15 @@ def pages(count: int) -> bytes:
         entries += [Entry(at + 100 * place, one) for place, one in enumerate(payloads)]
     one = ring(entries, X86_64)
     assert len(one) == PAGE
-    rows = np.tile(np.frombuffer(one, np.uint8), (count, 1))
-    stamps = S + STEP_NS * np.arange(count, dtype="<u8")
-    rows[:, :8] = stamps.view(np.uint8).reshape(count, 8)
+    rows = repeated(one, count)
+    put(rows, 0, S + STEP_NS * np.arange(count), "<u8")
     return rows.tobytes()
 
 
 def trace_dat(path: Path, share: float = SOME) -> None:
     top = Buffer("", "mono", dict.fromkeys(range(2), pages(round(PAGES * share))))
     formats = (t.SCHED_SWITCH, t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT)
-    path.write_bytes(version6.write(Contents((top,), formats)))
+    path.write_bytes(encoded(Contents((top,), formats), 6))
 
 
 def text(path: Path, share: float = SOME) -> None:

@@ -3,7 +3,7 @@
 
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -57,7 +57,7 @@ from support.perfdata.container import RECORD_LIMIT, attr_record
 from support.perfdata.formats import Common, Value
 from support.perfdata.records import Other
 from support.texts import ENTRY, lines, step
-from support.tracedat import Buffer, Contents, Entry, Packing, ring, version6, version7
+from support.tracedat import Buffer, Contents, Entry, Packing, encoded, ring
 
 TRACING_DATA, EVENT_UPDATE, COMPRESSED = 66, 78, 81
 UPDATE_NAME = 2
@@ -368,14 +368,11 @@ def long_text(path: Path) -> None:
 def many_pages(kind: str, path: Path) -> None:
     payload = t.SOFTIRQ_RAISE.payload({"vec": 3}, Common(1, 1, 500), X86_64)
     one = ring([Entry(10**9 + number, payload) for number in range(255)], X86_64)
-    rows = np.tile(np.frombuffer(one, np.uint8), (12_800, 1))
-    stamps = 10**9 + 1000 * np.arange(len(rows), dtype="<u8")
-    rows[:, :8] = stamps.view(np.uint8).reshape(-1, 8)
+    rows = repeated(one, 12_800)
+    put(rows, 0, 10**9 + 1000 * np.arange(12_800), "<u8")
     top = Buffer("", "mono", dict.fromkeys(range(2), rows.tobytes()))
     contents = Contents((top,), (t.SOFTIRQ_RAISE,))
-    path.write_bytes(
-        version6.write(contents) if kind == "6" else version7.write(contents, Packing(kind))
-    )
+    path.write_bytes(encoded(contents, 6) if kind == "6" else encoded(contents, 7, Packing(kind)))
 
 
 SCAN, EVENTS = "capture().scan()", "capture().all_events()"
@@ -385,13 +382,21 @@ PAGES = 'assert capture().scan()["events"]["irq:softirq_raise"] == 2 * 12_800 * 
 STOLEN = "from netcost_analysis.cli.main import main; sys.argv = ['netcost', 'stolen', sys.argv[1]]"
 STOLEN += "; main()"
 TWO = ("x86_64", "s390x")
+TIMED, SLOW = [pytest.mark.measures], [pytest.mark.slow]
+PACKINGS = ("6", "none", "zstd", "zlib")
 
 
 # What is made, what is asked of it, and the seconds and MiB that this may take.
-def case(made: Made, what: str, seconds: int = 3, megabytes: int = 1024) -> ParameterSet:
+def case(
+    made: Made,
+    what: str,
+    seconds: int = 3,
+    megabytes: int = 1024,
+    marks: Sequence[pytest.MarkDecorator] = (),
+) -> ParameterSet:
     words = [made.func, *made.args] if isinstance(made, partial) else [made]
     name = " ".join(str(getattr(word, "__name__", word)) for word in words)
-    return pytest.param(made, what, seconds, megabytes, id=name.replace("_", " "))
+    return pytest.param(made, what, seconds, megabytes, id=name.replace("_", " "), marks=marks)
 
 
 BOUNDS = [
@@ -421,27 +426,27 @@ BOUNDS = [
     *(case(partial(wrapped_bomb, kind), SCAN, megabytes=256) for kind in ("gzip", "zstd")),
     case(many_lines_that_cannot_be_read, SCAN, 5, 512),
     case(many_events_and_names, SCAN, 5, 256),
-]
-# Only how long it takes.
-TIMES = [
-    case(interrupts_that_never_return, LEDGER),
-    case(victims_without_a_name, LEDGER),
-    case(softirqs_that_are_never_resumed, LEDGER),
-    case(names_of_one_task, "capture().events('irq:irq_handler_exit')"),
+    # Only how long it takes.
+    case(interrupts_that_never_return, LEDGER, marks=TIMED),
+    case(victims_without_a_name, LEDGER, marks=TIMED),
+    case(softirqs_that_are_never_resumed, LEDGER, marks=TIMED),
+    case(names_of_one_task, "capture().events('irq:irq_handler_exit')", marks=TIMED),
     *(
-        case(partial(rounds, of_tasks, between), DISPLACED)
+        case(partial(rounds, of_tasks, between), DISPLACED, marks=TIMED)
         for of_tasks in (False, True)
         for between in (True, False)
     ),
+    # Large captures.
+    case(long_text, SCAN, 20, 100, SLOW),
+    *(case(partial(many_pages, kind), PAGES, 10, 96, SLOW) for kind in PACKINGS),
 ]
-LARGE = [
-    case(long_text, SCAN, 20, 100),
-    *(case(partial(many_pages, kind), PAGES, 10, 96) for kind in ("6", "none", "zstd", "zlib")),
-]
-ASKED = ("made", "what", "seconds", "megabytes")
 
 
-def assert_bounded(path: Path, made: Made, what: str, seconds: int, megabytes: int) -> None:
+@pytest.mark.parametrize(("made", "what", "seconds", "megabytes"), BOUNDS)
+def test_it_is_read_within_bounds(
+    tmp_path: Path, made: Made, what: str, seconds: int, megabytes: int
+) -> None:
+    path = tmp_path / "capture"
     made(path)
     said = bounded(path, what, seconds, megabytes)
     if what is STOLEN:
@@ -449,29 +454,6 @@ def assert_bounded(path: Path, made: Made, what: str, seconds: int, megabytes: i
     if isinstance(made, partial) and made.func is wrapped_bomb:
         assert said.startswith("CaptureError")
     path.unlink()
-
-
-@pytest.mark.parametrize(ASKED, BOUNDS)
-def test_it_is_read_within_bounds(
-    tmp_path: Path, made: Made, what: str, seconds: int, megabytes: int
-) -> None:
-    assert_bounded(tmp_path / "capture", made, what, seconds, megabytes)
-
-
-@pytest.mark.measures
-@pytest.mark.parametrize(ASKED, TIMES)
-def test_it_is_read_in_time(
-    tmp_path: Path, made: Made, what: str, seconds: int, megabytes: int
-) -> None:
-    assert_bounded(tmp_path / "capture", made, what, seconds, megabytes)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(ASKED, LARGE)
-def test_a_large_capture_takes_little_memory(
-    tmp_path: Path, made: Made, what: str, seconds: int, megabytes: int
-) -> None:
-    assert_bounded(tmp_path / "capture", made, what, seconds, megabytes)
 
 
 def test_lines_of_too_many_events_are_counted(tmp_path: Path) -> None:

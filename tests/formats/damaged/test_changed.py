@@ -15,13 +15,14 @@ import pytest
 
 from netcost_analysis._native import Capture, CaptureError
 from support import doors
+from support.bounded import put, repeated
 from support.native_tables import ALL_TABLES, rows
 from support.perfdata import X86_64, Bytes
 from support.perfdata import tracepoints as t
 from support.perfdata.formats import Common
 from support.small_captures import networking, small_captures
 from support.texts import lines
-from support.tracedat import Buffer, Contents, Entry, ring, version6
+from support.tracedat import Buffer, Contents, Entry, encoded, ring
 
 Tell = Callable[[float], object]
 PASSES: dict[str, Callable[[Capture, Tell], Any]] = {
@@ -81,15 +82,14 @@ def large() -> dict[str, dict[str, bytes]]:
     many = records * (size // len(records))
     payload = t.SOFTIRQ_RAISE.payload({"vec": 3}, Common(1, 1, 500), X86_64)
     page = ring([Entry(10**9 + number, payload) for number in range(255)], X86_64)
-    pages = np.tile(np.frombuffer(page, np.uint8), (1000, 1))
-    stamps = 10**9 + 1000 * np.arange(len(pages), dtype="<u8")
-    pages[:, :8] = stamps.view(np.uint8).reshape(-1, 8)
+    pages = repeated(page, 1000)
+    put(pages, 0, 10**9 + 1000 * np.arange(1000), "<u8")
     top = Buffer("", "mono", dict.fromkeys(range(2), pages.tobytes()))
     return {
         "file, large": {"data": replace(told, records=(Bytes(many),)).file()},
         "pipe, large": {"data": told.head() + many},
         "text, large": {"data": text * (size // len(text))},
-        "trace.dat, large": {"data": version6.write(Contents((top,), (t.SOFTIRQ_RAISE,)))},
+        "trace.dat, large": {"data": encoded(Contents((top,), (t.SOFTIRQ_RAISE,)), 6)},
     }
 
 

@@ -32,7 +32,7 @@ from support.perfdata import X86_64, Encoder, FinishedRound, Format, Header, Whe
 from support.perfdata import tracepoints as t
 from support.perfdata.formats import Common, Value
 from support.perfdata.records import Lost
-from support.tracedat import Buffer, Contents, Entry, Missed, Style, ring, version7
+from support.tracedat import Buffer, Contents, Entry, Missed, Style, encoded, ring
 
 WOKEN: dict[str, Value] = {"comm": "a", "pid": 8, "prio": 120, "target_cpu": 0}
 POLL: dict[str, Value] = {"napi": 1, "dev_name": "eth0000000", "work": 1, "budget": 64}
@@ -161,10 +161,10 @@ def losses_of_a_ring(path: Path, count: int) -> Path:
     raw = t.SOFTIRQ_ENTRY.payload({"vec": 3}, Common(16, 0, 7), X86_64)
     one = ring([Missed(), Entry(1_000, raw)], X86_64, Style(page_size=size))
     assert len(one) == size
-    rows = np.tile(np.frombuffer(one, np.uint8), (count, 1))
-    rows[:, :8] = (1_000 + 100 * np.arange(count, dtype="<u8")).view(np.uint8).reshape(count, 8)
+    rows = repeated(one, count)
+    put(rows, 0, 1_000 + 100 * np.arange(count), "<u8")
     top = Buffer("", "mono", {0: rows.tobytes()}, page_size=size)
-    path.write_bytes(version7.write(Contents((top,), formats, page_size=size)))
+    path.write_bytes(encoded(Contents((top,), formats, page_size=size)))
     return path
 
 

@@ -18,7 +18,7 @@ from support.live import EVENTS, LIVE_LOAD
 from support.native_tables import ALL_TABLES, Answer, assert_conserved, gaps, rows
 from support.oracle import perf_script
 from support.texts import assert_same, tables
-from support.tracedat.live import events, load, require_recording, trace_cmd_record
+from support.tracedat.live import events, holds, load, require_recording, trace_cmd_record
 from support.tracedat.report import trace_cmd
 
 pytestmark = pytest.mark.alone
@@ -200,11 +200,7 @@ def trace_dat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     require_recording()
     path = tmp_path_factory.mktemp("trace-cmd") / "trace.dat"
     options = ("-C", "mono", *events([*EVENTS, *VECTORS]))
-    return trace_cmd_record(path, *options, load=load(0.3), worth=is_switched)
-
-
-def is_switched(path: Path) -> bool:
-    return bool(Capture(str(path)).scan()["events"].get("sched:sched_switch", 0) > 100)
+    return trace_cmd_record(path, *options, load=load(0.3), worth=holds("sched:sched_switch"))
 
 
 # trace-cmd's plugins show no preemption, and only its latency format shows a context.

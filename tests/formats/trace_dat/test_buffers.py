@@ -1,6 +1,5 @@
 # Several ring buffers in one file: the top one, and instances (trace-cmd record -B).
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from support.perfdata import MACHINES, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata.timeline import narrowed
 from support.story import story
-from support.tracedat import Buffer, Dress, Packing, Style, version6, version7, write_trace_dat
+from support.tracedat import Buffer, Dress, Packing, Style, encoded, write_trace_dat
 from support.tracedat.report import names, report, trace_cmd
 
 S = 1_000_000_000
@@ -78,9 +77,8 @@ def test_only_an_instance(tmp_path: Path) -> None:
         contents = Dress(version, instances={"other": OTHER}).contents(OTHER)
         empty = Buffer("", "mono", {} if version == 7 else {0: b"", 1: b""})
         contents = replace(contents, buffers=(empty, *contents.instances))
-        write: Callable[..., bytes] = version7.write if version == 7 else version6.write
         path = tmp_path / "trace.dat"
-        path.write_bytes(write(contents))
+        path.write_bytes(encoded(contents, version))
         for other in (Capture(str(path)), Capture(str(path), buffer="other")):
             assert len(rows(other.events("irq:softirq_raise"))) == 3
             assert other.header()["buffer"] == "other"
@@ -95,7 +93,7 @@ def test_an_instance_with_larger_sub_buffers(tmp_path: Path) -> None:
     contents = Dress(instances={"other": OTHER}).contents(story())
     other = Dress(style=Style(65536)).buffer("other", OTHER)
     path = tmp_path / "trace.dat"
-    path.write_bytes(version7.write(replace(contents, buffers=(contents.top, other))))
+    path.write_bytes(encoded(replace(contents, buffers=(contents.top, other))))
     assert len(rows(Capture(str(path), buffer="other").events("irq:softirq_raise"))) == 3
     counts = Capture(str(path)).scan()["events"]
     assert sum(counts.values()) == len(story().events())
@@ -123,9 +121,7 @@ def test_the_text_of_a_latency_tracer(tmp_path: Path, dress: Dress) -> None:
     for lines in (LINES, ()):
         buffer = Buffer(clock="local", text="# tracer: irqsoff\n#\n" + "".join(lines))
         contents = replace(dress.contents(story()), buffers=(buffer,))
-        six = dress.version == 6
-        written = version6.write(contents) if six else version7.write(contents, dress.packing)
-        path.write_bytes(written)
+        path.write_bytes(encoded(contents, dress.version, dress.packing))
         if dress.packing.algorithm != "zlib":
             said = trace_cmd("report", "-i", path).partition("\n")[2].rstrip("\n")
             assert said == (buffer.text or "").rstrip("\n")

@@ -22,15 +22,7 @@ from support.perfdata import tracepoints as t
 from support.perfdata.timeline import narrowed
 from support.story import story
 from support.told import OPENSSL, UDPSINK
-from support.tracedat import (
-    Dress,
-    Style,
-    options,
-    version6,
-    version7,
-    write_trace_dat,
-    write_tracefs,
-)
+from support.tracedat import Dress, Style, encoded, options, write_trace_dat, write_tracefs
 from support.tracedat.dresses import (
     LOSSES,
     assert_same,
@@ -105,8 +97,7 @@ def test_a_trace_dat_says_how_many_cpus_there_were_or_nothing(
     contents = Dress(version).contents(recording(slept()))
     others = tuple(one for one in contents.options if one.id != options.CPUCOUNT)
     contents = replace(contents, options=others + tuple(map(options.cpu_count, stated)))
-    data = version6.write(contents) if version == 6 else version7.write(contents)
-    (tmp_path / "trace.dat").write_bytes(data)
+    (tmp_path / "trace.dat").write_bytes(encoded(contents, version))
     info = netcost_analysis.open_capture(tmp_path / "trace.dat").info
     assert (info["cpus"], info["nr_cpus"]) == ([1], count)
 

@@ -9,7 +9,7 @@ import pytest
 from netcost_analysis._native import Capture, CaptureError
 from support.live import EVENTS
 from support.native_tables import Answer, assert_conserved, rows
-from support.tracedat.live import TRACING, events, load, require_recording, trace_cmd_record
+from support.tracedat.live import TRACING, events, holds, load, require_recording, trace_cmd_record
 from support.tracedat.report import assert_same, report, trace_cmd
 
 pytestmark = pytest.mark.alone
@@ -42,9 +42,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("recorded")
 
 
-def is_busy(path: Path) -> bool:
-    counts = Capture(str(path)).scan()["events"]
-    return all(counts.get(name, 0) > 100 for name in ("irq:softirq_entry", "sched:sched_switch"))
+is_busy = holds("irq:softirq_entry", "sched:sched_switch")
+is_interrupted = holds("irq:softirq_entry")
 
 
 @pytest.mark.parametrize(
@@ -106,10 +105,6 @@ def test_names_and_date(folder: Path) -> None:
     times = sorted(row["time_ns"] + offset for row in table)
     assert abs(times[-1] / 1e9 - path.stat().st_mtime) < 60
     assert sorted(one.time for one in said if one.event == "softirq_entry") == times
-
-
-def is_interrupted(path: Path) -> bool:
-    return bool(Capture(str(path)).scan()["events"].get("irq:softirq_entry", 0) > 100)
 
 
 # Each buffer has events of its own.

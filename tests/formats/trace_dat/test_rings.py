@@ -1,5 +1,5 @@
-# Sub-buffers that no quiet machine makes, and what damage leaves of them. Byte by byte:
-# native/tests/ring_pages.rs.
+# Sub-buffers that no quiet machine makes, what damage leaves of them, and what a ring had no room
+# for. Byte by byte: native/tests/ring_pages.rs.
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,12 +7,26 @@ from pathlib import Path
 import pytest
 
 from netcost_analysis._native import Capture
-from support.native_tables import rows
-from support.perfdata import MACHINES, X86_64, Machine
+from support.native_tables import Answer, gaps, rows
+from support.perfdata import MACHINES, X86_64, Machine, Recording, cpu, recording
+from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.perfdata.formats import Common
-from support.tracedat import Buffer, Contents, Entry, Packing, Style, Taken, ring, version7
-from support.tracedat.ring import Ring
+from support.told import OPENSSL, UDPSINK
+from support.tracedat import (
+    Buffer,
+    Contents,
+    Dress,
+    Entry,
+    Packing,
+    Style,
+    Taken,
+    encoded,
+    ring,
+    write_trace_dat,
+)
+from support.tracedat.report import report
+from support.tracedat.ring import MISSED, STORED, Ring
 
 S = 1_000_000_000
 machines = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
@@ -28,7 +42,7 @@ def found(
 ) -> tuple[list[tuple[int, int, int]], list[str]]:
     contents = Contents((Buffer("", "mono", rings),), (t.SOFTIRQ_RAISE,), machine=machine)
     path = folder / "trace.dat"
-    path.write_bytes(version7.write(contents, Packing("none")))
+    path.write_bytes(encoded(contents, packing=Packing("none")))
     capture = Capture(str(path))
     table = rows(capture.events("irq:softirq_raise"))
     seen = [(row["time_ns"] - S, row["common_cpu"], row["vec"]) for row in table]
@@ -107,3 +121,54 @@ def test_time_that_runs_backwards(tmp_path: Path) -> None:
     )
     times = (0, 100, 50, 200, 150, 300)
     assert seen == [(at, 0, vec) for vec, at in enumerate(times)]
+
+
+def lossy(**settings: object) -> Recording:
+    return recording(
+        cpu(
+            0,
+            *(h.Waking(S + 100, UDPSINK), h.Waking(S + 110, UDPSINK), h.Lost(S + 250, 5)),
+            *(h.Waking(S + 300, UDPSINK), h.Lost(S + 350, 70_000), h.Waking(S + 400, UDPSINK)),
+            task=OPENSSL,
+        ),
+        cpu(1, h.Waking(S + 50, UDPSINK), h.Waking(S + 500, UDPSINK)),
+        **settings,
+    )
+
+
+# From the last event that was kept to the first one behind the loss, which trace-cmd marks. The
+# kernel writes the number behind the records where there is room, and nothing else would show.
+@pytest.mark.parametrize("counted", [True, False])
+def test_losses_are_counted_and_placed(tmp_path: Path, counted: bool) -> None:
+    for version, packing in ((6, "none"), (7, "none"), (7, "zstd")):
+        for machine in MACHINES.values():
+            dress = Dress(version, Packing(packing), count_losses=counted)
+            path = write_trace_dat(lossy(machine=machine), tmp_path / "trace.dat", dress)
+            scan = Capture(str(path)).scan()
+            lost = (scan["lost_events"], scan["lost_unknown"])
+            assert lost == ((70_005, 0) if counted else (0, 2))
+            found = gaps(scan)
+            assert [gap[:3] for gap in found] == [(0, S + 110, S + 300), (0, S + 300, S + 400)]
+            marked = [(one.cpu, one.time, one.dropped) for one in report(path, {}) if one.dropped]
+            assert marked == [(cpu, end, lost if counted else -1) for cpu, _, end, lost in found]
+            assert counted or [*scan["notes"], *Answer(path).summary["notes"]]
+
+
+# Bit 30 belongs to bit 31, and a number that would stand beyond the sub-buffer is none.
+def test_what_is_no_loss(tmp_path: Path) -> None:
+    dress = Dress(style=Style(per_page=1), packing=Packing("none"))
+    told = recording(cpu(0, *(h.SoftirqRaise(S + step, 1) for step in range(3))))
+    contents = dress.contents(told)
+    pages = bytearray(contents.top.rings[0])
+    commit = int.from_bytes(pages[4096 + 8 : 4096 + 16], "little")
+    pages[4096 + 8 : 4096 + 16] = (commit | STORED).to_bytes(8, "little")
+    one = Ring(contents.machine)
+    full = b"".join(one.data(1, entry) for entry in [bytes(pages[20:32])] * 255)
+    pages += one.sub_buffer(S + 10, len(full) | MISSED | STORED, full)
+    path = tmp_path / "trace.dat"
+    top = type(contents.top)("", "mono", {0: bytes(pages)})
+    path.write_bytes(encoded(type(contents)((top,), told.formats), packing=dress.packing))
+    scan = Capture(str(path)).scan()
+    assert (scan["lost_events"], scan["lost_unknown"]) == (0, 1)
+    assert [gap[:3] for gap in gaps(scan)] == [(0, S + 2, S + 11)]
+    assert scan["events"]["irq:softirq_raise"] == 3 + 255

@@ -15,7 +15,7 @@ from support.bounded import bounded
 from support.host import Fresh, examples
 from support.perfdata import MACHINES, X86_64, Recording, cpu, recording
 from support.perfdata import happenings as h
-from support.tracedat import Buffer, Contents, Dress, Packing, version6, version7
+from support.tracedat import Buffer, Contents, Dress, Packing, encoded
 from support.tracedat import options as o
 
 S = 1_000_000_000
@@ -34,8 +34,7 @@ def story(machine: str = "x86_64") -> Recording:
 
 @cache
 def whole(version: int, machine: str = "x86_64", packing: Packing = NONE) -> bytes:
-    contents = Dress(version).contents(story(machine))
-    return version6.write(contents) if version == 6 else version7.write(contents, packing)
+    return encoded(Dress(version).contents(story(machine)), version, packing)
 
 
 def counted(data: bytes, folder: Path) -> tuple[int, list[str]]:
@@ -212,4 +211,4 @@ def bomb_of(algorithm: str) -> bytes:
 def test_no_events(tmp_path: Path) -> None:
     for rings in ({}, {0: b"", 1: b""}):
         one = Contents((Buffer("", "mono", rings),), story().formats)
-        assert counted(version7.write(one), tmp_path)[0] == 0
+        assert counted(encoded(one), tmp_path)[0] == 0

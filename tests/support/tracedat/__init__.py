@@ -1,11 +1,11 @@
 # trace.dat written from descriptions, as perfdata writes perf.data. Low layer: ring.py, options.py,
-# contents.py, version6.py, version7.py; high layer: own_events.py, told.py. Beside them report.py:
+# contents.py, encoded.py; high layer: own_events.py, told.py. Beside them report.py:
 # what trace-cmd says of such a file.
 
 from .contents import Buffer, Contents
+from .encoded import Packing, encoded
 from .ring import Discarded, Entry, Missed, Style, Taken, ring
 from .told import Beside, Dress, write_trace_dat, write_tracefs
-from .version7 import Packing
 
 __all__ = [
     "Beside",
@@ -18,6 +18,7 @@ __all__ = [
     "Packing",
     "Style",
     "Taken",
+    "encoded",
     "ring",
     "write_trace_dat",
     "write_tracefs",

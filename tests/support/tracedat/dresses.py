@@ -12,10 +12,10 @@ from support.native_tables import Answer, assert_conserved, gaps, rows
 from support.perfdata import MACHINES, Cpu, Machine, Recording, cpu, recording
 from support.perfdata import happenings as h
 
+from .encoded import Packing
 from .options import trace_id, uname
 from .ring import Style
 from .told import Dress
-from .version7 import Packing
 
 # In the instance beside: read by nobody who asks for the top buffer.
 OTHER = recording(cpu(0, h.SoftirqRaise(5, 1), h.Lost(6, 3), h.SoftirqRaise(7, 2)))

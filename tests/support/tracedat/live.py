@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from netcost_analysis._native import Capture
 from support.host import missing, require_alone, require_tool
 
 TRACING = Path("/sys/kernel/tracing")
@@ -44,6 +45,15 @@ def require_recording() -> None:
 
 def always(_: Path) -> bool:
     return True
+
+
+# That it holds more than a hundred of each.
+def holds(*names: str) -> Callable[[Path], bool]:
+    def enough(path: Path) -> bool:
+        counts = Capture(str(path)).scan()["events"]
+        return all(counts.get(name, 0) > 100 for name in names)
+
+    return enough
 
 
 # The top buffer is everybody's: whoever else uses it just then changes or ends a recording, which

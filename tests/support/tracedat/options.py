@@ -46,8 +46,8 @@ def uname(text: str = "Linux described 6.18.0 x86_64") -> Option:
     return Option(UNAME, (text,))
 
 
-def version(text: str = "3.1.6 described") -> Option:
-    return Option(VERSION, (text,))
+def version() -> Option:
+    return Option(VERSION, ("3.1.6 described",))
 
 
 def hook(text: str) -> Option:

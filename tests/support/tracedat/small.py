@@ -11,11 +11,10 @@ from support.story import FORMATS, S, networking
 
 from . import options as o
 from . import own_events as own
-from . import version6, version7
 from .contents import SECTIONS, Contents
+from .encoded import Packing, encoded
 from .ring import Style
 from .told import Beside, Dress
-from .version7 import Packing
 
 OTHER = recording(
     cpu(0, h.SoftirqRaise(S, 1), h.Lost(S + 1, 3), h.SoftirqRaise(S + 2, 1)), formats=FORMATS
@@ -52,10 +51,7 @@ EVERYTHING = replace(
 
 
 def made(dress: Dress, machine: Machine = X86_64) -> bytes:
-    contents = dress.contents(networking(machine))
-    return (
-        version6.write(contents) if dress.version == 6 else version7.write(contents, dress.packing)
-    )
+    return encoded(dress.contents(networking(machine)), dress.version, dress.packing)
 
 
 # Damage to packed bytes seldom gets past the decompressor: here it is done before packing.
@@ -65,7 +61,7 @@ def packed_pages(packing: Packing) -> Made:
     def pack(pages: bytes) -> bytes:
         rings = {**contents.top.rings, 0: pages}
         buffers = (replace(contents.top, rings=rings), *contents.instances)
-        return version7.write(replace(contents, buffers=buffers), packing)
+        return encoded(replace(contents, buffers=buffers), packing=packing)
 
     inside = contents.top.rings[0]
     return pack(inside), inside, pack
@@ -73,7 +69,7 @@ def packed_pages(packing: Packing) -> Made:
 
 def packed_section(section: int, contents: Contents) -> Made:
     def pack(body: bytes) -> bytes:
-        return version7.write(contents, Packing(), {section: body})
+        return encoded(contents, bodies={section: body})
 
     inside = SECTIONS[section](contents)
     return pack(inside), inside, pack

@@ -13,10 +13,9 @@ from support.perfdata.machine import Machine
 from support.perfdata.timeline import Cpu, Recording
 
 from . import options as o
-from . import version6, version7
 from .contents import Buffer, Contents
+from .encoded import ZSTD, Packing, encoded
 from .ring import PLAIN, Discarded, Entry, Item, Missed, Style, Taken, ring
-from .version7 import ZSTD, Packing
 
 # perf's name of a clock (what a told recording has) to ftrace's.
 CLOCKS = {
@@ -149,10 +148,7 @@ def write_trace_dat(told: Recording, path: Path, dress: Dress = USUAL) -> Path:
     :param dress: everything that does not change what happened
     """
     contents = dress.contents(told)
-    if dress.version == 6:
-        path.write_bytes(version6.write(contents, dress.old_clock))
-    else:
-        path.write_bytes(version7.write(contents, dress.packing))
+    path.write_bytes(encoded(contents, dress.version, dress.packing, old_clock=dress.old_clock))
     return path
 
 

@@ -1,4 +1,5 @@
-# A trace.dat of version 7 (trace-cmd 3): sections, found through options, which are sections too.
+# The bytes of a trace.dat, of version 6 (trace-cmd up to 2.9.7, and later with --file-version 6) or
+# 7 (trace-cmd 3), whose sections are found through options, which are sections too.
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -6,7 +7,8 @@ from dataclasses import dataclass, field
 
 import zstandard
 
-from support.perfdata.machine import Machine
+from support.perfdata.features import sized
+from support.perfdata.machine import Machine, padded
 
 from . import options as o
 from .contents import SECTIONS, Buffer, Contents
@@ -150,8 +152,67 @@ class Writer:
         return bytes(self.data)
 
 
+# Version 6: all headers in one fixed order, then for each buffer a table of its CPUs, and their
+# pages. old_clock: as 2.9 wrote it, not as 3.1 does.
+def version_6(one: Contents, old_clock: bool) -> bytes:
+    machine, top = one.machine, one.top
+    data = one.magic(6) + b"".join(section(one) for section in SECTIONS.values())
+    count = max(map(cpus, one.buffers))
+    data += machine.pack("I", count) + b"options  \0"
+    # The option says that a clock stands behind the table.
+    shown = () if old_clock else (one.clock_file,)
+    clock_option = [o.Option(o.TRACECLOCK, shown)] if top.text is None else []
+    for option in (*clock_option, *one.options):
+        data += option.encode(machine)
+    # An instance's option says where its table stands: it is filled in once that is known.
+    places = {}
+    for instance in one.instances:
+        option = o.Option(o.BUFFER, ((8, 0), instance.name))
+        places[instance.name] = len(data) + 6
+        data += option.encode(machine)
+    data += machine.pack("H", o.DONE)
+    if top.text is not None:
+        return data + b"latency  \0" + top.text.encode()
+    clock = one.clock_file if old_clock else f"[{top.clock}]"
+    whole = bytearray(data)
+    table(whole, one, top, count, clock)
+    for instance in one.instances:
+        place = places[instance.name]
+        whole[place : place + 8] = machine.pack("Q", len(whole))
+        table(whole, one, instance, count, clock)
+    return bytes(whole)
+
+
+# A CPU is known by its place in the table, of which all have the same length: gaps in their numbers
+# are CPUs without data.
+def cpus(buffer: Buffer) -> int:
+    return max(buffer.rings, default=-1) + 1
+
+
+def table(whole: bytearray, one: Contents, buffer: Buffer, count: int, clock: str) -> None:
+    machine = one.machine
+    pages = [buffer.rings.get(cpu, b"") for cpu in range(count)]
+    text = sized(clock, machine)
+    first = len(whole) + 10 + 16 * count + len(text)
+    first += -first % one.page_size
+    rows, offset = b"", first
+    for data in pages:
+        rows += machine.pack("QQ", offset, len(data))
+        offset += len(padded(data, one.page_size))
+    whole += b"flyrecord\0" + rows + text
+    whole += bytes(first - len(whole)) + b"".join(padded(data, one.page_size) for data in pages)
+
+
 NO_BODIES: Mapping[int, bytes] = {}
 
 
-def write(one: Contents, packing: Packing = ZSTD, bodies: Mapping[int, bytes] = NO_BODIES) -> bytes:
+def encoded(
+    one: Contents,
+    version: int = 7,
+    packing: Packing = ZSTD,
+    bodies: Mapping[int, bytes] = NO_BODIES,
+    old_clock: bool = False,
+) -> bytes:
+    if version == 6:
+        return version_6(one, old_clock)
     return Writer(one, packing, bodies=bodies).write()
