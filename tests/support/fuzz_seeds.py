@@ -15,7 +15,8 @@ from support.small_captures import (
     sampled,
     small_captures,
 )
-from support.tracedat import Dress, version6
+from support.tracedat import Dress
+from support.tracedat.encoded import version_6
 from support.tracedat.small import EVERYTHING, USUAL
 
 # Which target a capture of a kind is for.
@@ -47,7 +48,7 @@ def parts(dress: Dress, machine: Machine) -> tuple[int, bytes, bytes]:
     contents = dress.contents(story.networking(machine))
     pages = contents.top.rings[0]
     alone = replace(contents, buffers=(replace(contents.top, rings={0: pages}),))
-    whole = version6.write(alone)
+    whole = version_6(alone, old_clock=False)
     place = whole.index(b"flyrecord\0") + 10 + 8
     return place, whole[: whole.index(pages)], pages
 
