@@ -195,30 +195,11 @@ def _plot(ax: "Axes", answer: Answer) -> None:
 
 
 def cases(runs: RunSet, by: str, base: object, **options: Any) -> pd.DataFrame:
-    """What each case changes against the base, load by load.
-
-    Parameters
-    ----------
-    runs : RunSet
-        Runs of all cases and loads.
-    by : str
-        The label that tells cases apart.
-    base : object
-        Its value of the base.
-    **options : object
-        As Comparison takes them: per, primary, victim, client, server.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per metric, load and case, as rows of `changes`: the metric named as primary, else the
-        first that says what was done and the network's CPU time. p_adjusted: over all rows.
-
-    Raises
-    ------
-    ArgumentError
-        For a label that does not tell runs apart, or a base that no run has.
-    """
+    # What each case, by a label's value, changes against the base, load by load. A row per metric,
+    # load and case, as rows of `changes`: the metric named as primary, else the first that says
+    # what was done and the network's CPU time. p_adjusted: over all rows. options: as Comparison
+    # takes them. Raises ArgumentError for a label that does not tell runs apart, or a base that no
+    # run has.
     values = runs.labels.get(by, ())
     if len(values) < 2:
         several = [name for name, some in runs.labels.items() if len(some) > 1]

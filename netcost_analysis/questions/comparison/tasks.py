@@ -236,15 +236,12 @@ def _taken(run: Run, given: Task | None) -> dict[str, float] | None:
     found["network interrupts"] = float(mine.loc[network, "ns"].sum())
     found["other interrupts"] = float(mine.loc[inside & ~network, "ns"].sum())
     for timeline in run.timelines():
-        held = holders(timeline, "tid")
-        for tid, comm, holder, ns in zip(*(held[name] for name in _HELD), strict=True):
+        held, names = holders(timeline, "tid"), ("tid", "comm", "holder_comm", "ns")
+        for tid, comm, holder, ns in zip(*(held[name] for name in names), strict=True):
             if is_of(comm if by_of(victim) == "comm" else (tid, comm), victim):
                 found[_taker(run, holder)] += ns
     found["slept"] = max(float(recording.seconds.sum() * 1e9) - sum(found.values()), 0.0)
     return found if found["victim"] else None
-
-
-_HELD = ("tid", "comm", "holder_comm", "ns")
 
 
 def _taker(run: Run, holder: str) -> str:

@@ -5,8 +5,7 @@ Joules and watts by domain (power), a domain's energy laid at the ledger's owner
 what wakes CPUs that idle (idle_wakeups), which takes no counter: it is in the trace.
 """
 
-from .energy_by_owner import energy_by_owner, energy_by_size
-from .idle_wakeups import idle_wakeups
-from .power import power
+from .energy_by_owner import energy_by_owner, idle_wakeups
+from .power import energy_by_size, power
 
 __all__ = ["energy_by_owner", "energy_by_size", "idle_wakeups", "power"]

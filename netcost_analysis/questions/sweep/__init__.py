@@ -5,9 +5,9 @@ A row for each condition (by_rate), what mpstat says (cpu_by_rate), whose packet
 say of its end (saturation), and how a sweep was made (made_by).
 """
 
-from .by_rate import by_rate, cpu_by_rate
+from .by_rate import by_rate, saturation
 from .pairs import cheaper_path, destinations
-from .saturation import saturation
+from .step_figures import cpu_by_rate
 from .steps import made_by
 
 __all__ = [

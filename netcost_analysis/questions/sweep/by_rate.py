@@ -1,5 +1,5 @@
-# What each step of a sweep costs and what arrives, a row for each data path and rate; and what
-# mpstat says of the CPU there.
+# What each step of a sweep costs and what arrives, a row for each data path and rate; and where
+# curves end: signs of saturation, what limits them, and what their costs predict.
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,8 @@ from ...answers.answer import Answer
 from ...answers.question import question
 from ...display.tables import listed
 from ...opening.experiment import Experiment
-from ...parsers.mpstat import KINDS
+from ..batches.curves import FULL
+from ..batches.rate_curve import rate_curve
 from .step_figures import HOPS, UNITS, Figures, dropped_at, figures_of
 from .steps import require_steps
 
@@ -166,35 +167,114 @@ def _reached(ax: "Axes", answer: Answer) -> None:
     reached(ax, answer.frame)
 
 
-# Left out where they are 0 throughout.
-_LEFT_OUT = ("steal_share", "guest_share", "gnice_share")
-# From this share on, mpstat's interval counts as within the victim's run.
-_WITHIN = 0.95
+# A path that loses more than this share of what was sent is saturated.
+LOST = 0.01
+# A sender below this share of the rate asked for is at its own limit. If polls then bring less than
+# this share of the load's mean rate while the CPU is measured, a full CPU held the sender back.
+SENT = 0.95
+# From this share of the CPU on networking has all of it.
+ALL = 0.95
+# A victim's share beside kernel threads of the same weight.
+HALF = 0.5
+_SIGNS = ("dropped", "victim_floor", "cpu_full")
+# Columns of rate_curve.
+_COSTS = ("packet_part_ns", "poll_part_ns", "expected_share")
 
 
-@question(check=require_steps, rows=80)
-def cpu_by_rate(experiment: Experiment) -> Answer:
-    """What mpstat shows for the measured CPU at each rate on each data path.
+@question(
+    check=require_steps,
+    rows=30,
+    columns=(
+        *("curve", "most_rate_per_s", "limited_by", "found_per_s", "found_by"),
+        *("full_rate_per_s", "shared_rate_per_s"),
+    ),
+)
+def saturation(experiment: Experiment) -> Answer:
+    """Where each curve of a sweep ends: the end found, what limits it, and the end predicted.
 
-    A row per step, by curve and rate, without those of steal_share, guest_share and gnice_share
-    that are 0 throughout; network_share is the trace's. The intervals of mpstat are those within
-    the victim's run. Where no whole one lies within it, they are those that overlap the run, and
-    in_run_share is the part within it. The trace is of the run alone, so where in_run_share is far
-    below 1 the two cover different times. `partly`: how many steps have no whole interval.
+    A row per curve; expected_share and network_share are of its fastest step.
 
-    Source: mpstat beside each recording, and the trace's sums.
+    A CPU is found full where networking has 95 % of it (cpu_full). It is also full where networking
+    shares it in kernel threads with a victim that has no more than half (victim_floor). The end of
+    a curve is:
+
+    - the path's (path), where more than 1 % of what was sent did not arrive.
+    - the CPU's (cpu), where nothing was lost, but the CPU was full in the fastest step. While it
+      was measured, 5 % less arrived than the load sent over all its run.
+    - the sender's, else, where the fastest step was asked for max, or for more than the sender sent
+      (by 5 %). It says nothing about the path.
+
+    The prediction uses packet_part_ns and poll_part_ns of rate_curve, learnt from the curve's
+    slower steps. In polls of 64 packets a CPU does full_rate_per_s packets a second by itself.
+    Beside a victim of the same weight it does half of that (shared_rate_per_s).
+
+    Source: the steps of by_rate, and rate_curve.
     """
-    names = (*(f"{kind}_share" for kind in KINDS), "network_share", "in_run_share")
-    rows = [
-        (one.step.curve, one.step.offered, *(one.value(name) for name in names))
-        for one in figures_of(experiment)
-    ]
-    frame = pd.DataFrame(rows, columns=["curve", "offered", *names])
-    if frame["soft_share"].isna().all():
-        raise CaptureError(f"{experiment.path}: mpstat was not recorded beside any step")
-    inside = frame["in_run_share"]
-    return Answer(
-        frame.drop(columns=[name for name in _LEFT_OUT if not frame[name].any()]),
-        partly=int((inside < _WITHIN).sum()),
-        least_in_run_share=float(inside.min()),
-    )
+    curves: dict[str, list[Figures]] = {}
+    for one in figures_of(experiment):
+        curves.setdefault(one.step.curve, []).append(one)
+    try:
+        costs = rate_curve(experiment).frame.set_index("bundle")
+    except CaptureError:
+        costs = pd.DataFrame(columns=list(_COSTS))
+    frame = pd.DataFrame([_row(name, steps, costs) for name, steps in curves.items()])
+    ends = frame["limited_by"].value_counts()
+    names = ("path", "cpu", "sender")
+    return Answer(frame, **{f"{name}s_end": int(ends.get(name, 0)) for name in names})
+
+
+def _row(curve: str, steps: list[Figures], costs: pd.DataFrame) -> dict[str, Any]:
+    ordered = sorted(steps, key=_speed)
+    fastest = ordered[-1]
+    first = next((one for one in ordered if _signs(one)), None)
+    name = fastest.step.name
+    known = {of: float(costs[of].get(name, float("nan"))) for of in _COSTS}
+    each = known["packet_part_ns"] + known["poll_part_ns"] / FULL
+    full = 1e9 / each if each > 0 else float("nan")
+    return {
+        "curve": curve,
+        "most_offered": fastest.step.offered,
+        "most_rate_per_s": _speed(fastest),
+        "sent_pps": fastest.value("sent_pps"),
+        "reached_pps": fastest.value("reached_pps"),
+        "limited_by": limited_by(ordered),
+        "found_per_s": _speed(first) if first else float("nan"),
+        "found_offered": first.step.offered if first else None,
+        "found_by": ", ".join(_signs(first)) if first else "",
+        **known,
+        "full_rate_per_s": full,
+        "shared_rate_per_s": HALF * full,
+        "network_share": fastest.value("network_share"),
+    }
+
+
+def _speed(one: Figures) -> float:
+    # Packets per second: from the trace, else from counters.
+    speeds = (one.value(name) for name in ("rate_per_s", "reached_pps", "sent_pps"))
+    return next((speed for speed in speeds if speed == speed), -1.0)
+
+
+def _lost(one: Figures) -> bool:
+    dropped, sent = one.value("dropped_share"), one.value("sent_pps")
+    return dropped > LOST or one.value("reached_pps") < (1 - LOST) * sent
+
+
+def _signs(one: Figures) -> list[str]:
+    # Comparisons with NaN are False.
+    share = one.value("network_share")
+    floor = one.value("victim_share") <= HALF and one.value("scheduled_share") > share / 2
+    found = (_lost(one), floor, share >= ALL)
+    return [name for name, here in zip(_SIGNS, found, strict=True) if here]
+
+
+def limited_by(steps: list[Figures]) -> str | None:
+    # steps: of one curve, the fastest last. None where what was sent was not counted.
+    if any(map(_lost, steps)):
+        return "path"
+    fastest = steps[-1]
+    sent, offered = fastest.value("sent_pps"), fastest.step.offered_pps
+    if sent != sent:
+        return None
+    if _signs(fastest) and fastest.value("rate_per_s") < SENT * sent:
+        return "cpu"
+    return "none" if sent >= SENT * offered else "sender"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from netcost_analysis.questions.sweep.saturation import limited_by
+from netcost_analysis.questions.sweep.by_rate import limited_by
 from netcost_analysis.questions.sweep.step_figures import Figures
 from netcost_analysis.questions.sweep.steps import Step
 from netcost_analysis.stats.change import Estimate
