@@ -20,7 +20,7 @@ from ..display.metrics import (
 )
 from ..display.tables import Table, lines_of
 from ..display.templates import as_text, one_line
-from ..questions.comparison.cost_branches import branches, left_out
+from ..questions.comparison.cost_tree import branches, left_out
 from ..units import absent, duration, multiple, plural, signed_share
 
 if TYPE_CHECKING:
