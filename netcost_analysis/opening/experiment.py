@@ -117,7 +117,8 @@ class Experiment(OfExperiment):
         """
         import pandas as pd
 
-        return self._read(partial(pd.read_csv, sep="\t"))
+        steps: pd.DataFrame = self._read(partial(pd.read_csv, sep="\t"))
+        return steps
 
     def bundle(self, name: str) -> Bundle:
         """The bundle of that name, a folder or a packed file.
