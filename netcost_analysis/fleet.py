@@ -195,10 +195,6 @@ class Dataset:
             raise
         return whole.take(pc.sort_indices(whole, [("path", "ascending")]))
 
-    def read(self, table: str) -> pa.Table:
-        """One of TABLES, as table_of makes it of all captures."""
-        return table_of(self.scan(), table)
-
 
 def _unreadable(path: str, error: Exception) -> CaptureError:
     line = str(error).partition("\n")[0]

@@ -9,7 +9,7 @@ import pytest
 
 from netcost_analysis import CaptureError
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.fleet import Dataset
+from netcost_analysis.fleet import Dataset, table_of
 
 
 def row(path: str, events: int = 1) -> dict[str, Any]:
@@ -29,8 +29,8 @@ def data(tmp_path: Path) -> Dataset:
 def test_the_last_answers_count(data: Dataset) -> None:
     for one in (row("b"), row("a"), {"path": "c", "error": "cut"}, row("b", events=2)):
         data.write(one)
-    assert data.read("captures")["events"].to_pylist() == [1, 2, None]
-    bins = data.read("histograms").to_pylist()
+    assert table_of(data.scan(), "captures")["events"].to_pylist() == [1, 2, None]
+    bins = table_of(data.scan(), "histograms").to_pylist()
     assert [(one["hostname"], one["low"], one["count"]) for one in bins] == [
         *(("host a", 1, 1), ("host a", 2, 1), ("host b", 1, 2), ("host b", 2, 2))
     ]
@@ -40,7 +40,7 @@ def test_the_last_answers_count(data: Dataset) -> None:
     data.update("b", bytes=7)
     kept = data.scan("path", "bytes", "events").to_pylist()[1]
     assert kept == {"path": "b", "bytes": 7, "events": 2}
-    assert len(data.read("histograms")) == 4
+    assert len(table_of(data.scan(), "histograms")) == 4
     data.remove(["a", "none"])
     assert counts(data) == {"b": 2, "c": None}
 
@@ -50,8 +50,11 @@ def test_the_last_answers_count(data: Dataset) -> None:
 def test_an_empty_one_has_its_columns(data: Dataset) -> None:
     (data.folder / "captures" / "README.txt").write_text("no capture")
     for _ in range(2):
-        assert data.read("captures").column_names[:4] == data.read("devices").column_names[:4]
-        assert len(data.read("histograms")) == 0
+        assert (
+            table_of(data.scan(), "captures").column_names[:4]
+            == table_of(data.scan(), "devices").column_names[:4]
+        )
+        assert len(table_of(data.scan(), "histograms")) == 0
         shutil.rmtree(data.folder / "captures", ignore_errors=True)
 
 
@@ -104,7 +107,7 @@ def test_a_damaged_file_is_named(data: Dataset) -> None:
     for damaged in (b"", b"PAR1", whole[:-9], whole[:4] + pages + whole[4 + len(pages) :]):
         data.file("b").write_bytes(damaged)
         with pytest.raises(CaptureError) as told:
-            data.read("histograms")
+            table_of(data.scan(), "histograms")
         assert str(told.value).startswith(f"{data.file('b')} cannot be read: ")
         assert "\n" not in str(told.value)
 
