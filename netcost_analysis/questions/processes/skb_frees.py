@@ -165,30 +165,27 @@ _NEIGHBOUR = "net.core.netdev_budget"
 
 def defer_limit(capture: Capture) -> int | None:
     # How many packets may wait for the CPU that allocated them; None where that is not known.
-    setting = {**_chosen(capture), **_listed(capture)}.get(_SYSCTL, "")
+    setting = _settings(capture)[0].get(_SYSCTL, "")
     return int(setting) if re.fullmatch(r"\d{1,10}", setting) else None
 
 
 def not_deferred(capture: Capture) -> str | None:
     # Why there is nothing to switch off: "off", "no such setting", "old kernel"; None where there
     # is, or may be.
-    listed = _listed(capture)
-    settings = {**_chosen(capture), **listed}
+    settings, are_all = _settings(capture)
     if _SYSCTL in settings:
         return "off" if settings[_SYSCTL].strip() == "0" else None
-    if _NEIGHBOUR in listed:
+    if are_all:
         return "no such setting"
     release = re.match(r"(\d{1,4})\.(\d{1,4})", str(capture.info["kernel"] or ""))
     old = release is not None and tuple(map(int, release.groups())) < _SINCE
     return "old kernel" if old else None
 
 
-def _chosen(capture: Capture) -> dict[str, str]:
-    # The few settings in the manifest.
-    host = capture.bundle.manifest.host if capture.bundle else None
-    return {name: str(value) for name, value in ((host and host.sysctls) or {}).items()}
-
-
-def _listed(capture: Capture) -> dict[str, str]:
-    text = capture.bundle.text("before/settings/sysctl_net_core") if capture.bundle else None
-    return parse_sysctls(text or "")
+def _settings(capture: Capture) -> tuple[dict[str, str], bool]:
+    # The few in the manifest, and those that were listed; and whether these are all.
+    if capture.bundle is None:
+        return {}, False
+    few = capture.bundle.manifest.host.sysctls or {}
+    listed = parse_sysctls(capture.bundle.text("before/settings/sysctl_net_core") or "")
+    return {name: str(value) for name, value in few.items()} | listed, _NEIGHBOUR in listed
