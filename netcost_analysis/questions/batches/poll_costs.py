@@ -36,7 +36,7 @@ _WHY = Path(__file__).with_name("poll_costs_why.md")
 
 
 @question(
-    needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
+    needs=("softirqs", "polls"),
     allow_zero=("min_polls", "min_works"),
     inputs=(*INPUTS, TIMED),
     columns=("device", "fixed_ns", "marginal_ns", "batch_mean", "doubt", "refused"),
@@ -210,12 +210,7 @@ def _line_through_polls(ax: "Axes", answer: Answer, device: str, cpu: int | None
     ax.set_title(device if cpu is None else f"{device}, CPU {cpu}", pad=24)
 
 
-@question(
-    needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
-    inputs=INPUTS,
-    columns=_PRICES,
-    rows=len(_SIZES),
-)
+@question(needs=("softirqs", "polls"), inputs=INPUTS, columns=_PRICES, rows=len(_SIZES))
 def packet_costs(timeline: Timeline, sizes: tuple[int, ...] = _SIZES) -> Answer:
     """What a packet costs by batch size, from the line of poll_costs and what was measured.
 

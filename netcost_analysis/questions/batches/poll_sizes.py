@@ -56,7 +56,7 @@ TIMED = Grouped(
 
 
 @question(
-    needs=("napi:napi_poll",),
+    needs=("polls",),
     inputs=(COUNTED,),
     columns=(
         *("device", "cpu", "work", "polls", "packets"),
@@ -82,7 +82,7 @@ def poll_sizes(timeline: Timeline, by: DeviceBy = "cpu") -> Answer:
 
 
 @question(
-    needs=("napi:napi_poll",),
+    needs=("polls",),
     inputs=(COUNTED, TIMED),
     columns=(
         *("device", "polls", "packets", "batch_mean", "batch_median"),

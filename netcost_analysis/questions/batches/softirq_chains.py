@@ -7,7 +7,6 @@ import pandas as pd
 
 from ...answers.answer import Answer
 from ...answers.question import question
-from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
 from .kernel_limits import MAX_SOFTIRQ_RESTART, limits_of
 from .paired import INPUTS, Picked, gathered, paired
@@ -22,7 +21,7 @@ _UNUSUAL = Picked()
 
 
 @question(
-    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    needs=("softirqs",),
     inputs=INPUTS,
     columns=("cpu", "entry_ns", "wall_ns", "packets", "device", "comm", "raise_delay_ns"),
     rows=5,
@@ -88,7 +87,7 @@ def _anatomy(ax: "Axes", answer: Answer) -> None:
 
 
 @question(
-    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    needs=("softirqs",),
     allow_zero=("longer_ns", "fewer_packets", "longest"),
     inputs=INPUTS,
     columns=(
@@ -127,7 +126,7 @@ def long_softirqs(
 
 
 @question(
-    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    needs=("softirqs",),
     inputs=INPUTS,
     columns=("cpu", "start_ns", "wall_ns", "rounds_made", "packets", "comm", "end_reason"),
     rows=0,
@@ -179,11 +178,7 @@ def _numbered(tables: dict[str, pd.DataFrame], name: str) -> pd.DataFrame:
     return rows.astype({"device": "str"}) if "device" in rows else rows
 
 
-@question(
-    needs=("irq:softirq_entry", "irq:softirq_exit"),
-    inputs=INPUTS,
-    rows=0,
-)
+@question(needs=("softirqs",), inputs=INPUTS, rows=0)
 def net_rx_totals(timeline: Timeline) -> Answer:
     """What NET_RX softirqs did and took in all, and what a packet costs alone and with others.
 
@@ -214,7 +209,7 @@ def net_rx_totals(timeline: Timeline) -> Answer:
 def _of_devices(timeline: Timeline) -> dict[str, Any]:
     names = ("device", "batch_mean", "priced_device", "alone_ns", "together", "together_ns")
     figures: dict[str, Any] = dict.fromkeys(names)
-    if unrecorded(timeline.capture, "napi:napi_poll"):
+    if timeline.missing["polls"]:
         return figures
     costs = costs_from(gathered(timeline))
     if costs["batch_mean"].head(1).notna().any():

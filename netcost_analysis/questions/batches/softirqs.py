@@ -30,11 +30,7 @@ _BIN = ["action", "length_low_ns", "length_high_ns"]
 _LENGTHS = Grouped("softirqs", by=("action",), lengths="self_ns", where=_WHOLE)
 
 
-@question(
-    needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
-    inputs=(_SIZES, COUNTED),
-    rows=0,
-)
+@question(needs=("softirqs", "polls"), inputs=(_SIZES, COUNTED), rows=0)
 def softirq_sizes(timeline: Timeline) -> Answer:
     """Polls and packets per NET_RX softirq: how often each pair occurred.
 
@@ -90,7 +86,7 @@ def _plot_sizes(ax: "Axes", answer: Answer) -> None:
 
 
 @question(
-    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    needs=("softirqs",),
     inputs=(_LENGTHS,),
     columns=("action", "length_low_ns", "length_high_ns", "softirqs", "ns"),
     rows=0,
@@ -152,7 +148,7 @@ _DELAYS = Grouped(
 
 
 @question(
-    needs=("irq:irq_handler_entry", "irq:irq_handler_exit"),
+    needs=("interrupts",),
     inputs=(_COUNTED, _GAPS),
     columns=("cpu", "irq", "name", "interrupts_per_s", "median_ns", "longest_ns"),
     rows=_LINES,

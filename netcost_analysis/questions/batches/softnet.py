@@ -32,11 +32,7 @@ _COUNTERS = {
 _NET_RX = Grouped("softirqs", by=("cpu", "is_dispatch"), lengths="self_ns", where=NET_RX)
 
 
-@question(
-    needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
-    inputs=(_NET_RX,),
-    rows=0,
-)
+@question(needs=("softirqs", "polls"), inputs=(_NET_RX,), rows=0)
 def rps_dispatch(timeline: Timeline) -> Answer:
     """NET_RX that polled nothing and no interrupt raised: receive packet steering's sending side.
 

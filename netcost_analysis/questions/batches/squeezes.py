@@ -76,7 +76,7 @@ _LENGTHS = Grouped(
 
 
 @question(
-    needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
+    needs=("softirqs", "polls"),
     inputs=(_BY_LIMITS, _ENTERED, _HAS_WORK, _LENGTHS),
     columns=(
         *("cpu", "squeezes_low", "squeezes_high", "with_polls", "by_budget"),

@@ -43,7 +43,7 @@ BY_TASK = (_SOFTIRQS, _THREADS, _POLLED)
 
 
 @question(
-    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    needs=("softirqs",),
     inputs=BY_TASK,
     columns=("tid", "comm", "cpu", "action", "cost_class", "ns", "softirq_share"),
 )

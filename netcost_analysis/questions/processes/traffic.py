@@ -91,7 +91,7 @@ _KNOWN_BY = ["raiser", "packet", "socket", "wake-up", "unknown"]
 
 
 @question(
-    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    needs=("softirqs",),
     inputs=(TRAFFIC,),
     columns=(
         "comm",
@@ -146,7 +146,7 @@ def _owned(owners: pd.DataFrame, is_servant: "pd.Series[bool]") -> dict[str, Any
 
 
 @question(
-    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    needs=("softirqs",),
     inputs=(TRAFFIC,),
     columns=(
         *("sender_comm", "receiver_comm", "units", "ns", "by_packet_share"),
@@ -177,7 +177,7 @@ def pairs_of(by_pair: pd.DataFrame) -> pd.DataFrame:
 
 
 # Without these nobody knows who talks to whom, or whether they had a CPU.
-NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "sched:sched_switch")
+NEEDS = ("softirqs", "sched:sched_switch")
 # Fewer packets between two tasks do not show which of them is the client.
 _FEW = 10
 
