@@ -37,8 +37,8 @@ def _edges(limits: KernelLimits, times: dict[str, int] | None) -> Edges:
     return tuple(edges.items())
 
 
-def _read_between(times: dict[str, int] | None) -> Edges:
-    if times is None:
+def _read_between(timeline: Timeline) -> Edges:
+    if (times := _times(timeline)) is None:
         return ()
     return (("entry_ns", _rising(times["softirqs_from_ns"], times["softirqs_to_ns"] + 1)),)
 
@@ -59,12 +59,7 @@ _BY_LIMITS = Grouped(
     where=NET_RX,
 )
 # Those that began between the readings of /proc/softirqs.
-_ENTERED = Grouped(
-    "softirqs",
-    by=("cpu",),
-    edges=lambda timeline: _read_between(_times(timeline)),
-    where=NET_RX,
-)
+_ENTERED = Grouped("softirqs", by=("cpu",), edges=_read_between, where=NET_RX)
 _HAS_WORK = Grouped("polls", by=("in_softirq",), known=("work",))
 # From entry to exit, of NET_RX with polls.
 _LENGTHS = Grouped(
@@ -160,7 +155,7 @@ def squeezed(
     sums = table.groupby("cpu").sum()
     if times is None:
         return sums
-    entered = _ENTERED(timeline, _ENTERED.of(timeline)._replace(edges=_read_between(times))).frame
+    entered = _ENTERED(timeline).frame
     begun = entered[entered["entry_ns_place"] == 1].groupby("cpu")["softirqs"].sum()
     return sums.assign(entered=begun.reindex(sums.index, fill_value=0))
 

@@ -95,7 +95,12 @@ def event_cost(capture: "Capture") -> Answer:
 
     Source: the bundle's calibration runs and preflight; that help.
     """
-    rows = [*_calibration(capture), *_preflight(capture)]
+    try:
+        rows = calibrated(capture)
+    except CaptureError as error:
+        # A run that cannot be read leaves the other sources.
+        rows = [Cost("calibration", None, 0, 0, None, None, False, str(error))]
+    rows += _preflight(capture)
     how = "TRACEPOINT_BENCHMARK, hot and cold"
     rows.append(Cost("published", None, *PUBLISHED_NS, None, None, True, how))
     return Answer(pd.DataFrame(rows))
@@ -104,14 +109,6 @@ def event_cost(capture: "Capture") -> Answer:
 def chosen(costs: pd.DataFrame) -> "pd.Series[Any]":
     """The row of event_cost that is used."""
     return costs[costs["usable"]].iloc[0]
-
-
-def _calibration(capture: "Capture") -> list[Cost]:
-    try:
-        return calibrated(capture)
-    except CaptureError as error:
-        # A run that cannot be read leaves the other sources.
-        return [Cost("calibration", None, 0, 0, None, None, False, str(error))]
 
 
 def _preflight(capture: "Capture") -> list[Cost]:
