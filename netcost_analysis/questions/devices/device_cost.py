@@ -98,22 +98,16 @@ def _cost(timeline: "Timeline") -> pd.DataFrame:
     # windows. Rows without traffic are of the longest.
     traffic["shared"] = traffic["device"].duplicated(keep=False)
     length = (traffic["end_ns"] - traffic["start_ns"]).sort_values(ascending=False, kind="stable")
-    frames = []
+    frames, origin_ns = [], timeline.capture.start_ns
     for _, part in traffic.loc[length.index].groupby(["start_ns", "end_ns"], sort=False):
-        window = int(part["start_ns"].iloc[0]), int(part["end_ns"].iloc[0])
-        frames.append(_joined(_times(_between(timeline, *window)), part, timeline.cpus is None))
+        start_ns, end_ns = (int(part[end].iloc[0]) - origin_ns for end in ("start_ns", "end_ns"))
+        within = timeline.capture.timeline(start_ns / 1e9, end_ns / 1e9, timeline.cpus)
+        frames.append(_joined(_times(within), part, timeline.cpus is None))
     frame = pd.concat(frames, ignore_index=True)
     unnamed = frame["namespace"].isna()
     again = frame["device"].duplicated() | frame["device"].isin(frame["device"][~unnamed])
     frame = frame[~(unnamed & again)]
     return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
-
-
-def _between(timeline: "Timeline", start_ns: int, end_ns: int) -> "Timeline":
-    origin_ns = timeline.capture.start_ns
-    return timeline.capture.timeline(
-        (start_ns - origin_ns) / 1e9, (end_ns - origin_ns) / 1e9, timeline.cpus
-    )
 
 
 def _times(timeline: "Timeline") -> pd.DataFrame:
@@ -288,6 +282,6 @@ def _pictured(answer: Answer) -> int:
     panels=lambda answer: [{}] if _pictured(answer) else [],
 )
 def _per_packet(ax: "Axes", answer: Answer) -> None:
-    from .plots import per_packet
+    from ...plots.devices import per_packet
 
     per_packet(ax, answer.frame, _MOST)

@@ -264,7 +264,7 @@ def _matrix_rows(answer: Answer) -> pd.DataFrame:
     panels=lambda answer: [{}] if len(answer.frame) else [],
 )
 def _matrix(ax: "Axes", answer: Answer) -> None:
-    from .plots import matrix
+    from ...plots.devices import matrix
 
     matrix(ax, _matrix_rows(answer))
 
@@ -281,7 +281,7 @@ def _busiest(answer: Answer) -> list[dict[str, str]]:
     choices=each("device"),
 )
 def _of_device(ax: "Axes", answer: Answer, device: str) -> None:
-    from .plots import time_shares
+    from ...plots.devices import time_shares
 
     window = tuple(int(answer.timeline.summary[name]) for name in ("start_ns", "end_ns"))
     time_shares(ax, answer.frame[answer.frame["device"] == device], window, answer.start_ns)

@@ -252,7 +252,7 @@ def _busiest(answer: Answer) -> list[dict[str, str]]:
     choices=each("device"),
 )
 def _of_device(ax: "Axes", answer: Answer, device: str) -> None:
-    from .plots import rates
+    from ...plots.devices import rates
 
     rows = answer.frame[answer.frame["device"] == device]
     # The length of a short interval is not known well enough.
@@ -274,7 +274,7 @@ def _of_device(ax: "Axes", answer: Answer, device: str) -> None:
     choices=each("device"),
 )
 def _true_and_assumed(ax: "Axes", answer: Answer, device: str) -> None:
-    from .plots import rates
+    from ...plots.devices import rates
 
     rows = answer.frame[answer.frame["device"] == device]
     # Of namesakes in several namespaces the first.

@@ -204,6 +204,6 @@ def _of_all_causes(answer: Answer) -> pd.DataFrame:
     panels=lambda answer: plot_panels(_of_all_causes(answer)),
 )
 def _effects(ax: "Axes", answer: Answer, measure: str) -> None:
-    from .plots import effects
+    from ...plots.tasks import effects
 
     effects(ax, _of_all_causes(answer), measure)

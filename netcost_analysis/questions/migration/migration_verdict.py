@@ -194,6 +194,6 @@ def judged(
     panels=lambda answer: plot_panels(answer["effects"]),
 )
 def _effects(ax: "Axes", answer: Answer, measure: str) -> None:
-    from .plots import effects
+    from ...plots.tasks import effects
 
     effects(ax, answer["effects"], measure)

@@ -100,7 +100,7 @@ def _height(answer: Answer) -> float:
     panels=lambda answer: [{}] if len(answer.frame) else [],
 )
 def _over_time(ax: "Axes", answer: Answer) -> None:
-    from .plots import moves
+    from ...plots.tasks import moves
 
     summary = answer.timeline.summary
     window = (summary["start_ns"], summary["end_ns"])

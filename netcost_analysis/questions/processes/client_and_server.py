@@ -101,7 +101,7 @@ def _summed(timeline: Timeline) -> pd.DataFrame:
     panels=lambda answer: [{}] if len(answer.frame) and "tid" in answer.frame else [],
 )
 def _bars(ax: "Axes", answer: Answer) -> None:
-    from .plots import softirqs_by_task
+    from ...plots.tasks import softirqs_by_task
 
     softirqs_by_task(ax, answer.frame, NETWORK)
 
@@ -237,6 +237,6 @@ def _longer(row: "pd.Series[Any]") -> float:
 
 @client_and_server.plot(title="How client and server spent the window", height=1.9)
 def _spent(ax: "Axes", answer: Answer) -> None:
-    from .plots import endpoints
+    from ...plots.tasks import endpoints
 
     endpoints(ax, answer.frame, answer.timeline.duration_ns)

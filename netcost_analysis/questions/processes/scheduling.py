@@ -159,7 +159,7 @@ def _waits(timeline: Timeline, keys: tuple[str, ...]) -> tuple[pd.DataFrame, His
     panels=lambda answer: [{}] if len(answer["tasks"]) else [],
 )
 def _longer(ax: "Axes", answer: Answer) -> None:
-    from .plots import waits
+    from ...plots.tasks import waits
 
     _, lengths = _waits(answer.timeline, ("tid", "comm"))
     counts = lengths.counts.reset_index()

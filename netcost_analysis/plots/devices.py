@@ -1,4 +1,5 @@
-# Pictures of devices: each takes tidy DataFrames and an Axes, and draws; none opens a capture.
+# Devices: their time by CPU and over time, the rates of their traffic, and what a packet of each
+# costs.
 
 from typing import Any
 
@@ -8,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Patch
 
-from ...plots.marks import legend_above, short
-from ...plots.palette import FAINT, INK, KIND, time_unit
-from ...units import duration, share
+from ..units import duration, share
+from .marks import legend_above, short
+from .palette import FAINT, INK, KIND, time_unit
 
 _LONGEST = 30
 # Left above the axes is a device's name.

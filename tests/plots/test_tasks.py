@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
+from netcost_analysis.plots import tasks
 from netcost_analysis.plots.palette import CAUSE, TASK_STATE
-from netcost_analysis.questions.migration import plots as migration_plots
-from netcost_analysis.questions.processes import plots
 from support.pictures import DEFICIENT, lab
 
 
@@ -28,7 +27,7 @@ def test_softirqs_of_many_tasks(ax: Axes) -> None:
     rows["comm"] = ["swapper", *[f"task {number}" + "x" * 40 for number in range(1, 30)]]
     rows["action"] = ["NET_RX", "TIMER"] * 15
     rows["cost_class"] = ["from_idle", *["stolen"] * 29]
-    plots.softirqs_by_task(ax, rows, ["NET_RX"])
+    tasks.softirqs_by_task(ax, rows, ["NET_RX"])
     assert len(labels(ax)) == 11
     assert labels(ax)[-2:] == ["20 others", "idle"]
     kinds = legend(ax)
@@ -52,7 +51,7 @@ def test_endpoints_of_which_little_is_known(ax: Axes) -> None:
             "asleep_between_ns": [pd.NA, pd.NA],
         }
     )
-    plots.endpoints(ax, frame, 1_000)
+    tasks.endpoints(ax, frame, 1_000)
     widths = [bar.get_width() for bar in ax.patches]  # type: ignore[attr-defined]
     # The last two, hatched, are what is left.
     assert sum(widths[0:-2:2]) == pytest.approx(50)
@@ -67,7 +66,7 @@ def test_waits_fall_to_the_longest(ax: Axes, curves: int) -> None:
     rows = pd.DataFrame({"tid": pd.array([1] * 5, dtype="Int64"), "comm": "a"})
     rows = rows.assign(low=lengths, high=lengths, count=[1, 2, 1, 1, 1])
     rows["waited_after"] = ["wake-up"] * 4 + ["runnable"]
-    plots.waits(ax, rows if curves else rows[:0])
+    tasks.waits(ax, rows if curves else rows[:0])
     assert len(legend(ax)) == curves
     for curve in ax.get_lines():
         assert np.asarray(curve.get_xdata()).tolist() == [1, 2, 3, 4]
@@ -78,7 +77,7 @@ def test_migrations_of_many_tasks(ax: Axes) -> None:
     rows = pd.DataFrame({"time_ns": range(0, 50_000, 1_000), "tid": range(50)})
     rows["comm"] = [f"name {number // 2}" for number in range(50)]
     rows["cause"] = ["wake-up", "balance"] * 25
-    migration_plots.moves(ax, rows, (0, 50_000), (48,))
+    tasks.moves(ax, rows, (0, 50_000), (48,))
     assert labels(ax)[0].split() == ["name", "24", "48", "(1)"]
     assert labels(ax)[-1].startswith("16 other names")
     assert len(labels(ax)) == 11
@@ -90,7 +89,7 @@ def test_effects_known_and_not(ax: Axes) -> None:
     rows = pd.DataFrame({"measure": "run", "width_ns": [1_000_000, 10_000_000], "studied": [30, 3]})
     for name, value in (("effect", 0.05), ("effect_low", 0.01), ("effect_high", 0.09)):
         rows[name] = [value, np.nan]
-    migration_plots.effects(ax, rows, "run")
+    tasks.effects(ax, rows, "run")
     assert labels(ax) == ["1 ms (n=30)", "10 ms (n=3)"]
     assert [one.get_text() for one in ax.texts] == ["not known"]
     low, high = ax.get_xlim()
@@ -102,4 +101,4 @@ def test_colours_and_marks_stay_apart() -> None:
         for palette in (TASK_STATE, CAUSE):
             seen = [lab(color, eye) for color in palette.values()]
             assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) >= 14
-    assert len({mark for _, mark in migration_plots.CAUSES.values()}) == 4
+    assert len({mark for _, mark in tasks.CAUSES.values()}) == 4
