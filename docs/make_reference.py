@@ -172,12 +172,20 @@ def columns_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def whole() -> dict[Path, bytes]:
+    """What each file holds."""
+    return {
+        PAGE: page().encode(),
+        COLUMNS: columns_page().encode(),
+        STUB: stub().encode(),
+        SCHEMA: json_schema(Document),
+        DIGEST: json_schema(Digest),
+    }
+
+
 def main() -> None:
-    PAGE.write_text(page())
-    COLUMNS.write_text(columns_page())
-    STUB.write_text(stub())
-    SCHEMA.write_bytes(json_schema(Document))
-    DIGEST.write_bytes(json_schema(Digest))
+    for path, text in whole().items():
+        path.write_bytes(text)
 
 
 if __name__ == "__main__":
