@@ -94,19 +94,17 @@ def _print_table(
     most = _ON_A_TERMINAL if sys.stdout.isatty() else None
     if name or not len(frame):
         print(f"\n{name or 'answer'}:" if len(frame) else f"{name or 'answer'}: no rows")
-    missing = 0
-    columns = 1
-    if len(frame) or not name:
-        # Under the names that docs/columns.md defines, but times in seconds from the start.
-        own = map(str, (*frame.index.names, *frame.columns))
-        names = {one: heading(one, start_ns) if is_instant(one) else one for one in own}
-        table = figures(frame, start_ns, most, names, shares=question.shares)
-        columns = len(table.header)
-        main = [names[one] for one in question.columns if one in names]
-        missing = show(table, by_importance(table, main), wide)
+    if name and not len(frame):
+        return
+    # Under the names that docs/columns.md defines, but times in seconds from the start.
+    own = map(str, (*frame.index.names, *frame.columns))
+    names = {one: heading(one, start_ns) if is_instant(one) else one for one in own}
+    table = figures(frame, start_ns, most, names, shares=question.shares)
+    main = [names[one] for one in question.columns if one in names]
+    missing = show(table, by_importance(table, main), wide)
     cut = most is not None and len(frame) > most
     rows = f"the first {most} of {len(frame):,} rows: a pipe or -o gets all" if cut else ""
-    left_out(missing, columns, rows)
+    left_out(missing, len(table.header), rows)
 
 
 def _flat(figures: Any, above: str = "") -> Iterator[tuple[str, Any]]:

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ import click
 from ..capture.event_rows import (
     Chosen,
     EventRows,
-    Row,
     events_table,
     in_parts,
     samples_table,
@@ -98,12 +96,7 @@ def command(
     if sampled and may_have_names and next(iter(events), None):
         names, stacks = names_of(capture, name, user)
         events = events.with_columns({"stack": stacks})
-    missing, number = _print_text(
-        capture, events, shown, sampled, wide or bool(columns), cut, names
-    )
-    more = cut is not None and number > cut
-    rows = f"the first {cut} rows: --limit shows more, a pipe or -o gets all" if more else ""
-    left_out(missing, len(shown), rows)
+    _print_text(capture, events, shown, sampled, wide or bool(columns), cut, names)
 
 
 def _export(
@@ -153,32 +146,22 @@ def _print_text(
     wide: bool,
     cut: int | None,
     names: "Names | None",
-) -> tuple[int, int]:
-    # Returns how many columns a terminal had no room for, and the number of rows up to one more
-    # than are shown.
-    known, number = _known(islice(events, cut), columns)
+) -> None:
+    known = {name for row in islice(events, cut) for name in columns if row[name] is not None}
     # --limit 0 or a capture without times has nothing to count seconds from.
     start_ns = capture.start_ns if "time_ns" in known else 0
+    every = len(columns)
     if sampled:
         # A column that this event has no value for says nothing to a reader.
         columns = [name for name in columns if name in known or name == "time_ns"]
-    missing = len(columns)
+    room_for = columns
     if sys.stdout.isatty() and not wide:
-        columns = fitted(columns, list(islice(events, cut)), start_ns, names)
+        room_for = fitted(columns, list(islice(events, cut)), start_ns, names)
     for part in in_parts(islice(events, cut)):
         if sampled:
-            show(sample_table(columns, part, start_ns, names), wide=True)
+            show(sample_table(room_for, part, start_ns, names), wide=True)
         else:
-            show(event_table(columns, part, start_ns), wide=True)
+            show(event_table(room_for, part, start_ns), wide=True)
     more = cut is not None and next(islice(events, cut, None), None) is not None
-    return missing - len(columns), number + more
-
-
-def _known(rows: Iterator[Row], columns: list[str]) -> tuple[set[str], int]:
-    # The columns that have a value in some row, and the number of rows.
-    known: set[str] = set()
-    number = 0
-    for row in rows:
-        number += 1
-        known.update(name for name in columns if name not in known and row[name] is not None)
-    return known, number
+    rows = f"the first {cut} rows: --limit shows more, a pipe or -o gets all" if more else ""
+    left_out(len(columns) - len(room_for), every, rows)
