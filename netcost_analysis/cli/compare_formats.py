@@ -116,10 +116,6 @@ class Document(Struct, kw_only=True):
 
 def document(written: "WriteUp", judged: Sequence[Condition]) -> bytes:
     """The document as JSON, of which the types are checked."""
-    return checked_json(_fields(written, judged), Document)
-
-
-def _fields(written: "WriteUp", judged: Sequence[Condition]) -> dict[str, Any]:
     from ..display.templates import as_text
     from .answer_output import plain_part
 
@@ -142,7 +138,7 @@ def _fields(written: "WriteUp", judged: Sequence[Condition]) -> dict[str, Any]:
         side: {"called": comparison.named(side), "runs": [_run(run) for run in runs]}
         for side, runs in comparison.sides.items()
     }
-    return {
+    fields = {
         "netcost": __version__,
         "subject": written.title,
         "verdict": as_text(written.verdict),
@@ -154,6 +150,7 @@ def _fields(written: "WriteUp", judged: Sequence[Condition]) -> dict[str, Any]:
         "conditions": [vars(one) for one in judged],
         "commands": written.commands,
     }
+    return checked_json(fields, Document)
 
 
 def _rows(frame: Any, kind: type[Struct]) -> list[dict[str, Any]]:

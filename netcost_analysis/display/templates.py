@@ -78,39 +78,24 @@ def called(device: Any) -> Any:
 
 
 # Figures as text, by the names that templates use.
-FILTERS = {
-    "duration": units.duration,
-    "fine_duration": units.fine_duration,
-    "figure": units.figure,
-    "share": units.share,
-    "signed_share": units.signed_share,
-    "points": units.points,
-    "ranges": units.ranges,
-    "thousands": units.thousands,
-    "mbit": units.mbit,
-    "plural": units.plural,
+FILTERS: dict[str, Any] = {
+    one.__name__: one
+    for one in (
+        *(units.duration, units.fine_duration, units.figure, units.share, units.signed_share),
+        *(units.points, units.ranges, units.thousands, units.mbit, units.plural),
+        *(units.significant, code, code_block, joined, called),
+    )
+} | {
     "number": lambda value, digits=0: f"{value:,.{digits}f}",
-    "significant": units.significant,
-    "code": code,
-    "code_block": code_block,
-    "joined": joined,
-    "called": called,
     # Of a macro's result, whose parts are escaped already.
     "markdown": Markdown,
 }
-FUNCTIONS = {
-    "between": between,
-    "share_between": share_between,
-    "since": units.since,
-    "elapsed": units.elapsed,
-    "were": units.were,
-    "absent": units.absent,
-    "quantity": quantity,
-    "moved": moved,
-    "found": found,
-    "from_to": from_to,
-    "metric_name": metric_name,
-    "span": span,
+FUNCTIONS: dict[str, Any] = {
+    one.__name__: one
+    for one in (
+        *(between, share_between, units.since, units.elapsed, units.were, units.absent),
+        *(quantity, moved, found, from_to, metric_name, span),
+    )
 }
 
 

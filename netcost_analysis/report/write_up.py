@@ -142,16 +142,18 @@ class WriteUp:
             yield Section("Machine", said)
         notes = [note for one in self.experiments for note in one.experiment.notes]
         listed = "".join(f"- {escaped(note)}.\n" for note in notes)
-        yield Section("Test", f"{self.answers[_RUNS].words}{listed}", self._parameters)
+        base, differs = self.comparison.base.labels, self.comparison.differs
+        shared = {name: some[0] for name, some in base.items() if name not in differs}
+        yield Section("Test", f"{self.answers[_RUNS].words}{listed}", parameters(shared))
         if self.is_of_samples:
             # Says once why everything that needs a ledger is missing.
             why = f"Of samples alone: {escaped(self.answers['changes'].refusal)}.\n"
             yield Section("What changed for each packet", why, "", self.first, _generic(self.first))
         else:
             yield from self._of_ledger()
-        for answer in self._shown:
-            name = answer.question.name
-            if name in _FIRST or answer is self.first:
+        for name, answer in self.answers.items():
+            # What cannot be answered is said by `netcost ask`, and is no news to who gets the mail.
+            if answer.refusal is not None or name in (*_FIRST, *_UNSHOWN) or answer is self.first:
                 continue
             table = "" if name in _IN_WORDS else _generic(answer)
             yield Section(name.replace("_", " ").capitalize(), answer.words, "", answer, table)
@@ -169,18 +171,6 @@ class WriteUp:
         yield Section("What changed", head=self._head, answer=changes, table=shown)
         if tree.refusal is None:
             yield Section("Where CPU time went", answer=tree, table=tree_text(tree.frame))
-
-    @property
-    def _shown(self) -> "list[Answer]":
-        # What cannot be answered is said by `netcost ask`, and is no news to who gets the mail.
-        found = [answer for name, answer in self.answers.items() if name not in _UNSHOWN]
-        return [one for one in found if one.refusal is None]
-
-    @property
-    def _parameters(self) -> str:
-        # The labels that both sides share.
-        base, differs = self.comparison.base.labels, self.comparison.differs
-        return parameters({name: some[0] for name, some in base.items() if name not in differs})
 
     @property
     def _head(self) -> str:
