@@ -120,7 +120,7 @@ def command(
 
 def _frame(timeline: "Timeline", names: dict[str, Any]) -> str:
     from ..capture.capture import Capture
-    from ..report.timeline_view import section
+    from ..report.report import section
 
     # The notebook has read its capture already.
     capture = names.get("capture")

@@ -73,7 +73,7 @@ def command(
 
 def _write(timeline: "Timeline", output: str) -> None:
     from ..files import replacing
-    from ..report.timeline_view import view_page
+    from ..view.page import view_page
 
     text = view_page(timeline)
     with replacing(output) as draft:

@@ -5,14 +5,20 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
 from ..accessors import load
 from ..display.templates import code, fenced
+from ..errors import ArgumentError
 from ..files import replacing
+from ..units import duration
 from .execution import NotebookError, execute
+
+if TYPE_CHECKING:
+    from ..timeline.timeline import Timeline
 
 # Files in a wheel; in the source tree links to the notebooks that are edited.
 _NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
@@ -25,6 +31,8 @@ OTHERS = {
 }
 # Notebooks that need no ledger, and take a recording with nothing but samples.
 OF_SAMPLES = ("where-the-cycles-go",)
+# Of a page, the timeline is only a part.
+_MOST_IN_REPORT = 1_500_000
 # Parameters of a notebook that name recordings besides the capture.
 FURTHER = ("experiment", "traced", "base")
 
@@ -77,13 +85,12 @@ def write_report(
 
     notebook: an .ipynb with a cell tagged "parameters" that sets path. capture: what
     open_capture takes, from the working directory. output: an HTML file, or one ending in .md for
-    Markdown without pictures. with_code: keep the code cells. parameters: further ones to set, as
-    victim; None leaves one to the notebook. beside: what open_capture is given beside the capture,
-    by the names of its parameters. named: the command that the page names, where it was another
-    than netcost report. frame: makes the last section of a page, of the names that the cells left.
-    check: raises what is wrong with the capture, in better words than a cell that stopped on it.
-    Raises NotebookError when a cell does, or the notebook has no such parameter; CaptureError where
-    a cell asked for what netcost refuses.
+    Markdown without pictures. parameters: further ones to set, as victim; None leaves one to the
+    notebook. beside: what open_capture is given beside the capture, by the names of its parameters.
+    named: the command that the page names, where it was another than netcost report. frame: makes
+    the last section of a page, of the names that the cells left. check: raises what is wrong with
+    the capture, in better words than a cell that stopped on it. Raises NotebookError when a cell
+    does, or the notebook has no such parameter; CaptureError where one asks what is refused.
     """
     chosen = {name: value for name, value in (parameters or {}).items() if value is not None}
     ours = is_ours(notebook)
@@ -121,14 +128,6 @@ def write_report(
 
 
 def _read(notebook: Path) -> Any:
-    nbformat = _nbformat()
-    try:
-        return nbformat.read(notebook, as_version=4)
-    except (ValueError, KeyError, AttributeError, TypeError, nbformat.ValidationError):
-        raise NotebookError(f"{notebook} is no notebook that can be read") from None
-
-
-def _nbformat() -> Any:
     # JupyterLab installs a grammar of IRIs. When nbformat is imported, jsonschema takes a second to
     # compile it, and no notebook needs it.
     name = "rfc3987_syntax"
@@ -140,7 +139,10 @@ def _nbformat() -> Any:
     finally:
         if not found:
             del sys.modules[name]
-    return nbformat
+    try:
+        return nbformat.read(notebook, as_version=4)
+    except (ValueError, KeyError, AttributeError, TypeError, nbformat.ValidationError):
+        raise NotebookError(f"{notebook} is no notebook that can be read") from None
 
 
 def _set_parameters(book: Any, values: Mapping[str, Any], notebook: str) -> None:
@@ -165,12 +167,9 @@ def _set_parameters(book: Any, values: Mapping[str, Any], notebook: str) -> None
 
 def _title(book: Any, notebook: Path) -> str:
     # The first heading.
-    for cell in book.cells:
-        if cell.cell_type == "markdown":
-            for line in cell.source.splitlines():
-                if line.startswith("# "):
-                    return str(line[2:].strip())
-    return notebook.stem
+    cells = (cell.source for cell in book.cells if cell.cell_type == "markdown")
+    lines = (line for source in cells for line in source.splitlines())
+    return next((str(line[2:].strip()) for line in lines if line.startswith("# ")), notebook.stem)
 
 
 def page_of(book: Any, title: str, command: str) -> str:
@@ -232,3 +231,69 @@ def release() -> str:
         return version("netcost-analysis")
     except PackageNotFoundError:
         return "(not installed)"
+
+
+# Links from rows with a time to the timeline in the frame. Times in ns exceed the precision of
+# JavaScript's numbers. The frame is loaded lazily, and sends a message when it is ready.
+LINKS = """<script>
+(() => {
+  const frame = document.currentScript.previousElementSibling;
+  const whole = Number(frame.dataset.durationNs);
+  let ready = false, wanted = null;
+  const go = () => {
+    if (ready && wanted) frame.contentWindow.postMessage({ netcostVisit: wanted }, "*");
+  };
+  window.addEventListener("message", ({ source, data }) => {
+    if (source !== frame.contentWindow || !data?.netcostReady) return;
+    ready = true;
+    go();
+  });
+  const after = (ns) => Number(BigInt(ns) - BigInt(frame.dataset.beginNs));
+  for (const row of document.querySelectorAll("tr[data-place]")) {
+    const [begin, end, cpu] = row.dataset.place.split(" ");
+    const visit = { begin_ns: after(begin), end_ns: after(end), cpu: cpu ? Number(cpu) : null };
+    if (visit.begin_ns < 0 || visit.begin_ns >= whole) continue;
+    const link = document.createElement("a");
+    link.href = "#timeline";
+    link.title = "Show it in the timeline";
+    link.append(...row.firstElementChild.childNodes);
+    row.firstElementChild.append(link);
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      wanted = visit;
+      frame.loading = "eager";
+      frame.scrollIntoView({ block: "nearest" });
+      go();
+    });
+  }
+})();
+</script>
+"""
+
+
+def section(timeline: "Timeline") -> str:
+    """The last section of a report: the timeline in a frame; of a large one its excerpt.
+
+    The page within runs its own script, and reaches nothing of the page around it.
+    """
+    from ..view.page import view_page
+
+    shown = timeline.excerpt
+    part = ""
+    if shown is not timeline:
+        # Everything that the page needs, in one pass.
+        shown.load("displaced", "slices")
+        part = f" {duration(shown.duration_ns)} from the middle of it."
+    try:
+        document = escape(view_page(shown, _MOST_IN_REPORT, timeline.given_victim))
+    except ArgumentError as error:
+        return f"<section><h2>Timeline</h2><p>{escape(str(error))}</p></section>\n"
+    begin_ns = int(shown.summary["start_ns"])
+    return (
+        f'<section id="timeline"><h2>Timeline</h2><p>Who had each CPU when.{part} Click it, then '
+        "the wheel zooms. Tables above lead to it where their rows say when.</p>"
+        '<iframe title="Timeline" sandbox="allow-scripts" loading="lazy" '
+        f'data-begin-ns="{begin_ns}" data-duration-ns="{shown.duration_ns}" '
+        f'style="width: 100%; height: 640px; border: 1px solid #9aa3ab" srcdoc="{document}">'
+        f"</iframe>{LINKS}</section>\n"
+    )

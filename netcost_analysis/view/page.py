@@ -11,12 +11,17 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError
+from .._native import CaptureError
+from ..arrow import columns
+from ..errors import AbsentError, ArgumentError
+from ..questions.longest_episodes import LONGEST, longest
 from ..units import plural, printable
 from .owners import max_level
+from .tiles import Tiles
 
 if TYPE_CHECKING:
-    from .tiles import Tiles
+    from ..timeline.task import Task
+    from ..timeline.timeline import Timeline
 
 # Mail servers accept this much, and a browser opens it at once.
 MOST_BYTES = 5_000_000
@@ -28,6 +33,12 @@ _FIRST = 3
 _PAST = 2
 # A place has this many levels below the one that shows it whole.
 _CLOSER = 3
+_EPISODES = 40
+_GAPS = 10
+# Margin on either side of a place, as a multiple of its length.
+_AROUND = 1.0
+# Size of a segment in a page, on all levels together.
+_SEGMENT_BYTES = 60
 _HOST = """
 const unpacked = async (text) => {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -80,9 +91,7 @@ _IMPORT = re.compile(r'^import \{[^}]*\} from "\./\w+\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) )", re.MULTILINE)
 
 
-def page(
-    tiles: "Tiles", places: Sequence[tuple[int, int]] = (), most_bytes: int = MOST_BYTES
-) -> str:
+def page(tiles: Tiles, places: Sequence[tuple[int, int]] = (), most_bytes: int = MOST_BYTES) -> str:
     """A timeline as HTML of so many bytes at most; what it lacks is said in its notes.
 
     places: from when to when (ns) tiles are kept as fine as they are looked at, those named first
@@ -117,9 +126,44 @@ def page(
     return document(title, {"header": noted, "tiles": kept.packed}, _HOST)
 
 
+def view_page(
+    timeline: "Timeline", most_bytes: int = MOST_BYTES, victim: "Task | None" = None
+) -> str:
+    """The timeline as one HTML page that needs nothing else; raises what Tiles.of does.
+
+    victim: whose longest episodes are as fine as they are; None: the timeline's.
+    """
+    tiles = Tiles.of(timeline)
+    header = tiles.header()
+    stretches: list[tuple[int, int]] = []
+    # A page holds a small timeline whole, and needs no places.
+    if sum(timeline.columns("sums")["segments"]) > most_bytes // _SEGMENT_BYTES:
+        stretches = [*_episodes(timeline, victim, int(header["begin_ns"])), *_gaps(header["marks"])]
+    places = []
+    for begin, end in stretches:
+        margin = int((end - begin) * _AROUND)
+        places.append((max(begin - margin, 0), min(end + margin, header["duration_ns"])))
+    return page(tiles, places, most_bytes=most_bytes)
+
+
+def _episodes(timeline: "Timeline", victim: "Task | None", begin_ns: int) -> list[tuple[int, int]]:
+    try:
+        found = columns(LONGEST(timeline, longest(timeline, victim, _EPISODES))["episodes"])
+    except (AbsentError, CaptureError):
+        # The task that the timeline is about did not run, or nothing interrupted it.
+        return []
+    pairs = zip(found["start_ns"], found["end_ns"], strict=True)
+    return [(start - begin_ns, end - begin_ns) for start, end in pairs]
+
+
+def _gaps(marks: list[dict[str, int]]) -> list[tuple[int, int]]:
+    widest = sorted(marks, key=lambda one: one["begin_ns"] - one["end_ns"])[:_GAPS]
+    return [(one["begin_ns"], one["end_ns"]) for one in widest]
+
+
 class _Kept:
     # The tiles of the page, and how many bytes are left.
-    def __init__(self, tiles: "Tiles", bytes_left: int) -> None:
+    def __init__(self, tiles: Tiles, bytes_left: int) -> None:
         self.tiles, self.bytes_left = tiles, bytes_left
         self.packed: dict[str, str] = {}
         self._exact: set[tuple[int, int]] = set()

@@ -17,13 +17,13 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from netcost_analysis import CaptureError
 from netcost_analysis.report.execution import NotebookError
 from netcost_analysis.report.report import (
+    LINKS,
     OTHERS,
     find_notebook,
     our_notebooks,
     short_name,
     write_report,
 )
-from netcost_analysis.report.timeline_view import LINKS
 from support.doctored import doctored
 from support.host import ROOT
 from support.perfdata import Recording, cpu, recording

@@ -8,8 +8,8 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.report.report import find_notebook, write_report
-from netcost_analysis.report.timeline_view import view_page
 from netcost_analysis.timeline.task import by_of, is_of
+from netcost_analysis.view.page import view_page
 from netcost_analysis.view.tiles import Tiles
 from support.browser import is_at_rest
 from support.host import missing

@@ -8,7 +8,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.report.timeline_view import section
+from netcost_analysis.report.report import section
 from netcost_analysis.view.page import MOST_BYTES, page
 from netcost_analysis.view.tiles import Tiles
 from support.browser import Shown
