@@ -1,5 +1,6 @@
 # netcost compare: two run sets as a write-up, as JSON, or for benchstat.
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,8 @@ from .fail_if import conclude, condition_options
 from .options import Decorator, flag, json_option, option, output_option, print_json
 
 if TYPE_CHECKING:
+    from ..report.case_table import CaseTable
+    from ..report.write_up import WriteUp
     from .fail_if import Threshold
 
 _SIDES = ("--base", "--new")
@@ -159,19 +162,17 @@ def command(
         _by(by, [opened.get(one, one) for one in base], base, given, output, as_json)
         return
     options = {name: given[name] for name in (*_WHERE, *_CHOSEN, "label")}
-    about = {name: given[name] for name in _COMMITS}
     first, second = ([opened.get(one, one) for one in paths] for paths in (base, new))
     # What a condition is about was named before looking.
     beforehand = [one.name for one in conditions]
-    commits = Commits(**{name.removesuffix("_commit"): value for name, value in about.items()})
+    commits = Commits(**{name.removesuffix("_commit"): given[name] for name in _COMMITS})
     comparison = compare(first, second or None, beforehand=beforehand, paired=paired, **options)
-    words = _command(base, new, options | about)
+    words = _command(base, new, given)
     words += ["--paired"] if paired else []
     words += [word for one in conditions for word in ("--fail-if", one.text)]
     written = WriteUp(comparison, words, list(opened.values()), commits)
     judged = [one.of_changes(written.answers["changes"].frame) for one in conditions]
-    if output:
-        written.write(output)
+    _write(written, output, prints=not (as_json or bench))
     if as_json:
         from .compare_formats import document
 
@@ -180,8 +181,6 @@ def command(
         from .compare_formats import bench_lines
 
         print("\n".join(bench_lines(comparison, written.answers["observations"])))
-    else:
-        print(f"write-up in {output}" if output else written.text(), end="\n" if output else "")
     conclude(judged, unjudged)
 
 
@@ -205,17 +204,25 @@ def _by(
     runs = runs.within(given["window"]) if given["window"] else runs
     options = {name: given[name] for name in _CHOSEN if name != "window"}
     rows = cases(runs, by, base, **options)
-    unset = dict.fromkeys((*_WHERE, *_CHOSEN, *_COMMITS, "label"))
-    words = [*_command(paths, [], {**unset, **given}), "--by", by]
-    table = CaseTable(rows, by, base, words)
-    if output:
-        table.write(output)
+    words = [*_command(paths, [], given), "--by", by]
+    _write(CaseTable(rows, by, base, words), output, prints=not as_json)
     if as_json:
         from ..display.export import rows as plain_rows
 
         print_json({"by": by, "base": base, "cases": plain_rows(rows)})
-    else:
-        print(f"write-up in {output}" if output else table.text(), end="\n" if output else "")
+
+
+def _write(made: "WriteUp | CaseTable", output: str | None, prints: bool) -> None:
+    # To a file in the form that its ending says. prints: where it is, or without a file its text.
+    from ..files import replacing
+
+    if output:
+        forms = {".txt": made.text, ".md": made.markdown}
+        text = forms.get(Path(output).suffix, made.html)()
+        with replacing(output) as draft:
+            draft.write_text(text, encoding="utf-8")
+    if prints:
+        print(f"write-up in {output}" if output else made.text(), end="\n" if output else "")
 
 
 def _command(base: list[str], new: list[str], options: dict[str, Any]) -> list[str]:
@@ -226,13 +233,15 @@ def _command(base: list[str], new: list[str], options: dict[str, Any]) -> list[s
     else:
         words += ["--base", *map(_path, base), *(["--new", *map(_path, new)] if new else [])]
     for name in _WHERE:
-        labels = [(label, value) for label, values in options[name].items() for value in values]
-        for label, value in labels:
-            words += [f"--{name.replace('_', '-')}", f"{label}={value}"]
+        for label, values in options[name].items():
+            words += [word for one in values for word in (_spelled(name), f"{label}={one}")]
     for name in (*_CHOSEN, *_COMMITS):
-        given = options[name]
-        words += [f"--{name.replace('_', '-')}", str(given)] if given is not None else []
+        words += [_spelled(name), str(options[name])] if options[name] is not None else []
     return [*words, *(("--label", *options["label"]) if options["label"] else ())]
+
+
+def _spelled(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _path(path: str) -> str:

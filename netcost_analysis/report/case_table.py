@@ -1,7 +1,6 @@
 """More than two sides as a write-up: cases by loads, as cover letters have them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
@@ -9,7 +8,6 @@ import pandas as pd
 
 from ..display.metrics import metric_name, moved
 from ..display.templates import as_html, escaped, fenced, one_line, without_controls
-from ..files import replacing
 from ..units import plural, printable
 from .mail_text import compact, continued, distinct_short_names, intervals_text, shell_line, wrapped
 from .report import page_of, release
@@ -112,9 +110,7 @@ class CaseTable:
             "\n".join(line for one in self._legend for line in wrapped(one, "   ")),
         ]
         made += [f"{title}\n{'-' * len(title)}\n\n{table}" for title, table in self._blocks]
-        made.append(_KEY)
-        again = "To do this again"
-        made += [f"{again}\n{'-' * len(again)}\n\n{continued(self.command)}"]
+        made += [_KEY, f"To do this again\n----------------\n\n{continued(self.command)}"]
         return "\n\n".join([*made, f"netcost {printable(release())}"]) + "\n"
 
     def markdown(self) -> str:
@@ -123,14 +119,8 @@ class CaseTable:
         made.append("\n".join(f"- {escaped(one)}" for one in self._legend))
         for title, table in self._blocks:
             made += [f"## {escaped(title)}", fenced(table)]
-        made.append(_KEY)
-        made += [
-            "## To do this again",
-            fenced(self.command),
-            "---",
-            f"netcost {escaped(release())}",
-        ]
-        return "\n\n".join(made) + "\n"
+        made += [_KEY, "## To do this again", fenced(self.command), "---"]
+        return "\n\n".join([*made, f"netcost {escaped(release())}"]) + "\n"
 
     def html(self) -> str:
         """One page that looks as a report does."""
@@ -139,10 +129,3 @@ class CaseTable:
         shown = {"text/html": without_controls(as_html(self.markdown()))}
         cell = new_code_cell(outputs=[new_output("display_data", shown)], id="cases")
         return page_of(new_notebook(cells=[cell]), self.title, self.command)
-
-    def write(self, output: str) -> None:
-        """Write a file whole or not at all, in the form that its ending says."""
-        form = {".txt": self.text, ".md": self.markdown}.get(Path(output).suffix, self.html)
-        made = form()
-        with replacing(output) as draft:
-            draft.write_text(made, encoding="utf-8")

@@ -7,7 +7,6 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from inspect import cleandoc
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -16,7 +15,6 @@ from ..answers.registry import questions
 from ..display.tables import figures
 from ..display.templates import as_html, escaped, fenced, one_line, without_controls
 from ..errors import LackingError
-from ..files import replacing
 from ..progress import each
 from ..units import printable
 from .mail_text import (
@@ -220,13 +218,6 @@ class WriteUp:
         ]
         book = new_notebook(cells=[new_code_cell(outputs=outputs, id="write-up")])
         return page_of(book, self.title, self.commands[0])
-
-    def write(self, output: str) -> None:
-        """Write a file whole or not at all, in the form that its ending says."""
-        form = {".txt": self.text, ".md": self.markdown}.get(Path(output).suffix, self.html)
-        made = form()
-        with replacing(output) as draft:
-            draft.write_text(made, encoding="utf-8")
 
 
 def _html(markdown: str) -> tuple[dict[str, Any], dict[str, Any]]:

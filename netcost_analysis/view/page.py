@@ -35,8 +35,6 @@ _PAST = 2
 _CLOSER = 3
 _EPISODES = 40
 _GAPS = 10
-# Margin on either side of a place, as a multiple of its length.
-_AROUND = 1.0
 # Size of a segment in a page, on all levels together.
 _SEGMENT_BYTES = 60
 _HOST = """
@@ -138,11 +136,14 @@ def view_page(
     stretches: list[tuple[int, int]] = []
     # A page holds a small timeline whole, and needs no places.
     if sum(timeline.columns("sums")["segments"]) > most_bytes // _SEGMENT_BYTES:
-        stretches = [*_episodes(timeline, victim, int(header["begin_ns"])), *_gaps(header["marks"])]
-    places = []
-    for begin, end in stretches:
-        margin = int((end - begin) * _AROUND)
-        places.append((max(begin - margin, 0), min(end + margin, header["duration_ns"])))
+        marks = sorted(header["marks"], key=lambda one: one["begin_ns"] - one["end_ns"])
+        stretches = _episodes(timeline, victim, int(header["begin_ns"]))
+        stretches += [(one["begin_ns"], one["end_ns"]) for one in marks[:_GAPS]]
+    # With as much before and behind each as it is long.
+    places = [
+        (max(2 * begin - end, 0), min(2 * end - begin, header["duration_ns"]))
+        for begin, end in stretches
+    ]
     return page(tiles, places, most_bytes=most_bytes)
 
 
@@ -154,11 +155,6 @@ def _episodes(timeline: "Timeline", victim: "Task | None", begin_ns: int) -> lis
         return []
     pairs = zip(found["start_ns"], found["end_ns"], strict=True)
     return [(start - begin_ns, end - begin_ns) for start, end in pairs]
-
-
-def _gaps(marks: list[dict[str, int]]) -> list[tuple[int, int]]:
-    widest = sorted(marks, key=lambda one: one["begin_ns"] - one["end_ns"])[:_GAPS]
-    return [(one["begin_ns"], one["end_ns"]) for one in widest]
 
 
 class _Kept:

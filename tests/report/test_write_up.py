@@ -36,12 +36,11 @@ BASE, NEW = (
 )
 
 
-def test_a_page_has_its_pictures_and_one_table_of_changes(tmp_path: Path) -> None:
+def test_a_page_has_its_pictures_and_one_table_of_changes() -> None:
     sides = {"base_where": {"kernel": "6.1"}, "new_where": {"kernel": "6.12"}}
     compared = netcost.compare(kept_experiment("nic-guest"), where={"flows": 1}, **sides)
     up = WriteUp(compared, ("netcost", "compare", "sample-data/nic-guest"))
-    up.write(str(tmp_path / "page.html"))
-    page = (tmp_path / "page.html").read_text()
+    page = up.html()
     answers = [one.answer for one in up.sections if one.answer and one.answer.refusal is None]
     panels = [
         panel
