@@ -27,6 +27,7 @@ from .table import say, show
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
+    from ..export.perfetto import PerfettoTrace
 
 # Suffixes of other programs' traces, which are hardly meant as a folder.
 _OTHER_TRACES = (".json", ".json.gz", ".pb", ".trace")
@@ -105,7 +106,13 @@ def command(
     if output.endswith(SUFFIXES):
         if tables or events or samples:
             raise click.UsageError("a trace has no tables: leave out --tables, --events, --samples")
-        _trace(path, output, victims, overwrite, part, as_json)
+        require_free(output, overwrite)
+        timeline = part.timeline(opened(path))
+        trace = timeline.to_perfetto(output, victims or None, overwrite=overwrite)
+        if as_json:
+            print_json(asdict(trace))
+        else:
+            _say_trace(trace)
         return
     if victims:
         raise click.UsageError("--victim is for a trace: name the output FILE.perfetto-trace")
@@ -133,20 +140,7 @@ def command(
     print(f"pandas.read_parquet({f'{done.folder}/{first}'!r})")
 
 
-def _trace(
-    path: str,
-    output: str,
-    victims: tuple[Task, ...],
-    overwrite: bool,
-    part: Part,
-    as_json: bool,
-) -> None:
-    require_free(output, overwrite)
-    timeline = part.timeline(opened(path))
-    done = timeline.to_perfetto(output, victims or None, overwrite=overwrite)
-    if as_json:
-        print_json(asdict(done))
-        return
+def _say_trace(done: "PerfettoTrace") -> None:
     counters = ", ".join(map(printable, done.counters)) or "none"
     print(f"{done.events:,} events, {done.slices:,} slices of owners, {done.bytes / 1e6:,.1f} MB")
     say(f"counters: {counters}")
