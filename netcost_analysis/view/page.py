@@ -6,7 +6,6 @@ import struct
 import zlib
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -219,7 +218,6 @@ def _at_place(header: Mapping[str, Any], begin: int, end: int) -> Iterator[tuple
         yield from ((level, index) for index in range(begin // span, last + 1))
 
 
-@cache
 def module() -> str:
     """JavaScript that exports mount(), and as default what anywidget calls.
 
