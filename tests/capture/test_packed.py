@@ -18,6 +18,7 @@ import pytest
 from netcost_analysis import Bundle, CaptureError, open_capture
 from netcost_analysis.capture import packed
 from support import packed_bundles as p
+from support.host import write_files
 from support.packed_bundles import REFUSED, Made
 from support.run_cli import Netcost
 
@@ -34,10 +35,7 @@ def test_opens_as_the_folder_does(tmp_path: Path, unpacking: Path, how: str, for
     files = p.bundle_files(tmp_path)
     path = tmp_path / "any-name"
     path.write_bytes(p.packed(p.tar(p.members(files), form), how))
-    folder = tmp_path / "folder"
-    for name, data in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
+    folder = write_files(tmp_path / "folder", files)
     capture, plain = open_capture(path), open_capture(folder)
     assert Bundle(path).victim_comm == "openssl"
     assert Bundle(path).speed_runs == Bundle(folder).speed_runs

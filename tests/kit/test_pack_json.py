@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.host import ROOT, examples
-from support.kit.pack import MANIFEST, PACK, make_bundle, make_experiment, refused, write
+from support.host import ROOT, examples, write_files
+from support.kit.pack import MANIFEST, PACK, make_bundle, make_experiment, refused
 from support.kit.record import ended
 
 CHECK = ROOT / "capture" / "lib" / "json-check.awk"
@@ -149,18 +149,18 @@ def test_a_broken_manifest_is_refused(
     text, says = BROKEN[kind]
     if where.startswith("e/"):
         folder = make_experiment(tmp_path / "e", ("one", "two"))
-        write(tmp_path, {where: text})
+        write_files(tmp_path, {where: text})
     else:
         folder = make_bundle(tmp_path)
-        write(folder, {where: text})
+        write_files(folder, {where: text})
     words = ["--mask", "--trace", "omit"] if mask else []
     refused(tmp_path, folder, *words, says=(where, says), env=temporary)
 
 
 def test_a_broken_experiment_is_refused(tmp_path: Path, temporary: dict[str, str]) -> None:
     folder = make_experiment(tmp_path / "e", ("one",))
-    write(folder, {"experiment.json": '{"netcost_bundle": 1}'})
+    write_files(folder, {"experiment.json": '{"netcost_bundle": 1}'})
     refused(tmp_path, folder, says='has no "netcost_experiment"', env=temporary)
     # A victim's own are its own.
-    write(make_bundle(tmp_path), {"files/manifest.json": "{"})
+    write_files(make_bundle(tmp_path), {"files/manifest.json": "{"})
     assert ended([PACK, tmp_path / "quiet"], env=temporary).returncode == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from netcost_analysis.masking.names import Names
-from support.host import require_tool
+from support.host import require_tool, write_files
 from support.kit.pack import (
     ADDRESSES,
     DOMAIN,
@@ -23,7 +23,6 @@ from support.kit.pack import (
     members,
     packed,
     refused,
-    write,
 )
 from support.kit.record import busybox_alone, ended, stub
 from support.outputs import OUTPUTS, SECRET_OUTPUTS, figures
@@ -148,7 +147,7 @@ def test_a_trace_is_not_packed_unmasked(
 def test_a_name_in_a_file_nobody_knows_stays_at_home(
     bundle: Path, tmp_path: Path, temporary: dict[str, str]
 ) -> None:
-    write(bundle, {"extra/diary": "fortress\n"})
+    write_files(bundle, {"extra/diary": "fortress\n"})
     held, _ = masked(bundle, tmp_path, temporary)
     assert "extra/diary" not in held
     listed = (tmp_path / "out.netcost.tar.gz.masked.txt").read_text()
@@ -165,7 +164,7 @@ def test_peers_are_hosts(awk: str, bundle: Path, tmp_path: Path, temporary: dict
     )
     late = "\n".join(["[  5]   0.00-1.00   sec  1.00 MBytes  8.39 Mbits/sec"] * 2500)
     report = {"start": {"connecting_to": {"host": "www3.quarry.example", "port": 5201}}}
-    write(
+    write_files(
         bundle,
         {
             # Named in files that are masked before those that say whose names they are.
@@ -205,7 +204,7 @@ def test_peers_are_hosts(awk: str, bundle: Path, tmp_path: Path, temporary: dict
 def test_an_address_is_no_host(
     awk: str, peer: str, bundle: Path, tmp_path: Path, temporary: dict[str, str]
 ) -> None:
-    write(
+    write_files(
         bundle,
         {
             "iperf3.json": json.dumps({"start": {"connecting_to": {"host": peer, "port": 1}}}),
@@ -232,7 +231,7 @@ def test_a_map_of_addresses_as_hosts_is_mended(
 ) -> None:
     table = tmp_path / "out.mask-map.tsv"
     table.write_text("host\t127\thost1\nhost\t127.0.0.1\thost1\nhost\ttarkus7\thost2\n")
-    write(bundle, {"before/settings/queues": "127.0.0.1 127 tarkus7\n"})
+    write_files(bundle, {"before/settings/queues": "127.0.0.1 127 tarkus7\n"})
     table.chmod(0o600)
     held, _ = masked(bundle, tmp_path, temporary)
     assert held["before/settings/queues"] == "127.0.0.1 127 host2\n"
@@ -268,8 +267,8 @@ CHANGED = {
 def test_any_awk_keeps_what_is_no_name(
     awk: str, bundle: Path, tmp_path: Path, temporary: dict[str, str]
 ) -> None:
-    write(bundle, KEPT | {name: text for name, (text, _) in CHANGED.items()})
-    write(bundle, {"files/stamp": f"@ 1 5 6 {DOMAIN} {ADDRESSES[0]}\n"})
+    write_files(bundle, KEPT | {name: text for name, (text, _) in CHANGED.items()})
+    write_files(bundle, {"files/stamp": f"@ 1 5 6 {DOMAIN} {ADDRESSES[0]}\n"})
     held, names = masked(bundle, tmp_path, with_awk(awk, tmp_path, temporary))
     left = {(name, one) for one in SECRETS for name, text in held.items() if one in text}
     assert left == set()
@@ -287,10 +286,7 @@ def test_benchmarks_keep_their_figures(
 ) -> None:
     texts = {path.stem: path.read_bytes().decode() for path in OUTPUTS} | SECRET_OUTPUTS
     texts = {f"{name}/files/output": text for name, text in texts.items()}
-    for name, text in texts.items():
-        place = bundle / name
-        place.parent.mkdir(parents=True)
-        place.write_bytes(text.encode())
+    write_files(bundle, texts)
     held, names = masked(bundle, tmp_path, with_awk(awk, tmp_path, temporary))
     everything = "\n".join(held.values())
     assert [secret for secret in OUTPUT_SECRETS if secret in everything] == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from netcost_analysis import Bundle
-from support.host import missing, require_tool
+from support.host import missing, require_tool, write_files
 from support.kit.awk import decimal_comma
 from support.kit.pack import (
     PACK,
@@ -19,7 +19,6 @@ from support.kit.pack import (
     members,
     refused,
     snapshot,
-    write,
 )
 from support.kit.record import busybox_alone, ended
 
@@ -57,10 +56,12 @@ def busybox(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def populate(folder: Path) -> None:
     """What the pieces of such names are called, and what belongs to somebody else."""
     for name in ("acme", "prod", "x", "a", "b", "k", "v", "list", "ab"):
-        write(folder, {f"{name}/mine/it": name})
+        write_files(folder, {f"{name}/mine/it": name})
         (folder / name / "mine").chmod(0o711)
-    write(folder, {"-rf": "mine", "out.tar.gz.partial": "mine", "out.tar.gz.partial.map": "mine"})
-    write(folder, {"out.tar.gz.lock/mine": "mine"})
+    write_files(
+        folder, {"-rf": "mine", "out.tar.gz.partial": "mine", "out.tar.gz.partial.map": "mine"}
+    )
+    write_files(folder, {"out.tar.gz.lock/mine": "mine"})
     (folder / "way").symlink_to("acme")
 
 
@@ -88,9 +89,9 @@ def test_any_name_will_do_and_nothing_else_is_touched(
             case "bundle":
                 bundle, words = bundle.rename(here / name), ["--", name]
             case "file":
-                write(bundle, {f"files/{name}": "counted 1\n"})
+                write_files(bundle, {f"files/{name}": "counted 1\n"})
             case "folder":
-                write(bundle, {f"{name}/{name}/stat": "cpu 1\n"})
+                write_files(bundle, {f"{name}/{name}/stat": "cpu 1\n"})
             case "map":
                 table = f"{name}.map"
     temporary.mkdir(exist_ok=True)

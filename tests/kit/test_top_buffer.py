@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.host import ROOT, missing, require_tool
+from support.host import ROOT, missing, require_tool, write_files
 from support.kit.record import RECORD, TRACING, ended, nothing_left, require_recorder
 
 LIBRARY = ROOT / "capture" / "lib"
@@ -30,10 +30,7 @@ def tracefs_of(folder: Path, whole: str, cpus: Sequence[str]) -> Path:
     for cpu, size in enumerate(cpus):
         files[f"per_cpu/cpu{cpu}/buffer_size_kb"] = size
         files[f"per_cpu/cpu{cpu}/stats"] = "entries: 0"
-    for name, text in files.items():
-        (folder / "tracing" / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "tracing" / name).write_text(text + "\n")
-    return folder / "tracing"
+    return write_files(folder / "tracing", {name: text + "\n" for name, text in files.items()})
 
 
 def put_back(shell: list[str], folder: Path, tracefs: Path, meanwhile: str) -> str:

@@ -15,6 +15,7 @@ from netcost_analysis.masking.free_text import MASKED
 from netcost_analysis.masking.texts import Texts
 from netcost_analysis.questions.accounting import estimates
 from support import packed_bundles as p
+from support.host import write_files
 from support.masking import files, found_in, ledger
 from support.perfdata import Header, cpu, recording
 from support.perfdata import happenings as h
@@ -130,10 +131,7 @@ def written(folder: Path) -> Path:
         "baseline/manifest.json": json.dumps(idle),
         "baseline/victim.txt": TEXTS["victim.txt"],
     }
-    for name, text in texts.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
+    return write_files(folder, texts)
 
 
 def packed(folder: Path, out: Path, how: str) -> Path:

@@ -10,7 +10,7 @@ import pytest
 
 from netcost_analysis import Bundle, mask
 from support import packed_bundles as p
-from support.host import SAMPLES, missing
+from support.host import SAMPLES, missing, write_files
 from support.masking import found_in, totals, written
 from support.run_cli import Netcost
 from support.small_captures import small_captures
@@ -71,12 +71,8 @@ def test_a_full_disk_is_named(tmp_path: Path, netcost: Netcost, source: str) -> 
     bundle, disk = SAMPLES / source, tmp_path / "disk"
     if source == "text":
         bundle = tmp_path / "text"
-        for name, data in {
-            **p.bundle_files(tmp_path),
-            "load.txt": (b"1 " * 32 + b"\n") * (1 << 15),
-        }.items():
-            (bundle / name).parent.mkdir(parents=True, exist_ok=True)
-            (bundle / name).write_bytes(data)
+        load = {"load.txt": (b"1 " * 32 + b"\n") * (1 << 15)}
+        write_files(bundle, p.bundle_files(tmp_path) | load)
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "full", disk]
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:

@@ -17,8 +17,8 @@ from netcost_analysis.cli.convert import mask as mask_command
 from netcost_analysis.masking.manifests import masked_experiment, masked_steps
 from netcost_analysis.masking.names import Names
 from netcost_analysis.masking.texts import Texts
-from support.host import ROOT, Fresh, examples
-from support.kit.pack import PACK, make_bundle, masked, members, write
+from support.host import ROOT, Fresh, examples, write_files
+from support.kit.pack import PACK, make_bundle, masked, members
 from support.kit.record import ended
 from support.packed_bundles import small_trace
 
@@ -114,7 +114,7 @@ def of_a_customer(folder: Path) -> Path:
     manifest["network_namespaces"] = [".", "acme-web"]
     manifest["load"]["files"] = "files/"
     manifest["notes"].append("refused by this host, not recorded in acme-web: irq:x")
-    write(
+    write_files(
         bundle,
         {
             "manifest.json": json.dumps(manifest, indent=1),
@@ -230,7 +230,7 @@ def test_netcost_mask_takes_any_name(fresh: Fresh, monkeypatch: pytest.MonkeyPat
         monkeypatch.chdir(folder)
         bundle = make_bundle(folder).rename(folder / name)
         (bundle / "trace.perf.data").unlink()
-        write(bundle, {f"files/{name}.json": "{}"})
+        write_files(bundle, {f"files/{name}.json": "{}"})
         words = ["--map", f"{name}.map", "--", name, f"{name}.out.tar.gz"]
         done = CliRunner().invoke(mask_command, words)
         assert (done.exit_code, done.exception) == (0, None)

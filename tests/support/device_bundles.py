@@ -7,6 +7,7 @@ from typing import Any
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.bundle import Bundle
+from support.host import write_files
 from support.perfdata import Cpu, recording
 
 S = 1_000_000_000
@@ -61,10 +62,9 @@ def bundle(folder: Path, files: dict[str, Any], *cpus: Cpu, **settings: Any) -> 
     # files: path to text, or to what is written as JSON.
     folder.mkdir(parents=True, exist_ok=True)
     manifest = {"netcost_bundle": 1, "trace": "trace.perf.data"}
-    for name, content in {"manifest.json": manifest, **files}.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content if isinstance(content, str) else json.dumps(content))
+    files = {"manifest.json": manifest, **files}
+    texts = {k: v if isinstance(v, str) else json.dumps(v) for k, v in files.items()}
+    write_files(folder, texts)
     if cpus:
         known = tuple(one.first_task for one in cpus)
         recording(*cpus, known=known, **settings).write(folder / "trace.perf.data")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from netcost_analysis.opening.experiment import Experiment, open_experiment
-from support.host import kept_folder
+from support.host import kept_folder, write_files
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.told import IDLE, OPENSSL, interrupt
@@ -146,11 +146,7 @@ def energy_bundle(folder: Path, files: Mapping[str, str | None] | None = None, *
         "after/stamp": f"net_dev {4 * S + 500_000_000} {4 * S + 500_000_000}\n",
         **(files or {}),
     }
-    for name, text in texts.items():
-        if text is not None:
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+    write_files(folder, {name: text for name, text in texts.items() if text is not None})
     manifest = {
         "netcost_bundle": 1,
         "trace": "perf.data",

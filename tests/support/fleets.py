@@ -14,6 +14,7 @@ import pandas as pd
 
 from netcost_analysis.fleet import TABLES, Dataset
 from netcost_analysis.gathering.gather import gather_fleet
+from support.host import write_files
 from support.perfdata import Header, cpu, recording
 from support.perfdata import happenings as h
 from support.told import OPENSSL, interrupt
@@ -71,11 +72,7 @@ class Told:
             "before/settings/ethtool/eth0/driver": f"driver: {self.driver}\n",
             "manifest.json": json.dumps({"netcost_bundle": 1, "trace": "perf.data"}),
         }
-        for name, text in files.items():
-            path = bundle / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        return bundle
+        return write_files(bundle, files)
 
 
 def captures(folder: Path, told: Iterable[Told]) -> list[Path]:
@@ -178,9 +175,7 @@ REGRESSED, WHOLE = "6.12.0", "6.1.0"
 
 
 # Hosts of two kernels, and, where one is planted, on one of them from a day on dearer polls.
-def days(
-    seed: int = 3, factor: float = 1.0, since: int = 8, count: int = 14, noise: float = 0.03
-) -> list[Told]:
+def days(seed: int = 3, factor: float = 1.0) -> list[Told]:
     draw = np.random.default_rng(seed)
     return [
         Told(
@@ -188,9 +183,8 @@ def days(
             kernel=REGRESSED if host < 2 else WHOLE,
             day=day,
             fixed_ns=3_000 + 400 * host,
-            around=float(np.exp(draw.normal(0, noise)))
-            * (factor if host < 2 and day >= since else 1),
+            around=float(np.exp(draw.normal(0, 0.03))) * (factor if host < 2 and day >= 8 else 1),
         )
-        for day in range(count)
+        for day in range(14)
         for host in range(4)
     ]

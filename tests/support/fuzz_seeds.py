@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from support import story
+from support.host import write_files
 from support.perfdata import MACHINES, X86_64, Machine, SampleType
 from support.perfdata.attr import READ_GROUP, READ_ID
 from support.small_captures import (
@@ -15,8 +16,7 @@ from support.small_captures import (
     sampled,
     small_captures,
 )
-from support.tracedat import Dress
-from support.tracedat.encoded import version_6
+from support.tracedat import Dress, encoded
 from support.tracedat.small import EVERYTHING, USUAL
 
 # Which target a capture of a kind is for.
@@ -48,7 +48,7 @@ def parts(dress: Dress, machine: Machine) -> tuple[int, bytes, bytes]:
     contents = dress.contents(story.networking(machine))
     pages = contents.top.rings[0]
     alone = replace(contents, buffers=(replace(contents.top, rings={0: pages}),))
-    whole = version_6(alone, old_clock=False)
+    whole = encoded(alone, 6)
     place = whole.index(b"flyrecord\0") + 10 + 8
     return place, whole[: whole.index(pages)], pages
 
@@ -79,10 +79,7 @@ def seeds() -> dict[str, bytes]:
 
 
 def write(folder: Path) -> None:
-    for name, data in seeds().items():
-        path = folder / "seeds" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+    write_files(folder / "seeds", seeds())
     made = {str(number): one.head() for number, one in enumerate(STREAMS)}
     for number, (place, head, _) in enumerate(small_pages()):
         made[f"pages-{number}"] = place.to_bytes(8, "little") + head

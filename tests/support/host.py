@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -42,6 +42,14 @@ def require_alone() -> None:
 def require_mark(name: str, reason: str) -> None:
     if running is not None and running.get_closest_marker(name) is None:
         pytest.fail(f"it {reason}: mark it {name} (docs/development.md)")
+
+
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
 
 
 def changes_host(command: Sequence[Any]) -> bool:

@@ -7,7 +7,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-from support.host import ROOT
+from support.host import ROOT, write_files
 from support.kit.record import ended
 
 PACK = ROOT / "capture" / "netcost-pack"
@@ -34,19 +34,12 @@ SECRETS = (
 )
 
 
-def write(folder: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-
 def make_bundle(tmp_path: Path) -> Path:
     """A bundle full of names, called quiet."""
     folder = tmp_path / "quiet"
     addresses = [{"address": MAC, "broadcast": "ff:ff:ff:ff:ff:ff", "ifalias": "to the vault"}]
     addresses += [{"local": one, "prefixlen": 20, "ifname": "eth0"} for one in ADDRESSES]
-    write(
+    write_files(
         folder,
         {
             "manifest.json": json.dumps(MANIFEST, indent=2),
@@ -156,7 +149,7 @@ def make_experiment(folder: Path, names: tuple[str, ...] = ("acme 1", "base-1"))
         "table": "steps.tsv",
         "notes": ["the rack by Greg's window"],
     }
-    write(
+    write_files(
         folder,
         {
             "steps.tsv": f"folder\trepeat\tload\twhere\n{rows}",

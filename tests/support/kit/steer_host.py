@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from support.host import ROOT, require_tool
+from support.host import ROOT, require_tool, write_files
 from support.kit.record import ended
 
 STEER = ROOT / "capture" / "netcost-steer"
@@ -91,9 +91,7 @@ class Host:
         self.counters({}, {}, {})
 
     def write(self, name: str, text: str) -> None:
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{text}\n" if text else "")
+        write_files(self.root, {name: f"{text}\n" if text else ""})
 
     def read(self, name: str) -> str:
         return (self.root / name).read_text().strip()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from support.host import write_files
 from support.perfdata import happenings as h
 from support.perfdata.features import HEADER_EVENT, header_page
 from support.perfdata.formats import Common, Format, Value
@@ -157,7 +158,7 @@ def write_trace_dat(told: Recording, path: Path, dress: Dress = USUAL) -> Path:
 def write_tracefs(told: Recording, folder: Path, dress: Dress = USUAL) -> Path:
     contents = dress.contents(told)
     top, machine = contents.top, contents.machine
-    files = {
+    files: dict[str, str | bytes] = {
         "header_page": header_page(machine, top.page_size),
         "header_event": HEADER_EVENT,
         "trace_clock": contents.clock_file,
@@ -169,11 +170,5 @@ def write_tracefs(told: Recording, folder: Path, dress: Dress = USUAL) -> Path:
         files[f"events/{one.system}/{one.name}/format"] = one.text(machine)
     for cpu, pages in top.rings.items():
         files[f"per_cpu/cpu{cpu}/stats"] = "entries: 0\noverrun: 0\ndropped events: 0\n"
-        raw = folder / f"per_cpu/cpu{cpu}/raw"
-        raw.parent.mkdir(parents=True, exist_ok=True)
-        raw.write_bytes(pages)
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return folder
+        files[f"per_cpu/cpu{cpu}/raw"] = pages
+    return write_files(folder, files)
