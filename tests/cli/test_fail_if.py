@@ -13,7 +13,8 @@ from netcost_analysis.comparison.run_set import RunSet
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 from support.run_cli import Netcost
-from support.run_sets import NET_RX, polling
+from support.run_sets import polling
+from support.told import NET_RX
 from support.tracedat import write_trace_dat
 
 OPENSSL = h.Task(600, "openssl")

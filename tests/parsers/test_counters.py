@@ -88,7 +88,6 @@ def test_what_was_read_twice_at_one_time_did_not_grow(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["net_dev", "softnet_stat", "stat", "interrupts", "softirqs"])
 def test_growth_adds_up_to_the_last_minus_the_first(name: str) -> None:
     told = netcost.open_capture(ROOT / "sample-data/stolen-time-tcp.netcost.tar.zst").bundle
-    assert told is not None
     frame = counters(told, name)
     by = frame.groupby(str(frame.columns[3]))[list(frame.columns[4:])]
     total = deltas(frame).groupby(str(frame.columns[3]))[list(frame.columns[4:])].sum()

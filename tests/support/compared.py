@@ -17,9 +17,9 @@ from netcost_analysis.comparison.comparison import Comparison, compare
 from netcost_analysis.opening.experiment import Experiment, open_experiment
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
+from support.told import NET_RX, RCU, softirq
 
 CLIENT, SERVER = h.Task(500, "client"), h.Task(501, "server")
-NET_RX, RCU = 3, 9
 
 
 # CPU 0: the client raises a NET_RX softirq a packet, whose poll takes about poll_ns; between them
@@ -39,9 +39,7 @@ def recorded(
             h.BhDisable(now),
             h.SoftirqRaise(now + 100, NET_RX),
             h.BhEnable(now + 150),
-            h.SoftirqEntry(now + 200, NET_RX),
-            h.NapiPoll(now + 200 + poll, "eth0", 1),
-            h.SoftirqExit(now + 300 + poll, NET_RX),
+            *softirq(now + 200, now + 300 + poll, h.NapiPoll(now + 200 + poll, "eth0", 1)),
         ]
         server += [h.IrqEntry(now + 500, 24, "eth0-rx"), h.IrqExit(now + 500 + irq, 24)]
         now += 300 + poll + own_ns

@@ -78,19 +78,14 @@ LENGTHS = [1_000 + 100 * (number % 5) for number in range(COUNT)]
 
 # From 4 us on a NET_RX every 4 us, from an interrupt. silent: those of which no event tells, like a
 # perf that does not see them; the kernel counted them all the same.
-def robbed(
-    number: int = 0,
-    task: h.Task = OPENSSL,
-    silent: frozenset[int] = frozenset(),
-    vector: int = NET_RX,
-) -> Cpu:
+def robbed(number: int = 0, task: h.Task = OPENSSL, silent: frozenset[int] = frozenset()) -> Cpu:
     happened: list[h.Happening] = [h.Waking(0, UDPSINK)]
     for place, length in enumerate(LENGTHS):
         at = 4_000 + 4_000 * place
         softirq: list[h.Happening] = [
-            h.SoftirqRaise(at + 100, vector),
-            h.SoftirqEntry(at + 300, vector),
-            h.SoftirqExit(at + 300 + length, vector),
+            h.SoftirqRaise(at + 100, NET_RX),
+            h.SoftirqEntry(at + 300, NET_RX),
+            h.SoftirqExit(at + 300 + length, NET_RX),
         ]
         if place in silent:
             softirq = [h.unrecorded(one) for one in softirq]

@@ -91,11 +91,7 @@ LEFT_OUT = ("mpstat.json", "pidstat.txt", "victim_stat", "samples")
 def unnoted(folder: Path) -> Path:
     shutil.copytree(NIC, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
     seen = open_capture(NIC / "trace.perf.data", victim_output=NIC / "victim.txt").bundle
-    assert seen is not None
-    assert seen.victim is not None
     start_ns, end_ns = seen.victim.start_ns, seen.victim.end_ns
-    assert start_ns is not None
-    assert end_ns is not None
     manifest = json.loads((NIC / "manifest.json").read_text())
     manifest["victim"] |= {
         "start_ns": start_ns,

@@ -6,25 +6,15 @@ from pathlib import Path
 
 from support.perfdata import Recording, cpu, recording
 from support.perfdata import happenings as h
-from support.told import NET_RX, OPENSSL, TIMER, UDPSINK
+from support.told import NET_RX, OPENSSL, TIMER, UDPSINK, irq, raised, softirq
 from support.tracedat import Dress, write_trace_dat, write_tracefs
 
 INTERRUPT = (
-    h.IrqEntry(1_000, 32),
-    h.SoftirqRaise(1_200, NET_RX),
-    h.IrqExit(2_000, 32),
-    h.SoftirqEntry(3_000, NET_RX),
-    h.NapiPoll(7_000, "eth0", 8),
-    h.SoftirqExit(8_000, NET_RX),
+    *irq(1_000, 2_000, h.SoftirqRaise(1_200, NET_RX)),
+    *softirq(3_000, 8_000, h.NapiPoll(7_000, "eth0", 8)),
 )
 TOLD = recording(
-    cpu(
-        0,
-        *INTERRUPT,
-        h.Switch(20_000, UDPSINK),
-        h.Switch(30_000, OPENSSL),
-        task=OPENSSL,
-    )
+    cpu(0, *INTERRUPT, h.Switch(20_000, UDPSINK), h.Switch(30_000, OPENSSL), task=OPENSSL)
 )
 # The same, as texts show it: in microseconds.
 TEXT = """\
@@ -73,9 +63,7 @@ def one_interrupt(folder: Path) -> str:
         cpu(
             0,
             *INTERRUPT,
-            h.SoftirqRaise(9_000, TIMER),
-            h.SoftirqEntry(9_500, TIMER),
-            h.SoftirqExit(10_000, TIMER),
+            *raised(9_000, 9_500, 10_000, vec=TIMER),
             h.Waking(19_000, UDPSINK),
             h.Switch(20_000, UDPSINK),
             h.Switch(30_000, OPENSSL),

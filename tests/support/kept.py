@@ -1,19 +1,17 @@
 # Recordings that many tests ask: opened once in a process, each of their timelines computed once.
 
 import shutil
-from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 
 import pandas as pd
 
-from netcost_analysis import Answer, Fleet, Timeline, compare, open_fleet
+from netcost_analysis import Answer, Timeline, compare
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.opening.experiment import Experiment, open_experiment
 from netcost_analysis.questions.accounting import hidden_cost
 from netcost_analysis.timeline.window import Named
-from support.fleets import dataset, days
 from support.host import ROOT, kept_folder
 
 
@@ -81,15 +79,6 @@ def kept_sizes() -> Comparison:
     experiment = kept_experiment("io-sizes")
     sides = {"base_where": {"io_bytes": 1_024}, "new_where": {"io_bytes": 16_384}}
     return compare(experiment, where={"protocol": "tcp"}, **sides)
-
-
-# Two kernels, of which one got dearer, an outlier, and a capture that cannot be read.
-@cache
-def kept_fleet() -> Fleet:
-    told = days(factor=1.15)
-    told.append(replace(told[3], batch=1, day=15))
-    folder = kept_folder()
-    return open_fleet(dataset(folder, told, unreadable=1))
 
 
 def kept_calibration() -> Experiment:

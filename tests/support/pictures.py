@@ -46,8 +46,6 @@ def frames(text: str) -> dict[str, dict[str, str]]:
     found = {}
     for group in parsed(text).iter(f"{SVG}g"):
         title, rect = group.find(f"{SVG}title"), group.find(f"{SVG}rect")
-        assert title is not None
-        assert rect is not None
         found[title.text or ""] = rect.attrib
     return found
 

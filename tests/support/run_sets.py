@@ -14,8 +14,8 @@ from support.device_bundles import bundle, net_dev
 from support.host import kept_folder
 from support.perfdata import Cpu, cpu
 from support.perfdata import happenings as h
+from support.told import raised
 
-NET_RX = 3
 COMMAND = "udp-load send 198.18.0.2 9000 80000"
 HOST = {"cpu_model": "EPYC", "virtualization": "kvm", "clocksource": "tsc", "sysctls": {}}
 
@@ -26,11 +26,7 @@ def polling(
 ) -> Cpu:
     happenings: list[h.Happening] = []
     for at in range(10_000, 1_010_000, 10_000):
-        happenings += [
-            *(h.SoftirqRaise(at, NET_RX), h.SoftirqEntry(at, NET_RX)),
-            h.NapiPoll(at + cost_ns, device, work),
-            h.SoftirqExit(at + cost_ns, NET_RX),
-        ]
+        happenings += raised(at, at, at + cost_ns, h.NapiPoll(at + cost_ns, device, work))
     return cpu(0, *happenings, task=task)
 
 

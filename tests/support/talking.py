@@ -5,10 +5,19 @@ from pathlib import Path
 
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
-from support.told import NET_RX, OPENSSL, RCU, UDPSINK
+from support.told import NET_RX, OPENSSL, RCU, UDPSINK, softirq
 
 CLIENT, SERVER, HOG = h.Task(500, "client"), h.Task(501, "server"), h.Task(502, "hog")
 _IDLE = h.idle(0), h.idle(1)
+
+
+# A packet, which takes the sender's own NET_RX until then.
+def sent(at: int, end: int, receiver: h.Task) -> list[h.Happening]:
+    poll = h.Waking(at + 50, receiver, 1), h.NapiPoll(end - 10, "(no_device)", 1)
+    return [
+        *(h.BhDisable(at), h.SoftirqRaise(at + 5, NET_RX), h.BhEnable(at + 9)),
+        *softirq(at + 10, end, *poll),
+    ]
 
 
 @dataclass(frozen=True)
@@ -31,15 +40,7 @@ class Talk:
         now = 1_000_000
         for number in range(1, self.packets + 1):
             end = now + 10 + self.softirq_ns
-            client += [
-                h.BhDisable(now),
-                h.SoftirqRaise(now + 5, NET_RX),
-                h.BhEnable(now + 9),
-                h.SoftirqEntry(now + 10, NET_RX),
-                h.Waking(now + 50, SERVER, 1),
-                h.NapiPoll(end - 10, "(no_device)", 1),
-                h.SoftirqExit(end, NET_RX),
-            ]
+            client += sent(now, end, SERVER)
             if self.move_every and number % self.move_every == 0:
                 server.append(h.MigrateTask(now + 55, SERVER, 0, 1))
             server += [
@@ -65,25 +66,17 @@ class Talk:
 
 # A sender and a receiver on two CPUs.
 # CPU 0  udpsink: own NET_RX, wakes openssl, a hundred times; CPU 1 runs openssl a while after each.
-def talk(rounds: int = 20) -> tuple[Cpu, Cpu]:
+def talk() -> tuple[Cpu, Cpu]:
+    end = 21_000
     sender: list[h.Happening] = []
     receiver: list[h.Happening] = []
-    for at in range(1_000, 1_000 * (rounds + 1), 1_000):
-        sender += [
-            h.BhDisable(at),
-            h.SoftirqRaise(at + 5, NET_RX),
-            h.BhEnable(at + 9),
-            h.SoftirqEntry(at + 10, NET_RX),
-            h.Waking(at + 50, OPENSSL, 1),
-            h.NapiPoll(at + 100, "(no_device)", 1),
-            h.SoftirqExit(at + 110, NET_RX),
-        ]
+    for at in range(1_000, end, 1_000):
+        sender += sent(at, at + 110, OPENSSL)
         receiver += [
             h.Wakeup(at + 60, OPENSSL, 1),
             h.Switch(at + 80, OPENSSL),
             h.Switch(at + 280, h.idle(1), 1),
         ]
-    end = 1_000 * (rounds + 1)
     sender.append(h.Waking(end, UDPSINK))
     receiver.append(h.SoftirqRaise(end, RCU))
     return cpu(0, *sender, task=UDPSINK), cpu(1, *receiver)

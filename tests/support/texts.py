@@ -157,8 +157,8 @@ BEFORE = step(0, 100, ENTRY) + step(0, 200, EXIT) + step(1, 300, ENTRY)
 BEHIND = step(0, 700, ENTRY) + step(1, 800, EXIT) + step(0, 900, EXIT) + step(1, 1_100, ENTRY)
 
 
-def capture(folder: Path, text: str | bytes, name: str = "trace.txt") -> Capture:
-    path = folder / name
+def capture(folder: Path, text: str | bytes) -> Capture:
+    path = folder / "trace.txt"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return Capture(str(path))
 

@@ -34,13 +34,10 @@ def interrupt(
     after_ns: int = 100,
 ) -> list[h.Happening]:
     entry = at + irq_ns + wait_ns
+    poll = h.NapiPoll(entry + poll_ns, device, work, 64, napi)
     return [
-        h.IrqEntry(at, irq, line),
-        h.SoftirqRaise(at + 500, NET_RX),
-        h.IrqExit(at + irq_ns, irq),
-        h.SoftirqEntry(entry, NET_RX),
-        h.NapiPoll(entry + poll_ns, device, work, 64, napi),
-        h.SoftirqExit(entry + poll_ns + after_ns, NET_RX),
+        *(h.IrqEntry(at, irq, line), h.SoftirqRaise(at + 500, NET_RX), h.IrqExit(at + irq_ns, irq)),
+        *softirq(entry, entry + poll_ns + after_ns, poll),
     ]
 
 
@@ -101,14 +98,9 @@ def interrupted(first: int = 0) -> Cpu:
     return cpu(
         0,
         h.Waking(first, UDPSINK),
-        h.IrqEntry(10, 32),
-        h.SoftirqRaise(20, NET_RX),
-        h.IrqExit(30, 32),
-        h.SoftirqEntry(40, NET_RX),
-        h.NapiPoll(80, "eth0", 3),
-        h.SoftirqExit(90, NET_RX),
-        h.IrqEntry(230, 33, "disk"),
-        h.IrqExit(250, 33),
+        *irq(10, 30, h.SoftirqRaise(20, NET_RX)),
+        *softirq(40, 90, h.NapiPoll(80, "eth0", 3)),
+        *irq(230, 250, line=33, name="disk"),
         h.Switch(300, UDPSINK, 0),
         h.Switch(340, OPENSSL, 1),
         h.Waking(400, UDPSINK),
@@ -143,16 +135,10 @@ def robbed(
 ) -> Cpu:
     told: list[h.Happening] = []
     for start in range(1_000, 1_000 + rounds * 100_000, 100_000):
-        told += [
-            h.IrqEntry(start, 32, "eth0-rx-0"),
-            h.SoftirqRaise(start + 1_000, NET_RX),
-            h.IrqExit(start + 2_000, 32),
-            h.SoftirqEntry(start + 2_500, NET_RX),
-            h.NapiPoll(start + 12_500, device, 8),
-            h.NapiPoll(start + 14_500, device, 0),
-            h.SoftirqExit(start + 15_000, NET_RX),
-            h.Waking(start + 60_000, UDPSINK),
-        ]
+        polls = h.NapiPoll(start + 12_500, device, 8), h.NapiPoll(start + 14_500, device, 0)
+        told += irq(start, start + 2_000, h.SoftirqRaise(start + 1_000, NET_RX), name="eth0-rx-0")
+        told += softirq(start + 2_500, start + 15_000, *polls)
+        told.append(h.Waking(start + 60_000, UDPSINK))
     return cpu(number, *told, task=victim)
 
 

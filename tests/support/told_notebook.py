@@ -57,8 +57,8 @@ def _opened(path: str, buffer: str | None = None, **beside: str) -> Capture:
     return open_capture(path, buffer, **beside)
 
 
-def tell(path: Path, monkeypatch: pytest.MonkeyPatch, victim: str | None = None) -> Told:
-    return told_by(SCRIPT, monkeypatch, path=str(path), victim=victim)
+def tell(path: Path, monkeypatch: pytest.MonkeyPatch) -> Told:
+    return told_by(SCRIPT, monkeypatch, path=str(path), victim=None)
 
 
 def told_by(script: Path, monkeypatch: pytest.MonkeyPatch, **parameters: str | None) -> Told:

@@ -74,7 +74,6 @@ class Processor:
         self._sequence += 1
         request = _number(1, self._sequence) + _number(2, method) + arguments
         stream = _bytes(1, request)
-        assert self._process.stdin is not None
         self._process.stdin.write(struct.pack("<I", len(stream)) + stream)
         self._process.stdin.flush()
         answers: list[dict[int, list[Any]]] = []
@@ -100,7 +99,6 @@ class Processor:
         return message
 
     def _piece(self) -> bytes:
-        assert self._process.stdout is not None
         head = self._process.stdout.read(4)
         assert len(head) == 4, "the trace processor ended"
         return self._process.stdout.read(struct.unpack("<I", head)[0])

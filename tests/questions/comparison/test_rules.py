@@ -14,7 +14,8 @@ from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.perfdata.features import Header
-from support.run_sets import NET_RX, compared, measured, only, plain, polling, recorded, severities
+from support.run_sets import compared, measured, only, plain, polling, recorded, severities
+from support.told import NET_RX
 
 STREAM = """MIGRATED TCP STREAM TEST from 0.0.0.0 port 0 AF_INET to 198.18.0.2 () port 0 AF_INET
 Recv   Send    Send
