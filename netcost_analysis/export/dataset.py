@@ -23,7 +23,7 @@ from ..progress import Amount
 from ..timeline.tables import STREAMED
 from .folder import identity, require_free, whole, write_mark
 from .parquet import SORTED, Described, Partition, described, plain
-from .recorded import recorded_of
+from .recorded import CPUS, recorded_of
 
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
@@ -35,8 +35,6 @@ TABLES = (*STREAMED, *_SMALL)
 _MOST_WAITING = 64 << 20
 # Rows of a batch over all tables.
 _BATCH_ROWS = 100_000
-# The column with the CPU, if a table has one.
-_CPU_COLUMNS = ("cpu", "common_cpu")
 
 
 @dataclass(frozen=True)
@@ -221,7 +219,7 @@ class _Table:
 def _by_cpu(rows: Any, small: bool) -> "list[tuple[str, Any]]":
     # The rows of each CPU, which are contiguous, and the stem of their files. Readers go through
     # files by name, so stems sort by CPU.
-    column = next((name for name in _CPU_COLUMNS if name in rows.column_names), None)
+    column = next((name for name in CPUS if name in rows.column_names), None)
     if not len(rows):
         return []
     if column is None or small:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 # The size of a row is estimated from this many.
 _FEW = 10_000
-# A tracepoint may have a field called cpu.
-_CPUS = ("common_cpu", "cpu")
+# The column with the CPU that an event happened on: a tracepoint may have a field called cpu.
+CPUS = ("common_cpu", "cpu")
 _TIMES = ("time_ns", "time_cycles", "time_order")
 # In memory at once: the rows, the sorted rows, and parts of them for each CPU.
 _COPIES = 3
@@ -49,7 +49,7 @@ class Recorded:
         with progress(f"decoding {self.event}") as advance:
             rows = pa.table(read(self.event, None, advance, *part))
         rows = _within(rows, timeline)
-        keys = [name for name in (_first_of(rows, _CPUS), _first_of(rows, _TIMES)) if name]
+        keys = [name for name in (_first_of(rows, CPUS), _first_of(rows, _TIMES)) if name]
         if not keys:
             return rows
         return rows.take(pc.sort_indices(rows, [(name, "ascending") for name in keys]))
@@ -120,7 +120,7 @@ def _part(timeline: "Timeline") -> tuple[tuple[int, int] | None, list[int] | Non
 def _within(rows: Any, timeline: "Timeline") -> Any:
     windowed = timeline.start_s is not None or timeline.end_s is not None
     if timeline.cpus:
-        cpu = _first_of(rows, _CPUS)
+        cpu = _first_of(rows, CPUS)
         if cpu is None:
             raise CaptureError("these events do not say on which CPU they happened")
         wanted = pa.array(timeline.cpus, pa.int64())

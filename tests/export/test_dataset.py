@@ -16,8 +16,12 @@ import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.export.dataset import TABLES
 from netcost_analysis.export.parquet import ROW_GROUP
+from support.drawn import recorded
 from support.host import ROOT
 from support.kept import kept
+from support.perfdata import Common, Field, Format, Sample, Where, write_file
+from support.perfdata import tracepoints as t
+from support.perfdata.machine import X86_64
 from support.small_captures import small_captures
 from support.subjects import ALL
 
@@ -194,6 +198,28 @@ def test_events_are_by_cpu_and_time(written: Path) -> None:
         pd.testing.assert_frame_equal(
             plain(read), plain(ours.reset_index(drop=True)), check_dtype=False
         )
+
+
+# Its field says whom the interrupt was sent to.
+def test_events_with_a_field_called_cpu_are_where_they_happened(tmp_path: Path) -> None:
+    sent = Format("ipi", "ipi_send_cpu", 999, (Field("unsigned int", "cpu", 4),), '"%u", REC->cpu')
+    told = recorded(
+        "CPU 0 openssl: 100 irq 32, 110 end irq 32 CPU 1: 100 irq 32, 110 end irq 32",
+        formats=(*t.FORMATS, sent),
+    )
+    raw = sent.pack({"cpu": 1}, Common(0, 1, 500), X86_64)
+    place, records = len(told.formats) - 1, told.records()
+    for cpu in (0, 1, 0):
+        records.insert(-1, Sample(Where(cpu, 200 + len(records), 500, 500, place), raw))
+    path = tmp_path / "perf.data"
+    path.write_bytes(write_file(told.attrs(), told.formats, records))
+    run = netcost.open_capture(path).timeline()
+    run.to_parquet(tmp_path / "out", (), events=["ipi:ipi_send_cpu"])
+    found = {one.name: pd.read_parquet(one) for one in tmp_path.rglob("cpu-*.parquet")}
+    assert {name: set(rows["common_cpu"]) for name, rows in found.items()} == {
+        "cpu-0000-0000.parquet": {0},
+        "cpu-0001-0000.parquet": {1},
+    }
 
 
 def test_samples_of_a_window(tmp_path: Path) -> None:
