@@ -42,7 +42,8 @@ class CaseTable:
         """How many cases, against which, under how many loads."""
         by = self.by.replace("_", " ")
         cases = plural(len(self._cases), "case")
-        return f"{cases} of {by} against {by} {self.base}, {plural(len(self._loads), 'load')}"
+        loads = plural(len(self._loads), "load")
+        return one_line(f"{cases} of {by} against {by} {self.base}, {loads}")
 
     @property
     def verdict(self) -> str:

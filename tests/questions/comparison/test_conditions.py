@@ -2,6 +2,7 @@
 # is the change there too where client and server share one CPU?
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.comparison.conditions import cases
 from netcost_analysis.report.case_table import CaseTable
 from netcost_analysis.units import signed_share
+from support.texts import HOSTILE
 
 METRIC = "received_bits_per_second"
 
@@ -64,6 +66,14 @@ def test_the_table_has_a_row_a_case_and_a_column_a_load() -> None:
     assert ["128", "~", "~"] in [line.split() for line in lines]
     assert f"<title>{table.title}</title>" in table.html()
     assert change in table.markdown()
+
+
+# A label's name and its value are whatever somebody wrote into a table of steps.
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_table_of_cases_prints_no_control_characters(name: str) -> None:
+    table = CaseTable(cases(runs(), "skb_defer_max", 0), name, name, ["netcost", name])
+    for made in (table.text(), table.markdown(), table.html()):
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", made)
 
 
 def experiment(
