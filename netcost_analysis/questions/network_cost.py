@@ -177,7 +177,7 @@ def network_words(
     if not used and cost.unknown_cpu_share > 0:
         whole += " that has a known owner"
     text = f"{opening(during if alone else '', cost.window_ns)} used"
-    text += f" {used or 'none'}{_or_more(cost)} of {whole}"
+    text += f" {used or '0 %'}{_or_more(cost)} of {whole}"
     times = between(cost.network_cpu_ns, cost.network_cpu_max_ns)
     if times:
         text += f" ({times} of {duration(cost.cpu_ns)})"
@@ -192,7 +192,7 @@ def network_words(
     if alone:
         text += f" ({'; '.join(filter(None, (sure, misses)))})"
     if trace and trace.network_cpu_max_ns is not None:
-        used = share_between(trace.network_cpu_share, trace.network_cpu_max_share) or "nothing"
+        used = share_between(trace.network_cpu_share, trace.network_cpu_max_share) or "0 %"
         text += f"; in the whole trace ({duration(trace.window_ns)}) it was {used}{_or_more(trace)}"
     text += f". It may have used more: {lacking}." if lacking else "."
     lines.append(text)

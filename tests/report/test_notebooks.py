@@ -113,7 +113,12 @@ NO_MIGRATIONS = tuple(one for one in t.FORMATS if "migrate" not in one.name)
         (STOLEN, t.FORMATS, WHOLE[STOLEN], 9),
         (STOLEN, (*t.IRQ_FORMATS, t.NAPI_POLL), ["known: sched:sched_switch", "took"], 9),
         (STOLEN, (*t.IRQ_FORMATS, *t.SCHED_FORMATS), ["napi:napi_poll was", "took"], 6),
-        (STOLEN, (*HARDIRQS, *t.SCHED_FORMATS), ["irq:softirq_exit were", ", as far as"], None),
+        (
+            STOLEN,
+            (*HARDIRQS, *t.SCHED_FORMATS),
+            ["irq:softirq_exit were", "in softirqs is unknown"],
+            None,
+        ),
         (STOLEN, HARDIRQS, ["irq:softirq_exit were", "napi:napi_poll was"], None),
         (STOLEN, t.SCHED_FORMATS, ["cannot say"], None),
         (BATCHES, t.FORMATS, WHOLE[BATCHES], 8),

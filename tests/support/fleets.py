@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from netcost_analysis.fleet import TABLES, Dataset
+from netcost_analysis.fleet import TABLES, Dataset, table_of
 from netcost_analysis.gathering.gather import gather_fleet
 from support.host import write_files
 from support.perfdata import Header, cpu, recording
@@ -93,7 +93,7 @@ def some(hosts: int = 2, days: int = 3, **more: Any) -> list[Told]:
 
 # All that a run writes, but when it was written and how long that took.
 def content(folder: Path) -> dict[str, pd.DataFrame]:
-    tables = {name: Dataset(folder).read(name).to_pandas() for name in TABLES}
+    tables = {name: table_of(Dataset(folder).scan(), name).to_pandas() for name in TABLES}
     tables["captures"] = tables["captures"].drop(columns=["answered_at", "took_ns"])
     return tables
 

@@ -178,7 +178,7 @@ def test_a_headline_has_its_context(netcost: Netcost, drawn: Drawn) -> None:
     line = drawn(one, cpu(1, *other.happenings, task=UDPSINK))
     told = line.ask.stolen_time.headline(victim="udpsink").words
     told += line.ask.stolen_time.network_cost().words
-    places = [told.index(one) for one in ("20.0 %", "nothing of udpsink", "15.0 %")]
+    places = [told.index(one) for one in ("20.0 %", "none of udpsink", "15.0 %")]
     assert places == sorted(places)
     assert "20.0 %" in netcost("stolen", line.capture.path).out.splitlines()[0]
 
@@ -190,7 +190,7 @@ def test_nothing_recorded_is_not_nothing_used(netcost: Netcost, drawn: Drawn) ->
     assert (got.recorded_share, got.network_cpu_ns, got.network_cpu_max_ns) == (0, 0, None)
     assert pd.isna(got.network_cpu_max_share)
     (words,) = network_words(got)
-    assert_said(words, "CPU 1", "not known", "was recorded", "0.0 % recorded", "unknown part")
+    assert_said(words, "CPU 1", "is unknown", "was recorded", "0.0 % recorded", "unknown part")
     window = ("--start", "5e-7", "--end", "8e-7", "--cpu", "1")
     told = netcost("ask", "network_cost", capture.path, *window, "--json").json
     assert (told["network_cpu_max_ns"], told["network_cpu_max_share"]) == (None, None)
@@ -199,7 +199,7 @@ def test_nothing_recorded_is_not_nothing_used(netcost: Netcost, drawn: Drawn) ->
     both = cost_of(capture.timeline(5e-7, 8e-7))
     assert both.network_cpu_max_ns == 0
     assert [cpu.network_cpu_max_ns is None for cpu in both.by_cpu.values()] == [False, True]
-    assert_said(network_words(both)[-1], "used nothing", "known owner (50.0")
+    assert_said(network_words(both)[-1], "used 0 %", "known owner (50.0")
 
 
 # Before an exit without its entry nobody knows what ran.
@@ -208,7 +208,7 @@ def test_nothing_owned_is_not_nothing_used(drawn: Drawn) -> None:
     got = cost_of(drawn(cpu(0, *told, task=OPENSSL)).capture.timeline(1e-7, 4e-7))
     assert (got.recorded_share, got.owned_share, got.network_cpu_max_ns) == (1, 0, None)
     (words,) = network_words(got)
-    assert_said(words, "CPU 0", "not known", "has a known", "100 % recorded", "0.0 % of")
+    assert_said(words, "CPU 0", "is unknown", "has a known", "100 % recorded", "0.0 % of")
 
 
 # The fourth NET_RX was counted and no event tells of it: around it, there is no figure.
@@ -216,7 +216,7 @@ def test_counted_and_not_recorded_is_not_at_least_nothing(tmp_path: Path) -> Non
     line = opened(tmp_path, robbed(silent=SILENT)).capture.timeline(16.25e-6, 19.5e-6)
     got = cost_of(line)
     assert (got.network_cpu_max_ns, got.softirqs_missing) == (0, 5)
-    facts = ("CPU 0", "not known", "5 network softirqs", "100 % recorded", "100 % of")
+    facts = ("CPU 0", "is unknown", "5 network softirqs", "100 % recorded", "100 % of")
     assert_said(network_words(got)[-1], *facts)
 
 
