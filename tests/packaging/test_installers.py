@@ -114,7 +114,7 @@ def test_aarch64_says_the_same(tmp_path: Path) -> None:
     of_arm = [word for one in platforms for word in ("--platform", one)]
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", packages]
     run(*pip, "--only-binary", ":all:", "--python-version", "3.11", *of_arm, made[-1], *BASE)
-    python = [QEMU, "-L", root, root / "usr/bin/python3.11"]
+    python = [QEMU, "-L", root, root / "usr/bin/python3.11", "-P"]
     where = {"PYTHONHOME": str(root / "usr"), "PYTHONPATH": str(packages)}
     words = ["-m", "netcost_analysis", "ledger", SAMPLE, "--json"]
     assert run(*python, *words, **where) == run(sys.executable, "-P", *words)
