@@ -26,6 +26,7 @@ RULES = (
     scripts.programs_write_numbers_with_a_point,
     scripts.profiles_hold_pairs_and_known_events,
     suite.no_test_asserts_a_sentence,
+    suite.planted_faults_fit,
     words.words_compute_nothing,
     words.templates_compute_nothing,
     words.templates_point_at_no_place_of_a_page,

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 
 from support.host import ROOT
@@ -34,3 +35,12 @@ def sentences(source: str) -> list[int]:
             if isinstance(one, ast.Constant) and SENTENCE.search(str(one.value))
         }
     )
+
+
+# What moves takes its planted faults along: one that fits nowhere is caught by no test.
+def planted_faults_fit() -> Iterator[str]:
+    told = tomllib.loads((TESTS / "mutants" / "faults.toml").read_text())
+    for fault in told["fault"]:
+        path = ROOT / fault["file"]
+        if not path.exists() or path.read_text().count(fault["old"]) != 1:
+            yield f"tests/mutants/faults.toml: {fault['id']} does not fit {fault['file']}"
