@@ -34,7 +34,6 @@ run = capture.timeline(victim=victim, window=window)
 run.ask.prepare("stolen_time", "provenance")  # a large capture is read once for all of these
 part = run.excerpt  # of a large capture a part from its middle, for what shows single rows
 part.ask.prepare("device_batches", "softirq_sizes")
-run.ask.completeness.recording()
 
 # %% [markdown]
 # ## The answer
@@ -50,6 +49,12 @@ run.ask.tracing_overhead.network_overhead()
 
 # %%
 run.ask.stolen_time.thieves()
+
+# %% [markdown]
+# ## What was recorded
+
+# %%
+run.ask.completeness.recording()
 
 # %% [markdown]
 # ## All of its time

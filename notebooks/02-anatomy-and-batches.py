@@ -31,18 +31,23 @@ import netcost_analysis as netcost
 
 capture = netcost.open_capture(path, buffer, **beside)
 whole = capture.timeline()
-whole.ask.completeness.recording()
-
-# %%
 run = whole.excerpt  # all of it, unless the capture is very large
 run.ask.prepare("batches", "provenance")  # a large one is read once for all of these
-whole.ask.batches.detail_window()
 
 # %% [markdown]
 # ## The answer
 
 # %%
 run.ask.batches.net_rx_totals()
+
+# %% [markdown]
+# ## What was recorded
+
+# %%
+whole.ask.completeness.recording()
+
+# %%
+whole.ask.batches.detail_window()
 
 # %% [markdown]
 # ## From the interrupt to the poll

@@ -32,13 +32,18 @@ import netcost_analysis as netcost
 capture = netcost.open_capture(path, buffer, **beside)
 run = capture.timeline()
 run.ask.prepare("devices", "provenance")  # a large capture is read once for all of these
-run.ask.completeness.recording()
 
 # %% [markdown]
 # ## The answer
 
 # %%
 run.ask.devices.device_summary()
+
+# %% [markdown]
+# ## What was recorded
+
+# %%
+run.ask.completeness.recording()
 
 # %% [markdown]
 # ## Devices by CPUs

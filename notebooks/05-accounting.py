@@ -29,7 +29,6 @@ import netcost_analysis as netcost
 
 capture = netcost.open_capture(path, buffer, **beside)
 calibration = netcost.open_experiment(experiment) if experiment else None
-capture.ask.completeness.recording()
 
 # %% [markdown]
 # ## The answer
@@ -41,6 +40,12 @@ capture.ask.completeness.recording()
 
 # %%
 capture.ask.accounting.accounts(calibration=calibration)
+
+# %% [markdown]
+# ## What was recorded
+
+# %%
+capture.ask.completeness.recording()
 
 # %% [markdown]
 # ## Why they differ
