@@ -73,6 +73,10 @@ def beyond_trace(timeline: "Timeline", victim: Task | None) -> BeyondTrace | Non
     if not whole:
         return lost._replace(untraced="what it ran in its baseline was not recorded")
     hidden = traced.got / whole - work
+    if hidden > 1:
+        # No hidden cost doubles what a unit of work takes.
+        times = f"{traced.got / whole / work:.1f} times" if work else "far more than"
+        return lost._replace(untraced=f"it ran {times} what that work took in its baseline")
     # A disturbed baseline did less than it could have.
     least = work * (lost.baseline_share or 1)
     return lost._replace(

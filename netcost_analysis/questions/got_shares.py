@@ -20,7 +20,7 @@ USER_HZ = 100
 _DISTURBED = 0.03
 # Ticks and the scheduler's clock differ by this share of what a service had, and by a few ticks,
 # even if no program escaped the readings.
-_UNSEEN, _FEW_TICKS = 0.2, 0.05
+_UNSEEN, _FEW_TICKS = 0.2, 5
 _ELAPSED = "measure elapsed time instead of user CPU time"
 
 
@@ -124,7 +124,8 @@ def threads_ran(bundle: "Bundle") -> "Growth | None":
     ran, charged = service_ran(bundle), charged_share(bundle)
     if ran is None or charged is None:
         return ran
-    return None if charged - ran.per_s > max(_UNSEEN * charged, _FEW_TICKS) else ran
+    few = _FEW_TICKS / USER_HZ / ran.seconds
+    return None if charged - ran.per_s > max(_UNSEEN * charged, few) else ran
 
 
 def by_work_share(bundle: "Bundle") -> float | None:

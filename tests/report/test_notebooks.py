@@ -328,7 +328,7 @@ def test_without_a_baseline_two_estimates_are_left(
     assert lacking(told.text, "no baseline", "--victim-cpu 0</code>") == []
     assert any(ESTIMATES in one for one in told.pictures)
     assert "points more" not in told.text
-    assert lacking(told.html[0], notes[0], "<code>caveats</code>") == []
+    assert lacking("".join(told.html), notes[0], "<code>caveats</code>") == []
 
 
 # A page about another task says whose the estimates are.

@@ -14,8 +14,10 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis import CaptureError
 from netcost_analysis.display.templates import as_text
+from netcost_analysis.questions import beyond_trace, got_shares
 from netcost_analysis.snapshots.counters import counters as sampled_counters
 from netcost_analysis.snapshots.mpstat_times import intervals_within
+from netcost_analysis.snapshots.service import Growth
 from support.asked import accounts, cpu_accounts
 from support.doctored import counters, doctored, mpstat
 from support.kept import kept
@@ -301,3 +303,24 @@ def test_steal_of_nothing_is_not_steal_that_nobody_counted(folder: Path) -> None
         (folder / name).unlink()
     ask = netcost.open_capture(folder).ask.accounting
     assert math.isnan(ask.account_reasons()["steal_max_share"])
+
+
+# A thread for each request is gone before it is read: ticks found it, and no schedstat has it. A
+# few ticks are fewer the longer they were counted.
+@pytest.mark.parametrize(("seconds", "known"), [(0.5, True), (3.0, False), (60.0, False)])
+def test_threads_that_ended_unread_are_not_left_out(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, known: bool
+) -> None:
+    ran = Growth(0.017 * seconds, seconds, 0.02)
+    monkeypatch.setattr(got_shares, "service_ran", lambda bundle: ran)
+    monkeypatch.setattr(got_shares, "charged_share", lambda bundle: 0.058)
+    assert got_shares.threads_ran(kept("nic-stolen-time").bundle) == (ran if known else None)
+
+
+# Not even 25 times the work's time in the baseline is a cost that no tracepoint encloses.
+def test_no_hidden_cost_doubles_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beyond_trace, "undisturbed_share", lambda bundle: 0.02)
+    found = beyond_trace.beyond_trace(kept("nic-stolen-time").timeline(window="victim"), None)
+    assert found is not None
+    assert (found.hidden_share, found.hidden_ns) == (None, None)
+    assert found.untraced
