@@ -160,7 +160,7 @@ def _untold(of: "Digest") -> Iterator[str]:
     if lacking:
         yield f"  without an answer: {'; '.join(lacking)}"
     if of.next_command:
-        yield f"  recorded by: {of.next_command}"
+        yield f"  to answer these, record: {of.next_command}"
 
 
 def _cut(text: str) -> str:

@@ -73,13 +73,12 @@ def command(
     preload(timeline, lives=as_json or victim is not None)
     service, rest = None, None
     if victim is None:
-        lost = stolen_sums(timeline)
-        everyone = [
-            StolenFrom(name, row, lost.taken_from([name])) for name, row in lost.rows.items()
-        ]
-        if others := list(lost.rows)[ROWS:]:
+        lost, group = stolen_sums(timeline), timeline.victim if attached(capture) else None
+        # A service of one name is that row.
+        names = sorted(lost.rows, key=lambda name: name != group)
+        everyone = [StolenFrom(name, lost.rows[name], lost.taken_from([name])) for name in names]
+        if others := names[ROWS:]:
             rest = lost.together(others)
-        group = timeline.victim if attached(capture) else None
         if isinstance(group, Group):
             service = group, stolen_from(timeline, group)
     else:

@@ -170,7 +170,7 @@ def beyond_words(beyond: BeyondTrace) -> list[str]:
     if lost <= 0:
         traced = "The trace shows no loss"
     elif beyond.lost_share > beyond.noise_share:
-        traced = f"The trace shows {shown} of that"
+        traced = f"The trace explains {shown} of that"
     else:
         traced = f"By the trace it ran {shown} less than undisturbed"
     taken = share(beyond.interrupts_share) or "nothing"
@@ -200,9 +200,9 @@ def beyond_words(beyond: BeyondTrace) -> list[str]:
 
 
 def _by_work(beyond: BeyondTrace) -> str:
-    lost, base = beyond.lost_share, "it does undisturbed"
+    lost, base = beyond.lost_share, "undisturbed"
     if beyond.service:
-        base = "it did before the recording"
+        base = "before the recording"
     if (alone := beyond.baseline_share) is not None:
         return (
             f"The baseline was disturbed: it had its CPU for only {share(alone)} of the time. So "
@@ -212,8 +212,5 @@ def _by_work(beyond: BeyondTrace) -> str:
         )
     noise = f"(repeated runs differ by about {share(beyond.noise_share)})"
     if lost > beyond.noise_share:
-        return f"By its work, {beyond.victim} lost {share(lost)} of what {base} {noise}."
-    return (
-        f"By its work, {beyond.victim} lost nothing that shows: it did {share(1 - lost)} of what "
-        f"{base} {noise}."
-    )
+        return f"{beyond.victim} did {share(lost)} less work than {base} {noise}."
+    return f"{beyond.victim} did as much work as {base}, {share(1 - lost)} of it {noise}."

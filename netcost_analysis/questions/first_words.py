@@ -15,6 +15,9 @@ from .stolen import stolen_from
 from .stolen_sums import share_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..timeline.owners import Owned
     from ..timeline.timeline import Timeline
     from .beyond_trace import BeyondTrace
     from .network_cost import NetworkCost
@@ -67,6 +70,9 @@ def _taken(timeline: "Timeline", victim: Task) -> list[str]:
         of += f" in {duration(window_ns)}"
     took = _range(timeline, victim, row)
     text = f"{begin} took {took or 'none'}{of}{_thieves(timeline, victim) if took else ''}."
+    own = sum(row.ns for row in _of_network(timeline, victim, "synchronous"))
+    if own >= _WORTH_SAYING * row["on_cpu_ns"] and own:
+        text += f" Its own traffic took another {duration(own)} in softirqs."
     waited = row["displaced_ns"]
     if not absent(waited) and waited >= _WORTH_SAYING * row["on_cpu_ns"] and waited:
         text += f" {name} waited another {duration(waited)} while kernel threads did network work."
@@ -94,15 +100,17 @@ def _range(timeline: "Timeline", victim: Task, row: dict[str, Any]) -> str:
     return f"{_at_most(taken)} ({share_between(*shares)})" if taken else ""
 
 
-def _thieves(timeline: "Timeline", victim: Task) -> str:
+def _of_network(timeline: "Timeline", victim: Task, cost_class: str) -> "Iterator[Owned]":
+    # What may be network work on top of a victim, of these classes.
     by = by_of(victim)
-    taken = summed(
-        (row.thief, row.ns)
-        for row in timeline.owned_by("device")
-        if row.of_task and is_of(victim_of(row, by), victim)
-        if row.cost_class is not None and row.cost_class.startswith("stolen")
-        if row.is_network != "no"
-    )
+    for row in timeline.owned_by("device"):
+        is_its = row.of_task and is_of(victim_of(row, by), victim) and row.is_network != "no"
+        if is_its and (row.cost_class or "").startswith(cost_class):
+            yield row
+
+
+def _thieves(timeline: "Timeline", victim: Task) -> str:
+    taken = summed((row.thief, row.ns) for row in _of_network(timeline, victim, "stolen"))
     order = by_total(taken)
     named = [f"{_OUTSIDE.get(who, who)} {duration(taken[who])}" for who in order[:_THIEVES]]
     more = len(order) - len(named)
