@@ -141,8 +141,8 @@ def section(found: list[Measured]) -> str:
 ## Large captures
 
 A recorded capture written 1, 4 and 16 times over with shifted times (`benchmarks/repeat.py`), each
-way as a process of its own, once. `passes`: how often a page went through events of all of the
-capture, and of a part from its middle.
+way as a process of its own, once, as `python -m benchmarks.large CAPTURE GIGABYTES` prints it.
+`passes`: how often a page went through events of all of the capture, and of a part from its middle.
 
 {table(found)}
 

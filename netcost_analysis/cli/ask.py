@@ -128,7 +128,7 @@ def command(
         timeline = part.timeline(capture, "auto") if is_timed else None
         answer = (timeline or capture).ask(question, **given)
         during = timeline.window.during if timeline and not part.is_given else ""
-        # The answer is of the victim's or the load's run, which nobody asked for.
+        # Nobody asked for this window: the answer covers the victim's or the load's run.
         if during:
             notes.append(f"{during}; --window trace answers about all of the recording")
     answers = shown_parts(answer)

@@ -1,4 +1,4 @@
-# netcost compare --json: the document, in types, of which docs/compare.schema.json is made.
+# The document of netcost compare --json, in types: docs/compare.schema.json is made from them.
 # --bench: observations in the Go benchmark format (golang.org/design/14313-benchmark-format), for
 # benchstat to judge by its own statistics.
 

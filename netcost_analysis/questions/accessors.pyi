@@ -145,7 +145,7 @@ class RecordingProcesses:
         """By which task, on which CPU and in which context the data of packets was freed."""
 
     def softirq_time(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer:
-        """Softirq time by the task in whose context it ran, by action and cost class."""
+        """Softirq time by the task that it ran on top of, by action and cost class."""
 
     def traffic_owners(self) -> Answer:
         """Softirq time by the process that owned the traffic, and by the process it ran in."""
@@ -424,7 +424,7 @@ class FleetFleet:
         """What networking costs by kernel: share stolen from tasks, time of a packet, batches."""
 
     def fleet_captures(self) -> Answer:
-        """Which captures there are: of which hosts, kernels and times, and how much is in them."""
+        """The captures: their hosts, kernels and times, and how much is in each."""
 
     def fleet_poll_sizes(self, *, captures_by: Literal['all', 'host', 'kernel', 'device', 'driver'] = ...) -> Answer:
         """Packets per poll in all captures together: exact sums of their histograms."""

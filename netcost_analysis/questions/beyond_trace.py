@@ -163,7 +163,7 @@ def beyond_words(beyond: BeyondTrace) -> list[str]:
     first = _by_work(beyond)
     low, high = beyond.hidden_low_share, beyond.hidden_high_share
     if beyond.hidden_share is None or low is None or high is None:
-        why = f"How much of that lost work interrupts took is not known: {beyond.untraced}."
+        why = f"How much work interrupts took from it is unknown: {beyond.untraced}."
         return [first, why]
     lost = beyond.traced_lost_share or 0.0
     shown = f"{points(lost)} points" if lost >= 0.0005 else "less than 0.1 points"

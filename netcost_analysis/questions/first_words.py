@@ -39,12 +39,13 @@ def first_words(
     unseen = tuple(event for event in INTERRUPTS if event in cost.not_recorded)
     if victim is None or len(unseen) == len(INTERRUPTS):
         return []
-    lines = [*unknown_words(cost), *_taken(timeline, victim)]
+    taken = _taken(timeline, victim)
     if unseen:
-        kind = "softirqs" if set(unseen) & set(SOFTIRQS) else "interrupt handlers"
-        lines[-1] += (
-            f" What it took in {kind} is unknown: {few(unseen)} {were(len(unseen))} not recorded."
-        )
+        kinds = ("softirqs" if event in SOFTIRQS else "interrupt handlers" for event in unseen)
+        kind = " and ".join(dict.fromkeys(kinds))
+        why = f"{few(unseen)} {were(len(unseen))} not recorded"
+        taken += f" What it took in {kind} is unknown: {why}."
+    lines = [*unknown_words(cost), taken]
     if beyond:
         from .beyond_trace import beyond_words
 
@@ -55,7 +56,7 @@ def first_words(
     return [*lines, sure]
 
 
-def _taken(timeline: "Timeline", victim: Task) -> list[str]:
+def _taken(timeline: "Timeline", victim: Task) -> str:
     row, name = stolen_from(timeline, victim).row, label_of(timeline, victim)
     during, window_ns = timeline.window.during, timeline.duration_ns
     # The window may have named it already.
@@ -64,7 +65,7 @@ def _taken(timeline: "Timeline", victim: Task) -> list[str]:
     if absent(row["on_cpu_ns"]):
         took = _at_most(between(row["stolen_network_ns"], row["stolen_network_max_ns"]))
         unknown = f"Without sched_switch it is unknown how long {name} was on a CPU."
-        return [f"{begin} took {took or 'nothing'} from {name}. {unknown}"]
+        return f"{begin} took {took or 'nothing'} from {name}. {unknown}"
     of = f" of {its} {duration(row['on_cpu_ns'])} on CPU"
     if not during:
         of += f" in {duration(window_ns)}"
@@ -76,7 +77,7 @@ def _taken(timeline: "Timeline", victim: Task) -> list[str]:
     waited = row["displaced_ns"]
     if not absent(waited) and waited >= _WORTH_SAYING * row["on_cpu_ns"] and waited:
         text += f" {name} waited another {duration(waited)} while kernel threads did network work."
-    return [text]
+    return text
 
 
 def _at_most(text: str) -> str:

@@ -1,6 +1,8 @@
 # --victim: a task by name or tid, with one meaning whatever command it is given.
 
+import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +124,24 @@ def test_a_report_of_a_tid(
     assert netcost("report", NIC, "-o", str(page), "--victim", str(OPENSSL_TID)).code == 0
     assert given == [f"path = {NIC!r}\nvictim = {OPENSSL_TID}"]
     assert f"{NIC} --victim {OPENSSL_TID}" in page.read_text()
+
+
+# A service all of whose tasks have one name has no row but that one.
+def test_a_service_of_one_name_is_the_first_row(netcost: Netcost, tmp_path: Path) -> None:
+    bundle = Path(shutil.copytree(NIC, tmp_path / "bundle"))
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    service = {"command": "udp-load", "pid": 1446, "cpu": None}
+    manifest["victim"] |= service | {"attached": {"to": "process", "comm": "udp-load"}}
+    (bundle / "manifest.json").write_text(json.dumps(manifest))
+    readings = (
+        f"@ {number} {manifest['victim'][at]} {manifest['victim'][at]}\n"
+        f"1446 task/1446/stat 1446 (udp-load) S\n1446 task/1446/schedstat {number} 1 1\n"
+        for number, at in enumerate(("start_ns", "end_ns"), 1)
+    )
+    (bundle / "samples" / "victim").write_text("".join(readings))
+    found = netcost("stolen", str(bundle), "--json").json
+    victims = [one["comm"] for one in found["victims"]]
+    assert (victims[0], found["service"]) == ("udp-load", None)
+    lost = [one["stolen_ns"] for one in found["victims"]]
+    assert lost[1:] == sorted(lost[1:], reverse=True)
+    assert lost[0] < lost[1]

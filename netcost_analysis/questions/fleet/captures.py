@@ -97,7 +97,7 @@ _COLUMNS = [
     columns=("path", "hostname", "kernel", "recorded_at", "event_count", "state"),
 )
 def fleet_captures(fleet: Fleet) -> Answer:
-    """Which captures there are: of which hosts, kernels and times, and how much is in them.
+    """The captures: their hosts, kernels and times, and how much is in each.
 
     A row per capture, including those that could not be read. Source: the fleet's captures.
     """

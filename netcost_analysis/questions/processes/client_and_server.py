@@ -48,7 +48,7 @@ BY_TASK = (_SOFTIRQS, _THREADS, _POLLED)
     columns=("tid", "comm", "cpu", "action", "cost_class", "ns", "softirq_share"),
 )
 def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> Answer:
-    """Softirq time by the task in whose context it ran, by action and cost class.
+    """Softirq time by the task that it ran on top of, by action and cost class.
 
     A row per task, or per CPU, action and cost_class, most ns first: own time of the softirqs,
     without the interrupts on top of them. Polls of NAPI threads, which run in no softirq, are rows
