@@ -77,7 +77,13 @@ READ = """
     size=14
     . "$1/lib/local-programs.sh"
     read_throughput sockperf "$2"
-    echo "$received $sent"
+    echo "$received $sent $client_percent $server_percent"
+"""
+PIDSTAT = """Linux 6.18.0 (vm) 11/29/26 _x86_64_ (2 CPU)
+
+# Time UID PID %usr %system %guest %wait %CPU CPU cswch/s nvcswch/s Command
+10:27:38 0 543 3.00 56.00 0.00 31.00 59.00 0 0.00 81003.00 sockperf
+10:27:38 0 544 2.00 29.00 0.00 19.00 31.00 1 80997.00 0.00 sockperf
 """
 
 
@@ -101,6 +107,26 @@ def test_sockperf_received_its_share_of_what_was_sent(
     )
     assert (done.stdout.split() if done.returncode == 0 else None) == told
     assert done.stderr == ""
+
+
+# Both are called sockperf: the server says its tid. Of one that had ended there is no row.
+@pytest.mark.parametrize(
+    ("tid", "ended", "told"),
+    [(544, None, ["59.00", "31.00"]), (543, None, ["31.00", "59.00"]), (544, " 543 ", [])],
+)
+def test_sockperf_has_its_cpu_time_of_pidstat(
+    tid: int, ended: str | None, told: list[str], tmp_path: Path
+) -> None:
+    client = (ROOT / "tests" / "parsers" / "outputs" / "sockperf-throughput.txt").read_text()
+    (tmp_path / "sockperf.txt").write_text(client)
+    (tmp_path / "server.txt").write_text(
+        f"sockperf: [tid {tid}] using recvfrom() to block on socket(s)\n"
+        "sockperf: Total 42281 messages received and handled\n"
+    )
+    rows = [row for row in PIDSTAT.splitlines() if ended is None or ended not in row]
+    (tmp_path / "pidstat.txt").write_text("\n".join(rows) + "\n")
+    read = subprocess.check_output(["sh", "-uc", READ, "sh", LAB, tmp_path], text=True)
+    assert read.split()[2:] == told
 
 
 # How busy the machine was, as experiments note it: by the times of its programs.

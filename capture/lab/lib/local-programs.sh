@@ -68,8 +68,8 @@ said() {
 }
 
 # read_throughput PROGRAM FOLDER: sets received and sent, in bits/s, and client_percent and server_percent of a CPU, by what
-# client and server printed into FOLDER. sockperf reports no CPU time. Its server received a share of all that its client
-# sent: the same share of what it sent in a second arrived.
+# client and server printed into FOLDER. sockperf reports no CPU time: it is pidstat's, where that ran. Its server received a
+# share of all that its client sent: the same share of what it sent in a second arrived.
 read_throughput() {
 	read_throughput_report=$2/$(report_of "$1")
 	case $1 in
@@ -81,6 +81,15 @@ read_throughput() {
 		;;
 	sockperf)
 		client_percent='' server_percent=''
+		[ ! -e "$2/pidstat.txt" ] || read -r client_percent server_percent <<-PERCENTS
+			$(awk '
+				$1 == "sockperf:" && $2 == "[tid" { server = $3 + 0 }
+				$1 == "#" { for (i = 3; i <= NF; i++) at[$i] = i - 1 }
+				$NF == "sockperf" && $(at["PID"]) == server { of_server = $(at["%CPU"]); next }
+				$NF == "sockperf" { of_client = $(at["%CPU"]) }
+				END { if (of_client != "" && of_server != "") print of_client, of_server }
+			' "$2/server.txt" "$2/pidstat.txt")
+		PERCENTS
 		read -r received sent <<-RATES
 			$(awk -v bits=$((size * 8)) '
 				/ messages sent in / { sent = $4 }

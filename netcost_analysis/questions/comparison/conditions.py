@@ -1,7 +1,7 @@
 # Changes condition by condition, with one correction over all: of each of several cases against one
 # base; and whether a change is still there where client and server share one CPU.
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...comparison.comparison import Comparison
-from ...comparison.run import CONDITIONS, CONTROL, REPEATS, label
+from ...comparison.run import REPEATS, label, told_apart
 from ...comparison.run_set import RunSet
 from ...errors import ArgumentError, no_such
 from ...opening.experiment import Experiment
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 
 _CONTROL = "cpus"
+
+
+def _names(of_each: Iterable[Mapping[str, object]]) -> list[str]:
+    return list(dict.fromkeys(name for one in of_each for name in one))
 
 
 def _require_control(experiment: Experiment) -> None:
@@ -83,20 +87,16 @@ def one_cpu_control(
     interval of the difference between both changes is a BCa bootstrap.
     """
     steps = experiment.steps
+    labels, figures = map(_names, zip(*map(told_apart, steps.to_dict("records")), strict=True))
     for name in (compared, control):
-        if name not in steps:
-            raise ArgumentError(no_such("label", name, [n for n in CONDITIONS if n in steps]))
-    figures = [
-        str(name)
-        for name in steps.select_dtypes("number")
-        if name not in (*CONDITIONS, *REPEATS) and not str(name).startswith(CONTROL)
-    ]
+        if name not in labels:
+            raise ArgumentError(no_such("label", name, labels))
     if metric not in figures:
         raise ArgumentError(no_such("figure", metric, figures))
     first, second = _values(steps, compared, base, new)
     for value in (one, two):
         _require_value(steps, control, value)
-    others = [name for name in CONDITIONS if name in steps and name not in (compared, control)]
+    others = [name for name in labels if name not in (*REPEATS, compared, control)]
     texts = steps.assign(**{name: steps[name].map(label) for name in (*others, compared, control)})
     changes, conditions = [], []
     for _, rows in texts.groupby(others, sort=False) if others else [("", texts)]:
@@ -105,11 +105,11 @@ def one_cpu_control(
         if not all(key in figures_of for key in keys):
             continue
         sides = [repeats(figures_of[key].to_numpy("float64")) for key in keys]
-        labels = _labels(rows.iloc[0], others)
+        condition = _labels(rows.iloc[0], others)
         for count, (before, after) in (("two", sides[:2]), ("one", sides[2:])):
-            row = {"labels": labels, "control": count, **change_columns(before, after, True)}
+            row = {"labels": condition, "control": count, **change_columns(before, after, True)}
             changes.append(row)
-        conditions.append({"labels": labels, **_apart(sides)})
+        conditions.append({"labels": condition, **_apart(sides)})
     if not changes:
         raise CaptureError(f"{experiment.path}: no steps differ in {compared} and {control} alone")
     frame = pd.DataFrame(changes)

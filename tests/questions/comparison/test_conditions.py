@@ -77,12 +77,18 @@ def test_a_table_of_cases_prints_no_control_characters(name: str) -> None:
 
 
 def experiment(
-    path: Path, two: float, one: float, count: int = 8, noise: float = 0.01, others: int = 0
+    path: Path,
+    two: float,
+    one: float,
+    count: int = 8,
+    noise: float = 0.01,
+    others: int = 0,
+    label: str = "protocol",
 ) -> netcost.Experiment:
     # Defer 64 makes it so many times the throughput of defer 0, on two CPUs and on one. others:
-    # protocols of which it changes nothing.
+    # values of the label of which it changes nothing.
     draw = np.random.default_rng(3)
-    lines = ["folder\trepeat\tprotocol\tskb_defer_max\tcpus\treceived_bits_per_second"]
+    lines = [f"folder\trepeat\t{label}\tskb_defer_max\tcpus\treceived_bits_per_second"]
     for protocol in ("udp", *(f"other{number}" for number in range(others))):
         for cpus, whole, times in (("two", 2e9, two), ("one", 1e9, one)):
             for value, factor in ((0, 1.0), (64, times if protocol == "udp" else 1.0)):
@@ -114,6 +120,13 @@ def test_planted_changes_are_told(tmp_path: Path, two: float, one: float, verdic
     changes = found.tables["changes"].set_index("control")["change"]
     assert changes.to_list() == pytest.approx([two - 1, one - 1], abs=0.02)
     assert f"**{verdict}**" in found.words
+
+
+# Programs, say: two of them are no repeats of one condition.
+def test_any_text_is_a_condition(tmp_path: Path) -> None:
+    found = experiment(tmp_path, 0.8, 1.0, others=1, label="cable").ask.comparison.one_cpu_control()
+    told = found.frame.set_index("labels")["verdict"]
+    assert told.to_dict() == {"udp": "gone", "other0": "nothing to explain"}
 
 
 def test_the_label_and_its_values_are_chosen(tmp_path: Path) -> None:
