@@ -66,7 +66,7 @@ def recorded(draw: Draw, count: int, times: float = 1.0) -> Floats:
 def _throughputs() -> Floats:
     # Of each step of a sample its throughput over the mean of its condition.
     steps = pd.read_csv(SAMPLES / "local-regression" / "steps.tsv", sep="\t")
-    labels = ["network", "protocol", "skb_defer_max", "rps", "cpus"]
+    labels = ["network", "protocol", "skb_defer_max", "rps", "cpus", "program"]
     figures = steps.groupby(labels)["received_bits_per_second"]
     return figures.transform(lambda one: one / one.mean()).to_numpy("float64")
 

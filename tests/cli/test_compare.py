@@ -22,7 +22,7 @@ from support.run_cli import Netcost
 from support.texts import HOSTILE
 
 UNTRACED = str(SAMPLES / "local-regression")
-WHERE = ("network=loopback", "protocol=udp", "cpus=two", "rps=off")
+WHERE = ("network=loopback", "protocol=udp", "cpus=two", "rps=off", "program=iperf3")
 SIDES = ("--base-where", "skb_defer_max=0", "--new-where=skb_defer_max=64")
 DEFERRED = (UNTRACED, *(word for one in WHERE for word in ("--where", one)), *SIDES)
 
@@ -72,11 +72,12 @@ def test_a_side_may_be_several_paths(netcost: Netcost, tmp_path: Path) -> None:
 
 def test_labels_choose_runs(netcost: Netcost) -> None:
     run = netcost("compare", *DEFERRED, "--json").json
-    assert [len(run[side]["runs"]) for side in ("base", "new")] == [6, 6]
+    assert [len(run[side]["runs"]) for side in ("base", "new")] == [10, 10]
     assert run["base"]["called"].endswith(" max 0")
     assert run["cost_tree"] is None
     [again] = [one for one in run["commands"] if one.startswith("capture/lab/local-regression ")]
-    assert again.split()[1:] == ["-o", "local-regression", "--repeats", "6", "--traced", "0"]
+    words = "-o local-regression --programs iperf3,sockperf --repeats 10 --traced 0"
+    assert again.split()[1:] == words.split()
     # Of a label that is given twice either value.
     refused = netcost("compare", *DEFERRED, "--where", "network=veth")
     assert (refused.code, " network is " in refused.err) == (2, True)
@@ -100,7 +101,7 @@ def test_labels_and_a_window_are_given(netcost: Netcost, sides: tuple[str, str])
 
 
 def test_cases_by_loads(netcost: Netcost, tmp_path: Path) -> None:
-    words = (UNTRACED, *(word for one in WHERE[:3] for word in ("--where", one)))
+    words = (UNTRACED, *(word for one in WHERE if one != "rps=off" for word in ("--where", one)))
     by = ("--by", "skb_defer_max", "--base-where", "skb_defer_max=0")
     found = netcost("compare", *words, *by, "--json").json
     assert {(row["case"], row["load"]) for row in found["cases"]} == {
@@ -212,7 +213,7 @@ def test_each_observation_is_a_benchmark(netcost: Netcost) -> None:
     out = netcost("compare", *DEFERRED, "--bench").out
     assert_benchmarks(out)
     steps = pd.read_csv(Path(UNTRACED) / "steps.tsv", sep="\t")
-    alike = "network == 'loopback' and protocol == 'udp' and rps == 'off' and cpus == 'two'"
+    alike = " and ".join("{} == '{}'".format(*one.split("=")) for one in WHERE)
     for part, value in zip(out.split("side: new"), (0, 64), strict=True):
         found = re.findall(r"^BenchmarkReceived_bits_per_second 1 (\S+) \S+$", part, re.M)
         wanted = steps.query(f"{alike} and skb_defer_max == {value}")["received_bits_per_second"]

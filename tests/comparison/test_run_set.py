@@ -53,7 +53,7 @@ def test_untraced_repeats_are_runs_beside_their_recordings() -> None:
     assert {run.labels["rps"] for run in found.recorded} == {"off", "on"}
     assert set(found.labels["skb_defer_max"]) == {"0", "64", "128"}
     untraced = netcost.run_set(SAMPLES / "local-regression")
-    assert len(untraced) == 288
+    assert len(untraced) == 720
     assert not untraced.recorded
     assert "repeat" not in untraced.labels
 
