@@ -23,8 +23,10 @@ def duration(ns: Any) -> str:
 
 
 def fine_duration(ns: Any) -> str:
-    # As duration, but means below 100 ns have fractions.
-    return duration(ns) if absent(ns) or abs(ns) >= 100 else f"{ns:.3g} ns"
+    # As duration, but means below 100 ns have fractions, of a picosecond at least.
+    if absent(ns) or abs(ns) >= 100:
+        return duration(ns)
+    return f"{ns if abs(ns) >= 0.0005 else 0:.3g} ns"
 
 
 def _three_digits(value: float) -> str:
@@ -47,9 +49,12 @@ def share(fraction: Any) -> str:
 
 
 def signed_share(fraction: Any) -> str:
-    # -0.0512 -> "-5.1 %", 0.0512 -> "+5.1 %"; -0.0002 -> "-0.02 %", for "-<0.1 %" reads badly.
-    sign = "-" if fraction < 0 else "+" if fraction > 0 else ""
+    # -0.0512 -> "-5.1 %", 0.0512 -> "+5.1 %"; -0.0002 -> "-0.02 %", for "-<0.1 %" reads badly. What
+    # is below 0.001 % is none.
     percent = 100 * abs(fraction)
+    if percent < 0.0005:
+        return share(0)
+    sign = "-" if fraction < 0 else "+"
     if 0 < percent < 0.05:
         return f"{sign}{percent:.1g} %"
     if 99.95 <= percent < 100:
@@ -59,8 +64,9 @@ def signed_share(fraction: Any) -> str:
 
 def points(fraction: Any, digits: int = 1, sign: bool = False) -> str:
     # A difference of shares in percentage points: -0.0512 -> "5.1", signed "-5.1".
-    value = 100 * float(fraction)
-    return f"{value:+.{digits}f}" if sign else f"{abs(value):.{digits}f}"
+    # No sign stands before 0.
+    value = round(100 * float(fraction), digits)
+    return f"{value:+.{digits}f}" if sign and value else f"{abs(value):.{digits}f}"
 
 
 def figure(value: Any) -> str:

@@ -62,7 +62,9 @@ class Threshold:
         """Judge a row of `changes`. Raises ArgumentError for a metric that there is not."""
         rows = {row["metric"]: row for row in changes.to_dict("records")}
         if self.name not in rows:
-            raise ArgumentError(no_such("metric", self.name, list(rows)))
+            from ..questions.comparison.metrics import no_metric
+
+            raise ArgumentError(no_metric(self.name, list(rows)))
         row = rows[self.name]
         self._require_share(self.of_change or row["per_unit"] == "share")
         key = "change" if self.of_change else "new"

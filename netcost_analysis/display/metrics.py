@@ -11,6 +11,11 @@ from ..units import absent, duration, fine_duration, multiple, points, share, si
 _UNITS = {"_bits_per_second": "bit/s", "_pps": "packets/s"}
 # Words that are names of their own.
 _NAMES = {"cpu": "CPU", "pps": "packets a second"}
+# No figure is known to so little of its unit.
+_NOTHING = 1e-12
+# Where a change is not given: why not.
+_MARKS = {"no": "~", "too_few": "~"}
+KEY = "=: unchanged within 5 %; ~: undecided"
 
 
 def quantity(value: Any, per_unit: str) -> str:
@@ -39,17 +44,19 @@ def moved(change: Any, is_relative: bool, per_unit: str) -> str:
         return signed_share(change)
     if per_unit == "share":
         return f"{points(change, sign=True)} points"
-    return f"{'-' if change < 0 else '+'}{quantity(abs(change), per_unit)}"
+    text = quantity(0 if abs(change) < _NOTHING else abs(change), per_unit)
+    # 0 has no sign.
+    sign = "" if text == quantity(0, per_unit) else "-" if change < 0 else "+"
+    return f"{sign}{text}"
 
 
 def judged(row: Mapping[Any, Any]) -> str:
-    """The change of a row of `changes`: "~" where it cannot be told from chance, "" unjudged."""
+    """The change of a row of `changes`, or a mark of KEY; "" unjudged."""
     if row["differs"] == "yes":
         return moved(row["change"], row["is_relative"], row["per_unit"])
-    if row["differs"] not in ("no", "too_few"):
-        return ""
+    mark = "=" if row["is_unchanged"] else _MARKS.get(row["differs"], "")
     # There is no relative change from 0.
-    return "from 0" if absent(row["change"]) and not row["base"] and row["new"] else "~"
+    return "from 0" if mark and absent(row["change"]) and not row["base"] and row["new"] else mark
 
 
 def span(row: Mapping[Any, Any]) -> str:
@@ -73,32 +80,33 @@ def found(row: Mapping[Any, Any]) -> str:
     within, more = span(row), _more(row)
     if row["differs"] == "yes":
         return f"{change} ({within})" if within else change
+    if row["is_unchanged"]:
+        return f"unchanged within {within}"
     if row["differs"] == "too_few" or not within:
-        few = "too few repeats" if row["differs"] == "too_few" else "may be chance"
-        return f"{change} here ({few}{more})"
+        return f"{change} here (too few repeats{more})"
     if row["change_low"] > 0 or row["change_high"] < 0:
         return f"{change} ({within}; may be chance, p {chance(row['p_adjusted'])}{more})"
-    return f"unchanged within {within}{f' ({more[2:]})' if more else ''}"
+    return f"undecided ({within}; too few repeats{more})"
 
 
 def _more(row: Mapping[Any, Any]) -> str:
-    # "" where there are enough to tell a change that matters.
-    more = row["more_repeats"]
-    if absent(more):
+    # How many would tell a change that matters, where it has parts.
+    more, has_parts = row["more_repeats"], row["is_relative"] or row["per_unit"] == "share"
+    if has_parts and absent(more):
         return ": 1,000 a side would not tell 5 %"
     # With one run a side, or blocks of time, nobody knows how far runs scatter.
     least = "at least " if row["differs"] == "too_few" or row["observed_in"] == "blocks" else ""
-    return "" if not more else f": {least}{more:,} more a side tell 5 %"
+    return f": {least}{more:,} more a side would tell 5 %" if has_parts and more else ""
 
 
 def from_to(row: Mapping[Any, Any]) -> str:
-    """The figures of both sides: "3.82 to 1.56 Gbit/s"."""
+    """The figures of both sides: "3.82 to 1.56 Gbit/s"; of one where the other has none."""
     unit = row["per_unit"]
     if not unit:
         ends = (end for end in _UNITS if str(row["metric"]).endswith(end))
         unit = _UNITS[end] if (end := next(ends, "")) else ""
-    base, new = (quantity(row[side], unit) for side in ("base", "new"))
-    return f"{_without_unit(base, new)} to {new}"
+    known = [quantity(row[side], unit) for side in ("base", "new") if not absent(row[side])]
+    return " to ".join([*(_without_unit(one, known[-1]) for one in known[:-1]), *known[-1:]])
 
 
 def _without_unit(one: str, other: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..display.metrics import metric_name, moved
+from ..display.metrics import KEY, judged, metric_name
 from ..display.templates import as_html, escaped, fenced, one_line, without_controls
 from ..units import plural, printable
 from .mail_text import compact, continued, distinct_short_names, intervals_text, shell_line, wrapped
@@ -15,9 +15,9 @@ from .report import page_of, release
 _CASE, _CELL = 20, 10
 # As many columns as 72 characters have room for.
 _COLUMNS = 5
-_KEY = "~: not told from chance; few: fewer than 6 repeats on a side."
+_KEY = f"{KEY}; few: fewer than 6 repeats."
 _EACH = "95 % intervals, load and case behind each; p is corrected over all:"
-_MARKS = {"no": "~", "too_few": "few", "refused": "refused"}
+_MARKS = {"too_few": "few", "refused": "refused"}
 
 
 def _line(name: str, cells: Iterable[str]) -> str:
@@ -90,10 +90,8 @@ class CaseTable:
     def _cell(row: dict[str, Any] | None) -> str:
         if row is None:
             return ""
-        if row["differs"] != "yes":
-            return _MARKS[row["differs"]]
-        change = moved(row["change"], row["is_relative"], row["per_unit"])
-        return change.replace(" points", " pp").replace(",", "")
+        text = _MARKS.get(row["differs"]) or judged(row)
+        return text.replace(" points", " pp").replace(",", "")
 
     def _letter(self, load: str) -> str:
         at, letters = self._loads.index(load), ascii_uppercase

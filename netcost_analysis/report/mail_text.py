@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..comparison.run import cut
 from ..display.metrics import (
+    KEY,
     chance,
     found,
     judged,
@@ -140,7 +141,7 @@ def changes_text(changes: "pd.DataFrame", spread: "pd.DataFrame") -> str:
         lines.append(
             f"{figures[0]} {_points(judged(row)):>{_CHANGE}} {figures[1]}{'':{_GAP}}{name}"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, KEY])
 
 
 def _beside(value: Any, per_unit: str, deviation: Any) -> str:
@@ -215,28 +216,31 @@ def narrow(table: Table) -> str:
     return f"{text}\n({plural(left, 'column')} more: --json has all)" if left else text
 
 
-def subject(comparison: "Comparison", changes: "Answer") -> str:
-    """The one figure, of the work where it is known, and what it is of: `X -60 %: a -> b`."""
+def subject(comparison: "Comparison", answer: "Answer") -> str:
+    """The one figure, of the work where it is known, and what it is of: `X -60 %: a -> b`.
+
+    answer: whose words are the verdict.
+    """
     sides = f"{comparison.named('base')} -> {comparison.named('new')}"
-    if changes.refusal is not None:
-        return f"cost of a packet by component: {sides}"
-    rows: list[dict[str, Any]] = [*changes["work_rows"], *changes["primary_rows"]]
-    if comparison.primary is not None:
-        rows = [*changes["primary_rows"]]
-    if changes["refusals"]:
+    if answer.parts.get("refusals"):
         return f"not compared: {sides}"
-    told = [row for row in rows if row["differs"] == "yes"] or rows
-    return f"{metric_name(told[0])} {_change(told[0])}: {sides}"
+    rows: list[dict[str, Any]] = [*answer["primary_rows"]]
+    if comparison.primary is None:
+        rows = [*answer.parts.get("work_rows", ()), *rows]
+    # What is told first, then what both sides have.
+    row = min(rows, key=lambda one: (one["differs"] != "yes", one["differs"] == "one_side"))
+    return f"{metric_name(row)} {_change(row)}: {sides}"
 
 
 def _change(row: dict[str, Any]) -> str:
+    # As found() has it, without what makes a subject long.
+    text = moved(row["change"], row["is_relative"], row["per_unit"])
     if row["differs"] == "yes":
-        return moved(row["change"], row["is_relative"], row["per_unit"])
-    if row["differs"] == "no" and span(row) and row["change_low"] <= 0 <= row["change_high"]:
-        return f"unchanged within {span(row)}"
-    if row["differs"] == "refused" or absent(row["change"]):
+        return text
+    if row["is_unchanged"] or row["differs"] in ("refused", "one_side"):
         return found(row)
-    return f"{moved(row['change'], row['is_relative'], row['per_unit'])}, not told from chance"
+    excludes = row["change_low"] > 0 or row["change_high"] < 0
+    return f"{text}, may be chance" if excludes or not span(row) else f"undecided ({span(row)})"
 
 
 def predicted(prediction: "Answer") -> str:

@@ -109,7 +109,7 @@ class WriteUp:
     @property
     def title(self) -> str:
         """The subject: the one figure, and both sides."""
-        return subject(self.comparison, self.answers["changes"])
+        return subject(self.comparison, self.first)
 
     @property
     def verdict(self) -> str:

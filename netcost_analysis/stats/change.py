@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .resampling import CONFIDENCE, Floats, Ints, Judged, one_side, two_sides
+from .resampling import CONFIDENCE, ROUNDING, Floats, Ints, Judged, one_side, two_sides
 
 _RESAMPLES = 2_000
 _SEED = 14
@@ -19,6 +19,8 @@ LEAST_REPEATS = 6
 LEAST_BLOCKS = 8
 # The correlation of neighbouring blocks up to which they count as observations of their own.
 _UNLIKE = 0.0
+# The smallest change worth knowing, as a share of the base or in points of a share.
+TOLD = 0.05
 # How often as many repeats as are said to be needed suffice, and how many are none.
 POWER, MOST_REPEATS = 0.8, 1_000
 
@@ -140,10 +142,11 @@ def change_of(base: Side, new: Side, relative: bool, paired: bool = False) -> Ch
     belong together in their order.
     """
     if paired and base.of == "repeats":
+        alike = np.isclose(new.numerator, base.numerator, rtol=ROUNDING, atol=0)
         found = (
             one_side(new.numerator, base.numerator, 1.0)
             if relative
-            else one_side(new.numerator - base.numerator, base.denominator)
+            else one_side(np.where(alike, 0, new.numerator - base.numerator), base.denominator)
         )
     else:
         found = two_sides(base.counts, new.counts, relative)

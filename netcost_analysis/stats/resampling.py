@@ -69,8 +69,9 @@ _MOST = 20_000
 # Of more orders so many are drawn, the observed one among them.
 _DRAWN = 10_000
 _SEED = 14
-# Sums that differ by less, relative to their terms, are equal.
-_ALIKE = 1e-9
+# Orders are as far apart that differ by less, relative to the largest. What differs by less,
+# relative to its terms, differs by their rounding alone.
+_ALIKE, ROUNDING = 1e-9, 1e-12
 
 
 class Judged(NamedTuple):
@@ -101,8 +102,10 @@ def two_sides(base: tuple[Floats, Floats], new: tuple[Floats, Floats], relative:
     there = of_sides(number, len(above) - number) @ parts
     here = parts.sum(axis=0) - there
     with np.errstate(divide="ignore", invalid="ignore"):
-        apart = there[:, 1:] / there[:, :1] - here[:, 1:] / here[:, :1]
-    return _judged(apart[:, 0], apart[:, 1], float(relative))
+        one, other = there[:, 1:] / there[:, :1], here[:, 1:] / here[:, :1]
+    apart = one - other
+    scale = float(np.abs([one[0], other[0]]).max())
+    return _judged(apart[:, 0], apart[:, 1], float(relative), scale)
 
 
 def one_side(above: Floats, below: Floats, none: float = 0.0) -> Judged:
@@ -111,7 +114,7 @@ def one_side(above: Floats, below: Floats, none: float = 0.0) -> Judged:
     none: the ratio that would be no change.
     """
     signed = of_signs(len(above)) @ np.column_stack([above, below])
-    return _judged(signed[:, 0], signed[:, 1], none)
+    return _judged(signed[:, 0], signed[:, 1], none, float(np.abs(above).sum()))
 
 
 def least_chance(base: int, new: int, paired: bool = False) -> float:
@@ -146,15 +149,19 @@ def of_signs(number: int) -> Floats:
     return (1 - 2 * turned).astype("float64")
 
 
-def _judged(constant: Floats, slope: Floats, none: float) -> Judged:
+def _judged(constant: Floats, slope: Floats, none: float, scale: float) -> Judged:
     # constant, slope: of each order, the observed one first. Its statistic is constant - parameter
     # x slope, and it is as far apart as the observed one where that is as large, of either sign.
+    # scale: of the terms that constant is a difference of.
     known = np.isfinite(constant) & np.isfinite(slope)
     if not known[0] or not slope[0]:
         return Judged(np.nan, np.nan, np.nan, np.nan)
     constant, slope = constant[known], slope[known]
     value = float(constant[0] / slope[0])
-    tiny = _ALIKE * max(np.abs(constant).max(), abs(value) * np.abs(slope).max())
+    rounding = ROUNDING * scale
+    if abs(constant[0] - none * slope[0]) <= rounding:
+        value = none
+    tiny = max(_ALIKE * np.abs(constant).max(), _ALIKE * abs(value) * np.abs(slope).max(), rounding)
     found = np.abs(constant - none * slope)
     p = float((found >= found[0] - tiny).mean())
     # Each order is as far apart as the observed one from the value to an end on either side.

@@ -22,6 +22,7 @@ from netcost_analysis.report.mail_text import (
     shell_line,
 )
 from netcost_analysis.report.write_up import WriteUp
+from netcost_analysis.units import signed_share
 from support import run_sets
 from support.compared import recorded
 from support.host import ROOT, SAMPLES
@@ -196,7 +197,12 @@ def test_samples_alone_are_compared_by_components(netcost: Netcost, tmp_path: Pa
     found = netcost("compare", BASE, NEW, "--json").json
     assert found["verdict"].startswith("From ")
     assert (found["changes"], found["cost_tree"]) == ([], None)
-    changes = found["others"]["component_changes"]["changes"]
+    components = found["others"]["component_changes"]
+    # The subject has the one figure: what all components cost, which those of the table add up to.
+    [whole] = components["primary_rows"]
+    changes = components["changes"]
+    assert signed_share(whole["change"]) in found["subject"]
+    assert whole["base"] == pytest.approx(sum(row["base"] for row in changes))
     assert {row["weight_unit"] for row in changes} == {"ns"}
     declared = json.loads((ROOT / "docs" / "compare.schema.json").read_text())
     assert set(found) == set(declared["$defs"]["Document"]["properties"])

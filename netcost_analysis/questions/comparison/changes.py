@@ -11,7 +11,7 @@ from ..._native import CaptureError
 from ...answers.answer import Answer
 from ...answers.question import question
 from ...comparison.comparison import Comparison
-from ...display.metrics import chance, judged, moved, quantity
+from ...display.metrics import KEY, chance, judged, moved, quantity
 from ...display.tables import Table
 from ...stats.change import LEAST_REPEATS, Side, change_from, estimate, holm
 from ...stats.resampling import CHANCE, least_chance
@@ -21,6 +21,7 @@ from .counted import VICTIM_SHARE, Metric
 from .metrics import (
     Observed,
     differs,
+    is_unchanged,
     more_repeats,
     observed,
     observed_columns,
@@ -82,6 +83,7 @@ def changes(comparison: Comparison) -> Answer:
     frame["p_adjusted"] = frame["p_value"].where(is_judged)
     frame.loc[others, "p_adjusted"] = holm(frame.loc[others, "p_value"].to_numpy("float64"))
     frame["differs"] = differs(frame).where(is_judged, frame["differs"])
+    frame["is_unchanged"] = is_unchanged(frame)
     frame["more_repeats"] = frame["more_repeats"].astype("Int64").mask(frame["differs"] == "yes")
     works = [is_work(one, of) for one, of in zip(frame["metric"], frame["per_unit"], strict=True)]
     losses = victim_losses(comparison)
@@ -90,6 +92,7 @@ def changes(comparison: Comparison) -> Answer:
     judgeable = (frame["differs"] == "yes") & (better != "")
     frame["outcome"] = np.select([~judgeable, is_better], ["", "better"], "worse")
     primary_rows = frame[frame["is_primary"]]
+    others_told = frame[~frame["is_primary"] & (frame["differs"] != "one_side")]
     # Why the primary metrics have no verdict.
     whys = [refusals(comparison, one.metric) for one in metrics if one.metric.name in primary]
     return Answer(
@@ -102,8 +105,12 @@ def changes(comparison: Comparison) -> Answer:
         takers=_takers(losses),
         work_rows=frame[works].to_dict("records"),
         primary_rows=primary_rows.to_dict("records"),
-        differing=int((frame.loc[~frame["is_primary"], "differs"] == "yes").sum()),
-        compared=int((~frame["is_primary"] & (frame["differs"] != "one_side")).sum()),
+        differing=int((others_told["differs"] == "yes").sum()),
+        unchanged=int(others_told["is_unchanged"].sum()),
+        undecided_metrics=int(
+            (others_told["differs"].isin(["no", "too_few"]) & ~others_told["is_unchanged"]).sum()
+        ),
+        compared=len(others_told),
         corrected=int(others.sum()),
         is_paired=comparison.paired and bool((frame["observed_in"] == "repeats").any()),
         warnings=sum(one.severity == "warning" for one in findings(comparison)),
@@ -167,7 +174,8 @@ def _notes(comparison: Comparison, frame: pd.DataFrame, corrected: int) -> tuple
             "recordings, and say nothing of other runs"
         )
     if (frame["differs"] == "too_few").any():
-        few = frame.loc[frame["differs"] == "too_few", "base_observations"].min()
+        counts = frame.loc[frame["differs"] == "too_few", ["base_observations", "new_observations"]]
+        few = int(counts.min(axis=None))
         notes.append(
             f"figures of {plural(few, 'repeat')}: fewer than 6 cannot show a difference between "
             "conditions"
@@ -218,12 +226,12 @@ def _layout(changes: pd.DataFrame) -> Table:
 
 @changes.table
 def _table(answer: Answer) -> str:
-    return _layout(answer.frame).html()
+    return f"{_layout(answer.frame).html()}<p>{KEY}</p>"
 
 
 @changes.text
 def _text(answer: Answer) -> str:
-    return _layout(answer.frame).text()
+    return f"{_layout(answer.frame).text()}\n{KEY}"
 
 
 @changes.plot(

@@ -24,6 +24,7 @@ from .metrics import (
     change_columns,
     differs,
     has_few,
+    is_unchanged,
     more_repeats,
     observed,
     primary_name,
@@ -231,6 +232,7 @@ def cases(runs: RunSet, by: str, base: object, **options: Any) -> pd.DataFrame:
     frame["p_adjusted"] = holm(frame["p_value"].to_numpy("float64"))
     told = differs(frame).mask(has_few(frame), "too_few")
     frame["differs"] = told.mask(frame.pop("is_refused"), "refused")
+    frame["is_unchanged"] = is_unchanged(frame)
     frame["more_repeats"] = frame["more_repeats"].astype("Int64").mask(frame["differs"] == "yes")
     return frame
 

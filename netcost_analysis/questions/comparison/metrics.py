@@ -14,6 +14,7 @@ from ...errors import AbsentError, no_such
 from ...progress import each
 from ...stats.change import (
     LEAST_REPEATS,
+    TOLD,
     Counts,
     Side,
     blocks,
@@ -26,7 +27,16 @@ from ...timeline.reading import once
 from .counted import Metric, of_recordings
 from .run_blocks import by_block, run_blocks
 from .tasks import require_tasks
-from .work import is_traffic, printed, throughput_of, unit_of, unit_of_work, units_of
+from .work import (
+    UNITS,
+    counted_by,
+    is_traffic,
+    printed,
+    throughput_of,
+    unit_of,
+    unit_of_work,
+    units_of,
+)
 
 
 class Observed(NamedTuple):
@@ -204,13 +214,20 @@ def sides_of(known: list[list[Counts]]) -> list[Side]:
     return list(blocks(*((above, below) for above, below in joined)))
 
 
+def no_metric(name: str, names: Sequence[str]) -> str:
+    # The line about a metric that there is not, and what gives it.
+    unit = name.rpartition("_per_")[2]
+    how = f"; --per {unit} divides costs by it" if unit in UNITS and name not in names else ""
+    return f"{no_such('metric', name, names)}{how}{counted_by(unit) if how else ''}"
+
+
 def primary_name(comparison: Comparison, names: list[str]) -> str:
     # The metric that was named beforehand, else the default.
     if comparison.primary is None:
         first = (name for wanted in _PRIMARY for name in names if name.startswith(wanted))
         return next(first, names[0])
     if comparison.primary not in names:
-        raise AbsentError(no_such("metric", comparison.primary, names))
+        raise AbsentError(no_metric(comparison.primary, names))
     return comparison.primary
 
 
@@ -220,18 +237,19 @@ def primary(comparison: Comparison) -> Observed | None:
     return metrics[primary_name(comparison, list(metrics))] if metrics else None
 
 
-def throughputs(comparison: Comparison) -> tuple[str, list[Floats]] | None:
-    # The unit, and units per second of each run of base and new. Recording slows a run, so runs
-    # without a recording are preferred. None where the work was not counted.
+def throughputs(comparison: Comparison) -> tuple[str, str, list[Floats]] | None:
+    # The unit, who counted it, and units per second of each run of base and new. Recording slows a
+    # run, so runs without a recording are preferred. None where the work was not counted. Blocks
+    # are the victim's, and say how fast the traffic was only where costs are divided by them.
     sides = []
     for side in comparison.sides.values():
         runs = [run for run in side if not run.is_recorded] or list(side)
         sides.append([throughput_of(run) for run in runs])
-    for unit in ("transaction", "work", "byte", "packet"):
+    for unit in filter(None, (comparison.per, "transaction", "work", "byte", "packet", "block")):
         found = [[one[unit] for one in side if unit in one] for side in sides]
         sources = {source for side in found for _, source in side}
         if all(found) and len(sources) == 1:
-            return unit, [np.array([rate for rate, _ in side]) for side in found]
+            return unit, sources.pop(), [np.array([rate for rate, _ in side]) for side in found]
     return None
 
 
@@ -261,8 +279,11 @@ def differs(rows: pd.DataFrame) -> "pd.Series[str]":
     return apart.map({True: "yes", False: "no"})
 
 
-# The change to tell, as a share of the base or in points of a share.
-TOLD = 0.05
+def is_unchanged(rows: pd.DataFrame) -> "pd.Series[bool]":
+    # The whole interval is within the smallest change worth knowing; without parts, of 0.
+    worth = TOLD * (rows["is_relative"].astype(bool) | (rows["per_unit"] == "share"))
+    is_within = (rows["change_low"] >= -worth) & (rows["change_high"] <= worth)
+    return is_within & (rows["differs"] == "no")
 
 
 def more_repeats(runs: dict[str, list[tuple[Run, float]]], relative: bool) -> int | None:

@@ -16,6 +16,7 @@ from ..migration.migration_verdict import WORTH as WORTH_OF_TIME
 from .bottleneck import ENDS, SATURATED, candidates, cost_columns, require_work, times_of
 from .comparability import refusals
 from .metrics import sides_of
+from .rules_recording import tracing_costs
 from .run_blocks import run_blocks
 from .tasks import of_task, scheduled_of, task_of
 from .work import Unit, units_of
@@ -58,7 +59,9 @@ def other_causes(comparison: Comparison) -> Answer:
     These overlap. Each is the most that a suspect can have cost, except for caches that grew cold.
     A suspect is dismissed where the upper end of its cost's growth is below 5 % of the change, or
     where its process has time to spare. It is kept where the lower end is above that; otherwise it
-    is unknown. Where no change can be told from chance, it is dismissed where both ends are within
+    is unknown. Tracing is in the time that passed, and events do not cost both sides alike: the
+    change is the measured one, or that without tracing's difference, and a verdict holds of both.
+    Where no change can be told from chance, it is dismissed where both ends are within
     1 % of the base's time per unit.
 
     Source: slices, migrations and the sums of each recording.
@@ -70,6 +73,9 @@ def other_causes(comparison: Comparison) -> Answer:
         raise CaptureError(_why_none(every))
     passed = _changed(comparison, lambda run: (1e9 * run_blocks(run).seconds, units_of(run)[unit]))
     differs = (passed.low > 0 or passed.high < 0) and passed.p < 1 - CONFIDENCE
+    _, tracing = tracing_costs(comparison)
+    # With what tracing takes, and without as much of it as can be in that time.
+    changes = passed.change, passed.change - (tracing["new"] - tracing["base"])
     rows = []
     for end in sorted(ENDS, key=lambda name: name != limit):
         busy_share = every.loc[end, ["base_busy_share", "new_busy_share"]].max(skipna=False)
@@ -77,7 +83,7 @@ def other_causes(comparison: Comparison) -> Answer:
             if not _is_recorded(comparison, suspect):
                 continue
             row = _row(comparison, suspect, end, unit)
-            row |= _explained(row, passed, differs)
+            row |= _explained(row, passed.base, changes if differs else None)
             if end != limit:
                 spare = busy_share < SATURATED
                 row["verdict"] = "dismissed" if spare else "unknown"
@@ -90,6 +96,8 @@ def other_causes(comparison: Comparison) -> Answer:
         **cost_columns(passed),
         "p_value": passed.p,
         "is_change": differs,
+        "base_tracing_ns": tracing["base"],
+        "new_tracing_ns": tracing["new"],
     }
     refused = refusals(comparison)
     if refused:
@@ -167,22 +175,27 @@ def _is_recorded(comparison: Comparison, suspect: str) -> bool:
     return all(scheduled_of(run) is not None for run in runs)
 
 
-def _explained(row: dict[str, Any], passed: Change, differs: bool) -> dict[str, Any]:
-    # The suspect's cost as a share of the change, or of the base's time, and the verdict.
+def _explained(
+    row: dict[str, Any], base: float, changes: tuple[float, float] | None
+) -> dict[str, Any]:
+    # The suspect's cost as a share of the change, or of the base's time, and the verdict. changes:
+    # between which the change is; None where there is none to explain.
     low, high = row["difference_low_ns"], row["difference_high_ns"]
     if row["base_ns_per_unit"] == row["new_ns_per_unit"] == 0:
         low = high = 0.0
-    of_time = max(abs(low), abs(high)) / passed.base
+    of_time = max(abs(low), abs(high)) / base
     at_most = least = float("nan")
-    if differs:
-        ends = low / passed.change, high / passed.change
+    if changes and min(changes) * max(changes) > 0:
+        ends = [end / change for end in (low, high) for change in changes]
         at_most, least = max(*ends, 0.0), min(ends)
     if of_time != of_time:
         verdict, reason = "unknown", "no interval"
-    elif not differs and of_time < WORTH_OF_TIME:
+    elif not changes and of_time < WORTH_OF_TIME:
         verdict, reason = "dismissed", "too little of the time"
-    elif not differs:
+    elif not changes:
         verdict, reason = "unknown", "no change"
+    elif at_most != at_most:
+        verdict, reason = "unknown", "tracing"
     elif at_most < WORTH:
         verdict, reason = "dismissed", "too little" if at_most else "no more"
     elif least >= WORTH:

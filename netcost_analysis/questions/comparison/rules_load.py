@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from statistics import median
+from statistics import fmean
 from typing import NamedTuple
 
 from ..._native import CaptureError
@@ -21,6 +21,13 @@ LOAD_LABELS = (
 )
 # Mean packet sizes and throughputs that differ by more are different.
 _SIZE = _THROUGHPUT = 0.05
+# By source of a throughput how it was counted.
+_COUNTED_BY = {
+    "polls": "by polls while recorded",
+    "step": "by the table of steps, of whole runs",
+    "load": "as the load printed it, of its whole run",
+    "victim": "as the victim printed it, of its whole run",
+}
 # Fewer packets say nothing about the mean size.
 _FEW = 100
 # The lab numbers these anew each time: namespaces and temporary folders.
@@ -59,12 +66,14 @@ def packet_size(comparison: Comparison) -> Iterator[Finding]:
         if most / least - 1 > _SIZE:
             refused = source != "counters" and not is_labelled(comparison)
             devices = {size.device for some in sizes.values() for size in some if size.device}
+            means = {side: fmean(some) for side, some in alike.items()}
             yield finding(
                 "packet_size",
                 "refused" if refused else "warning",
                 found=most / least - 1,
                 limit=_SIZE,
-                bytes={side: median(some) for side, some in alike.items()},
+                bytes=means,
+                change=means["new"] / means["base"] - 1,
                 least=least,
                 most=most,
                 source=source,
@@ -122,8 +131,8 @@ def throughput(comparison: Comparison) -> Iterator[Finding]:
     rates = throughputs(comparison)
     if rates is None:
         return
-    unit, sides = rates
-    base, new = (median(map(float, side)) for side in sides)
+    unit, source, sides = rates
+    base, new = (float(side.mean()) for side in sides)
     apart = new / base - 1 if base else float("nan")
     if abs(apart) <= _THROUGHPUT:
         return
@@ -133,9 +142,11 @@ def throughput(comparison: Comparison) -> Iterator[Finding]:
         "throughput",
         "refused" if by_time else "note",
         *("", "", apart, _THROUGHPUT),
-        unit=unit,
-        base=base,
-        new=new,
+        # Bits, as in the other figures of a throughput.
+        unit="bit/s" if unit == "byte" else "",
+        base=base * (8 if unit == "byte" else 1),
+        new=new * (8 if unit == "byte" else 1),
+        counted_by=f"{'' if unit == 'byte' else f'{unit}s a second '}{_COUNTED_BY[source]}",
         per=str(unit_of(comparison)),
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from statistics import fmean
 from typing import Any
 
 from ..._native import CaptureError
@@ -133,19 +134,24 @@ def tracing(comparison: Comparison) -> Iterator[Finding]:
         run.is_recorded for runs in first.runs.values() for run, _ in runs
     ):
         return
-    unit = unit_of(comparison)
-    # One price for both sides: two separate measurements would add a difference.
-    price = max(_price(run) for _, run in recorded(comparison))
-    costs = {}
-    for side, runs in comparison.sides.items():
-        events = [_events_per(run, unit) for run in runs.recorded]
-        costs[side] = price * sum(events) / len(events)
+    price, costs = tracing_costs(comparison)
     apart, difference = abs(costs["new"] - costs["base"]), abs(new.value - base.value)
     if apart > _WORTH * base.value and apart > _TRACED * difference:
-        figures: dict[str, Any] = {**costs, "unit": str(unit), "price": price, "apart": apart}
-        figures["difference"] = difference
+        figures: dict[str, Any] = {**costs, "unit": str(unit_of(comparison)), "price": price}
+        figures |= {"apart": apart, "difference": difference}
         part = apart / difference if difference else float("inf")
         yield finding("tracing", "warning", found=part, limit=_TRACED, **figures)
+
+
+def tracing_costs(comparison: Comparison) -> tuple[int, dict[str, float]]:
+    # Of an event, and by side of a unit of work: ns of tracing. One price for both sides: two
+    # separate measurements would add a difference.
+    unit = unit_of(comparison)
+    price = max(_price(run) for _, run in recorded(comparison))
+    return price, {
+        side: price * fmean(_events_per(run, unit) for run in runs.recorded)
+        for side, runs in comparison.sides.items()
+    }
 
 
 @once

@@ -23,14 +23,12 @@ from ...timeline.timeline import Timeline
 from ...timeline.traffic import OF_EXCERPT, owner_events
 from ..migration.migrations import incomparable, migrations
 from ..processes.scheduling import LEFT, OF_TASKS, kinds_of
-from ..processes.traffic import NEEDS, endpoints, traffic
+from ..processes.traffic import LOOK_ON, NEEDS, endpoints, traffic
 from ..waited_for import holders
 from .run_blocks import Blocks, run_blocks
 
 # In whose context CPU time was spent.
 CONTEXTS = ("client", "server", "victim", "kernel thread", "other", "idle", "unknown")
-# A task with less than this share of what one end sent or received only looks on.
-_CARRIES = 0.02
 _KEYS = ["block", "tid", "comm", "what"]
 # TASK_COMM_LEN without its NUL.
 _COMM_LENGTH = 15
@@ -72,7 +70,7 @@ def senders_and_receivers(run: Run) -> tuple[int, int] | None:
     units = traffic(timeline, OF_EXCERPT).by_end.reset_index()
     units = units[units["tid"].gt(0).fillna(False).to_numpy(dtype=bool)]
     by_task = units.groupby(["side", "tid"])["units"].sum()
-    carry = by_task[by_task >= _CARRIES * by_task.groupby(level=0).transform("sum")]
+    carry = by_task[by_task >= LOOK_ON * by_task.groupby(level=0).transform("sum")]
     counts = carry.groupby(level=0).size()
     return (int(counts.get("sender", 0)), int(counts.get("receiver", 0))) if len(counts) else None
 

@@ -134,7 +134,7 @@ def _throughputs(comparison: Comparison, unit: Unit, of_limit: OfRuns) -> list[d
     rows = []
     counted = throughputs(comparison)
     if counted is not None:
-        counted_unit, (base, new) = counted
+        counted_unit, _, (base, new) = counted
         rows.append(_measured("repeats", counted_unit, repeats(base), repeats(new)))
     if unit.source == "polls":
         if of_limit:

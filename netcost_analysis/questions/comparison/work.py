@@ -119,8 +119,24 @@ def unit_of(comparison: Comparison) -> Unit:
     if wanted not in known:
         raise AbsentError(
             f"not every run says how much it did in units of {wanted}: choose {', '.join(known)}"
+            f"{counted_by(wanted)}"
         )
     return known[wanted]
+
+
+# What a recording needs so that a unit is counted.
+_COUNTS = {
+    "packet": "a recording with napi:napi_poll",
+    "byte": "a load or a victim that prints it, as iperf3",
+    "transaction": "a load or a victim that prints it, as netperf or wrk",
+    "block": "the victim openssl speed",
+    "work": "netcost-record --work CMD, of both sides",
+}
+
+
+def counted_by(unit: str) -> str:
+    # What counts a unit, at the end of a line about one that is missing.
+    return f"; it takes {_COUNTS[unit]}" if unit in _COUNTS else ""
 
 
 def common_units(comparison: Comparison) -> dict[str, Unit]:

@@ -1,6 +1,6 @@
 # How the cost of a packet changed from one side to the other, by component.
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from ...answers.question import question
 from ...comparison.comparison import Comparison
 from ...errors import LackingError
 from ...stats.change import LEAST_REPEATS, Side, blocks, change_of, holm, repeats
+from ..comparison.metrics import change_columns, differs, is_unchanged, more_repeats
 from ..samples.rules import APPLICATION, IDLE, components_of
 from ..samples.rules import rules as rules_of
 from ..samples.sampled import sampled
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 # Parts of a recording of equal time, into which its samples are put.
 _BLOCKS = 64
-_CERTAIN = 0.05
 
 
 class _RunWeights(NamedTuple):
@@ -67,11 +67,12 @@ def component_changes(
     """How the cost of a packet changed, by component, from base to new.
 
     A row per component that either side has, the largest change first; idle and user mode are left
-    out. With 6 repeats or more on both sides a figure is the mean over repeats, and its interval is
-    over repeats. With fewer it is over 64 blocks of time of each recording, in which its packets
-    are assumed to be even; this says nothing about other runs. Intervals and p_value: as those of
-    changes, p_adjusted for all components together. Options are those of packet_components().
-    Source: packet_components, of each recording.
+    out. primary_rows has what all of these cost together. With 6 repeats or more on both sides a
+    figure is the mean over repeats, and its interval is over repeats. With fewer it is over 64
+    blocks of time of each recording, in which its packets are assumed to be even; this says nothing
+    about other runs. Intervals and p_value: as those of changes, p_adjusted for all components
+    together. Options are those of packet_components(). Source: packet_components, of each
+    recording.
     """
     sides: dict[str, list[_RunWeights]] = {name: [] for name in comparison.sides}
     for name, runs in comparison.sides.items():
@@ -86,23 +87,28 @@ def component_changes(
         raise CaptureError("the sides were sampled by different events: choose one of both")
     [(sampled_event, is_timed)] = known
     are_few = min(len(base), len(new)) < LEAST_REPEATS
-    rows = []
-    for at, component in enumerate(components_of(rules_of(rules))):
-        has_samples = any(run.weights[at].any() for run in (*base, *new))
-        if has_samples and component not in (IDLE, APPLICATION):
-            before, after = _sides(base, new, at, are_few)
-            change = change_of(before, after, relative=False)
-            rows.append({"component": component, **change.columns})
+    shown = {
+        component: at
+        for at, component in enumerate(components_of(rules_of(rules)))
+        if component not in (IDLE, APPLICATION)
+        and any(run.weights[at].any() for run in (*base, *new))
+    }
+    rows = [
+        {"component": component, **change_of(*_sides(base, new, [at], are_few), False).columns}
+        for component, at in shown.items()
+    ]
     frame = pd.DataFrame(rows)
     frame["p_adjusted"] = holm(frame["p_value"].to_numpy("float64"))
-    excludes_0 = (frame["change_low"] > 0) | (frame["change_high"] < 0)
-    differs = excludes_0 & (frame["p_adjusted"] < _CERTAIN)
-    frame["differs"] = np.where(differs, "yes", "no")
+    frame["differs"] = differs(frame)
     frame["weight_unit"] = "ns" if is_timed else sampled_event
+    in_all = _in_all(base, new, [*shown.values()], are_few)
+    unit = "ns" if is_timed else sampled_event.partition(":")[0]
+    in_all |= {"metric": f"kernel_{unit}_per_packet", "per_unit": f"{unit}/packet"}
     frame = frame.sort_values("change", key=abs, ascending=False, kind="stable", ignore_index=True)
     changed = frame[frame["differs"] == "yes"]
     return Answer(
         changes=frame,
+        primary_rows=[in_all],
         sampled_event=sampled_event,
         is_timed=is_timed,
         observed_in="blocks" if are_few else "repeats",
@@ -141,22 +147,40 @@ def _run_weights(
 
 
 def _sides(
-    base: list[_RunWeights], new: list[_RunWeights], component: int, are_few: bool
+    base: list[_RunWeights], new: list[_RunWeights], components: list[int], are_few: bool
 ) -> tuple[Side, ...]:
     if not are_few:
-        return tuple(
-            repeats(np.array([run.weights[component].sum() / run.packets for run in side]))
-            for side in (base, new)
-        )
+        return tuple(repeats(_per_packet(side, components)) for side in (base, new))
     return blocks(
         *(
             (
-                np.concatenate([run.weights[component] for run in side]),
+                np.concatenate([run.weights[components].sum(axis=0) for run in side]),
                 np.repeat([run.packets / _BLOCKS for run in side], _BLOCKS),
             )
             for side in (base, new)
         )
     )
+
+
+def _per_packet(side: list[_RunWeights], components: list[int]) -> "Floats":
+    return np.array([run.weights[components].sum() / run.packets for run in side])
+
+
+def _in_all(
+    base: list[_RunWeights], new: list[_RunWeights], components: list[int], are_few: bool
+) -> dict[Any, Any]:
+    # What all of these components cost a packet, as a row of `changes`.
+    row = change_columns(*_sides(base, new, components, are_few), True)
+    runs = {
+        name: [(None, one) for one in _per_packet(side, components)]
+        for name, side in (("base", base), ("new", new))
+    }
+    row |= {"is_relative": True, "p_adjusted": row["p_value"], "per_unit": ""}
+    row["more_repeats"] = more_repeats(runs, True)
+    frame = pd.DataFrame([row])
+    frame["differs"] = differs(frame)
+    frame["is_unchanged"] = is_unchanged(frame)
+    return frame.to_dict("records")[0]
 
 
 def _devices(side: list[_RunWeights]) -> str:

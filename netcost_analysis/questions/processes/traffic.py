@@ -180,12 +180,16 @@ def pairs_of(by_pair: pd.DataFrame) -> pd.DataFrame:
 NEEDS = ("softirqs", "sched:sched_switch")
 # Fewer packets between two tasks do not show which of them is the client.
 _FEW = 10
+# Of what all tasks were seen to send and receive: two that had less of it, or exchanged less, are
+# bystanders.
+_CARRY, LOOK_ON = 0.5, 0.02
 
 
 def endpoints(timeline: Timeline) -> tuple[int, ...]:
-    # The tids of client and server, chosen as client_and_server() does; () where no pair is seen.
-    # Of a large capture its excerpt decides: to follow all of its packets takes several times as
-    # long as the questions that name the two. Without an event that names a receiver there is none.
+    # The tids of client and server, chosen as client_and_server() does; () where no pair is seen,
+    # or others had the traffic, as a program that talks to itself or to another host. Of a
+    # large capture its excerpt decides: to follow all of its packets takes several times as long as
+    # the questions that name the two. Without an event that names a receiver there is none.
     if unmet(timeline.capture, tracepoint_groups(NEEDS)) or not owner_events(timeline.capture):
         return ()
     pair = chosen_endpoints(traffic(timeline, OF_EXCERPT))
@@ -212,7 +216,7 @@ def require_endpoints(sums: Traffic, client: Task | None, server: Task | None) -
     pair = chosen_endpoints(sums, client, server)
     if pair is None:
         raise ProfileError(
-            "no two tasks of this host were seen to send packets to each other; name them "
+            "no two tasks of this host were seen to send most packets to each other; name them "
             "(client, server), or record with --profile anatomy, which follows packets",
             "anatomy",
         )
@@ -222,7 +226,8 @@ def require_endpoints(sums: Traffic, client: Task | None, server: Task | None) -
 def chosen_endpoints(
     sums: Traffic, client: Task | None = None, server: Task | None = None
 ) -> tuple[int, int] | None:
-    # The tids of the two that exchanged most packets; client and server limit the choice.
+    # The tids of the two that exchanged most packets; client and server limit the choice. If neither
+    # is given, None where others had the traffic.
     pairs = pairs_of(sums.by_pair)
     sent = pairs.groupby(["sender_tid", "receiver_tid"])["units"].sum().reset_index()
     back = sent.rename(columns={"sender_tid": "receiver_tid", "receiver_tid": "sender_tid"})
@@ -247,4 +252,8 @@ def chosen_endpoints(
     if not len(both):
         return None
     best = both.sort_values(["known", "way"], ascending=False, kind="stable").iloc[0]
-    return int(best["sender_tid"]), int(best["receiver_tid"])
+    pair = int(best["sender_tid"]), int(best["receiver_tid"])
+    units = sums.by_end["units"].groupby("tid").sum().drop(0, errors="ignore")
+    had = units.reindex(pair).sum() >= _CARRY * units.sum()
+    exchanged = 2 * best["known"] >= LOOK_ON * units.sum()
+    return pair if client or server or (had and exchanged) else None

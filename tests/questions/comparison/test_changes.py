@@ -9,6 +9,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.errors import ArgumentError
+from netcost_analysis.stats.change import TOLD
 from netcost_analysis.units import signed_share
 from support.compared import recorded
 from support.live import record
@@ -137,8 +138,37 @@ def test_what_one_side_alone_has_is_shown() -> None:
     assert added["new_low"] < 3.5 < added["new_high"]
     assert np.isnan(added[["base", "change", "p_value", "p_adjusted"]].astype(float)).all()
     assert (found["compared"], found["corrected"]) == (0, 0)
+    # The words count the runs of what both sides have.
+    assert "6 runs a side" in found.words
+    assert " 0 and 6" not in found.words
     other = Comparison(new, base).ask.comparison.changes().frame.set_index("metric")
     assert (other.loc["added", "base"], other.loc["added", "differs"]) == (3.5, "one_side")
+
+
+# The rounding of sums is no change, however it is computed.
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("base", [0.3, 0.0])
+def test_what_rounding_makes_is_no_change(base: float, paired: bool) -> None:
+    other = 0.1 + 0.2 - 0.3 + base
+    assert other != base
+    sides = side("a", one=[base] * 6), side("b", one=[other] * 6)
+    row = Comparison(*sides, paired=paired).ask.comparison.changes().frame.iloc[0]
+    if base:
+        assert row[["change", "p_value"]].tolist() == [0, 1]
+        assert (row["differs"], row["is_unchanged"]) == ("no", True)
+
+
+# Wide intervals are undecided: only what is known to be small is unchanged.
+def test_what_has_too_few_repeats_is_not_unchanged() -> None:
+    near, far = [100.0, 101, 99, 100, 101, 99], [50.0, 150, 80, 120, 60, 140]
+    figures = {"near": near, "far": far, "from_0": [0.0] * 6}
+    new = {**figures, "near": near[::-1], "far": far[::-1], "from_0": [0.0, 0, 0, 0, 0, 1]}
+    found = Comparison(side("a", **figures), side("b", **new)).ask.comparison.changes()
+    rows = found.frame.set_index("metric")
+    assert set(rows["differs"]) == {"no"}
+    assert rows["is_unchanged"].to_dict() == {"near": True, "far": False, "from_0": False}
+    assert rows.loc["near", "change_high"] <= TOLD < rows.loc["far", "change_high"]
+    assert found["unchanged"] == rows.loc[~rows["is_primary"], "is_unchanged"].sum()
 
 
 def test_a_change_from_0_is_a_difference_in_its_unit() -> None:

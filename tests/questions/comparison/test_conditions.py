@@ -62,8 +62,14 @@ def test_the_table_has_a_row_a_case_and_a_column_a_load() -> None:
     lines = table.text().splitlines()
     assert max(map(len, lines)) <= 72
     change = signed_share(table.rows.loc[table.rows["differs"] == "yes", "change"].iloc[0])
-    assert ["64", "~", *change.split()] in [line.split() for line in lines]
-    assert ["128", "~", "~"] in [line.split() for line in lines]
+    rows = table.rows.set_index(["case", "load"])
+    marks = {key: "=" if row["is_unchanged"] else "~" for key, row in rows.iterrows()} | {
+        ("64", "protocol udp"): change
+    }
+    assert set(marks.values()) == {"=", change}
+    for case in ("64", "128"):
+        cells = [marks[case, f"protocol {name}"] for name in ("tcp", "udp")]
+        assert [case, *" ".join(cells).split()] in [line.split() for line in lines]
     assert f"<title>{table.title}</title>" in table.html()
     assert change in table.markdown()
 

@@ -171,6 +171,13 @@ CASES = {
         {**iperf3(1_000), "labels": {"io_bytes": "1"}},
         found={"packet_size": "warning"},
     ),
+    # Which side's are larger is said of either.
+    "smaller packets": case(
+        *(iperf3(1_000), iperf3(900)),
+        found={"packet_size": "refused"},
+        bytes={"base": pytest.approx(1_555.6, abs=0.1), "new": 1_400},
+        change=pytest.approx(-0.1),
+    ),
     "packets by counters": case(
         {"octets": 110_000}, found={"packet_size": "warning"}, source="counters", devices=["eth0"]
     ),

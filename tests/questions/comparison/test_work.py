@@ -9,11 +9,19 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis import compare
+from netcost_analysis.cli.fail_if import parsed
 from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.comparison.run_set import RunSet
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.comparison.metrics import TOLD, more_repeats, observed
+from netcost_analysis.questions.comparison.metrics import (
+    more_repeats,
+    no_metric,
+    observed,
+    throughputs,
+)
 from netcost_analysis.questions.comparison.work import is_work, printed
+from netcost_analysis.stats.change import TOLD
+from support.doctored import speed
 from support.outputs import OUTPUTS
 from support.perfdata import happenings as h
 from support.run_sets import codes, compared, measured, only, polling, recorded
@@ -238,6 +246,34 @@ def test_what_work_counts_is_a_metric_and_a_unit(tmp_path: Path) -> None:
     rate = rows["work_per_s"]
     assert (rate["base"], rate["new"], rate["per_unit"]) == (1_000, 1_500, "work/s")
     assert "network_ns_per_work" in rows
+
+
+# What is missing names what gives it, of a metric, a condition and a unit alike.
+def test_a_metric_that_is_missing_names_what_gives_it(tmp_path: Path) -> None:
+    counts = sides(tmp_path / "counts", [counted(7, 1_007)], [counted(0, 3_000, 2)])
+    counts.primary = "network_ns_per_work"
+    with pytest.raises(ArgumentError, match=r"--per work.*--work CMD"):
+        rows_of(counts)
+    frame = sides(tmp_path / "c", [wrk(9, 9)], [wrk(9, 9)]).ask.comparison.changes().frame
+    with pytest.raises(ArgumentError, match=r"--per work.*--work CMD"):
+        parsed("change(network_ns_per_work) > 5%").of_changes(frame)
+    lacks = sides(tmp_path / "lacks", [wrk(9, 9)], [wrk(9, 9)])
+    lacks.per = "work"
+    with pytest.raises(ArgumentError, match="--work CMD"):
+        rows_of(lacks)
+    # Of a name that is only wrong nothing is promised.
+    assert "--per" not in no_metric("nothing_ns", ["network_ns_per_packet"])
+
+
+# Blocks of the victim are the throughput where costs are divided by them.
+@pytest.mark.parametrize(("per", "unit"), [("block", "block"), (None, "packet")])
+def test_blocks_are_a_throughput(tmp_path: Path, per: str | None, unit: str) -> None:
+    runs = [recorded(tmp_path / name, **ran("openssl speed", speed(100, 1.0))) for name in "ab"]
+    found = throughputs(compared(*runs, per=per))
+    assert found is not None
+    assert found[0] == unit
+    told = {"block": "victim", "packet": "polls"}
+    assert found[1] == told[unit]
 
 
 def test_what_work_prints_of_a_program_is_read(tmp_path: Path) -> None:

@@ -1,18 +1,20 @@
 # Softirqs by context, owners and the two that talk, on timelines that are drawn and can be added up
 # on paper.
 
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.capture.requires import MissingEventsError
+from netcost_analysis.capture.requires import MissingEventsError, ProfileError
 from netcost_analysis.errors import AbsentError, ArgumentError
+from netcost_analysis.questions.processes.traffic import endpoints
 from support.asked import client_and_server, softirq_time, traffic_pairs
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
-from support.talking import talk
+from support.talking import sent, talk
 from support.told import KSOFTIRQD, NET_RX, OPENSSL, RCU, TIMER, UDPSINK, timeline
 
 # Preempted, in the recorded format of the written captures.
@@ -173,6 +175,21 @@ def test_client_and_server(tmp_path: Path) -> None:
     verdicts = made.ask.migration.migration_verdict().frame
     assert verdicts["tid"].tolist()[:2] == [UDPSINK.tid, OPENSSL.tid]
     assert set(verdicts["reason"]) == {"not migrated"}
+
+
+# A benchmark that talks to itself is no pair, and who talks a little beside it is a bystander.
+@pytest.mark.parametrize(("packets", "named"), [(0, True), (10, True), (200, False)])
+def test_bystanders_are_no_client_and_server(tmp_path: Path, packets: int, named: bool) -> None:
+    bench = h.Task(700, "bench")
+    own = [sent(at, at + 50, bench) for at in range(1_000, 1_000 + 100 * packets, 100)]
+    lane = cpu(2, *chain(*own), h.Waking(30_000, bench), task=bench)
+    made = timeline(tmp_path, *talk(), lane)
+    assert endpoints(made) == ((UDPSINK.tid, OPENSSL.tid) if named else ())
+    if named:
+        assert list(client_and_server(made)["comm"]) == [UDPSINK.comm, OPENSSL.comm]
+    else:
+        with pytest.raises(ProfileError):
+            client_and_server(made)
 
 
 def test_client_and_server_as_named(tmp_path: Path) -> None:
