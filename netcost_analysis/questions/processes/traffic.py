@@ -226,8 +226,8 @@ def require_endpoints(sums: Traffic, client: Task | None, server: Task | None) -
 def chosen_endpoints(
     sums: Traffic, client: Task | None = None, server: Task | None = None
 ) -> tuple[int, int] | None:
-    # The tids of the two that exchanged most packets; client and server limit the choice. If neither
-    # is given, None where others had the traffic.
+    # The tids of the two that exchanged most packets; client and server limit the choice. Where
+    # neither is given and others had the traffic, None.
     pairs = pairs_of(sums.by_pair)
     sent = pairs.groupby(["sender_tid", "receiver_tid"])["units"].sum().reset_index()
     back = sent.rename(columns={"sender_tid": "receiver_tid", "receiver_tid": "sender_tid"})
