@@ -137,15 +137,21 @@ class Recording:
         bool
             False also where nobody knows its bytes.
         """
-        path = Path(self._trace)
-        if not path.exists():
+        if self._size is None:
             return False
-        files = path.rglob("*") if path.is_dir() else [path]
-        size = sum(one.stat().st_size for one in files if one.is_file())
         is_packed = self.header["compressed"] or self.header["wrapped"]
         is_ring = self.header["format"] in ("trace.dat", "tracefs")
         each = _RING_EVENT_BYTES if is_ring else _EVENT_BYTES
-        return size * (_PACKED if is_packed else 1) <= events * each
+        return self._size * (_PACKED if is_packed else 1) <= events * each
+
+    @cached_property
+    def _size(self) -> int | None:
+        # In bytes; None where nobody knows.
+        path = Path(self._trace)
+        if not path.exists():
+            return None
+        files = path.rglob("*") if path.is_dir() else [path]
+        return sum(one.stat().st_size for one in files if one.is_file())
 
     @property
     def is_small(self) -> bool:

@@ -8,7 +8,7 @@ from ..accessors import OfComparison
 from ..errors import ArgumentError
 from ..units import plural
 from .run import MOST, REPEATS, Names, Run, cut, side_names
-from .run_set import RunSet, Source, run_set
+from .run_set import RunSet, Source, gathered
 
 if TYPE_CHECKING:
     from ..timeline.task import Task
@@ -74,8 +74,9 @@ def compare(
     CaptureError, OSError
         For what cannot be opened or read.
     """
-    first = run_set(*_several(base))
-    second = first if new is None else run_set(*_several(new))
+    conditions = [{**(where or {}), **(of_side or {})} for of_side in (base_where, new_where)]
+    first = gathered(_several(base), conditions if new is None else conditions[:1])
+    second = first if new is None else gathered(_several(new), conditions[1:])
     if (
         new is None
         and not base_where
@@ -83,12 +84,12 @@ def compare(
         and sorted(first.labels.get("side", ())) == ["a", "b"]
     ):
         # What netcost-record --alternate 'CMD A' 'CMD B' made.
-        base_where, new_where = {"side": "a"}, {"side": "b"}
+        conditions = [{**one, "side": side} for one, side in zip(conditions, "ab", strict=True)]
     if window is not None:
         first, second = first.within(window), second.within(window)
     return Comparison(
-        first.where(**{**(where or {}), **(base_where or {})}),
-        second.where(**{**(where or {}), **(new_where or {})}),
+        first.where(**conditions[0]),
+        second.where(**conditions[1]),
         per=per,
         primary=primary,
         beforehand=beforehand,

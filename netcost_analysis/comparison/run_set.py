@@ -90,9 +90,7 @@ class RunSet:
             For a label or a value that no run has, or where no run has all of them.
         """
         left = self.runs
-        for name, wanted in labels.items():
-            values = wanted if isinstance(wanted, tuple | list | set) else (wanted,)
-            texts = [label(one) for one in values]
+        for name, texts in _texts(labels).items():
             known = sorted({one.labels[name] for one in self.runs if name in one.labels})
             if not known:
                 every = sorted({key for run in self.runs for key in run.labels})
@@ -172,11 +170,35 @@ def run_set(*sources: Source, labels: Mapping[str, object] | None = None) -> Run
         For what cannot be read.
     """
     more = {name: label(value) for name, value in (labels or {}).items()}
-    runs = [run for source in sources for run in _runs_of(source)]
-    return RunSet(replace(run, labels={**run.labels, **more}) for run in runs)
+    return RunSet(replace(run, labels={**run.labels, **more}) for run in gathered(sources))
 
 
-def _runs_of(source: Source) -> list[Run]:
+def gathered(
+    sources: Iterable[Source], conditions: Sequence[Mapping[str, object]] = ({},)
+) -> RunSet:
+    """As run_set; steps that have the labels of none of the conditions are not opened."""
+    wanted = [_texts(one) for one in conditions]
+
+    def opens(labels: Mapping[str, str]) -> bool:
+        return any(
+            all(labels.get(name, texts[0]) in texts for name, texts in one.items())
+            for one in wanted
+        )
+
+    return RunSet(run for source in sources for run in _runs_of(source, opens))
+
+
+def _texts(conditions: Mapping[str, object]) -> dict[str, list[str]]:
+    # By label the values that a run may have, as text.
+    return {
+        name: [
+            label(one) for one in (wanted if isinstance(wanted, tuple | list | set) else (wanted,))
+        ]
+        for name, wanted in conditions.items()
+    }
+
+
+def _runs_of(source: Source, opens: Callable[[Mapping[str, str]], bool]) -> list[Run]:
     if isinstance(source, RunSet):
         return list(source.runs)
     if isinstance(source, Run):
@@ -184,10 +206,10 @@ def _runs_of(source: Source) -> list[Run]:
     if isinstance(source, Capture):
         return [_recorded(source.path, (lambda: source,))]
     if isinstance(source, Experiment):
-        return _of_steps(source)
+        return _of_steps(source, opens)
     path = Path(source)
     if is_experiment(path):
-        return _of_steps(open_experiment(path))
+        return _of_steps(open_experiment(path), opens)
     if path.suffix in (".tsv", ".csv"):
         return _of_table(path)
     if path.is_dir() and not is_bundle(path):
@@ -219,7 +241,9 @@ def _recorded(
     figures: Mapping[str, float] | None = None,
 ) -> Run:
     # The given labels, and those that the recording knows.
+    # Kept, for to unpack it again takes as long.
     capture = openers[0]()
+    openers = (lambda: capture, *openers[1:])
     kernel = capture.header.get("os_release") or (
         capture.bundle and capture.bundle.manifest.host.kernel
     )
@@ -227,8 +251,9 @@ def _recorded(
     return Run(name, {**known, **(labels or {})}, figures or {}, openers)
 
 
-def _of_steps(experiment: Experiment) -> list[Run]:
-    # A run per step, and one for the recording of a condition whose repeats have no trace.
+def _of_steps(experiment: Experiment, opens: Callable[[Mapping[str, str]], bool]) -> list[Run]:
+    # A run per step, and one for the recording of a condition whose repeats have no trace. opens:
+    # whether a run with these labels is wanted.
     steps = experiment.steps
     if not {"bundle", "folder"} & set(steps.columns):
         raise ArgumentError(f"{experiment.path} has no runs: its table names no bundle or folder")
@@ -249,14 +274,17 @@ def _of_steps(experiment: Experiment) -> list[Run]:
             condition = {key: text for key, text in labels.items() if key not in REPEATS}
             conditions.setdefault(name, condition)
         elif experiment.has(name):
+            opener = partial(experiment.capture, name)
+            if not opens(labels):
+                runs.append(replace(run, openers=(opener,)))
+                continue
             # Its trace may be missing or unreadable; what was measured beside it is kept.
             with suppress(CaptureError):
-                opener = partial(experiment.capture, name)
                 known = _recorded(run.name, (opener,), labels, figures)
                 run = replace(known, place=run.place, controls=run.controls)
             runs.append(run)
     for name, labels in conditions.items():
-        if experiment.has(name):
+        if experiment.has(name) and opens(labels):
             opener = partial(experiment.capture, name)
             runs.append(_recorded(f"{experiment.path.name}/{name}", (opener,), labels))
     if not runs:

@@ -91,6 +91,7 @@ def _processes(run: Run) -> tuple[dict[str, int], pd.DataFrame | None]:
     return ends, pd.concat(known, ignore_index=True) if len(known) == len(parts) else None
 
 
+@once
 def of_task(run: Run, task: Task | None, what: str, column: str) -> Floats:
     # column: count or ns of what the scheduler did to a task, per block.
     moves = scheduled_of(run)
@@ -114,6 +115,7 @@ def require_tasks(comparison: Comparison) -> None:
             raise AbsentError(no_task(task, list(dict.fromkeys(names))))
 
 
+@once
 def process_contexts(run: Run, comparison: Comparison) -> "pd.Series[str]":
     # One of CONTEXTS for each row of a run's sums.
     sums = run_blocks(run).sums
