@@ -9,6 +9,7 @@ from ..arrow import columns
 from ..display.tables import Table
 from ..progress import progress
 from ..questions.samples.sampled import search
+from ..questions.samples.stacks import with_file
 from .table import fitting, width
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _HEX = {"ip", "addr", "phys_addr", "data_src", "transaction"}
 
 def event_table(columns: Sequence[str], events: "list[Row]", start_ns: int) -> Table:
     """Events with their stack, which may be long, last."""
-    if not any(isinstance(row.get(_STACK), list) for row in events):
+    if _STACK not in columns or not any(isinstance(row[_STACK], list) for row in events):
         return _table(columns, events, start_ns)
     table = _table([name for name in columns if name != _STACK], events, start_ns)
     return _with_chains(table, _STACK, [(_words(row[_STACK] or []), 0) for row in events])
@@ -171,7 +172,8 @@ def names_of(capture: "Capture", event: str, user: bool) -> tuple[Names, list[in
     kernel = {address: symbol for address, inside, symbol in known if inside and symbol is not None}
     if not user:
         return Names(kernel), samples
-    labels = list(map(_label, frames["symbol"], frames["dso"]))
+    named = ("" if symbol is None else folded(symbol) for symbol in frames["symbol"])
+    labels = list(map(with_file, named, frames["dso"]))
     of_programs: dict[tuple[int, int], str] = {}
     for number, places in enumerate(stacks):
         inlined: list[str] = []
@@ -184,11 +186,3 @@ def names_of(capture: "Capture", event: str, user: bool) -> tuple[Names, list[in
                 of_programs[number, address] = " < ".join([*inlined, labels[place]])
                 inlined = []
     return Names(kernel, of_programs), samples
-
-
-def _label(symbol: str | None, dso: str | None) -> str:
-    # As Profile.labels has it.
-    function, file = "" if symbol is None else folded(symbol), (dso or "").rpartition("/")[2]
-    if not file:
-        return function
-    return f"{function} ({file})" if function else f"[{file}]"

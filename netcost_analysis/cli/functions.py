@@ -29,8 +29,8 @@ from .table import by_importance, left_out, say, show, wide_option
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
-    from ..questions.functions.flame import Graph, Kind, Paths
     from ..questions.samples.component_sums import Row
+    from ..questions.samples.flame import Graph, Kind, Paths
 
 _ROWS = 20
 # In this order, on a terminal as many as fit it.
@@ -209,7 +209,7 @@ def flame(
     have the colour of how this changed per packet, or per second of busy CPU.
     """
     from ..files import replacing
-    from ..questions.functions.flame import graph, paths
+    from ..questions.samples.flame import graph, paths
 
     captures, sides, programs = [], [], wants_user(user)
     for one in (base, path) if base is not None else (path,):
@@ -232,7 +232,7 @@ def _text(
     cpu: int | None,
 ) -> Iterable[str]:
     from ..plots.palette import printable
-    from ..questions.functions.flame_formats import (
+    from ..questions.samples.flame_formats import (
         denominators,
         folded,
         frame_changes,

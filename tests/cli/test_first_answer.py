@@ -81,7 +81,7 @@ def test_ledger_and_stolen(sample: str, start: str) -> None:
     check([[*words, *form] for words in asked for form in ([], ["--json"])])
 
 
-def test_info_functions_events_and_view(tmp_path: Path) -> None:
+def test_info_functions_flame_events_and_view(tmp_path: Path) -> None:
     asked = [["functions", SAMPLED, *words] for words in ([], ["--user"], ["--cpu", "0"])]
     asked.append(["functions", SAMPLED, "--start", "0.2", "--end", "0.6"])
     # With and without softnet_stat of both sides; an experiment.
@@ -95,6 +95,8 @@ def test_info_functions_events_and_view(tmp_path: Path) -> None:
     # More segments than a page holds: it takes the longest episodes.
     large = str(SAMPLES / "stolen-time-tcp.netcost.tar.zst")
     asked.append(["view", large, "-o", str(tmp_path / "large.html")])
+    for kind, ending in (("stolen", "svg"), ("all", "folded"), ("all", "speedscope.json")):
+        asked.append(["flame", SAMPLED, "--kind", kind, "-o", str(tmp_path / f"x.{ending}")])
     asked += [["mask", SAMPLED, str(tmp_path / "masked.tar.zst")], ["kit", str(tmp_path / "kit")]]
     check(asked)
 
@@ -109,7 +111,7 @@ def test_what_needs_an_extra_names_it(tmp_path: Path) -> None:
         ["convert", NIC, "-o", str(tmp_path / "x.perfetto-trace")],
         ["energy", NIC],
         ["events", NIC, "napi:napi_poll", "-o", str(tmp_path / "polls.csv")],
-        ["flame", SAMPLED, "-o", str(tmp_path / "made.svg")],
+        ["flame", SAMPLED, "--base", SAMPLED, "-o", str(tmp_path / "made.svg")],
         ["fleet", NIC, "-o", str(tmp_path / "answers")],
         ["fleet-report", str(SAMPLES / "fleet")],
         ["report", NIC, *out],

@@ -320,6 +320,7 @@ def test_stacks_are_in_hex() -> None:
     ]
     table = event_table(["time_ns", "caller", "size"], rows, 1_000)
     assert table.header == ["time (s)", "size", "caller"]
+    assert event_table(["size", "time_ns"], rows, 1_000).header == ["size", "time (s)"]
     assert table.rows == [["0.000000000", "2", "fffffffffffffff0 1000"], ["0.000001000", "0", ""]]
 
 

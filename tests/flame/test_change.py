@@ -6,8 +6,8 @@ import pytest
 
 from netcost_analysis import open_capture
 from netcost_analysis.plots.palette import OUTCOME
-from netcost_analysis.questions.functions.flame import Graph, graph, paths
-from netcost_analysis.questions.functions.flame_formats import (
+from netcost_analysis.questions.samples.flame import Graph, graph, paths
+from netcost_analysis.questions.samples.flame_formats import (
     UNCHANGED,
     denominators,
     folded,

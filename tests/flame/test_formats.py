@@ -13,8 +13,8 @@ import pytest
 from netcost_analysis import CaptureError, open_capture
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.plots.palette import KIND
-from netcost_analysis.questions.functions.flame import graph, paths
-from netcost_analysis.questions.functions.flame_formats import folded, speedscope, svg
+from netcost_analysis.questions.samples.flame import graph, paths
+from netcost_analysis.questions.samples.flame_formats import folded, speedscope, svg
 from support.perfdata import Comm, Sample, Where, write_file
 from support.perfdata.sample import CONTEXT_GUEST_KERNEL, CONTEXT_HV, CONTEXT_KERNEL, CONTEXT_USER
 from support.pictures import SVG, frames, parsed
@@ -46,7 +46,7 @@ def files(folder: str, kind: str = "all") -> tuple[list[str], dict[str, Any], El
     names = [one["name"] for one in said["shared"]["frames"]]
     profile |= {"schema": said["$schema"], "names": names}
     total = sum(int(line.rsplit(" ", 1)[1]) for line in lines)
-    assert total == sum(profile["weights"]) == profile["endValue"] == int(found.weights[0, 0])
+    assert total == sum(profile["weights"]) == profile["endValue"] == found.weights[0][0]
     return lines, profile, checked(text), text
 
 

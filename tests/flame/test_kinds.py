@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from netcost_analysis import open_capture
-from netcost_analysis.questions.functions.flame import graph, paths
-from netcost_analysis.questions.functions.flame_formats import folded
+from netcost_analysis.questions.samples.flame import Paths, graph, paths
+from netcost_analysis.questions.samples.flame_formats import folded
 from support.stacks import Called, write
 
 SYSCALL = "user entry_SYSCALL_64_after_hwframe do_syscall_64 ksys_write"
@@ -76,6 +76,10 @@ CASES = {
 }
 
 
+def weight(side: Paths) -> int:
+    return sum(one.whole for one in side.weights.values())
+
+
 def path_of(case: str) -> list[str]:
     return case.partition("+")[0].replace("|", "").split()
 
@@ -113,14 +117,16 @@ def test_nothing_is_lost(tmp_path: Path, seed: int) -> None:
     capture = open_capture(write(tmp_path / "x", *told))
     whole = sum(one.times * one.period for one in told)
     every, stolen, busy = paths(capture, "all"), paths(capture), paths(capture, "all", idle=False)
-    assert sum(every.kinds.values()) == every.weights.sum() == whole
-    assert stolen.weights.sum() == every.kinds["stolen"] + every.kinds["from idle"]
-    assert sum(paths(capture, "all", cpu=cpu).weights.sum() for cpu in (0, 1)) == whole
-    assert busy.weights.sum() == whole - every.kinds["idle"]
+    assert sum(every.kinds.values()) == weight(every) == whole
+    assert weight(stolen) == every.kinds["stolen"] + every.kinds["from idle"]
+    assert sum(weight(paths(capture, "all", cpu=cpu)) for cpu in (0, 1)) == whole
+    assert weight(busy) == whole - every.kinds["idle"]
     for side in (every, stolen):
         found = graph([side])
-        assert int(found.weights[0, 0]) == side.weights.sum()
-        assert sum(int(line.rsplit(" ", 1)[1]) for line in folded(found)) == side.weights.sum()
+        assert found.weights[0][0] == weight(side)
+        assert sum(int(line.rsplit(" ", 1)[1]) for line in folded(found)) == weight(side)
         # What is below a frame, and its own, is what it has.
         for node, below in enumerate(found.children):
-            assert found.weights[0, node] == found.own[0, node] + found.weights[0, below].sum()
+            assert found.weights[0][node] == found.own[0][node] + sum(
+                found.weights[0][one] for one in below
+            )

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from netcost_analysis import open_capture
-from netcost_analysis.questions.functions.flame import graph, paths
-from netcost_analysis.questions.functions.flame_formats import speedscope
+from netcost_analysis.questions.samples.flame import graph, paths
+from netcost_analysis.questions.samples.flame_formats import speedscope
 from support.stacks import Called, write
 
 # It takes a package from the index, and a browser its time.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ...capture.capture import Capture
-    from .flame import Kind, Paths
+    from ..samples.flame import Kind, Paths
 
 SUMS = ["samples", "weight", "busy_share"]
 ENDS = ["busy_share_low", "busy_share_high"]
@@ -143,7 +143,7 @@ def _graphs(answer: Answer) -> "list[dict[str, Kind]]":
 
 
 def _paths(answer: Answer, kind: "Kind") -> "Paths":
-    from .flame import paths
+    from ..samples.flame import paths
 
     options = answer.options
     return paths(answer.capture, kind, options.get("event"), options.get("cpu"), idle=False)
@@ -157,7 +157,7 @@ def _paths(answer: Answer, kind: "Kind") -> "Paths":
     choices=lambda _: [{"kind": kind} for kind in _GRAPHS],
 )
 def _plot_flame(ax: "Axes", answer: Answer, kind: "Kind" = "all") -> None:
-    from .flame import graph
+    from ..samples.flame import graph
     from .plots import flame
 
     paths = _paths(answer, kind)

@@ -9,6 +9,9 @@ import pandas as pd
 from ...plots.marks import short
 from ...plots.palette import COMPONENT_GROUPS, INK, KIND, ink_on, printable
 from ...units import duration
+from ..samples.contexts import CONTEXTS
+from ..samples.flame import Graph
+from ..samples.flame_formats import on_white
 from ..samples.rules import (
     GROUPS,
     HIDDEN,
@@ -21,9 +24,6 @@ from ..samples.rules import (
     group_of,
     off_part,
 )
-from .contexts import CONTEXTS
-from .flame import Graph
-from .flame_formats import on_white
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -190,7 +190,7 @@ def flame(ax: "Axes", graph: Graph, unit: str) -> None:
 
     unit: "ns", or what was sampled.
     """
-    total, cut = int(graph.weights[0, 0]), ""
+    total, cut = graph.weights[0][0], ""
     rows: list[int] = []
     lefts: list[float] = []
     widths: list[float] = []
@@ -199,7 +199,7 @@ def flame(ax: "Axes", graph: Graph, unit: str) -> None:
     while waiting:
         node, right = waiting.pop()
         for child in graph.children[node]:
-            width, row = float(graph.weights[0, child]) / total, int(graph.depth[child]) - 1
+            width, row = graph.weights[0][child] / total, graph.depth[child] - 1
             left, right = right, right + width
             if width < _NARROW:
                 continue

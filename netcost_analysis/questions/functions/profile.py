@@ -84,18 +84,6 @@ class Profile:
         """Of each frame its function and module, "" where there is none."""
         return self.frames[["function", "module"]].astype(object).fillna("")
 
-    @property
-    def labels(self) -> list[str]:
-        """Of each frame its function, of a program's with the file's name; "" for nothing."""
-        functions: list[str] = self.names["function"].tolist()
-        if "dso" not in self.frames:
-            return functions
-        files = self.frames["dso"].astype(object).fillna("").str.rpartition("/")[2]
-        return [
-            function if not file else f"{function} ({file})" if function else f"[{file}]"
-            for function, file in zip(functions, files, strict=True)
-        ]
-
     def within(
         self, cpu: int | None, start_ns: int | None = None, end_ns: int | None = None
     ) -> "NDArray[np.bool_]":

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from netcost_analysis import Capture, CaptureError, mask, open_capture
-from netcost_analysis.questions.functions.flame import graph, paths
-from netcost_analysis.questions.functions.flame_formats import folded
+from netcost_analysis.questions.samples.flame import graph, paths
+from netcost_analysis.questions.samples.flame_formats import folded
 from support.perfdata import Fork, Mmap2, Where
 from support.programs import Program, compiled
 from support.stacks import CLOCK, Stack, Symbols, capture_of, shares, stack

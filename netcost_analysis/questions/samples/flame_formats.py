@@ -9,17 +9,14 @@ from html import escape
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-import numpy as np
-
 from ..._native import flame_svg
 from ...plots.palette import KIND, OUTCOME
-from ...stats.counts import count_interval, difference_interval, equal_samples
 from ...units import duration, fine_duration
-from ..completeness.counter_growth import packets
 from .contexts import CONTEXTS
 from .flame import Graph, Paths
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from ...capture.capture import Capture
@@ -65,8 +62,13 @@ class FrameChanges:
 
 def frame_changes(graph: Graph, per: str, unit: str, units: tuple[float, float]) -> FrameChanges:
     """The change of each node. units: how many of `per` each side had."""
+    import numpy as np
+
+    from ...stats.counts import count_interval, difference_interval, equal_samples
+
     sides = []
-    for weight, square, number in zip(graph.weights, graph.squares, units, strict=True):
+    for weights, squares, number in zip(graph.weights, graph.squares, units, strict=True):
+        weight, square = np.array(weights, dtype=float), np.array(squares)
         size, each = equal_samples(weight, square, float(square[0] / max(weight[0], 1)))
         low, high = count_interval(size)
         sides.append((weight / number, low * each / number, high * each / number))
@@ -95,6 +97,8 @@ def denominators(
 
 def _packets(capture: "Capture", side: Paths, cpu: int | None) -> float:
     # Packets that went up the stack while samples were taken; 0 where nobody counted.
+    from ..completeness.counter_growth import packets
+
     counted = packets(capture.bundle) if capture.bundle else None
     if counted is None:
         return 0
@@ -123,9 +127,9 @@ _LEGEND = {
 def folded(graph: Graph) -> Iterator[str]:
     """Lines `outermost;inner 12`, a number for each capture: what flamegraph.pl and others take."""
     for node in _order(graph):
-        if graph.own[:, node].any():
+        if any(own := [side[node] for side in graph.own]):
             path = ";".join(graph.label(at).replace(" ", "_") for at in graph.path(node))
-            yield f"{path} {' '.join(map(str, graph.own[:, node].tolist()))}\n"
+            yield f"{path} {' '.join(map(str, own))}\n"
 
 
 def speedscope(graph: Graph, names: list[str], unit: str) -> str:
@@ -133,16 +137,16 @@ def speedscope(graph: Graph, names: list[str], unit: str) -> str:
     nodes = _order(graph)
     profiles = []
     for side, name in enumerate(names):
-        own = [node for node in nodes if graph.own[side, node]]
+        own = [node for node in nodes if graph.own[side][node]]
         profiles.append(
             {
                 "type": "sampled",
                 "name": name if unit == "ns" else f"{name} ({unit})",
                 "unit": "nanoseconds" if unit == "ns" else "none",
                 "startValue": 0,
-                "endValue": int(graph.own[side].sum()),
-                "samples": [[int(graph.name[at]) for at in graph.path(node)] for node in own],
-                "weights": [int(graph.own[side, node]) for node in own],
+                "endValue": sum(graph.own[side]),
+                "samples": [[graph.name[at] for at in graph.path(node)] for node in own],
+                "weights": [graph.own[side][node] for node in own],
             }
         )
     shared = {"frames": [{"name": name} for name in graph.names]}
@@ -152,12 +156,12 @@ def speedscope(graph: Graph, names: list[str], unit: str) -> str:
 
 def svg(graph: Graph, title: str, subtitle: str, unit: str) -> str:
     """One capture's graph, in the colours of contexts."""
-    total = int(graph.weights[0, 0])
-    used = sorted({int(at) for at in graph.context[1:]})
+    total = graph.weights[0][0]
+    used = sorted({*graph.context[1:]})
     legend = [(_tint(KIND[CONTEXTS[at]]), _LEGEND[CONTEXTS[at]]) for at in used]
 
     def paint(node: int) -> tuple[str, str]:
-        value = int(graph.weights[0, node])
+        value = graph.weights[0][node]
         shown = duration(value) if unit == "ns" else f"{value:,} {unit}"
         name = graph.label(node)
         color = _tint(KIND[CONTEXTS[graph.context[node]]], name)
@@ -171,9 +175,12 @@ def svg_of_change(graph: Graph, change: FrameChanges, title: str, subtitle: str)
 
     A frame is as wide as the mean of both sides: what is gone, and what is new, both have a width.
     """
-    mean = (graph.own / np.array(change.units)[:, None]).mean(axis=0)
-    own = np.rint(mean * (1e9 / mean.sum())).astype("i8")
-    largest = float(np.abs(change.change[change.differs]).max(initial=0))
+    rates = [
+        [ns / number for ns in own] for own, number in zip(graph.own, change.units, strict=True)
+    ]
+    mean = [sum(each) / len(each) for each in zip(*rates, strict=True)]
+    own = [round(one * (1e9 / sum(mean))) for one in mean]
+    largest = max((abs(float(one)) for one in change.change[change.differs]), default=0.0)
     legend = [
         (OUTCOME["worse"], f"more, up to {change.shown(largest)} per {change.per}"),
         (OUTCOME["better"], "less"),
@@ -210,7 +217,7 @@ _FRAME = re.compile(
 
 def _drawn(
     graph: Graph,
-    own: "NDArray[np.int64]",
+    own: list[int],
     paint: Callable[[int], tuple[str, str]],
     title: str,
     subtitle: str,
@@ -220,24 +227,24 @@ def _drawn(
     # frame alone. So each frame's colour and title are put in afterwards; a frame is known by its
     # depth and where it begins.
     nodes = _order(graph)
-    width = own.copy()
+    width = list(own)
     for node in reversed(nodes[1:]):
         width[graph.parent[node]] += width[node]
     least = max(1, int(width[0] * _NARROW))
-    if np.count_nonzero(width >= least) > _MOST:
+    if sum(one >= least for one in width) > _MOST:
         # All or none of those that are as wide.
-        least = int(np.sort(width)[-_MOST - 1]) + 1
+        least = sorted(width)[-_MOST - 1] + 1
     wide = [node for node in nodes if width[node] >= least]
     lines, node_at, begins = [], {}, {0: 0}
     drawn = set(wide)
     for node in wide:
         children = [child for child in graph.children[node] if child in drawn]
-        rest = int(width[node] - width[children].sum())
-        node_at[int(graph.depth[node]), begins[node]] = node
+        rest = width[node] - sum(width[child] for child in children)
+        node_at[graph.depth[node], begins[node]] = node
         place = begins[node] + rest
         for child in children:
             begins[child] = place
-            place += int(width[child])
+            place += width[child]
         if rest:
             # inferno takes what follows a space for the number.
             names = [graph.label(at) for at in graph.path(node)] or [_REST]
