@@ -22,6 +22,15 @@ def duration(ns: Any) -> str:
     return f"{ns} ns"
 
 
+def last_digit(ns: Any) -> int:
+    # What the last digit of duration() stands for: 1_234_567 -> 10_000.
+    return int(10 ** max(len(str(int(ns))) - 3, 0))
+
+
+def are_near(low: Any, high: Any, digit: float) -> bool:
+    return bool(high - low < digit)
+
+
 def fine_duration(ns: Any) -> str:
     # As duration, but means below 100 ns have fractions, of a picosecond at least.
     if absent(ns) or abs(ns) >= 100:

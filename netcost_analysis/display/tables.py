@@ -2,14 +2,14 @@
 # columns. Those of a terminal are in cli/table.py.
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from ..units import absent, duration, figure, printable, ranges, share, since
+from ..units import absent, are_near, duration, figure, last_digit, printable, ranges, share, since
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,18 +94,19 @@ def between(low_ns: Any, high_ns: Any) -> str:
     # A value between two bounds; empty for 0.
     if not high_ns:
         return ""
-    low, high = duration(low_ns), duration(high_ns)
-    return _range(low, high, low_ns)
+    return _range(low_ns, high_ns, duration, last_digit(high_ns))
 
 
 def share_between(low: Any, high: Any) -> str:
-    return _range(share(low), share(high), low) if high else ""
+    return _range(low, high, share, 0.001) if high else ""
 
 
-def _range(low: str, high: str, lowest: Any) -> str:
-    if low == high or high.startswith("<"):
-        return high
-    return f"{low} – {high}" if lowest else f"≤ {high}"
+def _range(low: Any, high: Any, text: Callable[[Any], str], digit: float) -> str:
+    # Ends that differ by less than the last digit shown are one figure, the higher one.
+    ends = text(low), text(high)
+    if ends[0] == ends[1] or ends[1].startswith("<") or (low and are_near(low, high, digit)):
+        return ends[1]
+    return f"{ends[0]} – {ends[1]}" if low else f"≤ {ends[1]}"
 
 
 def plain(value: Any) -> Any:
