@@ -1,6 +1,5 @@
 # netcost ledger: the victim x thief matrix.
 
-import shutil
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -11,12 +10,13 @@ from .options import (
     Part,
     beside_options,
     capture_arguments,
+    flag,
     json_option,
     opened,
     print_json,
     window_options,
 )
-from .table import left_out, say, show, wide_option
+from .table import left_out, say, show
 
 if TYPE_CHECKING:
     from ..questions.ledger import Ledger
@@ -35,7 +35,7 @@ _FACTS = ("softirqs", "interrupts", "polls", "on_cpu")
     show_default=True,
     help="Tell victims apart by command, task or CPU; or gather what each device did.",
 )
-@wide_option
+@flag("--wide", "Eight victims instead of three, and no column left out on a terminal.")
 @beside_options
 @window_options
 @json_option
@@ -53,10 +53,8 @@ def command(path: str, by: By, wide: bool, part: Part, as_json: bool) -> None:
         return
     say(ledger_title(timeline) + "\n")
     if matrix.victims:
-        table = ledger_table(matrix, shutil.get_terminal_size((132, 24)).columns)
-        # Times before their shares, whose columns have no head.
-        order = sorted(range(len(table.header)), key=lambda place: not table.header[place])
-        left_out(show(table, order, wide), len(table.header), names=False)
+        table = ledger_table(matrix, wide)
+        left_out(show(table, wide=wide), len(table.header), names=False)
     else:
         print(NO_TASK)
     say(ledger_footer(matrix, timeline, verdict))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _GAP = 2
 # Sentences are wrapped: a column of them takes no more than this from the others.
 _SENTENCE = 40
+# In a pipe longer ones stand below their row, in lines of so many characters.
+_LONG, _PIPE = 100, 80
 _BOUND = re.compile(r"_(low|high|max|min|least|most|unrecorded)(_|$)|(window|interval)_error")
 # In these columns 0 is a name, not nothing.
 _ID = re.compile(r"(^|_)(cpu|tid|irq|vec|episode|handover|call|ordinal)$")
@@ -81,7 +83,7 @@ def show(table: "Table", order: Sequence[int] | None = None, wide: bool = False)
     order: its columns, the most important first. wide: all of them, however wide the terminal.
     """
     if not sys.stdout.isatty():
-        print(table.text())
+        print(_piped(table))
         return 0
     from rich.console import Console
     from rich.table import Table as RichTable
@@ -107,6 +109,21 @@ def show(table: "Table", order: Sequence[int] | None = None, wide: bool = False)
     console = Console(markup=False, highlight=False, emoji=False, width=max(least, width()))
     console.print(rich)
     return len(table.header) - len(places)
+
+
+def _piped(table: "Table") -> str:
+    places = range(len(table.header))
+    below = [one for one in places if _width(table, one) > _LONG and _wraps(table, one, _LONG)]
+    if not below:
+        return table.text()
+    lines = table.only([one for one in places if one not in below]).text().split("\n")
+    found = lines[:1]
+    for line, row in zip(lines[1:], table.rows, strict=True):
+        found.append(line)
+        for place in below:
+            text = f"  {table.header[place]}: {row[place]}"
+            found += lines_of(text, _PIPE, "    ") if row[place] else []
+    return "\n".join(found)
 
 
 def left_out(columns: int, of: int, rows: str = "", names: bool = True) -> None:

@@ -44,6 +44,7 @@ class Column(NamedTuple):
     """One victim, or several as one.
 
     task: what it ran itself; it and on_cpu_ns are None where unknown. stolen: the thieves' sum.
+    rest: what is neither, so that all three add up to on_cpu_ns.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Column(NamedTuple):
     task: Cell | None
     thieves: list[Cell]
     stolen: Cell
+    rest: Cell
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,9 @@ class Ledger:
             taken = dict(zip(names, self.taken(*group), strict=True))
             cells = [_cell(whole, [taken[thief] for thief in kind]) for kind in kinds]
             name = label(group[0]) if len(group) == 1 else f"{len(group)} others"
-            columns.append(Column(name, whole, task, cells, _cell(whole, taken.values())))
+            stolen = _cell(whole, taken.values())
+            rest = 0 if whole is None or task is None else whole - task.ns - stolen.max_ns
+            columns.append(Column(name, whole, task, cells, stolen, _cell(whole, [(rest, rest)])))
         rows = [kind[0] if len(kind) == 1 else f"{len(kind)} others" for kind in kinds]
         return rows, columns
 

@@ -17,32 +17,37 @@ if TYPE_CHECKING:
 NO_TASK = "No task was seen in the window."
 # Of the table on a page.
 _VICTIMS, _THIEVES = 4, 14
+# On a terminal and in a pipe, however wide: the same for whoever reads about it; and with --wide.
+_FEW, _MANY = 3, 8
+_REST = "own traffic, scheduled, unknown"
 
 
-def ledger_table(matrix: Ledger, width: int = 132) -> Table:
-    # Thieves down, since they have the long names, victims across: as many as fit, those who lost
-    # most first; the others share the last column.
+def ledger_table(matrix: Ledger, wide: bool = False) -> Table:
+    # Thieves down, since they have the long names, victims across: those who lost most first; the
+    # others share the last column.
     known = matrix.on_cpu is not None
-    for count in range(min(len(matrix.victims), 8), -1, -1):
-        thieves, columns = matrix.gathered(count)
-        names = [*(("on CPU", "the task itself") if known else ()), *thieves, "stolen in all"]
-        header = ["thief", *(cell for column in columns for cell in (column.name, ""))]
-        cells = [_cells(column) for column in columns]
-        rows = [
-            [name, *(text for column in cells for text in column[row])]
-            for row, name in enumerate(names)
-        ]
-        table = Table(header, rows, strong={names.index("stolen in all")})
-        if count <= 1 or max(map(len, table.text().splitlines())) <= width:
-            break
-    return table
+    thieves, columns = matrix.gathered(_MANY if wide else _FEW)
+    names = [*(("on CPU", "the task itself") if known else ()), *thieves, "stolen in all"]
+    names += [_REST] if any(column.rest.ns for column in columns) else []
+    header = ["thief", *(cell for column in columns for cell in (column.name, ""))]
+    cells = [_cells(column) for column in columns]
+    rows = [
+        [name, *(text for column in cells for text in column[row])]
+        for row, name in enumerate(names)
+    ]
+    return Table(header, rows, strong={names.index("stolen in all")})
 
 
 def _cells(column: Column) -> list[tuple[str, str]]:
     cells = [cell_text(cell) for cell in (*column.thieves, column.stolen)]
     if column.task is None:
         return cells
-    return [(between(column.on_cpu_ns, column.on_cpu_ns), ""), cell_text(column.task), *cells]
+    return [
+        (between(column.on_cpu_ns, column.on_cpu_ns), ""),
+        cell_text(column.task),
+        *cells,
+        cell_text(column.rest),
+    ]
 
 
 def cell_text(cell: Cell) -> tuple[str, str]:
@@ -82,6 +87,8 @@ def _html(answer: "Answer") -> str:
     for place, thief in enumerate(thieves):
         rows.append(_row(thief, [_shaded(column.thieves[place]) for column in columns]))
     rows.append(_row("stolen in all", [_shaded(column.stolen) for column in columns], "total"))
+    if any(column.rest.ns for column in columns):
+        rows.append(_row(_REST, [(*cell_text(column.rest), 0.0) for column in columns]))
     return (
         f'<table class="ledger"><thead><tr><th>thief</th>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"

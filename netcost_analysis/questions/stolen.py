@@ -83,6 +83,19 @@ def stolen_from(timeline: Timeline, victim: Task) -> StolenFrom:
     return StolenFrom(comm, whole, lost.taken_from(rows))
 
 
+def itself_ends(row: "Mapping[str, Any] | pd.Series[Any]") -> tuple[int, int] | None:
+    """What a task ran itself, at least and at most; None where its time on CPU is unknown.
+
+    With what was stolen, its own traffic, scheduled and unknown time it adds up to on_cpu_ns: the
+    own time of a kernel thread that does interrupt work is scheduled. row: of stolen().
+    """
+    if absent(row["on_cpu_ns"]):
+        return None
+    others = ("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_ns")
+    most = int(row["on_cpu_ns"]) - sum(int(row[name]) for name in (*others, "unknown_ns"))
+    return max(most - int(row["task_ns"] - row["task_min_ns"]), 0), most
+
+
 def own_ends(row: "Mapping[str, Any] | pd.Series[Any]") -> tuple[int, int]:
     """What interrupts did for a task itself, at least and at most. row: of stolen()."""
     low = int(row["synchronous_ns"])

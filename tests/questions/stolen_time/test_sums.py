@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.stolen import itself_ends
 from netcost_analysis.timeline.task import ALL
 from support.asked import cost_classes, ledger, stolen, thieves
 from support.kept import kept
@@ -82,11 +83,14 @@ def test_classes_partition_all_time(sample: netcost.Timeline) -> None:
 def test_classes_are_stolens(sample: netcost.Timeline) -> None:
     got = cost_classes(sample)
     losses = stolen(sample).victims
+    rows = losses.to_dict("records")
     wide = got.pivot_table(index="comm", columns="cost_class", values="ns", aggfunc="sum")
     wide = wide.reindex(losses.index).fillna(0)
     for name in ("stolen", "synchronous", "scheduled", "displaced"):
         if name in wide:
             assert wide[name].astype(int).tolist() == losses[f"{name}_ns"].tolist()
+    # The rows of netcost stolen add up: an own time that is scheduled is no task's own.
+    assert wide["own"].astype(int).tolist() == [itself_ends(row)[1] for row in rows]
     assert (wide["own"] <= losses["task_ns"]).all()
     shares = got.groupby("comm")["on_cpu_share"].sum().reindex(losses.index)
     assert shares[losses["on_cpu_ns"] > 0].to_numpy() == pytest.approx(1.0)
