@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..timeline.task import ALL, Group, Task, by_of
+from ..timeline.task import ALL, Group, Task, by_of, called
 from ..units import printable
 from .arguments import TASK
 from .fail_if import Condition, Threshold, conclude, condition_options
@@ -55,7 +55,7 @@ def command(
 
     Of a recording that was attached to a service, the service is the first row: all its tasks.
     """
-    from ..display.tables import label, window_text
+    from ..display.tables import window_text
     from ..questions.completeness.summary import quick_verdict
     from ..questions.completeness.unrecorded import note_of
     from ..questions.first_words import first_words
@@ -125,7 +125,7 @@ def command(
             say(f"{NO_TASK} netcost ledger has what interrupts took from none.")
     else:
         [loss] = everyone
-        name = label(loss.comm if isinstance(victim, str) else (victim, loss.comm))
+        name = called(timeline, victim)
         say(f"\nWhere the time of {printable(name)} on CPU went {window}\n")
         show(detail(timeline, loss, regime))
         if not timeline.missing["on_cpu"]:

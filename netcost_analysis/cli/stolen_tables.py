@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..display.tables import Table, between, share_between
 from ..timeline.owners import by_total, summed
-from ..timeline.task import Group, Task
+from ..timeline.task import Group, Task, tids_of
 from ..units import absent, duration, plural, share
 from .stolen_json import lives_of, waits_of
 from .table import show
@@ -21,7 +21,10 @@ _COLUMNS = (
     *("own traffic", "scheduled", "displaced", "no known owner", "monitor says"),
 )
 # What a narrow terminal shows first.
-MAIN = ("task", "stolen", "share", "on CPU", "itself", "displaced", "of it network", "scheduled")
+MAIN = (
+    *("task", "stolen", "share", "on CPU", "monitor says", "itself", "of it network"),
+    *("displaced", "scheduled"),
+)
 
 
 def overview(
@@ -31,8 +34,15 @@ def overview(
     rest: dict[str, Any] | None,
 ) -> Table:
     # rest: all victims behind the first ones as one.
+    from ..questions.victim import of_recorder
+
     rows = [[f"{service.comm}, the service", *_cells(timeline, service.row)]] if service else []
-    rows += [[loss.comm, *_cells(timeline, loss.row)] for loss in victims[:ROWS]]
+    ours = of_recorder(timeline)
+    for loss in victims[:ROWS]:
+        number = len(tids_of(timeline, loss.comm))
+        name = f"{loss.comm} ({number} tasks)" if number > 1 else loss.comm
+        name += ", recorder" if loss.comm in ours else ""
+        rows.append([name, *_cells(timeline, loss.row)])
     if rest:
         rows.append([plural(len(victims[ROWS:]), "other"), *_cells(timeline, rest)])
     header = ["task", *_COLUMNS]
@@ -44,16 +54,15 @@ def overview(
 
 
 def _cells(timeline: "Timeline", row: dict[str, Any]) -> list[str]:
-    from ..questions.stolen import monitor_ends
+    from ..questions.stolen import itself_ends, monitor_ends
 
     def figure(low: str, high: str | None = None) -> str:
         ends = row[low], row[high or low]
         return duration(ends[1]) if high is None and ends[1] is None else between(*ends)
 
-    known = row["on_cpu_ns"] is not None
     return [
         figure("on_cpu_ns"),
-        figure("task_min_ns", "task_ns") if known else figure("task_ns"),
+        between(*itself) if (itself := itself_ends(row)) else "unknown",
         figure("stolen_ns", "stolen_max_ns"),
         ""
         if absent(row["stolen_share"])
@@ -67,7 +76,7 @@ def _cells(timeline: "Timeline", row: dict[str, Any]) -> list[str]:
 
 
 def detail(timeline: "Timeline", loss: "StolenFrom", regime: "Accounting | None") -> Table:
-    from ..questions.stolen import monitor_ends, own_ends
+    from ..questions.stolen import itself_ends, monitor_ends, own_ends
     from ..questions.stolen_sums import share_of, shares_of
 
     row = loss.row
@@ -79,8 +88,9 @@ def detail(timeline: "Timeline", loss: "StolenFrom", regime: "Accounting | None"
         return [name, between(row[f"{low}_ns"], row[f"{high}_ns"]) or "0", of]
 
     rows = []
-    if not absent(row["on_cpu_ns"]):
-        rows += [part("on CPU", "on_cpu"), part("ran itself", "task_min", "task")]
+    if itself := itself_ends(row):
+        of = share_between(*(share_of(ns, row["on_cpu_ns"]) for ns in itself))
+        rows += [part("on CPU", "on_cpu"), ["ran itself", between(*itself) or "0", of]]
     rows.append(part("stolen", "stolen", "stolen_max"))
     rows.append(part("  network", "stolen_network", "stolen_network_max"))
     if not absent(row["stolen_own_ns"]):
@@ -100,7 +110,7 @@ def detail(timeline: "Timeline", loss: "StolenFrom", regime: "Accounting | None"
     own, whole = own_ends(row), row["on_cpu_ns"]
     rows += [
         ["synchronous", between(*own) or "0", share_between(*(share_of(ns, whole) for ns in own))],
-        part("scheduled (work of kernel threads, their own part too)", "scheduled"),
+        part("scheduled (all time of threads that do interrupt work)", "scheduled"),
         part("no known owner", "unknown", "unknown_max"),
         ["displaced (waited, off CPU)", duration(row["displaced_ns"]), ""],
     ]

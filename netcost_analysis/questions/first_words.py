@@ -7,7 +7,7 @@ from ..capture.requires import few
 from ..coverage import coverage_words
 from ..display.tables import between, share_between
 from ..timeline.owners import by_total, summed, victim_of
-from ..timeline.task import Task, by_of, comm_of, is_of, label_of
+from ..timeline.task import Task, by_of, called, comm_of, is_of, label_of
 from ..units import absent, duration, share, were
 from .completeness.unrecorded import unrecorded_ns
 from .network_cost import INTERRUPTS, SOFTIRQS, missing_words, opening, unknown_words
@@ -57,16 +57,20 @@ def first_words(
 
 
 def _taken(timeline: "Timeline", victim: Task) -> str:
-    row, name = stolen_from(timeline, victim).row, label_of(timeline, victim)
+    row, name = stolen_from(timeline, victim).row, called(timeline, victim)
     during, window_ns = timeline.window.during, timeline.duration_ns
-    # The window may have named it already.
-    its = "its" if comm_of(timeline, victim) in during else f"{name}'s"
     begin = opening(during, window_ns)
     if absent(row["on_cpu_ns"]):
         took = _at_most(between(row["stolen_network_ns"], row["stolen_network_max_ns"]))
         unknown = f"Without sched_switch it is unknown how long {name} was on a CPU."
         return f"{begin} took {took or 'nothing'} from {name}. {unknown}"
-    of = f" of {its} {duration(row['on_cpu_ns'])} on CPU"
+    ran = duration(row["on_cpu_ns"])
+    if name != label_of(timeline, victim):
+        of = f" of the {ran} that {name} had on CPU"
+    else:
+        # The window may have named it already.
+        its = "its" if comm_of(timeline, victim) in during else f"{name}'s"
+        of = f" of {its} {ran} on CPU"
     if not during:
         of += f" in {duration(window_ns)}"
     took = _range(timeline, victim, row)

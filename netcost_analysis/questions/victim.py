@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError
 from ..timeline.by import By
+from ..timeline.reading import once
 from ..timeline.task import ALL, Task, require_task
 from ..timeline.task_groups import named, recorded_victim, with_forked
 from .stolen_sums import stolen_sums
@@ -36,24 +37,28 @@ def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | No
     names = [str(name) for name in stolen_sums(timeline).rows]
     if (recorded := recorded_victim(timeline, names)) is not None:
         return recorded
-    recorders = _recorders(timeline)
+    recorders = {*_RECORDERS, *of_recorder(timeline)}
     others = (name for name in names if name not in recorders)
     return next(others, names[0] if names else None)
 
 
-def _recorders(timeline: "Timeline") -> set[str]:
-    # Names of recorders and of what only netcost-record started, which in a bundle is a load.
-    if timeline.capture.bundle is not None:
-        return set(_RECORDERS)
+@once
+def of_recorder(timeline: "Timeline") -> set[str]:
+    """The names of what only netcost-record started, beside itself.
+
+    None of a bundle with a victim or a load, which it started too.
+    """
+    bundle = timeline.capture.bundle
+    if bundle is not None and (bundle.victim or bundle.manifest.load):
+        return set()
     tids: dict[str, set[int]] = {}
     for row in timeline.owned_by():
         if row.comm is not None and row.tid is not None:
             tids.setdefault(row.comm, set()).add(row.tid)
-    recorders = set(_RECORDERS)
-    if _KIT in tids:
-        kit = with_forked(timeline.capture, tids[_KIT])
-        recorders |= {comm for comm, tasks in tids.items() if tasks <= kit}
-    return recorders
+    if _KIT not in tids:
+        return set()
+    kit = with_forked(timeline.capture, tids[_KIT])
+    return {comm for comm, tasks in tids.items() if tasks <= kit} - {*_RECORDERS}
 
 
 def asked_or_chosen(timeline: "Timeline", victim: Task | None, by: By | None = None) -> Task | None:

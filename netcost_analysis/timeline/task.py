@@ -107,7 +107,10 @@ def comm_of(timeline: "Tables", task: Task | None) -> str | None:
 
 def row_name(timeline: "Tables", task: Task | None) -> str | None:
     # The name of its row in an answer by comm; None where no row is its alone.
-    return None if isinstance(task, Group) else comm_of(timeline, task)
+    name = comm_of(timeline, task)
+    if name is None or isinstance(task, str):
+        return None if isinstance(task, Group) else name
+    return name if tids_of(timeline, name) == {task} else None
 
 
 @overload
@@ -120,3 +123,14 @@ def label_of(timeline: "Tables", task: Task | None) -> str | None:
     if isinstance(task, Group):
         return name
     return name if isinstance(task, str | None) else f"{name} ({task})"
+
+
+def called(timeline: "Tables", task: Task) -> str:
+    # As label_of(), in a sentence: "12 tasks named python" where all of a name are meant.
+    number = len(tids_of(timeline, task)) if isinstance(task, str) else 1
+    name = label_of(timeline, task)
+    return f"{number} tasks named {name}" if number > 1 and not isinstance(task, Group) else name
+
+
+def tids_of(timeline: "Tables", comm: str) -> set[int]:
+    return {row.tid for row in timeline.owned_by() if row.of_task and row.comm == comm and row.tid}

@@ -89,8 +89,15 @@ def recorded_victim(timeline: "Tables", names: "Sequence[str]") -> Task | None:
             return called[0]
         return service if called else None
     # The pid is a shell's where the command needs one; then the program has the command's name.
-    if bundle.victim_comm in names:
-        return bundle.victim_comm
     pid = bundle.victim.pid
+    if (comm := bundle.victim_comm) in names:
+        named_so = {row.tid for row in rows if row.comm == comm}
+        if len(named_so) == 1 or pid not in named_so:
+            return comm
+        # Others have that name too: it is the one that was started, with what it forked.
+        own = named_so & with_forked(timeline.capture, {pid})
+        if own == named_so:
+            return comm
+        return pid if len(own) == 1 else Group(f"process:{pid}", frozenset(own), f"{comm} ({pid})")
     ns = summed((row.comm, row.ns) for row in rows if pid is not None and row.tid == pid)
     return max(ns, key=lambda one: ns[one]) if ns else None

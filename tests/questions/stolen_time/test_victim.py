@@ -1,9 +1,16 @@
 # The victim that is chosen where none was given.
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from netcost_analysis import open_capture
+from netcost_analysis.questions.victim import of_recorder
+from netcost_analysis.timeline.task import called, row_name, tids_of
+from support.host import SAMPLES
+from support.kept import kept
 from support.perfdata import cpu
 from support.perfdata import happenings as h
 from support.told import IDLE, OPENSSL, timeline
@@ -39,3 +46,39 @@ def test_a_recorder_is_no_victim(
 ) -> None:
     # Who runs first forks date.
     assert timeline(tmp_path, cpu(0, *told(*tasks), task=tasks[0][0])).victim == victim
+
+
+# Of several tasks of its name the bundle's victim is the one that was started; and who names all of
+# them is told how many these are.
+def test_one_of_many_tasks_of_a_name(tmp_path: Path) -> None:
+    whole = kept("nic-stolen-time").timeline()
+    tids = sorted(tids_of(whole, "sh"))
+    assert len(tids) > 2
+    bundle = Path(shutil.copytree(SAMPLES / "nic-stolen-time", tmp_path / "b"))
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    for pid in tids[:2]:
+        manifest["victim"] |= {"command": "sh x", "pid": pid, "cpu": None}
+        (bundle / "manifest.json").write_text(json.dumps(manifest))
+        line = open_capture(bundle).timeline()
+        assert line.victim is not None
+        assert called(line, line.victim) == f"sh ({pid})"
+        # Its row by name would be everybody's.
+        assert row_name(line, line.victim) is None
+    assert called(line, "sh").startswith(f"{len(tids)} ")
+    assert called(line, "openssl") == row_name(line, "openssl") == "openssl"
+
+
+# Of a recording of what runs anyway, what the kit starts is the kit's; with a load it may be that.
+def test_what_only_the_recorder_started(tmp_path: Path) -> None:
+    told_by_kit = told((KIT, 800), (SLEEP, 700), (OPENSSL, 50))
+    file = tmp_path / "perf"
+    file.mkdir()
+    line = timeline(file, cpu(0, *told_by_kit, task=KIT))
+    assert of_recorder(line) == {"date"}
+    for load, names in ((None, {"date"}), ({"command": "date"}, set())):
+        bundle = tmp_path / f"b{len(names)}"
+        bundle.mkdir()
+        shutil.copy(file / "perf.data", bundle / "trace.perf.data")
+        manifest = {"netcost_bundle": 1, "trace": "trace.perf.data", "load": load}
+        (bundle / "manifest.json").write_text(json.dumps(manifest))
+        assert of_recorder(open_capture(bundle).timeline()) == names
