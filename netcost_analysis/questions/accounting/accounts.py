@@ -11,7 +11,7 @@ from ...answers.question import question
 from ...capture.accounting import tick_ms
 from ...capture.manifest import Victim
 from ...display.templates import as_text, render
-from ..got_shares import baseline_got, undisturbed_share, work_against, work_share
+from ..got_shares import baseline_got, ticks_share, undisturbed_share, work_against, work_share
 from . import account_readings as of
 from .cpu_counters import NAN, CpuCounters, cpu_counters
 from .hidden_cost import price_for
@@ -90,9 +90,13 @@ def accounts(
         step = NAN if math.isnan(row.got) and math.isnan(row.charged) else row.resolution
         records.append((row.got, step, steal, row.source, as_text(render(_WHY, said))))
     frame = pd.DataFrame(records, index=pd.Index(rows, name="estimate"), columns=list(_COLUMNS))
-    frame.insert(1, "lost_share", 1 - frame["got_share"] / (undisturbed_share(bundle) or NAN))
+    whole = pd.Series(undisturbed_share(bundle) or NAN, frame.index)
+    whole["times"] = _undisturbed_user(bundle) or NAN
+    frame.insert(1, "lost_share", 1 - frame["got_share"] / whole)
     frame.loc["system", "lost_share"] = rows["system"].charged
-    frame.insert(2, "residual_share", frame["got_share"] - rows["work"].got)
+    frame.insert(
+        2, "residual_share", frame["got_share"] - rows["work"].got * (whole / whole["work"])
+    )
     return Answer(frame, in_all=_in_all(bundle, frame))
 
 
@@ -114,6 +118,15 @@ def account_reasons(capture: "Capture", calibration: "Experiment | None" = None)
         steal_max_share=float(table["steal_share"].max()),
         limit_share=_STEAL_LIMIT,
     )
+
+
+def _undisturbed_user(bundle: "Bundle") -> float | None:
+    # User time alone is compared with user time, where the undisturbed was measured.
+    whole, victim = undisturbed_share(bundle), bundle.victim
+    measured = victim is not None and (victim.attached is not None or victim.asked_work is not None)
+    if not measured or bundle.speed_runs or bundle.baseline is None:
+        return whole
+    return ticks_share(bundle.baseline)
 
 
 def _doubts(

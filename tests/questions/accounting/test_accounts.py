@@ -324,3 +324,22 @@ def test_no_hidden_cost_doubles_the_work(monkeypatch: pytest.MonkeyPatch) -> Non
     assert found is not None
     assert (found.hidden_share, found.hidden_ns) == (None, None)
     assert found.untraced
+
+
+# User time is a part of what a service has, and is compared with that part of its baseline.
+def test_a_services_user_time_is_compared_with_user_time() -> None:
+    capture = kept("attached-service.netcost.tar.zst")
+    table, bundle = accounts(capture), capture.bundle
+    assert bundle is not None
+    assert bundle.baseline is not None
+    baseline = got_shares.ticks_share(bundle.baseline)
+    whole = got_shares.undisturbed_share(bundle)
+    assert baseline is not None
+    assert whole is not None
+    assert baseline < whole
+    times, top = table.loc["times"], table.loc["task_stat"]
+    assert times["lost_share"] == pytest.approx(1 - times["got_share"] / baseline)
+    assert top["lost_share"] == pytest.approx(1 - top["got_share"] / whole)
+    done = got_shares.work_share(bundle)
+    assert done is not None
+    assert times["residual_share"] == pytest.approx(times["got_share"] - done * baseline)
