@@ -108,7 +108,8 @@ def lanes(
     ax.grid(axis="x")
     if interrupted:
         begin, end, ns = interrupted
-        _bracket(ax, at(begin), at(end), f"{duration(ns)} in interrupts and softirqs")
+        of = "" if ns == end - begin else f"{duration(end - begin)}, of it "
+        _bracket(ax, at(begin), at(end), f"{of}{duration(ns)} in interrupts and softirqs")
     _write(ax, labels)
 
 

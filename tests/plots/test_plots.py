@@ -218,6 +218,13 @@ def test_lanes_stack_what_runs_on_top_of_what(ax: Axes) -> None:
     assert ax.get_xlabel().endswith("the interrupt, ns")
 
 
+# An arrow says how long it is, and how much of that was taken.
+def test_an_arrow_is_as_long_as_it_says(ax: Axes) -> None:
+    lanes(ax, *interrupt(), 0, (0, 300), (100, 200, 70))
+    [said] = [text.get_text() for text in ax.texts if "interrupts" in text.get_text()]
+    assert re.findall(r"[\d.]+ ns", said) == ["100 ns", "70.0 ns"]
+
+
 def test_labels_never_overlap(ax: Axes) -> None:
     interrupts = [
         (0, start, start + 15, "hardirq", 5, "openssl", "virtio2-input.0")
