@@ -1,5 +1,6 @@
 # A timeline in a real browser, driven by mouse and keys as a reader does.
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,8 +8,12 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.view.places import detail, follow
 from netcost_analysis.view.tiles import Tiles
-from support.browser import HEIGHT, Shown
+from support.browser import HEIGHT, Shown, served
 from support.native_tables import rows
+from support.perfdata import cpu
+from support.perfdata import happenings as h
+from support.told import OPENSSL, UDPSINK
+from support.told import timeline as told_timeline
 
 # A browser's own processes decide how long it takes.
 pytestmark = pytest.mark.live
@@ -321,3 +326,18 @@ def test_shares_of_one_name_are_told_apart(shown: Shown, tiles: Tiles) -> None:
         is_plain = owner["kind"] in ("task", "victim", "idle", "unknown")
         assert is_plain or f"({told['names']['part'][owner['part']]})" in said
         assert any(line.endswith("ns: 1 packet") for line in said.splitlines())
+
+
+# A strip that has nothing to show takes no room from the lanes.
+def test_strips_of_nothing_are_folded(driver: Any, shown: Shown, tmp_path: Path) -> None:
+    assert shown.run("return view.strips;") == ["packets", "stolen"]
+    full = shown.run("return view.lanesTop;")
+    quiet = told_timeline(
+        tmp_path, cpu(0, h.Switch(100, UDPSINK), h.Switch(900, OPENSSL), task=OPENSSL)
+    )
+    with served(Tiles.of(quiet)) as address:
+        folded = Shown(driver, address)
+        assert folded.run("return view.strips;") == []
+        assert folded.run("return view.lanesTop;") < full
+        # Who cannot see it is told all the same.
+        assert len(folded.run("return view.stripsSaid;")) == 2

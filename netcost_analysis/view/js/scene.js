@@ -2,7 +2,7 @@
 // that a host, a mouse or a key wants is a call of one of its methods; one frame draws what is at hand.
 
 import { LanePainter } from "./lanes.js";
-import { binned, drawAxis, drawMarks, drawStrips } from "./strips.js";
+import { binned, drawAxis, drawMarks, drawStrips, stripsOf } from "./strips.js";
 import { TileStore, eachBucket, firstAbove } from "./tiles.js";
 
 const GUTTER = 132;
@@ -30,6 +30,7 @@ export class Scene {
     this.scale = 1;
     this.frames = [];
     this.marks = this.header.cpus.map((cpu) => this.header.marks.filter((mark) => mark.cpu === cpu).sort((one, other) => one.begin_ns - other.begin_ns));
+    this.strips = stripsOf(this.header);
     this.painter = new LanePainter(this.header);
     this.store = new TileStore({
       bucketCount: this.header.bucket_count,
@@ -41,7 +42,7 @@ export class Scene {
   }
 
   get usualHeight() {
-    return AXIS + 2 * STRIP + Math.min(this.header.cpus.length, 14) * LANE.usual + 6;
+    return AXIS + this.strips.length * STRIP + Math.min(this.header.cpus.length, 14) * LANE.usual + 6;
   }
 
   // Geometry, in device pixels.
@@ -62,7 +63,7 @@ export class Scene {
   }
 
   get lanesTop() {
-    return Math.round((AXIS + 2 * STRIP + 4) * this.scale);
+    return Math.round((AXIS + this.strips.length * STRIP + 4) * this.scale);
   }
 
   get laneStep() {
@@ -265,11 +266,11 @@ export class Scene {
   drawAbove(pieces) {
     const { context, view, scale, left, columns, header } = this;
     const box = (top, height) => ({ left, width: columns, top: Math.round(top * scale), height: Math.round(height * scale) });
-    const boxes = { packets: box(AXIS, STRIP - 3), stolen: box(AXIS + STRIP, STRIP - 3) };
+    const boxes = Object.fromEntries(this.strips.map((name, place) => [name, box(AXIS + place * STRIP, STRIP - 3)]));
     drawAxis(context, view, box(0, AXIS - 2), this.canvas.height, scale);
     const bins = (this.bins = binned(pieces, view, columns / scale, header.cpus.length, this.whole));
     const colours = { packets: header.colours.kind.softirq, stolen: header.colours.part.stolen_network };
-    this.stripsSaid = drawStrips(context, bins, view, boxes, scale, header, colours);
+    this.stripsSaid = drawStrips(context, bins, view, boxes, columns, scale, header, colours);
   }
 
   // The selection and the cursor, over the lanes.

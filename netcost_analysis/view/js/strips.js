@@ -52,22 +52,31 @@ function bars(context, bins, values, most, view, box, perNs, colour) {
   }
 }
 
-// Two strips; what each shows is written in the gutter, its highest value over it.
-export function drawStrips(context, bins, view, boxes, scale, header, colours) {
-  const perNs = boxes.packets.width / (view.end - view.begin);
+// The strips that have anything to show in the whole window.
+export function stripsOf({ owners, absent }) {
+  const has = {
+    packets: owners.some(({ kind }) => kind === "poll" || kind === "softirq"),
+    stolen: owners.some(({ part }) => part === "stolen_network"),
+  };
+  return Object.keys(has).filter((name) => has[name] && !absent[name]);
+}
+
+// Strips; what each shows is written in the gutter, its highest value over it. Without a box it is only said.
+export function drawStrips(context, bins, view, boxes, columns, scale, header, colours) {
+  const perNs = columns / (view.end - view.begin);
   const mostPackets = highest(bins, bins.packets);
   const isRate = bins.width >= RATE_FROM;
   const packets = rate(mostPackets * (isRate ? 1e9 : bins.width));
   const mostStolen = highest(bins, bins.stolen);
-  bars(context, bins, bins.packets, mostPackets, view, boxes.packets, perNs, colours.packets);
-  bars(context, bins, bins.stolen, mostStolen, view, boxes.stolen, perNs, colours.stolen);
+  const most = { packets: mostPackets, stolen: mostStolen };
+  for (const [name, box] of Object.entries(boxes)) bars(context, bins, bins[name], most[name], view, box, perNs, colours[name]);
   const said = [
     [boxes.packets, isRate ? "packets/s" : `packets per ${duration(bins.width)}`, header.absent.packets ? "not recorded" : `up to ${packets}`],
     [boxes.stolen, "stolen, network", header.absent.stolen ? "not recorded" : `up to ${percent(mostStolen / header.cpus.length)}`],
   ];
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (const [box, what, most] of said) {
+  for (const [box, what, most] of said.filter(([box]) => box)) {
     context.fillStyle = "#1a1a1a";
     context.fillText(what, box.left - 6 * scale, box.top + box.height * 0.28);
     context.fillStyle = "#5b6470";
