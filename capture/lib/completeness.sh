@@ -1,11 +1,11 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
-# After a recording: does the trace have what the kernel counted meanwhile? Sourced. docs/capture.md says how the
+# After a recording: does the trace have what the kernel counted meanwhile? Sourced. The README leads to how the
 # verdict is defined. Sets completeness_state (complete, incomplete or unknown), completeness_verdict, a few words, and
 # completeness_reason, why it is unknown; "$workspace/completeness" has the rows of missing.awk.
 
 completeness_limit=60
 
-# MiB of trace that take about 20 s to count; docs/capture.md says how that was measured.
+# MiB of trace that take about 20 s to count; the README leads to how that was measured.
 perf_countable_mib=1000 trace_cmd_countable_mib=400 tracefs_countable_mib=600
 
 # judge_completeness DIR: of the run that is in DIR.
@@ -157,7 +157,7 @@ say_completeness() {
 	esac
 	# What no other tool is known to see.
 	case $completeness_verdict,$tool in
-	*misses*,trace*) say_completeness_do="$say_completeness_do (docs/capture.md, What a recorder can miss)" ;;
+	*misses*,trace*) say_completeness_do="$say_completeness_do (README, What a recorder can miss)" ;;
 	esac
 	echo "$completeness_verdict$say_completeness_do"
 }

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
-# manifest.json: what was recorded, how, and on what. Sourced; docs/bundle.md says what each field is.
+# manifest.json: what was recorded, how, and on what. Sourced. The README leads to what each field is.
 
 # json_victim DIR: the victim object, from what run_victim or run_attached left.
 json_victim() {
@@ -85,6 +85,7 @@ write_manifest() {
 		printf '  "cpus": %s,\n' "$(json_string "${cpus:-all}")"
 		printf '  "duration_s": %s,\n' "$(seconds $((window_ended_ns - window_started_ns)))"
 		printf '  "window": {"start_ns": %s, "end_ns": %s},\n' "$(on_the_clock "$window_started_ns")" "$(on_the_clock "$window_ended_ns")"
+		[ -n "$victim$attached$until$trace_for" ] || printf '  "asked": {"start_ns": %s, "end_ns": %s},\n' "$(on_the_clock "$asked_started_ns")" "$(on_the_clock "$asked_ended_ns")"
 		printf '  "ring_buffer_bytes_per_cpu": %s,\n' "$ring_buffer"
 		printf '  "lost_events": %s,\n  "losses": %s,\n' "${lost_events:-null}" "$(json_losses)"
 		printf '  "until": %s,\n' "$(json_until)"

@@ -1,5 +1,5 @@
 # IPv4 and IPv6 addresses in the place of others: what shares its first bits with another shares as many in its
-# place, so that every subnet keeps its shape. docs/mask.md has the rules. Used with mask-names.awk.
+# place, so that every subnet keeps its shape. The README leads to the rules. Used with mask-names.awk.
 
 function bits4(address,  part, i, j, n, out) {
 	split(address, part, ".")

@@ -1,5 +1,5 @@
 # The text files of a bundle, or of an experiment's bundles, without the names that are in them: each kind by its own
-# rule, docs/mask.md. Its input is a list of the files in the folder netcost_folder, "text PATH", "trace PATH" or "uname
+# rule. Its input is a list of the files in the folder netcost_folder, "text PATH", "trace PATH" or "uname
 # PATH"; with netcost_learn it only learns what the host is called. A text is written to the folder netcost_masked, by its
 # number in the list, and to netcost_paths for each "NUMBER <TAB> PATH <TAB> PATH WITHOUT NAMES". Names are in the
 # environment, for awk changes backslashes in variables. Used with the other mask-*.awk.

@@ -1,4 +1,4 @@
-# Names and what stands in their place: hosts, tasks, paths, addresses. docs/mask.md has the rules; a map made
+# Names and what stands in their place: hosts, tasks, paths, addresses. The README leads to the rules; a map made
 # here and one that `netcost mask` made are the same thing. Used with mask-addresses.awk and mask-texts.awk, which calls:
 #   read_map(FILE), write_map(FILE), mask_host, mask_task, mask_path, mask_words (of free text)
 

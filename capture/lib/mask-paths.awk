@@ -1,5 +1,5 @@
 # Names of files and folders, of network namespaces, and what an experiment says of itself: what netcost-record and
-# its lab call things stays, everything else is called anew. docs/mask.md has the rules, and
+# its lab call things stays, everything else is called anew. The README leads to the rules, and
 # netcost_analysis/masking/paths.py the same ones. Used with mask-names.awk.
 
 # ending_of(NAME): the part that says of what kind a file is.

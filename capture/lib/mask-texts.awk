@@ -1,4 +1,4 @@
-# The rules by which mask-files.awk masks a text, a line at a time: counters, outputs of programs, JSON; docs/mask.md.
+# The rules by which mask-files.awk masks a text, a line at a time: counters, outputs of programs, JSON.
 # Used with mask-names.awk and mask-paths.awk.
 
 function said(what, amount) {

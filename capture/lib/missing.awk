@@ -8,10 +8,10 @@
 # LEAST are missing for certain: the counter grew by more than the trace has of all the time from the beginning of the
 # first reading to the end of the second. MOST: more than it has of the time between the two.
 
-function share(n, of,    percent) {
-	percent = 100 * n / of
-	if (percent >= 10) return sprintf("%.0f %%", n == of ? 100 : int(percent))
-	if (percent >= 0.1) return sprintf("%.1f %%", int(percent * 10) / 10)
+# Rounded down, in whole numbers: what is not quite everything is not written as everything.
+function share(n, of) {
+	if (10 * n >= of) return sprintf("%d %%", int(100 * n / of))
+	if (1000 * n >= of) return sprintf("%.1f %%", int(1000 * n / of) / 10)
 	return "under 0.1 %"
 }
 

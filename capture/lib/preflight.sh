@@ -2,7 +2,7 @@
 # Before anything is recorded: may it be, what will it take, and is there room? Sourced.
 # The verdict goes to preflight.txt in the bundle: lines of WHAT, STATE (ok, warn or no) and a sentence.
 
-# What an event takes in the trace and of the CPU that it happens on: docs/capture.md says how that was measured.
+# What an event takes in the trace and of the CPU that it happens on: the README leads to how that was measured.
 perf_event_bytes=100 perf_event_ns=700
 trace_cmd_event_bytes=36 trace_cmd_event_ns=220
 tracefs_event_bytes=36 tracefs_event_ns=220
@@ -125,7 +125,13 @@ preflight_buffer() {
 }
 
 milliseconds_said() {
-	if [ "$1" -ge 3600000 ]; then echo "an hour or more"; else echo "$(($1 / 1000)).$((($1 % 1000) / 100)) s"; fi
+	if [ "$1" -ge 3600000 ]; then
+		echo "an hour or more"
+	elif [ "$1" -lt 1000 ]; then
+		echo "$1 ms"
+	else
+		echo "$(($1 / 1000)).$((($1 % 1000) / 100)) s"
+	fi
 }
 
 preflight_cost() {
@@ -133,7 +139,7 @@ preflight_cost() {
 	preflight_cost_ns=$(of_tool event_ns)
 	# In thousandths of a CPU's time.
 	preflight_cost_share=$((expected_rate * preflight_cost_ns / 1000000))
-	preflight_cost_said="$preflight_cost_ns ns an event (as measured elsewhere) are $((preflight_cost_share / 10)).$((preflight_cost_share % 10)) % of one CPU"
+	preflight_cost_said="$preflight_cost_ns ns an event (as measured elsewhere) are $(awk -v ns="$((expected_rate * preflight_cost_ns))" 'BEGIN { print (ns > 0 && ns < 500000 ? "under 0.1" : sprintf("%.1f", ns / 1e7)) }') % of one CPU"
 	if [ "$preflight_cost_share" -ge 50 ]; then
 		verdict cost warn "$preflight_cost_said: --calibrate shows what it does to the victim, --profile light does less"
 	else

@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
 # Copies of the host's counters and of its settings, each with the time it was read at. Sourced. Only
-# reads. docs/bundle.md says what each file is.
+# reads. The README leads to what each file is.
 
 # The files of /proc that are the same in every network namespace; "/" becomes "_" in the bundle.
 snapshot_files='stat interrupts softirqs net/softnet_stat schedstat loadavg'

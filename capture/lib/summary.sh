@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
 # What a recording says without any analysis, by sh and awk: summary.txt, 25 lines at most that can be pasted. Sourced.
-# docs/capture.md says what its figures are.
+# The README leads to what its figures are.
 
 # summarize DIR [FIGURES]: lines of summary.awk about the bundle there.
 summarize() {

@@ -147,8 +147,11 @@ tell_victim() {
 	start_limit 5
 }
 
-# run_load_alone: the window of a recording without a victim.
+# run_load_alone: the window of a recording without a victim. Sets asked_started_ns and asked_ended_ns: the readings of
+# counters before and after are not of what was asked for.
 run_load_alone() {
+	read_clock
+	asked_started_ns=$monotonic_ns
 	start_limit "$duration"
 	while next_report; do
 		size_limit_is_low_disk
@@ -165,6 +168,8 @@ run_load_alone() {
 			;;
 		esac
 	done
+	read_clock
+	asked_ended_ns=$monotonic_ns
 }
 
 # other_report: a report nobody waits for: the load may end before the victim, the recorder may not.

@@ -18,7 +18,7 @@ usage() {
 		  --duration S       seconds to record (default $default_seconds); with a victim the most it may
 		                     take (default $default_victim_limit), for its end is the end of the recording
 		  --cpus LIST        CPUs to record, such as 0-3,8 (default all)
-		  --profile NAME,... what is recorded (default stolen); the files in capture/profiles say of what each
+		  --profile NAME,... what is recorded (default stolen); the files in profiles/ say of what each
 		                     consists: $(profile_names);
 		                     none leaves only what runs beside the recorder
 		  --tool NAME        what records: tracefs, which takes nothing but the kernel, perf, trace-cmd, or auto

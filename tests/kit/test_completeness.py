@@ -203,6 +203,15 @@ def test_few_of_many(awk: list[str], tmp_path: Path) -> None:
     ]
 
 
+# A share that floats do not hold is rounded down all the same, and never further.
+@every_awk
+@pytest.mark.parametrize(("missing", "said"), [(29, "2.9"), (7, "0.7"), (999, "99"), (1000, "100")])
+def test_shares_are_exact(awk: list[str], missing: int, said: str, tmp_path: Path) -> None:
+    after = {"softirqs": softirqs([1000, 0])}
+    folder = copies(tmp_path / "run", {"softirqs": softirqs([0, 0])}, after)
+    assert judged(awk, folder, rx(0, 1000 - missing))[1] == ["beyond", f"{said} NET_RX 0"]
+
+
 @every_awk
 def test_with_another_clock_only_the_whole_trace_is_proof(awk: list[str], tmp_path: Path) -> None:
     before, after = {"softirqs": softirqs([0, 0])}, {"softirqs": softirqs([12, 9])}

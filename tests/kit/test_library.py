@@ -1,6 +1,7 @@
 # The shell functions of capture/lib by themselves. First: whatever ends a script of the kit, and
 # whenever, its function end is run, once.
 
+import json
 import os
 import shutil
 import subprocess
@@ -218,3 +219,42 @@ def test_a_process_is_found_among_as_many_as_no_command_takes() -> None:
     command = [unshare, "--mount", "sh", "-c", f"{SOURCED} {script}", "sh", str(group)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == [str(many + 1), "runs"], done.stderr
+
+
+# What a short trial cannot rule out, of the counter that leaves most open.
+@pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([("softirq", "NET_RX", 0, 40, 0)], ""),
+        (
+            [("softirq", "NET_RX", 0, 40, 2), ("switches", "ctxt", None, 1_000, 7)],
+            "0.7 % of switches",
+        ),
+        ([("irq", "36", 1, 50, 1)], "2.0 % of interrupt 36 on CPU 1"),
+        # No proof by themselves.
+        ([("packets", "packets", 1, 50, 9)], ""),
+    ],
+)
+def test_what_a_complete_trial_may_have_missed(
+    shell: list[str], rows: list[tuple[str, str, int | None, int, int]], said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "trial").mkdir()
+    names = ("what", "name", "cpu", "counted", "missing_most")
+    lines = ",\n".join(f"      {json.dumps(dict(zip(names, row, strict=True)))}" for row in rows)
+    (tmp_path / "trial" / "manifest.json").write_text(f'{{"rows": [\n{lines}]}}\n')
+    script = f". {CAPTURE}/lib/trial.sh; workspace={tmp_path}; trial_may_miss"
+    done = subprocess.run([*shell, "-c", script], capture_output=True, text=True, check=True)
+    assert (done.stderr, bool(done.stdout)) == ("", bool(said))
+    assert said in done.stdout
+
+
+# Small figures are no 0.
+@pytest.mark.parametrize(("rate", "share"), [(0, "0.0"), (2_212, "under 0.1"), (32_000, "0.7")])
+def test_a_small_cost_is_none_that_is_nothing(rate: int, share: str, tmp_path: Path) -> None:
+    script = f""". {CAPTURE}/lib/preflight.sh
+event_profiles=stolen candidates=tracefs expected_rate={rate} workspace={tmp_path}
+preflight_cost; cat "$workspace/preflight"; milliseconds_said 16"""
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    assert f" are {share} % of" in done.stdout
+    assert done.stdout.endswith("16 ms\n")

@@ -25,6 +25,7 @@ RULES = (
     scripts.help_names_every_profile,
     scripts.programs_write_numbers_with_a_point,
     scripts.profiles_hold_pairs_and_known_events,
+    scripts.the_kit_names_no_page_of_the_repository,
     suite.no_test_asserts_a_sentence,
     suite.planted_faults_fit,
     words.words_compute_nothing,

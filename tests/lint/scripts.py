@@ -102,3 +102,11 @@ def profiles_hold_pairs_and_known_events() -> Iterator[str]:
             # A filter hides events, and a hidden one cannot be told from one that never happened.
             if not known or any("filter" in word for word in words):
                 yield fault(path, number, " ".join(words))
+
+
+# On a host there is the kit alone.
+def the_kit_names_no_page_of_the_repository() -> Iterator[str]:
+    for path in (one for one in CAPTURE.rglob("*") if one.is_file() and one.name != "README"):
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            if "docs/" in line:
+                yield fault(path, number, line.strip())
