@@ -137,10 +137,10 @@ class Until(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True):
-    """A bundle's manifest. baseline: the folder of the victim's run without the load.
+    """A bundle's manifest. asked: what --duration asked for, of a recording without a victim.
 
-    trace: None of a recording without one, "" where none is named. afterwards: the folder of a
-    look at a service behind the recording.
+    baseline: the folder of the victim's run without the load. trace: None of a recording without
+    one, "" where none is named. afterwards: the folder of a look at a service behind the recording.
     """
 
     tool: str | None = None
@@ -149,6 +149,7 @@ class Manifest(Struct, frozen=True):
     record_command: str | None = None
     lost_events: Count | None = None
     window: RecordedWindow = RecordedWindow()
+    asked: RecordedWindow | None = None
     host: Host = Host()
     victim: Victim | None = None
     load: Load | None = None

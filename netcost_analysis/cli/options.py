@@ -203,7 +203,7 @@ class Part(NamedTuple):
 
             # The first pass counts them, whatever it is of.
             of_interrupts_ahead(capture)
-            ran = capture.bundle.victim
+            ran = capture.bundle.victim or capture.bundle.manifest.asked
             if window != "trace" and ran is not None and ran.start_ns is not None:
                 # This pass also counts events, so that the window's ends take no pass of their own.
                 # The question says why there is no ledger.
@@ -217,8 +217,8 @@ _WINDOW_OPTIONS = together(
     option(
         "--window",
         "NAME",
-        "While the victim ran, while the load ran, or all of the trace: victim, load, "
-        "trace; auto: the first of these that is known.",
+        "While the victim ran, while the load ran, in the time asked for, or all of the trace: "
+        "victim, load, duration, trace; auto: the first of these that is known.",
         type=click.Choice(NAMED),
     ),
     option("--start", "S", "Begin at this many seconds from the capture's start.", type=_FROM),

@@ -14,7 +14,7 @@ from .window import NAMED, Named, Window
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
-    from ..capture.manifest import Load
+    from ..capture.manifest import Load, RecordedWindow
 
 
 def timeline(
@@ -36,9 +36,10 @@ def timeline(
     victim : int or str, optional
         The task, by comm or tid, that questions about a victim are about unless they are given
         another; one is chosen unless given (Timeline.victim).
-    window : {"trace", "victim", "load", "auto"}
-        Instead of start_s and end_s: all of it, while the victim ran, or while the load did.
-        "auto" is the victim's run, else the load's, else the trace.
+    window : {"trace", "victim", "load", "duration", "auto"}
+        Instead of start_s and end_s: all of it, while the victim ran, while the load did, or the
+        time that --duration asked for. "auto" is the first of the last three that is known, else
+        the trace.
 
     Returns
     -------
@@ -99,7 +100,7 @@ def window_named(capture: "Capture", name: Named, victim: "Task | None" = None) 
 
     A victim's run is what the bundle's manifest says; for another task, or without a manifest, from
     when the task was first on a CPU until it was last on one. "auto": the bundle's victim's
-    run, else its load's, else the trace.
+    run, else its load's, else the time asked for, else the trace.
     """
     if name not in NAMED:
         raise ArgumentError(f"no window {name!r}; there are {', '.join(NAMED)}")
@@ -107,7 +108,7 @@ def window_named(capture: "Capture", name: Named, victim: "Task | None" = None) 
         return Window()
     if name == "auto":
         try:
-            ran = (of(capture) for of in (_victims, _loads))
+            ran = (of(capture) for of in (_victims, _loads, _asked))
             return next((one for one in ran if isinstance(one, Window)), Window())
         except CaptureError:
             # The question will say why.
@@ -115,6 +116,10 @@ def window_named(capture: "Capture", name: Named, victim: "Task | None" = None) 
     if name == "load":
         found = _loads(capture) or (
             "it does not say when a load ran: give --window victim or trace, or --start and --end"
+        )
+    elif name == "duration":
+        found = (
+            _asked(capture) or "it does not say which time was asked for: give --start and --end"
         )
     else:
         found = _victims(capture, victim) or _seen(capture, victim) or "no task was seen in it"
@@ -140,7 +145,15 @@ def _loads(capture: "Capture") -> Window | str | None:
     return _written_down(capture, load, "load", "while the load ran") if load else None
 
 
-def _written_down(capture: "Capture", ran: "Load", of: str, during: str) -> Window | str | None:
+def _asked(capture: "Capture") -> Window | str | None:
+    # Without what reads the counters before it and after it.
+    asked = capture.bundle.manifest.asked if capture.bundle else None
+    return _written_down(capture, asked, "duration", "in the time asked for") if asked else None
+
+
+def _written_down(
+    capture: "Capture", ran: "Load | RecordedWindow", of: str, during: str
+) -> Window | str | None:
     if ran.start_ns is None or ran.end_ns is None or capture.bundle is None:
         return None
     if ran.end_ns <= ran.start_ns:
@@ -150,7 +163,8 @@ def _written_down(capture: "Capture", ran: "Load", of: str, during: str) -> Wind
     except CaptureError as error:
         return str(error)
     # With --trace-for only a part of its run was recorded.
-    recorded, last = capture.bundle.manifest.window, first + capture.info["duration_ns"]
+    manifest, last = capture.bundle.manifest, first + capture.info["duration_ns"]
+    recorded = manifest.asked or manifest.window
     start = max(ran.start_ns, recorded.start_ns or 0)
     end = ran.end_ns if recorded.end_ns is None else min(ran.end_ns, recorded.end_ns)
     if min(end, last) <= max(start, first):

@@ -18,6 +18,7 @@ from support.told import IDLE, OPENSSL, UDPSINK
 VICTIM = {"command": "openssl speed", "cpu": 0, "pid": 500, "output": "victim.txt"}
 RAN = VICTIM | {"start_ns": 301_000, "end_ns": 801_000}
 LOAD = {"command": "iperf3", "start_ns": 201_000, "end_ns": 1_001_000}
+ASKED = {"start_ns": 301_000, "end_ns": 801_000}
 # From the trace's first event on, which is at 1 us.
 OF_VICTIM, OF_LOAD, OF_TRACE = (300_000, 800_000), (200_000, 1_000_000), (0, 1_160_000)
 
@@ -45,6 +46,11 @@ BOTH = {"victim": RAN, "load": LOAD}
         # What was recorded while it did not run is of nobody's run.
         ({"victim": RAN | {"start_ns": 10**9, "end_ns": 10**10}}, "auto", "trace", OF_TRACE),
         ({"victim": RAN | {"end_ns": 5}, "load": LOAD}, "auto", "load", OF_LOAD),
+        # Without what reads the counters, and of the load that part.
+        ({"victim": None, "load": None, "asked": ASKED}, "auto", "duration", OF_VICTIM),
+        ({"victim": None, "load": None, "asked": ASKED}, "duration", "duration", OF_VICTIM),
+        ({"victim": None, "load": LOAD, "asked": ASKED}, "auto", "load", OF_VICTIM),
+        ({"victim": None, "load": None}, "auto", "trace", OF_TRACE),
         # A part of it was recorded.
         ({"victim": RAN, "window": {"start_ns": 501_000}}, "auto", "victim", (500_000, 800_000)),
         ({"victim": RAN, "window": {"end_ns": 501_000}}, "auto", "victim", (300_000, 500_000)),
