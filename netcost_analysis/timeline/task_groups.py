@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from .cgroups import container, tasks_in
 from .owners import summed
 from .reading import once
-from .task import Group, Task
+from .task import Group, Task, tids_of
 from .task_events import forks_of
 
 if TYPE_CHECKING:
@@ -90,9 +90,9 @@ def recorded_victim(timeline: "Tables", names: "Sequence[str]") -> Task | None:
         return service if called else None
     # The pid is a shell's where the command needs one; then the program has the command's name.
     pid = bundle.victim.pid
-    if (comm := bundle.victim_comm) in names:
-        named_so = {row.tid for row in rows if row.comm == comm}
-        if len(named_so) == 1 or pid not in named_so:
+    if (comm := bundle.victim_comm) is not None and comm in names:
+        named_so = tids_of(timeline, comm)
+        if len(named_so) < 2 or pid not in named_so:
             return comm
         # Others have that name too: it is the one that was started, with what it forked.
         own = named_so & with_forked(timeline.capture, {pid})

@@ -161,8 +161,10 @@ def graph(sides: Sequence[Paths]) -> Graph:
             made.parent.append(above)
             made.depth.append(made.depth[above] + 1)
             made.context.append(context if context >= 0 else made.context[above])
-            for row in (*made.weights, *made.own, *made.squares):
-                row.append(0)
+            for whole in (*made.weights, *made.own):
+                whole.append(0)
+            for squares in made.squares:
+                squares.append(0)
         return node
 
     for side, one in enumerate(sides):
