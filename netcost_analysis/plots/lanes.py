@@ -108,8 +108,10 @@ def lanes(
     ax.grid(axis="x")
     if interrupted:
         begin, end, ns = interrupted
-        of = "" if ns == end - begin else f"{duration(end - begin)}, of it "
-        _bracket(ax, at(begin), at(end), f"{of}{duration(ns)} in interrupts and softirqs")
+        whole = "" if ns == end - begin else f"{duration(end - begin)}, "
+        of = " of it" if whole else ""
+        text = f"{whole}{duration(ns)}{of} in interrupts and softirqs"
+        _bracket(ax, at(begin), at(end), text)
     _write(ax, labels)
 
 
