@@ -211,7 +211,7 @@ def narrow(table: Table) -> str:
         count -= 1
         lines = table.only(range(count)).text().split("\n")
     if max(map(len, lines)) > WIDTH:
-        lines = [cut(line, WIDTH) for line in lines]
+        lines = [line if len(line) <= WIDTH else cut(line, WIDTH) for line in lines]
     text, left = "\n".join(lines), len(table.header) - count
     return f"{text}\n({plural(left, 'column')} more: --json has all)" if left else text
 
